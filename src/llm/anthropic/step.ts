@@ -1,0 +1,284 @@
+import {
+  arrayOf,
+  isObject,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  stringOf,
+  tryParse,
+} from '../../base/index.ts';
+import {
+  type Answer,
+  abortBlock,
+  addUsage,
+  closeBlock,
+  deltaEvent,
+  fillBlock,
+  findBlock,
+  isEmpty,
+  newAnswer,
+  openBlock,
+  type Step,
+  type StepEvent,
+  start,
+  trace,
+} from '../answer.ts';
+import type { BlockHead, DeltaContent, Seal } from '../event.ts';
+import { failureFrom } from '../failure.ts';
+import {
+  type Counters,
+  ERROR_KINDS,
+  type Frame,
+  mergeCounters,
+  STOP_REASONS,
+  textOfBlock,
+  usageOf,
+} from './wire.ts';
+
+export interface State extends Answer {
+  readonly counters: Counters;
+  /** What has to be remembered of open blocks until they stop, by the wire's index. */
+  readonly parts: Readonly<Record<number, Part>>;
+}
+
+interface Part {
+  /** The block as it was announced. */
+  readonly block: JsonObject;
+  /** Argument fragments of a block that is kept whole. */
+  readonly json: string;
+  readonly signature: string;
+  readonly citations: readonly unknown[];
+  /** Content that comes in one delta type of its own (a compaction summary). */
+  readonly content: unknown;
+}
+
+export function initial(seed: string): State {
+  return { ...newAnswer(seed), counters: {}, parts: {} };
+}
+
+export function step(state: State, frame: Frame): Step<State> {
+  // The hot path: nearly every frame of a long answer is a text delta of an open text block.
+  if (frame.type === 'content_block_delta') return delta(state, frame);
+  const out: StepEvent[] = [];
+  return [dispatch(state, frame, out), out];
+}
+
+function dispatch(state: State, frame: Frame, out: StepEvent[]): State {
+  switch (frame.type) {
+    case 'message_start':
+      return messageStart(state, objectOf(frame.message), out);
+    case 'content_block_start':
+      return blockStart(state, numberOf(frame.index) ?? state.nextIndex, objectOf(frame.content_block), out);
+    case 'content_block_stop':
+      return blockStop(state, numberOf(frame.index) ?? state.nextIndex - 1, out);
+    case 'message_delta':
+      return messageDelta(state, frame);
+    case 'message_stop':
+      return { ...state, done: true, stop: state.stop ?? { reason: 'other' } };
+    case 'ping':
+      out.push({ type: 'ping' });
+      return state;
+    case 'error':
+      out.push({ type: 'error', ...streamFailure(objectOf(frame.error)) });
+      return state;
+    default:
+      out.push(trace(`anthropic: unknown event ${stringOf(frame.type)}`, frame));
+      return state;
+  }
+}
+
+function messageStart(state: State, message: JsonObject, out: StepEvent[]): State {
+  // A proxy that retries behind our back splices a second message into the stream: what was open will not go on.
+  let next = state;
+  for (const block of state.open) next = abortBlock(next, out, block.key, 'restarted');
+  next = start(next, out, { id: stringOf(message.id), model: stringOf(message.model) });
+  next = withStop(countUsage({ ...next, parts: {} }, message.usage), message.stop_reason);
+  // A call made by a program that the provider runs arrives whole, in the first frame.
+  for (const [key, block] of arrayOf(message.content).entries()) {
+    next = blockStop(blockStart(next, key, objectOf(block), out), key, out);
+  }
+  return next;
+}
+
+function countUsage(state: State, usage: unknown): State {
+  if (!isObject(usage)) return state;
+  const counters = mergeCounters(state.counters, usage);
+  return addUsage({ ...state, counters }, usageOf(counters));
+}
+
+function messageDelta(state: State, frame: Frame): State {
+  return withStop(countUsage(state, frame.usage), objectOf(frame.delta).stop_reason);
+}
+
+function withStop(state: State, reason: unknown): State {
+  if (typeof reason !== 'string') return state;
+  return { ...state, stop: { reason: STOP_REASONS[reason] ?? 'other', providerReason: reason } };
+}
+
+function blockStart(state: State, key: number, block: JsonObject, out: StepEvent[]): State {
+  const head = headOf(block);
+  let next = openBlock(start(state, out, {}), out, key, head);
+  const part: Part = {
+    block,
+    json: '',
+    signature: stringOf(block.signature),
+    citations: [],
+    content: undefined,
+  };
+  next = { ...next, parts: { ...next.parts, [key]: part } };
+  const text = textOfBlock(block);
+  if (text === '' || (head.blockType !== 'text' && head.blockType !== 'thinking')) return next;
+  return fillBlock(next, out, key, { type: head.blockType, text }, head);
+}
+
+function headOf(block: JsonObject): BlockHead {
+  switch (block.type) {
+    case 'text':
+      return { blockType: 'text' };
+    case 'thinking':
+    case 'redacted_thinking':
+      return { blockType: 'thinking' };
+    case 'tool_use':
+      return { blockType: 'tool-use', id: stringOf(block.id), name: stringOf(block.name) };
+    default:
+      return { blockType: 'opaque', name: stringOf(block.type) };
+  }
+}
+
+function delta(state: State, frame: Frame): Step<State> {
+  const wire = objectOf(frame.delta);
+  const key = numberOf(frame.index) ?? state.nextIndex - 1;
+  const content = deltaContent(wire);
+  if (content === undefined) return keep(state, key, wire, frame);
+  if (isEmpty(content)) return [state, []];
+  const block = findBlock(state, key);
+  if (block?.filled && fits(block.head, content) && block.head.blockType !== 'opaque') {
+    return [state, [deltaEvent(block.index, content)]];
+  }
+  const out: StepEvent[] = [];
+  return [firstDelta(start(state, out, {}), key, content, out), out];
+}
+
+function deltaContent(wire: JsonObject): DeltaContent | undefined {
+  switch (wire.type) {
+    case 'text_delta':
+      return { type: 'text', text: stringOf(wire.text) };
+    case 'thinking_delta':
+      return { type: 'thinking', text: stringOf(wire.thinking) };
+    case 'input_json_delta':
+      return { type: 'input-json', json: stringOf(wire.partial_json) };
+    default:
+      return undefined;
+  }
+}
+
+function fits(head: BlockHead, content: DeltaContent): boolean {
+  if (content.type !== 'input-json') return head.blockType === content.type;
+  return head.blockType === 'tool-use' || head.blockType === 'opaque';
+}
+
+/** The first delta of a block, a delta of a kept block, or one that nobody announced. */
+function firstDelta(state: State, key: number, content: DeltaContent, out: StepEvent[]): State {
+  const block = findBlock(state, key);
+  // A delta that does not fit the block at its index belongs to a block that was never announced.
+  const target = block === undefined || fits(block.head, content) ? key : `${key}/${content.type}`;
+  const next = fillBlock(state, out, target, content, impliedHead(content));
+  if (block?.head.blockType !== 'opaque' || content.type !== 'input-json') return next;
+  return changePart(next, key, (part) => ({ ...part, json: part.json + content.json }));
+}
+
+function impliedHead(content: DeltaContent): BlockHead {
+  return content.type === 'input-json'
+    ? { blockType: 'tool-use', id: '', name: '' }
+    : { blockType: content.type };
+}
+
+/** Deltas that are not shown but belong to what is sent back. */
+function keep(state: State, key: number, wire: JsonObject, frame: Frame): Step<State> {
+  switch (wire.type) {
+    case 'signature_delta':
+      return [
+        changePart(state, key, (part) => ({ ...part, signature: part.signature + stringOf(wire.signature) })),
+        [],
+      ];
+    case 'citations_delta':
+      return [
+        changePart(state, key, (part) => ({ ...part, citations: [...part.citations, wire.citation] })),
+        [],
+      ];
+    case 'compaction_delta':
+      return [changePart(state, key, (part) => ({ ...part, content: wire.content })), []];
+    default:
+      return [state, [trace(`anthropic: unknown delta ${stringOf(wire.type)}`, frame)]];
+  }
+}
+
+function changePart(state: State, key: number, change: (part: Part) => Part): State {
+  const part = state.parts[key];
+  return part === undefined ? state : { ...state, parts: { ...state.parts, [key]: change(part) } };
+}
+
+function blockStop(state: State, key: number, out: StepEvent[]): State {
+  const block = findBlock(state, key);
+  if (block === undefined) {
+    out.push(trace('anthropic: stop of a block that is not open', { index: key }));
+    return state;
+  }
+  const { [key]: part, ...parts } = state.parts;
+  let next: State = { ...state, parts };
+  // Arguments may also come whole, in the announcement.
+  if (
+    part !== undefined &&
+    !block.filled &&
+    block.head.blockType === 'tool-use' &&
+    hasFields(part.block.input)
+  ) {
+    next = fillBlock(
+      next,
+      out,
+      key,
+      { type: 'input-json', json: JSON.stringify(part.block.input) },
+      block.head,
+    );
+  }
+  const seal = part && sealOf(block.head, part);
+  return closeBlock(next, out, key, seal ? { seal } : {});
+}
+
+function sealOf(head: BlockHead, part: Part): Seal | undefined {
+  switch (head.blockType) {
+    case 'thinking':
+      if (part.block.type === 'redacted_thinking') return sealed({ redacted: stringOf(part.block.data) });
+      return part.signature === '' ? undefined : sealed({ signature: part.signature });
+    case 'text':
+      return part.citations.length === 0 ? undefined : sealed({ citations: part.citations });
+    case 'opaque':
+      return sealed({ block: wholeBlock(part) });
+    case 'tool-use':
+      return part.block.caller === undefined ? undefined : sealed({ caller: part.block.caller });
+    default:
+      return undefined;
+  }
+}
+
+function wholeBlock({ block, json, content }: Part): JsonObject {
+  const input = json === '' ? undefined : tryParse(json);
+  return {
+    ...block,
+    ...(input === undefined ? {} : { input }),
+    ...(content === undefined ? {} : { content }),
+  };
+}
+
+function sealed(data: JsonObject): Seal {
+  return { wire: 'anthropic', data };
+}
+
+function hasFields(value: unknown): value is JsonObject {
+  return isObject(value) && Object.keys(value).length > 0;
+}
+
+function streamFailure(error: JsonObject) {
+  const code = stringOf(error.type);
+  return failureFrom({ kind: ERROR_KINDS[code] ?? 'provider', code, message: stringOf(error.message) });
+}

@@ -1,0 +1,121 @@
+import { PolypodError } from '../base/index.ts';
+import { nearest } from './nearest.ts';
+import { VENDORS, vendorNamed } from './vendors.ts';
+
+/** What is known of a model. A field that nobody is sure of is absent: unknown is not 0. */
+export interface Model {
+  /** The account that serves it: a vendor's name, or one from the user's configuration. */
+  readonly account: string;
+  /** The name the provider wants in the request; may contain slashes. */
+  readonly id: string;
+  readonly name: string;
+  /** In tokens, prompt and answer together where the vendor counts them together. */
+  readonly contextWindow?: number;
+  /** The longest answer to one request, in tokens. */
+  readonly maxOutput?: number;
+  readonly reasoning: boolean;
+  readonly input: readonly InputKind[];
+  readonly price?: Price;
+}
+
+export type InputKind = 'text' | 'image';
+
+/** USD per million tokens. */
+export interface Rates {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead?: number;
+  readonly cacheWrite?: number;
+}
+
+/** The rates for ordinary prompts and, where the vendor asks more for long ones, those that replace them. */
+export interface Price extends Rates {
+  readonly tiers?: readonly Tier[];
+}
+
+/** A prompt of more than `above` tokens, cached ones included, is billed at these rates from its first token on. */
+export interface Tier extends Rates {
+  readonly above: number;
+}
+
+/** What a file says of a model: any of its fields. */
+export type ModelEntry = Pick<Model, 'account' | 'id'> & Partial<Model>;
+
+/**
+ * The models with the entries laid over them: field by field for a model that is there, at the end for one that is not.
+ * A price is one field, so that a new input price never stands beside an old cache price.
+ */
+export function mergeModels(models: readonly Model[], entries: readonly ModelEntry[]): Model[] {
+  const merged = new Map(models.map((model) => [referenceTo(model), model]));
+  for (const entry of entries) {
+    const reference = referenceTo(entry);
+    merged.set(reference, { ...(merged.get(reference) ?? minimalModel(entry.account, entry.id)), ...entry });
+  }
+  return [...merged.values()];
+}
+
+/** `account/id`: how people name a model. */
+export function referenceTo(model: Pick<Model, 'account' | 'id'>): string {
+  return `${model.account}/${model.id}`;
+}
+
+/**
+ * The model that a reference means: `account/id`, or an id alone when just one account has it. Before the first slash an
+ * account's name always wins, so that `anthropic/…` never ends up at a reseller who uses the same words in its ids. An id
+ * that the table does not know is taken as it is: models are newer than tables.
+ */
+export function resolveModel(
+  models: readonly Model[],
+  reference: string,
+  configured: readonly string[] = [],
+): Model {
+  const slash = reference.indexOf('/');
+  const account = slash < 0 ? undefined : knownAccount(models, reference.slice(0, slash), configured);
+  if (account === undefined) return modelWithId(models, reference, configured);
+  const id = reference.slice(slash + 1);
+  if (id === '') throw refusal(`"${reference}" names no model: write ${account}/ and the model's id`);
+  return models.find((model) => model.account === account && model.id === id) ?? minimalModel(account, id);
+}
+
+function knownAccount(models: readonly Model[], name: string, configured: readonly string[]) {
+  if (configured.includes(name)) return name;
+  return vendorNamed(name)?.name ?? models.find((model) => model.account === name)?.account;
+}
+
+function modelWithId(models: readonly Model[], id: string, configured: readonly string[]): Model {
+  const [found, ...others] = models.filter((model) => model.id === id);
+  if (found === undefined) throw unknownReference(models, id, configured);
+  if (others.length === 0) return found;
+  const choices = [found, ...others].map(referenceTo).join(' or ');
+  throw refusal(`"${id}" is served by more than one account: write ${choices}`);
+}
+
+function unknownReference(models: readonly Model[], reference: string, configured: readonly string[]) {
+  const slash = reference.indexOf('/');
+  if (slash < 0) {
+    const guess = nearest(reference, new Set(models.map(({ id }) => id)));
+    const near = models.filter(({ id }) => id === guess).map(referenceTo);
+    const hint = near.length > 0 ? `did you mean ${near.join(' or ')}?` : 'write it as account/id';
+    return refusal(`no model is called "${reference}": ${hint}`);
+  }
+  const name = reference.slice(0, slash);
+  const accounts = [
+    ...new Set([
+      ...configured,
+      ...VENDORS.map((vendor) => vendor.name),
+      ...models.map(({ account }) => account),
+    ]),
+  ];
+  const guess = nearest(name, accounts);
+  const hint = guess === undefined ? '' : `did you mean "${guess}"? `;
+  return refusal(`no account is called "${name}": ${hint}There are ${accounts.join(', ')}`);
+}
+
+/** A model of which nothing is known but where it is: it promises neither reasoning nor images. */
+export function minimalModel(account: string, id: string): Model {
+  return { account, id, name: id, reasoning: false, input: ['text'] };
+}
+
+function refusal(message: string): PolypodError {
+  return new PolypodError('bad-request', message);
+}

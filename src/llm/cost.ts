@@ -1,0 +1,43 @@
+import type { Model, Rates } from './catalogue.ts';
+import type { Usage } from './event.ts';
+
+/** What a request cost in USD: four parts and their sum. */
+export interface Cost {
+  /** The part of the prompt that was neither read from nor written to the cache. */
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly total: number;
+}
+
+/**
+ * The cost of a request, or undefined when it is not known: no price, no token counts, or cached tokens without a price
+ * for them. A provider that says nothing of a cache is taken to have used none.
+ */
+export function costOf(model: Pick<Model, 'price'>, usage: Usage): Cost | undefined {
+  const { inputTokens, outputTokens } = usage;
+  if (model.price === undefined || inputTokens === undefined || outputTokens === undefined) return undefined;
+  const rates = ratesFor(model.price, inputTokens);
+  const readTokens = usage.cacheReadInputTokens ?? 0;
+  const writeTokens = usage.cacheCreationInputTokens ?? 0;
+  const cacheRead = partOf(readTokens, rates.cacheRead);
+  const cacheWrite = partOf(writeTokens, rates.cacheWrite);
+  if (cacheRead === undefined || cacheWrite === undefined) return undefined;
+  // inputTokens is the whole prompt. Should a provider count less in it than in its parts, the parts are right.
+  const input = (Math.max(0, inputTokens - readTokens - writeTokens) * rates.input) / MILLION;
+  const output = (outputTokens * rates.output) / MILLION;
+  return { input, output, cacheRead, cacheWrite, total: input + output + cacheRead + cacheWrite };
+}
+
+function ratesFor(price: NonNullable<Model['price']>, promptTokens: number): Rates {
+  const reached = (price.tiers ?? []).filter(({ above }) => promptTokens > above);
+  return reached.toSorted((a, b) => b.above - a.above)[0] ?? price;
+}
+
+function partOf(tokens: number, rate: number | undefined): number | undefined {
+  if (tokens === 0) return 0;
+  return rate === undefined ? undefined : (tokens * rate) / MILLION;
+}
+
+const MILLION = 1_000_000;

@@ -1,0 +1,126 @@
+import { isObject, messageOf, numberOf, objectOf, stringOf, systemCodeOf, tryParse } from '../base/index.ts';
+import type { Failure, FailureKind } from './event.ts';
+
+/** A failure out of what is known; whatever the provider calls it, a prompt that does not fit is told by its words. */
+export function failureFrom(known: {
+  readonly kind: FailureKind;
+  readonly message: string;
+  readonly code?: string;
+  readonly httpStatus?: number;
+  readonly retryAfterMs?: number | undefined;
+}): Failure {
+  const { code, httpStatus, retryAfterMs } = known;
+  return {
+    kind: refine(known.kind, `${code ?? ''} ${known.message}`),
+    message: known.message || code || 'the provider gave no reason',
+    ...(code ? { code } : {}),
+    ...(httpStatus === undefined ? {} : { httpStatus }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+}
+
+/** An HTTP answer that is an error. All five APIs put a message, and most a code or type, into `error`. */
+export function httpFailure(
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+): Failure {
+  const { message, code } = errorIn(tryParse(body));
+  return failureFrom({
+    kind: kindOfStatus(status),
+    message: message || plainText(body) || `HTTP ${status}`,
+    code,
+    httpStatus: status,
+    retryAfterMs: retryAfter(headers),
+  });
+}
+
+/** What was thrown while connecting or reading. */
+export function networkFailure(thrown: unknown, url: string, answerBegan: boolean): Failure {
+  const code = systemCodeOf(thrown) ?? '';
+  if (answerBegan)
+    return failureFrom({ kind: 'cut-off', message: `the connection broke (${messageOf(thrown)})`, code });
+  return failureFrom({
+    kind: 'network',
+    message: `cannot reach ${originOf(url)}: ${messageOf(thrown)}`,
+    code,
+  });
+}
+
+/** An error object in the shape of any of the providers; `{error:{message,type,code,status}}`, `{error:"…"}`, `{message}`. */
+export function errorIn(body: unknown): { message: string; code: string } {
+  const root = objectOf(Array.isArray(body) ? body[0] : body);
+  const error = isObject(root.error) ? root.error : root;
+  const code =
+    stringOf(error.code) || stringOf(error.status) || (isObject(root.error) ? stringOf(error.type) : '');
+  return { message: stringOf(root.error) || stringOf(error.message) || stringOf(root.detail), code };
+}
+
+/** Milliseconds to wait, from `retry-after-ms` or `retry-after` in seconds or as a date. */
+export function retryAfter(headers: Readonly<Record<string, string>>, now = Date.now()): number | undefined {
+  const exact = numberOf(Number.parseFloat(headers['retry-after-ms'] ?? ''));
+  if (exact !== undefined) return Math.max(0, exact);
+  const value = headers['retry-after'];
+  if (value === undefined) return undefined;
+  const seconds = Number(value);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
+  const at = Date.parse(value);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
+}
+
+/** Google's canonical names for what HTTP says in numbers. */
+export function statusFailureKind(status: string): FailureKind {
+  return CANONICAL[status] ?? 'provider';
+}
+
+const CANONICAL: Readonly<Record<string, FailureKind>> = {
+  UNAUTHENTICATED: 'auth',
+  PERMISSION_DENIED: 'auth',
+  RESOURCE_EXHAUSTED: 'rate-limit',
+  UNAVAILABLE: 'overloaded',
+  NOT_FOUND: 'unknown-model',
+  INVALID_ARGUMENT: 'invalid-request',
+  FAILED_PRECONDITION: 'invalid-request',
+  DEADLINE_EXCEEDED: 'timeout',
+};
+
+function kindOfStatus(status: number): FailureKind {
+  if (status === 401 || status === 403) return 'auth';
+  if (status === 402) return 'quota';
+  if (status === 404) return 'unknown-model';
+  if (status === 408 || status === 504) return 'timeout';
+  if (status === 413) return 'context-too-long';
+  if (status === 425 || status === 429) return 'rate-limit';
+  if (status === 503 || status === 529) return 'overloaded';
+  if (status >= 500) return 'provider';
+  return 'invalid-request';
+}
+
+function refine(kind: FailureKind, words: string): FailureKind {
+  if (CONTEXT_WORDS.test(words) && REFINABLE.has(kind)) return 'context-too-long';
+  if (QUOTA_WORDS.test(words)) return 'quota';
+  if (AUTH_WORDS.test(words) && REFINABLE.has(kind)) return 'auth';
+  if (MODEL_WORDS.test(words) && REFINABLE.has(kind)) return 'unknown-model';
+  return kind;
+}
+
+const REFINABLE: ReadonlySet<FailureKind> = new Set(['invalid-request', 'provider', 'rate-limit']);
+const CONTEXT_WORDS =
+  /context_length_exceeded|prompt is too long|maximum context length|context window|input token count.{0,40}exceeds|exceeds the (?:model's )?(?:maximum|context)|too many (?:input )?tokens|request_too_large/i;
+const QUOTA_WORDS = /insufficient_quota|credit balance is too low|exceeded your current quota|billing/i;
+const AUTH_WORDS = /invalid_api_key|api key not valid|incorrect api key|API_KEY_INVALID|invalid x-api-key/i;
+const MODEL_WORDS = /model_not_found|model .{0,80}(?:not found|does not exist)|unknown model/i;
+
+/** An error page or plain text, shortened to one line. */
+function plainText(body: string): string {
+  const text = body
+    .replace(/<(script|style)[\s\S]*?<\/\1>/gi, ' ')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}
+
+export function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : url;
+}

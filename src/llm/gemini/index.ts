@@ -1,0 +1,28 @@
+/** Google's Gemini API, streamGenerateContent. */
+import { arrayOf, objectOf, stringOf } from '../../base/index.ts';
+import type { Account } from '../account.ts';
+import { defineProvider } from '../provider.ts';
+import { lower } from './lower.ts';
+import { initial, step } from './step.ts';
+import { decode } from './wire.ts';
+
+export const gemini = defineProvider({
+  name: 'gemini',
+  framing: 'sse',
+  endpoint: (request, account) => ({
+    url: `${account.baseUrl}/models/${encodeURIComponent(request.model)}:streamGenerateContent?alt=sse`,
+    headers: keyHeader(account),
+  }),
+  models: (account) => ({ url: `${account.baseUrl}/models?pageSize=1000`, headers: keyHeader(account) }),
+  modelIds: (list) =>
+    arrayOf(objectOf(list).models).map((model) => stringOf(objectOf(model).name).replace(/^models\//, '')),
+  lower,
+  decode,
+  initial,
+  step,
+});
+
+/** The key goes in a header, never in the address, where logs would keep it. */
+function keyHeader({ apiKey }: Account): Record<string, string> {
+  return apiKey ? { 'x-goog-api-key': apiKey } : {};
+}

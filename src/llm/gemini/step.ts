@@ -1,0 +1,175 @@
+import { arrayOf, isObject, type JsonObject, objectOf, stringOf } from '../../base/index.ts';
+import {
+  type Answer,
+  addUsage,
+  closeBlock,
+  deltaEvent,
+  fillBlock,
+  findBlock,
+  newAnswer,
+  openBlock,
+  type Step,
+  type StepEvent,
+  start,
+} from '../answer.ts';
+import type { BlockType, Failure, Seal, StopReason } from '../event.ts';
+import { errorIn, failureFrom, statusFailureKind } from '../failure.ts';
+import { assembleArgs, type Frame, type PartialArg, partialArgsOf, STOP_REASONS, usageOf } from './wire.ts';
+
+/**
+ * The wire has parts, not blocks: text and thought parts that follow each other are one block until another kind of
+ * part comes, or a signature, which belongs to exactly what it came with.
+ */
+export interface State extends Answer {
+  /** The pieces of the one call whose arguments are being streamed, newest first: adding one must not copy the rest. */
+  readonly pieces: Pieces | undefined;
+  /** What has to come back with that call: its signature, and its id where it has one. */
+  readonly callSeal: JsonObject;
+}
+
+interface Pieces {
+  readonly args: readonly PartialArg[];
+  readonly before: Pieces | undefined;
+}
+
+export function initial(seed: string): State {
+  return { ...newAnswer(seed), pieces: undefined, callSeal: {} };
+}
+
+export function step(state: State, frame: Frame): Step<State> {
+  const out: StepEvent[] = [];
+  return [readChunk(state, frame, out), out];
+}
+
+function readChunk(state: State, frame: Frame, out: StepEvent[]): State {
+  if (frame.error !== undefined) {
+    out.push({ type: 'error', ...streamFailure(frame) });
+    return state;
+  }
+  let next = state.started
+    ? state
+    : start(state, out, { id: stringOf(frame.responseId), model: stringOf(frame.modelVersion) });
+  if (isObject(frame.usageMetadata)) next = addUsage(next, usageOf(frame.usageMetadata));
+  for (const candidate of arrayOf(frame.candidates)) next = readCandidate(next, objectOf(candidate), out);
+  const blocked = objectOf(frame.promptFeedback).blockReason;
+  return typeof blocked === 'string'
+    ? { ...next, stop: { reason: 'content-filter', providerReason: blocked } }
+    : next;
+}
+
+function readCandidate(state: State, candidate: JsonObject, out: StepEvent[]): State {
+  let next = state;
+  for (const part of arrayOf(objectOf(candidate.content).parts)) next = readPart(next, objectOf(part), out);
+  return typeof candidate.finishReason === 'string' ? finish(next, candidate.finishReason, out) : next;
+}
+
+function readPart(state: State, part: JsonObject, out: StepEvent[]): State {
+  const signature = stringOf(part.thoughtSignature);
+  if (isObject(part.functionCall)) return readCall(state, part.functionCall, signature, out);
+  if (typeof part.text === 'string') {
+    return readText(state, part.thought === true ? 'thinking' : 'text', part.text, signature, out);
+  }
+  return readOpaque(state, part, out);
+}
+
+function readText(
+  state: State,
+  blockType: 'text' | 'thinking',
+  text: string,
+  signature: string,
+  out: StepEvent[],
+): State {
+  const block = findBlock(state, blockType);
+  if (block?.filled && signature === '' && state.open.length === 1) {
+    if (text !== '') out.push(deltaEvent(block.index, { type: blockType, text }));
+    return state;
+  }
+  if (text === '' && signature === '') return state;
+  let next = endCall(endOthers(state, blockType, out), out);
+  if (findBlock(next, blockType) === undefined) next = openBlock(next, out, blockType, { blockType });
+  if (text !== '') next = fillBlock(next, out, blockType, { type: blockType, text }, { blockType });
+  return signature === '' ? next : closeBlock(next, out, blockType, { seal: sealed(signature) });
+}
+
+function readCall(state: State, call: JsonObject, signature: string, out: StepEvent[]): State {
+  const name = stringOf(call.name);
+  const going = findBlock(state, CALL);
+  let next = endOthers(state, 'tool-use', out);
+  if (name !== '' || (going === undefined && hasArguments(call))) {
+    const id = stringOf(call.id);
+    next = openBlock(endCall(next, out), out, CALL, { blockType: 'tool-use', id, name });
+    next = { ...next, callSeal: id === '' ? {} : { id } };
+  }
+  if (findBlock(next, CALL) === undefined) return next;
+  if (signature !== '') next = { ...next, callSeal: { ...next.callSeal, signature } };
+  if (isObject(call.args)) {
+    next = fillBlock(next, out, CALL, { type: 'input-json', json: JSON.stringify(call.args) }, CALL_HEAD);
+  }
+  const args = partialArgsOf(call);
+  if (args.length > 0) next = { ...next, pieces: { args, before: next.pieces } };
+  return call.willContinue === true ? next : endCall(next, out);
+}
+
+/** Arguments that came in pieces go out whole: only then is it certain in which order the paths belong. */
+function endCall(state: State, out: StepEvent[]): State {
+  const block = findBlock(state, CALL);
+  if (block === undefined) return state;
+  let next = state;
+  if (state.pieces !== undefined && !block.filled) {
+    const json = JSON.stringify(assembleArgs(inOrder(state.pieces)));
+    next = fillBlock(next, out, CALL, { type: 'input-json', json }, CALL_HEAD);
+  }
+  next = closeBlock(next, out, CALL, { seal: { wire: 'gemini', data: state.callSeal } });
+  return { ...next, pieces: undefined, callSeal: {} };
+}
+
+function inOrder(newest: Pieces): readonly PartialArg[] {
+  const lists: (readonly PartialArg[])[] = [];
+  for (let at: Pieces | undefined = newest; at !== undefined; at = at.before) lists.push(at.args);
+  return lists.toReversed().flat();
+}
+
+/** Code that the provider ran, its output, inline files: kept whole. */
+function readOpaque(state: State, part: JsonObject, out: StepEvent[]): State {
+  const name = Object.keys(part).find((key) => key !== 'thought' && key !== 'thoughtSignature');
+  if (name === undefined) return state;
+  const next = openBlock(endCall(endOthers(state, 'opaque', out), out), out, 'opaque', {
+    blockType: 'opaque',
+    name,
+  });
+  return closeBlock(next, out, 'opaque', { seal: { wire: 'gemini', data: { part } } });
+}
+
+function endOthers(state: State, keep: BlockType, out: StepEvent[]): State {
+  let next = state;
+  if (keep !== 'thinking') next = closeBlock(next, out, 'thinking');
+  return keep === 'text' ? next : closeBlock(next, out, 'text');
+}
+
+function finish(state: State, reason: string, out: StepEvent[]): State {
+  const stopReason = stopReasonOf(state, reason);
+  let next = endCall(closeBlock(state, out, 'thinking'), out);
+  next = closeBlock(next, out, 'text', { stopReason });
+  return { ...next, stop: { reason: stopReason, providerReason: reason } };
+}
+
+function stopReasonOf(state: State, reason: string): StopReason {
+  const known = STOP_REASONS[reason] ?? 'other';
+  return known === 'end-turn' && state.callIds.length > 0 ? 'tool-use' : known;
+}
+
+function hasArguments(call: JsonObject): boolean {
+  return isObject(call.args) || Array.isArray(call.partialArgs);
+}
+
+function sealed(signature: string): Seal {
+  return { wire: 'gemini', data: { signature } };
+}
+
+function streamFailure(frame: Frame): Failure {
+  const { message, code } = errorIn(frame);
+  return failureFrom({ kind: statusFailureKind(code), message, code });
+}
+
+const CALL = 'call';
+const CALL_HEAD = { blockType: 'tool-use', id: '', name: '' } as const;

@@ -1,0 +1,121 @@
+import {
+  arrayOf,
+  isObject,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  stringOf,
+  objectIn,
+} from '../../base/index.ts';
+import { usageFrom } from '../answer.ts';
+import type { StopReason, Usage } from '../event.ts';
+
+/** One chunk of a streamed generateContent answer. */
+export interface Frame {
+  readonly candidates?: unknown;
+  readonly promptFeedback?: unknown;
+  readonly usageMetadata?: unknown;
+  readonly modelVersion?: unknown;
+  readonly responseId?: unknown;
+  readonly error?: unknown;
+}
+
+export function decode(payload: string): Frame | undefined {
+  return objectIn(payload);
+}
+
+export const STOP_REASONS: Readonly<Record<string, StopReason>> = {
+  STOP: 'end-turn',
+  MAX_TOKENS: 'max-tokens',
+  SAFETY: 'content-filter',
+  RECITATION: 'content-filter',
+  BLOCKLIST: 'content-filter',
+  PROHIBITED_CONTENT: 'content-filter',
+  SPII: 'content-filter',
+  IMAGE_SAFETY: 'content-filter',
+  MALFORMED_FUNCTION_CALL: 'malformed-call',
+  UNEXPECTED_TOOL_CALL: 'malformed-call',
+};
+
+/** Thoughts are counted beside the candidates, and what tools fed into the prompt beside the prompt. */
+export function usageOf(wire: JsonObject): Usage {
+  const prompt = numberOf(wire.promptTokenCount);
+  const candidates = numberOf(wire.candidatesTokenCount);
+  const thoughts = numberOf(wire.thoughtsTokenCount);
+  return usageFrom({
+    inputTokens: prompt === undefined ? undefined : prompt + (numberOf(wire.toolUsePromptTokenCount) ?? 0),
+    outputTokens:
+      candidates === undefined && thoughts === undefined ? undefined : (candidates ?? 0) + (thoughts ?? 0),
+    totalTokens: numberOf(wire.totalTokenCount),
+    cacheReadInputTokens: numberOf(wire.cachedContentTokenCount),
+    cacheCreationInputTokens: undefined,
+    reasoningTokens: thoughts,
+  });
+}
+
+/** A piece of streamed arguments: a value, or a further piece of a string, at a JSON path. */
+export interface PartialArg {
+  readonly path: readonly (string | number)[];
+  readonly value: unknown;
+}
+
+export function partialArgsOf(call: JsonObject): readonly PartialArg[] {
+  return arrayOf(call.partialArgs).map((entry) => {
+    const arg = objectOf(entry);
+    return { path: parsePath(stringOf(arg.jsonPath)), value: valueOf(arg) };
+  });
+}
+
+function valueOf(arg: JsonObject): unknown {
+  if ('stringValue' in arg) return stringOf(arg.stringValue);
+  if ('numberValue' in arg) return arg.numberValue;
+  if ('boolValue' in arg) return arg.boolValue;
+  return null;
+}
+
+/** `$.recipe.ingredients[0].name` and `$['odd key'][1]`. */
+export function parsePath(path: string): readonly (string | number)[] {
+  const steps: (string | number)[] = [];
+  for (const [, quoted, bare, index] of path.matchAll(
+    /\[['"]((?:[^'"\\]|\\.)*)['"]\]|\.?([^.[\]$]+)|\[(\d+)\]/g,
+  )) {
+    if (index !== undefined) steps.push(Number(index));
+    else steps.push(quoted ?? bare ?? '');
+  }
+  return steps;
+}
+
+/** Puts the pieces together: a string at a path that already has one goes on with it. */
+export function assembleArgs(pieces: readonly PartialArg[]): JsonObject {
+  const root: Container = {};
+  for (const { path, value } of pieces) put(root, path, value);
+  return root;
+}
+
+type Container = Record<string, unknown>;
+
+function put(root: Container, path: readonly (string | number)[], value: unknown): void {
+  const last = path.at(-1);
+  if (last === undefined) return;
+  let place: Container = root;
+  for (const [at, key] of path.slice(0, -1).entries()) place = childOf(place, key, path[at + 1]);
+  const before = Object.hasOwn(place, last) ? place[last] : undefined;
+  set(place, last, typeof before === 'string' && typeof value === 'string' ? before + value : value);
+}
+
+function childOf(parent: Container, key: string | number, nextKey: string | number | undefined): Container {
+  const child = Object.hasOwn(parent, key) ? parent[key] : undefined;
+  if (isContainer(child)) return child;
+  const made: unknown = typeof nextKey === 'number' ? [] : {};
+  set(parent, key, made);
+  return isContainer(made) ? made : {};
+}
+
+/** Defined, not assigned: a path through `__proto__` must stay inside the arguments. */
+function set(place: Container, key: string | number, value: unknown): void {
+  Object.defineProperty(place, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+function isContainer(value: unknown): value is Container {
+  return isObject(value) || Array.isArray(value);
+}

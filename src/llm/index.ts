@@ -1,0 +1,43 @@
+/** One request in, one flat and balanced stream of events out, whichever provider answers. */
+export { type Account, bearer } from './account.ts';
+export { AnswerItems } from './answer-items.ts';
+export { type ConnectOptions, connect, type Llm } from './connect.ts';
+export { type AnswerDecoder, answerDecoder } from './decoder.ts';
+export type {
+  BlockAbort,
+  BlockDelta,
+  BlockEvent,
+  BlockHead,
+  BlockStart,
+  BlockStop,
+  BlockType,
+  DeltaContent,
+  ErrorEvent,
+  Failure,
+  FailureKind,
+  LlmEvent,
+  MetaEvent,
+  PingEvent,
+  Seal,
+  StatusEvent,
+  StopReason,
+  Trace,
+  Usage,
+  UsageEvent,
+} from './event.ts';
+export type { Endpoint, Provider } from './provider.ts';
+export { type RecordingDecoder, recordingDecoder } from './recording.ts';
+export {
+  type CacheMarkers,
+  type Content,
+  type Item,
+  type LlmRequest,
+  THINKING_LEVELS,
+  type ThinkingLevel,
+  type ToolChoice,
+  type ToolSpec,
+  textContent,
+  textOf,
+} from './request.ts';
+export { type Attempt, DEFAULT_RETRY, isTransient, type RetryPolicy, retryDelay } from './retry.ts';
+export type { Timeouts } from './timeouts.ts';

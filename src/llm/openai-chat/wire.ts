@@ -1,0 +1,86 @@
+import { arrayOf, type JsonObject, numberOf, objectOf, stringOf, objectIn } from '../../base/index.ts';
+import { usageFrom } from '../answer.ts';
+import type { StopReason, Usage } from '../event.ts';
+
+/** One chunk of a chat completion, or the `[DONE]` that ends the stream. */
+export type Frame = Chunk | typeof DONE;
+
+export interface Chunk {
+  readonly id?: unknown;
+  readonly model?: unknown;
+  readonly choices?: unknown;
+  readonly usage?: unknown;
+  readonly x_groq?: unknown;
+  readonly error?: unknown;
+}
+
+export const DONE = 'done';
+
+export function decode(payload: string): Frame | undefined {
+  return payload === '[DONE]' ? DONE : objectIn(payload);
+}
+
+/** Content is a string, or with some vendors a list of parts of which some are thoughts. */
+export function textIn(content: unknown): string {
+  if (typeof content === 'string') return content;
+  return partsOf(content)
+    .map((part) => (part.type === 'thinking' ? '' : stringOf(part.text) || stringOf(part.refusal)))
+    .join('');
+}
+
+/** Vendors disagree where thoughts go: `reasoning_content`, `reasoning`, or parts of the content. */
+export function thoughtIn(delta: JsonObject): { readonly text: string; readonly field: string } {
+  const content = stringOf(delta.reasoning_content);
+  if (content !== '') return { text: content, field: 'reasoning_content' };
+  const reasoning = stringOf(delta.reasoning);
+  if (reasoning !== '') return { text: reasoning, field: 'reasoning' };
+  if (!Array.isArray(delta.content)) return NO_THOUGHT;
+  const text = partsOf(delta.content)
+    .filter((part) => part.type === 'thinking')
+    .map((part) => stringOf(part.thinking) || textIn(part.thinking))
+    .join('');
+  return { text, field: 'content' };
+}
+
+const NO_THOUGHT = { text: '', field: '' } as const;
+
+function partsOf(content: unknown): readonly JsonObject[] {
+  return arrayOf(content).map(objectOf);
+}
+
+export const STOP_REASONS: Readonly<Record<string, StopReason>> = {
+  stop: 'end-turn',
+  eos: 'end-turn',
+  length: 'max-tokens',
+  max_tokens: 'max-tokens',
+  tool_calls: 'tool-use',
+  function_call: 'tool-use',
+  content_filter: 'content-filter',
+  refusal: 'refusal',
+};
+
+export function usageOf(wire: JsonObject): Usage {
+  const input = numberOf(wire.prompt_tokens);
+  const output = numberOf(wire.completion_tokens);
+  const total = numberOf(wire.total_tokens);
+  const reasoning = numberOf(objectOf(wire.completion_tokens_details).reasoning_tokens);
+  return usageFrom({
+    inputTokens: input,
+    outputTokens: addsUp(input, output, reasoning, total) ? (output ?? 0) + (reasoning ?? 0) : output,
+    totalTokens: total,
+    cacheReadInputTokens:
+      numberOf(objectOf(wire.prompt_tokens_details).cached_tokens) ?? numberOf(wire.prompt_cache_hit_tokens),
+    cacheCreationInputTokens: undefined,
+    reasoningTokens: reasoning,
+  });
+}
+
+/** xAI counts reasoning beside the completion, everybody else inside it; the total tells which it was. */
+function addsUp(
+  input: number | undefined,
+  output: number | undefined,
+  reasoning: number | undefined,
+  total: number | undefined,
+): boolean {
+  return !!reasoning && total !== undefined && (input ?? 0) + (output ?? 0) + reasoning === total;
+}

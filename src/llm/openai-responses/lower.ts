@@ -1,0 +1,107 @@
+import { isObject, type JsonObject } from '../../base/index.ts';
+import type { Content, Item, LlmRequest, ToolChoice } from '../request.ts';
+import { textOf } from '../request.ts';
+import { resultText } from '../tool-arguments.ts';
+
+/** Our request as the body of a Responses API call; nothing is stored at the provider, so thoughts travel encrypted. */
+export function lower(request: LlmRequest): JsonObject {
+  const { tools, temperature, maxTokens, thinking } = request;
+  const reasons = isReasoningModel(request.model) || (thinking !== undefined && thinking !== 'off');
+  return {
+    model: request.model,
+    stream: true,
+    store: false,
+    input: request.items.flatMap(inputOf),
+    ...(request.system ? { instructions: request.system } : {}),
+    ...(tools?.length ? { tools: toolsOf(request) } : {}),
+    ...(tools?.length && request.toolChoice ? { tool_choice: toolChoiceOf(request.toolChoice) } : {}),
+    ...(maxTokens === undefined ? {} : { max_output_tokens: maxTokens }),
+    ...(temperature === undefined || reasons ? {} : { temperature }),
+    ...(reasons ? { include: ['reasoning.encrypted_content'] } : {}),
+    ...reasoningOf(request),
+  };
+}
+
+function isReasoningModel(model: string): boolean {
+  return /^(?:o\d|gpt-[5-9]|codex)/.test(model) && !model.includes('-chat');
+}
+
+function reasoningOf({ model, thinking }: LlmRequest): JsonObject {
+  if (thinking === undefined) return {};
+  if (thinking !== 'off') return { reasoning: { effort: thinking, summary: 'auto' } };
+  // Only from 5.1 on can reasoning be switched off; before, the least is as near as it gets.
+  if (/^gpt-5\.[1-9]/.test(model)) return { reasoning: { effort: 'none' } };
+  return isReasoningModel(model)
+    ? { reasoning: { effort: model.startsWith('gpt-5') ? 'minimal' : 'low' } }
+    : {};
+}
+
+function toolsOf({ tools = [] }: LlmRequest): readonly JsonObject[] {
+  return tools.map(({ name, description, parameters }) => ({
+    type: 'function',
+    name,
+    description,
+    parameters,
+    // Strict mode rewrites schemas: optional arguments would have to be declared differently.
+    strict: false,
+  }));
+}
+
+function toolChoiceOf(choice: ToolChoice): unknown {
+  return typeof choice === 'object' ? { type: 'function', name: choice.name } : choice;
+}
+
+function inputOf(item: Item): readonly JsonObject[] {
+  switch (item.type) {
+    case 'message':
+      return item.role === 'assistant'
+        ? assistantMessage(item.content)
+        : [userMessage(item.role, item.content)];
+    case 'tool-call':
+      return [callOf(item)];
+    case 'tool-result':
+      return [{ type: 'function_call_output', call_id: item.callId, output: outputOf(item) }];
+    case 'reasoning':
+      return item.seal?.wire === 'openai-responses' ? thoughtOf(item.seal.data) : [];
+    case 'opaque':
+      return item.seal.wire === 'openai-responses' && isObject(item.seal.data.item)
+        ? [item.seal.data.item]
+        : [];
+  }
+}
+
+function assistantMessage(content: readonly Content[]): readonly JsonObject[] {
+  const text = textOf(content);
+  return text === ''
+    ? []
+    : [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }];
+}
+
+function userMessage(role: string, content: readonly Content[]): JsonObject {
+  return { type: 'message', role, content: content.map(partOf) };
+}
+
+function partOf(part: Content): JsonObject {
+  if (part.type === 'text') return { type: 'input_text', text: part.text };
+  return { type: 'input_image', image_url: `data:${part.mediaType};base64,${part.data}` };
+}
+
+function callOf(item: Extract<Item, { type: 'tool-call' }>): JsonObject {
+  const { callId, name } = item;
+  if (item.seal?.wire === 'openai-responses' && item.seal.data.custom === true) {
+    return { type: 'custom_tool_call', call_id: callId, name, input: item.arguments };
+  }
+  return { type: 'function_call', call_id: callId, name, arguments: item.arguments || '{}' };
+}
+
+function outputOf({ content, isError }: Extract<Item, { type: 'tool-result' }>): unknown {
+  const hasImage = content.some((part) => part.type === 'image');
+  return hasImage ? content.map(partOf) : resultText(textOf(content), isError);
+}
+
+/** With nothing stored at the provider, a thought can only be sent back with its encrypted content. */
+function thoughtOf({ id, summary, content, encrypted_content }: JsonObject): readonly JsonObject[] {
+  if (typeof encrypted_content !== 'string') return [];
+  const kept = Array.isArray(content) && content.length > 0 ? { content } : {};
+  return [{ type: 'reasoning', id, summary, ...kept, encrypted_content }];
+}

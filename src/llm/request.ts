@@ -1,0 +1,75 @@
+import type { JsonObject } from '../base/index.ts';
+import type { Seal } from './event.ts';
+
+/** One request to a model, in no provider's spelling. */
+export interface LlmRequest {
+  readonly model: string;
+  readonly system?: string;
+  readonly items: readonly Item[];
+  readonly tools?: readonly ToolSpec[];
+  readonly toolChoice?: ToolChoice;
+  readonly maxTokens?: number;
+  readonly temperature?: number;
+  readonly thinking?: ThinkingLevel;
+  readonly stopSequences?: readonly string[];
+  /** Marks the stable prefix of the prompt for providers that cache on request (Anthropic). */
+  readonly cache?: CacheMarkers;
+}
+
+/** The conversation so far: what was said, called, answered and thought, in order. */
+export type Item =
+  | {
+      readonly type: 'message';
+      readonly role: 'user' | 'assistant' | 'system';
+      readonly content: readonly Content[];
+      readonly seal?: Seal;
+    }
+  | {
+      readonly type: 'tool-call';
+      readonly callId: string;
+      readonly name: string;
+      /** JSON text, as the model wrote it. */
+      readonly arguments: string;
+      readonly seal?: Seal;
+    }
+  | {
+      readonly type: 'tool-result';
+      readonly callId: string;
+      readonly content: readonly Content[];
+      readonly isError: boolean;
+    }
+  | { readonly type: 'reasoning'; readonly text: string; readonly seal?: Seal }
+  | { readonly type: 'opaque'; readonly name: string; readonly seal: Seal };
+
+export type Content =
+  | { readonly type: 'text'; readonly text: string }
+  /** `data` is base64. */
+  | { readonly type: 'image'; readonly mediaType: string; readonly data: string };
+
+export interface ToolSpec {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments, an object. */
+  readonly parameters: JsonObject;
+}
+
+export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
+
+export const THINKING_LEVELS = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
+export type ThinkingLevel = (typeof THINKING_LEVELS)[number];
+
+export interface CacheMarkers {
+  readonly ttl: '5m' | '1h';
+  /** Index of an item that will stay the same for long, for example the last one of a compaction summary. */
+  readonly anchor?: number;
+}
+
+export function textContent(text: string): readonly Content[] {
+  return [{ type: 'text', text }];
+}
+
+/** The text of a message or result; images leave no trace in it. */
+export function textOf(content: readonly Content[]): string {
+  if (content.length === 1 && content[0]?.type === 'text') return content[0].text;
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}

@@ -1,0 +1,16 @@
+import { isObject, type JsonObject, tryParse } from '../base/index.ts';
+
+/**
+ * A call's arguments as the object that some wires demand. Text that is no JSON object is sent under a name that says
+ * so: the model should see what it wrote, and the pairing of call and result must survive.
+ */
+export function argumentsObject(text: string): JsonObject {
+  if (text.trim() === '') return {};
+  const value = tryParse(text);
+  return isObject(value) ? value : { unparsed_arguments: text };
+}
+
+/** Wires without an error flag are told in words. */
+export function resultText(text: string, isError: boolean): string {
+  return isError && !/^\s*error/i.test(text) ? `Error: ${text}` : text;
+}

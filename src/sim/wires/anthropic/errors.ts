@@ -1,0 +1,36 @@
+import type { JsonObject } from '../../../base/index.ts';
+import { encodeSse } from '../../../wire/index.ts';
+import type { Refusal } from '../../fault.ts';
+import type { RefusalContext, Refused } from '../wire.ts';
+
+export function refuse(refusal: Refusal, context: RefusalContext): Refused {
+  const [status, type, message] = ROWS[refusal](context);
+  return { status, body: errorOf(type, message) };
+}
+
+export function breakOff(): string {
+  return encodeSse(JSON.stringify(errorOf('overloaded_error', 'Overloaded')), 'error');
+}
+
+const ROWS: Record<Refusal, (context: RefusalContext) => readonly [number, string, string]> = {
+  'bad-key': () => [401, 'authentication_error', 'invalid x-api-key'],
+  'no-key': () => [401, 'authentication_error', 'x-api-key header is required'],
+  'unknown-model': ({ model }) => [404, 'not_found_error', `model: ${model}`],
+  'rate-limit': () => [
+    429,
+    'rate_limit_error',
+    "This request would exceed your account's rate limit. Please try again later.",
+  ],
+  server: () => [500, 'api_error', 'Internal server error'],
+  overloaded: () => [529, 'overloaded_error', 'Overloaded'],
+  'context-too-long': () => [
+    400,
+    'invalid_request_error',
+    'prompt is too long: 208310 tokens > 200000 maximum',
+  ],
+  'bad-request': ({ message }) => [400, 'invalid_request_error', message],
+};
+
+function errorOf(type: string, message: string): JsonObject {
+  return { type: 'error', error: { type, message } };
+}

@@ -1,0 +1,60 @@
+import type { JsonObject } from '../../../base/index.ts';
+import type { Refusal } from '../../fault.ts';
+import type { RefusalContext, Refused } from '../wire.ts';
+
+export function refuse(refusal: Refusal, context: RefusalContext): Refused {
+  const [code, status, message, details] = ROWS[refusal](context);
+  return { status: code, body: errorOf(code, status, message, details) };
+}
+
+/** The real API leaves the event stream's framing here: bare JSON, indented, after a stream that began well. */
+export function breakOff(): string {
+  return `${JSON.stringify(errorOf(503, 'UNAVAILABLE', OVERLOADED), undefined, 2)}\n\n`;
+}
+
+type Row = readonly [code: number, status: string, message: string, details?: readonly JsonObject[]];
+
+const ROWS: Record<Refusal, (context: RefusalContext) => Row> = {
+  // Gemini answers a wrong key with 400, and a missing one with 403.
+  'bad-key': () => [400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.', [BAD_KEY]],
+  'no-key': () => [403, 'PERMISSION_DENIED', NO_KEY],
+  'unknown-model': ({ model }) => [404, 'NOT_FOUND', unknown(model)],
+  'rate-limit': ({ retryAfterSeconds }) => [429, 'RESOURCE_EXHAUSTED', QUOTA, retryInfo(retryAfterSeconds)],
+  server: () => [
+    500,
+    'INTERNAL',
+    'An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting',
+  ],
+  overloaded: () => [503, 'UNAVAILABLE', OVERLOADED],
+  'context-too-long': () => [
+    400,
+    'INVALID_ARGUMENT',
+    'The input token count (1200000) exceeds the maximum number of tokens allowed (1048575).',
+  ],
+  'bad-request': ({ message }) => [400, 'INVALID_ARGUMENT', message],
+};
+
+function errorOf(code: number, status: string, message: string, details?: readonly JsonObject[]): JsonObject {
+  return { error: { code, message, status, ...(details === undefined ? {} : { details }) } };
+}
+
+function unknown(model: string): string {
+  return `models/${model} is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.`;
+}
+
+function retryInfo(seconds: number | undefined): readonly JsonObject[] {
+  if (seconds === undefined) return [];
+  return [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${seconds}s` }];
+}
+
+const BAD_KEY = {
+  '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+  reason: 'API_KEY_INVALID',
+  domain: 'googleapis.com',
+  metadata: { service: 'generativelanguage.googleapis.com' },
+};
+const NO_KEY =
+  "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API.";
+const QUOTA =
+  'You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits.';
+const OVERLOADED = 'The model is overloaded. Please try again later.';

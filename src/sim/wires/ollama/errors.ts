@@ -1,0 +1,23 @@
+import type { Refusal } from '../../fault.ts';
+import type { RefusalContext, Refused } from '../wire.ts';
+
+export function refuse(refusal: Refusal, context: RefusalContext): Refused {
+  const [status, error] = ROWS[refusal](context);
+  return { status, body: { error } };
+}
+
+export function breakOff(): string {
+  return `${JSON.stringify({ error: 'an error was encountered while running the model: unexpected EOF' })}\n`;
+}
+
+/** A local Ollama asks for no key; the hosted one does, and limits its users. */
+const ROWS: Record<Refusal, (context: RefusalContext) => readonly [number, string]> = {
+  'bad-key': () => [401, 'unauthorized'],
+  'no-key': () => [401, 'unauthorized'],
+  'unknown-model': ({ model }) => [404, `model '${model}' not found`],
+  'rate-limit': () => [429, 'too many requests'],
+  server: () => [500, 'llama runner process has terminated: exit status 2'],
+  overloaded: () => [503, 'server busy, please try again.  maximum pending requests exceeded'],
+  'context-too-long': () => [400, 'the input length exceeds the context length'],
+  'bad-request': ({ message }) => [400, message],
+};

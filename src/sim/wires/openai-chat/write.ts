@@ -1,0 +1,114 @@
+import { type JsonObject, objectOf } from '../../../base/index.ts';
+import { encodeSse } from '../../../wire/index.ts';
+import type { Stop } from '../../answer.ts';
+import type { Reply, ReplyCall, ReplyPart } from '../../reply.ts';
+import { type Stroke, strokes } from '../../strokes.ts';
+import type { Context, Frame } from '../wire.ts';
+
+/** The Chat Completions stream: nameless chunks, calls numbered among themselves, `[DONE]` at the end. */
+export function* frames(reply: Reply, context: Context): Generator<Frame> {
+  const chunk = chunkWriter(context);
+  const calls = reply.parts.filter((part) => part.type === 'call');
+  yield chunk([choice({ role: 'assistant', content: '', refusal: null })]);
+  for (const stroke of strokes(reply)) {
+    const delta = spell(stroke, calls);
+    if (delta === undefined) continue;
+    yield chunk([choice(delta)], stroke.type === 'delta' ? 'delta' : 'other');
+  }
+  yield chunk([choice({}, STOPS[reply.stop])], 'finish');
+  if (wantsUsage(context)) yield chunk([], 'finish', usageOf(reply));
+  yield { role: 'finish', text: encodeSse('[DONE]') };
+}
+
+/** The same completion in one piece. */
+export function whole(reply: Reply, context: Context): JsonObject {
+  const thinking = joined(reply, 'thinking');
+  const calls = reply.parts.filter((part) => part.type === 'call');
+  const message = {
+    role: 'assistant',
+    content: joined(reply, 'text'),
+    refusal: joined(reply, 'refusal'),
+    ...(thinking === null ? {} : { reasoning_content: thinking }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => toolCall(call, call.text ?? '{}')) }),
+  };
+  const only = { index: 0, message, logprobs: null, finish_reason: STOPS[reply.stop] };
+  return { ...head(context), object: 'chat.completion', choices: [only], usage: usageOf(reply) };
+}
+
+function spell(stroke: Stroke, calls: readonly ReplyCall[]): JsonObject | undefined {
+  const { part } = stroke;
+  if (part.type !== 'call') return stroke.type === 'delta' ? GROW[part.type](stroke.text) : undefined;
+  const index = calls.indexOf(part);
+  if (stroke.type === 'delta') return fragment(index, stroke.text);
+  // A call without arguments still gets its `{}`: the real API never leaves the text empty.
+  if (stroke.type === 'close') return part.text === undefined ? fragment(index, '{}') : undefined;
+  return { tool_calls: [{ index, ...toolCall(part, '') }] };
+}
+
+const GROW: Record<Exclude<ReplyPart['type'], 'call'>, (text: string) => JsonObject | undefined> = {
+  text: (content) => ({ content }),
+  refusal: (refusal) => ({ refusal }),
+  // The spelling of DeepSeek, xAI, Moonshot and others: OpenAI's own models do not show theirs here.
+  thinking: (text) => ({ reasoning_content: text }),
+  redacted: () => undefined,
+};
+
+function fragment(index: number, text: string): JsonObject {
+  return { tool_calls: [{ index, function: { arguments: text } }] };
+}
+
+function toolCall(call: ReplyCall, text: string): JsonObject {
+  return { id: call.id, type: 'function', function: { name: call.name, arguments: text } };
+}
+
+function choice(delta: JsonObject, reason: string | null = null): JsonObject {
+  return { index: 0, delta, logprobs: null, finish_reason: reason };
+}
+
+function chunkWriter(context: Context) {
+  const common = { ...head(context), object: 'chat.completion.chunk' };
+  const withUsage = wantsUsage(context);
+  return (
+    choices: readonly JsonObject[],
+    role: Frame['role'] = 'other',
+    usage: JsonObject | null = null,
+  ): Frame => {
+    const payload = { ...common, choices, ...(withUsage ? { usage } : {}) };
+    return { role, text: encodeSse(JSON.stringify(payload)) };
+  };
+}
+
+function head({ id, now, request }: Context): JsonObject {
+  return { id, created: Math.floor(now / 1000), model: request.model };
+}
+
+function wantsUsage({ request }: Context): boolean {
+  return objectOf(request.body['stream_options'])['include_usage'] === true;
+}
+
+function joined(reply: Reply, type: 'text' | 'thinking' | 'refusal'): string | null {
+  const texts = reply.parts.filter((part) => part.type === type).map((part) => part.text);
+  return texts.length === 0 ? null : texts.join('');
+}
+
+const STOPS: Record<Stop, string> = {
+  'end-turn': 'stop',
+  'max-tokens': 'length',
+  'stop-sequence': 'stop',
+  'tool-use': 'tool_calls',
+  'pause-turn': 'stop',
+  refusal: 'stop',
+  'content-filter': 'content_filter',
+  'context-full': 'length',
+  'malformed-call': 'stop',
+};
+
+function usageOf({ usage }: Reply): JsonObject {
+  return {
+    prompt_tokens: usage.inputTokens,
+    completion_tokens: usage.outputTokens,
+    total_tokens: usage.inputTokens + usage.outputTokens,
+    prompt_tokens_details: { cached_tokens: usage.cacheReadInputTokens },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+  };
+}

@@ -1,0 +1,62 @@
+import { arrayOf, type JsonObject, objectOf } from '../../../base/index.ts';
+import type { Stop } from '../../answer.ts';
+import type { Reply } from '../../reply.ts';
+import type { Context } from '../wire.ts';
+
+/** The response object as every event of its life carries it; the caller lays status and output over it. */
+export function responseHead({ id, now, request }: Context): JsonObject {
+  const { body } = request;
+  return {
+    id,
+    object: 'response',
+    created_at: Math.floor(now / 1000),
+    status: 'in_progress',
+    background: false,
+    error: null,
+    incomplete_details: null,
+    instructions: body['instructions'] ?? null,
+    max_output_tokens: body['max_output_tokens'] ?? null,
+    model: request.model,
+    output: [],
+    parallel_tool_calls: body['parallel_tool_calls'] ?? true,
+    previous_response_id: body['previous_response_id'] ?? null,
+    reasoning: { effort: null, summary: null, ...objectOf(body['reasoning']) },
+    store: body['store'] ?? true,
+    temperature: body['temperature'] ?? 1,
+    text: { format: { type: 'text' } },
+    tool_choice: body['tool_choice'] ?? 'auto',
+    tools: arrayOf(body['tools']),
+    top_p: body['top_p'] ?? 1,
+    truncation: 'disabled',
+    usage: null,
+    metadata: {},
+  };
+}
+
+/** How it ended: laid over the head. */
+export function responseEnd(reply: Reply, output: readonly JsonObject[]): JsonObject {
+  const reason = INCOMPLETE[reply.stop];
+  return {
+    status: reason === undefined ? 'completed' : 'incomplete',
+    incomplete_details: reason === undefined ? null : { reason },
+    output,
+    usage: usageOf(reply),
+  };
+}
+
+/** Responses has no stop reasons: a response is complete, or says why it is not. */
+const INCOMPLETE: Partial<Record<Stop, string>> = {
+  'max-tokens': 'max_output_tokens',
+  'context-full': 'max_output_tokens',
+  'content-filter': 'content_filter',
+};
+
+function usageOf({ usage }: Reply): JsonObject {
+  return {
+    input_tokens: usage.inputTokens,
+    input_tokens_details: { cached_tokens: usage.cacheReadInputTokens },
+    output_tokens: usage.outputTokens,
+    output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    total_tokens: usage.inputTokens + usage.outputTokens,
+  };
+}

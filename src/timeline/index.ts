@@ -1,0 +1,19 @@
+/** Typed handlers for an answer as it streams in: each block has its scope, each event its place in the order. */
+export { type Handler, handler } from './handler.ts';
+export type {
+  BlockEnd,
+  EventOf,
+  Kind,
+  TextBlockEvent,
+  ThinkingBlockEvent,
+  ToolUseBlockEvent,
+} from './kind.ts';
+export { TextBlockCollector } from './text-block-collector.ts';
+export { Timeline, type TimelineOptions } from './timeline.ts';
+export {
+  type InvalidToolCall,
+  type ToolCall,
+  ToolCallCollector,
+  type ToolInput,
+  type ValidToolCall,
+} from './tool-call-collector.ts';

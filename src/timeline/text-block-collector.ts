@@ -1,0 +1,55 @@
+import { BlockOrder } from './block-order.ts';
+import { type Handler, handler } from './handler.ts';
+import type { TextBlockEvent } from './kind.ts';
+import type { Timeline } from './timeline.ts';
+
+/** Collects the text of each completed block of the model, in block order. Empty blocks and tool results are left out. */
+export class TextBlockCollector implements Handler<'text-block', TextScope> {
+  readonly kind = 'text-block';
+  readonly #collected = new BlockOrder<string>();
+
+  /**
+   * Registers the collector so that requests stay apart: text of a cancelled one is dropped at once, text of a failed
+   * one is there to be continued from until it is taken or the next request starts.
+   */
+  attach(timeline: Timeline): this {
+    timeline.onTextBlock(this).onStatus(
+      handler('status', ({ status }) => {
+        if (status === 'started' || status === 'cancelled') this.clear();
+      }),
+    );
+    return this;
+  }
+
+  collected(): readonly string[] {
+    return this.#collected.values();
+  }
+
+  takeCollected(): string[] {
+    const texts = this.#collected.values();
+    this.clear();
+    return texts;
+  }
+
+  hasContent(): boolean {
+    return !this.#collected.isEmpty;
+  }
+
+  clear(): void {
+    this.#collected.clear();
+  }
+
+  scope(): TextScope {
+    return { text: '' };
+  }
+
+  onEvent(scope: TextScope, event: TextBlockEvent): void {
+    if (event.source !== 'model') return;
+    if (event.type === 'delta') scope.text += event.text;
+    else if (event.type === 'stop' && scope.text !== '') this.#collected.add(event.index, scope.text);
+  }
+}
+
+interface TextScope {
+  text: string;
+}

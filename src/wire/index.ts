@@ -1,0 +1,4 @@
+/** Bytes to messages and back: lines, server-sent events, HTTP. */
+export { type HttpRequest, type HttpResponse, httpTransport, type Transport } from './http-client.ts';
+export { type FrameReader, lineReader, MAX_LINE } from './lines.ts';
+export { encodeSse, sseReader } from './sse.ts';
