@@ -69,46 +69,45 @@ export function resolveModel(
   reference: string,
   configured: readonly string[] = [],
 ): Model {
+  const accounts = accountNames(models, configured);
   const slash = reference.indexOf('/');
-  const account = slash < 0 ? undefined : knownAccount(models, reference.slice(0, slash), configured);
-  if (account === undefined) return modelWithId(models, reference, configured);
+  const name = slash < 0 ? undefined : reference.slice(0, slash);
   const id = reference.slice(slash + 1);
-  if (id === '') throw refusal(`"${reference}" names no model: write ${account}/ and the model's id`);
+  if (name !== undefined && accounts.has(name)) return modelOf(models, name, id);
+  const found = models.filter((model) => model.id === reference);
+  if (found.length > 1)
+    throw refusal(
+      `"${reference}" is served by several accounts: write ${found.map(referenceTo).join(' or ')}`,
+    );
+  const [only] = found;
+  if (only !== undefined) return only;
+  if (name === undefined) throw unknownModel(models, reference);
+  const vendor = vendorNamed(name);
+  if (vendor !== undefined) return modelOf(models, vendor.name, id);
+  throw unknownAccount(name, accounts);
+}
+
+function accountNames(models: readonly Model[], configured: readonly string[]): ReadonlySet<string> {
+  const names = [...configured, ...VENDORS.map(({ name }) => name), ...models.map(({ account }) => account)];
+  return new Set(names);
+}
+
+function modelOf(models: readonly Model[], account: string, id: string): Model {
+  if (id === '') throw refusal(`"${account}/" names no model: write the model's id behind the slash`);
   return models.find((model) => model.account === account && model.id === id) ?? minimalModel(account, id);
 }
 
-function knownAccount(models: readonly Model[], name: string, configured: readonly string[]) {
-  if (configured.includes(name)) return name;
-  return vendorNamed(name)?.name ?? models.find((model) => model.account === name)?.account;
+function unknownModel(models: readonly Model[], id: string): PolypodError {
+  const guess = nearest(id, new Set(models.map((model) => model.id)));
+  const near = models.filter((model) => model.id === guess).map(referenceTo);
+  const hint = near.length === 0 ? 'write it as account/id' : `did you mean ${near.join(' or ')}?`;
+  return refusal(`no model is called "${id}": ${hint}`);
 }
 
-function modelWithId(models: readonly Model[], id: string, configured: readonly string[]): Model {
-  const [found, ...others] = models.filter((model) => model.id === id);
-  if (found === undefined) throw unknownReference(models, id, configured);
-  if (others.length === 0) return found;
-  const choices = [found, ...others].map(referenceTo).join(' or ');
-  throw refusal(`"${id}" is served by more than one account: write ${choices}`);
-}
-
-function unknownReference(models: readonly Model[], reference: string, configured: readonly string[]) {
-  const slash = reference.indexOf('/');
-  if (slash < 0) {
-    const guess = nearest(reference, new Set(models.map(({ id }) => id)));
-    const near = models.filter(({ id }) => id === guess).map(referenceTo);
-    const hint = near.length > 0 ? `did you mean ${near.join(' or ')}?` : 'write it as account/id';
-    return refusal(`no model is called "${reference}": ${hint}`);
-  }
-  const name = reference.slice(0, slash);
-  const accounts = [
-    ...new Set([
-      ...configured,
-      ...VENDORS.map((vendor) => vendor.name),
-      ...models.map(({ account }) => account),
-    ]),
-  ];
+function unknownAccount(name: string, accounts: ReadonlySet<string>): PolypodError {
   const guess = nearest(name, accounts);
   const hint = guess === undefined ? '' : `did you mean "${guess}"? `;
-  return refusal(`no account is called "${name}": ${hint}There are ${accounts.join(', ')}`);
+  return refusal(`no account is called "${name}": ${hint}There are ${[...accounts].join(', ')}`);
 }
 
 /** A model of which nothing is known but where it is: it promises neither reasoning nor images. */

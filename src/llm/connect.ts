@@ -59,13 +59,22 @@ async function* exchange(
   request: LlmRequest,
   signal: AbortSignal,
 ): AsyncGenerator<readonly LlmEvent[]> {
-  const { provider, account, timeouts } = link;
+  const decoder = answerDecoder(link.provider, link.seed(), link.onTrace);
+  if (!signal.aborted) yield* attempt(link, request, signal, decoder);
+  if (!decoder.finished) yield decoder.cancel();
+}
+
+async function* attempt(
+  link: Link,
+  request: LlmRequest,
+  signal: AbortSignal,
+  decoder: AnswerDecoder,
+): AsyncGenerator<readonly LlmEvent[]> {
+  const { provider, account } = link;
   const { url, headers } = provider.endpoint(request, account);
   const clean = redactor([account.apiKey ?? '', ...Object.values(account.headers ?? {})]);
-  const decoder = answerDecoder(provider, link.seed(), link.onTrace);
-  const watch = deadline(timeouts, signal);
+  const watch = deadline(link.timeouts, signal);
   try {
-    if (signal.aborted) return;
     const response = await link.transport(
       {
         method: 'POST',
@@ -83,7 +92,6 @@ async function* exchange(
   } finally {
     watch.close(decoder.finished);
   }
-  if (!decoder.finished) yield decoder.cancel();
 }
 
 async function* answer(

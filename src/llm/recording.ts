@@ -11,6 +11,7 @@ export interface RecordingDecoder {
 
 export function recordingDecoder(provider: Provider, onTrace?: (trace: Trace) => void): RecordingDecoder {
   let frames: FrameReader | undefined;
+  let start = Buffer.alloc(0);
   let exchanges = 0;
   // Ids of calls without one come from the seed: the same recording always gives the same events.
   const nextDecoder = (): AnswerDecoder => answerDecoder(provider, `${++exchanges}`, onTrace);
@@ -29,21 +30,28 @@ export function recordingDecoder(provider: Provider, onTrace?: (trace: Trace) =>
     return events;
   };
 
+  const begin = (): LlmEvent[] => {
+    frames = looksLikeSse(start) ? sseReader() : lineReader();
+    return frames.push(start).flatMap(take);
+  };
+
   return {
     push(bytes) {
-      if (frames === undefined && bytes.length === 0) return [];
-      frames ??= looksLikeSse(bytes) ? sseReader() : lineReader();
-      return frames.push(bytes).flatMap(take);
+      if (frames !== undefined) return frames.push(bytes).flatMap(take);
+      start = Buffer.concat([start, bytes]);
+      return start.length < ENOUGH ? [] : begin();
     },
     end() {
-      const events = frames === undefined ? [] : frames.end().flatMap(take);
-      return [...events, ...decoder.end()];
+      const events = frames === undefined ? begin() : [];
+      return [...events, ...(frames?.end() ?? []).flatMap(take), ...decoder.end()];
     },
   };
 }
 
 /** A JSON payload begins with a brace or `[DONE]`; every line of server-sent events with a field name or a colon. */
-function looksLikeSse(bytes: Uint8Array): boolean {
-  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 64)).toString('utf8');
-  return /^\uFEFF?\s*(?:data|event|id|retry)?:/.test(start);
+function looksLikeSse(start: Buffer): boolean {
+  return /^\uFEFF?\s*(?:data|event|id|retry)?:/.test(start.toString('utf8', 0, 64));
 }
+
+/** So many bytes tell the two apart. */
+const ENOUGH = 64;

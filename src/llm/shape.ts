@@ -12,6 +12,8 @@ export interface Problem {
   readonly text: string;
 }
 
+export type Report = (problem: Problem) => void;
+
 /**
  * How to read a value that a person wrote: strictly, and saying all that is wrong instead of stopping at the first.
  * The answer is undefined only after a problem was reported.
@@ -19,19 +21,34 @@ export interface Problem {
 export interface Shape<T> {
   readonly read: (value: unknown, path: Path, report: Report) => T | undefined;
 }
-export type Report = (problem: Problem) => void;
-type ValueOf<S> = S extends Shape<infer T> ? T : never;
 
-/** Text that is not blank, and passes the test if there is one. */
+/** Text that is not blank, and passes the test if there is one. It is never quoted: it may be a secret. */
 export function text(must = 'text', holds: (value: string) => boolean = () => true): Shape<string> {
-  return plain(must, (value) => typeof value === 'string' && value.trim() !== '' && holds(value));
+  return {
+    read: (value, path, report) => {
+      if (typeof value !== 'string') return mistaken(must, kindOf(value), path, report);
+      if (value.trim() === '') return mistaken(must, 'blank', path, report);
+      if (holds(value)) return value;
+      report({ path, at: 'value', text: `must be ${must}` });
+      return undefined;
+    },
+  };
 }
 
+/** A finite number that passes the test. */
 export function number(must: string, holds: (value: number) => boolean): Shape<number> {
-  return plain(must, (value) => typeof value === 'number' && Number.isFinite(value) && holds(value));
+  return {
+    read: (value, path, report) => {
+      if (typeof value === 'number' && Number.isFinite(value) && holds(value)) return value;
+      return mistaken(must, kindOf(value), path, report);
+    },
+  };
 }
 
-export const flag: Shape<boolean> = plain('true or false', (value) => typeof value === 'boolean');
+export const flag: Shape<boolean> = {
+  read: (value, path, report) =>
+    typeof value === 'boolean' ? value : mistaken('true or false', kindOf(value), path, report),
+};
 
 /** One of a few words. A wrong one is quoted, so this is not for secrets. */
 export function choice<const T extends string>(words: readonly T[]): Shape<T> {
@@ -39,11 +56,11 @@ export function choice<const T extends string>(words: readonly T[]): Shape<T> {
     read: (value, path, report) => {
       const word = words.find((candidate) => candidate === value);
       if (word !== undefined) return word;
-      const guess = typeof value === 'string' ? nearest(value, words) : undefined;
-      const said = typeof value === 'string' ? `"${value}"` : kindOf(value);
+      const must = `one of ${words.join(', ')}`;
+      if (typeof value !== 'string') return mistaken(must, kindOf(value), path, report);
+      const guess = nearest(value, words);
       const hint = guess === undefined ? '' : `: did you mean "${guess}"?`;
-      report({ path, at: 'value', text: `must be one of ${words.join(', ')}, not ${said}${hint}` });
-      return undefined;
+      return mistaken(must, `"${value}"${hint}`, path, report);
     },
   };
 }
@@ -51,8 +68,10 @@ export function choice<const T extends string>(words: readonly T[]): Shape<T> {
 export function listOf<T>(item: Shape<T>): Shape<readonly T[]> {
   return {
     read: (value, path, report) => {
-      if (!Array.isArray(value)) return mistaken('a list', value, path, report);
-      return whole(value.map((part, index) => item.read(part, [...path, index], report)));
+      if (!Array.isArray(value)) return mistaken('a list', kindOf(value), path, report);
+      const items = value.map((part, index) => item.read(part, [...path, index], report));
+      const sound = items.filter((part) => part !== undefined);
+      return sound.length === items.length ? sound : undefined;
     },
   };
 }
@@ -61,47 +80,52 @@ export function listOf<T>(item: Shape<T>): Shape<readonly T[]> {
 export function mapOf<T>(key: Shape<string>, item: Shape<T>): Shape<ReadonlyMap<string, T>> {
   return {
     read: (value, path, report) => {
-      if (!isObject(value)) return mistaken('a map', value, path, report);
-      const entries = Object.entries(value).map(([name, part]) => {
-        const reportKey: Report = (problem) => report({ ...problem, at: 'key' });
-        const readName = key.read(name, [...path, name], reportKey);
-        const readPart = item.read(part ?? {}, [...path, name], report);
-        return readName === undefined || readPart === undefined ? undefined : ([readName, readPart] as const);
-      });
-      const complete = whole(entries);
-      return complete === undefined ? undefined : new Map(complete);
+      if (!isObject(value)) return mistaken('a map', kindOf(value), path, report);
+      const read = new Map<string, T>();
+      for (const [name, part] of Object.entries(value)) {
+        const here = [...path, name];
+        const soundName = key.read(name, here, (problem) => report({ ...problem, at: 'key' }));
+        const soundPart = item.read(part ?? {}, here, report);
+        if (soundName !== undefined && soundPart !== undefined) read.set(soundName, soundPart);
+      }
+      return read.size === Object.keys(value).length ? read : undefined;
     },
   };
 }
 
 type Shapes = Readonly<Record<string, Shape<unknown>>>;
-type Values<S extends Shapes> = { readonly [K in keyof S]: ValueOf<S[K]> };
+type Values<S extends Shapes> = {
+  readonly [K in keyof S]: S[K] extends Shape<infer T> ? T : never;
+};
 
 /** An object with these keys and no others. A key without a value counts as left out. */
 export function fields<R extends Shapes, O extends Shapes>(
   required: R,
   optional: O,
 ): Shape<Values<R> & Partial<Values<O>>> {
-  const shapes = new Map(Object.entries({ ...required, ...optional }));
+  const shapes = new Map(Object.entries<Shape<unknown>>({ ...required, ...optional }));
   return {
     read: (value, path, report) => {
-      if (!isObject(value)) return mistaken('a map', value, path, report);
-      const missing = Object.keys(required).filter((key) => (value[key] ?? undefined) === undefined);
-      for (const key of missing) report({ path: [...path, key], at: 'key', text: 'is missing' });
-      const entries = Object.entries(value).map(([key, part]) => {
+      if (!isObject(value)) return mistaken('a map', kindOf(value), path, report);
+      const problems: Problem[] = Object.keys(required)
+        .filter((key) => value[key] === undefined || value[key] === null)
+        .map((key) => ({ path: [...path, key], at: 'key', text: 'is missing' }));
+      const read: Record<string, unknown> = {};
+      for (const [key, part] of Object.entries(value)) {
         const shape = shapes.get(key);
-        if (shape === undefined) return unknownKey([...path, key], key, [...shapes.keys()], report);
-        return [key, part === null ? null : shape.read(part, [...path, key], report)] as const;
-      });
-      if (missing.length > 0 || entries.some((entry) => entry?.[1] === undefined)) return undefined;
-      const given = entries.filter((entry) => entry !== undefined && entry[1] !== null);
-      // Each entry was read by the shape of its own key, which is what the type says and the compiler cannot see.
-      return Object.fromEntries(given.filter((entry) => entry !== undefined)) as Values<R> & Partial<Values<O>>;
+        const here = [...path, key];
+        if (shape === undefined) problems.push({ path: here, at: 'key', text: notAKey(key, shapes.keys()) });
+        else if (part !== null) read[key] = shape.read(part, here, (problem) => problems.push(problem));
+      }
+      problems.forEach(report);
+      if (problems.length > 0) return undefined;
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each value was read by the shape of its own key
+      return read as Values<R> & Partial<Values<O>>;
     },
   };
 }
 
-/** The shape with a rule for the whole value: a sentence when it is broken. */
+/** The shape with a rule for the value as a whole, which answers with a sentence when it is broken. */
 export function ruled<T>(shape: Shape<T>, rule: (value: T, path: Path) => string | undefined): Shape<T> {
   return {
     read: (value, path, report) => {
@@ -112,4 +136,21 @@ export function ruled<T>(shape: Shape<T>, rule: (value: T, path: Path) => string
       return undefined;
     },
   };
+}
+
+function mistaken(must: string, found: string, path: Path, report: Report): undefined {
+  report({ path, at: 'value', text: `must be ${must}, not ${found}` });
+}
+
+function notAKey(key: string, known: Iterable<string>): string {
+  const keys = [...known];
+  const guess = nearest(key, keys);
+  return `is not a key: ${guess === undefined ? `there are ${keys.join(', ')}` : `did you mean "${guess}"?`}`;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return 'nothing';
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value === 'string') return 'text';
+  return Array.isArray(value) ? 'a list' : 'a map';
 }

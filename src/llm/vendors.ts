@@ -17,6 +17,8 @@ export interface Vendor {
   readonly baseUrlEnv?: string;
   /** What `polypod ask` uses when nobody named a model. */
   readonly defaultModel?: string;
+  /** Fields of the request body that it refuses; see Account. */
+  readonly omit?: readonly string[];
   /** A server of one's own, which answers without a key. */
   readonly keyless?: true;
 }
@@ -67,6 +69,8 @@ export const VENDORS: readonly Vendor[] = [
     wire: 'openai-chat',
     baseUrl: 'https://api.mistral.ai/v1',
     keyEnv: ['MISTRAL_API_KEY'],
+    // It counts the tokens unasked, and answers 422 to who asks.
+    omit: ['stream_options'],
     defaultModel: 'mistral-medium-latest',
   },
   {

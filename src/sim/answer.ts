@@ -1,3 +1,4 @@
+import type { StopReason, Usage } from '../llm/index.ts';
 import type { Fault } from './fault.ts';
 
 /** What a scripted model says to one request, in no provider's spelling. */
@@ -62,18 +63,11 @@ export const STOPS = [
   'content-filter',
   'context-full',
   'malformed-call',
-] as const;
+] as const satisfies readonly StopReason[];
 export type Stop = (typeof STOPS)[number];
 
-export interface AnswerUsage {
-  /** The whole prompt, cached parts included. */
-  readonly inputTokens?: number;
-  /** All that was generated, reasoning included. */
-  readonly outputTokens?: number;
-  readonly cacheReadInputTokens?: number;
-  readonly cacheCreationInputTokens?: number;
-  readonly reasoningTokens?: number;
-}
+/** As our own events count; each wire makes its own sums of them. */
+export type AnswerUsage = Omit<Usage, 'totalTokens'>;
 
 export interface Pace {
   /** Characters per delta; 16 unless told. */

@@ -42,6 +42,7 @@ export const STREAM_FAULTS = [
   'cut-utf8',
   'split-bytes',
   'error-in-stream',
+  'bare-error',
   'malformed-json',
   'missing-finish',
 ] as const;

@@ -30,10 +30,11 @@ export async function gone(signal: AbortSignal): Promise<void> {
 async function act(response: ServerResponse, step: Step, signal: AbortSignal): Promise<void> {
   switch (step.do) {
     case 'write':
-      if (!response.write(step.bytes)) await once(response, 'drain', { signal });
-      return;
+      return await write(response, step.text, signal);
+    case 'write-bytes':
+      return await write(response, step.bytes, signal);
     case 'dribble':
-      return await dribble(response, step.bytes, signal);
+      return await dribble(response, step.text, signal);
     case 'wait':
       return await setTimeout(step.ms, undefined, { signal });
     case 'silence':
@@ -43,6 +44,14 @@ async function act(response: ServerResponse, step: Step, signal: AbortSignal): P
     case 'cut':
       return await cut(response);
   }
+}
+
+async function write(
+  response: ServerResponse,
+  bytes: string | Uint8Array,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!response.write(bytes)) await once(response, 'drain', { signal });
 }
 
 /** The turn of the event loop between two bytes lets a reader in this same process see them apart. */

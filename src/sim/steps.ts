@@ -1,12 +1,13 @@
-import type { Pace } from './answer.ts';
 import { type Fault, isStreamFault, type StreamFault } from './fault.ts';
 import type { Context, Frame, Wire } from './wires/index.ts';
 
 /** What the server does with a connection, one thing after another. */
 export type Step =
-  | { readonly do: 'write'; readonly bytes: string | Uint8Array; readonly counts: boolean }
+  /** `isDelta` is what pacing counts. */
+  | { readonly do: 'write'; readonly text: string; readonly isDelta: boolean }
+  | { readonly do: 'write-bytes'; readonly bytes: Uint8Array }
   /** Every byte in a write of its own. */
-  | { readonly do: 'dribble'; readonly bytes: string }
+  | { readonly do: 'dribble'; readonly text: string }
   | { readonly do: 'wait'; readonly ms: number }
   /** Nothing more, until the client gives up. */
   | { readonly do: 'silence' }
@@ -39,36 +40,11 @@ export function* stepsOf(
       yield* STRIKES[kind]({ frame, sent, fault, wire, context });
       if (FATAL[kind]) return;
     } else {
-      yield write(frame.text, frame.role === 'delta');
+      yield { do: 'write', text: frame.text, isDelta: frame.role === 'delta' };
     }
     sent += 1;
     if (frame.role === 'delta') deltas += 1;
   }
-}
-
-/** Groups deltas into writes and puts the pauses between them; frames around the deltas ride along. */
-export function* paced(steps: Iterable<Step>, pace: Pace | undefined): Generator<Step> {
-  const batch = Math.max(1, pace?.batch ?? 1);
-  const delayMs = pace?.delayMs ?? 0;
-  let held = '';
-  let count = 0;
-  for (const step of steps) {
-    if (step.do === 'write' && typeof step.bytes === 'string') {
-      held += step.bytes;
-      if (step.counts) count += 1;
-      if (count < batch && (step.counts || count > 0)) continue;
-      yield write(held, count > 0);
-      held = '';
-      if (count > 0 && delayMs > 0) yield { do: 'wait', ms: delayMs };
-      count = 0;
-      continue;
-    }
-    if (held !== '') yield write(held, count > 0);
-    held = '';
-    count = 0;
-    yield step;
-  }
-  if (held !== '') yield write(held, count > 0);
 }
 
 /** `missing-finish` waits for the finish, `split-bytes` is due always, the rest after some deltas or else at the finish. */
@@ -84,10 +60,11 @@ const STRIKES: Record<StreamFault, (strike: Strike) => readonly Step[]> = {
   'stall-keepalive': ({ fault, wire }) => [
     { do: 'keep-alive', text: wire.keepAlive, everyMs: fault.everyMs ?? KEEP_ALIVE_MS },
   ],
-  cut: ({ frame }) => [write(frame.text.slice(0, frame.text.length / 2)), { do: 'cut' }],
-  'cut-utf8': ({ frame }) => [write(insideCharacter(frame.text))],
-  'split-bytes': ({ frame }) => [{ do: 'dribble', bytes: frame.text }],
+  cut: ({ frame }) => [{ do: 'write-bytes', bytes: firstHalf(frame.text) }, { do: 'cut' }],
+  'cut-utf8': ({ frame }) => [{ do: 'write-bytes', bytes: insideCharacter(frame.text) }],
+  'split-bytes': ({ frame }) => [{ do: 'dribble', text: frame.text }],
   'error-in-stream': ({ wire, context, sent }) => [write(wire.breakOff(context, sent))],
+  'bare-error': ({ wire, context }) => [write(bareError(wire, context))],
   'malformed-json': ({ frame }) => [write(broken(frame.text))],
   'missing-finish': () => [],
 };
@@ -100,16 +77,23 @@ const FATAL: Record<StreamFault, boolean> = {
   'cut-utf8': true,
   'split-bytes': false,
   'error-in-stream': true,
+  'bare-error': true,
   'malformed-json': false,
   'missing-finish': true,
 };
+
+/** Indented JSON outside of the stream's framing: Gemini has been seen to end a stream so, and proxies do it too. */
+function bareError(wire: Wire, { request }: Context): string {
+  const quoted = { model: request.model, key: '', message: '', retryAfterSeconds: undefined };
+  return `${JSON.stringify(wire.refuse('overloaded', quoted).body, undefined, 2)}\n`;
+}
 
 /** Up to the middle of the frame's last character of several bytes; where it has none, one is begun in its middle. */
 function insideCharacter(text: string): Uint8Array {
   const bytes = Buffer.from(text);
   const lead = bytes.findLastIndex((byte) => byte >= 0xc0);
   if (lead >= 0) return bytes.subarray(0, lead + 1);
-  return Buffer.concat([bytes.subarray(0, bytes.length / 2), FIRST_TWO_OF_THREE]);
+  return Buffer.concat([firstHalf(text), FIRST_TWO_OF_THREE]);
 }
 
 /** The payload loses its last two characters; the framing around it stays whole. */
@@ -118,8 +102,13 @@ function broken(text: string): string {
   return payload.slice(0, -2) + text.slice(payload.length);
 }
 
-function write(bytes: string | Uint8Array, counts = false): Step {
-  return { do: 'write', bytes, counts };
+function firstHalf(text: string): Uint8Array {
+  const bytes = Buffer.from(text);
+  return bytes.subarray(0, bytes.length / 2);
+}
+
+function write(text: string): Step {
+  return { do: 'write', text, isDelta: false };
 }
 
 const AFTER = 2;

@@ -101,6 +101,10 @@ export class Timeline {
     return current && { type: current.type, index: current.index };
   }
 
+  /**
+   * For whoever reads the stream. A handler may register handlers and abort blocks, but not dispatch: those after it
+   * would hear the inner event before the outer one.
+   */
   dispatch(event: LlmEvent): void {
     switch (event.type) {
       case 'block-delta':
@@ -130,9 +134,7 @@ export class Timeline {
 
   /** Aborts what is in progress, in the order it was opened: every open block, since more than one can be. */
   abortCurrentBlock(reason: string): void {
-    // A copy: a handler may open the next block as soon as it hears of an abort.
-    const inProgress = [...this.#open];
-    for (const block of inProgress) if (this.#forget(block)) block.abort(reason);
+    for (const block of this.#open) if (this.#forget(block)) block.abort(reason);
   }
 
   #keep<K extends Kind, Scope extends object | undefined>(

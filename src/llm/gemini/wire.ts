@@ -96,12 +96,15 @@ type Container = Record<string, unknown>;
 
 function put(root: Container, path: readonly (string | number)[], value: unknown): void {
   const last = path.at(-1);
-  if (last === undefined) return;
+  // An index out of all proportion would make a list of that many nulls.
+  if (last === undefined || path.some((key) => typeof key === 'number' && key > MAX_INDEX)) return;
   let place: Container = root;
   for (const [at, key] of path.slice(0, -1).entries()) place = childOf(place, key, path[at + 1]);
   const before = Object.hasOwn(place, last) ? place[last] : undefined;
   set(place, last, typeof before === 'string' && typeof value === 'string' ? before + value : value);
 }
+
+const MAX_INDEX = 100_000;
 
 function childOf(parent: Container, key: string | number, nextKey: string | number | undefined): Container {
   const child = Object.hasOwn(parent, key) ? parent[key] : undefined;

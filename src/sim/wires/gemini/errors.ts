@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../base/index.ts';
+import { encodeSse } from '../../../wire/index.ts';
 import type { Refusal } from '../../fault.ts';
 import type { RefusalContext, Refused } from '../wire.ts';
 
@@ -7,9 +8,8 @@ export function refuse(refusal: Refusal, context: RefusalContext): Refused {
   return { status: code, body: errorOf(code, status, message, details) };
 }
 
-/** The real API leaves the event stream's framing here: bare JSON, indented, after a stream that began well. */
 export function breakOff(): string {
-  return `${JSON.stringify(errorOf(503, 'UNAVAILABLE', OVERLOADED), undefined, 2)}\n\n`;
+  return encodeSse(JSON.stringify(errorOf(503, 'UNAVAILABLE', OVERLOADED)));
 }
 
 type Row = readonly [code: number, status: string, message: string, details?: readonly JsonObject[]];

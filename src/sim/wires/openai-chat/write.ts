@@ -32,7 +32,7 @@ export function whole(reply: Reply, context: Context): JsonObject {
     ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => toolCall(call, call.text ?? '{}')) }),
   };
   const only = { index: 0, message, logprobs: null, finish_reason: STOPS[reply.stop] };
-  return { ...head(context), object: 'chat.completion', choices: [only], usage: usageOf(reply) };
+  return { ...head(context, 'chat.completion'), choices: [only], usage: usageOf(reply) };
 }
 
 function spell(stroke: Stroke, calls: readonly ReplyCall[]): JsonObject | undefined {
@@ -66,7 +66,7 @@ function choice(delta: JsonObject, reason: string | null = null): JsonObject {
 }
 
 function chunkWriter(context: Context) {
-  const common = { ...head(context), object: 'chat.completion.chunk' };
+  const common = head(context, 'chat.completion.chunk');
   const withUsage = wantsUsage(context);
   return (
     choices: readonly JsonObject[],
@@ -78,8 +78,8 @@ function chunkWriter(context: Context) {
   };
 }
 
-function head({ id, now, request }: Context): JsonObject {
-  return { id, created: Math.floor(now / 1000), model: request.model };
+function head({ id, now, request }: Context, object: string): JsonObject {
+  return { id, object, created: Math.floor(now / 1000), model: request.model };
 }
 
 function wantsUsage({ request }: Context): boolean {

@@ -47,7 +47,7 @@ type Said = readonly [type: string, payload: JsonObject, role?: Frame['role']];
 function spell(stroke: Stroke, item: OutputItem): readonly Said[] {
   const { part } = stroke;
   if (stroke.type === 'delta') {
-    const delta = { item_id: item.id, ...place(part), delta: stroke.text };
+    const delta = { item_id: item.id, ...place(part), delta: stroke.text, ...logged(part) };
     return [[`${GROWTH[part.type]}.delta`, delta, 'delta']];
   }
   return stroke.type === 'open'
@@ -79,7 +79,7 @@ function closed(part: ReplyPart, id: string): readonly Said[] {
     const done: Said = ['response.function_call_arguments.done', { ...at, name: part.name, arguments: text }];
     return part.text === undefined ? [...only, done] : [done];
   }
-  const said = part.type === 'refusal' ? { refusal: part.text } : { text: part.text };
+  const said = part.type === 'refusal' ? { refusal: part.text } : { text: part.text, ...logged(part) };
   return [
     [`${GROWTH[part.type]}.done`, { ...at, ...said }],
     [`response.${partName(part)}.done`, { ...at, part: inner(part, part.text) }],
@@ -97,6 +97,10 @@ function inner(part: Exclude<ReplyPart, { type: 'call' | 'redacted' }>, text: st
 function place(part: ReplyPart): JsonObject {
   if (part.type === 'call') return {};
   return part.type === 'thinking' ? { summary_index: 0 } : { content_index: 0 };
+}
+
+function logged(part: ReplyPart): JsonObject {
+  return part.type === 'text' ? { logprobs: [] } : {};
 }
 
 function eventWriter(from: number) {

@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const LIMIT_MS = 120_000;
+
+/**
+ * Runs a module in a fresh process and answers what it printed as its last line, parsed: no candidate sees another
+ * one's heap, compiled code or patched globals. Rejects with the reason when it fails.
+ */
+export function runChild(module, args, { flags = [], limitMs = LIMIT_MS } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [...flags, fileURLToPath(module), ...args.map(String)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let out = '';
+    let errors = '';
+    child.stdout.on('data', (piece) => (out += piece));
+    child.stderr.on('data', (piece) => (errors += piece));
+    const timer = setTimeout(() => child.kill('SIGKILL'), limitMs);
+    child.on('error', reject);
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      if (code === 0) resolve(JSON.parse(lastLine(out)));
+      else reject(new Error(code === null ? `no result within ${limitMs / 1000} s` : reasonIn(errors)));
+    });
+  });
+}
+
+export function lastLine(text) {
+  return text.trimEnd().split('\n').at(-1) ?? '';
+}
+
+function reasonIn(errors) {
+  return errors.split('\n').find((line) => /Error/.test(line)) ?? errors.slice(-300);
+}

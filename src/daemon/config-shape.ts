@@ -1,0 +1,48 @@
+import { httpUrl, shape, VENDORS, vendorNamed, WIRES } from '../llm/index.ts';
+
+/** The version of the format that this Polypod writes about. A file without one means the first. */
+export const CONFIG_VERSION = 1;
+
+const { choice, fields, listOf, mapOf, number, ruled, text } = shape;
+
+const accountName = text('a name of letters, digits, dots, dashes and underscores', (name) =>
+  /^[A-Za-z0-9][\w.-]*$/.test(name),
+);
+
+const headers = mapOf(
+  text('the name of a header', (name) => /^[\w!#$%&'*+.^`|~-]+$/.test(name)),
+  text('text without line breaks', (value) => /^[\x20-\x7e]+$/.test(value)),
+);
+
+const account = fields(
+  {},
+  {
+    vendor: choice(VENDORS.map(({ name }) => name)),
+    wire: choice(WIRES),
+    base_url: text('an http or https address like https://host/v1', (url) => httpUrl(url) !== undefined),
+    key_env: text('the name of an environment variable', (name) => /^[A-Za-z_]\w*$/.test(name)),
+    key_file: text('the path of a file that holds the key'),
+    key: text('the key as text'),
+    headers,
+    omit: listOf(text('the name of a field')),
+  },
+);
+
+/** The whole configuration file, key by key: what is not in this table is not in the format. */
+export const CONFIG = fields(
+  {},
+  {
+    version: number(String(CONFIG_VERSION), (version) => version === CONFIG_VERSION),
+    model: text('a model, as account/id'),
+    accounts: mapOf(
+      accountName,
+      ruled(account, ({ vendor, wire, base_url, key_env, key_file, key }, path) => {
+        const given = Object.entries({ key_env, key_file, key }).filter(([, value]) => value !== undefined);
+        if (given.length > 1) return `has ${given.map(([name]) => name).join(' and ')}: keep one of them`;
+        const complete = wire !== undefined && base_url !== undefined;
+        if (complete || vendorNamed(vendor ?? String(path.at(-1))) !== undefined) return undefined;
+        return 'is not the name of a vendor: add vendor, or both wire and base_url';
+      }),
+    ),
+  },
+);

@@ -1,0 +1,120 @@
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { isObject, messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
+import { type ConfiguredAccount, httpUrl, type KeySource } from '../llm/index.ts';
+import { CONFIG, CONFIG_VERSION } from './config-shape.ts';
+import type { Places } from './places.ts';
+import { parseYaml, readShape } from './yaml.ts';
+
+/** What the user configured. A setting that is absent has its default. */
+export interface Config {
+  /** The model to use when nobody names one: `account/id`. */
+  readonly model?: string;
+  readonly accounts: readonly ConfiguredAccount[];
+}
+
+/** The configuration, and what the user should hear about it. */
+export interface LoadedConfig {
+  readonly config: Config;
+  readonly warnings: readonly string[];
+}
+
+/** Reads the configuration file; without one everything has its default. Throws when there is a mistake in it. */
+export async function readConfig({
+  configFile,
+  home,
+}: Pick<Places, 'configFile' | 'home'>): Promise<LoadedConfig> {
+  const content = await contentOf(configFile);
+  if (content === undefined) return { config: { accounts: [] }, warnings: [] };
+  const { model, accounts = new Map<string, StatedAccount>() } = parsed(content, configFile);
+  const stated = [...accounts];
+  const exposed = stated.some(([, account]) => holdsSecret(account)) && (await othersMayRead(configFile));
+  return {
+    config: {
+      ...(model === undefined ? {} : { model }),
+      accounts: await Promise.all(
+        stated.map(([name, account]) => accountOf(name, account, { file: configFile, home })),
+      ),
+    },
+    warnings: exposed
+      ? [`${configFile} holds a key and others on this machine may read it: chmod 600 ${configFile}`]
+      : [],
+  };
+}
+
+type Stated = NonNullable<ReturnType<typeof CONFIG.read>>;
+type StatedAccount = NonNullable<Stated.accounts> extends ReadonlyMap<string, infer A> ? A : never;
+
+async function contentOf(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (thrown) {
+    if (systemCodeOf(thrown) === 'ENOENT') return undefined;
+    throw new PolypodError('bad-request', `cannot read the configuration: ${messageOf(thrown)}`, {
+      cause: thrown,
+    });
+  }
+}
+
+function parsed(content: string, file: string): Stated {
+  const yaml = parseYaml(content, file);
+  const version = isObject(yaml.value) ? yaml.value.version : undefined;
+  // Nothing else is said about such a file: by the rules of its own version it may be flawless.
+  if (typeof version === 'number' && version > CONFIG_VERSION)
+    throw new PolypodError(
+      'bad-request',
+      `${yaml.placeOf({ path: .version, at: 'value' })}: version ${version} is newer than this Polypod, ` +
+        `which knows ${CONFIG_VERSION}: update Polypod, or point POLYPOD_CONFIG to another file`,
+    );
+  return readShape(yaml, CONFIG);
+}
+
+interface Surroundings {
+  readonly file: string;
+  readonly home: string;
+}
+
+async function accountOf(
+  name: string,
+  account: StatedAccount,
+  surroundings: Surroundings,
+): Promise<ConfiguredAccount> {
+  const { vendor, wire, headers, omit } = account;
+  const baseUrl = account.base_url === undefined ? undefined : httpUrl(account.base_url);
+  const key = await keyOf(name, account, surroundings);
+  return {
+    name,
+    ...(vendor === undefined ? {} : { vendor }),
+    ...(wire === undefined ? {} : { wire }),
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+    ...(key === undefined ? {} : { key }),
+    ...(headers === undefined ? {} : { headers: Object.fromEntries(headers) }),
+    ...(omit === undefined ? {} : { omit }),
+  };
+}
+
+async function keyOf(
+  name: string,
+  { key_env, key_file, key }: StatedAccount,
+  { file, home }: Surroundings,
+): Promise<KeySource | undefined> {
+  if (key_env !== undefined) return { env: key_env };
+  if (key !== undefined) return { text: key, place: `accounts.${name}.key in ${file}` };
+  if (key_file === undefined) return undefined;
+  const path = resolve(dirname(file), key_file.replace(/^~(?=\/|$)/, home));
+  try {
+    return { text: await readFile(path, 'utf8'), place: path };
+  } catch (thrown) {
+    // Told when the account is used: a key that is not on this machine is no reason to refuse everything else.
+    return { unavailable: `the file of accounts.${name}.key_file cannot be read: ${messageOf(thrown)}` };
+  }
+}
+
+function holdsSecret({ key, headers }: StatedAccount): boolean {
+  const secretHeader = /authorization|key|token|secret|cookie/i;
+  return key !== undefined || [...(headers?.keys() ?? [])].some((name) => secretHeader.test(name));
+}
+
+async function othersMayRead(file: string): Promise<boolean> {
+  return ((await stat(file)).mode & 0o077) !== 0;
+}

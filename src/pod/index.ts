@@ -1,0 +1,2 @@
+/** A live agent bound to one session: commands in, numbered events out. */
+export {};

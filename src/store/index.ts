@@ -1,0 +1,2 @@
+/** Append-only logs, session files and the catalogue beside them. */
+export {};

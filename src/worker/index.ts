@@ -1,0 +1,2 @@
+/** Runs a conversation: turn after turn, with the tools between. */
+export {};

@@ -1,0 +1,146 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+/** Who may import whom, type imports included. What is above is passed down as an argument. */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  wire: ['base'],
+  llm: ['base', 'wire'],
+  timeline: ['llm'],
+  tools: ['base', 'llm'],
+  worker: ['base', 'llm', 'timeline', 'tools'],
+  store: ['base'],
+  pod: ['base', 'llm', 'store', 'worker', 'tools'],
+  protocols: ['base', 'wire', 'pod'],
+  sim: ['base', 'wire', 'llm'],
+  registry: ['base', 'llm', 'protocols', 'tools', 'sim'],
+  daemon: [
+    'base',
+    'wire',
+    'llm',
+    'timeline',
+    'tools',
+    'worker',
+    'store',
+    'pod',
+    'protocols',
+    'sim',
+    'registry',
+  ],
+  cli: [
+    ...['base', 'wire', 'llm', 'timeline', 'tools', 'worker', 'store', 'pod', 'protocols', 'sim', 'registry'],
+    'daemon',
+  ],
+  index: ['base', 'llm', 'timeline', 'sim', 'worker', 'pod', 'registry'],
+};
+
+/** Folders whose subfolders are siblings that must not know each other. */
+const SIBLINGS = ['llm', 'protocols'];
+
+interface Source {
+  readonly path: string;
+  readonly text: string;
+}
+
+describe('the dependency rule', () => {
+  const sources = readSources('src');
+
+  it('sees the whole tree', () => {
+    expect(sources.length).toBeGreaterThan(60);
+    expect(new Set(sources.map(({ path }) => folderOf(path)))).toEqual(new Set(Object.keys(ALLOWED)));
+  });
+
+  it('holds for every import', () => {
+    expect(sources.flatMap(violations)).toEqual([]);
+  });
+
+  it('gives every folder a one-sentence header', () => {
+    const without = sources
+      .filter(({ path }) => path.endsWith('/index.ts'))
+      .filter(({ text }) => !/^\/\*\*(?: |\n \* )[A-Z][^\n]*\.(?: \*\/)?\n/.test(text));
+    expect(without.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('keeps the environment and the console at the rim', () => {
+    const named = (word: RegExp) => sources.filter(({ text }) => word.test(text)).map(({ path }) => path);
+    expect(named(/\bprocess\.env\b/)).toEqual(['src/cli/main.ts']);
+    expect(named(/\bconsole\./)).toEqual([]);
+    expect(named(/\bprocess\.exit\b/)).toEqual(['src/cli/main.ts']);
+  });
+});
+
+describe('the dependency rule fails on planted violations', () => {
+  const planted = (path: string, line: string) => violations({ path, text: `${line}\n` });
+
+  it.each([
+    ['src/base/errors.ts', "import { connect } from '../llm/index.ts';", 'base may not import llm'],
+    [
+      'src/timeline/timeline.ts',
+      "import type { Pod } from '../pod/index.ts';",
+      'timeline may not import pod',
+    ],
+    ['src/store/log.ts', "export { x } from '../worker/index.ts';", 'store may not import worker'],
+    [
+      'src/protocols/rpc/encode.ts',
+      "import { connect } from '../../llm/index.ts';",
+      'protocols may not import llm',
+    ],
+    ['src/worker/turn.ts', "const x = await import('../pod/index.ts');", 'worker may not import pod'],
+    ['src/tools/bash.ts', "type T = import('../worker/index.ts').T;", 'tools may not import worker'],
+    ['src/llm/gemini/step.ts', "import { x } from '../ollama/wire.ts';", 'siblings'],
+    ['src/protocols/rpc/wire.ts', "import { x } from '../hld/wire.ts';", 'siblings'],
+    ['src/sim/server.ts', "import { x } from '../wire/sse.ts';", 'index.ts'],
+    ['src/llm/connect.ts', "import '../cli/main.ts';", 'llm may not import cli'],
+  ])('%s: %s', (path, line, reason) => {
+    expect(planted(path, line).join()).toContain(reason);
+  });
+
+  it('and passes what is allowed', () => {
+    expect(planted('src/llm/gemini/step.ts', "import { x } from '../answer.ts';")).toEqual([]);
+    expect(planted('src/llm/gemini/step.ts', "import { x } from '../../base/index.ts';")).toEqual([]);
+    expect(planted('src/cli/ask.ts', "import { x } from '../llm/index.ts';")).toEqual([]);
+    expect(planted('src/cli/ask.ts', "import { x } from 'node:fs';")).toEqual([]);
+  });
+});
+
+function violations({ path, text }: Source): readonly string[] {
+  return importsOf(text).flatMap((specifier) => {
+    if (!specifier.startsWith('.')) return [];
+    const target = relative('.', join(path, '..', specifier)).replaceAll('\\', '/');
+    const [from, to] = [folderOf(path), folderOf(target)];
+    const where = `${path} -> ${target}`;
+    if (from !== to) {
+      if (!ALLOWED[from]?.includes(to)) return [`${where}: ${from} may not import ${to}`];
+      // The registry lists the siblings one by one; everybody else enters a folder by its door.
+      const isDoor = target === `src/${to}/index.ts` || target === `src/${to}.ts`;
+      const isSiblingsDoor = from === 'registry' && /^src\/(?:llm|protocols)\/[^/]+\/index\.ts$/.test(target);
+      return isDoor || isSiblingsDoor ? [] : [`${where}: folders are entered by their index.ts`];
+    }
+    const [mine, other] = [siblingOf(path), siblingOf(target)];
+    return mine && other && mine !== other ? [`${where}: siblings do not know each other`] : [];
+  });
+}
+
+function importsOf(text: string): readonly string[] {
+  const code = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
+  return [...code.matchAll(/(?:\bfrom\s*|\bimport\s*\(\s*|^\s*import\s+)(['"])([^'"]+)\1/gm)].map(
+    ([, , path]) => path ?? '',
+  );
+}
+
+function folderOf(path: string): string {
+  return path.split('/')[1]?.replace(/\.ts$/, '') ?? '';
+}
+
+function siblingOf(path: string): string | undefined {
+  const [, folder = '', sibling, file] = path.split('/');
+  return SIBLINGS.includes(folder) && file !== undefined ? sibling : undefined;
+}
+
+function readSources(root: string): readonly Source[] {
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => join(entry.parentPath, entry.name).replaceAll('\\', '/'))
+    .map((path) => ({ path, text: readFileSync(path, 'utf8') }));
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { httpFailure, retryAfter } from '../../src/llm/failure.ts';
+
+const failure = (status: number, body: unknown) =>
+  httpFailure(status, {}, typeof body === 'string' ? body : JSON.stringify(body));
+
+describe('httpFailure', () => {
+  it.each([
+    [401, { type: 'error', error: { type: 'authentication_error', message: 'invalid x-api-key' } }, 'auth'],
+    [401, { error: { message: 'Incorrect API key provided', code: 'invalid_api_key' } }, 'auth'],
+    [400, { error: { code: 400, message: 'API key not valid.', status: 'INVALID_ARGUMENT' } }, 'auth'],
+    [404, { error: "model 'nope' not found" }, 'unknown-model'],
+    [404, { error: { message: 'The model `x` does not exist', code: 'model_not_found' } }, 'unknown-model'],
+    [
+      400,
+      { error: { type: 'invalid_request_error', message: 'prompt is too long: 9 tokens > 8' } },
+      'context-too-long',
+    ],
+    [
+      400,
+      {
+        error: {
+          message: "This model's maximum context length is 8 tokens",
+          code: 'context_length_exceeded',
+        },
+      },
+      'context-too-long',
+    ],
+    [
+      400,
+      { error: { message: 'The input token count (9) exceeds the maximum number of tokens allowed (8).' } },
+      'context-too-long',
+    ],
+    [429, { error: { message: 'You exceeded your current quota', code: 'insufficient_quota' } }, 'quota'],
+    [
+      429,
+      { error: { message: 'You exceeded your current quota', status: 'RESOURCE_EXHAUSTED' } },
+      'rate-limit',
+    ],
+    [400, { error: { message: 'Your credit balance is too low to access the API' } }, 'quota'],
+    [529, { error: { type: 'overloaded_error', message: 'Overloaded' } }, 'overloaded'],
+    [503, [{ error: { message: 'overloaded', status: 'UNAVAILABLE' } }], 'overloaded'],
+    [500, { detail: 'boom' }, 'provider'],
+    [422, { message: 'bad field' }, 'invalid-request'],
+  ] as const)('%i %j is %s', (status, body, kind) => {
+    expect(failure(status, body)).toMatchObject({ kind, httpStatus: status });
+  });
+
+  it("keeps the provider's own message and code", () => {
+    expect(
+      failure(400, { error: { message: 'temperature: too high', type: 'invalid_request_error' } }),
+    ).toEqual({
+      kind: 'invalid-request',
+      message: 'temperature: too high',
+      code: 'invalid_request_error',
+      httpStatus: 400,
+    });
+  });
+
+  it('reads an error page as text, shortened', () => {
+    const page = `<html><style>p{}</style><body><h1>502 Bad Gateway</h1>${'<p>nginx</p>'.repeat(100)}</body></html>`;
+    const { message } = failure(502, page);
+    expect(message).toMatch(/^502 Bad Gateway nginx/);
+    expect(message.length).toBeLessThan(210);
+  });
+
+  it('says the status when there is nothing else to say', () => {
+    expect(failure(500, '').message).toBe('HTTP 500');
+  });
+});
+
+describe('retryAfter', () => {
+  it('reads seconds, milliseconds and dates', () => {
+    expect(retryAfter({ 'retry-after': '3' })).toBe(3000);
+    expect(retryAfter({ 'retry-after': '0.5' })).toBe(500);
+    expect(retryAfter({ 'retry-after-ms': '120', 'retry-after': '3' })).toBe(120);
+    expect(retryAfter({ 'retry-after': 'Thu, 01 Jan 1970 00:00:10 GMT' }, 4000)).toBe(6000);
+    expect(retryAfter({ 'retry-after': 'Thu, 01 Jan 1970 00:00:10 GMT' }, 40_000)).toBe(0);
+    expect(retryAfter({ 'retry-after': 'soon' })).toBeUndefined();
+    expect(retryAfter({})).toBeUndefined();
+  });
+});

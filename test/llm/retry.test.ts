@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { type Attempt, DEFAULT_RETRY, type Failure, retryDelay } from '../../src/llm/index.ts';
+
+const overloaded: Failure = { kind: 'overloaded', message: 'Overloaded', httpStatus: 529 };
+const first: Attempt = { failure: overloaded, attempts: 1, waitedMs: 0, answerBegan: false, random: 0.5 };
+
+const delay = (change: Partial<Attempt>) => retryDelay(DEFAULT_RETRY, { ...first, ...change });
+const status = (httpStatus: number): Failure => ({ kind: 'provider', message: 'x', httpStatus });
+
+describe('retryDelay', () => {
+  it('doubles its ceiling with every attempt, up to the cap, and takes a random part of it', () => {
+    expect(delay({ random: 0 })).toBe(0);
+    expect(delay({ random: 0.5 })).toBe(250);
+    expect(delay({ attempts: 2, random: 0.5 })).toBe(500);
+    expect(delay({ attempts: 3, random: 0.999 })).toBe(1998);
+    expect(retryDelay({ ...DEFAULT_RETRY, maxAttempts: 99 }, { ...first, attempts: 20, random: 0.5 })).toBe(
+      5000,
+    );
+  });
+
+  it('obeys Retry-After, and gives up when it is more than there is to wait', () => {
+    expect(delay({ failure: { ...overloaded, retryAfterMs: 7000 } })).toBe(7000);
+    expect(delay({ failure: { ...overloaded, retryAfterMs: 3_600_000 } })).toBeUndefined();
+  });
+
+  it('stops after the last attempt and when the waiting is used up', () => {
+    expect(delay({ attempts: 4 })).toBeUndefined();
+    expect(delay({ waitedMs: 39_900 })).toBeUndefined();
+  });
+
+  it('never repeats an answer that has begun', () => {
+    expect(delay({ answerBegan: true })).toBeUndefined();
+  });
+
+  it.each([408, 425, 429, 500, 502, 503, 504, 529])('repeats after HTTP %i', (code) => {
+    expect(delay({ failure: status(code) })).toBeDefined();
+  });
+
+  it.each([400, 401, 403, 404, 413, 422])('does not repeat after HTTP %i', (code) => {
+    expect(delay({ failure: status(code) })).toBeUndefined();
+  });
+
+  it('repeats after a failed connection, and not when the account has run dry', () => {
+    expect(delay({ failure: { kind: 'network', message: 'x' } })).toBeDefined();
+    expect(delay({ failure: { kind: 'timeout', message: 'x' } })).toBeDefined();
+    expect(delay({ failure: { kind: 'quota', message: 'x', httpStatus: 429 } })).toBeUndefined();
+    expect(delay({ failure: { kind: 'auth', message: 'x' } })).toBeUndefined();
+  });
+});

@@ -1,0 +1,25 @@
+import { afterEach } from 'vitest';
+import { type Sim, type SimOptions, startSim } from '../../src/sim/index.ts';
+
+/** Starts simulators that are closed after each test. */
+export function simStarter(): (options?: SimOptions) => Promise<Sim> {
+  const open: Sim[] = [];
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((sim) => sim.close()));
+  });
+  return async (options) => {
+    const sim = await startSim(options);
+    open.push(sim);
+    return sim;
+  };
+}
+
+/** What was thrown by something that must fail. */
+export async function thrownBy(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (thrown) {
+    return thrown;
+  }
+  throw new Error('nothing was thrown');
+}
