@@ -3,7 +3,7 @@ const MIN_CPU_US = 200_000;
 /** Enough for the compiler to have settled on the hot functions of the slowest candidate. */
 const WARM_UP_US = 600_000;
 const WARM_UP_RUNS = 3;
-const REPETITIONS = 3;
+const REPETITIONS = 4;
 /** A candidate this slow is well above the noise; repeating it would only make everybody wait. */
 const LONG_US = 1_500_000;
 

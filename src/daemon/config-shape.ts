@@ -46,3 +46,7 @@ export const CONFIG = fields(
     ),
   },
 );
+
+/** The file as it was written, once nothing is wrong with it. */
+export type StatedConfig = shape.ValueOf<typeof CONFIG>;
+export type StatedAccount = shape.ValueOf<typeof account>;

@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { isObject, messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
 import { type ConfiguredAccount, httpUrl, type KeySource } from '../llm/index.ts';
-import { CONFIG, CONFIG_VERSION } from './config-shape.ts';
+import { CONFIG, CONFIG_VERSION, type StatedAccount, type StatedConfig } from './config-shape.ts';
 import type { Places } from './places.ts';
 import { parseYaml, readShape } from './yaml.ts';
 
@@ -42,9 +42,6 @@ export async function readConfig({
   };
 }
 
-type Stated = NonNullable<ReturnType<typeof CONFIG.read>>;
-type StatedAccount = NonNullable<Stated.accounts> extends ReadonlyMap<string, infer A> ? A : never;
-
 async function contentOf(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
@@ -56,14 +53,14 @@ async function contentOf(file: string): Promise<string | undefined> {
   }
 }
 
-function parsed(content: string, file: string): Stated {
+function parsed(content: string, file: string): StatedConfig {
   const yaml = parseYaml(content, file);
   const version = isObject(yaml.value) ? yaml.value.version : undefined;
   // Nothing else is said about such a file: by the rules of its own version it may be flawless.
   if (typeof version === 'number' && version > CONFIG_VERSION)
     throw new PolypodError(
       'bad-request',
-      `${yaml.placeOf({ path: .version, at: 'value' })}: version ${version} is newer than this Polypod, ` +
+      `${yaml.placeOf({ path: ['version'], at: 'value' })}: version ${version} is newer than this Polypod, ` +
         `which knows ${CONFIG_VERSION}: update Polypod, or point POLYPOD_CONFIG to another file`,
     );
   return readShape(yaml, CONFIG);

@@ -2,4 +2,3 @@
 export { type Config, type LoadedConfig, readConfig } from './config.ts';
 export { type KnownModels, readModels } from './model-files.ts';
 export { type Places, placesFrom } from './places.ts';
-export { parseYaml, readShape, type YamlFile } from './yaml.ts';

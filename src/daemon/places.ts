@@ -11,9 +11,9 @@ export interface Places {
   /** What `polypod models refresh` brought last; may be deleted at any time. */
   readonly refreshedModelsFile: string;
   /** Sessions, feeds and the catalogue: what must not be lost. */
-  readonly data: string;
+  readonly dataDirectory: string;
   /** What can be made again. */
-  readonly cache: string;
+  readonly cacheDirectory: string;
 }
 
 /** The places as the XDG base directory specification lays them out; POLYPOD_CONFIG names another configuration file. */
@@ -22,14 +22,14 @@ export function placesFrom(env: Environment): Places {
   const base = (variable: string, ...otherwise: string[]) =>
     join(absolute(env[variable]) ?? join(home, ...otherwise), 'polypod');
   const configFile = given(env.POLYPOD_CONFIG) ?? join(base('XDG_CONFIG_HOME', '.config'), 'config.yaml');
-  const cache = base('XDG_CACHE_HOME', '.cache');
+  const cacheDirectory = base('XDG_CACHE_HOME', '.cache');
   return {
     home,
     configFile,
     modelsFile: join(dirname(configFile), 'models.json'),
-    refreshedModelsFile: join(cache, 'models.json'),
-    data: base('XDG_DATA_HOME', '.local', 'share'),
-    cache,
+    refreshedModelsFile: join(cacheDirectory, 'models.json'),
+    dataDirectory: base('XDG_DATA_HOME', '.local', 'share'),
+    cacheDirectory,
   };
 }
 

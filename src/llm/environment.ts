@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { PolypodError } from '../base/index.ts';
 import type { Vendor } from './vendors.ts';
 
-/** The process's variables, handed in: nothing in this folder reads process.env. */
+/** The variables of the process, handed in by whoever may read them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The vendor's key: the first of its variables that is set. */

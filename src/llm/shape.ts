@@ -22,6 +22,9 @@ export interface Shape<T> {
   readonly read: (value: unknown, path: Path, report: Report) => T | undefined;
 }
 
+/** What a shape reads. */
+export type ValueOf<S> = S extends Shape<infer T> ? T : never;
+
 /** Text that is not blank, and passes the test if there is one. It is never quoted: it may be a secret. */
 export function text(must = 'text', holds: (value: string) => boolean = () => true): Shape<string> {
   return {
@@ -94,9 +97,7 @@ export function mapOf<T>(key: Shape<string>, item: Shape<T>): Shape<ReadonlyMap<
 }
 
 type Shapes = Readonly<Record<string, Shape<unknown>>>;
-type Values<S extends Shapes> = {
-  readonly [K in keyof S]: S[K] extends Shape<infer T> ? T : never;
-};
+type Values<S extends Shapes> = { readonly [K in keyof S]: ValueOf<S[K]> };
 
 /** An object with these keys and no others. A key without a value counts as left out. */
 export function fields<R extends Shapes, O extends Shapes>(

@@ -21,7 +21,7 @@ export function secretsIn({ url, headers }: Pick<RecordedRequest, 'url' | 'heade
   return [
     ...inHeaders.flatMap(([, value]) => [value, value.replace(/^[A-Za-z]+\s+/, '')]),
     ...inQuery.map(([, value]) => value),
-    ...(address === undefined ? [] : [decodeURIComponent(address.password)]),
+    ...(address === undefined ? [] : [address.password]),
   ];
 }
 

@@ -48,7 +48,7 @@ function isSentence(line: string): boolean {
 function plain(markdown: string): string {
   return markdown
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replace(/[*_`]{1,3}(\S(?:.*?\S)?)[*_`]{1,3}/g, '$1')
+    .replace(/(\*\*|\*|`)(\S(?:.*?\S)?)\1/g, '$2')
     .replace(/\s+/g, ' ')
     .trim();
 }

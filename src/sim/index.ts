@@ -1,9 +1,17 @@
 /**
  * Scripted models that speak the providers' real bytes; faults on demand.
  *
- *     const sim = await startSim({ script: [{ parts: [{ text: 'Hello' }] }] });
- *     // point any client of Anthropic, OpenAI, Gemini or Ollama at sim.url
+ *     const sim = await startSim({
+ *       script: [
+ *         { parts: [{ thinking: 'Hm.' }, { toolCall: { name: 'ls', arguments: { path: '.' } } }] },
+ *         { parts: [{ text: 'Two files.' }], pace: { chunkSize: 4 }, fault: { kind: '429', times: 1 } },
+ *       ],
+ *     });
+ *     // Point any client of Anthropic, OpenAI, Gemini or Ollama at sim.url (OpenAI's at `${sim.url}/v1`).
  *     await sim.close();
+ *
+ * A script is a list of answers, or a function from the request to one; without a script the offline model answers.
+ * Any prompt may ask for its own answer, pace or fault: `[[sim deltas=2000 size=20 fault=cut after=100]]`.
  */
 export type {
   Answer,
@@ -19,8 +27,8 @@ export type {
   ToolCallPart,
 } from './answer.ts';
 export { generatedText, STOPS } from './answer.ts';
-export { DIRECTIVE_KEYS } from './directive.ts';
-export { FAULT_KINDS, type Fault, type FaultKind } from './fault.ts';
+export { DIRECTIVE_KEYS } from './directive-text.ts';
+export { FAULT_KINDS, FAULTS, type Fault, type FaultKind, isFault } from './fault.ts';
 export { offlineModel } from './offline-model.ts';
 export type { SimCall, SimMessage, SimRequest, SimResult, SimTool, WireName } from './request.ts';
 export { WIRES } from './request.ts';

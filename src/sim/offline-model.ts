@@ -1,8 +1,8 @@
 import { objectOf } from '../base/index.ts';
 import type { Answer } from './answer.ts';
-import { withoutDirectives } from './directive.ts';
+import { withoutDirectives } from './directive-text.ts';
 import { entriesIn, gist, readmeIn } from './gist.ts';
-import { lastUserText, type SimRequest, type SimResult, type SimTool } from './request.ts';
+import { lastUserText, type SimCall, type SimRequest, type SimResult, type SimTool } from './request.ts';
 
 /**
  * The model behind everything that runs without an account. It knows one trick, which shows an agent at work: list the
@@ -48,10 +48,14 @@ function outcomeOf(request: SimRequest, tool: SimTool): Outcome | undefined {
   const position = asked.findLastIndex((call) => call.name === tool.name);
   const call = asked[position];
   if (call === undefined) return undefined;
-  const byId = results.findLast((result) => result.id !== '' && result.id === call.id);
-  // Without ids, results come in the order of the calls.
-  const result = byId ?? (call.id === '' ? results[position] : undefined);
+  const result = results.findLast((one, at) => isResultOf(call, one, at === position));
   return result === undefined ? { text: 'no result came back', failed: true } : judged(result);
+}
+
+/** Some wires tell results apart by id, some by the tool's name, some only by the order of the calls. */
+function isResultOf(call: SimCall, { id, name }: SimResult, isInItsPlace: boolean): boolean {
+  if (id !== '') return id === call.id;
+  return name === '' ? isInItsPlace : name === call.name;
 }
 
 /** Most wires cannot mark a result as failed: there it shows only in the words. */

@@ -53,7 +53,8 @@ export async function startSim(options: SimOptions = {}): Promise<Sim> {
     if (requests.length > KEEP) requests.shift();
   });
   const server = createServer((request, response) => {
-    // A client that leaves while it still sends its request is no failure of the server.
+    // It fails here when the client leaves while it still sends, or when a bug strikes after the head was sent:
+    // nobody is left to tell in the first case, and only a broken connection can tell it in the second.
     handle(request, response).catch(() => response.destroy());
   });
   const host = options.host ?? '127.0.0.1';

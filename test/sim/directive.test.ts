@@ -116,10 +116,11 @@ describe('a directive in the prompt', () => {
   });
 
   test.each([
-    ['[[sim fault=gremlins]]', 'unknown fault "gremlins"; known: stall, '],
+    ['[[sim fault=gremlins]]', 'unknown fault "gremlins"; known: 401, '],
     ['[[sim stop=never]]', 'unknown stop "never"; known: end-turn, '],
     ['[[sim deltas=many]]', 'deltas=many is not a whole number'],
     ["[[sim tool=ls args='{']]", 'args={ is not valid JSON'],
+    ['[[sim after=3]]', 'after= means nothing without fault='],
     ['[[sim deltas]]', "it reads [[sim key=value key='two words']]"],
   ])('%s is refused: %s', async (text, why) => {
     expect(await refused(await start(), text)).toContain(why);

@@ -92,6 +92,14 @@ function user(text: string): SimMessage {
   return { role: 'user', text, toolCalls: [], toolResults: [] };
 }
 
+function call(id: string, name: string) {
+  return { id, name, arguments: {} };
+}
+
+function result(id: string, text: string) {
+  return { id, name: '', text, isError: false };
+}
+
 function textOf(fields: Partial<SimRequest>): string {
   return offlineModel(request(fields))
     .parts.map((part) => ('text' in part ? part.text : ''))
@@ -124,8 +132,6 @@ describe('the offline model', () => {
 
   test('answers a second question from what it has read already', () => {
     const tools = ['ls', 'read'].map((name) => ({ name, parameters: {} }));
-    const call = (id: string, name: string) => ({ id, name, arguments: {} });
-    const result = (id: string, text: string) => ({ id, name: '', text, isError: false });
     const messages: SimMessage[] = [
       user('First?'),
       { role: 'assistant', text: '', toolCalls: [call('1', 'ls'), call('2', 'read')], toolResults: [] },

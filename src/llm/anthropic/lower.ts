@@ -49,9 +49,9 @@ function thinkingOf({ model, thinking }: LlmRequest): JsonObject {
 
 /** From 4.6 on the models decide how long to think; a budget is for those before. */
 export function thinksByEffort(model: string): boolean {
-  return !/claude-(?:[23]|instant|(?:opus|sonnet|haiku)-4(?:-[0-5])?(?:-\d{8}|@\d{8})?(?:$|[-:@]v?\d*$))/.test(
-    model,
-  );
+  if (/claude-(?:[23]|instant)/.test(model)) return false;
+  const [, major, minor] = /(?:opus|sonnet|haiku)-(\d+)(?:-(\d{1,2})(?!\d))?/.exec(model) ?? [];
+  return major === undefined || Number(major) > 4 || Number(minor ?? 0) > 5;
 }
 
 /** The budget is part of max_tokens and has to leave room for the answer. */

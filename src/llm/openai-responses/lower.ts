@@ -3,7 +3,10 @@ import type { Content, Item, LlmRequest, ToolChoice } from '../request.ts';
 import { textOf } from '../request.ts';
 import { resultText } from '../tool-arguments.ts';
 
-/** Our request as the body of a Responses API call; nothing is stored at the provider, so thoughts travel encrypted. */
+/**
+ * Our request as the body of a Responses API call; nothing is stored at the provider, so thoughts travel encrypted.
+ * The API has no stop sequences.
+ */
 export function lower(request: LlmRequest): JsonObject {
   const { tools, temperature, maxTokens, thinking } = request;
   const reasons = isReasoningModel(request.model) || (thinking !== undefined && thinking !== 'off');

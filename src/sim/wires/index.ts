@@ -1,5 +1,4 @@
 /** The five APIs, and which of them a path belongs to. */
-import type { WireName } from '../request.ts';
 import { anthropic } from './anthropic/index.ts';
 import { gemini, METHOD } from './gemini/index.ts';
 import { ollama } from './ollama/index.ts';
@@ -7,15 +6,7 @@ import { openaiChat } from './openai-chat/index.ts';
 import { openaiResponses } from './openai-responses/index.ts';
 import type { Wire } from './wire.ts';
 
-export type { Context, Frame, RefusalContext, Refused, Wire } from './wire.ts';
-
-export const WIRE: Record<WireName, Wire> = {
-  anthropic,
-  'openai-chat': openaiChat,
-  'openai-responses': openaiResponses,
-  gemini,
-  ollama,
-};
+export type { Context, Frame, Wire } from './wire.ts';
 
 export type Route = { readonly wire: Wire; readonly asks: 'answer' | 'models' | 'version' };
 

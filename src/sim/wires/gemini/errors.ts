@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../base/index.ts';
-import { encodeSse } from '../../../wire/index.ts';
 import type { Refusal } from '../../fault.ts';
 import type { RefusalContext, Refused } from '../wire.ts';
+import { encodeEvent } from './write.ts';
 
 export function refuse(refusal: Refusal, context: RefusalContext): Refused {
   const [code, status, message, details] = ROWS[refusal](context);
@@ -9,7 +9,7 @@ export function refuse(refusal: Refusal, context: RefusalContext): Refused {
 }
 
 export function breakOff(): string {
-  return encodeSse(JSON.stringify(errorOf(503, 'UNAVAILABLE', OVERLOADED)));
+  return encodeEvent(errorOf(503, 'UNAVAILABLE', OVERLOADED));
 }
 
 type Row = readonly [code: number, status: string, message: string, details?: readonly JsonObject[]];

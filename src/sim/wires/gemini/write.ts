@@ -1,5 +1,4 @@
 import type { JsonObject } from '../../../base/index.ts';
-import { encodeSse } from '../../../wire/index.ts';
 import type { Stop } from '../../answer.ts';
 import { argumentsOf, type Reply, type ReplyCall, type ReplyPart } from '../../reply.ts';
 import { type Stroke, strokes } from '../../strokes.ts';
@@ -74,11 +73,13 @@ function chunkWriter(reply: Reply, context: Context) {
   const common = tail(reply, context);
   return (parts: readonly JsonObject[], finishReason?: string): Frame => {
     const payload = { ...responseOf(parts, finishReason), ...common };
-    return {
-      role: finishReason === undefined ? 'delta' : 'finish',
-      text: encodeSse(JSON.stringify(payload)),
-    };
+    return { role: finishReason === undefined ? 'delta' : 'finish', text: encodeEvent(payload) };
   };
+}
+
+/** Google's servers end their lines with CRLF. */
+export function encodeEvent(payload: JsonObject): string {
+  return `data: ${JSON.stringify(payload)}\r\n\r\n`;
 }
 
 function responseOf(parts: readonly JsonObject[], finishReason: string | undefined): JsonObject {

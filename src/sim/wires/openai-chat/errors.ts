@@ -54,6 +54,6 @@ function badKey(key: string): string {
 export const INVALID = 'invalid_request_error';
 const NO_KEY =
   "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).";
-export const SERVER_ERROR = 'The server had an error while processing your request. Sorry about that!';
+const SERVER_ERROR = 'The server had an error while processing your request. Sorry about that!';
 const TOO_LONG =
   "This model's maximum context length is 128000 tokens. However, your messages resulted in 130512 tokens. Please reduce the length of the messages.";

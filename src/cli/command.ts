@@ -1,0 +1,54 @@
+import type { Readable, Writable } from 'node:stream';
+import { type Arguments, type OptionTable, optionHelp, readArguments } from './options.ts';
+
+/** What a command leaves behind for whoever called it. */
+export const EXIT = {
+  ok: 0,
+  /** It ran, and what was asked for did not come about. */
+  failed: 1,
+  /** A mistake in the arguments, the configuration or the permissions. */
+  usage: 2,
+  /** The provider or the system failed. */
+  broken: 3,
+  interrupted: 130,
+} as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** All of the outside world that a command may touch. */
+export interface Surroundings {
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly stderr: Writable & { readonly isTTY?: boolean };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly home: string;
+  /** Fires when the person interrupts. */
+  readonly signal: AbortSignal;
+}
+
+export interface Command<Table extends OptionTable = OptionTable> {
+  readonly name: string;
+  readonly summary: string;
+  /** The arguments, as the usage line shows them. */
+  readonly usage: string;
+  readonly options: Table;
+  /** Examples and what else `--help` says. */
+  readonly details: string;
+  readonly run: (args: Arguments<Table>, around: Surroundings) => Promise<ExitCode>;
+}
+
+/** A command whose options are known only to itself. */
+export interface Runnable {
+  readonly help: string;
+  readonly run: (argv: readonly string[], around: Surroundings) => Promise<ExitCode>;
+}
+
+export function runnable<const Table extends OptionTable>(command: Command<Table>): Runnable {
+  return {
+    help: helpOf(command),
+    run: (argv, around) => command.run(readArguments(command.name, command.options, argv), around),
+  };
+}
+
+function helpOf({ name, summary, usage, options, details }: Omit<Command, 'run'>): string {
+  return `${summary}\n\nUsage: polypod ${name} ${usage}\n\nOptions:\n${optionHelp(options)}\n\n${details.trim()}\n`;
+}

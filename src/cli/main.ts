@@ -1,0 +1,112 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { asPolypodError, type ErrorCode, PolypodError, systemCodeOf } from '../base/index.ts';
+import { EXIT, type ExitCode, type Surroundings } from './command.ts';
+import { COMMANDS } from './commands.ts';
+import { nearestWord } from './options.ts';
+
+const EXIT_CODES: Readonly<Record<ErrorCode, ExitCode>> = {
+  'bad-request': EXIT.usage,
+  'unknown-method': EXIT.usage,
+  'not-found': EXIT.usage,
+  conflict: EXIT.usage,
+  denied: EXIT.usage,
+  overloaded: EXIT.broken,
+  'provider-failed': EXIT.broken,
+  'tool-failed': EXIT.failed,
+  internal: EXIT.broken,
+};
+
+const interruption = new AbortController();
+
+const around: Surroundings = {
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  home: homedir(),
+  signal: interruption.signal,
+};
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    // The first asks for a clean end, the second does not wait for it.
+    if (interruption.signal.aborted) process.exit(EXIT.interrupted);
+    interruption.abort();
+  });
+}
+
+// A reader that has seen enough (`| head`) is not an error.
+process.stdout.on('error', (error) => process.exit(systemCodeOf(error) === 'EPIPE' ? EXIT.ok : EXIT.broken));
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main([name, ...argv]: readonly string[]): Promise<ExitCode> {
+  try {
+    if (process.platform === 'win32')
+      throw new PolypodError('bad-request', 'Polypod needs Unix: run it in WSL2');
+    return await dispatch(name ?? 'help', argv);
+  } catch (thrown) {
+    return complain(thrown, name);
+  }
+}
+
+async function dispatch(name: string, argv: readonly string[]): Promise<ExitCode> {
+  if (name === '--version' || name === '-V' || name === 'version') return say(`${version()}\n`);
+  if (name === '--help' || name === '-h' || name === 'help') return help(argv[0]);
+  const command = await commandNamed(name);
+  const end = argv.indexOf('--');
+  const asksForHelp = argv
+    .slice(0, end < 0 ? undefined : end)
+    .some((arg) => arg === '--help' || arg === '-h');
+  return asksForHelp ? say(command.help) : command.run(argv, around);
+}
+
+async function help(name: string | undefined): Promise<ExitCode> {
+  return say(name === undefined ? overview() : (await commandNamed(name)).help);
+}
+
+async function commandNamed(name: string) {
+  const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (entry !== undefined) return entry.load();
+  const near = nearestWord(name, Object.keys(COMMANDS));
+  const hint = near === undefined ? 'polypod --help lists them all' : `did you mean ${near}?`;
+  throw new PolypodError('bad-request', `there is no command "${name}"; ${hint}`);
+}
+
+function overview(): string {
+  const rows = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`);
+  return `Polypod ${version()}: one agent runtime, every control plane.
+
+Usage: polypod COMMAND [OPTIONS]
+
+Commands:
+${rows.join('\n')}
+
+  polypod COMMAND --help tells more of each; polypod --version tells the version.
+
+Without a key in the environment and without Ollama on this machine, answers come from a built-in simulated model.
+`;
+}
+
+function version(): string {
+  const about: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  return String((about as { version: unknown }).version);
+}
+
+function say(text: string): ExitCode {
+  process.stdout.write(text);
+  return EXIT.ok;
+}
+
+function complain(thrown: unknown, name: string | undefined): ExitCode {
+  const error = asPolypodError(thrown);
+  const who = name !== undefined && Object.hasOwn(COMMANDS, name) ? `polypod ${name}` : 'polypod';
+  process.stderr.write(`${who}: ${error.message}\n`);
+  if (error.code === 'internal') {
+    process.stderr.write('This is a bug in Polypod. With POLYPOD_DEBUG=1 it shows where.\n');
+    if (process.env.POLYPOD_DEBUG) process.stderr.write(`${String(error.stack)}\n${String(error.cause)}\n`);
+  }
+  return EXIT_CODES[error.code];
+}

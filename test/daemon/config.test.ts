@@ -1,0 +1,234 @@
+import { chmod, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type LoadedConfig, readConfig } from '../../src/daemon/index.ts';
+import { accountsFrom } from '../../src/llm/index.ts';
+import { directoryWith } from './directory.ts';
+
+async function read(yaml: string): Promise<LoadedConfig> {
+  const directory = await directoryWith({ 'config.yaml': yaml });
+  return readConfig({ configFile: join(directory, 'config.yaml'), home: directory });
+}
+
+/** What is wrong with the file, without the name of its directory. */
+async function mistakesIn(yaml: string): Promise<string[]> {
+  const directory = await directoryWith({ 'config.yaml': yaml });
+  const reading = readConfig({ configFile: join(directory, 'config.yaml'), home: directory });
+  const message = await reading.then(
+    () => 'nothing is wrong',
+    (thrown: Error & { code?: string }) => `${thrown.code}\n${thrown.message}`,
+  );
+  return message.replaceAll(`${directory}/`, '').split('\n');
+}
+
+async function warningsFor(yaml: string, mode: number): Promise<readonly string[]> {
+  const directory = await directoryWith({ 'config.yaml': yaml });
+  const configFile = join(directory, 'config.yaml');
+  await chmod(configFile, mode);
+  const { warnings } = await readConfig({ configFile, home: directory });
+  return warnings.map((warning) => warning.replaceAll(configFile, 'config.yaml'));
+}
+
+describe('a configuration', () => {
+  test('that is not there means the defaults', async () => {
+    const configFile = join(await directoryWith({}), 'config.yaml');
+    expect(await readConfig({ configFile, home: '/' })).toEqual({ config: { accounts: [] }, warnings: [] });
+  });
+
+  test.each(['', '# nothing yet\n', 'version: 1\naccounts:\n', '---\n...\n'])(
+    'that says nothing (%j) means the defaults',
+    async (yaml) => {
+      expect(await read(yaml)).toEqual({ config: { accounts: [] }, warnings: [] });
+    },
+  );
+
+  test('is read with all its keys', async () => {
+    const directory = await directoryWith({
+      'key.txt': 'from-file\n',
+      'config.yaml': `
+version: 1
+model: work/gpt-6.1-sol
+accounts:
+  groq: # all from the vendor
+  work:
+    vendor: openai
+    key_env: WORK_KEY
+  proxy:
+    wire: openai-chat
+    base_url: https://proxy.example/v1/
+    key_file: key.txt
+    headers: { X-Team: blue, x-trace: "1" }
+    omit: [stream_options]
+  tilde: { vendor: mistral, key_file: ~/key.txt }
+  inline: { vendor: xai, key: "xai-1" }
+`,
+    });
+    const configFile = join(directory, 'config.yaml');
+    const key = { text: 'from-file\n', place: join(directory, 'key.txt') };
+    expect(await readConfig({ configFile, home: directory })).toEqual({
+      config: {
+        model: 'work/gpt-6.1-sol',
+        accounts: [
+          { name: 'groq' },
+          { name: 'work', vendor: 'openai', key: { env: 'WORK_KEY' } },
+          {
+            name: 'proxy',
+            wire: 'openai-chat',
+            baseUrl: 'https://proxy.example/v1',
+            key,
+            headers: { 'X-Team': 'blue', 'x-trace': '1' },
+            omit: ['stream_options'],
+          },
+          { name: 'tilde', vendor: 'mistral', key },
+          {
+            name: 'inline',
+            vendor: 'xai',
+            key: { text: 'xai-1', place: `accounts.inline.key in ${configFile}` },
+          },
+        ],
+      },
+      warnings: [],
+    });
+  });
+
+  test('goes through anchors and aliases', async () => {
+    const { config } = await read('accounts:\n  groq: &a { key_env: K }\n  xai: *a\n');
+    expect(config.accounts).toEqual([
+      { name: 'groq', key: { env: 'K' } },
+      { name: 'xai', key: { env: 'K' } },
+    ]);
+  });
+
+  test('gives accounts that can be used', async () => {
+    const { config } = await read('accounts:\n  inline: { vendor: xai, key: " xai-1 " }\n');
+    expect(accountsFrom({}, config.accounts)).toEqual([
+      { name: 'inline', wire: 'openai-chat', baseUrl: 'https://api.x.ai/v1', apiKey: 'xai-1' },
+    ]);
+  });
+
+  test('may name a key file that is not there: only the account is of no use', async () => {
+    const { config } = await read('accounts:\n  groq: { key_file: gone }\n');
+    expect(config.accounts).toEqual([
+      {
+        name: 'groq',
+        key: {
+          unavailable: expect.stringMatching(/^the file of accounts\.groq\.key_file cannot be read: ENOENT/),
+        },
+      },
+    ]);
+  });
+});
+
+describe('a configuration with mistakes', () => {
+  test('has all of them named, each with its place and the next step', async () => {
+    const yaml = `modle: a/b
+version: 1
+model: [x]
+accounts:
+  grok/4: { vendor: xai }
+  groq:
+    key_evn: GROQ_KEY
+    key_env: sk-not-a-name
+  work:
+    vendor: openia
+    wire: 5
+    base_url: localhost:1234
+    headers:
+      "bad name": x
+      fine: 1
+    omit: stream_options
+  other: { key_env: A, key: b, vendor: openai }
+  nobody: { base_url: "https://host/v1" }
+  empty:
+  text: groq
+`;
+    expect(await mistakesIn(yaml)).toEqual([
+      'bad-request',
+      'config.yaml:1:1: modle is not a key: did you mean "model"?',
+      'config.yaml:3:8: model must be a model, as account/id, not a list',
+      'config.yaml:5:3: accounts.grok/4 must be a name of letters, digits, dots, dashes and underscores',
+      'config.yaml:7:5: accounts.groq.key_evn is not a key: did you mean "key_env"?',
+      'config.yaml:8:14: accounts.groq.key_env must be the name of an environment variable',
+      expect.stringMatching(
+        /^config\.yaml:10:13: accounts\.work\.vendor must be one of anthropic, .*, not "openia": did you mean "openai"\?$/,
+      ),
+      'config.yaml:11:11: accounts.work.wire must be one of anthropic, openai-chat, openai-responses, gemini, ollama, not 5',
+      'config.yaml:12:15: accounts.work.base_url must be an http or https address like https://host/v1',
+      'config.yaml:14:7: accounts.work.headers.bad name must be the name of a header',
+      'config.yaml:15:13: accounts.work.headers.fine must be text without line breaks, not 1',
+      'config.yaml:16:11: accounts.work.omit must be a list, not text',
+      'config.yaml:17:3: accounts.other has key_env and key: keep one of them',
+      'config.yaml:18:3: accounts.nobody is not the name of a vendor: add vendor, or both wire and base_url',
+      'config.yaml:19:3: accounts.empty is not the name of a vendor: add vendor, or both wire and base_url',
+      'config.yaml:20:9: accounts.text must be a map, not text',
+    ]);
+  });
+
+  test('never has its secrets repeated', async () => {
+    const secret = 'sk-ant-0123456789';
+    const files = [
+      `accounts:\n  groq: { key: [${secret}] }\n`,
+      `accounts:\n  groq: { key_env: ${secret} }\n`,
+      `accounts:\n  groq: { base_url: ${secret} }\n`,
+      `accounts:\n  groq:\n    key: "${secret}\n  wrong\n`,
+      `accounts: ${secret}\n`,
+      `key: ${secret}\nkey: ${secret}\n`,
+      `a: b: ${secret}\n`,
+    ];
+    const mistakes = await Promise.all(files.map(mistakesIn));
+    expect(mistakes.filter((lines) => lines.join().includes(secret))).toEqual([]);
+    expect(mistakes.map(([code]) => code)).toEqual(files.map(() => 'bad-request'));
+  });
+
+  test('of YAML itself is refused at their place', async () => {
+    expect(await mistakesIn('version: 1\nmodel: a\nmodel: b\n')).toEqual([
+      'bad-request',
+      'config.yaml:3:1: Map keys must be unique',
+    ]);
+    expect(await mistakesIn('model: *nowhere\n')).toEqual([
+      'bad-request',
+      expect.stringContaining('config.yaml: '),
+    ]);
+  });
+
+  test('is refused when it is no map at all', async () => {
+    expect(await mistakesIn('- a\n- b\n')).toEqual([
+      'bad-request',
+      'config.yaml:1:1: the file must be a map, not a list',
+    ]);
+  });
+
+  test.each(['0', 'one', '"1"', '0.5'])('is refused when it claims version %s', async (version) => {
+    const [, mistake] = await mistakesIn(`version: ${version}\n`);
+    expect(mistake).toMatch(/^config\.yaml:1:10: version must be 1, not /);
+  });
+
+  test('of a newer version is refused without a word on the rest', async () => {
+    expect(await mistakesIn('version: 2\nnew_key: true\n')).toEqual([
+      'bad-request',
+      'config.yaml:1:10: version 2 is newer than this Polypod, which knows 1: update Polypod, or point POLYPOD_CONFIG to another file',
+    ]);
+  });
+
+  test('is told when it cannot be read', async () => {
+    const directory = await directoryWith({});
+    await mkdir(join(directory, 'config.yaml'));
+    await expect(readConfig({ configFile: join(directory, 'config.yaml'), home: '/' })).rejects.toThrow(
+      /^cannot read the configuration: EISDIR/,
+    );
+  });
+});
+
+describe('a configuration that others may read', () => {
+  const warning = 'config.yaml holds a key and others on this machine may read it: chmod 600 config.yaml';
+
+  test.each([
+    ['accounts: { groq: { key: secret } }', 0o644, [warning]],
+    ['accounts: { groq: { key: secret } }', 0o640, [warning]],
+    ['accounts: { groq: { headers: { Authorization: Bearer x } } }', 0o644, [warning]],
+    ['accounts: { groq: { key: secret } }', 0o600, []],
+    ['accounts: { groq: { key_env: SECRET, headers: { x-team: blue } } }', 0o644, []],
+  ])('is warned of only when it holds a secret: %s with mode %o', async (yaml, mode, warnings) => {
+    expect(await warningsFor(yaml, mode)).toEqual(warnings);
+  });
+});
