@@ -28,7 +28,12 @@ export function table(head, rows) {
   const lines = [head, ...rows].map((row) => row.map(String));
   const widths = head.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
   return lines
-    .map((line) => line.map((cell, column) => pad(cell, widths[column], column)).join('  ').trimEnd())
+    .map((line) =>
+      line
+        .map((cell, column) => pad(cell, widths[column], column))
+        .join('  ')
+        .trimEnd(),
+    )
     .join('\n');
 }
 

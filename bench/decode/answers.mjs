@@ -14,7 +14,12 @@ export function answer(wire, work, count) {
   const { frames, contentType } = WIRES[wire];
   const content = work === 'tool' ? argumentsOf(count) : textOf(count);
   const deltas = cut(content, DELTA_SIZE);
-  return { contentType, content, count, pieces: cut16k(Buffer.from([...frames[work](deltas, content)].join(''))) };
+  return {
+    contentType,
+    content,
+    count,
+    pieces: cut16k(Buffer.from([...frames[work](deltas, content)].join(''))),
+  };
 }
 
 /** The frames of a text answer, one string each. */
@@ -59,7 +64,10 @@ function* anthropicStart(block) {
     output_tokens: 1,
   };
   const message = { id: 'msg_bench', type: 'message', role: 'assistant', model: MODEL, content: [] };
-  yield named({ type: 'message_start', message: { ...message, stop_reason: null, stop_sequence: null, usage } });
+  yield named({
+    type: 'message_start',
+    message: { ...message, stop_reason: null, stop_sequence: null, usage },
+  });
   yield named({ type: 'content_block_start', index: 0, content_block: block });
 }
 
@@ -231,16 +239,24 @@ function textOf(count) {
 /** The JSON text of a file to be written, exactly as long as `count` pieces; its line breaks are escapes. */
 function argumentsOf(count) {
   const room = count * DELTA_SIZE - '{"path":"notes.txt","content":""}'.length;
-  const lines = textOf(count).replaceAll(/(.{60})../g, '$1\\n').slice(0, room).replace(/\\$/, '.');
+  const lines = textOf(count)
+    .replaceAll(/(.{60})../g, '$1\\n')
+    .slice(0, room)
+    .replace(/\\$/, '.');
   return `{"path":"notes.txt","content":"${lines}"}`;
 }
 
 function cut(text, size) {
-  return Array.from({ length: Math.ceil(text.length / size) }, (_, at) => text.slice(at * size, (at + 1) * size));
+  return Array.from({ length: Math.ceil(text.length / size) }, (_, at) =>
+    text.slice(at * size, (at + 1) * size),
+  );
 }
 
 function cut16k(bytes) {
   const count = Math.ceil(bytes.length / PIECE_SIZE);
   // Copies, as a socket would make them: a piece is not a window on the whole answer.
-  return Array.from({ length: count }, (_, at) => new Uint8Array(bytes.subarray(at * PIECE_SIZE, (at + 1) * PIECE_SIZE)));
+  return Array.from(
+    { length: count },
+    (_, at) => new Uint8Array(bytes.subarray(at * PIECE_SIZE, (at + 1) * PIECE_SIZE)),
+  );
 }

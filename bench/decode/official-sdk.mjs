@@ -20,7 +20,8 @@ const SDK = {
     const { default: Anthropic } = await import('@anthropic-ai/sdk');
     const client = new Anthropic({ apiKey: 'bench', baseURL: BASE });
     return {
-      start: () => client.messages.create({ model: MODEL, max_tokens: 1000, stream: true, messages: MESSAGES }),
+      start: () =>
+        client.messages.create({ model: MODEL, max_tokens: 1000, stream: true, messages: MESSAGES }),
       textIn: (event) => event.delta?.text,
     };
   },

@@ -1,5 +1,5 @@
 // What is measured: bytes to normalised events to a Timeline with both collectors, through the same `connect` that
-// talks to the network, with a transport that has the bytes in memory.
+// talks to the network.
 import { connect } from '../../dist/llm/index.js';
 import { providers } from '../../dist/registry.js';
 import { TextBlockCollector, Timeline, ToolCallCollector } from '../../dist/timeline/index.js';
@@ -12,30 +12,41 @@ const REQUEST = {
 };
 
 export function open(wire) {
-  const provider = providers.find(({ name }) => name === wire);
-  const account = { name: wire, wire, baseUrl: 'http://bench.invalid', apiKey: 'bench' };
-  return async (answer) => {
-    const llm = connect(provider, account, { transport: fromMemory(answer) });
-    const timeline = new Timeline();
-    const texts = new TextBlockCollector().attach(timeline);
-    const calls = new ToolCallCollector().attach(timeline);
-    const { signal } = new AbortController();
-    for await (const batch of llm.batches(REQUEST, signal)) timeline.dispatchAll(batch);
-    return charactersIn(texts.takeCollected(), calls.takeCollected());
-  };
+  return (answer) => read(connectTo(wire, fromMemory(answer)));
 }
 
 /** One delta in must be one delta out, and nothing of it may change: counting characters alone would not show that. */
 export async function check(wire, answer) {
-  const provider = providers.find(({ name }) => name === wire);
-  const account = { name: wire, wire, baseUrl: 'http://bench.invalid' };
-  const llm = connect(provider, account, { transport: fromMemory(answer) });
   const deltas = [];
-  for await (const { type, delta } of llm.stream(REQUEST, new AbortController().signal)) {
-    if (type === 'block-delta') deltas.push(delta.type === 'input-json' ? delta.json : delta.text);
+  for await (const event of connectTo(wire, fromMemory(answer)).stream(
+    REQUEST,
+    new AbortController().signal,
+  )) {
+    if (event.type === 'block-delta') deltas.push(contentOf(event.delta));
   }
   if (deltas.length !== answer.count) throw new Error(`${deltas.length} deltas came out of ${answer.count}`);
   if (deltas.join('') !== answer.content) throw new Error('what came out is not what went in');
+}
+
+export function connectTo(wire, transport, baseUrl = 'http://bench.invalid') {
+  const provider = providers.find(({ name }) => name === wire);
+  return connect(provider, { name: wire, wire, baseUrl, apiKey: 'bench' }, { transport });
+}
+
+/** Reads one answer to its end; how many characters of text and arguments the collectors have then. */
+export async function read(llm, onFirstDelta = () => {}) {
+  const timeline = new Timeline();
+  const texts = new TextBlockCollector().attach(timeline);
+  const calls = new ToolCallCollector().attach(timeline);
+  let waiting = true;
+  for await (const batch of llm.batches(REQUEST, new AbortController().signal)) {
+    timeline.dispatchAll(batch);
+    if (waiting && batch.some(({ type }) => type === 'block-delta')) {
+      waiting = false;
+      onFirstDelta();
+    }
+  }
+  return charactersIn(texts.takeCollected(), calls.takeCollected());
 }
 
 function charactersIn(texts, calls) {
@@ -43,6 +54,10 @@ function charactersIn(texts, calls) {
   if (invalid) throw new Error(invalid.invalid);
   const contents = [...texts, ...calls.map((call) => call.arguments)];
   return contents.reduce((sum, { length }) => sum + length, 0);
+}
+
+function contentOf(delta) {
+  return delta.type === 'input-json' ? delta.json : delta.text;
 }
 
 function fromMemory({ contentType, pieces }) {

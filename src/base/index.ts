@@ -1,4 +1,4 @@
-/** What knows nothing of agents: errors, loose JSON access, redaction. */
+/** What knows nothing of agents: errors, loose and strict reading of JSON, redaction. */
 export { asPolypodError, type ErrorCode, messageOf, PolypodError, systemCodeOf } from './errors.ts';
 export {
   arrayOf,
@@ -10,4 +10,6 @@ export {
   stringOf,
   tryParse,
 } from './json.ts';
+export { nearest } from './nearest.ts';
 export { REDACTED, type Redact, redactor } from './redact.ts';
+export * as shape from './shape.ts';

@@ -1,6 +1,13 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
-import { costOf, type Failure, type LlmEvent, type Model, type StopReason, type Usage } from '../llm/index.ts';
+import {
+  costOf,
+  type Failure,
+  type LlmEvent,
+  type Model,
+  type StopReason,
+  type Usage,
+} from '../llm/index.ts';
 import type { Surroundings } from './command.ts';
 
 /** Shows an answer while it arrives. */

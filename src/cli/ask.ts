@@ -17,6 +17,7 @@ import { AnswerPrinter, JsonPrinter, type Printer } from './answer-printer.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from './command.ts';
 import { type ReadyModel, readyModel } from './model-choice.ts';
 import { explain } from './next-step.ts';
+import { secretsIn } from './secrets.ts';
 
 /** `polypod ask`: one question, one streamed answer. */
 export const ask = runnable({
@@ -24,7 +25,12 @@ export const ask = runnable({
   summary: 'Ask a model one question and stream its answer.',
   usage: '[OPTIONS] PROMPT…',
   options: {
-    model: { type: 'text', short: 'm', value: 'PROVIDER/ID', help: 'which model; a provider alone takes its default' },
+    model: {
+      type: 'text',
+      short: 'm',
+      value: 'PROVIDER/ID',
+      help: 'which model; a provider alone takes its default',
+    },
     system: { type: 'text', short: 's', value: 'TEXT', help: 'the system prompt' },
     image: { type: 'texts', short: 'i', value: 'FILE', help: 'an image to look at; may be repeated' },
     thinking: { type: 'choice', choices: THINKING_LEVELS, help: 'how long to think first' },
@@ -50,7 +56,8 @@ Examples:
   async run({ values, positionals }, around) {
     const content = await contentOf(positionals, values.image, around);
     const transport = await transportFor(values.record, values.replay, around);
-    const ready = await readyModel({ reference: values.model, offline: values.offline }, around, transport.options);
+    const wish = { reference: values.model, offline: values.offline, replaying: values.replay !== undefined };
+    const ready = await readyModel(wish, around, transport.options);
     const printer = values.json ? new JsonPrinter(around.stdout) : new AnswerPrinter(around, values.quiet);
     try {
       if (!values.quiet) for (const notice of ready.notices) around.stderr.write(`polypod: ${notice}\n`);
@@ -84,7 +91,13 @@ async function answer(
     const outcome = await attempt(ready, request, printer, around.signal);
     if (outcome.error === undefined) return exitCodeOf(outcome.last);
     const { error: failure, answerBegan } = outcome;
-    const delayMs = retryDelay(DEFAULT_RETRY, { failure, attempts, waitedMs, answerBegan, random: Math.random() });
+    const delayMs = retryDelay(DEFAULT_RETRY, {
+      failure,
+      attempts,
+      waitedMs,
+      answerBegan,
+      random: Math.random(),
+    });
     if (delayMs === undefined) {
       around.stderr.write(`polypod ask: ${explain(failure, ready.llm.account, referenceTo(ready.model))}\n`);
       return failure.kind === 'auth' || failure.kind === 'unknown-model' ? EXIT.usage : EXIT.broken;
@@ -124,7 +137,8 @@ async function attempt(
 
 function exitCodeOf(last: LlmEvent | undefined): ExitCode {
   if (last?.type !== 'status' || last.status === 'cancelled') return EXIT.interrupted;
-  const refused = last.status === 'completed' && (last.stopReason === 'refusal' || last.stopReason === 'content-filter');
+  const refused =
+    last.status === 'completed' && (last.stopReason === 'refusal' || last.stopReason === 'content-filter');
   return refused ? EXIT.failed : EXIT.ok;
 }
 
@@ -137,8 +151,10 @@ async function contentOf(
     throw new PolypodError('bad-request', 'what is the question? Try: polypod ask "Why is the sky blue?"');
   }
   const fromStdin = words.length === 0 || words.includes('-') ? await textOf(stdin) : '';
-  const text = words.length === 0 ? fromStdin : words.map((word) => (word === '-' ? fromStdin : word)).join(' ');
-  if (text.trim() === '') throw new PolypodError('bad-request', 'the prompt is empty: give it as an argument or on stdin');
+  const text =
+    words.length === 0 ? fromStdin : words.map((word) => (word === '-' ? fromStdin : word)).join(' ');
+  if (text.trim() === '')
+    throw new PolypodError('bad-request', 'the prompt is empty: give it as an argument or on stdin');
   return [{ type: 'text', text }, ...(await Promise.all(images.map(imageOf)))];
 }
 
@@ -184,10 +200,12 @@ async function transportFor(
   if (record === undefined && replay === undefined) return { options: {}, finish: async () => {} };
   const { recordingTransport, replayTransport } = await import('../sim/index.ts');
   if (replay !== undefined) {
-    return { options: { transport: replayTransport({ directory: replay, timing: 'recorded' }) }, finish: async () => {} };
+    return {
+      options: { transport: replayTransport({ directory: replay, timing: 'recorded' }) },
+      finish: async () => {},
+    };
   }
   const { httpTransport } = await import('../wire/index.ts');
-  const secrets = Object.entries(env).flatMap(([name, value]) => (/KEY|TOKEN|SECRET/.test(name) && value ? [value] : []));
-  const transport = recordingTransport(httpTransport, { directory: record ?? '', secrets });
+  const transport = recordingTransport(httpTransport, { directory: record ?? '', secrets: secretsIn(env) });
   return { options: { transport }, finish: () => transport.settled() };
 }

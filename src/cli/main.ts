@@ -1,10 +1,17 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { asPolypodError, type ErrorCode, PolypodError, systemCodeOf } from '../base/index.ts';
+import {
+  asPolypodError,
+  type ErrorCode,
+  nearest,
+  objectIn,
+  PolypodError,
+  stringOf,
+  systemCodeOf,
+} from '../base/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from './command.ts';
 import { COMMANDS } from './commands.ts';
-import { nearestWord } from './options.ts';
 
 const EXIT_CODES: Readonly<Record<ErrorCode, ExitCode>> = {
   'bad-request': EXIT.usage,
@@ -70,7 +77,7 @@ async function help(name: string | undefined): Promise<ExitCode> {
 async function commandNamed(name: string) {
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (entry !== undefined) return entry.load();
-  const near = nearestWord(name, Object.keys(COMMANDS));
+  const near = nearest(name, Object.keys(COMMANDS));
   const hint = near === undefined ? 'polypod --help lists them all' : `did you mean ${near}?`;
   throw new PolypodError('bad-request', `there is no command "${name}"; ${hint}`);
 }
@@ -91,8 +98,8 @@ Without a key in the environment and without Ollama on this machine, answers com
 }
 
 function version(): string {
-  const about: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  return String((about as { version: unknown }).version);
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return stringOf(objectIn(text)?.version);
 }
 
 function say(text: string): ExitCode {

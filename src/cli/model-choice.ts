@@ -10,10 +10,11 @@ import {
   type Model,
   ollamaAccount,
   type Provider,
+  VENDORS,
 } from '../llm/index.ts';
 import { providers } from '../registry.ts';
-import { httpTransport, type Transport } from '../wire/index.ts';
 import type { Surroundings } from './command.ts';
+import { download } from './download.ts';
 
 /** A model that is ready to be asked, and what the person should know about the choice. */
 export interface ReadyModel {
@@ -28,16 +29,23 @@ export interface Wish {
   readonly reference: string | undefined;
   /** Take the simulated model although there may be a real one. */
   readonly offline: boolean;
+  /** Nothing will be sent, so that no key is needed. */
+  readonly replaying: boolean;
 }
 
 /** The best model there is: the one asked for, else one with a key, else Ollama on this machine, else the simulated one. */
-export async function readyModel(wish: Wish, around: Surroundings, options: ConnectOptions): Promise<ReadyModel> {
+export async function readyModel(
+  wish: Wish,
+  around: Surroundings,
+  options: ConnectOptions,
+): Promise<ReadyModel> {
   if (wish.offline) return simulatedModel(options, []);
   const places = placesFrom(around.env);
+  const env = wish.replaying ? { ...standInKeys(), ...around.env } : around.env;
   const [{ config, warnings }, known] = await Promise.all([readConfig(places), readModels(places)]);
   const circumstances: Circumstances = {
     reference: wish.reference ?? around.env.POLYPOD_MODEL ?? config.model,
-    env: around.env,
+    env,
     configured: config.accounts,
     models: known.models,
     ollamaModels: undefined,
@@ -47,16 +55,30 @@ export async function readyModel(wish: Wish, around: Surroundings, options: Conn
   const choice = chooseModel(circumstances) ?? (await chooseFromOllama(circumstances, around.signal));
   if (choice === undefined) return simulatedModel(options, [...notices, NO_MODEL]);
   const provider = providerFor(choice.account);
-  return { llm: connect(provider, choice.account, options), model: choice.model, notices, close: async () => {} };
+  return {
+    llm: connect(provider, choice.account, options),
+    model: choice.model,
+    notices,
+    close: async () => {},
+  };
 }
 
 const NO_MODEL =
   'no provider key in the environment and no Ollama on this machine: the built-in simulated model answers. ' +
   'It is a script, not an intelligence. For a real one set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or start Ollama.';
 
+function standInKeys(): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    VENDORS.flatMap(({ keyEnv }) => keyEnv).map((name) => [name, 'replaying-needs-no-key']),
+  );
+}
+
 async function chooseFromOllama(circumstances: Circumstances, signal: AbortSignal) {
   const account = ollamaAccount(circumstances.env, circumstances.configured);
-  const ollamaModels = await modelsServedBy(account, AbortSignal.any([signal, AbortSignal.timeout(PROBE_MS)]));
+  const ollamaModels = await modelsServedBy(
+    account,
+    AbortSignal.any([signal, AbortSignal.timeout(PROBE_MS)]),
+  );
   return ollamaModels === undefined ? undefined : chooseModel({ ...circumstances, ollamaModels });
 }
 
@@ -66,23 +88,13 @@ const PROBE_MS = 500;
 /** The ids of the models that an account serves; undefined when it does not answer. */
 async function modelsServedBy(account: Account, signal: AbortSignal): Promise<readonly string[] | undefined> {
   const provider = providerFor(account);
+  const { url, headers } = provider.models(account);
   try {
-    return provider.modelIds(tryParse(await get(httpTransport, provider.models(account), signal)));
+    return provider.modelIds(tryParse(await download(url, signal, headers)));
   } catch {
     // Nobody listens there: that is an answer, not a failure.
     return undefined;
   }
-}
-
-async function get(
-  transport: Transport,
-  { url, headers }: { url: string; headers: Readonly<Record<string, string>> },
-  signal: AbortSignal,
-): Promise<string> {
-  const response = await transport({ method: 'GET', url, headers }, { signal, onOpen: () => {} });
-  const pieces: Uint8Array[] = [];
-  for await (const piece of response.body) pieces.push(piece);
-  return Buffer.concat(pieces).toString('utf8');
 }
 
 /** The simulated model is a real server on loopback: the same bytes, the same path as for every other model. */
@@ -101,5 +113,8 @@ async function simulatedModel(options: ConnectOptions, notices: readonly string[
 function providerFor(account: Account): Provider {
   const provider = providers.find(({ name }) => name === account.wire);
   if (provider !== undefined) return provider;
-  throw new PolypodError('bad-request', `the account ${account.name} speaks ${account.wire}, which Polypod does not know`);
+  throw new PolypodError(
+    'bad-request',
+    `the account ${account.name} speaks ${account.wire}, which Polypod does not know`,
+  );
 }

@@ -8,7 +8,8 @@ export function explain(failure: Failure, account: Account, model: string): stri
 
 const NEXT: Readonly<Record<FailureKind, (account: Account, model: string) => string>> = {
   auth: (account) => `check the key: ${whereTheKeyIs(account)}`,
-  quota: (account) => `the account is out of credit: top it up at ${account.name}, or use another with --model`,
+  quota: (account) =>
+    `the account is out of credit: top it up at ${account.name}, or use another with --model`,
   'rate-limit': () => 'wait a while and ask again, or use another model with --model',
   overloaded: () => 'wait a while and ask again, or use another model with --model',
   'unknown-model': (account, model) =>
@@ -25,5 +26,7 @@ const NEXT: Readonly<Record<FailureKind, (account: Account, model: string) => st
 function whereTheKeyIs({ name }: Account): string {
   const variables = vendorNamed(name)?.keyEnv ?? [];
   const configured = `accounts.${name} in config.yaml`;
-  return variables.length === 0 ? `it comes from ${configured}` : `it comes from ${variables.join(' or ')}, or ${configured}`;
+  return variables.length === 0
+    ? `it comes from ${configured}`
+    : `it comes from ${variables.join(' or ')}, or ${configured}`;
 }

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { PolypodError } from '../base/index.ts';
+import { nearest, PolypodError } from '../base/index.ts';
 
 /** One option of a command: what it takes and what `--help` says of it. */
 export type Option = {
@@ -62,7 +62,8 @@ export function readArguments<Table extends OptionTable>(
       valueOf(command, name, option, given.get(name) ?? []),
     ]),
   );
-  // The table says of each option what it becomes, and valueOf makes exactly that of it.
+  // The table says of each option what it becomes, and valueOf makes exactly that of it; the compiler cannot see it.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return { values: values as Values<Table>, positionals };
 }
 
@@ -71,13 +72,6 @@ export function optionHelp(table: OptionTable): string {
   const rows = Object.entries(table).map(([name, option]) => [signature(name, option), option.help] as const);
   const width = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n');
-}
-
-/** The known word nearest to what was written, if one is near enough to be meant. */
-export function nearestWord(word: string, known: readonly string[]): string | undefined {
-  const ranked = known.map((name) => [distance(word, name), name] as const).toSorted(([a], [b]) => a - b);
-  const [best] = ranked;
-  return best !== undefined && best[0] <= Math.max(1, Math.floor(word.length / 3)) ? best[1] : undefined;
 }
 
 function nodeOption(option: Option) {
@@ -121,7 +115,7 @@ function numberOf(
 }
 
 function unknownOption(command: string, rawName: string, known: readonly string[]): PolypodError {
-  const near = nearestWord(rawName.replace(/^-+/, ''), known);
+  const near = nearest(rawName.replace(/^-+/, ''), known);
   return usage(command, `unknown option ${rawName}${near === undefined ? '' : `; did you mean --${near}?`}`);
 }
 
@@ -140,19 +134,4 @@ function valueName(option: Exclude<Option, { type: 'flag' }>): string {
 
 function meaning(option: Exclude<Option, { type: 'flag' }>): string {
   return option.type === 'choice' ? `one of ${option.choices.join(', ')}` : option.value;
-}
-
-/** Edits that turn one word into the other. */
-function distance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, at) => at);
-  for (const [i, letter] of [...from].entries()) {
-    const next = [i + 1];
-    for (const [j, other] of [...to].entries()) {
-      next.push(
-        Math.min((next[j] ?? 0) + 1, (row[j + 1] ?? 0) + 1, (row[j] ?? 0) + (letter === other ? 0 : 1)),
-      );
-    }
-    row = next;
-  }
-  return row[to.length] ?? 0;
 }

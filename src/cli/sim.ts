@@ -1,19 +1,31 @@
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { isObject, messageOf, PolypodError, tryParse } from '../base/index.ts';
 import { type Answer, DIRECTIVE_KEYS, FAULT_KINDS, startSim } from '../sim/index.ts';
 import { EXIT, runnable } from './command.ts';
+import { serveUntilInterrupted } from './until-interrupted.ts';
 
 const DIRECTIVES = Object.entries(DIRECTIVE_KEYS).map(([key, meaning]) => `  ${key.padEnd(12)} ${meaning}`);
 
 /** `polypod sim`: a provider without an account, for demonstrations and tests. */
 export const sim = runnable({
   name: 'sim',
-  summary: 'Run a simulated provider on loopback that speaks the bytes of Anthropic, OpenAI, Gemini and Ollama.',
+  summary:
+    'Run a simulated provider on loopback that speaks the bytes of Anthropic, OpenAI, Gemini and Ollama.',
   usage: '[OPTIONS]',
   options: {
-    port: { type: 'number', short: 'p', value: 'N', min: 0, max: 65_535, help: 'where to listen (default: a free port)' },
-    script: { type: 'text', value: 'FILE', help: 'answers to give, a JSON list; else the built-in offline model answers' },
+    port: {
+      type: 'number',
+      short: 'p',
+      value: 'N',
+      min: 0,
+      max: 65_535,
+      help: 'where to listen (default: a free port)',
+    },
+    script: {
+      type: 'text',
+      value: 'FILE',
+      help: 'answers to give, a JSON list; else the built-in offline model answers',
+    },
     delay: { type: 'number', value: 'MS', min: 0, help: 'pause between two writes' },
     fault: { type: 'choice', choices: FAULT_KINDS, help: 'what goes wrong with every answer' },
     key: { type: 'flag', help: 'accept only the key in POLYPOD_SIM_KEY' },
@@ -26,20 +38,20 @@ ${DIRECTIVES.join('\n')}
 Examples:
   polypod sim --port 8100
   ANTHROPIC_BASE_URL=http://127.0.0.1:8100 ANTHROPIC_API_KEY=any polypod ask "Hello [[sim deltas=50 delay=20]]"`,
-  async run({ values }, { stdout, env, signal }) {
+  async run({ values }, around) {
     const script = values.script === undefined ? undefined : await readScript(values.script);
     const server = await startSim({
       ...(script === undefined ? {} : { script }),
       ...(values.port === undefined ? {} : { port: values.port }),
       ...(values.delay === undefined ? {} : { pace: { delayMs: values.delay } }),
       ...(values.fault === undefined ? {} : { fault: { kind: values.fault } }),
-      ...(values.key ? { keys: [keyIn(env)] } : {}),
+      ...(values.key ? { keys: [keyIn(around.env)] } : {}),
     }).catch((thrown: unknown) => {
-      throw new PolypodError('bad-request', `cannot listen: ${messageOf(thrown)}; try another --port`, { cause: thrown });
+      throw new PolypodError('bad-request', `cannot listen: ${messageOf(thrown)}; try another --port`, {
+        cause: thrown,
+      });
     });
-    stdout.write(values.json ? `${JSON.stringify({ url: server.url, port: server.port })}\n` : welcome(server.url));
-    if (!signal.aborted) await once(signal, 'abort');
-    await server.close();
+    await serveUntilInterrupted(server, { json: values.json, text: welcome(server.url) }, around);
     return EXIT.ok;
   },
 });
@@ -66,7 +78,10 @@ async function readScript(file: string): Promise<readonly Answer[]> {
   });
   const script = tryParse(text);
   if (Array.isArray(script) && script.every(isAnswer)) return script;
-  throw new PolypodError('bad-request', `${file}: a script is a JSON list of answers, each { "parts": [ { "text": "…" }, … ] }`);
+  throw new PolypodError(
+    'bad-request',
+    `${file}: a script is a JSON list of answers, each { "parts": [ { "text": "…" }, … ] }`,
+  );
 }
 
 function isAnswer(value: unknown): value is Answer {

@@ -1,4 +1,5 @@
-import { httpUrl, shape, VENDORS, vendorNamed, WIRES } from '../llm/index.ts';
+import { shape } from '../base/index.ts';
+import { httpUrl, VENDORS, vendorNamed, WIRES } from '../llm/index.ts';
 
 /** The version of the format that this Polypod writes about. A file without one means the first. */
 export const CONFIG_VERSION = 1;

@@ -1,6 +1,5 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
-import { messageOf, PolypodError } from '../base/index.ts';
-import type { shape } from '../llm/index.ts';
+import { messageOf, PolypodError, type shape } from '../base/index.ts';
 
 /** A YAML file that a person wrote: its value, and where in it a problem is. */
 export interface YamlFile {

@@ -1,4 +1,13 @@
-import { isObject, messageOf, numberOf, objectOf, stringOf, systemCodeOf, tryParse } from '../base/index.ts';
+import {
+  isObject,
+  messageOf,
+  PolypodError,
+  numberOf,
+  objectOf,
+  stringOf,
+  systemCodeOf,
+  tryParse,
+} from '../base/index.ts';
 import type { Failure, FailureKind } from './event.ts';
 
 /** A failure out of what is known; whatever the provider calls it, a prompt that does not fit is told by its words. */
@@ -37,6 +46,9 @@ export function httpFailure(
 
 /** What was thrown while connecting or reading. */
 export function networkFailure(thrown: unknown, url: string, answerBegan: boolean): Failure {
+  // A transport of ours (a replay, say) refused in words of its own.
+  if (thrown instanceof PolypodError)
+    return failureFrom({ kind: 'invalid-request', message: thrown.message });
   const code = systemCodeOf(thrown) ?? '';
   if (answerBegan)
     return failureFrom({ kind: 'cut-off', message: `the connection broke (${messageOf(thrown)})`, code });

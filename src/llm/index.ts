@@ -1,6 +1,7 @@
 /** One request in, one flat and balanced stream of events out, whichever provider answers. */
 export { type Account, bearer } from './account.ts';
 export { AnswerItems } from './answer-items.ts';
+export * from './catalogue/index.ts';
 export { type ConnectOptions, connect, type Llm } from './connect.ts';
 export { type AnswerDecoder, answerDecoder } from './decoder.ts';
 export type {

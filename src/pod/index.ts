@@ -1,2 +1,1 @@
 /** A live agent bound to one session: commands in, numbered events out. */
-export {};

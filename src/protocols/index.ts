@@ -1,2 +1,1 @@
 /** The doors: each turns one wire into commands and events into that wire. */
-export {};

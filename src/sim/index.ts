@@ -27,6 +27,7 @@ export type {
   ToolCallPart,
 } from './answer.ts';
 export { generatedText, STOPS } from './answer.ts';
+export type { LoopbackServer } from './loopback.ts';
 export { DIRECTIVE_KEYS } from './directive-text.ts';
 export { FAULT_KINDS, FAULTS, type Fault, type FaultKind, isFault } from './fault.ts';
 export { offlineModel } from './offline-model.ts';
@@ -34,3 +35,7 @@ export type { SimCall, SimMessage, SimRequest, SimResult, SimTool, WireName } fr
 export { WIRES } from './request.ts';
 export type { Script } from './script.ts';
 export { type Received, type Sim, type SimOptions, startSim } from './server.ts';
+export { type RecordingTransport, type RecordOptions, recordingTransport } from './record.ts';
+export { type RecordingProxyOptions, startRecordingProxy } from './recording-proxy.ts';
+export { type ReplayOptions, replayTransport, type Timing } from './replay.ts';
+export { type ReplayServerOptions, startReplayServer } from './replay-server.ts';

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { messageOf, systemCodeOf } from '../base/index.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../wire/index.ts';
 import {
@@ -58,8 +59,11 @@ export function recordingTransport(inner: Transport, options: RecordOptions): Re
     const slot = await begin();
     const startedAt = now();
     const clock = (): number => Math.max(0, Math.round(now() - startedAt));
-    const write = async (response: RecordedResponse): Promise<void> =>
+    const write = async (response: RecordedResponse): Promise<void> => {
+      // The reader goes first: it is not to wait for its last pieces while ours are redacted.
+      await setImmediate();
       await slot.write(withoutSecrets(cassetteOf(request, startedAt, response), secrets), name);
+    };
     // Beside the caller's wish there is one of ours: the rest of an answer nobody reads is given up after a while.
     const enough = new AbortController();
     const signal = AbortSignal.any([watch.signal, enough.signal]);

@@ -1,8 +1,9 @@
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { asPolypodError, isObject, tryParse } from '../base/index.ts';
 import { layPace, type Pace } from './answer.ts';
 import type { Fault } from './fault.ts';
 import { Ids } from './ids.ts';
+import { type LoopbackServer, listenOnLoopback } from './loopback.ts';
 import { offlineModel } from './offline-model.ts';
 import { gather, type SimRequest } from './request.ts';
 import { type Exchange, refuse, respond, sendJson } from './respond.ts';
@@ -14,7 +15,6 @@ export interface SimOptions {
   readonly script?: Script;
   /** 0, the default, takes a free one. */
   readonly port?: number;
-  readonly host?: string;
   /** Keys that are accepted; absent: any, and none at all. */
   readonly keys?: readonly string[];
   /** Models that exist; absent: `sim` is listed and every name is answered. */
@@ -26,14 +26,9 @@ export interface SimOptions {
   readonly now?: () => number;
 }
 
-export interface Sim {
-  /** Without a path: `http://127.0.0.1:<port>`. */
-  readonly url: string;
-  readonly port: number;
+export interface Sim extends LoopbackServer {
   /** What was asked, oldest first; only the last 1000 are kept. */
   readonly requests: readonly Received[];
-  /** Destroys open connections and frees the port. */
-  close(): Promise<void>;
 }
 
 export interface Received {
@@ -52,28 +47,7 @@ export async function startSim(options: SimOptions = {}): Promise<Sim> {
     requests.push(received);
     if (requests.length > KEEP) requests.shift();
   });
-  const server = createServer((request, response) => {
-    // It fails here when the client leaves while it still sends, or when a bug strikes after the head was sent:
-    // nobody is left to tell in the first case, and only a broken connection can tell it in the second.
-    handle(request, response).catch(() => response.destroy());
-  });
-  const host = options.host ?? '127.0.0.1';
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port ?? 0, host, resolve);
-  });
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
-    port,
-    requests,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return { ...(await listenOnLoopback(handle, options.port ?? 0)), requests };
 }
 
 function handler(options: SimOptions, received: (one: Received) => void) {

@@ -1,2 +1,1 @@
 /** Append-only logs, session files and the catalogue beside them. */
-export {};

@@ -1,2 +1,1 @@
 /** Runs a conversation: turn after turn, with the tools between. */
-export {};

@@ -150,6 +150,6 @@ describe('the simulator', () => {
 
   test('refuses a port that is taken', async () => {
     const sim = await start();
-    await expect(start({ port: sim.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await expect(start({ port: sim.port })).rejects.toMatchObject({ code: 'conflict' });
   });
 });

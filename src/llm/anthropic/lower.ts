@@ -16,7 +16,9 @@ export function lower(request: LlmRequest): JsonObject {
     ...(tools?.length && request.toolChoice ? { tool_choice: toolChoiceOf(request.toolChoice) } : {}),
     ...thinking,
     // The API refuses a temperature beside thinking.
-    ...(temperature !== undefined && !('thinking' in thinking) ? { temperature } : {}),
+    ...(temperature !== undefined && !('thinking' in thinking) && !refusesTemperature(request.model)
+      ? { temperature }
+      : {}),
     ...(stopSequences?.length ? { stop_sequences: stopSequences } : {}),
   };
 }
@@ -49,9 +51,19 @@ function thinkingOf({ model, thinking }: LlmRequest): JsonObject {
 
 /** From 4.6 on the models decide how long to think; a budget is for those before. */
 export function thinksByEffort(model: string): boolean {
-  if (/claude-(?:[23]|instant)/.test(model)) return false;
-  const [, major, minor] = /(?:opus|sonnet|haiku)-(\d+)(?:-(\d{1,2})(?!\d))?/.exec(model) ?? [];
-  return major === undefined || Number(major) > 4 || Number(minor ?? 0) > 5;
+  return versionOf(model) > 4.5;
+}
+
+/** From 5 on a temperature is refused. */
+function refusesTemperature(model: string): boolean {
+  return versionOf(model) >= 5;
+}
+
+/** A name without a version is taken for one of the newest. */
+function versionOf(model: string): number {
+  if (/claude-(?:[23]|instant)/.test(model)) return 3;
+  const [, major, minor = '0'] = /(?:^|-)[a-z]+-(\d{1,2})(?:-(\d{1,2})(?!\d))?(?!\d)/.exec(model) ?? [];
+  return major === undefined ? Number.POSITIVE_INFINITY : Number(`${major}.${minor}`);
 }
 
 /** The budget is part of max_tokens and has to leave room for the answer. */

@@ -70,9 +70,9 @@ function nextIsCall(reply: Reply, index: number): boolean {
 }
 
 function chunkWriter(reply: Reply, context: Context) {
-  const common = tail(reply, context);
+  const rest = tail(reply, context);
   return (parts: readonly JsonObject[], finishReason?: string): Frame => {
-    const payload = { ...responseOf(parts, finishReason), ...common };
+    const payload = { ...responseOf(parts, finishReason), ...rest };
     return { role: finishReason === undefined ? 'delta' : 'finish', text: encodeEvent(payload) };
   };
 }

@@ -18,6 +18,6 @@ const ROWS: Record<Refusal, (context: RefusalContext) => readonly [number, strin
   'rate-limit': () => [429, 'too many requests'],
   server: () => [500, 'llama runner process has terminated: exit status 2'],
   overloaded: () => [503, 'server busy, please try again.  maximum pending requests exceeded'],
-  'context-too-long': () => [400, 'the input length exceeds the context length'],
+  'context-too-long': () => [400, 'prompt too long; exceeded max context length by 4097 tokens'],
   'bad-request': ({ message }) => [400, message],
 };

@@ -68,9 +68,9 @@ function endOf({ usage, stop }: Reply): JsonObject {
   };
 }
 
-function joined(reply: Reply, types: readonly string[]): string {
+function joined(reply: Reply, kinds: readonly string[]): string {
   return reply.parts
-    .filter((part) => types.includes(part.type))
+    .filter((part) => kinds.includes(part.type))
     .map((part) => part.text ?? '')
     .join('');
 }

@@ -66,14 +66,14 @@ function choice(delta: JsonObject, reason: string | null = null): JsonObject {
 }
 
 function chunkWriter(context: Context) {
-  const common = head(context, 'chat.completion.chunk');
+  const opening = head(context, 'chat.completion.chunk');
   const withUsage = wantsUsage(context);
   return (
     choices: readonly JsonObject[],
     role: Frame['role'] = 'other',
     usage: JsonObject | null = null,
   ): Frame => {
-    const payload = { ...common, choices, ...(withUsage ? { usage } : {}) };
+    const payload = { ...opening, choices, ...(withUsage ? { usage } : {}) };
     return { role, text: encodeSse(JSON.stringify(payload)) };
   };
 }

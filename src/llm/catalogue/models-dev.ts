@@ -6,7 +6,7 @@ import {
   objectOf,
   PolypodError,
   stringOf,
-} from '../base/index.ts';
+} from '../../base/index.ts';
 import type { InputKind, Model, Price, Rates, Tier } from './catalogue.ts';
 import { vendorNamed } from './vendors.ts';
 

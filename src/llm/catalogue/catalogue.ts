@@ -1,5 +1,4 @@
-import { PolypodError } from '../base/index.ts';
-import { nearest } from './nearest.ts';
+import { nearest, PolypodError } from '../../base/index.ts';
 import { VENDORS, vendorNamed } from './vendors.ts';
 
 /** What is known of a model. A field that nobody is sure of is absent: unknown is not 0. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { accountsFrom, type ConfiguredAccount, ollamaAccount } from '../../src/llm/accounts.ts';
-import { minimalModel, type Model } from '../../src/llm/catalogue.ts';
-import { type Circumstances, chooseModel } from '../../src/llm/choose-model.ts';
-import { MODEL_TABLE } from '../../src/llm/model-table.ts';
+import { accountsFrom, type ConfiguredAccount, ollamaAccount } from '../../../src/llm/catalogue/accounts.ts';
+import { minimalModel, type Model } from '../../../src/llm/catalogue/catalogue.ts';
+import { type Circumstances, chooseModel } from '../../../src/llm/catalogue/choose-model.ts';
+import { MODEL_TABLE } from '../../../src/llm/catalogue/model-table.ts';
 
 const nothing: Circumstances = { env: {}, configured: [], models: MODEL_TABLE, ollamaModels: undefined };
 

@@ -1,5 +1,5 @@
-import { PolypodError } from '../base/index.ts';
-import type { Account } from './account.ts';
+import { PolypodError } from '../../base/index.ts';
+import type { Account } from '../account.ts';
 import { checkedKey, type Environment, vendorBaseUrl, vendorKey } from './environment.ts';
 import { VENDORS, type Vendor, vendorNamed, type Wire } from './vendors.ts';
 

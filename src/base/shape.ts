@@ -1,4 +1,4 @@
-import { isObject } from '../base/index.ts';
+import { isObject } from './json.ts';
 import { nearest } from './nearest.ts';
 
 /** The way to a value from the root: keys of objects, indexes of lists. */

@@ -1,5 +1,5 @@
-import { PolypodError } from '../base/index.ts';
-import type { Account } from './account.ts';
+import { PolypodError } from '../../base/index.ts';
+import type { Account } from '../account.ts';
 import {
   type Candidate,
   candidateNamed,

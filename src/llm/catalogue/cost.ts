@@ -1,5 +1,5 @@
 import type { Model, Rates } from './catalogue.ts';
-import type { Usage } from './event.ts';
+import type { Usage } from '../event.ts';
 
 /** What a request cost in USD: four parts and their sum. */
 export interface Cost {

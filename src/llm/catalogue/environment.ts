@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { PolypodError } from '../base/index.ts';
+import { PolypodError } from '../../base/index.ts';
 import type { Vendor } from './vendors.ts';
 
 /** The variables of the process, handed in by whoever may read them. */

@@ -7,12 +7,12 @@ import {
   minimalModel,
   referenceTo,
   resolveModel,
-} from '../../src/llm/catalogue.ts';
-import { costOf } from '../../src/llm/cost.ts';
-import { MODEL_TABLE } from '../../src/llm/model-table.ts';
-import { parseModelsDev } from '../../src/llm/models-dev.ts';
-import { parseModels } from '../../src/llm/models-file.ts';
-import { VENDORS, vendorNamed } from '../../src/llm/vendors.ts';
+} from '../../../src/llm/catalogue/catalogue.ts';
+import { costOf } from '../../../src/llm/catalogue/cost.ts';
+import { MODEL_TABLE } from '../../../src/llm/catalogue/model-table.ts';
+import { parseModelsDev } from '../../../src/llm/catalogue/models-dev.ts';
+import { parseModels } from '../../../src/llm/catalogue/models-file.ts';
+import { VENDORS, vendorNamed } from '../../../src/llm/catalogue/vendors.ts';
 
 const small: Model = {
   account: 'groq',

@@ -1,10 +1,11 @@
-import { messageOf, PolypodError } from '../base/index.ts';
+import { messageOf, PolypodError, shape } from '../../base/index.ts';
 import { type ModelEntry, referenceTo } from './catalogue.ts';
-import { choice, fields, flag, listOf, number, type Path, type Problem, text } from './shape.ts';
+
+const { choice, fields, flag, listOf, number, text } = shape;
 
 /** Reads a models.json, a list of entries. Throws one error that names every mistake in the file. */
 export function parseModels(content: string, file: string): readonly ModelEntry[] {
-  const problems: Problem[] = [];
+  const problems: shape.Problem[] = [];
   const entries = MODELS.read(parsedJson(content, file), [], (problem) => problems.push(problem));
   const sentences = [...problems.map(sentenceFor), ...repetitionsIn(entries ?? [])];
   if (entries !== undefined && sentences.length === 0) return entries;
@@ -43,14 +44,14 @@ function parsedJson(content: string, file: string): unknown {
   }
 }
 
-function sentenceFor({ path, text }: Problem): string {
+function sentenceFor({ path, text }: shape.Problem): string {
   const [index, ...keys] = path;
   if (index === undefined)
     return `the file ${text}, for example [{ "account": "groq", "id": "a-new-model" }]`;
   return [`entry ${Number(index) + 1}:`, ...named(keys), text].join(' ');
 }
 
-function named(keys: Path): string[] {
+function named(keys: shape.Path): string[] {
   return keys.length === 0 ? [] : [`"${keys.join('.')}"`];
 }
 

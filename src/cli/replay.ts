@@ -1,0 +1,44 @@
+import { PolypodError } from '../base/index.ts';
+import { startReplayServer } from '../sim/index.ts';
+import { EXIT, runnable } from './command.ts';
+import { serveUntilInterrupted } from './until-interrupted.ts';
+
+/** `polypod replay`: recorded exchanges once more, for any client, without a network. */
+export const replay = runnable({
+  name: 'replay',
+  summary: 'Serve recorded exchanges back on loopback, byte for byte, without a network.',
+  usage: 'DIR',
+  options: {
+    port: {
+      type: 'number',
+      short: 'p',
+      value: 'N',
+      min: 0,
+      max: 65_535,
+      help: 'where to listen (default: a free port)',
+    },
+    instant: { type: 'flag', help: 'without the pauses that were recorded' },
+    json: { type: 'flag', help: 'tell the address as one JSON object' },
+  },
+  details: `
+A request is answered with the recording of the same method, path and body. One that was not recorded is refused, with
+what differs from the nearest one. It runs until it is interrupted.
+
+Examples:
+  polypod replay cassettes --port 8100
+  polypod ask --replay cassettes -m anthropic "Hello"`,
+  async run({ values, positionals }, around) {
+    const [directory] = positionals;
+    if (directory === undefined || positionals.length > 1) {
+      throw new PolypodError('bad-request', 'say which recordings to serve: polypod replay DIR');
+    }
+    const server = await startReplayServer({
+      directory,
+      timing: values.instant ? 'instant' : 'recorded',
+      ...(values.port === undefined ? {} : { port: values.port }),
+    });
+    const text = `Replaying ${directory} on ${server.url} (Ctrl-C ends it). Use it as the base URL of a client.\n`;
+    await serveUntilInterrupted(server, { json: values.json, text }, around);
+    return EXIT.ok;
+  },
+});

@@ -1,0 +1,160 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { PolypodError } from '../../src/base/index.ts';
+import { type Cassette, encodeCassette, type RecordedRequest } from '../../src/sim/cassette.ts';
+import { replayTransport } from '../../src/sim/replay.ts';
+import type { HttpRequest } from '../../src/wire/index.ts';
+import { heard, stage, thrownBy } from './cassette-stage.ts';
+
+const { folder } = stage();
+const messages = [{ role: 'user', content: 'Hello there' }];
+
+function cassette(says: string, request: Partial<RecordedRequest> = {}, atMs = 0): Cassette {
+  const chunks = [{ atMs, bytes: new TextEncoder().encode(says) }];
+  return {
+    recordedAt: '2026-11-02T09:30:00.000Z',
+    request: {
+      method: 'POST',
+      url: 'https://api.example.com/api/v1/messages',
+      headers: {},
+      body: { model: 'm', messages, temperature: 1 },
+      ...request,
+    },
+    response: { status: 200, headers: {}, chunks },
+  };
+}
+
+async function written(files: Readonly<Record<string, Cassette>>): Promise<string> {
+  const directory = await folder();
+  await mkdir(directory);
+  for (const [name, one] of Object.entries(files))
+    await writeFile(join(directory, name), encodeCassette(one));
+  return directory;
+}
+
+function ask(body: object, url = 'https://api.example.com/api/v1/messages'): HttpRequest {
+  return { method: 'POST', url, headers: {}, body: JSON.stringify(body) };
+}
+
+async function saying(replay: ReturnType<typeof replayTransport>, request: HttpRequest): Promise<string> {
+  return Buffer.from((await heard(replay, request)).pieces.join(''), 'hex').toString();
+}
+
+describe('a replay', () => {
+  test('answers the same question whatever the host, the order of keys and the order of the query', async () => {
+    const url = 'https://a.example.com/v1/x?alt=sse&n=1';
+    const directory = await written({ '0001-x.json': cassette('yes', { url }) });
+    const replay = replayTransport({ directory, timing: 'instant' });
+    const question = ask(
+      { temperature: 1, messages, model: 'm' },
+      'http://127.0.0.1:9/v1/x?n=1&alt=sse&key=abc',
+    );
+    expect(await saying(replay, question)).toBe('yes');
+  });
+
+  test('gives several answers to one question in the order of recording, then repeats the last', async () => {
+    const directory = await written({
+      '10000-x.json': cassette('third'),
+      '0002-x.json': cassette('second'),
+      '0001-x.json': cassette('first'),
+      '0003-other.json': cassette('other', { body: { model: 'n' } }),
+    });
+    const replay = replayTransport({ directory, timing: 'instant' });
+    const question = ask({ model: 'm', messages, temperature: 1 });
+    const answers = [];
+    for (let turn = 0; turn < 5; turn += 1) answers.push(await saying(replay, question));
+    expect(answers).toEqual(['first', 'second', 'third', 'third', 'third']);
+  });
+
+  test('plays just the files it is given', async () => {
+    const directory = await written({ 'a.json': cassette('a'), 'b.json': cassette('b') });
+    const replay = replayTransport({ files: [join(directory, 'b.json')], timing: 'instant' });
+    expect(await saying(replay, ask({ model: 'm', messages, temperature: 1 }))).toBe('b');
+  });
+
+  const recorded = {
+    '0001-x.json': cassette('far', { body: { model: 'n', stream: true } }),
+    '0002-x.json': cassette('near'),
+    '0003-x.json': cassette('elsewhere', { url: 'https://api.example.com/api/v1/models', method: 'GET' }),
+  };
+  const cases: readonly (readonly [string, HttpRequest, string])[] = [
+    [
+      'another text',
+      ask({ model: 'm', temperature: 1, messages: [{ role: 'user', content: 'Hello you' }] }),
+      'no recording of POST /api/v1/messages (m) matches: the nearest is 0002-x.json, which differs in body.messages[0].content: recorded "Hello there", asked "Hello you"; record this exchange again, or ask as recorded',
+    ],
+    [
+      'one message more',
+      ask({ model: 'm', temperature: 1, messages: [...messages, { role: 'user', content: 'And?' }] }),
+      'no recording of POST /api/v1/messages (m) matches: the nearest is 0002-x.json, which differs in body.messages[1]: recorded nothing, asked {"role":"user","content":"And?"}; record this exchange again, or ask as recorded',
+    ],
+    [
+      'a field less',
+      ask({ model: 'm', messages }),
+      'no recording of POST /api/v1/messages (m) matches: the nearest is 0002-x.json, which differs in body.temperature: recorded 1, asked nothing; record this exchange again, or ask as recorded',
+    ],
+    [
+      'another path, and a key in the text',
+      ask({ model: `sk-ant-${'k'.repeat(20)}` }, 'https://api.example.com/v2/messages'),
+      'no recording of POST /v2/messages ([redacted]) matches: the nearest is 0001-x.json, which differs in path: recorded "/api/v1/messages", asked "/v2/messages"; record this exchange again, or ask as recorded',
+    ],
+  ];
+  test.each(cases)('says what is missing and what comes nearest: %s', async (_, request, message) => {
+    const directory = await written(recorded);
+    const replay = replayTransport({ directory, timing: 'instant' });
+    expect(await thrownBy(heard(replay, request))).toEqual(new PolypodError('not-found', message));
+  });
+
+  test('shows the place where two long texts part', async () => {
+    const long = 'same '.repeat(100);
+    const directory = await written({ '0001-x.json': cassette('yes', { body: { text: `${long}one` } }) });
+    const replay = replayTransport({ directory, timing: 'instant' });
+    const thrown = await thrownBy(heard(replay, ask({ text: `${long}two` })));
+    expect(String(thrown)).toContain(
+      'body.text: recorded "…same same same one", asked "…same same same two"',
+    );
+  });
+
+  test('comes with the recorded pauses when asked to, else at once', async () => {
+    const question = ask({ model: 'm', messages, temperature: 1 });
+    const short = await written({ '0001-x.json': cassette('yes', {}, 80) });
+    const startedAt = performance.now();
+    await saying(replayTransport({ directory: short, timing: 'recorded' }), question);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(79);
+    const long = await written({ '0001-x.json': cassette('yes', {}, 3_600_000) });
+    expect(await saying(replayTransport({ directory: long, timing: 'instant' }), question)).toBe('yes');
+  });
+
+  test('stops when it is told to, also inside a pause, and reports the connection as open', async () => {
+    const directory = await written({ '0001-x.json': cassette('yes', {}, 60_000) });
+    const controller = new AbortController();
+    let opened = 0;
+    const replay = replayTransport({ directory, timing: 'recorded' });
+    const response = await replay(ask({ model: 'm', messages, temperature: 1 }), {
+      signal: controller.signal,
+      onOpen: () => {
+        opened += 1;
+      },
+    });
+    setTimeout(() => controller.abort(), 10);
+    const thrown = await thrownBy(
+      (async () => {
+        for await (const _ of response.body) throw new Error('a piece came');
+      })(),
+    );
+    expect(thrown).toMatchObject({ name: 'AbortError' });
+    expect(opened).toBe(1);
+  });
+
+  test('without recordings says where it looked', async () => {
+    const directory = await folder();
+    const none = thrownBy(heard(replayTransport({ directory, timing: 'instant' }), ask({})));
+    expect(String(await none)).toContain(`cannot read recordings in ${directory}: `);
+    await mkdir(directory);
+    const empty = thrownBy(heard(replayTransport({ directory, timing: 'instant' }), ask({})));
+    expect(await empty).toEqual(
+      new PolypodError('not-found', `no recordings in ${directory}: record an exchange first`),
+    );
+  });
+});
