@@ -2,6 +2,20 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
+const BELOW_DAEMON = [
+  'base',
+  'wire',
+  'llm',
+  'timeline',
+  'tools',
+  'worker',
+  'store',
+  'pod',
+  'protocols',
+  'sim',
+  'registry',
+];
+
 /** Who may import whom, type imports included. What is above is passed down as an argument. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   base: [],
@@ -15,23 +29,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   protocols: ['base', 'wire', 'pod'],
   sim: ['base', 'wire', 'llm'],
   registry: ['base', 'llm', 'protocols', 'tools', 'sim'],
-  daemon: [
-    'base',
-    'wire',
-    'llm',
-    'timeline',
-    'tools',
-    'worker',
-    'store',
-    'pod',
-    'protocols',
-    'sim',
-    'registry',
-  ],
-  cli: [
-    ...['base', 'wire', 'llm', 'timeline', 'tools', 'worker', 'store', 'pod', 'protocols', 'sim', 'registry'],
-    'daemon',
-  ],
+  daemon: BELOW_DAEMON,
+  cli: [...BELOW_DAEMON, 'daemon'],
   index: ['base', 'llm', 'timeline', 'sim', 'worker', 'pod', 'registry'],
 };
 

@@ -46,10 +46,6 @@ Examples:
       ...(values.delay === undefined ? {} : { pace: { delayMs: values.delay } }),
       ...(values.fault === undefined ? {} : { fault: { kind: values.fault } }),
       ...(values.key ? { keys: [keyIn(around.env)] } : {}),
-    }).catch((thrown: unknown) => {
-      throw new PolypodError('bad-request', `cannot listen: ${messageOf(thrown)}; try another --port`, {
-        cause: thrown,
-      });
     });
     await serveUntilInterrupted(server, { json: values.json, text: welcome(server.url) }, around);
     return EXIT.ok;

@@ -2,7 +2,7 @@ import { tryParse } from '../base/index.ts';
 import { lineReader, sseReader } from '../wire/index.ts';
 import { type Answer, cancel, complete, fail } from './answer.ts';
 import type { Failure, LlmEvent, Trace } from './event.ts';
-import { failureFrom } from './failure.ts';
+import { errorIn, failureFrom, statusFailureKind } from './failure.ts';
 import type { Provider } from './provider.ts';
 
 /**
@@ -70,7 +70,10 @@ export function answerDecoder(
       // A last frame without its line end counts only if it is whole: a cut through it is a cut, not bad JSON.
       if (!finished) readAll(frames.end().filter(isWhole), out);
       const answer = reader.answer();
-      finish(answer.stop ? complete(answer, answer.stop) : fail(answer, CUT_OFF), out);
+      finish(
+        answer.stop ? complete(answer, answer.stop) : fail(answer, lastWords(frames.stray()) ?? CUT_OFF),
+        out,
+      );
       return out;
     },
     cancel() {
@@ -90,6 +93,12 @@ export function answerDecoder(
       return reader.answer();
     },
   };
+}
+
+/** Some servers end a broken stream with an error that is not part of the stream. */
+function lastWords(stray: string): Failure | undefined {
+  const { message, code } = errorIn(tryParse(stray));
+  return message === '' ? undefined : failureFrom({ kind: statusFailureKind(code), message, code });
 }
 
 const CUT_OFF = failureFrom({ kind: 'cut-off', message: 'the answer broke off before its end' });

@@ -118,7 +118,7 @@ function refine(kind: FailureKind, words: string): FailureKind {
 
 const REFINABLE: ReadonlySet<FailureKind> = new Set(['invalid-request', 'provider', 'rate-limit']);
 const CONTEXT_WORDS =
-  /context_length_exceeded|prompt is too long|maximum context length|context window|input token count.{0,40}exceeds|exceeds the (?:model's )?(?:maximum|context)|too many (?:input )?tokens|request_too_large/i;
+  /context_length_exceeded|prompt (?:is )?too long|exceeded max context length|maximum context length|context window|input token count.{0,40}exceeds|exceeds the (?:model's )?(?:maximum|context)|too many (?:input )?tokens|request_too_large/i;
 // Google speaks of quota and billing in every rate limit: those words alone mean nothing.
 const QUOTA_WORDS = /insufficient_quota|credit balance is too low|billing_hard_limit/i;
 const AUTH_WORDS = /invalid_api_key|api key not valid|incorrect api key|API_KEY_INVALID|invalid x-api-key/i;

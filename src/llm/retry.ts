@@ -46,5 +46,4 @@ const TRANSIENT_KINDS: ReadonlySet<FailureKind> = new Set([
   'network',
   'timeout',
   'cut-off',
-  'malformed',
 ]);

@@ -5,6 +5,8 @@ import { PolypodError } from '../base/index.ts';
 export interface FrameReader {
   push(bytes: Uint8Array): string[];
   end(): string[];
+  /** Text that stood outside the framing, its beginning at least: a server's last words are sometimes not framed. */
+  stray(): string;
 }
 
 /** One line may not grow without limit: past this many characters the stream is refused. */
@@ -33,6 +35,7 @@ export function lineReader(maxLine = MAX_LINE): FrameReader {
       addLine(lines, text.completeWith(text.rest()));
       return lines;
     },
+    stray: () => '',
   };
 }
 

@@ -10,6 +10,7 @@ export function sseReader(maxLine = MAX_LINE): FrameReader {
   const text = new TextPieces(maxLine);
   let data: string | undefined;
   let afterCr = false;
+  let stray = '';
 
   const takeLine = (line: string, out: string[]): void => {
     if (line === '') {
@@ -19,6 +20,7 @@ export function sseReader(maxLine = MAX_LINE): FrameReader {
     }
     const value = dataOf(line);
     if (value !== undefined) data = data === undefined ? value : `${data}\n${value}`;
+    else if (!FIELD.test(line) && stray.length < MAX_STRAY) stray += `${line}\n`;
   };
 
   const readChunk = (chunk: string, out: string[]): void => {
@@ -45,6 +47,7 @@ export function sseReader(maxLine = MAX_LINE): FrameReader {
       takeLine('', out);
       return out;
     },
+    stray: () => stray,
   };
 }
 
@@ -69,6 +72,8 @@ function dataOf(line: string): string | undefined {
   return line.charCodeAt(5) === SPACE ? line.slice(6) : line.slice(5);
 }
 
+const FIELD = /^(?::|(?:event|id|retry)(?::|$))/;
+const MAX_STRAY = 16 * 1024;
 const LF = 10;
 const CR = 13;
 const SPACE = 32;

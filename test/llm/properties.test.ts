@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isObject, tryParse } from '../../src/base/index.ts';
 import { answerDecoder, type LlmEvent, type Provider } from '../../src/llm/index.ts';

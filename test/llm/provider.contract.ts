@@ -226,6 +226,17 @@ export function providerContract(provider: Provider): void {
     expect(events.at(-1)).toEqual({ type: 'status', status: 'failed' });
   });
 
+  it('hears an error that stands outside the stream', async () => {
+    const { events } = await ask(provider, {
+      parts: [{ text: generatedText(100) }],
+      fault: { kind: 'bare-error', after: 2 },
+    });
+    const error = events.find((event) => event.type === 'error');
+    // Lines of JSON have no outside: there it is a line that is not JSON.
+    expect(error?.kind === 'malformed').toBe(provider.framing === 'lines');
+    expect(error?.kind).not.toBe('cut-off');
+  });
+
   it.each<FaultKind>(['stall', 'stall-keepalive'])(
     'gives up on a %s: keep-alives are not progress',
     async (kind) => {

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { lineReader } from '../../src/wire/index.ts';
 import { cutAt, pushAll } from './chunks.ts';

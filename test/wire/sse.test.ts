@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeSse, sseReader } from '../../src/wire/index.ts';
 import { cutAt, everyByte, pushAll } from './chunks.ts';

@@ -59,8 +59,9 @@ function refusesTemperature(model: string): boolean {
   return versionOf(model) >= 5;
 }
 
-/** A name without a version is taken for one of the newest. */
+/** A Claude without a version is taken for one of the newest; others that speak this wire do as the first ones did. */
 function versionOf(model: string): number {
+  if (!model.includes('claude')) return 0;
   if (/claude-(?:[23]|instant)/.test(model)) return 3;
   const [, major, minor = '0'] = /(?:^|-)[a-z]+-(\d{1,2})(?:-(\d{1,2})(?!\d))?(?!\d)/.exec(model) ?? [];
   return major === undefined ? Number.POSITIVE_INFINITY : Number(`${major}.${minor}`);

@@ -38,7 +38,8 @@ export function vendorBaseUrl(vendor: Vendor, env: Environment): string {
       'bad-request',
       `${baseUrlEnv} is not an http or https address: write it like ${vendor.baseUrl}`,
     );
-  return url;
+  const { baseUrlEnvPath = '' } = vendor;
+  return url.endsWith(baseUrlEnvPath) ? url : url + baseUrlEnvPath;
 }
 
 /** An address to which a path can be appended, without the slash at its end; undefined when the text is no such thing. */

@@ -15,6 +15,8 @@ export interface Vendor {
   readonly keyEnv: readonly string[];
   /** The variable with which the vendor's own tools replace the base URL, where there is such a custom. */
   readonly baseUrlEnv?: string;
+  /** What our base URL has at its end that the address in that variable customarily lacks. */
+  readonly baseUrlEnvPath?: string;
   /** What `polypod ask` uses when nobody named a model. */
   readonly defaultModel?: string;
   /** Fields of the request body that it refuses; see Account. */
@@ -48,6 +50,8 @@ export const VENDORS: readonly Vendor[] = [
     wire: 'gemini',
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
     keyEnv: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+    baseUrlEnv: 'GOOGLE_GEMINI_BASE_URL',
+    baseUrlEnvPath: '/v1beta',
     defaultModel: 'gemini-3.8-flash',
   },
   {

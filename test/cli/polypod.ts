@@ -1,0 +1,72 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+/** The built program, as a user runs it: its own process, its own home, nothing of this machine's settings. */
+export const MAIN = resolve('dist/cli/main.js');
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly finished: Promise<Finished>;
+  /** Resolves once stdout or stderr holds the text. */
+  hear(text: string): Promise<void>;
+}
+
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'polypod-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+export function start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Running {
+  const home = env.HOME ?? temporaryDirectory();
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd: home,
+    // A port where nobody listens stands for "no Ollama", whatever runs on this machine.
+    env: { PATH: process.env.PATH, HOME: home, OLLAMA_HOST: 'http://127.0.0.1:9', ...env },
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let stdout = '';
+  let stderr = '';
+  let wake = (): void => {};
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+    wake();
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+    wake();
+  });
+  const finished = new Promise<Finished>((settle) => {
+    child.on('close', (code) => settle({ code, stdout, stderr }));
+  });
+  return {
+    child,
+    finished,
+    async hear(text) {
+      while (!stdout.includes(text) && !stderr.includes(text)) {
+        await new Promise<void>((settle) => {
+          wake = settle;
+        });
+      }
+    },
+  };
+}
+
+export async function polypod(
+  args: readonly string[],
+  { env = {}, input = '' }: { env?: Readonly<Record<string, string>>; input?: string } = {},
+): Promise<Finished> {
+  const { child, finished } = start(args, env);
+  child.stdin.on('error', () => {});
+  child.stdin.end(input);
+  return finished;
+}
