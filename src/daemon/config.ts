@@ -4,7 +4,6 @@ import { isObject, messageOf, PolypodError, systemCodeOf } from '../base/index.t
 import { type ConfiguredAccount, httpUrl, type KeySource } from '../llm/index.ts';
 import { CONFIG, CONFIG_VERSION, type StatedAccount, type StatedConfig } from './config-shape.ts';
 import type { Places } from './places.ts';
-import { parseYaml, readShape } from './yaml.ts';
 
 /** What the user configured. A setting that is absent has its default. */
 export interface Config {
@@ -26,7 +25,7 @@ export async function readConfig({
 }: Pick<Places, 'configFile' | 'home'>): Promise<LoadedConfig> {
   const content = await contentOf(configFile);
   if (content === undefined) return { config: { accounts: [] }, warnings: [] };
-  const { model, accounts = new Map<string, StatedAccount>() } = parsed(content, configFile);
+  const { model, accounts = new Map<string, StatedAccount>() } = await parsed(content, configFile);
   const stated = [...accounts];
   const exposed = stated.some(([, account]) => holdsSecret(account)) && (await othersMayRead(configFile));
   return {
@@ -53,7 +52,9 @@ async function contentOf(file: string): Promise<string | undefined> {
   }
 }
 
-function parsed(content: string, file: string): StatedConfig {
+async function parsed(content: string, file: string): Promise<StatedConfig> {
+  // Most people have no configuration file: they need no YAML.
+  const { parseYaml, readShape } = await import('./yaml.ts');
   const yaml = parseYaml(content, file);
   const version = isObject(yaml.value) ? yaml.value.version : undefined;
   // Nothing else is said about such a file: by the rules of its own version it may be flawless.

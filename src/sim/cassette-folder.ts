@@ -52,7 +52,7 @@ export async function readRecordings(from: Recordings): Promise<readonly Recordi
 }
 
 /** `0001-anthropic-v1-messages-claude-x.json`: sorts by time and tells who was asked for what. */
-export function fileName(number: number, request: RecordedRequest, label: string | undefined): string {
+function fileName(number: number, request: RecordedRequest, label: string | undefined): string {
   const { host, path } = partsOf(request.url);
   const model = stringOf(objectOf(request.body)['model']);
   const words = [label ?? ownerOf(host), path, model].map(plain).filter((word) => word !== '');

@@ -5,7 +5,7 @@ import { bareUrl, secretsIn } from './cassette-secrets.ts';
 import { type Difference, differences } from './json-difference.ts';
 
 /** A request that looks for its recording. */
-export interface Asked {
+interface Asked {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -116,8 +116,9 @@ function nearestTo(
   for (const { file, question } of volumes) {
     const [difference, ...others] = [...differences(question, asked)];
     if (difference === undefined) continue;
-    // Another address is further away than any other text.
-    const distance = others.length + (/^(?:method|path)$/.test(difference.path) ? 1e9 : 0);
+    // Another address is further away than any other text, unless nothing else differs.
+    const elsewhere = others.length > 0 && /^(?:method|path)$/.test(difference.path);
+    const distance = others.length + (elsewhere ? 1e9 : 0);
     if (best === undefined || distance < best.distance) best = { file, difference, distance };
   }
   return best;

@@ -1,15 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { messageOf, systemCodeOf } from '../base/index.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../wire/index.ts';
-import {
-  type Cassette,
-  type Chunk,
-  recordedBody,
-  type RecordedError,
-  type RecordedResponse,
-} from './cassette.ts';
+import { type Cassette, recordedBody, type RecordedError, type RecordedResponse } from './cassette.ts';
 import { claimSlot, type Slot } from './cassette-folder.ts';
 import { withoutSecrets } from './cassette-secrets.ts';
+import { Tape } from './tape.ts';
 
 export interface RecordOptions {
   /** Made, with access for its owner only, if it is not there; its numbering goes on. */
@@ -39,128 +34,81 @@ export function recordingTransport(inner: Transport, options: RecordOptions): Re
   let lost: { readonly reason: unknown } | undefined;
   let claims: Promise<unknown> = Promise.resolve();
 
-  const begin = async (): Promise<Slot> => {
-    // One after the other: numbers are to be in the order of asking.
-    const claim = claims.then(() => claimSlot(directory));
-    claims = claim.catch(() => {});
-    return await claim;
+  /** One after the other: numbers are to be in the order of asking. */
+  const claim = async (): Promise<Slot> => {
+    const slot = claims.then(() => claimSlot(directory));
+    claims = slot.catch(() => {});
+    return await slot;
   };
-  const keep = (writing: Promise<void>): void => {
-    const entry = writing
-      .catch((reason: unknown) => {
-        lost ??= { reason };
-      })
-      .then(() => void underway.delete(entry));
+
+  const keep = (work: Promise<unknown>, failed: (reason: unknown) => void): void => {
+    const entry: Promise<void> = work.then(() => {}, failed).then(() => void underway.delete(entry));
     underway.add(entry);
+  };
+
+  const pass: Transport = async (request, watch) => {
+    const slot = await claim();
+    const startedAt = now();
+    const clock = (): number => Math.max(0, Math.round(now() - startedAt));
+    const { recorded, result } = exchange(inner, request, watch, clock);
+    const write = async (): Promise<void> => {
+      const cassette = cassetteOf(request, startedAt, await recorded);
+      // The reader goes first: it is not to wait for its last pieces while ours are redacted.
+      await setImmediate();
+      await slot.write(withoutSecrets(cassette, secrets), name);
+    };
+    keep(write(), (reason) => {
+      lost ??= { reason };
+    });
+    return await result;
   };
 
   const transport: Transport = async (request, watch) => {
     if (lost !== undefined) throw lost.reason;
-    const slot = await begin();
-    const startedAt = now();
-    const clock = (): number => Math.max(0, Math.round(now() - startedAt));
-    const write = async (response: RecordedResponse): Promise<void> => {
-      // The reader goes first: it is not to wait for its last pieces while ours are redacted.
-      await setImmediate();
-      await slot.write(withoutSecrets(cassetteOf(request, startedAt, response), secrets), name);
-    };
-    // Beside the caller's wish there is one of ours: the rest of an answer nobody reads is given up after a while.
-    const enough = new AbortController();
-    const signal = AbortSignal.any([watch.signal, enough.signal]);
-    const errorOf = (thrown: unknown): RecordedError => recordedError(thrown, clock(), signal.aborted);
-
-    let response: HttpResponse;
-    try {
-      response = await inner(request, { signal, onOpen: watch.onOpen });
-    } catch (thrown) {
-      keep(write({ error: errorOf(thrown) }));
-      throw thrown;
-    }
-    const { status, headers } = response;
-    const tape = new Tape(response.body, clock, () => enough.abort());
-    const ended = tape.run().then(
-      () => write({ status, headers, chunks: tape.chunks }),
-      (thrown: unknown) => write({ status, headers, chunks: tape.chunks, error: errorOf(thrown) }),
-    );
-    keep(ended);
-    return { status, headers, body: tape };
+    const passing = pass(request, watch);
+    // Its failure is the caller's; here it only counts as something to wait for.
+    keep(passing, () => {});
+    return await passing;
   };
 
   return Object.assign(transport, {
     async settled(): Promise<void> {
-      await Promise.all(underway);
+      while (underway.size > 0) await Promise.all(underway);
       if (lost !== undefined) throw lost.reason;
     },
   });
 }
 
-/**
- * Takes a body in as fast as it comes and lets its reader follow: what is recorded, and with which times, then depends
- * neither on how fast that reader is nor on whether it reads to the end. A decoder that has seen the finish does not.
- */
-class Tape implements AsyncIterable<Uint8Array> {
-  readonly chunks: Chunk[] = [];
-  readonly #body: AsyncIterable<Uint8Array>;
-  readonly #clock: () => number;
-  readonly #giveUp: () => void;
-  #ending: { readonly thrown?: unknown } | undefined;
-  #leaving: NodeJS.Timeout | undefined;
-  #wake: (() => void) | undefined;
-
-  constructor(body: AsyncIterable<Uint8Array>, clock: () => number, giveUp: () => void) {
-    this.#body = body;
-    this.#clock = clock;
-    this.#giveUp = giveUp;
-  }
-
-  async run(): Promise<void> {
-    try {
-      // The copy keeps what came, whatever the transport does with its buffer afterwards.
-      for await (const bytes of this.#body) this.#add(new Uint8Array(bytes));
-      this.#end({});
-    } catch (thrown) {
-      this.#end({ thrown });
-      throw thrown;
-    } finally {
-      clearTimeout(this.#leaving);
-    }
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    try {
-      for (let next = 0; ; ) {
-        const chunk = this.chunks[next];
-        if (chunk !== undefined) {
-          next += 1;
-          yield chunk.bytes;
-          continue;
-        }
-        if (this.#ending !== undefined) {
-          if ('thrown' in this.#ending) throw this.#ending.thrown;
-          return;
-        }
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-      }
-    } finally {
-      if (this.#ending === undefined) this.#leaving = setTimeout(this.#giveUp, TAIL_MS);
-    }
-  }
-
-  #add(bytes: Uint8Array): void {
-    this.chunks.push({ atMs: this.#clock(), bytes });
-    this.#wake?.();
-  }
-
-  #end(ending: { readonly thrown?: unknown }): void {
-    this.#ending = ending;
-    this.#wake?.();
-  }
+interface Exchange {
+  /** What the caller gets. */
+  readonly result: Promise<HttpResponse>;
+  /** What goes into the cassette, once all is over; never rejects. */
+  readonly recorded: Promise<RecordedResponse>;
 }
 
-/** How long the tail of an answer that nobody reads any more may take, so that it is in the recording. */
-const TAIL_MS = 1000;
+function exchange(
+  inner: Transport,
+  request: HttpRequest,
+  watch: Parameters<Transport>[1],
+  clock: () => number,
+): Exchange {
+  // Beside the caller's wish to stop there is one of ours: an answer without a reader is given up after a while.
+  const enough = new AbortController();
+  const signal = AbortSignal.any([watch.signal, enough.signal]);
+  const explain = (thrown: unknown): RecordedError => recordedError(thrown, clock(), signal.aborted);
+  const tape = new Tape(clock, () => enough.abort());
+  const answer = inner(request, { signal, onOpen: watch.onOpen });
+  return {
+    result: answer.then(({ status, headers }) => ({ status, headers, body: tape })),
+    recorded: answer.then(
+      async ({ status, headers, body }) => {
+        const error = await tape.run(body, explain);
+        return { status, headers, chunks: tape.chunks, ...(error === undefined ? {} : { error }) };
+      },
+      (thrown: unknown) => ({ error: explain(thrown) }),
+    ),
+  };
+}
 
 function cassetteOf(request: HttpRequest, startedAt: number, response: RecordedResponse): Cassette {
   const { method, url, headers, body } = request;

@@ -293,6 +293,20 @@ describe('a recording', () => {
     expect(names.slice(9)).toEqual([...Array(8).keys()].map((index) => `00${50 + index}-same-9.json`));
   });
 
+  test('has a number of its own, however many record into one folder at once', async () => {
+    const directory = await folder();
+    const one = async (): Promise<void> => {
+      const recorder = recordingTransport(silent, { directory, secrets: [], name: 'same' });
+      for (let turn = 0; turn < 10; turn += 1) {
+        await heard(recorder, ask('http://127.0.0.1:1/'));
+        await recorder.settled();
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, one));
+    const numbers = Object.keys(await filesIn(directory)).map((name) => Number.parseInt(name));
+    expect(numbers).toEqual([...Array(80).keys()].map((index) => index + 1));
+  });
+
   test('that cannot be written refuses the exchange before it costs anything', async () => {
     const directory = await folder();
     await writeFile(directory, 'a file where the folder should be');

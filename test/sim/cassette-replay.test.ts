@@ -73,10 +73,14 @@ describe('a replay', () => {
     expect(await saying(replay, ask({ model: 'm', messages, temperature: 1 }))).toBe('b');
   });
 
+  const many = { a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 };
   const recorded = {
     '0001-x.json': cassette('far', { body: { model: 'n', stream: true } }),
     '0002-x.json': cassette('near'),
-    '0003-x.json': cassette('elsewhere', { url: 'https://api.example.com/api/v1/models', method: 'GET' }),
+    '0003-x.json': cassette('elsewhere', {
+      url: 'https://api.example.com/v9/count',
+      body: { ...many, model: 'm' },
+    }),
   };
   const cases: readonly (readonly [string, HttpRequest, string])[] = [
     [
@@ -93,6 +97,16 @@ describe('a replay', () => {
       'a field less',
       ask({ model: 'm', messages }),
       'no recording of POST /api/v1/messages (m) matches: the nearest is 0002-x.json, which differs in body.temperature: recorded 1, asked nothing; record this exchange again, or ask as recorded',
+    ],
+    [
+      'many fields more, though a recording with another path has most of them',
+      ask({ ...many, model: 'm', temperature: 1, messages }),
+      'no recording of POST /api/v1/messages (m) matches: the nearest is 0002-x.json, which differs in body.a: recorded nothing, asked 1; record this exchange again, or ask as recorded',
+    ],
+    [
+      'only another path',
+      ask({ model: 'm', messages, temperature: 1 }, 'https://api.example.com/v9/count'),
+      'no recording of POST /v9/count (m) matches: the nearest is 0002-x.json, which differs in path: recorded "/api/v1/messages", asked "/v9/count"; record this exchange again, or ask as recorded',
     ],
     [
       'another path, and a key in the text',

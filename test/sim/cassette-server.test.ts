@@ -84,15 +84,19 @@ describe('the recording proxy and the replay server', () => {
     expect(await chatted(`${replay.url}/v1`)).toBe('Hello');
   });
 
-  test('pass a piece on before the next one is there', async () => {
+  test('pass the head on before the first piece, and a piece before the next one', async () => {
+    const headRead = moment();
     const firstRead = moment();
     const target = await serve(async (_, response) => {
+      response.flushHeaders();
+      await headRead.come;
       response.write('one');
       await firstRead.come;
       response.end('two');
     });
     const proxy = await proxyFor(target.url, await folder());
     const response = await fetch(proxy.url);
+    headRead.arrive();
     const read: string[] = [];
     for await (const piece of response.body ?? []) {
       read.push(Buffer.from(piece).toString());
@@ -134,6 +138,20 @@ describe('the recording proxy and the replay server', () => {
     });
     await proxy.close();
     expect((await cassettesIn(directory))[0]?.response).toMatchObject({ error: { kind: 'stopped' } });
+  });
+
+  test('have on disk, once closed, also what was still without an answer', async () => {
+    const asked = moment();
+    const target = await serve(() => asked.arrive());
+    const directory = await folder();
+    const proxy = await proxyFor(target.url, directory);
+    const waiting = thrownBy(fetch(proxy.url));
+    await asked.come;
+    await proxy.close();
+    await waiting;
+    const [cassette] = await cassettesIn(directory);
+    expect(cassette?.response).toMatchObject({ error: { kind: 'stopped' } });
+    expect(cassette?.response).not.toHaveProperty('status');
   });
 
   test('answer 502 with the reason when the provider does not answer', async () => {

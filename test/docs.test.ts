@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { startSim } from '../src/sim/index.ts';
+import { temporaryDirectory } from './cli/polypod.ts';
+
+const PAGES = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'GLOSSARY.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'bench/RESULTS.md',
+]
+  .concat(readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((name) => join('docs', name)))
+  .filter((path) => path.endsWith('.md'));
+
+describe('the pages', () => {
+  it.each(PAGES)('%s has no dead link', (page) => {
+    const links = [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]+)/g)].map(
+      ([, link]) => link ?? '',
+    );
+    expect(links.filter((link) => !existsSync(join(dirname(page), link)))).toEqual([]);
+  });
+
+  it('show events as the tests have them', () => {
+    const shown = blocksIn('docs/llm.md').filter(({ name }) => name.includes('/'));
+    expect(shown.length).toBeGreaterThan(1);
+    for (const { name, code } of shown)
+      expect(code).toBe(readFileSync(`test/llm/fixtures/${name}.events`, 'utf8'));
+  });
+
+  it('name every decision', () => {
+    const index = readFileSync('docs/decisions/README.md', 'utf8');
+    for (const page of readdirSync('docs/decisions'))
+      if (page !== 'README.md') expect(index).toContain(`(${page})`);
+  });
+});
+
+describe('the examples run', () => {
+  it('README: a program streams an answer', async () => {
+    const sim = await startSim({
+      script: [{ parts: [{ text: 'Hello!' }, { toolCall: { name: 'ls', arguments: {} } }] }],
+    });
+    const output = await run(blockNamed('README.md', 'readme-stream'), { BASE_URL: sim.url, KEY: 'any' });
+    await sim.close();
+    expect(output).toMatch(/^Hello!\[/);
+    expect(output).toContain("name: 'ls'");
+  });
+
+  it('simulator: a script answers', async () => {
+    expect(await run(blockNamed('docs/simulator.md', 'simulator-script'), {})).toBe('ls\n');
+  });
+});
+
+interface Block {
+  readonly name: string;
+  readonly code: string;
+}
+
+function blocksIn(page: string): readonly Block[] {
+  const text = readFileSync(page, 'utf8');
+  return [...text.matchAll(/<!-- tested: (\S+) -->\n```\w+\n([\s\S]*?)```/g)].map(
+    ([, name = '', code = '']) => ({ name, code }),
+  );
+}
+
+function blockNamed(page: string, wanted: string): string {
+  return blocksIn(page).find(({ name }) => name === wanted)?.code ?? '';
+}
+
+/** Runs code as a program of its own that has Polypod installed. */
+async function run(code: string, env: Readonly<Record<string, string>>): Promise<string> {
+  const directory = temporaryDirectory();
+  mkdirSync(join(directory, 'node_modules'));
+  symlinkSync(resolve('.'), join(directory, 'node_modules/polypod'));
+  writeFileSync(join(directory, 'example.mjs'), code);
+  const options = { cwd: directory, env: { PATH: process.env.PATH, ...env } };
+  const { stdout } = await promisify(execFile)(process.execPath, ['example.mjs'], options);
+  return stdout;
+}
