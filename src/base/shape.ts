@@ -1,10 +1,10 @@
-import { isObject } from './json.ts';
+import { isObject, type JsonObject } from './json.ts';
 import { nearest } from './nearest.ts';
 
 /** The way to a value from the root: keys of objects, indexes of lists. */
 export type Path = readonly (string | number)[];
 
-/** A mistake in what a person wrote. `text` follows the value's name: `must be text, not a list`. */
+/** A mistake in what a person or a model wrote. `text` follows the value's name: `must be text, not a list`. */
 export interface Problem {
   readonly path: Path;
   /** Whether the key itself is wrong, or what stands behind it. */
@@ -15,10 +15,11 @@ export interface Problem {
 export type Report = (problem: Problem) => void;
 
 /**
- * How to read a value that a person wrote: strictly, and saying all that is wrong instead of stopping at the first.
- * The answer is undefined only after a problem was reported.
+ * How to read a value that a person or a model wrote: strictly, and saying all that is wrong instead of stopping at the
+ * first. The answer is undefined only after a problem was reported. The same shape as JSON Schema is what a model is told.
  */
 export interface Shape<T> {
+  readonly schema: JsonObject;
   readonly read: (value: unknown, path: Path, report: Report) => T | undefined;
 }
 
@@ -28,6 +29,7 @@ export type ValueOf<S> = S extends Shape<infer T> ? T : never;
 /** Text that is not blank, and passes the test if there is one. It is never quoted: it may be a secret. */
 export function text(must = 'text', holds: (value: string) => boolean = () => true): Shape<string> {
   return {
+    schema: { type: 'string' },
     read: (value, path, report) => {
       if (typeof value !== 'string') return mistaken(must, kindOf(value), path, report);
       if (value.trim() === '') return mistaken(must, 'blank', path, report);
@@ -38,9 +40,34 @@ export function text(must = 'text', holds: (value: string) => boolean = () => tr
   };
 }
 
+/** Text that may be blank. */
+export const anyText: Shape<string> = {
+  schema: { type: 'string' },
+  read: (value, path, report) =>
+    typeof value === 'string' ? value : mistaken('text', kindOf(value), path, report),
+};
+
+/** A whole number from `least` on; a model may write it as text. */
+export function count(least: number): Shape<number> {
+  return {
+    schema: { type: 'integer', minimum: least },
+    read: (value, path, report) => {
+      const read = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+      if (typeof read === 'number' && Number.isSafeInteger(read) && read >= least) return read;
+      return mistaken(`a whole number from ${least} on`, kindOf(value), path, report);
+    },
+  };
+}
+
+/** The shape with a sentence that tells a model what the value is for. */
+export function described<T>(shape: Shape<T>, description: string): Shape<T> {
+  return { schema: { ...shape.schema, description }, read: shape.read };
+}
+
 /** A finite number that passes the test. */
 export function number(must: string, holds: (value: number) => boolean): Shape<number> {
   return {
+    schema: { type: 'number' },
     read: (value, path, report) => {
       if (typeof value === 'number' && Number.isFinite(value) && holds(value)) return value;
       return mistaken(must, kindOf(value), path, report);
@@ -49,6 +76,7 @@ export function number(must: string, holds: (value: number) => boolean): Shape<n
 }
 
 export const flag: Shape<boolean> = {
+  schema: { type: 'boolean' },
   read: (value, path, report) =>
     typeof value === 'boolean' ? value : mistaken('true or false', kindOf(value), path, report),
 };
@@ -56,6 +84,7 @@ export const flag: Shape<boolean> = {
 /** One of a few words. A wrong one is quoted, so this is not for secrets. */
 export function choice<const T extends string>(words: readonly T[]): Shape<T> {
   return {
+    schema: { type: 'string', enum: words },
     read: (value, path, report) => {
       const word = words.find((candidate) => candidate === value);
       if (word !== undefined) return word;
@@ -70,6 +99,7 @@ export function choice<const T extends string>(words: readonly T[]): Shape<T> {
 
 export function listOf<T>(item: Shape<T>): Shape<readonly T[]> {
   return {
+    schema: { type: 'array', items: item.schema },
     read: (value, path, report) => {
       if (!Array.isArray(value)) return mistaken('a list', kindOf(value), path, report);
       const items = value.map((part, index) => item.read(part, [...path, index], report));
@@ -82,6 +112,7 @@ export function listOf<T>(item: Shape<T>): Shape<readonly T[]> {
 /** An object with keys of the writer's choosing, in the order they were written. */
 export function mapOf<T>(key: Shape<string>, item: Shape<T>): Shape<ReadonlyMap<string, T>> {
   return {
+    schema: { type: 'object', additionalProperties: item.schema },
     read: (value, path, report) => {
       if (!isObject(value)) return mistaken('a map', kindOf(value), path, report);
       const read = new Map<string, T>();
@@ -106,6 +137,12 @@ export function fields<R extends Shapes, O extends Shapes>(
 ): Shape<Values<R> & Partial<Values<O>>> {
   const shapes = new Map(Object.entries<Shape<unknown>>({ ...required, ...optional }));
   return {
+    schema: {
+      type: 'object',
+      properties: Object.fromEntries([...shapes].map(([key, { schema }]) => [key, schema])),
+      ...(Object.keys(required).length > 0 ? { required: Object.keys(required) } : {}),
+      additionalProperties: false,
+    },
     read: (value, path, report) => {
       if (!isObject(value)) return mistaken('a map', kindOf(value), path, report);
       const problems: Problem[] = Object.keys(required)
@@ -129,6 +166,7 @@ export function fields<R extends Shapes, O extends Shapes>(
 /** The shape with a rule for the value as a whole, which answers with a sentence when it is broken. */
 export function ruled<T>(shape: Shape<T>, rule: (value: T, path: Path) => string | undefined): Shape<T> {
   return {
+    schema: shape.schema,
     read: (value, path, report) => {
       const read = shape.read(value, path, report);
       const broken = read === undefined ? undefined : rule(read, path);

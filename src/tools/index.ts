@@ -1,1 +1,13 @@
 /** What an agent can do to the world, one file per tool, and the policy that decides whether it may. */
+export {
+  type Access,
+  defineTool,
+  errorOutput,
+  type InvalidCall,
+  type PreparedCall,
+  type Sandbox,
+  type Tool,
+  type ToolOutput,
+  type ToolSurroundings,
+  textOutput,
+} from './tool.ts';

@@ -1,0 +1,133 @@
+import { type JsonObject, shape } from '../base/index.ts';
+import type { Content } from '../llm/index.ts';
+
+/** Something an agent can do to the world. */
+export interface Tool {
+  readonly name: string;
+  /** For the model: what it does and when to use it. */
+  readonly description: string;
+  /** JSON Schema of the arguments, made from the shape that reads them. */
+  readonly parameters: JsonObject;
+  /** Whether a call may run beside others; false for what changes the world. */
+  readonly parallel: boolean;
+  /** Reads a call's arguments. Nothing has been done yet: the policy judges what the call would touch. */
+  readonly prepare: (input: unknown, cwd: string) => PreparedCall | InvalidCall;
+}
+
+/** A call that can be run. */
+export interface PreparedCall {
+  readonly access: readonly Access[];
+  /** One line for people: `read src/a.ts:1-40`, `npm test`. */
+  readonly title: string;
+  /** Rejects only for bugs; what goes wrong in the world is an output with `isError`. Ends soon after the signal. */
+  readonly run: (around: ToolSurroundings, signal: AbortSignal) => Promise<ToolOutput>;
+}
+
+/** A call whose arguments cannot be read; the sentence is for the model. */
+export interface InvalidCall {
+  readonly invalid: string;
+}
+
+/** What a call would touch: all that the policy needs to know of it. Paths are absolute, not yet resolved. */
+export type Access =
+  | { readonly type: 'read' | 'write'; readonly path: string }
+  | { readonly type: 'command'; readonly command: string; readonly cwd: string }
+  /** Something that only its name tells of: a tool of an MCP server or of a client. */
+  | { readonly type: 'foreign'; readonly readOnly: boolean };
+
+/** All of the world that a running call may use. */
+export interface ToolSurroundings {
+  readonly cwd: string;
+  /** The environment for programs: without keys, unless the user passes them. */
+  readonly env: Readonly<Record<string, string>>;
+  /** A directory of ours for full outputs that the model gets only a part of. */
+  readonly scratch: string;
+  /**
+   * The real path behind one that the call named, judged again at the moment of use: a link may have changed since.
+   * Rejects with `denied`.
+   */
+  readonly resolve: (path: string, access: 'read' | 'write') => Promise<string>;
+  /** Set when programs have to run in a sandbox. */
+  readonly sandbox: Sandbox | undefined;
+  /** Tells what the call has brought so far, for people who watch. */
+  readonly update: (text: string) => void;
+}
+
+/** Puts a program's command line into a sandbox. */
+export interface Sandbox {
+  readonly wrap: (
+    program: string,
+    args: readonly string[],
+    cwd: string,
+  ) => readonly [string, readonly string[]];
+}
+
+/** What a call brought. */
+export interface ToolOutput {
+  /** One line for people and for a history that was pruned. */
+  readonly summary: string;
+  /** What the model reads, capped. */
+  readonly content: readonly Content[];
+  readonly isError: boolean;
+  /** What a user interface may show beside it: a diff, an exit code, the file with the full output. */
+  readonly details?: JsonObject;
+}
+
+export interface ToolParts<Input> {
+  readonly name: string;
+  readonly description: string;
+  readonly input: shape.Shape<Input>;
+  readonly parallel: boolean;
+  readonly access: (input: Input, cwd: string) => readonly Access[];
+  readonly title: (input: Input, cwd: string) => string;
+  readonly run: (input: Input, around: ToolSurroundings, signal: AbortSignal) => Promise<ToolOutput>;
+}
+
+/** A tool whose arguments are read by a shape: what the model is told and what is accepted cannot differ. */
+export function defineTool<Input>(parts: ToolParts<Input>): Tool {
+  const { name, description, input: inputShape, parallel } = parts;
+  return {
+    name,
+    description,
+    parameters: inputShape.schema,
+    parallel,
+    prepare(value, cwd) {
+      const problems: shape.Problem[] = [];
+      const input = inputShape.read(value, [], (problem) => problems.push(problem));
+      if (input === undefined) return { invalid: invalidText(name, problems, value) };
+      return {
+        access: parts.access(input, cwd),
+        title: parts.title(input, cwd),
+        run: (around, signal) => parts.run(input, around, signal),
+      };
+    },
+  };
+}
+
+function invalidText(name: string, problems: readonly shape.Problem[], value: unknown): string {
+  const lines = problems.map(({ path, text }) => `  - ${path.join('.') || 'arguments'}: ${text}`);
+  return `Validation failed for tool "${name}":\n${lines.join('\n')}\n\nReceived arguments:\n${JSON.stringify(value, null, 2)}`;
+}
+
+export function textOutput(summary: string, text: string, details?: JsonObject): ToolOutput {
+  return output(summary, text, false, details);
+}
+
+export function errorOutput(text: string, details?: JsonObject): ToolOutput {
+  const [firstLine = text] = text.split('\n');
+  return output(firstLine, text, true, details);
+}
+
+function output(
+  summary: string,
+  text: string,
+  isError: boolean,
+  details: JsonObject | undefined,
+): ToolOutput {
+  return {
+    summary,
+    content: [{ type: 'text', text }],
+    isError,
+    ...(details === undefined ? {} : { details }),
+  };
+}
