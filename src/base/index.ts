@@ -12,4 +12,5 @@ export {
 } from './json.ts';
 export { nearest } from './nearest.ts';
 export { REDACTED, type Redact, redactor } from './redact.ts';
+export { type Env, type EnvRule, isSecretName, safeEnv } from './safe-env.ts';
 export * as shape from './shape.ts';

@@ -1,1 +1,28 @@
 /** Runs a conversation: turn after turn, with the tools between. */
+export type { Approval, Approve, Question } from './approval.ts';
+export { type CompactionPolicy, DEFAULT_COMPACTION, summaryItem } from './compaction.ts';
+export type {
+  CallLine,
+  CallStatus,
+  CompactionReason,
+  CompactionResult,
+  InputOrigin,
+  RunEvent,
+  RunOutcome,
+  Totals,
+  WorkerEvent,
+} from './event.ts';
+export type { Hook, HookVerdict } from './hooks.ts';
+export {
+  DEFAULT_MODES,
+  type DeliveryMode,
+  type Inbox,
+  type InboxModes,
+  type InterruptMode,
+  type Message,
+} from './inbox.ts';
+export { DEFAULT_LOOP, type LoopPolicy } from './loop-guard.ts';
+export { DEFAULT_PRUNE, type PrunePolicy } from './prune.ts';
+export type { TurnSettings } from './settings.ts';
+export { estimateTokens } from './tokens.ts';
+export { type RunBounds, Worker, type WorkerOptions, type WorkerPolicies } from './worker.ts';

@@ -1,0 +1,25 @@
+import type { PreparedCall, ToolSurroundings } from '../tools/index.ts';
+import type { CallLine } from './event.ts';
+import type { HookVerdict } from './hooks.ts';
+
+/** Asks whether a call may run. Given by whoever owns the policy and the people to ask; the worker knows neither. */
+export type Approve = (question: Question, signal: AbortSignal) => Promise<Approval>;
+
+export interface Question {
+  readonly call: CallLine;
+  readonly prepared: PreparedCall;
+  /** What hooks said; it may make the answer stricter, or spare a person the question, never overrule a denial. */
+  readonly advice: HookVerdict | undefined;
+}
+
+export type Approval =
+  | {
+      readonly decision: 'allow';
+      /** For the paths of this call, judged again at the moment of use. */
+      readonly resolve: ToolSurroundings['resolve'];
+      /** The arguments as a person changed them, JSON text, already judged. */
+      readonly arguments?: string;
+    }
+  /** The reason becomes the result that the model reads. */
+  | { readonly decision: 'deny'; readonly reason: string }
+  | { readonly decision: 'pause' };

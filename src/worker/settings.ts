@@ -1,0 +1,33 @@
+import type { CacheMarkers, Llm, LlmRequest, Model, ThinkingLevel } from '../llm/index.ts';
+import type { Tool } from '../tools/index.ts';
+
+/** What the next turn is made with. Asked for before every turn, so that it may change while a run goes on. */
+export interface TurnSettings {
+  readonly llm: Llm;
+  readonly model: Model;
+  readonly system: string;
+  readonly tools: readonly Tool[];
+  readonly thinking?: ThinkingLevel;
+  readonly maxTokens?: number;
+  readonly temperature?: number;
+  readonly cache?: CacheMarkers;
+}
+
+/** The request of one turn; tools sorted by name, so that the prompt's beginning stays the same. */
+export function requestFor(settings: TurnSettings, items: LlmRequest['items']): LlmRequest {
+  const { model, system, thinking, temperature, cache } = settings;
+  const maxTokens = settings.maxTokens ?? model.maxOutput;
+  const tools = settings.tools
+    .map(({ name, description, parameters }) => ({ name, description, parameters }))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return {
+    model: model.id,
+    items,
+    ...(system === '' ? {} : { system }),
+    ...(tools.length === 0 ? {} : { tools }),
+    ...(thinking === undefined || !model.reasoning ? {} : { thinking }),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(cache === undefined ? {} : { cache }),
+  };
+}

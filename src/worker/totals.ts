@@ -1,0 +1,42 @@
+import type { Cost, Usage } from '../llm/index.ts';
+import type { Totals } from './event.ts';
+
+export const NO_TOTALS: Totals = {
+  turns: 0,
+  toolCalls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadInputTokens: 0,
+  cacheCreationInputTokens: 0,
+  cost: 0,
+};
+
+export function countTurn(totals: Totals, usage: Usage | undefined, cost: Cost | undefined): Totals {
+  return sum(totals, {
+    turns: 1,
+    toolCalls: 0,
+    inputTokens: usage?.inputTokens ?? 0,
+    outputTokens: usage?.outputTokens ?? 0,
+    cacheReadInputTokens: usage?.cacheReadInputTokens ?? 0,
+    cacheCreationInputTokens: usage?.cacheCreationInputTokens ?? 0,
+    ...(cost === undefined ? {} : { cost: cost.total }),
+  });
+}
+
+export function countCalls(totals: Totals, toolCalls: number): Totals {
+  return { ...totals, toolCalls: totals.toolCalls + toolCalls };
+}
+
+/** A sum with an unknown part is unknown: a cost that leaves something out would be believed. */
+export function sum(a: Totals, b: Totals): Totals {
+  const { cost: _, ...counted } = {
+    turns: a.turns + b.turns,
+    toolCalls: a.toolCalls + b.toolCalls,
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    cacheReadInputTokens: a.cacheReadInputTokens + b.cacheReadInputTokens,
+    cacheCreationInputTokens: a.cacheCreationInputTokens + b.cacheCreationInputTokens,
+    cost: undefined,
+  };
+  return a.cost === undefined || b.cost === undefined ? counted : { ...counted, cost: a.cost + b.cost };
+}

@@ -1,0 +1,177 @@
+import { onTestFinished } from 'vitest';
+import { shape } from '../../src/base/index.ts';
+import {
+  connect,
+  type ConnectOptions,
+  type Item,
+  type Model,
+  type Provider,
+  textContent,
+  textOf,
+} from '../../src/llm/index.ts';
+import { type Answer, type Script, type Sim, startSim } from '../../src/sim/index.ts';
+import { defineTool, errorOutput, type Tool, textOutput } from '../../src/tools/index.ts';
+import { type Approve, type RunEvent, Worker, type WorkerOptions } from '../../src/worker/index.ts';
+
+const BASE_PATHS: Readonly<Record<string, string>> = {
+  'openai-chat': '/v1',
+  'openai-responses': '/v1',
+  gemini: '/v1beta',
+};
+
+export const MODEL: Model = { account: 'sim', id: 'sim', name: 'sim', reasoning: true, input: ['text'] };
+
+export const allowAll: Approve = async () => ({ decision: 'allow', resolve: async (path) => path });
+
+/** A worker against a simulated provider, with everything it does written down. */
+export interface Stage {
+  readonly worker: Worker;
+  readonly sim: Sim;
+  readonly events: RunEvent[];
+  /** The types of all events but the model's own stream. */
+  story(): readonly string[];
+  /** Resolves with the first event that fits, past or future. */
+  hear(fits: (event: RunEvent) => boolean): Promise<RunEvent>;
+}
+
+export interface StageOptions extends Partial<Omit<WorkerOptions, 'settings' | 'emit'>> {
+  readonly tools?: readonly Tool[];
+  readonly model?: Partial<Model>;
+  readonly connect?: ConnectOptions;
+}
+
+export async function stage(provider: Provider, script: Script, options: StageOptions = {}): Promise<Stage> {
+  const sim = await startSim({ script });
+  onTestFinished(() => sim.close());
+  const baseUrl = `${sim.url}${BASE_PATHS[provider.name] ?? ''}`;
+  const llm = connect(
+    provider,
+    { name: 'sim', wire: provider.name, baseUrl, apiKey: 'any' },
+    options.connect,
+  );
+  const events: RunEvent[] = [];
+  const waiting = new Set<() => void>();
+  const { tools = [echo], model, connect: _, ...rest } = options;
+  const worker = new Worker({
+    settings: () => ({ llm, model: { ...MODEL, ...model }, system: 'Be brief.', tools, thinking: 'low' }),
+    cwd: '/nowhere',
+    approve: allowAll,
+    surroundings: () => ({ env: {}, scratch: '/nowhere', sandbox: undefined }),
+    wait: async () => 'waited',
+    random: () => 0.5,
+    ...rest,
+    emit: (batch) => {
+      events.push(...batch);
+      for (const wake of waiting) wake();
+    },
+  });
+  return {
+    worker,
+    sim,
+    events,
+    story: () => events.filter(isWorkers).map(({ type }) => type),
+    async hear(fits) {
+      for (;;) {
+        const heard = events.find(fits);
+        if (heard !== undefined) return heard;
+        await new Promise<void>((resolve) => {
+          const wake = (): void => {
+            waiting.delete(wake);
+            resolve();
+          };
+          waiting.add(wake);
+        });
+      }
+    },
+  };
+}
+
+const STREAM = new Set([
+  'ping',
+  'usage',
+  'status',
+  'error',
+  'block-start',
+  'block-delta',
+  'block-stop',
+  'block-abort',
+]);
+
+function isWorkers({ type }: RunEvent): boolean {
+  return !STREAM.has(type);
+}
+
+export const say = (text: string) => textContent(text);
+export const says = (text: string): Answer => ({ parts: [{ text }] });
+export const calls = (...names: readonly string[]): Answer => ({
+  parts: names.map((name) => ({ toolCall: { name: name.split(':')[0] ?? '', arguments: { text: name } } })),
+});
+
+const input = shape.fields({ text: shape.anyText }, {});
+
+export function tool(
+  name: string,
+  run: (text: string, signal: AbortSignal) => Promise<string>,
+  parallel = true,
+): Tool {
+  return defineTool({
+    name,
+    description: `Does ${name}.`,
+    input,
+    parallel,
+    access: () => [],
+    title: ({ text }) => `${name} ${text}`,
+    run: async ({ text }, _around, signal) => textOutput(text, await run(text, signal)),
+  });
+}
+
+export const echo = tool('echo', async (text) => `echo of ${text}`);
+export const fail = defineTool({
+  name: 'fail',
+  description: 'Fails.',
+  input,
+  parallel: true,
+  access: () => [],
+  title: () => 'fail',
+  run: async () => errorOutput('it did not work'),
+});
+
+/** A tool that runs until it is released or cancelled. */
+export function gate(name: string): {
+  readonly tool: Tool;
+  release(): void;
+  readonly started: Promise<void>;
+} {
+  let release = (): void => {};
+  let start = (): void => {};
+  const open = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const started = new Promise<void>((resolve) => {
+    start = resolve;
+  });
+  const gated = tool(name, async (text, signal) => {
+    start();
+    const cancelled = new Promise<string>((resolve) =>
+      signal.addEventListener('abort', () => resolve('cancelled')),
+    );
+    return Promise.race([open.then(() => `gate of ${text}`), cancelled]);
+  });
+  return { tool: gated, release: () => release(), started };
+}
+
+/** The conversation in short: `user: Hi`, `call echo`, `result echo of x`. */
+export function lines(items: readonly Item[]): readonly string[] {
+  return items.map((item) => {
+    switch (item.type) {
+      case 'message':
+        return `${item.role}: ${textOf(item.content)}`;
+      case 'tool-call':
+        return `call ${item.name}`;
+      case 'tool-result':
+        return `${item.isError ? 'error' : 'result'} ${textOf(item.content)}`;
+      default:
+        return item.type;
+    }
+  });
+}

@@ -1,0 +1,177 @@
+import { expect, it } from 'vitest';
+import type { Provider } from '../../src/llm/index.ts';
+import { generatedText } from '../../src/sim/index.ts';
+import { calls, echo, gate, lines, say, says, stage } from './stage.ts';
+
+/** What a run has to do with every provider of the registry. */
+export function workerContract(provider: Provider): void {
+  it('runs turn after turn with parallel tools until no tool is asked for', async () => {
+    const script = [calls('echo:1', 'echo:2', 'echo:3'), calls('echo:4'), says('Done.')];
+    const { worker, story, sim } = await stage(provider, script);
+    expect(await worker.run(say('Go'), never())).toEqual({ status: 'finished' });
+    expect(lines(worker.items)).toEqual([
+      'user: Go',
+      ...['call echo', 'call echo', 'call echo'],
+      ...['result echo of echo:1', 'result echo of echo:2', 'result echo of echo:3'],
+      ...['call echo', 'result echo of echo:4', 'assistant: Done.'],
+    ]);
+    expect(story()).toEqual([
+      ...['run-start', 'input', 'turn-start', 'llm-end'],
+      ...['tool-start', 'tool-start', 'tool-start', 'tool-end', 'tool-end', 'tool-end', 'turn-end'],
+      ...[
+        'turn-start',
+        'llm-end',
+        'tool-start',
+        'tool-end',
+        'turn-end',
+        'turn-start',
+        'llm-end',
+        'turn-end',
+        'run-end',
+      ],
+    ]);
+    expect(sim.requests).toHaveLength(3);
+    expect(worker.totals).toMatchObject({ turns: 3, toolCalls: 4 });
+    expect(worker.totals.inputTokens).toBeGreaterThan(0);
+  });
+
+  it('is cancelled before it begins', async () => {
+    const { worker, sim } = await stage(provider, [says('never')]);
+    expect(await worker.run(say('Go'), AbortSignal.abort())).toEqual({ status: 'cancelled' });
+    expect(sim.requests).toHaveLength(0);
+    expect(lines(worker.items)).toEqual(['user: Go']);
+  });
+
+  it('is cancelled while the model streams, and nothing of the turn leaks', async () => {
+    const slow = { parts: [{ text: generatedText(3000) }, ...calls('echo').parts], pace: { delayMs: 3 } };
+    const { worker, hear, events } = await stage(provider, [slow, says('Fresh.')]);
+    const controller = new AbortController();
+    const run = worker.run(say('Go'), controller.signal);
+    await hear((event) => event.type === 'block-delta');
+    controller.abort();
+    expect(await run).toEqual({ status: 'cancelled' });
+    expect(events.at(-1)).toMatchObject({ type: 'run-end', outcome: { status: 'cancelled' } });
+    expect(await worker.run(say('Again'), never())).toEqual({ status: 'finished' });
+    expect(lines(worker.items)).toEqual(['user: Go', 'user: Again', 'assistant: Fresh.']);
+  });
+
+  it('is cancelled while a tool runs, and every call has a result', async () => {
+    const { tool, started } = gate('gate');
+    const { worker } = await stage(provider, [calls('gate', 'echo'), says('Fresh.')], {
+      tools: [tool, echo],
+    });
+    const controller = new AbortController();
+    const run = worker.run(say('Go'), controller.signal);
+    await started;
+    controller.abort();
+    expect(await run).toEqual({ status: 'cancelled' });
+    expect(lines(worker.items).slice(0, 4)).toEqual([
+      'user: Go',
+      'call gate',
+      'call echo',
+      'result cancelled',
+    ]);
+    expect(worker.items).toHaveLength(5);
+    expect(await worker.run(say('Again'), never())).toEqual({ status: 'finished' });
+  });
+
+  it('is cancelled while it waits to try again', async () => {
+    const busy = { parts: [{ text: 'x' }], fault: { kind: '529' } } as const;
+    const { worker, hear, story } = await stage(provider, [busy], {
+      wait: (_, signal) =>
+        new Promise((resolve) => signal.addEventListener('abort', () => resolve('waited'))),
+    });
+    const controller = new AbortController();
+    const run = worker.run(say('Go'), controller.signal);
+    await hear((event) => event.type === 'retry-start');
+    controller.abort();
+    expect(await run).toEqual({ status: 'cancelled' });
+    expect(story().slice(-5)).toEqual(['retry-start', 'retry-end', 'llm-end', 'turn-end', 'run-end']);
+  });
+
+  it('tries again when the provider is overloaded', async () => {
+    const { worker, events } = await stage(provider, [
+      { ...says('At last.'), fault: { kind: '529', times: 2 } },
+    ]);
+    expect(await worker.run(say('Go'), never())).toEqual({ status: 'finished' });
+    const retries = events.filter((event) => event.type === 'retry-start' || event.type === 'retry-end');
+    expect(retries).toMatchObject([
+      { type: 'retry-start', attempt: 1, delayMs: 250, continuation: false, failure: { kind: 'overloaded' } },
+      { type: 'retry-start', attempt: 2, delayMs: 500 },
+      { type: 'retry-end', attempt: 2, success: true },
+    ]);
+  });
+
+  it('ends as failed when trying again is of no use', async () => {
+    const { worker } = await stage(provider, [{ ...says('x'), fault: { kind: '401' } }]);
+    expect(await worker.run(say('Go'), never())).toMatchObject({
+      status: 'failed',
+      failure: { kind: 'auth' },
+    });
+  });
+
+  it('goes on after a cut stream: finished text stays, its calls are discarded', async () => {
+    const parts = [{ text: 'First part. ' }, ...calls('echo:a').parts, { text: generatedText(400) }];
+    const cut = { parts, fault: { kind: 'cut', after: 8 } } as const;
+    const { worker, events } = await stage(provider, [cut, says('Second part.')]);
+    expect(await worker.run(say('Go'), never())).toEqual({ status: 'finished' });
+    expect(events.find((event) => event.type === 'retry-start')).toMatchObject({ continuation: true });
+    const said = lines(worker.items);
+    expect(said.at(-1)).toBe('assistant: Second part.');
+    expect(said).not.toContain('call echo');
+    expect(said.join('\n')).not.toContain('a simulated model says');
+  });
+
+  it('pauses before the calls are run, and resumes without asking again', async () => {
+    const { worker, events, hear } = await stage(provider, [calls('echo:1', 'echo:2'), says('Done.')], {
+      approve: async ({ call }) => {
+        asked.push(call.title);
+        if (asked.length === 2) return { decision: 'pause' };
+        return { decision: 'allow', resolve: async (path) => path };
+      },
+    });
+    const asked: string[] = [];
+    const outcome = await worker.run(say('Go'), never());
+    expect(outcome).toMatchObject({ status: 'paused' });
+    expect(events.some((event) => event.type === 'tool-start')).toBe(false);
+    expect(await worker.resume(never())).toEqual({ status: 'finished' });
+    await hear((event) => event.type === 'tool-end');
+    expect(asked).toEqual(['echo echo:1', 'echo echo:2', 'echo echo:2']);
+    expect(lines(worker.items).slice(3)).toEqual([
+      'result echo of echo:1',
+      'result echo of echo:2',
+      'assistant: Done.',
+    ]);
+  });
+
+  it('makes room and asks again when the prompt is too long', async () => {
+    const script = [
+      says(generatedText(2000)),
+      { ...says('x'), fault: { kind: 'context-too-long' } } as const,
+      says('A summary of what was said.'),
+      says('Now it fits.'),
+    ];
+    const { worker, events } = await stage(provider, script, {
+      policies: { compaction: { auto: true, keepTokens: 10 } },
+    });
+    await worker.run(say('First'), never());
+    expect(await worker.run(say('Second'), never())).toEqual({ status: 'finished' });
+    expect(events.filter((event) => event.type.startsWith('compaction'))).toMatchObject([
+      { type: 'compaction-start', reason: 'overflow' },
+      {
+        type: 'compaction-end',
+        reason: 'overflow',
+        result: { status: 'compacted', summary: 'A summary of what was said.' },
+      },
+    ]);
+    expect(lines(worker.items)).toEqual([
+      expect.stringContaining('A summary of what was said.'),
+      'user: Second',
+      'assistant: Now it fits.',
+    ]);
+  });
+}
+
+export function never(): AbortSignal {
+  return new AbortController().signal;
+}

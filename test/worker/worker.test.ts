@@ -1,0 +1,442 @@
+import { describe, expect, it } from 'vitest';
+import { openaiChat } from '../../src/llm/openai-chat/index.ts';
+import { anthropic } from '../../src/llm/anthropic/index.ts';
+import { generatedText, type SimRequest } from '../../src/sim/index.ts';
+import type { DeliveryMode, Hook } from '../../src/worker/index.ts';
+import { allowAll, calls, echo, fail, gate, lines, say, says, stage, tool } from './stage.ts';
+import { never } from './worker.contract.ts';
+
+describe('a call always gets a result that the model can read', () => {
+  it.each([
+    ['a tool that fails', calls('fail'), 'error it did not work', 'failed'],
+    ['a tool that nobody has', calls('nobody'), 'error Tool nobody not found', 'failed'],
+    [
+      'arguments that are not JSON',
+      { parts: [{ toolCall: { name: 'echo', argumentsText: '{"text":' } }] },
+      'error The arguments of this call are not valid JSON:\n{"text":',
+      'failed',
+    ],
+    [
+      'arguments of the wrong kind',
+      { parts: [{ toolCall: { name: 'echo', arguments: { text: 5, more: 1 } } }] },
+      expect.stringContaining('error Validation failed for tool "echo":\n  - text: must be text, not 5'),
+      'failed',
+    ],
+    ['a tool that throws', calls('throws'), 'error out of order', 'failed'],
+  ] as const)('%s', async (_title, answer, result, status) => {
+    const throws = tool('throws', async () => {
+      throw new Error('out of order');
+    });
+    const { worker, events } = await stage(openaiChat, [answer, says('I see.')], {
+      tools: [echo, fail, throws],
+    });
+    expect(await worker.run(say('Go'), never())).toEqual({ status: 'finished' });
+    expect(lines(worker.items)[2]).toEqual(result);
+    expect(events.find((event) => event.type === 'tool-end')).toMatchObject({ status });
+  });
+
+  it('a denied call is told why', async () => {
+    const { worker, events } = await stage(openaiChat, [calls('echo'), says('Pity.')], {
+      approve: async () => ({ decision: 'deny', reason: 'Not on a Sunday.' }),
+    });
+    await worker.run(say('Go'), never());
+    expect(lines(worker.items)).toEqual([
+      'user: Go',
+      'call echo',
+      'error Not on a Sunday.',
+      'assistant: Pity.',
+    ]);
+    expect(events.find((event) => event.type === 'tool-end')).toMatchObject({ status: 'denied' });
+  });
+
+  it('a question that cannot be put is a denial', async () => {
+    const { worker } = await stage(openaiChat, [calls('echo'), says('Pity.')], {
+      approve: async () => {
+        throw new Error('nobody is there');
+      },
+    });
+    await worker.run(say('Go'), never());
+    expect(lines(worker.items)[2]).toBe('error Nobody could be asked for permission: nobody is there');
+  });
+
+  it('a call whose arguments a person changed runs with the changed ones', async () => {
+    const { worker, events } = await stage(openaiChat, [calls('echo:original'), says('Good.')], {
+      approve: async () => ({
+        decision: 'allow',
+        resolve: async (path) => path,
+        arguments: '{"text":"changed"}',
+      }),
+    });
+    await worker.run(say('Go'), never());
+    expect(lines(worker.items)[2]).toBe('result echo of changed');
+    expect(events.find((event) => event.type === 'tool-start')).toMatchObject({
+      call: { arguments: '{"text":"changed"}', title: 'echo changed' },
+    });
+  });
+});
+
+describe('tools', () => {
+  it('run side by side where they may, and alone where they may not; results stay in call order', async () => {
+    const active = new Set<string>();
+    const seen: string[] = [];
+    const watched = (name: string, parallel: boolean) =>
+      tool(
+        name,
+        async (text) => {
+          active.add(text);
+          seen.push([...active].join('+'));
+          await new Promise((resolve) => setImmediate(resolve));
+          active.delete(text);
+          return text;
+        },
+        parallel,
+      );
+    const answer = calls('free:1', 'free:2', 'alone:3', 'free:4');
+    const { worker } = await stage(anthropic, [answer, says('Done.')], {
+      tools: [watched('free', true), watched('alone', false)],
+    });
+    await worker.run(say('Go'), never());
+    expect(seen).toEqual(['free:1', 'free:1+free:2', 'alone:3', 'free:4']);
+    expect(lines(worker.items).filter((line) => line.startsWith('result'))).toEqual(
+      ['free:1', 'free:2', 'alone:3', 'free:4'].map((text) => `result ${text}`),
+    );
+  });
+
+  it('end in order of completion, while the conversation keeps the order of the calls', async () => {
+    const slow = gate('slow');
+    const { worker, events, hear } = await stage(openaiChat, [calls('slow', 'echo'), says('Done.')], {
+      tools: [slow.tool, echo],
+    });
+    const run = worker.run(say('Go'), never());
+    await hear((event) => event.type === 'tool-end' && event.name === 'echo');
+    slow.release();
+    await run;
+    expect(events.flatMap((event) => (event.type === 'tool-end' ? [event.name] : []))).toEqual([
+      'echo',
+      'slow',
+    ]);
+    expect(lines(worker.items).slice(1, 5)).toEqual([
+      'call slow',
+      'call echo',
+      'result gate of slow',
+      'result echo of echo',
+    ]);
+  });
+
+  it('that do not end when they are cancelled are left behind', async () => {
+    const deaf = tool('deaf', () => new Promise(() => {}));
+    const { worker, hear } = await stage(openaiChat, [calls('deaf')], { tools: [deaf] });
+    const controller = new AbortController();
+    const run = worker.run(say('Go'), controller.signal);
+    await hear((event) => event.type === 'tool-start');
+    controller.abort();
+    expect(await run).toEqual({ status: 'cancelled' });
+    expect(lines(worker.items)).toEqual(['user: Go', 'call deaf', 'error Tool execution was aborted']);
+  });
+
+  it('cannot flood the conversation', async () => {
+    const flood = tool('flood', async () => 'x'.repeat(1_000_000));
+    const { worker } = await stage(openaiChat, [calls('flood'), says('Enough.')], { tools: [flood] });
+    await worker.run(say('Go'), never());
+    expect(lines(worker.items)[2]?.length).toBeLessThan(410_000);
+  });
+});
+
+describe('hooks', () => {
+  it('see every event and may deny or pause, but cannot edit the conversation', async () => {
+    const seen: string[] = [];
+    const hook: Hook = {
+      name: 'guard',
+      observe: (event) => seen.push(event.type),
+      beforeTool: async (call) => {
+        Object.assign(call, { arguments: '{"text":"forged"}' });
+        return call.title.includes('bad') ? { decision: 'deny', reason: 'The guard says no.' } : undefined;
+      },
+    };
+    const { worker, events } = await stage(openaiChat, [calls('echo:good', 'echo:bad'), says('Done.')], {
+      hooks: [hook],
+    });
+    await worker.run(say('Go'), never());
+    expect(lines(worker.items).slice(3, 5)).toEqual(['result echo of echo:good', 'error The guard says no.']);
+    expect(seen).toEqual(events.map(({ type }) => type));
+  });
+
+  it('the strictest opinion counts, and a hook that fails asks instead of allowing', async () => {
+    const advice: unknown[] = [];
+    const hooks: readonly Hook[] = [
+      { name: 'yes', beforeTool: async () => ({ decision: 'allow', reason: 'fine' }) },
+      {
+        name: 'broken',
+        beforeTool: async () => {
+          throw new Error('oops');
+        },
+      },
+    ];
+    const { worker } = await stage(openaiChat, [calls('echo'), says('Done.')], {
+      hooks,
+      approve: async (question, signal) => {
+        advice.push(question.advice);
+        return allowAll(question, signal);
+      },
+    });
+    await worker.run(say('Go'), never());
+    expect(advice).toEqual([{ decision: 'ask', reason: 'the hook broken failed: oops' }]);
+  });
+});
+
+describe('bounds', () => {
+  it('a run takes no more turns than it may', async () => {
+    const { worker } = await stage(openaiChat, () => calls(`echo:${Math.random()}`), {
+      bounds: { maxTurns: 3 },
+    });
+    expect(await worker.run(say('Go'), never())).toMatchObject({ status: 'limited', limit: 'max-turns' });
+    expect(worker.totals.turns).toBe(3);
+    expect(lines(worker.items).at(-1)).toMatch(/^result/);
+  });
+
+  it('a run costs no more than it may', async () => {
+    const price = { input: 1_000_000, output: 0 };
+    const { worker } = await stage(
+      openaiChat,
+      () => ({ ...calls(`echo:${Math.random()}`), usage: { inputTokens: 1, outputTokens: 1 } }),
+      {
+        model: { price },
+        bounds: { budget: 2.5 },
+      },
+    );
+    expect(await worker.run(say('Go'), never())).toMatchObject({ status: 'limited', limit: 'budget' });
+    expect(worker.totals.cost).toBe(3);
+  });
+
+  it('the same call again and again is refused, and then stops the run', async () => {
+    let ran = 0;
+    const count = tool('count', async () => `always the same${(ran++, '')}`);
+    const { worker } = await stage(openaiChat, () => calls('count'), { tools: [count] });
+    expect(await worker.run(say('Go'), never())).toMatchObject({ status: 'limited', limit: 'loop' });
+    expect(ran).toBe(3);
+    expect(lines(worker.items).filter((line) => line.includes('Not run: this exact call'))).toHaveLength(3);
+  });
+
+  it('a call whose result changes is no loop', async () => {
+    let ran = 0;
+    const count = tool('count', async () => String(ran++));
+    const script = [...Array.from({ length: 8 }, () => calls('count')), says('Eight.')];
+    const { worker } = await stage(openaiChat, script, { tools: [count] });
+    expect(await worker.run(say('Go'), never())).toEqual({ status: 'finished' });
+    expect(ran).toBe(8);
+  });
+
+  it('one run at a time', async () => {
+    const held = gate('held');
+    const { worker } = await stage(openaiChat, [calls('held'), says('Done.')], { tools: [held.tool] });
+    const run = worker.run(say('Go'), never());
+    await held.started;
+    await expect(worker.run(say('Me too'), never())).rejects.toThrow('a run is under way');
+    await expect(worker.compact(undefined, never())).rejects.toThrow('a run is under way');
+    held.release();
+    expect(await run).toEqual({ status: 'finished' });
+  });
+});
+
+describe('messages that come while it works', () => {
+  /** Each answer says what the last user message was. */
+  const repeat = (request: SimRequest) =>
+    says(`re ${request.messages.findLast(({ role }) => role === 'user')?.text}`);
+
+  async function busy(steering: DeliveryMode, followUps: DeliveryMode) {
+    const held = gate('held');
+    let first = true;
+    const script = (request: SimRequest) => {
+      if (!first) return repeat(request);
+      first = false;
+      return calls('held', 'echo');
+    };
+    const staged = await stage(openaiChat, script, { tools: [held.tool, echo] });
+    staged.worker.inbox.modes = { steering, followUps, interrupt: 'wait' };
+    const run = staged.worker.run(say('Go'), never());
+    await held.started;
+    for (const text of ['A', 'B']) staged.worker.inbox.steer(say(text));
+    for (const text of ['X', 'Y']) staged.worker.inbox.followUp(say(text));
+    held.release();
+    await run;
+    return lines(staged.worker.items).slice(5);
+  }
+
+  it('one by one: steering between turns, follow-ups at the end', async () => {
+    expect(await busy('one-at-a-time', 'one-at-a-time')).toEqual([
+      ...['user: A', 'assistant: re A', 'user: B', 'assistant: re B'],
+      ...['user: X', 'assistant: re X', 'user: Y', 'assistant: re Y'],
+    ]);
+  });
+
+  it('all at once', async () => {
+    expect(await busy('all', 'all')).toEqual([
+      ...['user: A', 'user: B', 'assistant: re A\nB'],
+      ...['user: X', 'user: Y', 'assistant: re X\nY'],
+    ]);
+  });
+
+  it('each in its own mode', async () => {
+    expect(await busy('all', 'one-at-a-time')).toEqual([
+      ...['user: A', 'user: B', 'assistant: re A\nB'],
+      ...['user: X', 'assistant: re X', 'user: Y', 'assistant: re Y'],
+    ]);
+    expect(await busy('one-at-a-time', 'all')).toEqual([
+      ...['user: A', 'assistant: re A', 'user: B', 'assistant: re B'],
+      ...['user: X', 'user: Y', 'assistant: re X\nY'],
+    ]);
+  });
+
+  it('immediate: what still runs is cancelled, the rest is skipped, and the message comes next', async () => {
+    const slow = gate('slow');
+    const quick = gate('quick');
+    const later = tool('later', async () => 'never', false);
+    const { worker } = await stage(openaiChat, [calls('quick', 'slow', 'later'), says('Yes?')], {
+      tools: [slow.tool, quick.tool, later],
+    });
+    worker.inbox.modes = { ...worker.inbox.modes, interrupt: 'immediate' };
+    const run = worker.run(say('Go'), never());
+    await Promise.all([slow.started, quick.started]);
+    worker.inbox.steer(say('Wait!'));
+    quick.release();
+    expect(await run).toEqual({ status: 'finished' });
+    expect(lines(worker.items).slice(4)).toEqual([
+      'result gate of quick',
+      'error Skipped due to queued user message.',
+      'error Skipped due to queued user message.',
+      'user: Wait!',
+      'assistant: Yes?',
+    ]);
+  });
+});
+
+describe('pause and resume', () => {
+  it('a new prompt closes the calls that a paused run left behind', async () => {
+    const { worker } = await stage(openaiChat, [calls('echo'), says('Fresh.')], {
+      approve: async () => ({ decision: 'pause' }),
+    });
+    expect(await worker.run(say('Go'), never())).toMatchObject({ status: 'paused' });
+    expect(await worker.run(say('Never mind'), never())).toEqual({ status: 'finished' });
+    expect(lines(worker.items)).toEqual([
+      ...[
+        'user: Go',
+        'call echo',
+        'error Tool execution was aborted',
+        'user: Never mind',
+        'assistant: Fresh.',
+      ],
+    ]);
+  });
+
+  it('pause() stops before the calls, or before the next turn', async () => {
+    const held = gate('held');
+    const { worker } = await stage(openaiChat, [calls('held'), says('Done.')], { tools: [held.tool] });
+    const run = worker.run(say('Go'), never());
+    await held.started;
+    worker.pause();
+    held.release();
+    expect(await run).toEqual({ status: 'paused', callIds: [] });
+    expect(await worker.resume(never())).toEqual({ status: 'finished' });
+    expect(lines(worker.items).at(-1)).toBe('assistant: Done.');
+  });
+
+  it('a conversation that was broken off between call and result goes on with the call', async () => {
+    const { worker } = await stage(openaiChat, [says('Done.')], {
+      items: [
+        { type: 'message', role: 'user', content: say('Go') },
+        { type: 'tool-call', callId: 'c1', name: 'echo', arguments: '{"text":"late"}' },
+      ],
+    });
+    expect(await worker.resume(never())).toEqual({ status: 'finished' });
+    expect(lines(worker.items).slice(2)).toEqual(['result echo of late', 'assistant: Done.']);
+  });
+
+  it('abandon() closes the calls without running them', async () => {
+    const { worker, events } = await stage(openaiChat, [calls('echo')], {
+      approve: async () => ({ decision: 'pause' }),
+    });
+    await worker.run(say('Go'), never());
+    worker.abandon();
+    expect(lines(worker.items).at(-1)).toBe('error Tool execution was aborted');
+    expect(events.at(-1)).toMatchObject({ type: 'turn-end', results: [{ isError: true }] });
+  });
+});
+
+describe('a full context', () => {
+  const summary = 'They spoke at length.';
+  const isSummary = (request: SimRequest) => request.system.startsWith('You summarise');
+
+  it('is compacted before the next turn, and calls keep their results', async () => {
+    const big = tool('big', async () => 'y'.repeat(40_000));
+    const script = (request: SimRequest) => {
+      if (isSummary(request)) return says(summary);
+      const turns = request.messages.filter(({ role }) => role === 'assistant').length;
+      return turns < 3 && !JSON.stringify(request.messages).includes(summary)
+        ? calls(`big:${turns}`)
+        : says('Done.');
+    };
+    const { worker, events } = await stage(anthropic, script, {
+      tools: [big],
+      model: { contextWindow: 24_000 },
+      policies: { prune: { protectTokens: 1e9, leastSaving: 1 } },
+    });
+    expect(await worker.run(say('Go'), never())).toEqual({ status: 'finished' });
+    const [end] = events.filter((event) => event.type === 'compaction-end');
+    expect(end).toMatchObject({ reason: 'threshold', result: { status: 'compacted', summary } });
+    const open = new Set<string>();
+    for (const item of worker.items) {
+      if (item.type === 'tool-call') open.add(item.callId);
+      if (item.type === 'tool-result') expect(open.delete(item.callId)).toBe(true);
+    }
+    expect(open.size).toBe(0);
+  });
+
+  it('can be compacted on demand, with instructions', async () => {
+    const seen: string[] = [];
+    const script = (request: SimRequest) => {
+      if (!isSummary(request)) return says(generatedText(4000));
+      seen.push(request.messages[0]?.text ?? '');
+      return says(summary);
+    };
+    const { worker } = await stage(openaiChat, script, {
+      policies: { compaction: { auto: false, keepTokens: 20 } },
+    });
+    await worker.run(say('One'), never());
+    await worker.run(say('Two'), never());
+    const result = await worker.compact('Remember the colours.', never());
+    expect(result).toMatchObject({ status: 'compacted', replaced: 3 });
+    expect(seen[0]).toContain('Remember the colours.');
+    expect(lines(worker.items)[0]).toContain(summary);
+    expect(await worker.run(say('Three'), never())).toEqual({ status: 'finished' });
+  });
+
+  it('stays as it is when there is nothing to summarise, or the summary fails', async () => {
+    const { worker } = await stage(openaiChat, [says('Hi.')]);
+    await worker.run(say('One'), never());
+    expect(await worker.compact(undefined, never())).toEqual({ status: 'skipped' });
+    const failing = await stage(
+      openaiChat,
+      (request) =>
+        isSummary(request) ? { ...says('x'), fault: { kind: '401' } } : says(generatedText(4000)),
+      { policies: { compaction: { auto: false, keepTokens: 20 } } },
+    );
+    await failing.worker.run(say('One'), never());
+    await failing.worker.run(say('Two'), never());
+    const before = failing.worker.items;
+    expect(await failing.worker.compact(undefined, never())).toMatchObject({
+      status: 'failed',
+      failure: { kind: 'auth' },
+    });
+    expect(failing.worker.items).toBe(before);
+  });
+
+  it('is sent with old tool output left out, while the conversation keeps it', async () => {
+    const big = tool('big', async (text) => `${text}\n${'z'.repeat(40_000)}`);
+    const script = [calls('big:1'), calls('big:2'), says('Done.')];
+    const { worker, sim } = await stage(openaiChat, script, { tools: [big] });
+    await worker.run(say('Go'), never());
+    const sent = JSON.stringify(sim.requests.at(-1)?.body);
+    expect(sent.match(/older output left out/g)).toHaveLength(2);
+    expect(lines(worker.items)[2]?.length).toBeGreaterThan(40_000);
+  });
+});
