@@ -371,9 +371,9 @@ describe('a full context', () => {
     const script = (request: SimRequest) => {
       if (isSummary(request)) return says(summary);
       const turns = request.messages.filter(({ role }) => role === 'assistant').length;
-      return turns < 3 && !JSON.stringify(request.messages).includes(summary)
-        ? calls(`big:${turns}`)
-        : says('Done.');
+      const usage = { inputTokens: Math.ceil(JSON.stringify(request.body).length / 4), outputTokens: 10 };
+      const busy = turns < 3 && !JSON.stringify(request.messages).includes(summary);
+      return { ...(busy ? calls(`big:${turns}`) : says('Done.')), usage };
     };
     const { worker, events } = await stage(anthropic, script, {
       tools: [big],
