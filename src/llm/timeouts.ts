@@ -1,3 +1,4 @@
+import { onAbort } from '../base/index.ts';
 import type { Answer } from './answer.ts';
 
 /** How long we wait, each in milliseconds. Silence is measured in data: keep-alives do not count as progress. */
@@ -36,7 +37,6 @@ export interface Deadline {
 
 export function deadline(timeouts: Timeouts, caller: AbortSignal): Deadline {
   const controller = new AbortController();
-  const giveUp = (): void => controller.abort();
   let expired: string | undefined;
   let timer: NodeJS.Timeout | undefined;
   let waitingFor: keyof Timeouts | undefined;
@@ -54,9 +54,8 @@ export function deadline(timeouts: Timeouts, caller: AbortSignal): Deadline {
     }, timeouts[phase]);
   };
 
-  caller.addEventListener('abort', giveUp);
-  if (caller.aborted) giveUp();
-  else wait('openMs');
+  const forget = onAbort(caller, () => controller.abort());
+  if (!caller.aborted) wait('openMs');
   return {
     signal: controller.signal,
     get expired() {
@@ -69,7 +68,7 @@ export function deadline(timeouts: Timeouts, caller: AbortSignal): Deadline {
     },
     close(finished) {
       clearTimeout(timer);
-      caller.removeEventListener('abort', giveUp);
+      forget();
       if (!finished) controller.abort();
     },
   };

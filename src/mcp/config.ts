@@ -25,7 +25,7 @@ const stated = fields(
     env: mapOf(variable, anyText),
     cwd: text('the path of a directory'),
     pass_env: listOf(variable),
-    url: text('an http or https address like https://host/mcp', isHttpUrl),
+    url: text('an http or https address like https://host/mcp, without user and password', isHttpUrl),
     headers,
     timeout: count(1),
   },
@@ -127,5 +127,7 @@ function alike(one: string, other: string): boolean {
 }
 
 function isHttpUrl(value: string): boolean {
-  return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+  if (!URL.canParse(value)) return false;
+  const { protocol, username, password } = new URL(value);
+  return /^https?:$/.test(protocol) && username === '' && password === '';
 }

@@ -20,13 +20,10 @@ export function loopVerdict(
   call: { readonly name: string; readonly arguments: string },
   policy: LoopPolicy = DEFAULT_LOOP,
 ): LoopVerdict {
-  const past = answeredCalls(items).toReversed();
-  const [last] = past;
-  if (last === undefined) return 'go';
   let refusals = 0;
   let repeats = 0;
   let result: string | undefined;
-  for (const earlier of past) {
+  for (const earlier of latestCalls(items)) {
     if (earlier.name !== call.name || earlier.arguments !== call.arguments) break;
     if (earlier.result === REFUSAL) refusals++;
     else {
@@ -48,15 +45,14 @@ interface AnsweredCall {
   readonly result: string;
 }
 
-function answeredCalls(items: readonly Item[]): readonly AnsweredCall[] {
-  const results = new Map(
-    items.flatMap((item) =>
-      item.type === 'tool-result' ? [[item.callId, textOf(item.content)] as const] : [],
-    ),
-  );
-  return items.flatMap((item) => {
-    if (item.type !== 'tool-call') return [];
+/** Calls with their results, the latest first; lazily, since nearly always the first one is enough. */
+function* latestCalls(items: readonly Item[]): Generator<AnsweredCall> {
+  const results = new Map<string, string>();
+  for (let at = items.length - 1; at >= 0; at--) {
+    const item = items[at];
+    if (item?.type === 'tool-result') results.set(item.callId, textOf(item.content));
+    if (item?.type !== 'tool-call') continue;
     const result = results.get(item.callId);
-    return result === undefined ? [] : [{ name: item.name, arguments: item.arguments, result }];
-  });
+    if (result !== undefined) yield { name: item.name, arguments: item.arguments, result };
+  }
 }

@@ -1,4 +1,4 @@
-import { messageOf, tryParse } from '../base/index.ts';
+import { messageOf, onAbort, tryParse } from '../base/index.ts';
 import { type Content, type Item, textContent } from '../llm/index.ts';
 import {
   errorOutput,
@@ -101,14 +101,17 @@ async function asked(
   question: Parameters<Approve>[0],
   signal: AbortSignal,
 ): Promise<Approval | undefined> {
+  let forget = (): void => {};
   const cancelled = new Promise<undefined>((resolve) => {
-    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+    forget = onAbort(signal, () => resolve(undefined));
   });
   try {
     return await Promise.race([approve(question, signal), cancelled]);
   } catch (thrown) {
     if (signal.aborted) return undefined;
     return { decision: 'deny', reason: `Nobody could be asked for permission: ${messageOf(thrown)}` };
+  } finally {
+    forget();
   }
 }
 
@@ -134,22 +137,27 @@ function decidedBy(
  * whatever happened.
  */
 export async function runBatch(batch: Batch, context: BatchContext, signal: AbortSignal): Promise<void> {
-  const giveWay = new AbortController();
+  const stop = new AbortController();
+  const forget = onAbort(signal, () => stop.abort());
   const running = new Set<Promise<void>>();
   for (const call of batch.calls) {
     const decided = batch.decided.get(call.callId);
     if (decided === undefined || batch.finished.has(call.callId)) continue;
     const alone = 'refused' in decided || !decided.parallel;
     if (alone) await Promise.all(running);
-    if (signal.aborted || giveWay.signal.aborted) break;
-    const task = runOne(batch, call, decided, context, [signal, giveWay.signal]).then(() => {
+    if (stop.signal.aborted) break;
+    const task = runOne(batch, call, decided, context, {
+      signal: stop.signal,
+      cancelled: () => signal.aborted,
+    }).then(() => {
       running.delete(task);
-      if (context.interrupts()) giveWay.abort();
+      if (context.interrupts()) stop.abort();
     });
     running.add(task);
     if (alone) await task;
   }
   await Promise.all(running);
+  forget();
   for (const call of batch.calls) {
     if (batch.finished.has(call.callId)) continue;
     const line = batch.decided.get(call.callId)?.line ?? plainLine(call);
@@ -158,12 +166,18 @@ export async function runBatch(batch: Batch, context: BatchContext, signal: Abor
   }
 }
 
+/** Why a call may be stopped: the run is cancelled, or else a person's message came first. */
+interface Stopping {
+  readonly signal: AbortSignal;
+  readonly cancelled: () => boolean;
+}
+
 async function runOne(
   batch: Batch,
   call: Call,
   decided: Decided,
   context: BatchContext,
-  [cancelled, gaveWay]: readonly [AbortSignal, AbortSignal],
+  { signal, cancelled }: Stopping,
 ): Promise<void> {
   const { line } = decided;
   context.emit([{ type: 'tool-start', call: line }]);
@@ -180,12 +194,11 @@ async function runOne(
         context.emit([{ type: 'tool-update', callId: call.callId, text }]);
     },
   };
-  const signal = AbortSignal.any([cancelled, gaveWay]);
   const output = await settled(decided.run.run(around, signal), signal);
-  if (gaveWay.aborted) finish(batch, line, SKIPPED, context);
+  if (signal.aborted && !cancelled()) finish(batch, line, SKIPPED, context);
   else if (output === undefined) finish(batch, line, INTERRUPTED, context);
   else {
-    const status = cancelled.aborted ? 'interrupted' : output.isError ? 'failed' : 'done';
+    const status = signal.aborted ? 'interrupted' : output.isError ? 'failed' : 'done';
     finish(batch, line, { status, output: capped(output) }, context);
   }
 }
@@ -196,18 +209,18 @@ const GRACE_MS = 5000;
 /** The output; undefined when the call was cancelled and does not end. What a tool throws is a failed result. */
 async function settled(running: Promise<ToolOutput>, signal: AbortSignal): Promise<ToolOutput | undefined> {
   let timer: NodeJS.Timeout | undefined;
+  let forget = (): void => {};
   const givenUp = new Promise<undefined>((resolve) => {
-    const wait = (): void => {
+    forget = onAbort(signal, () => {
       timer = setTimeout(resolve, GRACE_MS, undefined);
-    };
-    if (signal.aborted) wait();
-    else signal.addEventListener('abort', wait, { once: true });
+    });
   });
   try {
     return await Promise.race([running, givenUp]);
   } catch (thrown) {
     return errorOutput(messageOf(thrown));
   } finally {
+    forget();
     clearTimeout(timer);
   }
 }

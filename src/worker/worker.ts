@@ -365,14 +365,17 @@ export class Worker {
     emit([{ type: 'input', origin, item }]);
   }
 
-  /** Calls without a result: of the turn that is under way, of a paused run, or of one that was broken off. */
+  /** Calls without a result, which only the latest answer can have: every new prompt closes what is left open. */
   #openCalls(): readonly Call[] {
-    const answered = new Set(
-      this.#items.flatMap((item) => (item.type === 'tool-result' ? [item.callId] : [])),
-    );
-    return this.#items.filter(
-      (item): item is Call => item.type === 'tool-call' && !answered.has(item.callId),
-    );
+    const answered = new Set<string>();
+    const open: Call[] = [];
+    for (let at = this.#items.length - 1; at >= 0; at--) {
+      const item = this.#items[at];
+      if (item?.type === 'tool-result') answered.add(item.callId);
+      else if (item?.type === 'tool-call' && !answered.has(item.callId)) open.unshift(item);
+      else if (item?.type === 'message' && item.role === 'user') break;
+    }
+    return open;
   }
 
   #abandonCalls(emit: Emit): void {

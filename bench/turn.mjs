@@ -1,0 +1,40 @@
+// What the Worker's loop adds to calling the provider's stream directly: node bench/turn.mjs [--quick]
+//
+// The same conversation twice, the model in memory: by hand, request after request, and by a Worker. A long text answer
+// shows the cost of a delta, many small turns with a tool call each the cost of a turn. Fresh process for every figure,
+// in turns; medians.
+import { parseArgs } from 'node:util';
+import { runChild } from './child.mjs';
+import { atMost, figure, printBars, printResult, table } from './report.mjs';
+import { median } from './statistics.mjs';
+
+const { values: options } = parseArgs({ options: { quick: { type: 'boolean' } } });
+const ROUNDS = options.quick ? 2 : 5;
+const POINT = new URL('turn/point.mjs', import.meta.url);
+const WAYS = ['direct', 'worker'];
+const CASES = [
+  { name: 'one answer of 20,000 deltas', turns: 0, deltas: 20_000, unit: 'delta', units: 20_000, bar: 2 },
+  { name: '50 turns with a tool call each', turns: 50, deltas: 1, unit: 'turn', units: 51, bar: 2 },
+];
+
+const figures = CASES.map(() => ({ direct: [], worker: [] }));
+for (let round = 0; round < ROUNDS; round++) {
+  for (const [at, { turns, deltas, units, unit }] of CASES.entries()) {
+    for (const way of WAYS) {
+      const { cpuUs } = await runChild(POINT, [way, turns, deltas], { flags: ['--expose-gc'] });
+      figures[at][way].push(cpuUs / units);
+      console.error(`round ${round + 1}/${ROUNDS}  ${way}  ${figure(cpuUs / units)} µs per ${unit}`);
+    }
+  }
+}
+
+const rows = CASES.map(({ name, unit }, at) => {
+  const [direct, worker] = WAYS.map((way) => median(figures[at][way]));
+  return [name, unit, figure(direct), figure(worker), figure(worker - direct), figure(worker / direct)];
+});
+console.log(`${table(['CPU µs', 'per', 'direct', 'worker', 'added', 'ratio'], rows)}\n`);
+const bars = CASES.map(({ unit, bar }, at) =>
+  atMost(`worker / direct per ${unit}`, median(figures[at].worker) / median(figures[at].direct), bar),
+);
+printBars(bars);
+printResult('turn', bars);

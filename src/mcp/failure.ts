@@ -1,0 +1,58 @@
+import { messageOf, numberOf, objectOf, systemCodeOf } from '../base/index.ts';
+
+/** Why a server cannot be used, or did not do what it was asked. */
+export interface McpFailure {
+  /** What happened, as the rest of a sentence about the server: `it ended with exit code 1`. */
+  readonly text: string;
+  /** Whether trying again is of no use before somebody changes something. */
+  readonly permanent: boolean;
+}
+
+/** Whether what was thrown is the server's own answer: then it is alive. */
+export function isAnswer(thrown: unknown): boolean {
+  return httpStatusOf(thrown) === undefined && Number.isInteger(objectOf(thrown).code);
+}
+
+export function isTimeout(thrown: unknown): boolean {
+  return systemCodeOf(thrown) === 'REQUEST_TIMEOUT';
+}
+
+/** The status of an HTTP answer that was no success. */
+export function httpStatusOf(thrown: unknown): number | undefined {
+  const { name, code, data } = objectOf(thrown);
+  return numberOf(objectOf(data).status) ?? (name === 'SseError' ? numberOf(code) : undefined);
+}
+
+/** Why a program could not be started. */
+export function startFailure(command: string, thrown: unknown, hasDirectory: boolean): McpFailure {
+  const code = systemCodeOf(thrown);
+  if (!hasDirectory) return { text: 'its directory does not exist: correct cwd', permanent: true };
+  if (code === 'ENOENT')
+    return { text: `"${command}" was not found: install it, or correct command or PATH`, permanent: true };
+  if (code === 'EACCES')
+    return { text: `"${command}" may not be executed: correct command or its mode`, permanent: true };
+  return { text: `"${command}" could not be started: ${messageOf(thrown)}`, permanent: false };
+}
+
+/** Why a server did not answer as it should. */
+export function answerFailure(thrown: unknown, timeoutMs: number): McpFailure {
+  if (isTimeout(thrown)) return { text: `it did not answer within ${timeoutMs / 1000} s`, permanent: false };
+  const status = httpStatusOf(thrown);
+  if (status === undefined) return { text: reasonOf(thrown), permanent: false };
+  if (status === 401 || status === 403)
+    return { text: `it refused us (HTTP ${status}): correct its headers`, permanent: true };
+  const permanent = status >= 300 && status < 500 && !TRANSIENT.has(status);
+  const hint = permanent ? ': is its url right?' : '';
+  return { text: `it answered with HTTP ${status}${hint}`, permanent };
+}
+
+const TRANSIENT: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/** What was thrown in one line; what Node's fetch hides in the cause is the part that helps. */
+function reasonOf(thrown: unknown): string {
+  const code = systemCodeOf(thrown);
+  const [line = ''] = messageOf(thrown).split('\n');
+  return `${line.slice(0, LONGEST_REASON)}${code === undefined || line.includes(code) ? '' : ` (${code})`}`;
+}
+
+const LONGEST_REASON = 300;

@@ -1,0 +1,166 @@
+import type { Stats } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { shape } from '../base/index.ts';
+import { attempt } from './attempt.ts';
+import { counted, grouped, sized, withoutPartialEnd } from './cap.ts';
+import { onExistingFile } from './existing-file.ts';
+import { isText, readBytes, startsWithMark } from './file-content.ts';
+import { imageTypeOf } from './image.ts';
+import { LineRange, type RangeLine } from './line-range.ts';
+import { absolutePath, pathArgument } from './path-argument.ts';
+import { openReal } from './real-file.ts';
+import { defineTool, errorOutput, type ToolOutput, type ToolSurroundings, textOutput } from './tool.ts';
+
+const MOST_LINES = 2_000;
+const CAPS = { lineBytes: 4_000, bytes: 256 * 1024 };
+/** What providers accept for one image is 5 MB of base64. */
+const MOST_IMAGE_BYTES = 3_750_000;
+/** Of larger files the lines after the range are not counted. */
+const MOST_COUNTED_BYTES = 64 * 1024 * 1024;
+
+const input = shape.fields(
+  { path: pathArgument('The file: relative to the working directory or absolute; ~ is not expanded.') },
+  {
+    offset: shape.described(shape.count(0), 'The first line to show; 1 is the first of the file.'),
+    limit: shape.described(shape.count(1), `How many lines to show; ${grouped(MOST_LINES)} at most.`),
+  },
+);
+type Input = shape.ValueOf<typeof input>;
+
+export const read = defineTool({
+  name: 'read',
+  description: `Reads a text file, or looks at an image (PNG, JPEG, GIF, WebP). Every line comes with its number and a tab in front, which are not part of the file; line endings and a byte order mark are not shown. At most ${grouped(MOST_LINES)} lines or 256 KB at once: the last line tells how to read on. Use this instead of cat, head or tail; use ls for directories.`,
+  input,
+  parallel: true,
+  access: ({ path }, cwd) => [{ type: 'read', path: absolutePath(path, cwd) }],
+  title: ({ path, offset, limit }) => `read ${path}${rangeTitle(offset, limit)}`,
+  run: (wanted, around, signal) =>
+    attempt(wanted.path, signal, () =>
+      onExistingFile(wanted.path, around, () => readFile(wanted, around, signal)),
+    ),
+});
+
+function rangeTitle(offset: number | undefined, limit: number | undefined): string {
+  if (offset === undefined && limit === undefined) return '';
+  const first = Math.max(1, offset ?? 1);
+  return limit === undefined ? `:${first}-` : `:${first}-${first + limit - 1}`;
+}
+
+async function readFile(wanted: Input, around: ToolSurroundings, signal: AbortSignal): Promise<ToolOutput> {
+  const handle = await openReal(absolutePath(wanted.path, around.cwd), around.resolve);
+  try {
+    const stats = await handle.stat();
+    const refusal = refusalOf(wanted.path, stats);
+    if (refusal !== undefined) return errorOutput(refusal);
+    const start = await readBytes(handle, SNIFFED_BYTES, signal);
+    const imageType = imageTypeOf(start);
+    if (imageType !== undefined) return await readImage(wanted.path, imageType, start, handle, signal);
+    const sniffed = start.length < SNIFFED_BYTES ? start : withoutPartialEnd(start);
+    if (!isText(sniffed)) return errorOutput(binaryText(wanted.path, stats.size));
+    return await readLines(wanted, start, handle, stats.size, signal);
+  } finally {
+    await handle.close();
+  }
+}
+
+function refusalOf(path: string, stats: Stats): string | undefined {
+  if (stats.isFile()) return undefined;
+  if (stats.isDirectory())
+    return `${path} is a directory. Use ls to see what is in it, or find to search it.`;
+  return `${path} is not a regular file but a device, pipe or socket, which read does not open.`;
+}
+
+function binaryText(path: string, size: number): string {
+  return `${path} is a binary file (${sized(size)}); read shows text and images only. Use bash with a program that knows its format, or with file or xxd.`;
+}
+
+async function readImage(
+  path: string,
+  mediaType: string,
+  start: Buffer,
+  handle: FileHandle,
+  signal: AbortSignal,
+): Promise<ToolOutput> {
+  const rest = await readBytes(handle, MOST_IMAGE_BYTES + 1 - start.length, signal);
+  const bytes = Buffer.concat([start, rest]);
+  if (bytes.length > MOST_IMAGE_BYTES) {
+    const most = sized(MOST_IMAGE_BYTES);
+    return errorOutput(
+      `${path} is an image larger than ${most}, which models do not accept. Make a smaller copy with bash first.`,
+    );
+  }
+  const about = `${path}: ${mediaType}, ${sized(bytes.length)}`;
+  return {
+    summary: about,
+    content: [
+      { type: 'text', text: about },
+      { type: 'image', mediaType, data: bytes.toString('base64') },
+    ],
+    isError: false,
+    details: { mediaType, bytes: bytes.length },
+  };
+}
+
+async function readLines(
+  { path, offset, limit }: Input,
+  start: Buffer,
+  handle: FileHandle,
+  size: number,
+  signal: AbortSignal,
+): Promise<ToolOutput> {
+  const first = Math.max(1, offset ?? 1);
+  const range = new LineRange(first, Math.min(limit ?? MOST_LINES, MOST_LINES), CAPS);
+  range.add(startsWithMark(start) ? start.subarray(3) : start);
+  const counting = size <= MOST_COUNTED_BYTES;
+  let ended = start.length < SNIFFED_BYTES;
+  for (const buffer = Buffer.allocUnsafe(256 * 1024); !ended && (counting || !range.complete); ) {
+    signal.throwIfAborted();
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length);
+    range.add(buffer.subarray(0, bytesRead));
+    ended = bytesRead === 0;
+  }
+  if (ended) range.end();
+  if (!range.lines.every(({ bytes }) => isText(bytes))) return errorOutput(binaryText(path, size));
+  if (ended && range.total === 0) return textOutput(`${path} is empty`, `${path} is an empty file.`, { lines: 0 });
+  if (range.lines.length === 0)
+    return errorOutput(`${path} has ${counted(range.total, 'line')}; there is no line ${grouped(first)}.`);
+  return linesOutput(path, first, range.lines, ended ? range.total : undefined);
+}
+
+/** `total` is undefined when the file was not read to its end. */
+function linesOutput(
+  path: string,
+  first: number,
+  lines: readonly RangeLine[],
+  total: number | undefined,
+): ToolOutput {
+  const last = first + lines.length - 1;
+  const text = lines.map((line, index) => `${first + index}\t${lineText(line)}`).join('\n');
+  const whole = first === 1 && last === total;
+  const notes = [
+    ...(last === total ? [] : [rangeNote(first, last, total)]),
+    ...(lines.some(endsWithReturn) ? ['[the lines end with CRLF; edit keeps that]'] : []),
+  ];
+  const shown = whole ? counted(lines.length, 'line') : `lines ${first}-${last} of ${total ?? 'many'}`;
+  return textOutput(`${path}: ${shown}`, [text, ...notes].join('\n'), {
+    firstLine: first,
+    lastLine: last,
+    ...(total === undefined ? {} : { lines: total }),
+  });
+}
+
+function rangeNote(first: number, last: number, total: number | undefined): string {
+  const of = total === undefined ? '' : ` of ${total}`;
+  return `[lines ${first}-${last}${of}; read on with offset ${last + 1}]`;
+}
+
+function lineText({ bytes, cut }: RangeLine): string {
+  const text = Buffer.from(bytes).toString('utf8').replace(/\r$/, '');
+  return cut ? `${text} … [line cut]` : text;
+}
+
+function endsWithReturn({ bytes, cut }: RangeLine): boolean {
+  return !cut && bytes.at(-1) === 0x0d;
+}
+
+const SNIFFED_BYTES = 64 * 1024;
