@@ -7,7 +7,7 @@ const LIMIT_MS = 120_000;
  * Runs a module in a fresh process and answers what it printed as its last line, parsed: no candidate sees another
  * one's heap, compiled code or patched globals. Rejects with the reason when it fails.
  */
-export function runChild(module, args, { flags = [], limitMs = LIMIT_MS } = {}) {
+export function runChild(module, args, { flags = [] } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [...flags, fileURLToPath(module), ...args.map(String)], {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -16,12 +16,12 @@ export function runChild(module, args, { flags = [], limitMs = LIMIT_MS } = {}) 
     let errors = '';
     child.stdout.on('data', (piece) => (out += piece));
     child.stderr.on('data', (piece) => (errors += piece));
-    const timer = setTimeout(() => child.kill('SIGKILL'), limitMs);
+    const timer = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
     child.on('error', reject);
     child.on('close', (code) => {
       clearTimeout(timer);
       if (code === 0) resolve(JSON.parse(lastLine(out)));
-      else reject(new Error(code === null ? `no result within ${limitMs / 1000} s` : reasonIn(errors)));
+      else reject(new Error(code === null ? `no result within ${LIMIT_MS / 1000} s` : reasonIn(errors)));
     });
   });
 }

@@ -40,7 +40,7 @@ async function measure(point, round) {
   const label = `round ${round + 1}/${planned.rounds}  ${wire} ${work} ${count}  ${candidate}`;
   try {
     const module = new URL('decode/point.mjs', import.meta.url);
-    const { cpuUs } = await runChild(module, [candidate, wire, work, count], { flags: ['--expose-gc'] });
+    const { cpuUs } = await runChild(module, [candidate, wire, work, count]);
     figures.add(point, round, cpuUs);
     console.error(`${label}  ${figure(cpuUs / count)} µs`);
   } catch (error) {

@@ -42,7 +42,7 @@ async function compareStreaming() {
   for (let round = 0; round < ROUNDS; round++) {
     for (const { name, events, results } of cases) {
       const args = [name, `${base}/${events}`, DELTAS * DELTA_SIZE];
-      results.push(await runChild(STREAMING, args, { flags: ['--expose-gc'] }));
+      results.push(await runChild(STREAMING, args));
       const { cpuUs } = results.at(-1);
       console.error(`round ${round + 1}/${ROUNDS}  ${events} a write  ${name}  ${figure(cpuUs / DELTAS)} µs`);
     }

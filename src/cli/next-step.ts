@@ -12,6 +12,7 @@ const NEXT: Readonly<Record<FailureKind, (account: Account, model: string) => st
     `the account is out of credit: top it up at ${account.name}, or use another with --model`,
   'rate-limit': () => 'wait a while and ask again, or use another model with --model',
   overloaded: () => 'wait a while and ask again, or use another model with --model',
+  server: () => 'ask again in a while',
   'unknown-model': (account, model) =>
     `check the model's name (${model}): polypod models --account ${account.name} lists the known ones`,
   'invalid-request': () => 'check the options you gave',

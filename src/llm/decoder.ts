@@ -2,7 +2,7 @@ import { tryParse } from '../base/index.ts';
 import { lineReader, sseReader } from '../wire/index.ts';
 import { type Answer, cancel, complete, fail } from './answer.ts';
 import type { Failure, LlmEvent, Trace } from './event.ts';
-import { errorIn, failureFrom, statusFailureKind } from './failure.ts';
+import { errorIn, failureFrom, failureIn } from './failure.ts';
 import type { Provider } from './provider.ts';
 
 /**
@@ -13,8 +13,8 @@ export interface AnswerDecoder {
   push(bytes: Uint8Array): LlmEvent[];
   /** One payload whose framing has been removed already. */
   take(payload: string): LlmEvent[];
-  /** The bytes are over: completed if the finish marker was there, else cut off. */
-  end(): LlmEvent[];
+  /** The bytes are over: completed if the finish marker was there, else cut off. `stray` is what stood outside the framing. */
+  end(stray?: string): LlmEvent[];
   cancel(): LlmEvent[];
   fail(failure: Failure): LlmEvent[];
   readonly finished: boolean;
@@ -65,15 +65,12 @@ export function answerDecoder(
   return {
     push: (bytes) => (finished ? [] : readAll(frames.push(bytes), [])),
     take: (payload) => readAll([payload], []),
-    end() {
+    end(stray = frames.stray()) {
       const out: LlmEvent[] = [];
       // A last frame without its line end counts only if it is whole: a cut through it is a cut, not bad JSON.
       if (!finished) readAll(frames.end().filter(isWhole), out);
       const answer = reader.answer();
-      finish(
-        answer.stop ? complete(answer, answer.stop) : fail(answer, lastWords(frames.stray()) ?? CUT_OFF),
-        out,
-      );
+      finish(answer.stop ? complete(answer, answer.stop) : fail(answer, lastWords(stray) ?? CUT_OFF), out);
       return out;
     },
     cancel() {
@@ -97,8 +94,8 @@ export function answerDecoder(
 
 /** Some servers end a broken stream with an error that is not part of the stream. */
 function lastWords(stray: string): Failure | undefined {
-  const { message, code } = errorIn(tryParse(stray));
-  return message === '' ? undefined : failureFrom({ kind: statusFailureKind(code), message, code });
+  const body = tryParse(stray);
+  return errorIn(body).message === '' ? undefined : failureIn(body);
 }
 
 const CUT_OFF = failureFrom({ kind: 'cut-off', message: 'the answer broke off before its end' });
@@ -112,5 +109,5 @@ function malformed(payload: string): Failure {
 }
 
 function isWhole(payload: string): boolean {
-  return payload === '[DONE]' || tryParse(payload) !== undefined;
+  return payload.trim() === '[DONE]' || tryParse(payload) !== undefined;
 }

@@ -84,6 +84,8 @@ export type FailureKind =
   | 'quota'
   | 'rate-limit'
   | 'overloaded'
+  /** The provider broke in a way that may pass. */
+  | 'server'
   | 'unknown-model'
   | 'invalid-request'
   | 'context-too-long'

@@ -59,12 +59,19 @@ export function networkFailure(thrown: unknown, url: string, answerBegan: boolea
   });
 }
 
-/** An error object in the shape of any of the providers; `{error:{message,type,code,status}}`, `{error:"…"}`, `{message}`. */
+/** An error that a provider put into its stream, in the shape of any of them. */
+export function failureIn(body: unknown): Failure {
+  const { message, code } = errorIn(body);
+  return failureFrom({ kind: kindOfCode(code) ?? 'provider', message, code });
+}
+
+/** `{error:{message,type,code,status}}`, `{error:"…"}`, `{message}`, `{detail}`, or a list of one of them. */
 export function errorIn(body: unknown): { message: string; code: string } {
   const root = objectOf(Array.isArray(body) ? body[0] : body);
   const error = isObject(root.error) ? root.error : root;
-  const code =
-    stringOf(error.code) || stringOf(error.status) || (isObject(root.error) ? stringOf(error.type) : '');
+  const named =
+    stringOf(error.code) || stringOf(error.status) || (error === root ? '' : stringOf(error.type));
+  const code = named || String(numberOf(error.code) ?? numberOf(error.status) ?? '');
   return { message: stringOf(root.error) || stringOf(error.message) || stringOf(root.detail), code };
 }
 
@@ -80,20 +87,42 @@ export function retryAfter(headers: Readonly<Record<string, string>>, now = Date
   return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }
 
-/** Google's canonical names for what HTTP says in numbers. */
-export function statusFailureKind(status: string): FailureKind {
-  return CANONICAL[status] ?? 'provider';
+/** What providers call their failures, in the words of all of them, or as an HTTP status. */
+function kindOfCode(code: string): FailureKind | undefined {
+  return /^\d{3}$/.test(code) ? kindOfStatus(Number(code)) : CODES[code];
 }
 
-const CANONICAL: Readonly<Record<string, FailureKind>> = {
+const CODES: Readonly<Record<string, FailureKind>> = {
+  authentication_error: 'auth',
+  permission_error: 'auth',
+  invalid_api_key: 'auth',
   UNAUTHENTICATED: 'auth',
   PERMISSION_DENIED: 'auth',
+  billing_error: 'quota',
+  insufficient_quota: 'quota',
+  rate_limit_error: 'rate-limit',
+  rate_limit_exceeded: 'rate-limit',
   RESOURCE_EXHAUSTED: 'rate-limit',
+  overloaded_error: 'overloaded',
+  server_is_overloaded: 'overloaded',
+  slow_down: 'overloaded',
   UNAVAILABLE: 'overloaded',
+  not_found_error: 'unknown-model',
+  model_not_found: 'unknown-model',
   NOT_FOUND: 'unknown-model',
+  invalid_request_error: 'invalid-request',
+  invalid_prompt: 'invalid-request',
   INVALID_ARGUMENT: 'invalid-request',
   FAILED_PRECONDITION: 'invalid-request',
+  request_too_large: 'context-too-long',
+  context_length_exceeded: 'context-too-long',
+  timeout_error: 'timeout',
   DEADLINE_EXCEEDED: 'timeout',
+  api_error: 'server',
+  server_error: 'server',
+  internal_error: 'server',
+  internal_server_error: 'server',
+  INTERNAL: 'server',
 };
 
 function kindOfStatus(status: number): FailureKind {
@@ -104,7 +133,7 @@ function kindOfStatus(status: number): FailureKind {
   if (status === 413) return 'context-too-long';
   if (status === 425 || status === 429) return 'rate-limit';
   if (status === 503 || status === 529) return 'overloaded';
-  if (status >= 500) return 'provider';
+  if (status >= 500) return 'server';
   return 'invalid-request';
 }
 
@@ -116,7 +145,7 @@ function refine(kind: FailureKind, words: string): FailureKind {
   return kind;
 }
 
-const REFINABLE: ReadonlySet<FailureKind> = new Set(['invalid-request', 'provider', 'rate-limit']);
+const REFINABLE: ReadonlySet<FailureKind> = new Set(['invalid-request', 'provider', 'server', 'rate-limit']);
 const CONTEXT_WORDS =
   /context_length_exceeded|prompt (?:is )?too long|exceeded max context length|maximum context length|context window|input token count.{0,40}exceeds|exceeds the (?:model's )?(?:maximum|context)|too many (?:input )?tokens|request_too_large/i;
 // Google speaks of quota and billing in every rate limit: those words alone mean nothing.

@@ -43,6 +43,7 @@ const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([408, 425, 429, 529]);
 const TRANSIENT_KINDS: ReadonlySet<FailureKind> = new Set([
   'rate-limit',
   'overloaded',
+  'server',
   'network',
   'timeout',
   'cut-off',

@@ -1,4 +1,6 @@
 import { messageOf, numberOf, objectOf, systemCodeOf } from '../base/index.ts';
+import { oneLine } from './cut.ts';
+import { LOST_REQUEST } from './lost-requests.ts';
 
 /** Why a server cannot be used, or did not do what it was asked. */
 export interface McpFailure {
@@ -10,18 +12,24 @@ export interface McpFailure {
 
 /** Whether what was thrown is the server's own answer: then it is alive. */
 export function isAnswer(thrown: unknown): boolean {
-  return httpStatusOf(thrown) === undefined && Number.isInteger(objectOf(thrown).code);
+  const { name, data } = objectOf(thrown);
+  return name === PROTOCOL_ERROR && data !== LOST_REQUEST;
 }
 
+/** Whether somebody waited in vain. */
 export function isTimeout(thrown: unknown): boolean {
-  return systemCodeOf(thrown) === 'REQUEST_TIMEOUT';
+  return systemCodeOf(thrown) === 'REQUEST_TIMEOUT' || objectOf(thrown).name === 'TimeoutError';
 }
 
 /** The status of an HTTP answer that was no success. */
 export function httpStatusOf(thrown: unknown): number | undefined {
   const { name, code, data } = objectOf(thrown);
-  return numberOf(objectOf(data).status) ?? (name === 'SseError' ? numberOf(code) : undefined);
+  const status = numberOf(objectOf(data).status) ?? (name === PROTOCOL_ERROR ? undefined : numberOf(code));
+  return status !== undefined && status >= 100 && status < 600 ? status : undefined;
 }
+
+/** The name of the errors by which the SDK tells a server's own. */
+const PROTOCOL_ERROR = 'ProtocolError';
 
 /** Why a program could not be started. */
 export function startFailure(command: string, thrown: unknown, hasDirectory: boolean): McpFailure {
@@ -51,8 +59,8 @@ const TRANSIENT: ReadonlySet<number> = new Set([408, 425, 429]);
 /** What was thrown in one line; what Node's fetch hides in the cause is the part that helps. */
 function reasonOf(thrown: unknown): string {
   const code = systemCodeOf(thrown);
-  const [line = ''] = messageOf(thrown).split('\n');
-  return `${line.slice(0, LONGEST_REASON)}${code === undefined || line.includes(code) ? '' : ` (${code})`}`;
+  const line = oneLine(messageOf(thrown), LONGEST_REASON);
+  return code === undefined || line.includes(code) ? line : `${line} (${code})`;
 }
 
 const LONGEST_REASON = 300;

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Transport } from '@modelcontextprotocol/client';
+import { orAbort } from './abort.ts';
 import { answerFailure, httpStatusOf, isAnswer } from './failure.ts';
 import type { Link, LinkOptions, Reached } from './link.ts';
 import { answerLostRequests } from './lost-requests.ts';
@@ -54,21 +54,47 @@ class HttpLink implements Link {
     this.#options = options;
   }
 
-  /** Answers what was thrown, if that was so. */
+  /** Answers what was thrown, if anything was. */
   async connect(): Promise<unknown> {
     const { timeoutMs, signal } = this.#options;
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport has no other way to be heard
     this.#transport.onerror = (error) => void this.check(error);
     try {
       const connected = this.client.connect(this.#transport, { timeout: timeoutMs, signal });
-      // The SDK sets no limit to the time in which the event stream opens.
-      const late = once(limit, 'abort').then(() => { throw ... });
-      await Promise.race([connected, late]);
+      // The SDK sets no limit to the time that the event stream of 2024 takes to open.
+      await orAbort(connected, signal);
       this.#isOpen = true;
       return undefined;
     } catch (thrown) {
-      await this.client.close();
+      await this.#transport.close();
       return thrown;
+    }
+  }
+
+  async check(thrown: unknown): Promise<void> {
+    if (!this.#isOpen || isAnswer(thrown)) return;
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined;
+    });
+    await this.#asking;
+  }
+
+  async end(): Promise<void> {
+    this.#isOpen = false;
+    // A courtesy: the server may forget the session at once.
+    const farewell = this.#farewell().catch(() => undefined);
+    await Promise.race([farewell, sleep(this.#options.graceMs, undefined, { ref: false })]);
+    await this.client.close();
+  }
+
+  async #ask(): Promise<void> {
+    try {
+      await this.client.ping({ timeout: PING_MS });
+    } catch (thrown) {
+      if (!this.#isOpen || isAnswer(thrown)) return;
+      this.#isOpen = false;
+      this.#options.onLost({ text: answerFailure(thrown, PING_MS).text, permanent: false });
+      await this.client.close();
     }
   }
 }

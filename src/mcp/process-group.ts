@@ -27,7 +27,9 @@ export async function endGroup(child: ChildProcessWithoutNullStreams, graceMs: n
   const { pid } = child;
   if (pid === undefined) return;
   child.stdin.end();
-  if (isRunning(child)) await Promise.race([once(child, 'exit'), sleep(graceMs, undefined, { ref: false })]);
+  // Short, because many servers do not notice.
+  const shortMs = graceMs / 4;
+  if (isRunning(child)) await Promise.race([once(child, 'exit'), sleep(shortMs, undefined, { ref: false })]);
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     if (!signalGroup(pid, signal)) break;
     await untilGone(pid, graceMs);

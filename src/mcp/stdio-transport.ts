@@ -25,14 +25,17 @@ export class StdioTransport implements Transport {
   readonly #sdk: Sdk;
   readonly #program: Program;
   readonly #graceMs: number;
+  readonly #onEnd: () => void;
   #child: ChildProcessWithoutNullStreams | undefined;
   #ending: string | undefined;
   #over: Promise<void> | undefined;
 
-  constructor(sdk: Sdk, program: Program, graceMs: number) {
+  /** `onEnd` is called once the process is gone, and before the client is told. */
+  constructor(sdk: Sdk, program: Program, graceMs: number, onEnd: () => void) {
     this.#sdk = sdk;
     this.#program = program;
     this.#graceMs = graceMs;
+    this.#onEnd = onEnd;
   }
 
   get pid(): number | undefined {
@@ -74,6 +77,7 @@ export class StdioTransport implements Transport {
       await Promise.race([drained, sleep(this.#graceMs, undefined, { ref: false })]);
       for (const stream of child.stdio) stream?.destroy();
     }
+    this.#onEnd();
     this.onclose?.();
   }
 

@@ -13,9 +13,10 @@ export async function connectStdio(
   program: Program,
   { onLost, timeoutMs, graceMs, signal }: LinkOptions,
 ): Promise<Reached> {
-  const transport = new StdioTransport(sdk, program, graceMs);
+  const transport: StdioTransport = new StdioTransport(sdk, program, graceMs, () =>
+    onLost(endFailure(transport)),
+  );
   const end = (): Promise<void> => transport.close();
-  transport.onclose = () => onLost(endFailure(transport));
   try {
     await client.connect(transport, { timeout: timeoutMs, signal });
   } catch (thrown) {

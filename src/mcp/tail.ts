@@ -1,3 +1,6 @@
+import { stripVTControlCharacters } from 'node:util';
+import { oneLine } from './cut.ts';
+
 /** The end of a text that may be endless. */
 export class Tail {
   #text = '';
@@ -11,10 +14,11 @@ export class Tail {
     this.#text = (this.#text + text.slice(-this.#limit)).slice(-this.#limit);
   }
 
-  /** The last lines, blank ones left out. */
+  /** The last lines, without colours and blank ones. */
   lines(count: number): string {
-    const lines = this.#text.split('\n').map((line) => line.trimEnd());
+    const lines = stripVTControlCharacters(this.#text).split('\n');
     return lines
+      .map((line) => oneLine(line, this.#limit))
       .filter((line) => line !== '')
       .slice(-count)
       .join('\n');

@@ -8,22 +8,32 @@ import { arrayOf, isObject, type JsonObject, objectOf } from '../base/index.ts';
 export function argumentsSchema(schema: unknown): JsonObject {
   const given = objectOf(schema);
   const kept = Object.entries(given).filter(([key]) => !NOT_AT_THE_TOP.has(key));
-  const choices = [...CHOICES].flatMap((key) => arrayOf(given[key])).map((choice) => objectOf(choice));
-  const offered = choices.flatMap(({ properties }) => Object.entries(objectOf(properties)));
-  const properties = { ...Object.fromEntries(offered), ...objectOf(given.properties) };
-  const required = arrayOf(given.required).filter((key) => typeof key === 'string' && key in properties);
+  const choices = CHOICES.flatMap((key) => arrayOf(given[key])).map((choice) => objectOf(choice));
+  const offered = [...choices, given].flatMap(({ properties }) => Object.entries(objectOf(properties)));
+  const properties = new Map(offered.filter(([, part]) => isSchema(part)));
+  const required = arrayOf(given.required).filter((key) => typeof key === 'string' && properties.has(key));
   return {
     ...Object.fromEntries(kept),
     type: 'object',
-    properties: Object.fromEntries(Object.entries(properties).filter(([, part]) => isSchema(part))),
+    properties: Object.fromEntries(properties),
     ...(required.length > 0 ? { required } : {}),
   };
 }
 
-const CHOICES: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf']);
+const CHOICES = ['anyOf', 'oneOf', 'allOf'] as const;
 const NOT_AT_THE_TOP: ReadonlySet<string> = new Set([
   ...CHOICES,
-  ...['$schema', '$id', 'not', 'if', 'then', 'else', 'enum', 'const', 'type', 'properties', 'required'],
+  '$schema',
+  '$id',
+  'not',
+  'if',
+  'then',
+  'else',
+  'enum',
+  'const',
+  'type',
+  'properties',
+  'required',
 ]);
 
 function isSchema(value: unknown): boolean {

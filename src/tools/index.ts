@@ -11,3 +11,6 @@ export {
   type ToolSurroundings,
   textOutput,
 } from './tool.ts';
+export { builtinTools } from './builtin-tools.ts';
+export { bubblewrapSandbox, type SandboxOptions } from './sandbox.ts';
+export { type TodoItem, type TodoStore, todoTool } from './todo.ts';

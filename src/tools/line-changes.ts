@@ -8,14 +8,21 @@ export interface LineChanges {
  * The shortest way from one list of lines to another (Myers, "An O(ND) Difference Algorithm"). Texts that differ in more
  * lines than the bound are told apart only by their common start and end: still right, only longer.
  */
-export function changedLines(old: readonly string[], now: readonly string[], bound = MOST_CHANGES): LineChanges {
+export function changedLines(
+  old: readonly string[],
+  now: readonly string[],
+  bound = MOST_CHANGES,
+): LineChanges {
   const changes = { removed: new Uint8Array(old.length), added: new Uint8Array(now.length) };
   const shortest = Math.min(old.length, now.length);
   let start = 0;
   while (start < shortest && old[start] === now[start]) start += 1;
   let end = 0;
   while (end < shortest - start && old.at(-1 - end) === now.at(-1 - end)) end += 1;
-  const [oldMiddle, nowMiddle] = numbered(old.slice(start, old.length - end), now.slice(start, now.length - end));
+  const [oldMiddle, nowMiddle] = numbered(
+    old.slice(start, old.length - end),
+    now.slice(start, now.length - end),
+  );
   const trace = traceOf(oldMiddle, nowMiddle, bound);
   if (trace === undefined) {
     changes.removed.fill(1, start, old.length - end);
@@ -78,7 +85,12 @@ function at(last: Int32Array, d: number, k: number): number {
 }
 
 /** Walks the trace back from the end and marks the change of each step. */
-function markChanges(trace: readonly Int32Array[], oldLength: number, nowLength: number, marks: LineChanges): void {
+function markChanges(
+  trace: readonly Int32Array[],
+  oldLength: number,
+  nowLength: number,
+  marks: LineChanges,
+): void {
   let [x, y] = [oldLength, nowLength];
   for (let d = trace.length - 1; d > 0; d -= 1) {
     const last = trace[d - 1] ?? new Int32Array();

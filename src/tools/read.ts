@@ -3,10 +3,10 @@ import type { FileHandle } from 'node:fs/promises';
 import { shape } from '../base/index.ts';
 import { attempt } from './attempt.ts';
 import { counted, grouped, sized, withoutPartialEnd } from './cap.ts';
-import { onExistingFile } from './existing-file.ts';
 import { isText, readBytes, startsWithMark } from './file-content.ts';
 import { imageTypeOf } from './image.ts';
 import { LineRange, type RangeLine } from './line-range.ts';
+import { ifThere, missingText } from './missing-file.ts';
 import { absolutePath, pathArgument } from './path-argument.ts';
 import { openReal } from './real-file.ts';
 import { defineTool, errorOutput, type ToolOutput, type ToolSurroundings, textOutput } from './tool.ts';
@@ -34,10 +34,7 @@ export const read = defineTool({
   parallel: true,
   access: ({ path }, cwd) => [{ type: 'read', path: absolutePath(path, cwd) }],
   title: ({ path, offset, limit }) => `read ${path}${rangeTitle(offset, limit)}`,
-  run: (wanted, around, signal) =>
-    attempt(wanted.path, signal, () =>
-      onExistingFile(wanted.path, around, () => readFile(wanted, around, signal)),
-    ),
+  run: (wanted, around, signal) => attempt(wanted.path, signal, () => readFile(wanted, around, signal)),
 });
 
 function rangeTitle(offset: number | undefined, limit: number | undefined): string {
@@ -47,7 +44,8 @@ function rangeTitle(offset: number | undefined, limit: number | undefined): stri
 }
 
 async function readFile(wanted: Input, around: ToolSurroundings, signal: AbortSignal): Promise<ToolOutput> {
-  const handle = await openReal(absolutePath(wanted.path, around.cwd), around.resolve);
+  const handle = await ifThere(openReal(absolutePath(wanted.path, around.cwd), around.resolve));
+  if (handle === undefined) return errorOutput(await missingText(wanted.path, around));
   try {
     const stats = await handle.stat();
     const refusal = refusalOf(wanted.path, stats);
@@ -121,7 +119,8 @@ async function readLines(
   }
   if (ended) range.end();
   if (!range.lines.every(({ bytes }) => isText(bytes))) return errorOutput(binaryText(path, size));
-  if (ended && range.total === 0) return textOutput(`${path} is empty`, `${path} is an empty file.`, { lines: 0 });
+  if (ended && range.total === 0)
+    return textOutput(`${path} is empty`, `${path} is an empty file.`, { lines: 0 });
   if (range.lines.length === 0)
     return errorOutput(`${path} has ${counted(range.total, 'line')}; there is no line ${grouped(first)}.`);
   return linesOutput(path, first, range.lines, ended ? range.total : undefined);

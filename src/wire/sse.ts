@@ -14,7 +14,8 @@ export function sseReader(maxLine = MAX_LINE): FrameReader {
 
   const takeLine = (line: string, out: string[]): void => {
     if (line === '') {
-      if (data !== undefined) out.push(data);
+      // Without any data there is no event, whatever its name.
+      if (data) out.push(data);
       data = undefined;
       return;
     }

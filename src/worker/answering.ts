@@ -174,7 +174,7 @@ function canGoOn({ kind }: Failure): boolean {
     kind === 'cut-off' ||
     kind === 'timeout' ||
     kind === 'network' ||
-    kind === 'overloaded' ||
+    kind === 'overloaded' || kind === 'server' ||
     kind === 'malformed'
   );
 }

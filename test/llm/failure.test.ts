@@ -40,7 +40,7 @@ describe('httpFailure', () => {
     [400, { error: { message: 'Your credit balance is too low to access the API' } }, 'quota'],
     [529, { error: { type: 'overloaded_error', message: 'Overloaded' } }, 'overloaded'],
     [503, [{ error: { message: 'overloaded', status: 'UNAVAILABLE' } }], 'overloaded'],
-    [500, { detail: 'boom' }, 'provider'],
+    [500, { detail: 'boom' }, 'server'],
     [422, { message: 'bad field' }, 'invalid-request'],
   ] as const)('%i %j is %s', (status, body, kind) => {
     expect(failure(status, body)).toMatchObject({ kind, httpStatus: status });

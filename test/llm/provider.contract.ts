@@ -191,7 +191,7 @@ export function providerContract(provider: Provider): void {
     ['401', 'auth'],
     ['404', 'unknown-model'],
     ['429', 'rate-limit'],
-    ['500', 'provider'],
+    ['500', 'server'],
     ['529', 'overloaded'],
     ['context-too-long', 'context-too-long'],
     ['html', 'malformed'],
@@ -210,7 +210,7 @@ export function providerContract(provider: Provider): void {
     ['cut-utf8', ['cut-off']],
     ['missing-finish', ['cut-off']],
     ['malformed-json', ['malformed']],
-    ['error-in-stream', ['overloaded', 'provider', 'rate-limit', 'invalid-request']],
+    ['error-in-stream', ['overloaded', 'server', 'provider', 'rate-limit']],
   ])('turns %s into one error with every open block aborted', async (kind, possible) => {
     const text = 'Höhenzüge 👋 und noch mehr Text';
     const { events } = await ask(provider, {

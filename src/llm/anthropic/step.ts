@@ -24,16 +24,8 @@ import {
   trace,
 } from '../answer.ts';
 import type { BlockHead, DeltaContent, Seal } from '../event.ts';
-import { failureFrom } from '../failure.ts';
-import {
-  type Counters,
-  ERROR_KINDS,
-  type Frame,
-  mergeCounters,
-  STOP_REASONS,
-  textOfBlock,
-  usageOf,
-} from './wire.ts';
+import { failureIn } from '../failure.ts';
+import { type Counters, type Frame, mergeCounters, STOP_REASONS, textOfBlock, usageOf } from './wire.ts';
 
 export interface State extends Answer {
   readonly counters: Counters;
@@ -48,8 +40,8 @@ interface Part {
   readonly json: string;
   readonly signature: string;
   readonly citations: readonly unknown[];
-  /** Content that comes in one delta type of its own (a compaction summary). */
-  readonly content: unknown;
+  /** Fields that came in deltas of a kind of their own (a compaction's summary). */
+  readonly fields: JsonObject;
 }
 
 export function initial(seed: string): State {
@@ -74,15 +66,19 @@ function dispatch(state: State, frame: Frame, out: StepEvent[]): State {
     case 'message_delta':
       return messageDelta(state, frame);
     case 'message_stop':
-      return { ...state, done: true, stop: state.stop ?? { reason: 'other' } };
+      return messageStop(state, out);
+    case 'message':
+      return messageStop(messageStart(state, objectOf(frame), out), out);
     case 'ping':
       out.push({ type: 'ping' });
       return state;
     case 'error':
-      out.push({ type: 'error', ...streamFailure(objectOf(frame.error)) });
+      out.push({ type: 'error', ...failureIn(frame) });
       return state;
     default:
-      out.push(trace(`anthropic: unknown event ${stringOf(frame.type)}`, frame));
+      // A gateway's own error does not say that it is one.
+      if (frame.error) out.push({ type: 'error', ...failureIn(frame) });
+      else out.push(trace(`anthropic: unknown event ${stringOf(frame.type)}`, frame));
       return state;
   }
 }
@@ -98,6 +94,13 @@ function messageStart(state: State, message: JsonObject, out: StepEvent[]): Stat
     next = blockStop(blockStart(next, key, objectOf(block), out), key, out);
   }
   return next;
+}
+
+/** A block that was never stopped is stopped now, with all that it has to be sent back with. */
+function messageStop(state: State, out: StepEvent[]): State {
+  let next = state;
+  for (const { key } of state.open) if (typeof key === 'number') next = blockStop(next, key, out);
+  return { ...next, done: true, stop: next.stop ?? { reason: 'other' } };
 }
 
 function countUsage(state: State, usage: unknown): State {
@@ -123,7 +126,7 @@ function blockStart(state: State, key: number, block: JsonObject, out: StepEvent
     json: '',
     signature: stringOf(block.signature),
     citations: [],
-    content: undefined,
+    fields: {},
   };
   next = { ...next, parts: { ...next.parts, [key]: part } };
   const text = textOfBlock(block);
@@ -206,11 +209,26 @@ function keep(state: State, key: number, wire: JsonObject, frame: Frame): Step<S
         changePart(state, key, (part) => ({ ...part, citations: [...part.citations, wire.citation] })),
         [],
       ];
-    case 'compaction_delta':
-      return [changePart(state, key, (part) => ({ ...part, content: wire.content })), []];
     default:
-      return [state, [trace(`anthropic: unknown delta ${stringOf(wire.type)}`, frame)]];
+      return keepUnknown(state, key, wire, frame);
   }
+}
+
+/** What an opaque block is made of only its provider knows: every field is kept, texts grow. */
+function keepUnknown(state: State, key: number, wire: JsonObject, frame: Frame): Step<State> {
+  if (findBlock(state, key)?.head.blockType !== 'opaque') {
+    return [state, [trace(`anthropic: unknown delta ${stringOf(wire.type)}`, frame)]];
+  }
+  const { type: _, ...fields } = wire;
+  return [changePart(state, key, (part) => ({ ...part, fields: grown(part.fields, fields) })), []];
+}
+
+function grown(before: JsonObject, more: JsonObject): JsonObject {
+  const texts = Object.entries(more).map(([name, value]) => {
+    const known = before[name];
+    return [name, typeof known === 'string' && typeof value === 'string' ? known + value : value] as const;
+  });
+  return { ...before, ...Object.fromEntries(texts) };
 }
 
 function changePart(state: State, key: number, change: (part: Part) => Part): State {
@@ -261,13 +279,9 @@ function sealOf(head: BlockHead, part: Part): Seal | undefined {
   }
 }
 
-function wholeBlock({ block, json, content }: Part): JsonObject {
+function wholeBlock({ block, json, fields }: Part): JsonObject {
   const input = json === '' ? undefined : tryParse(json);
-  return {
-    ...block,
-    ...(input === undefined ? {} : { input }),
-    ...(content === undefined ? {} : { content }),
-  };
+  return { ...block, ...(input === undefined ? {} : { input }), ...fields };
 }
 
 function sealed(data: JsonObject): Seal {
@@ -276,9 +290,4 @@ function sealed(data: JsonObject): Seal {
 
 function hasFields(value: unknown): value is JsonObject {
   return isObject(value) && Object.keys(value).length > 0;
-}
-
-function streamFailure(error: JsonObject) {
-  const code = stringOf(error.type);
-  return failureFrom({ kind: ERROR_KINDS[code] ?? 'provider', code, message: stringOf(error.message) });
 }

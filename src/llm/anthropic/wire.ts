@@ -1,8 +1,8 @@
 import { type JsonObject, numberOf, objectOf, stringOf, objectIn } from '../../base/index.ts';
 import { usageFrom } from '../answer.ts';
-import { type FailureKind, type StopReason, type Usage } from '../event.ts';
+import type { StopReason, Usage } from '../event.ts';
 
-/** One `data` payload of the Messages API's stream. Fields are looked at where they are used, never trusted. */
+/** One `data` payload of the Messages API's stream, or a whole message that was not streamed. Fields are looked at where they are used, never trusted. */
 export interface Frame {
   readonly type?: unknown;
   readonly index?: unknown;
@@ -23,6 +23,7 @@ export interface Counters {
   readonly output?: number | undefined;
   readonly cacheRead?: number | undefined;
   readonly cacheCreation?: number | undefined;
+  readonly thinking?: number | undefined;
 }
 
 export function mergeCounters(known: Counters, usage: unknown): Counters {
@@ -32,11 +33,12 @@ export function mergeCounters(known: Counters, usage: unknown): Counters {
     output: numberOf(wire.output_tokens) ?? known.output,
     cacheRead: numberOf(wire.cache_read_input_tokens) ?? known.cacheRead,
     cacheCreation: numberOf(wire.cache_creation_input_tokens) ?? known.cacheCreation,
+    thinking: numberOf(objectOf(wire.output_tokens_details).thinking_tokens) ?? known.thinking,
   };
 }
 
 /** The wire counts only the uncached part of the prompt as input; we count all that the model saw. */
-export function usageOf({ input, output, cacheRead, cacheCreation }: Counters): Usage {
+export function usageOf({ input, output, cacheRead, cacheCreation, thinking }: Counters): Usage {
   const inputTokens = input === undefined ? undefined : input + (cacheRead ?? 0) + (cacheCreation ?? 0);
   return usageFrom({
     inputTokens,
@@ -44,7 +46,7 @@ export function usageOf({ input, output, cacheRead, cacheCreation }: Counters): 
     totalTokens: undefined,
     cacheReadInputTokens: cacheRead,
     cacheCreationInputTokens: cacheCreation,
-    reasoningTokens: undefined,
+    reasoningTokens: thinking,
   });
 }
 
@@ -54,21 +56,9 @@ export const STOP_REASONS: Readonly<Record<string, StopReason>> = {
   stop_sequence: 'stop-sequence',
   tool_use: 'tool-use',
   pause_turn: 'pause-turn',
+  compaction: 'pause-turn',
   refusal: 'refusal',
   model_context_window_exceeded: 'context-full',
-};
-
-/** Errors inside a stream carry a type but no HTTP status. */
-export const ERROR_KINDS: Readonly<Record<string, FailureKind>> = {
-  authentication_error: 'auth',
-  permission_error: 'auth',
-  billing_error: 'quota',
-  rate_limit_error: 'rate-limit',
-  overloaded_error: 'overloaded',
-  not_found_error: 'unknown-model',
-  invalid_request_error: 'invalid-request',
-  request_too_large: 'context-too-long',
-  timeout_error: 'timeout',
 };
 
 export function textOfBlock(block: JsonObject): string {

@@ -12,15 +12,25 @@ import {
   type StepEvent,
   start,
 } from '../answer.ts';
-import type { BlockType, Failure, Seal, StopReason } from '../event.ts';
-import { errorIn, failureFrom, statusFailureKind } from '../failure.ts';
-import { assembleArgs, type Frame, type PartialArg, partialArgsOf, STOP_REASONS, usageOf } from './wire.ts';
+import type { BlockType, Seal, StopReason } from '../event.ts';
+import { failureIn } from '../failure.ts';
+import {
+  assembleArgs,
+  type Counters,
+  type Frame,
+  mergeCounters,
+  type PartialArg,
+  partialArgsOf,
+  STOP_REASONS,
+  usageOf,
+} from './wire.ts';
 
 /**
  * The wire has parts, not blocks: text and thought parts that follow each other are one block until another kind of
  * part comes, or a signature, which belongs to exactly what it came with.
  */
 export interface State extends Answer {
+  readonly counters: Counters;
   /** The pieces of the one call whose arguments are being streamed, newest first: adding one must not copy the rest. */
   readonly pieces: Pieces | undefined;
   /** What has to come back with that call: its signature, and its id where it has one. */
@@ -33,7 +43,7 @@ interface Pieces {
 }
 
 export function initial(seed: string): State {
-  return { ...newAnswer(seed), pieces: undefined, callSeal: {} };
+  return { ...newAnswer(seed), counters: {}, pieces: undefined, callSeal: {} };
 }
 
 export function step(state: State, frame: Frame): Step<State> {
@@ -43,18 +53,23 @@ export function step(state: State, frame: Frame): Step<State> {
 
 function readChunk(state: State, frame: Frame, out: StepEvent[]): State {
   if (frame.error !== undefined) {
-    out.push({ type: 'error', ...streamFailure(frame) });
+    out.push({ type: 'error', ...failureIn(frame) });
     return state;
   }
   let next = state.started
     ? state
     : start(state, out, { id: stringOf(frame.responseId), model: stringOf(frame.modelVersion) });
-  if (isObject(frame.usageMetadata)) next = addUsage(next, usageOf(frame.usageMetadata));
+  if (isObject(frame.usageMetadata)) next = countUsage(next, frame.usageMetadata);
   for (const candidate of arrayOf(frame.candidates)) next = readCandidate(next, objectOf(candidate), out);
   const blocked = objectOf(frame.promptFeedback).blockReason;
   return typeof blocked === 'string'
     ? { ...next, stop: { reason: 'content-filter', providerReason: blocked } }
     : next;
+}
+
+function countUsage(state: State, usage: JsonObject): State {
+  const counters = mergeCounters(state.counters, usage);
+  return addUsage({ ...state, counters }, usageOf(counters));
 }
 
 function readCandidate(state: State, candidate: JsonObject, out: StepEvent[]): State {
@@ -69,6 +84,7 @@ function readPart(state: State, part: JsonObject, out: StepEvent[]): State {
   if (typeof part.text === 'string') {
     return readText(state, part.thought === true ? 'thinking' : 'text', part.text, signature, out);
   }
+  if (signature !== '' && Object.keys(part).length === 1) return readText(state, 'text', '', signature, out);
   return readOpaque(state, part, out);
 }
 
@@ -146,11 +162,11 @@ function endOthers(state: State, keep: BlockType, out: StepEvent[]): State {
   return keep === 'text' ? next : closeBlock(next, out, 'text');
 }
 
+/** Some servers send a reason with every chunk: text goes on after it, and is ended by the end of the answer. */
 function finish(state: State, reason: string, out: StepEvent[]): State {
-  const stopReason = stopReasonOf(state, reason);
-  let next = endCall(closeBlock(state, out, 'thinking'), out);
-  next = closeBlock(next, out, 'text', { stopReason });
-  return { ...next, stop: { reason: stopReason, providerReason: reason } };
+  if (reason === 'FINISH_REASON_UNSPECIFIED') return state;
+  const next = endCall(state, out);
+  return { ...next, stop: { reason: stopReasonOf(next, reason), providerReason: reason } };
 }
 
 function stopReasonOf(state: State, reason: string): StopReason {
@@ -164,11 +180,6 @@ function hasArguments(call: JsonObject): boolean {
 
 function sealed(signature: string): Seal {
   return { wire: 'gemini', data: { signature } };
-}
-
-function streamFailure(frame: Frame): Failure {
-  const { message, code } = errorIn(frame);
-  return failureFrom({ kind: statusFailureKind(code), message, code });
 }
 
 const CALL = 'call';

@@ -33,21 +33,42 @@ export const STOP_REASONS: Readonly<Record<string, StopReason>> = {
   PROHIBITED_CONTENT: 'content-filter',
   SPII: 'content-filter',
   IMAGE_SAFETY: 'content-filter',
+  IMAGE_PROHIBITED_CONTENT: 'content-filter',
+  IMAGE_RECITATION: 'content-filter',
+  MODEL_ARMOR: 'content-filter',
   MALFORMED_FUNCTION_CALL: 'malformed-call',
   UNEXPECTED_TOOL_CALL: 'malformed-call',
 };
 
+/** The provider's counters as last heard: a chunk may repeat some and leave out others. */
+export interface Counters {
+  readonly prompt?: number | undefined;
+  readonly toolUse?: number | undefined;
+  readonly candidates?: number | undefined;
+  readonly thoughts?: number | undefined;
+  readonly cached?: number | undefined;
+  readonly total?: number | undefined;
+}
+
+export function mergeCounters(known: Counters, wire: JsonObject): Counters {
+  return {
+    prompt: numberOf(wire.promptTokenCount) ?? known.prompt,
+    toolUse: numberOf(wire.toolUsePromptTokenCount) ?? known.toolUse,
+    candidates: numberOf(wire.candidatesTokenCount) ?? known.candidates,
+    thoughts: numberOf(wire.thoughtsTokenCount) ?? known.thoughts,
+    cached: numberOf(wire.cachedContentTokenCount) ?? known.cached,
+    total: numberOf(wire.totalTokenCount) ?? known.total,
+  };
+}
+
 /** Thoughts are counted beside the candidates, and what tools fed into the prompt beside the prompt. */
-export function usageOf(wire: JsonObject): Usage {
-  const prompt = numberOf(wire.promptTokenCount);
-  const candidates = numberOf(wire.candidatesTokenCount);
-  const thoughts = numberOf(wire.thoughtsTokenCount);
+export function usageOf({ prompt, toolUse, candidates, thoughts, cached, total }: Counters): Usage {
+  const answered = candidates !== undefined || thoughts !== undefined;
   return usageFrom({
-    inputTokens: prompt === undefined ? undefined : prompt + (numberOf(wire.toolUsePromptTokenCount) ?? 0),
-    outputTokens:
-      candidates === undefined && thoughts === undefined ? undefined : (candidates ?? 0) + (thoughts ?? 0),
-    totalTokens: numberOf(wire.totalTokenCount),
-    cacheReadInputTokens: numberOf(wire.cachedContentTokenCount),
+    inputTokens: prompt === undefined ? undefined : prompt + (toolUse ?? 0),
+    outputTokens: answered ? (candidates ?? 0) + (thoughts ?? 0) : undefined,
+    totalTokens: total,
+    cacheReadInputTokens: cached,
     cacheCreationInputTokens: undefined,
     reasoningTokens: thoughts,
   });

@@ -92,7 +92,8 @@ function assistantFields(item: Item): JsonObject | undefined {
 
 function callOf(item: Extract<Item, { type: 'tool-call' }>): JsonObject {
   const spoken = { name: item.name, arguments: item.arguments || '{}' };
-  return { id: item.callId, type: 'function', function: spoken };
+  const extra = item.seal?.wire === 'openai-chat' ? item.seal.data : {};
+  return { id: item.callId, type: 'function', function: spoken, ...extra };
 }
 
 /** Thoughts go back to where the vendor put them. */

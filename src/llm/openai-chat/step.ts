@@ -8,14 +8,24 @@ import {
   findBlock,
   newAnswer,
   openBlock,
-  replaceBlock,
   type Step,
   type StepEvent,
   start,
+  trace,
 } from '../answer.ts';
 import type { Seal, StopReason } from '../event.ts';
-import { errorIn, failureFrom } from '../failure.ts';
-import { type Chunk, DONE, type Frame, STOP_REASONS, textIn, thoughtIn, usageOf } from './wire.ts';
+import { failureIn } from '../failure.ts';
+import { type Calls, NO_CALLS, readCalls } from './calls.ts';
+import {
+  type Chunk,
+  DONE,
+  finishReasonIn,
+  type Frame,
+  STOP_REASONS,
+  textIn,
+  thoughtIn,
+  usageOf,
+} from './wire.ts';
 
 /**
  * The wire marks no block ends. Thoughts end where text or a call begins, text ends where a call begins, and calls stay
@@ -27,32 +37,45 @@ export interface State extends Answer {
   /** OpenRouter's structured thoughts, sent back as they came. */
   readonly thoughtDetails: readonly unknown[];
   readonly refused: boolean;
-  /** The key of the call that a fragment without index or id continues. */
-  readonly lastCall: string;
+  readonly calls: Calls;
 }
 
 export function initial(seed: string): State {
-  return { ...newAnswer(seed), thoughtField: '', thoughtDetails: [], refused: false, lastCall: '' };
+  return { ...newAnswer(seed), thoughtField: '', thoughtDetails: [], refused: false, calls: NO_CALLS };
 }
 
 export function step(state: State, frame: Frame): Step<State> {
-  if (frame === DONE) return [{ ...state, done: true, stop: state.stop ?? { reason: 'other' } }, []];
   const out: StepEvent[] = [];
-  return [readChunk(state, frame, out), out];
+  if (frame !== DONE) return [readChunk(state, frame, out), out];
+  const ended = state.stop === undefined ? finish(state, '', out) : state;
+  return [{ ...ended, done: true }, out];
 }
 
 function readChunk(state: State, chunk: Chunk, out: StepEvent[]): State {
-  if (chunk.error !== undefined && chunk.error !== null) {
-    out.push({ type: 'error', ...failureFrom({ kind: 'provider', ...errorIn(chunk) }) });
-    return state;
+  let next = countUsage(state, chunk);
+  const error = chunk.error ?? objectOf(chunk.x_groq).error;
+  if (error !== undefined && error !== null) {
+    out.push({ type: 'error', ...failureIn(chunk.error ? chunk : { error }) });
+    return next;
   }
-  let next = state.started
-    ? state
-    : start(state, out, { id: stringOf(chunk.id), model: stringOf(chunk.model) });
-  const usage = isObject(chunk.usage) ? chunk.usage : objectOf(chunk.x_groq).usage;
-  if (isObject(usage)) next = addUsage(next, usageOf(usage));
-  for (const choice of arrayOf(chunk.choices)) next = readChoice(next, objectOf(choice), out);
+  if (chunk.object === 'error') {
+    out.push({ type: 'error', ...failureIn(chunk) });
+    return next;
+  }
+  const choices = arrayOf(chunk.choices);
+  // Azure's first chunk tells what its filter thinks of the prompt, and nothing of the answer.
+  if (!next.started && (choices.length > 0 || chunk.id || chunk.model)) {
+    next = start(next, out, { id: stringOf(chunk.id), model: stringOf(chunk.model) });
+  }
+  for (const choice of choices) next = readChoice(next, objectOf(choice), out);
   return next;
+}
+
+/** Usage stands beside the choices, inside the first of them, or with Groq under a name of its own. */
+function countUsage(state: State, chunk: Chunk): State {
+  if (isObject(chunk.usage)) return addUsage(state, usageOf(chunk.usage));
+  const elsewhere = objectOf(chunk.x_groq).usage ?? objectOf(arrayOf(chunk.choices)[0]).usage;
+  return isObject(elsewhere) ? addUsage(state, usageOf(elsewhere)) : state;
 }
 
 function readChoice(state: State, choice: JsonObject, out: StepEvent[]): State {
@@ -63,12 +86,20 @@ function readChoice(state: State, choice: JsonObject, out: StepEvent[]): State {
   if (text !== '') next = readText(next, at, text, out);
   const refusal = stringOf(delta.refusal);
   if (refusal !== '') next = { ...readText(next, at, refusal, out), refused: true };
-  if (delta.tool_calls)
-    for (const call of arrayOf(delta.tool_calls)) next = readCall(next, at, objectOf(call), out);
-  if (isObject(delta.function_call))
-    next = readCall(next, at, { index: 0, function: delta.function_call }, out);
-  return typeof choice.finish_reason === 'string' ? finish(next, choice.finish_reason, out) : next;
+  const calls =
+    delta.tool_calls ??
+    (isObject(delta.function_call) ? { index: 0, function: delta.function_call } : undefined);
+  if (isObject(calls) || (Array.isArray(calls) && calls.length > 0)) {
+    next = readCalls(closeBlock(endThought(next, at, out), out, at), at, calls, out);
+  }
+  if (out.length === 0 && DROPPED.some((field) => delta[field]))
+    out.push(trace('openai-chat: content of no kind we know', delta));
+  const reason = finishReasonIn(choice);
+  return reason === '' ? next : finish(next, reason, out);
 }
+
+/** What some vendors send beside text and calls: it is nothing that can be sent back. */
+const DROPPED = ['images', 'audio', 'annotations', 'citations', 'executed_tools'] as const;
 
 function readThought(state: State, at: number, delta: JsonObject, out: StepEvent[]): State {
   const { text, field } = thoughtIn(delta);
@@ -77,8 +108,16 @@ function readThought(state: State, at: number, delta: JsonObject, out: StepEvent
     next = fillBlock(next, out, thoughtKey(at), { type: 'thinking', text }, { blockType: 'thinking' });
     if (next.thoughtField !== field) next = { ...next, thoughtField: field };
   }
-  if (!Array.isArray(delta.reasoning_details) || delta.reasoning_details.length === 0) return next;
-  return { ...next, thoughtDetails: [...next.thoughtDetails, ...delta.reasoning_details] };
+  const details = arrayOf(delta.reasoning_details);
+  if (details.length === 0) return next;
+  // A thought that is all encrypted has no text, and still has to be sent back.
+  if (findBlock(next, thoughtKey(at)) === undefined)
+    next = openBlock(next, out, thoughtKey(at), { blockType: 'thinking' });
+  return {
+    ...next,
+    thoughtField: next.thoughtField || 'reasoning',
+    thoughtDetails: [...next.thoughtDetails, ...details],
+  };
 }
 
 function readText(state: State, at: number, text: string, out: StepEvent[]): State {
@@ -88,37 +127,6 @@ function readText(state: State, at: number, text: string, out: StepEvent[]): Sta
     return state;
   }
   return fillBlock(endThought(state, at, out), out, at, { type: 'text', text }, { blockType: 'text' });
-}
-
-function readCall(state: State, at: number, call: JsonObject, out: StepEvent[]): State {
-  const spoken = objectOf(call.function);
-  const id = stringOf(call.id);
-  const name = stringOf(spoken.name);
-  let next = closeBlock(endThought(state, at, out), out, at);
-  const key = callKey(next, at, call.index, id);
-  next = makeRoom(next, key, id, name);
-  if (findBlock(next, key) === undefined)
-    next = openBlock(next, out, key, { blockType: 'tool-use', id, name });
-  next = { ...next, lastCall: key };
-  const json =
-    typeof spoken.arguments === 'object' ? JSON.stringify(spoken.arguments) : stringOf(spoken.arguments);
-  if (json === '' || json === 'null') return next;
-  return fillBlock(next, out, key, { type: 'input-json', json }, { blockType: 'tool-use', id, name });
-}
-
-/** Calls are told apart by index; without one, by id; a fragment with neither goes on with the last call. */
-function callKey(state: State, at: number, index: unknown, id: string): string {
-  const number = numberOf(index);
-  if (number !== undefined) return `${at}/call/${number}`;
-  if (id !== '') return `${at}/call/${id}`;
-  return state.lastCall === '' ? `${at}/call/0` : state.lastCall;
-}
-
-/** Some servers number all parallel calls 0: a new id with a new name is a new call, and the old one keeps what it has. */
-function makeRoom(state: State, key: string, id: string, name: string): State {
-  const block = findBlock(state, key);
-  if (block === undefined || id === '' || name === '' || state.callIds.includes(id)) return state;
-  return replaceBlock(state, { ...block, key: `${key}/${block.index}` });
 }
 
 function endThought(state: State, at: number, out: StepEvent[]): State {
@@ -138,17 +146,30 @@ function finish(state: State, reason: string, out: StepEvent[]): State {
   let next = state;
   const stopReason = stopReasonOf(state, reason);
   for (const block of state.open) {
-    const seal = block.head.blockType === 'thinking' ? sealOf(state) : undefined;
+    const seal = block.head.blockType === 'thinking' ? sealOf(state) : callSeal(state, block.key);
     next = closeBlock(next, out, block.key, seal ? { seal, stopReason } : { stopReason });
   }
-  return { ...next, stop: { reason: stopReason, providerReason: reason } };
+  if (calls(state).some(({ name }) => name === ''))
+    out.push(trace('openai-chat: a call without a name', state.calls));
+  return { ...next, stop: { reason: stopReason, ...(reason === '' ? {} : { providerReason: reason }) } };
+}
+
+function calls(state: State) {
+  return Object.values(state.calls.byKey);
+}
+
+/** Google's signatures travel this way through its compatible endpoint. */
+function callSeal(state: State, key: number | string): Seal | undefined {
+  const extra = state.calls.byKey[key]?.extra;
+  return extra === undefined ? undefined : { wire: 'openai-chat', data: { extra_content: extra } };
 }
 
 function stopReasonOf(state: State, reason: string): StopReason {
-  const known = STOP_REASONS[reason] ?? 'other';
+  const known = STOP_REASONS[reason.toLowerCase()] ?? 'other';
   if (state.refused && known === 'end-turn') return 'refusal';
-  // Several servers say "stop" although they ask for tools.
-  return known === 'end-turn' && state.callIds.length > 0 ? 'tool-use' : known;
+  // Several servers say "stop", or nothing, although they ask for tools.
+  const vague = known === 'end-turn' || reason === '';
+  return vague && state.callIds.length > 0 ? 'tool-use' : known;
 }
 
 const thoughtKey = (at: number): string => `${at}/thought`;

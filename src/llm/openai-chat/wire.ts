@@ -7,6 +7,7 @@ export type Frame = Chunk | typeof DONE;
 
 export interface Chunk {
   readonly id?: unknown;
+  readonly object?: unknown;
   readonly model?: unknown;
   readonly choices?: unknown;
   readonly usage?: unknown;
@@ -17,7 +18,7 @@ export interface Chunk {
 export const DONE = 'done';
 
 export function decode(payload: string): Frame | undefined {
-  return payload === '[DONE]' ? DONE : objectIn(payload);
+  return payload.trim() === '[DONE]' ? DONE : objectIn(payload);
 }
 
 /** Content is a string, or with some vendors a list of parts of which some are thoughts. */
@@ -34,6 +35,13 @@ export function thoughtIn(delta: JsonObject): { readonly text: string; readonly 
   if (content !== '') return { text: content, field: 'reasoning_content' };
   const reasoning = stringOf(delta.reasoning);
   if (reasoning !== '') return { text: reasoning, field: 'reasoning' };
+  const details = arrayOf(delta.reasoning_details).map(objectOf);
+  if (details.length > 0) {
+    return {
+      text: details.map(({ text, summary }) => stringOf(text) || stringOf(summary)).join(''),
+      field: 'reasoning',
+    };
+  }
   if (!Array.isArray(delta.content)) return NO_THOUGHT;
   const text = partsOf(delta.content)
     .filter((part) => part.type === 'thinking')
@@ -48,14 +56,28 @@ function partsOf(content: unknown): readonly JsonObject[] {
   return arrayOf(content).map(objectOf);
 }
 
+/** '' while the answer goes on; some servers say so with an empty text, or the word null, instead of nothing. */
+export function finishReasonIn(choice: JsonObject): string {
+  const reason = stringOf(choice.finish_reason);
+  return reason === 'null' ? '' : reason;
+}
+
 export const STOP_REASONS: Readonly<Record<string, StopReason>> = {
   stop: 'end-turn',
+  end_turn: 'end-turn',
   eos: 'end-turn',
+  eos_token: 'end-turn',
+  stop_sequence: 'stop-sequence',
   length: 'max-tokens',
   max_tokens: 'max-tokens',
+  model_length: 'context-full',
+  model_context_window_exceeded: 'context-full',
   tool_calls: 'tool-use',
+  tool_call: 'tool-use',
+  tool_use: 'tool-use',
   function_call: 'tool-use',
   content_filter: 'content-filter',
+  sensitive: 'content-filter',
   refusal: 'refusal',
 };
 
@@ -69,8 +91,11 @@ export function usageOf(wire: JsonObject): Usage {
     outputTokens: addsUp(input, output, reasoning, total) ? (output ?? 0) + (reasoning ?? 0) : output,
     totalTokens: total,
     cacheReadInputTokens:
-      numberOf(objectOf(wire.prompt_tokens_details).cached_tokens) ?? numberOf(wire.prompt_cache_hit_tokens),
-    cacheCreationInputTokens: undefined,
+      numberOf(objectOf(wire.prompt_tokens_details).cached_tokens) ??
+      numberOf(wire.prompt_cache_hit_tokens) ??
+      numberOf(wire.cached_tokens) ??
+      numberOf(wire.num_cached_tokens),
+    cacheCreationInputTokens: numberOf(objectOf(wire.prompt_tokens_details).cache_write_tokens),
     reasoningTokens: reasoning,
   });
 }

@@ -57,9 +57,7 @@ function toolChoiceOf(choice: ToolChoice): unknown {
 function inputOf(item: Item): readonly JsonObject[] {
   switch (item.type) {
     case 'message':
-      return item.role === 'assistant'
-        ? assistantMessage(item.content)
-        : [userMessage(item.role, item.content)];
+      return item.role === 'assistant' ? assistantMessage(item) : [userMessage(item.role, item.content)];
     case 'tool-call':
       return [callOf(item)];
     case 'tool-result':
@@ -73,11 +71,12 @@ function inputOf(item: Item): readonly JsonObject[] {
   }
 }
 
-function assistantMessage(content: readonly Content[]): readonly JsonObject[] {
+function assistantMessage({ content, seal }: Extract<Item, { type: 'message' }>): readonly JsonObject[] {
   const text = textOf(content);
+  const phase = seal?.wire === 'openai-responses' && seal.data.phase ? { phase: seal.data.phase } : {};
   return text === ''
     ? []
-    : [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }];
+    : [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }], ...phase }];
 }
 
 function userMessage(role: string, content: readonly Content[]): JsonObject {
@@ -91,10 +90,10 @@ function partOf(part: Content): JsonObject {
 
 function callOf(item: Extract<Item, { type: 'tool-call' }>): JsonObject {
   const { callId, name } = item;
-  if (item.seal?.wire === 'openai-responses' && item.seal.data.custom === true) {
-    return { type: 'custom_tool_call', call_id: callId, name, input: item.arguments };
-  }
-  return { type: 'function_call', call_id: callId, name, arguments: item.arguments || '{}' };
+  const { custom, ...extras } = item.seal?.wire === 'openai-responses' ? item.seal.data : { custom: false };
+  if (custom === true)
+    return { type: 'custom_tool_call', call_id: callId, name, input: item.arguments, ...extras };
+  return { type: 'function_call', call_id: callId, name, arguments: item.arguments || '{}', ...extras };
 }
 
 function outputOf({ content, isError }: Extract<Item, { type: 'tool-result' }>): unknown {

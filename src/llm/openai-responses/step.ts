@@ -1,6 +1,7 @@
 import { arrayOf, isObject, type JsonObject, numberOf, objectOf, stringOf } from '../../base/index.ts';
 import {
   type Answer,
+  abortBlock,
   addUsage,
   closeBlock,
   deltaEvent,
@@ -15,26 +16,44 @@ import {
   trace,
 } from '../answer.ts';
 import type { BlockHead, DeltaContent, Seal } from '../event.ts';
-import { errorIn, failureFrom } from '../failure.ts';
-import { callIdOf, type Frame, INCOMPLETE_REASONS, isItemProgress, SILENT, usageOf } from './wire.ts';
+import { failureIn } from '../failure.ts';
+import {
+  callIdOf,
+  extrasOf,
+  type Frame,
+  INCOMPLETE_REASONS,
+  idsOf,
+  isItemProgress,
+  runsOwnToolsOnly,
+  SILENT,
+  usageOf,
+} from './wire.ts';
 
-/** Blocks are keyed by output index and part; each summary part of a reasoning item is a thinking block of its own. */
+/** Blocks are keyed by item and part; each summary part of a reasoning item is a thinking block of its own. */
 export interface State extends Answer {
   readonly refused: boolean;
+  /** The provider was given none but its own tools: what looks like a call of ours is one that it runs itself. */
+  readonly ownToolsOnly: boolean;
+  /** Under which key an item goes whose id is known: some servers leave out the index. */
+  readonly keys: Readonly<Record<string, string>>;
+  /** The parts that have had a block: what an item repeats when it is done is new only for the others. */
+  readonly seen: Readonly<Record<string, true>>;
+  /** Arguments of calls that nobody has announced yet, by key. */
+  readonly early: Readonly<Record<string, string>>;
 }
 
 export function initial(seed: string): State {
-  return { ...newAnswer(seed), refused: false };
+  return { ...newAnswer(seed), refused: false, ownToolsOnly: false, keys: {}, seen: {}, early: {} };
 }
 
 export function step(state: State, frame: Frame): Step<State> {
   const out: StepEvent[] = [];
   switch (frame.type) {
     case 'response.output_text.delta':
-      return [fill(state, textKey(frame), { type: 'text', text: stringOf(frame.delta) }, out), out];
+      return [fill(state, textKey(state, frame), { type: 'text', text: stringOf(frame.delta) }, out), out];
     case 'response.function_call_arguments.delta':
     case 'response.custom_tool_call_input.delta':
-      return [fill(state, itemKey(frame), { type: 'input-json', json: stringOf(frame.delta) }, out), out];
+      return [fillCall(state, itemKey(state, frame), stringOf(frame.delta), out), out];
     case 'response.reasoning_summary_text.delta':
     case 'response.reasoning_text.delta':
       return [fillThought(state, frame, stringOf(frame.delta), out), out];
@@ -50,32 +69,29 @@ function dispatch(state: State, frame: Frame, out: StepEvent[]): State {
     case 'response.output_item.added':
       return itemAdded(start(state, out, {}), frame, objectOf(frame.item), out);
     case 'response.output_item.done':
-      return itemDone(state, frame, objectOf(frame.item), out);
+      return itemDone(start(state, out, {}), frame, objectOf(frame.item), out);
     case 'response.content_part.added':
       return partAdded(state, frame, objectOf(frame.part), out);
     case 'response.content_part.done':
       return partDone(state, frame, out);
     case 'response.output_text.done':
-      return fillWhole(state, textKey(frame), { type: 'text', text: stringOf(frame.text) }, out);
+      return fillNew(state, textKey(state, frame), { type: 'text', text: stringOf(frame.text) }, out);
     case 'response.refusal.delta':
-      return {
-        ...fill(state, textKey(frame), { type: 'text', text: stringOf(frame.delta) }, out),
-        refused: true,
-      };
+      return refusing(fill(state, textKey(state, frame), { type: 'text', text: stringOf(frame.delta) }, out));
     case 'response.refusal.done':
-      return {
-        ...fillWhole(state, textKey(frame), { type: 'text', text: stringOf(frame.refusal) }, out),
-        refused: true,
-      };
+      return refusing(
+        fillNew(state, textKey(state, frame), { type: 'text', text: stringOf(frame.refusal) }, out),
+      );
     case 'response.reasoning_summary_part.added':
       return nextThought(state, frame, out);
     case 'response.function_call_arguments.done':
-      return fillWhole(state, itemKey(frame), { type: 'input-json', json: stringOf(frame.arguments) }, out);
+      return fillWhole(state, itemKey(state, frame), stringOf(frame.arguments), out);
     case 'response.custom_tool_call_input.done':
-      return fillWhole(state, itemKey(frame), { type: 'input-json', json: stringOf(frame.input) }, out);
+      return fillWhole(state, itemKey(state, frame), stringOf(frame.input), out);
     case 'response.completed':
     case 'response.incomplete':
-      return responseEnd(start(state, out, {}), frame.type, objectOf(frame.response), out);
+    case 'response.done':
+      return responseEnd(start(state, out, {}), objectOf(frame.response), out);
     case 'response.failed':
     case 'response.cancelled':
     case 'error':
@@ -91,6 +107,10 @@ function dispatch(state: State, frame: Frame, out: StepEvent[]): State {
 }
 
 function other(state: State, frame: Frame, out: StepEvent[]): State {
+  if (frame.object === 'response')
+    return responseEnd(responseStart(state, objectOf(frame), out), objectOf(frame), out);
+  // A gateway's own error does not say that it is one.
+  if (frame.error) return failed(state, frame, out);
   const type = stringOf(frame.type);
   if (!SILENT.has(type) && !isItemProgress(type))
     out.push(trace(`openai-responses: unknown event ${type}`, frame));
@@ -98,22 +118,39 @@ function other(state: State, frame: Frame, out: StepEvent[]): State {
 }
 
 function responseStart(state: State, response: JsonObject, out: StepEvent[]): State {
-  return start(state, out, { id: stringOf(response.id), model: stringOf(response.model) });
+  const next = start(state, out, { id: stringOf(response.id), model: stringOf(response.model) });
+  return runsOwnToolsOnly(response.tools) ? { ...next, ownToolsOnly: true } : next;
 }
 
 function itemAdded(state: State, frame: Frame, item: JsonObject, out: StepEvent[]): State {
-  const head = headOf(item);
-  return head === undefined ? state : openBlock(state, out, itemKey(frame), head);
+  const next = knownBy(state, frame, item);
+  const key = itemKey(next, frame);
+  const head = headOf(next, item);
+  return head === undefined ? next : openItem(next, key, head, out);
+}
+
+/** From now on the item's ids lead to its key. */
+function knownBy(state: State, frame: Frame, item: JsonObject): State {
+  const key = numberOf(frame.output_index) ?? idsOf(item)[0] ?? Object.keys(state.keys).length;
+  const ids = Object.fromEntries(idsOf(item).map((id) => [id, `${key}`]));
+  return { ...state, keys: { ...state.keys, ...ids } };
+}
+
+function openItem(state: State, key: string, head: BlockHead, out: StepEvent[]): State {
+  const { [key]: early = '', ...others } = state.early;
+  const next = { ...open(state, key, head, out), early: others };
+  return early === '' ? next : fill(next, key, { type: 'input-json', json: early }, out);
 }
 
 /** Messages and reasoning open blocks with their parts; calls and everything the provider does itself are one block. */
-function headOf(item: JsonObject): BlockHead | undefined {
+function headOf(state: State, item: JsonObject): BlockHead | undefined {
   switch (item.type) {
     case 'message':
     case 'reasoning':
       return undefined;
     case 'function_call':
     case 'custom_tool_call':
+      if (state.ownToolsOnly) return { blockType: 'opaque', name: stringOf(item.name) };
       return { blockType: 'tool-use', id: callIdOf(item), name: stringOf(item.name) };
     default:
       return { blockType: 'opaque', name: stringOf(item.type) };
@@ -121,38 +158,60 @@ function headOf(item: JsonObject): BlockHead | undefined {
 }
 
 function itemDone(state: State, frame: Frame, item: JsonObject, out: StepEvent[]): State {
-  if (item.type === 'message') return closeParts(state, frame, out);
-  if (item.type === 'reasoning') return reasoningDone(state, frame, item, out);
-  const key = itemKey(frame);
-  const head = headOf(item);
-  let next = start(state, out, {});
-  if (findBlock(next, key) === undefined && head) next = openBlock(next, out, key, head);
-  if (head?.blockType === 'opaque') return closeBlock(next, out, key, { seal: sealed({ item }) });
-  const whole = stringOf(item.arguments) || stringOf(item.input);
-  next = fillWhole(next, key, { type: 'input-json', json: whole }, out);
-  return closeBlock(
-    next,
-    out,
-    key,
-    item.type === 'custom_tool_call' ? { seal: sealed({ custom: true }) } : {},
-  );
+  const known = knownBy(state, frame, item);
+  const key = itemKey(known, frame);
+  if (item.type === 'message') return messageDone(known, key, item, out);
+  if (item.type === 'reasoning') return reasoningDone(known, key, item, out);
+  const head = headOf(known, item);
+  if (head === undefined) return known;
+  let next = asAnnounced(known, key, head, out);
+  if (findBlock(next, key) === undefined) next = openItem(next, key, head, out);
+  if (head.blockType === 'opaque') return closeBlock(next, out, key, { seal: sealed({ item }) });
+  next = fillWhole(next, key, stringOf(item.arguments) || stringOf(item.input), out);
+  const extras = extrasOf(item);
+  return closeBlock(next, out, key, Object.keys(extras).length === 0 ? {} : { seal: sealed(extras) });
 }
 
-function reasoningDone(state: State, frame: Frame, item: JsonObject, out: StepEvent[]): State {
-  const { id, summary, content, encrypted_content } = item;
-  const kept = isObject(content) || Array.isArray(content) ? { content } : {};
-  const seal = sealed({
-    id,
-    summary: summary ?? [],
-    ...kept,
-    ...(encrypted_content ? { encrypted_content } : {}),
-  });
-  // The last part carries what has to be sent back; reasoning without any part still has to be.
-  let next = start(state, out, {});
-  if (findBlock(next, thoughtKey(frame)) === undefined) {
-    next = openBlock(next, out, thoughtKey(frame), { blockType: 'thinking' });
+/** What was announced as a call of ours turns out to be one that the provider ran: it never was a call. */
+function asAnnounced(state: State, key: string, head: BlockHead, out: StepEvent[]): State {
+  const block = findBlock(state, key);
+  if (block === undefined || block.head.blockType === head.blockType) return state;
+  const next = abortBlock(state, out, key, `it became ${'name' in head ? head.name : head.blockType}`);
+  const { head: old } = block;
+  if (old.blockType !== 'tool-use') return next;
+  return { ...next, callIds: next.callIds.filter((id) => id !== old.id) };
+}
+
+function messageDone(state: State, key: string, item: JsonObject, out: StepEvent[]): State {
+  let next = state;
+  for (const [at, part] of arrayOf(item.content).entries()) {
+    const { text, refusal } = objectOf(part);
+    next = fillNew(next, partKey(key, at), { type: 'text', text: stringOf(text) || stringOf(refusal) }, out);
+    if (refusal) next = refusing(next);
   }
-  return closeBlock(next, out, thoughtKey(frame), { seal });
+  const ending = item.phase === undefined ? {} : { seal: sealed({ phase: item.phase }) };
+  for (const block of next.open) {
+    if (String(block.key).startsWith(`${key}/text/`)) next = closeBlock(next, out, block.key, ending);
+  }
+  return next;
+}
+
+function reasoningDone(state: State, key: string, item: JsonObject, out: StepEvent[]): State {
+  let next = state;
+  for (const [at, part] of arrayOf(item.summary).entries()) {
+    if (next.seen[summaryKey(key, at)]) continue;
+    next = beginThought(next, key, at, out);
+    next = fill(next, thoughtKey(key), { type: 'thinking', text: stringOf(objectOf(part).text) }, out);
+  }
+  // The last part carries what has to be sent back; reasoning without any part still has to be.
+  if (findBlock(next, thoughtKey(key)) === undefined)
+    next = open(next, thoughtKey(key), { blockType: 'thinking' }, out);
+  return closeBlock(next, out, thoughtKey(key), { seal: sealed(thoughtOf(item)) });
+}
+
+function thoughtOf({ id, summary, content, encrypted_content }: JsonObject): JsonObject {
+  const kept = Array.isArray(content) && content.length > 0 ? { content } : {};
+  return { id, summary: summary ?? [], ...kept, ...(encrypted_content ? { encrypted_content } : {}) };
 }
 
 function partAdded(state: State, frame: Frame, part: JsonObject, out: StepEvent[]): State {
@@ -161,32 +220,42 @@ function partAdded(state: State, frame: Frame, part: JsonObject, out: StepEvent[
     out.push(trace(`openai-responses: unknown part ${stringOf(part.type)}`, frame));
     return state;
   }
-  const next = openBlock(start(state, out, {}), out, textKey(frame), { blockType: 'text' });
-  return fill(next, textKey(frame), { type: 'text', text: stringOf(part.text) }, out);
+  const key = textKey(state, frame);
+  const next = open(start(state, out, {}), key, { blockType: 'text' }, out);
+  return fill(next, key, { type: 'text', text: stringOf(part.text) }, out);
 }
 
+/** Left open: a message's last word on its parts comes when it is done, and may hold what has to be sent back. */
 function partDone(state: State, frame: Frame, out: StepEvent[]): State {
-  return objectOf(frame.part).type === 'reasoning_text' ? state : closeBlock(state, out, textKey(frame));
-}
-
-function closeParts(state: State, frame: Frame, out: StepEvent[]): State {
-  const mine = `${itemKey(frame)}/text/`;
-  let next = state;
-  for (const { key } of state.open) {
-    if (typeof key === 'string' && key.startsWith(mine)) next = closeBlock(next, out, key);
-  }
-  return next;
+  const part = objectOf(frame.part);
+  if (part.type === 'reasoning_text') return state;
+  const text = stringOf(part.text) || stringOf(part.refusal);
+  return fillNew(state, textKey(state, frame), { type: 'text', text }, out);
 }
 
 /** A further summary part ends the one before; the last one stays open for the item's end, which brings its seal. */
 function nextThought(state: State, frame: Frame, out: StepEvent[]): State {
-  const key = thoughtKey(frame);
-  const next = closeBlock(start(state, out, {}), out, key);
-  return openBlock(next, out, key, { blockType: 'thinking' });
+  const at = numberOf(frame.summary_index) ?? numberOf(frame.content_index) ?? 0;
+  return beginThought(start(state, out, {}), itemKey(state, frame), at, out);
+}
+
+function beginThought(state: State, key: string, at: number, out: StepEvent[]): State {
+  const next = open(closeBlock(state, out, thoughtKey(key)), thoughtKey(key), { blockType: 'thinking' }, out);
+  return { ...next, seen: { ...next.seen, [summaryKey(key, at)]: true } };
 }
 
 function fillThought(state: State, frame: Frame, text: string, out: StepEvent[]): State {
-  return fill(state, thoughtKey(frame), { type: 'thinking', text }, out);
+  const key = itemKey(state, frame);
+  if (findBlock(state, thoughtKey(key)) === undefined && text !== '') {
+    return fill(nextThought(state, frame, out), thoughtKey(key), { type: 'thinking', text }, out);
+  }
+  return fill(state, thoughtKey(key), { type: 'thinking', text }, out);
+}
+
+/** Arguments wait for their call to be announced: without a name it could not be run. */
+function fillCall(state: State, key: string, json: string, out: StepEvent[]): State {
+  if (findBlock(state, key) !== undefined) return fill(state, key, { type: 'input-json', json }, out);
+  return { ...state, early: { ...state.early, [key]: (state.early[key] ?? '') + json } };
 }
 
 function fill(state: State, key: string, content: DeltaContent, out: StepEvent[]): State {
@@ -196,45 +265,40 @@ function fill(state: State, key: string, content: DeltaContent, out: StepEvent[]
     out.push(deltaEvent(block.index, content));
     return state;
   }
-  return fillBlock(start(state, out, {}), out, key, content, impliedHead(content));
+  const head: BlockHead = { blockType: content.type === 'thinking' ? 'thinking' : 'text' };
+  const next = block === undefined ? open(start(state, out, {}), key, head, out) : state;
+  return fillBlock(next, out, key, content, head);
 }
 
-function impliedHead(content: DeltaContent): BlockHead {
-  return content.type === 'input-json'
-    ? { blockType: 'tool-use', id: '', name: '' }
-    : { blockType: content.type };
-}
-
-/** The `done` events repeat the whole value: it counts only where no delta came, and only for a block that is open. */
-function fillWhole(state: State, key: string, content: DeltaContent, out: StepEvent[]): State {
+/** The `done` events repeat the whole value: it counts only where no delta came. */
+function fillWhole(state: State, key: string, json: string, out: StepEvent[]): State {
   const block = findBlock(state, key);
-  if (block === undefined || block.filled) return state;
-  return fill(state, key, content, out);
+  return block === undefined || block.filled ? state : fill(state, key, { type: 'input-json', json }, out);
 }
 
-function responseEnd(state: State, type: string, response: JsonObject, out: StepEvent[]): State {
+/** The same for text, which may also come without any announcement. */
+function fillNew(state: State, key: string, content: DeltaContent, out: StepEvent[]): State {
+  const block = findBlock(state, key);
+  const isNew = block === undefined ? !state.seen[key] : !block.filled;
+  return isNew ? fill(state, key, content, out) : state;
+}
+
+function open(state: State, key: string, head: BlockHead, out: StepEvent[]): State {
+  const next = openBlock(state, out, key, head);
+  return { ...next, seen: { ...next.seen, [key]: true } };
+}
+
+function responseEnd(state: State, response: JsonObject, out: StepEvent[]): State {
   let next = isObject(response.usage) ? addUsage(state, usageOf(response.usage)) : state;
+  if (response.status === 'failed') return failed(next, { type: 'response.failed', response }, out);
   // Some gateways answer in one piece: then all there is stands in the last event.
   if (next.nextIndex === 0) {
-    for (const [at, item] of arrayOf(response.output).entries())
-      next = wholeItem(next, at, objectOf(item), out);
-  }
-  return {
-    ...next,
-    done: true,
-    stop: type === 'response.incomplete' ? incompleteStop(response) : completedStop(next),
-  };
-}
-
-function wholeItem(state: State, at: number, item: JsonObject, out: StepEvent[]): State {
-  let next = state;
-  if (item.type === 'message') {
-    for (const [part, content] of arrayOf(item.content).entries()) {
-      const text = stringOf(objectOf(content).text) || stringOf(objectOf(content).refusal);
-      next = fill(next, textKey({ output_index: at, content_index: part }), { type: 'text', text }, out);
+    for (const [at, item] of arrayOf(response.output).entries()) {
+      next = itemDone(next, { output_index: at }, objectOf(item), out);
     }
   }
-  return itemDone(next, { output_index: at }, item, out);
+  const incomplete = response.status === 'incomplete' || isObject(response.incomplete_details);
+  return { ...next, done: true, stop: incomplete ? incompleteStop(response) : completedStop(next) };
 }
 
 function incompleteStop(response: JsonObject) {
@@ -249,23 +313,31 @@ function completedStop(state: State) {
 
 function failed(state: State, frame: Frame, out: StepEvent[]): State {
   const response = objectOf(frame.response);
-  const about = frame.type === 'error' ? (isObject(frame.error) ? frame : { error: frame }) : response;
-  const { message, code } = errorIn(about);
-  out.push({ type: 'error', ...failureFrom({ kind: kindOf(code), message, code }) });
+  const about = frame.type === 'response.failed' || frame.type === 'response.cancelled' ? response : frame;
+  out.push({ type: 'error', ...failureIn(isObject(about.error) ? about : { error: about }) });
   return isObject(response.usage) ? addUsage(state, usageOf(response.usage)) : state;
 }
 
-function kindOf(code: string) {
-  if (code === 'rate_limit_exceeded') return 'rate-limit';
-  if (code === 'server_is_overloaded' || code === 'slow_down') return 'overloaded';
-  return code.startsWith('invalid_') ? 'invalid-request' : 'provider';
+function refusing(state: State): State {
+  return state.refused ? state : { ...state, refused: true };
 }
 
 function sealed(data: JsonObject): Seal {
   return { wire: 'openai-responses', data };
 }
 
-const itemKey = (frame: Frame): string => `${numberOf(frame.output_index) ?? 0}`;
-const textKey = (frame: Frame): string =>
-  `${numberOf(frame.output_index) ?? 0}/text/${numberOf(frame.content_index) ?? 0}`;
-const thoughtKey = (frame: Frame): string => `${numberOf(frame.output_index) ?? 0}/thought`;
+/** The index where there is one: some gateways change the ids from event to event. */
+function itemKey(state: State, frame: Frame): string {
+  const index = numberOf(frame.output_index);
+  if (index !== undefined) return `${index}`;
+  const id = stringOf(frame.item_id) || (idsOf(objectOf(frame.item))[0] ?? '');
+  return state.keys[id] ?? (id || '0');
+}
+
+function textKey(state: State, frame: Frame): string {
+  return partKey(itemKey(state, frame), numberOf(frame.content_index) ?? 0);
+}
+
+const partKey = (item: string, part: number): string => `${item}/text/${part}`;
+const thoughtKey = (item: string): string => `${item}/thought`;
+const summaryKey = (item: string, part: number): string => `${item}/summary/${part}`;

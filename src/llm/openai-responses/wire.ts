@@ -1,10 +1,12 @@
-import { type JsonObject, numberOf, objectOf, stringOf, objectIn } from '../../base/index.ts';
+import { arrayOf, type JsonObject, numberOf, objectOf, stringOf, objectIn } from '../../base/index.ts';
 import { usageFrom } from '../answer.ts';
 import type { StopReason, Usage } from '../event.ts';
 
-/** One event of the Responses API's stream. Ids are not looked at: some gateways change them from event to event. */
+/** One event of the Responses API's stream, or a whole response that was not streamed. */
 export interface Frame {
   readonly type?: unknown;
+  readonly object?: unknown;
+  readonly item_id?: unknown;
   readonly output_index?: unknown;
   readonly content_index?: unknown;
   readonly summary_index?: unknown;
@@ -23,7 +25,7 @@ export interface Frame {
 
 export function decode(payload: string): Frame | undefined {
   // Not part of the protocol, but some compatible servers end every stream this way.
-  return payload === '[DONE]' ? { type: 'done' } : objectIn(payload);
+  return payload.trim() === '[DONE]' ? { type: 'done' } : objectIn(payload);
 }
 
 export const INCOMPLETE_REASONS: Readonly<Record<string, StopReason>> = {
@@ -55,7 +57,7 @@ export function usageOf(wire: JsonObject): Usage {
     outputTokens: numberOf(wire.output_tokens),
     totalTokens: numberOf(wire.total_tokens),
     cacheReadInputTokens: numberOf(objectOf(wire.input_tokens_details).cached_tokens),
-    cacheCreationInputTokens: undefined,
+    cacheCreationInputTokens: numberOf(objectOf(wire.input_tokens_details).cache_write_tokens),
     reasoningTokens: numberOf(objectOf(wire.output_tokens_details).reasoning_tokens),
   });
 }
@@ -64,3 +66,31 @@ export function usageOf(wire: JsonObject): Usage {
 export function callIdOf(item: JsonObject): string {
   return stringOf(item.call_id) || stringOf(item.id);
 }
+
+/** All ids under which later events may speak of an item. */
+export function idsOf(item: JsonObject): readonly string[] {
+  return [stringOf(item.id), stringOf(item.call_id)].filter((id) => id !== '');
+}
+
+/** What a call has beside what every call has (a namespace, the program that made it): it has to be sent back. */
+export function extrasOf(item: JsonObject): JsonObject {
+  const {
+    type,
+    id: _id,
+    call_id: _callId,
+    name: _name,
+    arguments: _arguments,
+    input: _input,
+    status: _status,
+    ...extras
+  } = item;
+  return type === 'custom_tool_call' ? { ...extras, custom: true } : extras;
+}
+
+/** Whether the tools that the response was given, where it repeats them, are all run by the provider. */
+export function runsOwnToolsOnly(tools: unknown): boolean {
+  const types = arrayOf(tools).map((tool) => stringOf(objectOf(tool).type));
+  return types.length > 0 && !types.some((type) => CLIENT_TOOLS.has(type));
+}
+
+const CLIENT_TOOLS: ReadonlySet<string> = new Set(['function', 'custom', 'namespace', 'tool_search']);

@@ -1,0 +1,180 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import { stringOf } from '../base/index.ts';
+import type { CallStatus, RunEvent, RunOutcome, Totals } from '../worker/index.ts';
+import type { Surroundings } from './command.ts';
+import { type Brush, brush, paintedDiff, wantsColour } from './paint.ts';
+import { StatusLine } from './status-line.ts';
+import { fitWidth } from './width.ts';
+
+const DIFF_LINES = 60;
+const SUMMARY_WIDTH = 160;
+
+/** Shows a run while it happens: the answer on stdout, what the agent does on stderr. */
+export class RunPrinter {
+  readonly #around: Surroundings;
+  readonly #quiet: boolean;
+  readonly #paint: Brush;
+  readonly #status: StatusLine;
+  readonly #isTerminal: boolean;
+  #endsWithNewline = true;
+  #tokens = 0;
+  #thinking = false;
+
+  constructor(around: Surroundings, quiet: boolean) {
+    this.#around = around;
+    this.#quiet = quiet;
+    this.#isTerminal = around.stderr.isTTY === true;
+    this.#paint = brush(wantsColour(around.stderr, around.env));
+    this.#status = new StatusLine(around, this.#isTerminal && !quiet);
+  }
+
+  print(events: readonly RunEvent[]): void {
+    let text = '';
+    for (const event of events) {
+      if (event.type === 'block-delta' && event.delta.type === 'text') text += event.delta.text;
+      else {
+        this.#answer(text);
+        text = '';
+        this.#show(event);
+      }
+    }
+    this.#answer(text);
+  }
+
+  /** Makes room for a question; what follows it starts on a line of its own. */
+  pause(): void {
+    this.#breakLine();
+    this.#status.clear();
+    this.#status.set('');
+  }
+
+  end(): void {
+    this.#breakLine();
+    this.#status.end();
+  }
+
+  /** Waits until what was written is on its way. */
+  async drained(): Promise<void> {
+    const { stdout } = this.#around;
+    if (stdout.writableNeedDrain) await once(stdout, 'drain');
+  }
+
+  #show(event: RunEvent): void {
+    const paint = this.#paint;
+    switch (event.type) {
+      case 'turn-start':
+        this.#status.set('waiting for the model');
+        return;
+      case 'block-start':
+        this.#status.set(event.blockType === 'tool-use' ? `preparing ${event.name}` : 'answering');
+        return;
+      case 'block-delta':
+        if (event.delta.type === 'thinking') this.#thought(event.delta.text);
+        return;
+      case 'block-stop':
+        if (event.blockType === 'thinking' && this.#thinking) this.#thought('\n');
+        this.#thinking = false;
+        return;
+      case 'llm-end':
+        this.#tokens += event.usage?.outputTokens ?? 0;
+        return;
+      case 'tool-start':
+        this.#note(`${paint.cyan('●')} ${event.call.title}`);
+        this.#status.set(`${event.call.title}${this.#tokens > 0 ? ` · ${this.#tokens} tokens` : ''}`);
+        return;
+      case 'tool-update':
+        this.#status.set(event.text.trimEnd().split('\n').at(-1) ?? '');
+        return;
+      case 'tool-end':
+        this.#toolEnd(event.status, event.output.summary, stringOf(event.output.details?.diff));
+        return;
+      case 'retry-start':
+        this.#note(
+          paint.dim(`  ${event.failure.message}; trying again in ${(event.delayMs / 1000).toFixed(1)} s`),
+        );
+        return;
+      case 'compaction-start':
+        this.#note(paint.dim('  the context is full: summarising the conversation'));
+        return;
+      case 'run-end':
+        this.#runEnd(event.outcome, event.totals);
+        return;
+      default:
+    }
+  }
+
+  #toolEnd(status: CallStatus, summary: string, diff: string): void {
+    const paint = this.#paint;
+    const line = fitWidth(summary, SUMMARY_WIDTH);
+    this.#note(
+      `  ${status === 'done' ? paint.green('✓') : paint.red('✗')} ${status === 'done' ? line : `${status}: ${line}`}`,
+    );
+    if (diff !== '') this.#note(indented(paintedDiff(diff, paint, DIFF_LINES)));
+    this.#status.set('');
+  }
+
+  #runEnd(outcome: RunOutcome, totals: Totals): void {
+    this.#status.set('');
+    if (outcome.status === 'limited') this.#note(`polypod run: stopped: ${outcome.message}`);
+    if (this.#isTerminal) this.#note(this.#paint.dim(figures(totals)));
+  }
+
+  #answer(text: string): void {
+    if (text === '') return;
+    this.#status.clear();
+    this.#endsWithNewline = text.endsWith('\n');
+    this.#around.stdout.write(text);
+  }
+
+  #thought(text: string): void {
+    if (this.#quiet || !this.#isTerminal) return;
+    if (!this.#thinking) this.#breakLine();
+    this.#thinking = true;
+    this.#status.clear();
+    this.#around.stderr.write(this.#paint.dim(text));
+  }
+
+  #note(text: string): void {
+    if (this.#quiet) return;
+    this.#breakLine();
+    this.#status.clear();
+    this.#around.stderr.write(`${text}\n`);
+  }
+
+  #breakLine(): void {
+    if (this.#endsWithNewline) return;
+    this.#endsWithNewline = true;
+    this.#around.stdout.write('\n');
+  }
+}
+
+/** For programs: every event as it is. */
+export function jsonPrinter(stdout: Writable): Pick<RunPrinter, 'print' | 'pause' | 'end' | 'drained'> {
+  return {
+    print: (events) => void stdout.write(events.map((event) => `${JSON.stringify(event)}\n`).join('')),
+    pause: () => {},
+    end: () => {},
+    drained: async () => {
+      if (stdout.writableNeedDrain) await once(stdout, 'drain');
+    },
+  };
+}
+
+function figures(totals: Totals): string {
+  const parts = [
+    `${totals.turns} ${totals.turns === 1 ? 'turn' : 'turns'}`,
+    `${totals.toolCalls} ${totals.toolCalls === 1 ? 'call' : 'calls'}`,
+    `${totals.inputTokens} tokens in`,
+    `${totals.outputTokens} out`,
+    ...(totals.cost === undefined || totals.cost === 0 ? [] : [`$${totals.cost.toFixed(4)}`]),
+  ];
+  return parts.join(' · ');
+}
+
+function indented(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `    ${line}`)
+    .join('\n');
+}

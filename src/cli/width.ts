@@ -1,0 +1,44 @@
+/** How many columns of a terminal a text takes: East Asian characters and emoji take two, combining marks none. */
+export function displayWidth(text: string): number {
+  // Nearly all text is plain ASCII, where every character is one column.
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of graphemes.segment(text)) width += graphemeWidth(segment);
+  return width;
+}
+
+/** As much of the text as fits into the columns, never cut inside a character; what is left out shows as `…`. */
+export function fitWidth(text: string, columns: number): string {
+  if (displayWidth(text) <= columns) return text;
+  let kept = '';
+  let width = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    const next = width + graphemeWidth(segment);
+    if (next > columns - 1) break;
+    kept += segment;
+    width = next;
+  }
+  return columns > 0 ? `${kept}…` : '';
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+
+function graphemeWidth(grapheme: string): number {
+  if (EMOJI.test(grapheme) || FLAG.test(grapheme)) return 2;
+  let width = 0;
+  for (const character of grapheme) width += characterWidth(character);
+  return width;
+}
+
+function characterWidth(character: string): number {
+  if (NO_WIDTH.test(character)) return 0;
+  return WIDE.test(character) ? 2 : 1;
+}
+
+/** Shown as a picture by itself, or made one by the variation selector. */
+const EMOJI = /\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F|[\d#*]\uFE0F?\u20E3/u;
+const FLAG = /^\p{Regional_Indicator}{2}$/u;
+/** Combining marks, format characters and controls. */
+const NO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}\p{Cc}\u1160-\u11FF]$/u;
+const WIDE =
+  /^[\u1100-\u115F\u2E80-\u303E\u3041-\u33FF\u3400-\u4DBF\u4E00-\u9FFF\uA000-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{1B000}-\u{1B2FF}\u{20000}-\u{3FFFD}]$/u;

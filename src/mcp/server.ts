@@ -1,0 +1,214 @@
+import { type Env, type JsonObject, messageOf, type Redact } from '../base/index.ts';
+import { errorOutput, type ToolOutput, type ToolSurroundings } from '../tools/index.ts';
+import { orAbort } from './abort.ts';
+import type { Clock } from './clock.ts';
+import { type Connection, openConnection } from './connection.ts';
+import { answerFailure, isTimeout, type McpFailure } from './failure.ts';
+import { outputOf } from './output.ts';
+import { afterEnding, type RestartPolicy } from './restart.ts';
+import { readResult } from './result.ts';
+import { lossText, outageText, type ServerState } from './server-state.ts';
+import type { McpServerSpec } from './spec.ts';
+import type { ListedTool } from './tool-listing.ts';
+
+/** How long things may take, and how often they are tried. */
+export interface McpTuning {
+  /** From the start of a server to the list of its tools. */
+  readonly connectTimeoutMs: number;
+  /** How long a call may go on without a sign of progress, unless the server's configuration says otherwise. */
+  readonly callTimeoutMs: number;
+  /** How long a server may take to end by itself, and once more after it was told to. */
+  readonly graceMs: number;
+  readonly restart: RestartPolicy;
+  readonly clock: Clock;
+}
+
+/** A server at one moment, for people and programs that look at it. Holds no secrets. */
+export interface McpServerStatus {
+  readonly name: string;
+  readonly transport: McpServerSpec['transport'];
+  readonly state: ServerState['type'];
+  /** How many tools it has, or had when it was last there. */
+  readonly tools: number;
+  /** Why it was lost or could not be reached, the last time that this was so. */
+  readonly error?: string;
+  readonly pid?: number;
+  /** What it calls itself. */
+  readonly version?: string;
+}
+
+export interface ServerOptions {
+  readonly clientVersion: string;
+  readonly env: Env;
+  readonly cwd: string;
+  readonly redact: Redact;
+  readonly tuning: McpTuning;
+  readonly onChange: (status: McpServerStatus) => void;
+}
+
+/** One server: reached when it is first needed, and again when it was lost. */
+export class McpServer {
+  readonly spec: McpServerSpec;
+  readonly #options: ServerOptions;
+  readonly #closing = new AbortController();
+  #state: ServerState = { type: 'idle' };
+  #connection: Connection | undefined;
+  #tools: readonly ListedTool[] = [];
+  #failure: McpFailure | undefined;
+  #restarts = 0;
+  #firstAttempt: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
+  /** What goes on in the background. It never rejects, and `close` waits for it. */
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(spec: McpServerSpec, options: ServerOptions) {
+    this.spec = spec;
+    this.#options = options;
+  }
+
+  /** The tools as they were last told; also those of a server that is not there for the moment. */
+  get tools(): readonly ListedTool[] {
+    return this.#tools;
+  }
+
+  get status(): McpServerStatus {
+    const { name, transport } = this.spec;
+    const { pid, version } = this.#connection ?? {};
+    return {
+      name,
+      transport,
+      state: this.#state.type,
+      tools: this.#tools.length,
+      ...(this.#failure === undefined ? {} : { error: this.#failure.text }),
+      ...(pid === undefined ? {} : { pid }),
+      ...(version === undefined ? {} : { version }),
+    };
+  }
+
+  /** Resolves when the first attempt to reach the server has succeeded or failed. */
+  start(): Promise<void> {
+    this.#firstAttempt ??= this.#begin();
+    return this.#firstAttempt;
+  }
+
+  async call(
+    tool: string,
+    input: JsonObject,
+    { update, scratch }: Pick<ToolSurroundings, 'update' | 'scratch'>,
+    signal: AbortSignal,
+  ): Promise<ToolOutput> {
+    const origin = { server: this.spec.name, tool };
+    const connection = this.#connection;
+    if (connection === undefined) return errorOutput(this.#tellOutage(), origin);
+    const timeoutMs = this.spec.callTimeoutMs ?? this.#options.tuning.callTimeoutMs;
+    let answer: unknown;
+    try {
+      answer = await connection.call(tool, input, { timeoutMs, onProgress: update, signal });
+    } catch (thrown) {
+      return errorOutput(await this.#callFailure(connection, tool, thrown, timeoutMs, signal), origin);
+    }
+    return outputOf(readResult(answer), origin, scratch);
+  }
+
+  /** Ends the server and everything about it. Whoever calls it again waits for the same end. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    this.#closing.abort();
+    this.#enter({ type: 'closed' });
+    await Promise.all([connection?.end(), this.#work]);
+  }
+
+  #begin(): Promise<void> {
+    if (this.#state.type === 'closed') return Promise.resolve();
+    this.#work = this.#attempt();
+    return this.#work;
+  }
+
+  async #attempt(): Promise<void> {
+    const { tuning, clientVersion, env, cwd } = this.#options;
+    this.#enter({ type: 'connecting' });
+    const opened = await openConnection(this.spec, {
+      clientVersion,
+      env,
+      cwd,
+      timeoutMs: tuning.connectTimeoutMs,
+      graceMs: tuning.graceMs,
+      signal: this.#closing.signal,
+      onLost: (failure) => this.#lose(failure),
+      onToolsChanged: () => this.#takeTools(),
+    }).catch((thrown: unknown) => ({ failure: { text: messageOf(thrown), permanent: true } }));
+    if ('failure' in opened) return this.#lose(opened.failure);
+    if (this.#closing.signal.aborted) return opened.connection.end();
+    this.#connection = opened.connection;
+    this.#tools = opened.connection.tools;
+    this.#enter({ type: 'ready', since: tuning.clock.now() });
+  }
+
+  /** Called before the calls under way are told, so that they can tell what happens next. */
+  #lose({ text, permanent }: McpFailure): void {
+    if (this.#closing.signal.aborted) return;
+    const { redact, tuning } = this.#options;
+    const connection = this.#connection;
+    const livedMs = this.#state.type === 'ready' ? tuning.clock.now() - this.#state.since : 0;
+    this.#connection = undefined;
+    this.#failure = { text: redact(text), permanent };
+    const next = afterEnding(tuning.restart, { failure: this.#failure, restarts: this.#restarts, livedMs });
+    this.#restarts = next.restarts;
+    if (next.type === 'give-up') {
+      this.#work = connection?.end() ?? Promise.resolve();
+      this.#enter({ type: 'failed' });
+      return;
+    }
+    const attempt = `restart ${next.restarts} of ${tuning.restart.maxRestarts}`;
+    this.#work = this.#restart(connection, next.delayMs);
+    this.#enter({ type: 'restarting', delayMs: next.delayMs, attempt });
+  }
+
+  async #restart(old: Connection | undefined, delayMs: number): Promise<void> {
+    const { signal } = this.#closing;
+    // Not before nothing is left of the old one: it may hold a lock or a port.
+    await Promise.all([old?.end(), this.#options.tuning.clock.sleep(delayMs, signal)]);
+    if (!signal.aborted) await this.#attempt();
+  }
+
+  #takeTools(): void {
+    if (this.#connection === undefined) return;
+    this.#tools = this.#connection.tools;
+    this.#options.onChange(this.status);
+  }
+
+  #tellOutage(): string {
+    const text = outageText(this.spec.name, this.#state, this.#failure);
+    // A server that was given up gets another chance when somebody needs it: what was wrong may be over.
+    if (this.#state.type === 'failed') void this.#begin();
+    return text;
+  }
+
+  async #callFailure(
+    connection: Connection,
+    tool: string,
+    thrown: unknown,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { name } = this.spec;
+    // A call that is cancelled says nothing about the server, and does not wait until that is known.
+    if (!signal.aborted) await orAbort(connection.check(thrown), signal).catch(() => undefined);
+    if (signal.aborted) return `${tool} of the MCP server "${name}" was cancelled`;
+    if (this.#connection !== connection) return lossText(name, this.#state, this.#failure);
+    if (isTimeout(thrown))
+      return `${tool} of the MCP server "${name}" was cancelled after ${timeoutMs / 1000} s without an answer or progress`;
+    return `${tool} of the MCP server "${name}" failed: ${this.#options.redact(answerFailure(thrown, timeoutMs).text)}`;
+  }
+
+  #enter(state: ServerState): void {
+    this.#state = state;
+    this.#options.onChange(this.status);
+  }
+}

@@ -1,0 +1,109 @@
+import { shape } from '../base/index.ts';
+import { attempt } from './attempt.ts';
+import { counted, oneLine, sized } from './cap.ts';
+import { programOnPath } from './on-path.ts';
+import type { FullOutput } from './output-capture.ts';
+import { type CommandEnd, runCommand } from './run-command.ts';
+import { defineTool, type ToolOutput, type ToolSurroundings } from './tool.ts';
+
+const DEFAULT_SECONDS = 120;
+const MOST_SECONDS = 3_600;
+
+const input = shape.fields(
+  {
+    command: shape.described(
+      shape.text('a command without zero characters', (command) => !command.includes('\0')),
+      'What bash shall run. It starts in the working directory; a cd holds for this command only.',
+    ),
+  },
+  {
+    timeout: shape.described(
+      shape.ruled(shape.count(1), (seconds) =>
+        seconds > MOST_SECONDS ? `is in seconds, ${MOST_SECONDS} at most` : undefined,
+      ),
+      `In seconds, ${DEFAULT_SECONDS} if not given, ${MOST_SECONDS} at most. The command is ended when it is over.`,
+    ),
+  },
+);
+type Input = shape.ValueOf<typeof input>;
+
+export const bash = defineTool({
+  name: 'bash',
+  description:
+    'Runs a command with bash and returns what it printed, stdout and stderr together. There is no input and no terminal: use options that ask nothing. When the command ends, every process it left in the background is ended too, so start a server and use it in the same command. Of long output the beginning and the end are returned, and a file is named that holds all. For files prefer read, grep, find, ls and edit.',
+  input,
+  parallel: false,
+  access: ({ command }, cwd) => [{ type: 'command', command, cwd }],
+  title: ({ command }) => oneLine(command),
+  run: (wanted, around, signal) => attempt('bash', signal, () => runShell(wanted, around, signal)),
+});
+
+async function runShell(
+  { command, timeout = DEFAULT_SECONDS }: Input,
+  { cwd, env, scratch, sandbox, update }: ToolSurroundings,
+  signal: AbortSignal,
+): Promise<ToolOutput> {
+  const shell = (await programOnPath('bash', env)) ?? '/bin/sh';
+  const [program, args] = sandbox?.wrap(shell, ['-c', command], cwd) ?? [shell, ['-c', command]];
+  const end = await runCommand(
+    { program, args, cwd, env, scratch, timeoutMs: timeout * 1_000, update },
+    signal,
+  );
+  return outputOf(oneLine(command, 80), end, timeout);
+}
+
+function outputOf(title: string, end: CommandEnd, timeout: number): ToolOutput {
+  const printed = end.output.text((missing) => `[… ${sized(missing)} left out here …]`).trimEnd();
+  const outcome = outcomeText(end, timeout);
+  const notes = [
+    ...(outcome === undefined ? [] : [`[${outcome}]`]),
+    ...(end.fullOutput === undefined ? [] : [fullOutputNote(end.output.total, end.fullOutput)]),
+    ...processNotes(end),
+  ];
+  const text = [printed || '(no output)', ...notes].join('\n');
+  return {
+    summary: `${title}: ${outcome ?? `done in ${seconds(end.durationMs)}`}`,
+    content: [{ type: 'text', text }],
+    isError: outcome !== undefined,
+    details: {
+      exitCode: end.exitCode,
+      signal: end.signal,
+      endedBy: end.by,
+      durationMs: end.durationMs,
+      outputBytes: end.output.total,
+      ...(end.fullOutput === undefined ? {} : { outputFile: end.fullOutput.path }),
+      ...(end.processes.ended.length === 0 ? {} : { endedProcesses: end.processes.ended }),
+      ...(end.processes.survivors.length === 0 ? {} : { survivors: end.processes.survivors }),
+    },
+  };
+}
+
+/** Undefined for success. */
+function outcomeText({ by, exitCode, signal, durationMs }: CommandEnd, timeout: number): string | undefined {
+  if (by === 'cancel') return `cancelled after ${seconds(durationMs)}; all its processes were ended`;
+  if (by === 'timeout')
+    return `not done after ${counted(timeout, 'second')}, so all its processes were ended; give a longer timeout if it needs more`;
+  if (exitCode === 0) return undefined;
+  return exitCode === null ? `ended by ${signal ?? 'a signal'}` : `exit code ${exitCode}`;
+}
+
+function fullOutputNote(total: number, { path, bytes, incomplete }: FullOutput): string {
+  const but = incomplete === undefined ? '' : `, the first ${sized(bytes)} of it: ${incomplete}`;
+  return `[all ${sized(total)} of output are in ${path}${but}; use grep or read on it]`;
+}
+
+function processNotes({ by, processes: { ended, survivors } }: CommandEnd): readonly string[] {
+  const left = by === 'itself' && ended.length > 0;
+  return [
+    ...(left ? [`[left in the background and ended: ${ended.slice(0, MOST_NAMED).join('; ')}]`] : []),
+    ...(survivors.length === 0
+      ? []
+      : [`[these processes could not be ended: ${survivors.slice(0, MOST_NAMED).join('; ')}]`]),
+  ];
+}
+
+function seconds(durationMs: number): string {
+  return `${(durationMs / 1_000).toFixed(1)} s`;
+}
+
+const MOST_NAMED = 5;

@@ -1,0 +1,11 @@
+import { bash } from './bash.ts';
+import { edit } from './edit.ts';
+import { find } from './find.ts';
+import { grep } from './grep.ts';
+import { ls } from './ls.ts';
+import { read } from './read.ts';
+import type { Tool } from './tool.ts';
+import { write } from './write.ts';
+
+/** The tools that every agent has. The todo list is not among them: its state is somebody's. */
+export const builtinTools: readonly Tool[] = [read, write, edit, bash, grep, find, ls];

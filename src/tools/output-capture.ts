@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open } from 'node:fs/promises';
+import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
+import { join } from 'node:path';
+import { messageOf } from '../base/index.ts';
+import { OutputWindow } from './output-window.ts';
+import { Throttle } from './throttle.ts';
+
+/** The file with all of an output that was too long for the window. */
+export interface FullOutput {
+  readonly path: string;
+  readonly bytes: number;
+  /** Why it does not hold everything. */
+  readonly incomplete: string | undefined;
+}
+
+export interface CaptureOptions {
+  /** Where the file goes. */
+  readonly directory: string;
+  readonly update: (text: string) => void;
+}
+
+/**
+ * Reads an output to its end in fixed memory: a window for the model, a file of bounded size for the rest, and now and
+ * then the latest lines for people who watch. Whoever writes waits while the file is being written.
+ */
+export class OutputCapture {
+  readonly window = new OutputWindow(HEAD_BYTES, TAIL_BYTES);
+  /** Resolves when all who could write to it are gone, or after `stop`. */
+  readonly ended: Promise<void>;
+  readonly #directory: string;
+  readonly #throttle: Throttle;
+  readonly #socket: Socket;
+  #spill: { readonly handle: FileHandle; readonly path: string } | undefined;
+  #spilledBytes = 0;
+  #incomplete: string | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  /** Takes over the descriptor and closes it. */
+  constructor(descriptor: number, { directory, update }: CaptureOptions) {
+    this.#directory = directory;
+    this.#throttle = new Throttle(UPDATE_MS, () => update(this.window.end(LIVE_BYTES)));
+    // One buffer for all reads: a gigabyte of output leaves no garbage behind.
+    const onread: OnReadOpts = {
+      buffer: Buffer.alloc(READ_BYTES),
+      callback: (length, { buffer, byteOffset }) => this.#take(Buffer.from(buffer, byteOffset, length)),
+    };
+    const options: SocketConstructorOpts & { readonly onread: OnReadOpts } = {
+      fd: descriptor,
+      readable: true,
+      writable: false,
+      onread,
+    };
+    this.#socket = new Socket(options);
+    this.ended = new Promise((settle) => {
+      this.#socket.on('close', () => settle());
+    });
+    // A pipe that cannot be read any more is at its end; 'close' follows.
+    this.#socket.on('error', () => {});
+    this.#socket.resume();
+  }
+
+  /** Lets go of the pipe and of the file. */
+  async stop(): Promise<FullOutput | undefined> {
+    this.#throttle.stop();
+    this.#socket.destroy();
+    await this.ended;
+    await this.#writing;
+    await this.#spill?.handle.close();
+    if (this.#spill === undefined) return undefined;
+    return { path: this.#spill.path, bytes: this.#spilledBytes, incomplete: this.#incomplete };
+  }
+
+  /** False makes the socket wait until it is resumed; until then the buffer is not used again. */
+  #take(bytes: Buffer): boolean {
+    const goesToFile = !this.window.wouldFit(bytes.length) && this.#incomplete === undefined;
+    const before = goesToFile && this.#spilledBytes === 0 ? this.window.all() : NOTHING;
+    this.window.add(bytes);
+    this.#throttle.touch();
+    if (!goesToFile) return true;
+    this.#writing = this.#write(Buffer.concat([before, bytes])).finally(() => this.#socket.resume());
+    return false;
+  }
+
+  async #write(bytes: Buffer): Promise<void> {
+    try {
+      this.#spill ??= await openSpill(this.#directory);
+      const room = MOST_FILE_BYTES - this.#spilledBytes;
+      const { bytesWritten } = await this.#spill.handle.write(bytes.subarray(0, room));
+      this.#spilledBytes += bytesWritten;
+      if (bytes.length > room) this.#incomplete = 'only the beginning was kept';
+    } catch (thrown) {
+      // The command goes on: what it prints matters less than what it does.
+      this.#incomplete = messageOf(thrown);
+    }
+  }
+}
+
+async function openSpill(directory: string): Promise<{ handle: FileHandle; path: string }> {
+  const path = join(directory, `output-${randomUUID()}.txt`);
+  return { handle: await open(path, 'wx', 0o600), path };
+}
+
+const READ_BYTES = 64 * 1024;
+const HEAD_BYTES = 10 * 1024;
+/** What went wrong is told at the end. */
+const TAIL_BYTES = 20 * 1024;
+const LIVE_BYTES = 8 * 1024;
+const UPDATE_MS = 100;
+const MOST_FILE_BYTES = 64 * 1024 * 1024;
+const NOTHING = Buffer.alloc(0);

@@ -1,0 +1,54 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { messageOf, systemCodeOf } from '../../base/index.ts';
+import { type RealPath, realPath } from './real-path.ts';
+
+/** What has to be known of the file system before a call can be judged. */
+export interface Ground {
+  readonly realPath: RealPath;
+  /** What is in a directory: nothing if it is none; undefined when it cannot be told. */
+  readonly list: (directory: string) => Promise<readonly Entry[] | undefined>;
+  /** A short text file; undefined when there is none. */
+  readonly read: (file: string) => Promise<Content | undefined>;
+}
+
+export type Content = { readonly text: string } | { readonly problem: string };
+
+export interface Entry {
+  readonly name: string;
+  readonly is: 'directory' | 'link' | 'file';
+}
+
+/** The file system of this machine. */
+export const ground: Ground = { realPath, list, read };
+
+async function list(directory: string): Promise<readonly Entry[] | undefined> {
+  try {
+    const entries = await readdir(directory, { withFileTypes: true });
+    // A name that is no text cannot be looked up again.
+    if (entries.some(({ name }) => name.includes('\uFFFD'))) return undefined;
+    return entries.map((entry) => ({
+      name: entry.name,
+      is: entry.isDirectory() ? 'directory' : entry.isSymbolicLink() ? 'link' : 'file',
+    }));
+  } catch (thrown) {
+    return isMissing(thrown) ? [] : undefined;
+  }
+}
+
+async function read(file: string): Promise<Content | undefined> {
+  try {
+    const stats = await stat(file);
+    if (stats.isDirectory()) return undefined;
+    // A pipe would keep us waiting.
+    if (!stats.isFile() || stats.size > MOST_BYTES) return { problem: `${file} cannot be read` };
+    return { text: await readFile(file, 'utf8') };
+  } catch (thrown) {
+    return isMissing(thrown) ? undefined : { problem: messageOf(thrown) };
+  }
+}
+
+const MOST_BYTES = 1_000_000;
+
+function isMissing(thrown: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR'].includes(systemCodeOf(thrown) ?? '');
+}

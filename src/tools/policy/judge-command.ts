@@ -1,0 +1,130 @@
+import { resolve } from 'node:path';
+import { looseWords } from './command-pattern.ts';
+import { judgePath, judgeSensitive } from './judge-path.ts';
+import type { JudgedCommand, JudgedStep, Touched } from './judged.ts';
+import { type Policy, ruled, type Verdict, verdict } from './policy.ts';
+import { decidingRule, type Part, type Rule } from './rule.ts';
+
+type File = Pick<Touched, 'path' | 'place'>;
+
+/** What was found about a part of a call, and what the part is: a person's answer may be about it alone. */
+export interface Finding {
+  readonly verdict: Verdict;
+  readonly about:
+    | { readonly type: 'tool' }
+    | { readonly type: 'file'; readonly file: File }
+    | { readonly type: 'program'; readonly step: JudgedStep }
+    /** A command line that cannot be told apart into programs. */
+    | { readonly type: 'text' };
+}
+
+export function aboutFile(file: File, found: Verdict): Finding {
+  return { verdict: found, about: { type: 'file', file } };
+}
+
+/**
+ * Judges a command line by its text. That is a convenience: it spares questions about what is plainly harmless, and what
+ * it does not understand asks. It is no boundary, since a program does what it likes once it runs, and files may change
+ * between the look and the run; the boundary is the sandbox.
+ *
+ * Every program of a line is judged on its own, and so is every file that the shell opens for it.
+ */
+export function judgeCommand(tool: string, command: JudgedCommand, policy: Policy): readonly Finding[] {
+  if (command.command.includes('\0'))
+    return [{ verdict: verdict('deny', 'The command has a NUL byte in it.'), about: { type: 'text' } }];
+  const { content, cwd } = command;
+  if ('opaque' in content) return judgeOpaque(tool, command, content.opaque, policy);
+  const findings = content.steps.flatMap((step) => judgeStep(tool, step, policy));
+  const isFree = content.steps.every((step) =>
+    freedomOf(decidingRule({ tool, step }, policy.rules, policy.scope), policy),
+  );
+  // Relative names and the files that programs look at unasked depend on where it runs.
+  return isFree ? findings : [...findings, aboutFile(cwd, judgePath({ tool, file: cwd }, 'read', policy))];
+}
+
+/** Whether a program may do anything: its words and files then matter no more than for secrets and rules that forbid. */
+function freedomOf(rule: Rule | undefined, policy: Policy): boolean {
+  if (policy.mode === 'full-access') return true;
+  if (policy.mode === 'read-only') return false;
+  return rule === undefined ? policy.sandboxed : rule.action === 'auto' && rule.command === undefined;
+}
+
+/** A command line that cannot be read is one program of which nothing is known but the words that stand in it. */
+function judgeOpaque(
+  tool: string,
+  { command, cwd }: JudgedCommand,
+  why: string,
+  policy: Policy,
+): readonly Finding[] {
+  const step = { text: command };
+  const rule = decidingRule({ tool, step }, policy.rules, policy.scope);
+  const words = looseWords(command).map((word) => resolve(cwd.path, word));
+  const files = [...new Set(words)].map((path) => ({ path, place: { real: path } }));
+  return [
+    {
+      verdict: judgeRun(rule, `it cannot be read (${why})`, shortened(command), policy),
+      about: { type: 'text' },
+    },
+    ...files.map((file) => aboutFile(file, judgeMention({ tool, step, file }, policy))),
+  ];
+}
+
+function judgeStep(tool: string, step: JudgedStep, policy: Policy): readonly Finding[] {
+  const rule = decidingRule({ tool, step }, policy.rules, policy.scope);
+  const shown = shortened(step.written.map(({ text }) => text).join(' '));
+  const unknown = step.hazard ?? step.unknown;
+  const isFree = freedomOf(rule, policy);
+  const isReading = unknown === undefined && rule?.command === undefined;
+  return [
+    { verdict: judgeRun(rule, unknown, shown, policy), about: { type: 'program', step } },
+    ...step.touched.map((file) => {
+      const part = { tool, step, file };
+      const isJudged = !isFree && file.access !== 'mention' && (file.byShell || isReading);
+      return aboutFile(file, isJudged ? judgeNamed(part, policy) : judgeMention(part, policy));
+    }),
+  ];
+}
+
+function judgeRun(
+  rule: Rule | undefined,
+  unknown: string | undefined,
+  shown: string,
+  policy: Policy,
+): Verdict {
+  if (rule !== undefined && rule.action !== 'auto') return ruled(rule, `\`${shown}\``);
+  if (policy.mode === 'full-access') return verdict('allow', 'Full access.');
+  if (policy.mode === 'read-only')
+    return unknown === undefined
+      ? verdict('allow', `\`${shown}\` only reads.`)
+      : verdict(
+          'deny',
+          `In read-only mode only commands that are known to read run, not \`${shown}\`: ${unknown}.`,
+        );
+  if (rule !== undefined) return verdict('allow', `A rule allows \`${shown}\`.`, rule);
+  if (policy.sandboxed) return verdict('allow', 'It runs in a sandbox.');
+  if (unknown === undefined) return verdict('allow', `\`${shown}\` only reads.`);
+  return verdict('ask', `\`${shown}\` needs approval: ${unknown}.`);
+}
+
+/** A file that the command will surely read or write. */
+function judgeNamed(part: Part & { readonly file: Touched }, policy: Policy): Verdict {
+  const { path, place, access } = part.file;
+  const found = judgePath(part, access === 'write' ? 'write' : 'read', policy);
+  // A person who sees the command may know.
+  return 'problem' in place ? verdict('ask', `${path} cannot be checked: ${place.problem}.`) : found;
+}
+
+/** A file that the command may do anything with, and may do so unseen: only what rules and secrets say matters. */
+function judgeMention(part: Part & { readonly file: File & Partial<Touched> }, policy: Policy): Verdict {
+  const { file } = part;
+  const rule = decidingRule(part, policy.rules, policy.scope);
+  if (rule !== undefined && rule.action !== 'auto') return ruled(rule, file.path);
+  if (policy.mode === 'full-access' || rule?.path !== undefined)
+    return verdict('allow', `${file.path} may be named.`);
+  const isWritten = file.byShell === true && file.access === 'write';
+  return judgeSensitive(file, isWritten ? 'write' : 'read') ?? verdict('allow', `${file.path} may be named.`);
+}
+
+function shortened(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+}

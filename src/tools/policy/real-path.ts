@@ -1,0 +1,72 @@
+import { lstat, readlink } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { messageOf, systemCodeOf } from '../../base/index.ts';
+
+/** Where a path leads. */
+export type Place =
+  | {
+      /** Absolute, without links; for what does not exist yet, below the real location of what does. */
+      readonly real: string;
+      /** Why another process may end up elsewhere. */
+      readonly doubt?: string;
+    }
+  /** Why nobody can say where it leads. */
+  | { readonly problem: string };
+
+export type RealPath = (path: string) => Promise<Place>;
+
+/**
+ * Follows a path as the kernel does: a link is followed before the `..` behind it is, which is not what normalising the
+ * text would give. What does not exist is where it would be created. Spelling is kept on file systems that ignore case,
+ * so that another spelling of a location looks like another one: outside of the scope, hence a question, never a leak.
+ */
+export async function realPath(path: string): Promise<Place> {
+  if (!path.startsWith('/')) return { problem: `${path} is not an absolute path` };
+  if (path.includes('\0')) return { problem: 'the path has a NUL byte in it' };
+  let [at, links, doubt]: [string, number, string | undefined] = ['/', 0, undefined];
+  const rest = path.split('/');
+  for (let segment = rest.shift(); segment !== undefined; segment = rest.shift()) {
+    if (segment === '' || segment === '.') continue;
+    if (segment === '..') {
+      at = dirname(at);
+      continue;
+    }
+    const next = join(at, segment);
+    // Much of /proc is another file for each process that opens it, and /dev/fd and /dev/stdin lead there.
+    if (next === '/proc') doubt = `${path} leads through /proc`;
+    const found = await look(next);
+    if ('problem' in found) return found;
+    if (found.is === 'nothing') return placed(resolve(next, ...rest), doubt);
+    if (found.is === 'something') at = next;
+    if (found.is === 'link') {
+      links += 1;
+      if (links > MOST_LINKS) return { problem: `${path} has too many symbolic links` };
+      if (found.target.startsWith('/')) at = '/';
+      rest.unshift(...found.target.split('/'));
+    }
+  }
+  return placed(at, doubt);
+}
+
+/** What Linux follows before it says ELOOP. */
+const MOST_LINKS = 40;
+
+type Found =
+  | { readonly is: 'nothing' }
+  | { readonly is: 'something' }
+  | { readonly is: 'link'; readonly target: string }
+  | { readonly problem: string };
+
+async function look(path: string): Promise<Found> {
+  try {
+    const stats = await lstat(path);
+    return stats.isSymbolicLink() ? { is: 'link', target: await readlink(path) } : { is: 'something' };
+  } catch (thrown) {
+    const isMissing = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'].includes(systemCodeOf(thrown) ?? '');
+    return isMissing ? { is: 'nothing' } : { problem: `${path} cannot be looked at: ${messageOf(thrown)}` };
+  }
+}
+
+function placed(real: string, doubt: string | undefined): Place {
+  return doubt === undefined ? { real } : { real, doubt };
+}

@@ -1,0 +1,75 @@
+import { runs } from './command-pattern.ts';
+import { literalGlob } from './glob.ts';
+import { findings, judge } from './judge.ts';
+import type { Finding } from './judge-command.ts';
+import type { Call, JudgedStep } from './judged.ts';
+import type { Policy } from './policy.ts';
+import type { Rule } from './rule.ts';
+
+/**
+ * The rule to put before all others when a person answers "always" to a question. Undefined when there is none that
+ * covers just this: then the answer can only be for once. A rule that asks is not overruled, it was made to ask always.
+ */
+export function ruleFor(call: Call, policy: Policy): Rule | undefined {
+  const questions = findings(call, policy).filter(({ verdict }) => verdict.decision === 'ask');
+  const rules = new Map(
+    questions.map((question) => {
+      const rule = ruleAbout(question, call.tool);
+      return [JSON.stringify(rule), rule];
+    }),
+  );
+  const [rule] = rules.values();
+  if (rules.size !== 1 || rule === undefined) return undefined;
+  const isEnough = judge(call, { ...policy, rules: [rule, ...policy.rules] }).decision === 'allow';
+  return isEnough ? rule : undefined;
+}
+
+function ruleAbout({ verdict, about }: Finding, tool: string): Rule | undefined {
+  if (verdict.rule !== undefined || about.type === 'text') return undefined;
+  const name = literalGlob(tool);
+  if (about.type === 'tool') return { tool: name, action: 'auto' };
+  if (about.type === 'program') return commandRule(about.step, name);
+  const { place } = about.file;
+  return 'real' in place ? { tool: name, path: literalGlob(place.real), action: 'auto' } : undefined;
+}
+
+/** Commands that people run again and again with other words behind them. All others are remembered word by word. */
+const OFTEN = [
+  'bun run *',
+  'bun test',
+  'cargo build',
+  'cargo check',
+  'cargo clippy',
+  'cargo test',
+  'eslint',
+  'go build',
+  'go test',
+  'go vet',
+  'npm run *',
+  'npm test',
+  'npx eslint',
+  'npx tsc',
+  'npx vitest',
+  'pnpm run *',
+  'pnpm test',
+  'pytest',
+  'tsc',
+  'vitest',
+  'yarn run *',
+  'yarn test',
+];
+
+function commandRule(step: JudgedStep, tool: string): Rule | undefined {
+  const { words, hazard } = step;
+  const isClear = words.every(({ vague, wild }) => vague === undefined && wild.length === 0);
+  if (hazard !== undefined || !isClear || words.length === 0) return undefined;
+  const texts = words.map(({ text }) => quoted(text));
+  const often = OFTEN.find((pattern) => runs(pattern, false, step));
+  if (often === undefined) return { tool, command: texts.join(' '), exact: true, action: 'auto' };
+  return { tool, command: texts.slice(0, often.split(' ').length).join(' '), action: 'auto' };
+}
+
+/** As it has to be written in a pattern to mean itself. */
+function quoted(text: string): string {
+  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

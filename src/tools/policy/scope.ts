@@ -1,0 +1,43 @@
+import { resolve } from 'node:path';
+import { PolypodError } from '../../base/index.ts';
+import type { RealPath } from './real-path.ts';
+
+/** Where an agent may read and write without being asked about each file. Locations are real ones. */
+export interface Scope {
+  readonly read: readonly string[] | 'anywhere';
+  readonly write: readonly string[];
+}
+
+/** The working directory and the paths that the user allows beside it, for reading and writing. */
+export async function scopeFrom(
+  cwd: string,
+  allowPaths: readonly string[],
+  realPath: RealPath,
+): Promise<Scope> {
+  const roots = await Promise.all(
+    [cwd, ...allowPaths].map(async (path) => {
+      const place = await realPath(resolve(cwd, path));
+      if ('problem' in place) throw new PolypodError('bad-request', `not a path to allow: ${place.problem}`);
+      return place.real;
+    }),
+  );
+  return { read: roots, write: roots };
+}
+
+/** The scope of those who only fence writes: secrets still ask, everything else may be read. */
+export function readingAnywhere(scope: Scope): Scope {
+  return { read: 'anywhere', write: scope.write };
+}
+
+export function mayRead(scope: Scope, real: string): boolean {
+  return scope.read === 'anywhere' || scope.read.some((root) => isInside(root, real));
+}
+
+export function mayWrite(scope: Scope, real: string): boolean {
+  return scope.write.some((root) => isInside(root, real));
+}
+
+/** Whether a real location is the root or below it: by whole segments, `/work` is not the root of `/workshop`. */
+export function isInside(root: string, real: string): boolean {
+  return real === root || real.startsWith(root.endsWith('/') ? root : `${root}/`);
+}

@@ -1,0 +1,69 @@
+import { escapeExpression } from './glob.ts';
+import type { Ground } from './ground.ts';
+import { isSecret } from './secret-files.ts';
+
+/** Paths, or why they cannot be told. */
+export type Found = { readonly paths: readonly string[] } | { readonly problem: string };
+
+/** The existing paths that wildcards stand for; the pattern itself when there are none, as in bash. */
+export async function matches(path: string, wild: readonly number[], ground: Ground): Promise<Found> {
+  let found: readonly string[] = [''];
+  let offset = 1;
+  for (const segment of path.slice(1).split('/')) {
+    const here = wild.map((index) => index - offset).filter((index) => index >= 0 && index < segment.length);
+    offset += segment.length + 1;
+    if (here.length === 0) {
+      found = found.map((parent) => `${parent}/${segment}`);
+      continue;
+    }
+    // Whether it is `.` and `..` too depends on the version of bash.
+    if (segment.startsWith('.')) return { problem: `${segment} may stand for the directory above` };
+    const expression = segmentExpression(segment, here);
+    const next: string[] = [];
+    for (const parent of found) {
+      const entries = await ground.list(parent === '' ? '/' : parent);
+      if (entries === undefined) return { problem: `what is in ${parent} cannot be told` };
+      next.push(
+        ...entries.filter(({ name }) => expression.test(name)).map(({ name }) => `${parent}/${name}`),
+      );
+      if (next.length > MOST_MATCHES) return { problem: `${path} stands for too many files` };
+    }
+    found = next;
+  }
+  return { paths: found.length === 0 ? [path] : found };
+}
+
+const MOST_MATCHES = 2_000;
+
+/**
+ * A wildcard at the beginning does not stand for a dot. How many bytes are one character to a `?` depends on the
+ * language of the environment, so it is read as any number of them.
+ */
+function segmentExpression(segment: string, wild: readonly number[]): RegExp {
+  const parts = segment
+    .split('')
+    .map((char, index) => (wild.includes(index) ? '.*' : escapeExpression(char)));
+  return new RegExp(`^${wild.includes(0) ? '(?!\\.)' : ''}${parts.join('')}$`, 's');
+}
+
+/** What is below a directory and needs a look of its own: secrets by their names, and links, which may lead anywhere. */
+export async function notableBelow(directory: string, ground: Ground): Promise<Found> {
+  const paths: string[] = [];
+  const waiting = [directory];
+  let left = MOST_ENTRIES;
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    const entries = await ground.list(at);
+    if (entries === undefined) return { problem: `what is in ${at} cannot be told` };
+    left -= entries.length;
+    if (left < 0) return { problem: `there is too much below ${directory} to look for secrets in it` };
+    for (const { name, is } of entries) {
+      const path = `${at}/${name}`;
+      if (is === 'link' || isSecret(path)) paths.push(path);
+      else if (is === 'directory') waiting.push(path);
+    }
+  }
+  return { paths };
+}
+
+/** A source tree of usual size takes milliseconds; one with its dependencies is worth a question. */
+const MOST_ENTRIES = 10_000;

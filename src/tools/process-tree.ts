@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { oneLine } from './cap.ts';
+import {
+  commandLineOf,
+  hasInEnvironment,
+  hasOpen,
+  listProcesses,
+  processOf,
+  type RunningProcess,
+} from './process-list.ts';
+
+/** How the processes of a call are told from all others. */
+export interface TreeMarks {
+  /** The process that was started for the call, at the head of a group and a session of its own. */
+  readonly root: number;
+  /** A text in the environment of every process of the call, which no other process has. */
+  readonly environment: string;
+  /** The name of the pipe that the call's output goes to. */
+  readonly pipe: string;
+}
+
+/** What became of the processes that were still there. */
+export interface EndedProcesses {
+  /** The command lines of those that we ended, the call's own process aside. */
+  readonly ended: readonly string[];
+  /** Those that even SIGKILL did not end: processes of another user, or stuck in the kernel. */
+  readonly survivors: readonly string[];
+}
+
+/**
+ * The processes that came from one. They are found by descent, by group and session, by a mark in the environment and by
+ * the output they hold, so that neither `setsid`, nor `nohup`, nor a double fork hides one. What hides is a process that
+ * does all of it: leaves the session, loses its parents, clears its environment and lets go of the output.
+ */
+export class ProcessTree {
+  readonly #marks: TreeMarks;
+  /** When the root started: nothing that is older comes from it. */
+  readonly #since: number;
+  /** What was found once belongs to the tree, also after its parents are gone; with its command line. */
+  readonly #known = new Map<string, string>();
+
+  /** To be made right after the root was started, while it cannot be gone yet. */
+  constructor(marks: TreeMarks) {
+    this.#marks = marks;
+    this.#since = processOf(marks.root)?.start ?? 0;
+  }
+
+  /** Ends all of them: after some patience by SIGTERM, then by SIGKILL, until none is left. */
+  async end(patienceMs: number): Promise<EndedProcesses> {
+    let left = await this.#untilGone(patienceMs);
+    if (left.length === 0) return { ended: [], survivors: [] };
+    const ended = left.filter(({ pid }) => pid !== this.#marks.root).map((process) => this.#nameOf(process));
+    send('SIGTERM', left);
+    await this.#untilGone(GRACE_MS);
+    const deadline = performance.now() + KILL_MS;
+    // Two looks without a find: a process may be born behind the back of one.
+    for (let empty = 0; empty < 2 && performance.now() < deadline; ) {
+      left = await this.#find();
+      empty = left.length === 0 ? empty + 1 : 0;
+      send('SIGKILL', left);
+      if (left.length > 0) await sleep(LOOK_MS);
+    }
+    return { ended, survivors: left.map((process) => this.#nameOf(process)) };
+  }
+
+  async #untilGone(patienceMs: number): Promise<readonly RunningProcess[]> {
+    const deadline = performance.now() + patienceMs;
+    for (;;) {
+      const left = await this.#find();
+      if (left.length === 0 || performance.now() >= deadline) return left;
+      await sleep(LOOK_MS);
+    }
+  }
+
+  async #find(): Promise<readonly RunningProcess[]> {
+    const younger = (await listProcesses()).filter(({ start }) => start >= this.#since);
+    const found = withDescendants(younger, (process) => this.#isOurs(process));
+    for (const process of found) {
+      // Anew each time: a process that was just born still has its parent's.
+      const name = commandLineOf(process.pid) || this.#known.get(keyOf(process));
+      this.#known.set(keyOf(process), name ?? '');
+    }
+    return found;
+  }
+
+  #isOurs(candidate: RunningProcess): boolean {
+    const { root, environment, pipe } = this.#marks;
+    const { pid, group, session } = candidate;
+    if (pid === process.pid) return false;
+    if (group === root || session === root || this.#known.has(keyOf(candidate))) return true;
+    return hasInEnvironment(pid, environment) || hasOpen(pid, pipe);
+  }
+
+  #nameOf(process: RunningProcess): string {
+    return oneLine(this.#known.get(keyOf(process)) || `process ${process.pid}`, 80);
+  }
+}
+
+/** Those that belong by themselves, and all that descend from them. */
+export function withDescendants(
+  processes: readonly RunningProcess[],
+  belongs: (process: RunningProcess) => boolean,
+): readonly RunningProcess[] {
+  const children = new Map<number, RunningProcess[]>();
+  for (const process of processes) {
+    const siblings = children.get(process.parent);
+    if (siblings === undefined) children.set(process.parent, [process]);
+    else siblings.push(process);
+  }
+  const found = new Set<RunningProcess>();
+  const add = (process: RunningProcess): void => {
+    if (found.has(process)) return;
+    found.add(process);
+    children.get(process.pid)?.forEach(add);
+  };
+  processes.filter(belongs).forEach(add);
+  return [...found];
+}
+
+function keyOf({ pid, start }: RunningProcess): string {
+  return `${pid}:${start}`;
+}
+
+function send(signal: NodeJS.Signals, processes: readonly RunningProcess[]): void {
+  for (const { pid } of processes) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // It ended by itself, or it is another user's; the next look tells.
+    }
+  }
+}
+
+const GRACE_MS = 500;
+const KILL_MS = 3_000;
+const LOOK_MS = 15;

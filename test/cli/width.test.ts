@@ -1,0 +1,55 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { displayWidth, fitWidth } from '../../src/cli/width.ts';
+
+describe('displayWidth', () => {
+  it.each([
+    ['plain text', 10],
+    ['日本語', 6],
+    ['中文字符', 8],
+    ['ｶﾀｶﾅ', 4],
+    ['สวัสดี', 4],
+    ['น้ำ', 2],
+    ['한국어', 6],
+    ['é', 1],
+    ['e\u0301', 1],
+    ['👋', 2],
+    ['👋🏽', 2],
+    ['👩‍💻', 2],
+    ['❤️', 2],
+    ['🇯🇵', 2],
+    ['1️⃣', 2],
+    ['a\u200Bb', 2],
+    ['', 0],
+  ])('%j takes %i columns', (text, width) => {
+    expect(displayWidth(text)).toBe(width);
+  });
+});
+
+describe('fitWidth', () => {
+  it.each([
+    ['日本語のテキスト', 7, '日本語…'],
+    ['日本語のテキスト', 6, '日本…'],
+    ['สวัสดีครับ', 4, 'สวัส…'],
+    ['family 👩‍👩‍👧‍👦!', 9, 'family …'],
+    ['fits', 4, 'fits'],
+    ['x', 0, ''],
+  ])('%j in %i columns is %j', (text, columns, fitted) => {
+    expect(fitWidth(text, columns)).toBe(fitted);
+  });
+
+  it('never takes more columns than there are, and never cuts inside a character', () => {
+    const word = fc.constantFrom('a', '語', '字', 'ส', 'วั', '👋🏽', '👩‍💻', '🇹🇭', 'é', ' ');
+    fc.assert(
+      fc.property(fc.array(word, { maxLength: 60 }), fc.integer({ min: 1, max: 80 }), (words, columns) => {
+        const text = words.join('');
+        const fitted = fitWidth(text, columns);
+        expect(displayWidth(fitted)).toBeLessThanOrEqual(columns);
+        if (fitted === text) return;
+        const whole = [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
+        const kept = [...new Intl.Segmenter().segment(fitted.slice(0, -1))].map(({ segment }) => segment);
+        expect(whole.slice(0, kept.length)).toEqual(kept);
+      }),
+    );
+  });
+});

@@ -1,0 +1,241 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Clock } from '../../src/mcp/index.ts';
+import {
+  doorbell,
+  isAlive,
+  StoppedClock,
+  said,
+  scripted,
+  stage,
+  stdio,
+  temporaryDirectory,
+} from './stage.ts';
+
+/** Time in which nobody has to wait. */
+function hastyClock(): Clock & { readonly slept: readonly number[] } {
+  const slept: number[] = [];
+  return { slept, now: () => 0, sleep: async (ms) => void slept.push(ms) };
+}
+
+const DIES_ON_DEMAND = `
+  methods['tools/call'] = ({ params }) => {
+    if (!params.arguments.die) return text('fine, ' + process.pid);
+    console.error('the disk is full');
+    process.exit(3);
+  };
+`;
+
+describe('a server that dies', () => {
+  test('during a call fails the call, is reported, and comes back', async () => {
+    const clock = new StoppedClock();
+    const { servers, call, heard, until } = stage([scripted(DIES_ON_DEMAND)], { clock });
+    await servers.tools();
+    const [first] = servers.status();
+    const lost = await call('mcp__test__echo', { die: true });
+    expect(lost).toMatchObject({ isError: true, details: { server: 'test', tool: 'echo' } });
+    expect(said(lost)).toBe(
+      [
+        'The MCP server "test" is not there: it ended with exit code 3; it had written:',
+        'the disk is full',
+        'It is tried again in 0.5 s (restart 1 of 5): call again after that, or go on without it.',
+        'The call was under way: whether it had an effect is not known.',
+      ].join('\n'),
+    );
+    expect(servers.status()).toEqual([
+      {
+        name: 'test',
+        transport: 'stdio',
+        state: 'restarting',
+        tools: 1,
+        error: 'it ended with exit code 3; it had written:\nthe disk is full',
+      },
+    ]);
+
+    const during = await call('mcp__test__echo');
+    expect(during.isError).toBe(true);
+    expect(said(during)).toContain('It is tried again in 0.5 s');
+
+    clock.wake();
+    const back = await until(({ state }) => state === 'ready');
+    expect(back).toMatchObject({ state: 'ready', tools: 1, version: 'scripted 1.0' });
+    expect(back.pid).not.toBe(first?.pid);
+    expect(said(await call('mcp__test__echo'))).toBe(`fine, ${back.pid}`);
+    expect(heard.map(({ state }) => state)).toEqual([
+      'connecting',
+      'ready',
+      'restarting',
+      'connecting',
+      'ready',
+    ]);
+  });
+
+  test('during several calls fails each of them', async () => {
+    const { call, servers } = stage(
+      [scripted(`methods['tools/call'] = ({ params }) => params.arguments.die && process.exit(1);`)],
+      {
+        clock: new StoppedClock(),
+      },
+    );
+    await servers.tools();
+    const outputs = await Promise.all([
+      call('mcp__test__echo'),
+      call('mcp__test__echo', { die: true }),
+      call('mcp__test__echo'),
+    ]);
+    for (const output of outputs) expect(said(output)).toContain('it ended with exit code 1');
+  });
+
+  test('right after its answer has answered', async () => {
+    const { call } = stage(
+      [
+        scripted(
+          `methods['tools/call'] = () => (setImmediate(() => process.exit(0)), text('x'.repeat(40_000)));`,
+        ),
+      ],
+      { clock: new StoppedClock() },
+    );
+    expect(said(await call('mcp__test__echo'))).toHaveLength(40_000);
+  });
+
+  test('at every start is tried again at growing intervals, and then given up', async () => {
+    const clock = hastyClock();
+    const { servers, until, heard } = stage([scripted(`console.error('no licence'); process.exit(1);`)], {
+      clock,
+    });
+    expect(await servers.tools()).toEqual([]);
+    const end = await until(({ state }) => state === 'failed');
+    expect(end).toMatchObject({ tools: 0, error: 'it ended with exit code 1; it had written:\nno licence' });
+    expect(clock.slept).toEqual([500, 1000, 2000, 4000, 8000]);
+    expect(heard.filter(({ state }) => state === 'connecting')).toHaveLength(6);
+  });
+
+  test('after a long life starts counting anew', async () => {
+    const clock = new StoppedClock();
+    const { servers, call, until } = stage([scripted(DIES_ON_DEMAND)], { clock });
+    await servers.tools();
+    for (const livedMs of [0, 59_999, 60_000]) {
+      clock.time += livedMs;
+      await call('mcp__test__echo', { die: true });
+      clock.wake();
+      await until(({ state }) => state === 'ready');
+    }
+    expect(clock.slept).toEqual([500, 1000, 500]);
+  });
+
+  test('and was given up gets another chance when it is called', async () => {
+    const flag = join(temporaryDirectory(), 'broken');
+    const code = `if (existsSync(${JSON.stringify(flag)})) process.exit(1); ${DIES_ON_DEMAND}`;
+    const restart = { maxRestarts: 1, baseMs: 1, capMs: 1, stableMs: 1000 };
+    const { servers, call, until } = stage([scripted(code)], { clock: hastyClock(), restart });
+    await servers.tools();
+    writeFileSync(flag, '');
+    await call('mcp__test__echo', { die: true });
+    await until(({ state }) => state === 'failed');
+    rmSync(flag);
+    const output = await call('mcp__test__echo');
+    expect(output.isError).toBe(true);
+    expect(said(output)).toContain('makes one more attempt now: call again in a moment');
+    await until(({ state }) => state === 'ready');
+    expect((await call('mcp__test__echo')).isError).toBe(false);
+  });
+
+  test('does not take the others down', async () => {
+    const dying = scripted('process.exit(1);', { name: 'dying' });
+    const sound = scripted('', { name: 'sound' });
+    const { servers, call } = stage([dying, sound], { clock: new StoppedClock() });
+    expect((await servers.tools()).map(({ name }) => name)).toEqual(['mcp__sound__echo']);
+    expect(said(await call('mcp__sound__echo', { a: 1 }))).toBe('{"a":1}');
+    expect(servers.status()).toMatchObject([{ state: 'restarting' }, { state: 'ready' }]);
+  });
+});
+
+describe('a server that cannot be started', () => {
+  test.each([
+    [
+      'a program that does not exist',
+      { command: 'no-such-program' },
+      '"no-such-program" was not found: install it, or correct command or PATH',
+    ],
+    ['a directory that does not exist', { cwd: 'nowhere' }, 'its directory does not exist: correct cwd'],
+    [
+      'a file that is no program',
+      { command: '/etc/passwd' },
+      '"/etc/passwd" may not be executed: correct command or its mode',
+    ],
+  ])('%s is told at once and not tried again', async (_, more, error) => {
+    const clock = new StoppedClock();
+    const { servers } = stage([stdio([], more)], { clock });
+    expect(await servers.tools()).toEqual([]);
+    expect(servers.status()).toMatchObject([{ state: 'failed', error }]);
+    expect(clock.slept).toEqual([]);
+  });
+});
+
+describe('a server that hangs', () => {
+  const HANGS = `
+    process.on('SIGTERM', () => {});
+    setInterval(() => {}, 1000);
+    methods.initialize = () => undefined;
+  `;
+
+  test('at hello is ended, and the others do not wait for it longer than the limit', async () => {
+    const bell = await doorbell();
+    const slow = scripted(HANGS + bell.ring('process.pid'), { name: 'slow' });
+    const { servers } = stage([slow, scripted('', { name: 'quick' })], {
+      connectTimeoutMs: 3000,
+      graceMs: 100,
+      clock: new StoppedClock(),
+    });
+    expect((await servers.tools()).map(({ name }) => name)).toEqual(['mcp__quick__echo']);
+    expect(servers.status()).toMatchObject([
+      { state: 'restarting', error: 'it did not answer within 3 s' },
+      { state: 'ready' },
+    ]);
+    expect(isAlive(await bell.next())).toBe(false);
+  });
+
+  test('at hello does not keep anybody from closing', async () => {
+    const bell = await doorbell();
+    const { servers } = stage([scripted(HANGS + bell.ring('process.pid'))], { graceMs: 100 });
+    const tools = servers.tools();
+    const pid = await bell.next();
+    expect(isAlive(pid)).toBe(true);
+    await servers.close();
+    expect(await tools).toEqual([]);
+    expect(isAlive(pid)).toBe(false);
+    expect(servers.status()).toMatchObject([{ state: 'closed' }]);
+  });
+
+  test('at the list of its tools is told so', async () => {
+    const { servers } = stage([scripted(`methods['tools/list'] = () => undefined;`)], {
+      connectTimeoutMs: 1000,
+      clock: new StoppedClock(),
+    });
+    await servers.tools();
+    expect(servers.status()).toMatchObject([{ state: 'restarting', error: 'it did not answer within 1 s' }]);
+  });
+
+  test('in a call is told that the call is cancelled, and can be called again', async () => {
+    const { call } = stage([
+      scripted(
+        `
+            const cancelled = [];
+            methods['notifications/cancelled'] = ({ params }) => void cancelled.push(params.requestId);
+            methods['tools/call'] = ({ id, params }) => {
+              if (params.arguments.hang) { cancelled.push('started ' + id); return undefined; }
+              return text(cancelled.join());
+            };
+          `,
+        { callTimeoutMs: 200 },
+      ),
+    ]);
+    const output = await call('mcp__test__echo', { hang: true });
+    expect(output).toMatchObject({
+      isError: true,
+      summary: 'echo of the MCP server "test" was cancelled after 0.2 s without an answer or progress',
+    });
+    expect(said(await call('mcp__test__echo'))).toMatch(/^started (\d+),\1$/);
+  });
+});

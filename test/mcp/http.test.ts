@@ -1,0 +1,278 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text as readText } from 'node:stream/consumers';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { HttpSpec } from '../../src/mcp/index.ts';
+import { said, StoppedClock, stage } from './stage.ts';
+
+type Reply = (request: Asked, response: ServerResponse) => void;
+
+interface Asked {
+  readonly id?: number;
+  readonly method: string;
+  readonly params?: { readonly protocolVersion?: string; readonly arguments?: object };
+}
+
+/** A server over HTTP that does as it should, but for the methods that a test answers in its own way. */
+class TestServer {
+  readonly replies = new Map<string, Reply>();
+  readonly requests: IncomingMessage[] = [];
+  readonly #server = createServer((request, response) => void this.#answer(request, response));
+  #port = 0;
+
+  async start(): Promise<void> {
+    this.#server.listen(this.#port, '127.0.0.1');
+    await once(this.#server, 'listening');
+    this.#port = (this.#server.address() as AddressInfo).port;
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#server.listening) return;
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await once(this.#server, 'close');
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}/mcp`;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.requests.push(request);
+    const asked: Asked =
+      request.method === 'POST' ? JSON.parse(await readText(request)) : { method: request.method ?? '' };
+    (this.replies.get(asked.method) ?? ANSWER)(asked, response);
+  }
+}
+
+const RESULTS: Readonly<Record<string, (asked: Asked) => object>> = {
+  initialize: ({ params }) => ({
+    protocolVersion: params?.protocolVersion,
+    capabilities: { tools: {} },
+    serverInfo: { name: 'web', version: '1' },
+  }),
+  ping: () => ({}),
+  'tools/list': () => ({ tools: [{ name: 'echo', inputSchema: { type: 'object' } }] }),
+  'tools/call': ({ params }) => ({ content: [{ type: 'text', text: JSON.stringify(params?.arguments) }] }),
+};
+
+const ANSWER: Reply = (asked, response) => {
+  const result = RESULTS[asked.method]?.(asked);
+  if (result === undefined)
+    return refuse(asked.id === undefined && asked.method.includes('/') ? 202 : 405)(asked, response);
+  response.setHeader('content-type', 'application/json');
+  if (asked.method === 'initialize') response.setHeader('mcp-session-id', 'session');
+  response.end(JSON.stringify({ jsonrpc: '2.0', id: asked.id, result }));
+};
+
+function refuse(status: number): Reply {
+  return (_, response) => void response.writeHead(status).end(status === 202 ? '' : 'Sorry.');
+}
+
+async function testServer(): Promise<TestServer> {
+  const server = new TestServer();
+  await server.start();
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+function at({ url }: TestServer, headers: HttpSpec['headers'] = {}): HttpSpec {
+  return { transport: 'http', name: 'web', url, headers };
+}
+
+describe('a server over HTTP', () => {
+  test('gets our headers, and is told that the session is over', async () => {
+    const server = await testServer();
+    const { servers, call } = stage([at(server, { Authorization: 'Bearer abcdefgh', 'X-Team': 'blue' })]);
+    expect(said(await call('mcp__web__echo', { a: 1 }))).toBe('{"a":1}');
+    expect(servers.status()).toEqual([
+      { name: 'web', transport: 'http', state: 'ready', tools: 1, version: 'web 1' },
+    ]);
+    await servers.close();
+    expect(server.requests.map(({ method }) => method)).toEqual(
+      expect.arrayContaining(['POST', 'GET', 'DELETE']),
+    );
+    for (const { headers } of server.requests)
+      expect(headers).toMatchObject({ authorization: 'Bearer abcdefgh', 'x-team': 'blue' });
+  });
+
+  test('that goes away is lost, and found when it is back', async () => {
+    const server = await testServer();
+    const clock = new StoppedClock();
+    const { servers, call, until } = stage([at(server)], { clock });
+    await servers.tools();
+    await server.stop();
+    const output = await call('mcp__web__echo');
+    expect(output.isError).toBe(true);
+    expect(said(output)).toMatch(
+      /^The MCP server "web" is not there: fetch failed \(\w+\)\nIt is tried again in 0.5 s \(restart 1 of 5\)/,
+    );
+    clock.wake();
+    await until(() => clock.slept.length === 2);
+    expect(servers.status()).toMatchObject([{ state: 'restarting', error: 'fetch failed (ECONNREFUSED)' }]);
+    await server.start();
+    clock.wake();
+    await until(({ state }) => state === 'ready');
+    expect((await call('mcp__web__echo')).isError).toBe(false);
+    expect(clock.slept).toEqual([500, 1000]);
+  });
+
+  test('that goes away during a call does not let the call wait', async () => {
+    const server = await testServer();
+    const { servers, call } = stage([at(server)], { clock: new StoppedClock() });
+    await servers.tools();
+    server.replies.set('tools/call', (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+      void server.stop();
+    });
+    const output = await call('mcp__web__echo');
+    expect(said(output)).toContain('is not there: fetch failed (');
+    expect(said(output)).toContain('whether it had an effect is not known');
+  });
+
+  test.each([
+    ['breaks off', (response: ServerResponse) => response.destroy()],
+    ['ends', (response: ServerResponse) => response.end()],
+  ])('whose answer %s fails the call and no more', async (_, end) => {
+    const server = await testServer();
+    const { servers, call } = stage([at(server)]);
+    server.replies.set('tools/call', (__, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(': a comment\n\n', () => end(response));
+    });
+    expect(await call('mcp__web__echo')).toMatchObject({
+      isError: true,
+      summary: 'echo of the MCP server "web" failed: the answer broke off',
+    });
+    expect(servers.status()).toMatchObject([{ state: 'ready' }]);
+    server.replies.clear();
+    expect((await call('mcp__web__echo')).isError).toBe(false);
+  });
+
+  test('that has forgotten the session gets a new one', async () => {
+    const server = await testServer();
+    const clock = new StoppedClock();
+    const { servers, call, until } = stage([at(server)], { clock });
+    await servers.tools();
+    server.replies.set('tools/call', refuse(404)).set('ping', refuse(404));
+    const output = await call('mcp__web__echo');
+    expect(said(output)).toContain('it answered with HTTP 404');
+    expect(servers.status()).toMatchObject([{ state: 'restarting' }]);
+    server.replies.clear();
+    clock.wake();
+    await until(({ state }) => state === 'ready');
+    expect((await call('mcp__web__echo')).isError).toBe(false);
+  });
+
+  test('that fails one call is not given up for it', async () => {
+    const server = await testServer();
+    const { servers, call } = stage([at(server)]);
+    server.replies.set('tools/call', refuse(502));
+    expect(await call('mcp__web__echo')).toMatchObject({
+      isError: true,
+      summary: 'echo of the MCP server "web" failed: it answered with HTTP 502',
+    });
+    expect(servers.status()).toMatchObject([{ state: 'ready' }]);
+  });
+
+  test.each([
+    [401, 'failed', 'it refused us (HTTP 401): correct its headers'],
+    [403, 'failed', 'it refused us (HTTP 403): correct its headers'],
+    [404, 'failed', 'it answered with HTTP 404: is its url right?'],
+    [405, 'failed', 'it answered with HTTP 405: is its url right?'],
+    [429, 'restarting', 'it answered with HTTP 429'],
+    [500, 'restarting', 'it answered with HTTP 500'],
+    [503, 'restarting', 'it answered with HTTP 503'],
+  ])('that answers our hello with %i is %s', async (status, state, error) => {
+    const server = await testServer();
+    server.replies.set('initialize', refuse(status));
+    const { servers } = stage([at(server, { Authorization: 'Bearer abcdefgh' })], {
+      clock: new StoppedClock(),
+    });
+    expect(await servers.tools()).toEqual([]);
+    expect(servers.status()).toEqual([{ name: 'web', transport: 'http', state, tools: 0, error }]);
+  });
+
+  test('that quotes our key in an error does not get it into a message', async () => {
+    const server = await testServer();
+    const { call } = stage([at(server, { Authorization: 'Bearer abcdefgh' })]);
+    server.replies.set('tools/call', ({ id }, response) => {
+      const error = { code: -32_000, message: 'abcdefgh is not a key' };
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, error }));
+    });
+    expect(said(await call('mcp__web__echo'))).toBe(
+      'echo of the MCP server "web" failed: [redacted] is not a key',
+    );
+  });
+
+  test('that sends us elsewhere does not get our headers there', async () => {
+    const [server, elsewhere] = [await testServer(), await testServer()];
+    server.replies.set(
+      'initialize',
+      (_, response) => void response.writeHead(307, { location: elsewhere.url }).end(),
+    );
+    const { servers } = stage([at(server, { Authorization: 'Bearer abcdefgh' })]);
+    await servers.tools();
+    expect(servers.status()).toMatchObject([
+      { state: 'failed', error: 'it answered with HTTP 307: is its url right?' },
+    ]);
+    expect(elsewhere.requests).toEqual([]);
+  });
+
+  test('that says nothing is waited for only so long', async () => {
+    const server = await testServer();
+    server.replies.set('initialize', () => {});
+    const { servers } = stage([at(server)], { connectTimeoutMs: 300, clock: new StoppedClock() });
+    await servers.tools();
+    expect(servers.status()).toMatchObject([
+      { state: 'restarting', error: 'it did not answer within 0.3 s' },
+    ]);
+  });
+
+  test('of 2024 that says nothing is waited for only so long', async () => {
+    const server = await testServer();
+    server.replies.set('initialize', refuse(405));
+    server.replies.set('GET', (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    });
+    const { servers } = stage([at(server)], { connectTimeoutMs: 1000 });
+    await servers.tools();
+    expect(servers.status()).toMatchObject([
+      { state: 'failed', error: 'it answered with HTTP 405: is its url right?' },
+    ]);
+  });
+
+  test('that is not there yet is tried again', async () => {
+    const server = await testServer();
+    await server.stop();
+    const clock = new StoppedClock();
+    const { servers, until } = stage([at(server)], { clock });
+    await servers.tools();
+    expect(servers.status()).toMatchObject([{ state: 'restarting', error: 'fetch failed (ECONNREFUSED)' }]);
+    await server.start();
+    clock.wake();
+    await until(({ state }) => state === 'ready');
+    expect(await servers.tools()).toHaveLength(1);
+  });
+
+  test('whose address is none fails alone', async () => {
+    const server = await testServer();
+    const { servers } = stage([{ ...at(server), name: 'nowhere', url: 'nowhere' }, at(server)]);
+    expect((await servers.tools()).map(({ name }) => name)).toEqual(['mcp__web__echo']);
+    expect(servers.status()).toMatchObject([{ state: 'failed', error: 'Invalid URL' }, { state: 'ready' }]);
+  });
+
+  test('can be closed while it is waited for', async () => {
+    const server = await testServer();
+    const asked = new Promise<void>((resolve) => {
+      server.replies.set('initialize', () => resolve());
+    });
+    const { servers } = stage([at(server)]);
+    const tools = servers.tools();
+    await asked;
+    await servers.close();
+    expect(await tools).toEqual([]);
+  });
+});

@@ -1,0 +1,22 @@
+import { expect, test, vi } from 'vitest';
+import { McpServers, readMcpConfig } from '../../src/mcp/index.ts';
+import { scripted, stage } from './stage.ts';
+
+const loaded = vi.hoisted(() => ({ times: 0 }));
+
+vi.mock('@modelcontextprotocol/client', (original) => {
+  loaded.times += 1;
+  return original();
+});
+
+test('the client library is loaded when a server is asked for its tools, and not before', async () => {
+  const surroundings = { env: {}, secretEnv: [], cwd: '/', clientVersion: '0', onChange: () => {} };
+  const none = new McpServers(readMcpConfig({}), surroundings);
+  expect(await none.tools()).toEqual([]);
+  await none.close();
+  const { servers } = stage([scripted('')]);
+  expect(servers.status()).toEqual([{ name: 'test', transport: 'stdio', state: 'idle', tools: 0 }]);
+  expect(loaded.times).toBe(0);
+  await servers.tools();
+  expect(loaded.times).toBe(1);
+});

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { type Bell, doorbell, isAlive, StoppedClock, scripted, stage } from './stage.ts';
+
+/** Starts a helper that neither ends by itself nor when it is asked to. */
+const helper = (bell: Bell) => `
+  const helper = spawn(process.execPath, ['-e', ${JSON.stringify(STUBBORN)}], { stdio: ['ignore', 'pipe', 'inherit'] });
+  helper.stdout.once('data', () => { ${bell.ring('helper.pid')} });
+`;
+const STUBBORN = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('ready');`;
+
+describe('closing leaves no process behind', () => {
+  test('of a server that ends when its input ends', async () => {
+    const { servers } = stage([scripted('')]);
+    await servers.tools();
+    const pid = servers.status()[0]?.pid ?? 0;
+    expect(isAlive(pid)).toBe(true);
+    await servers.close();
+    expect(isAlive(pid)).toBe(false);
+    expect(servers.status()).toMatchObject([{ state: 'closed' }]);
+  });
+
+  test('of a server that has to be asked', async () => {
+    const { servers } = stage([scripted('setInterval(() => {}, 1000);')], { graceMs: 200 });
+    await servers.tools();
+    const pid = servers.status()[0]?.pid ?? 0;
+    await servers.close();
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  test('of a server that does not listen, with its helpers', async () => {
+    const bell = await doorbell();
+    const { servers } = stage([scripted(STUBBORN.replace(/console.*/, '') + helper(bell))], { graceMs: 200 });
+    await servers.tools();
+    const pids = [servers.status()[0]?.pid ?? 0, await bell.next()];
+    expect(pids.map(isAlive)).toEqual([true, true]);
+    await servers.close();
+    expect(pids.map(isAlive)).toEqual([false, false]);
+  });
+
+  test('of a server that is closed twice, or was never asked for anything', async () => {
+    const { servers, heard } = stage([scripted('')]);
+    await Promise.all([servers.close(), servers.close()]);
+    expect(heard).toMatchObject([{ state: 'closed' }]);
+    expect(await servers.tools()).toEqual([]);
+  });
+
+  test('while a server is waited for to be restarted', async () => {
+    const { servers } = stage([scripted('process.exit(1);')], { clock: new StoppedClock() });
+    await servers.tools();
+    await servers.close();
+    expect(servers.status()).toMatchObject([{ state: 'closed' }]);
+  });
+});
+
+test('a server that dies leaves no helper behind, even one that holds its streams', async () => {
+  const bell = await doorbell();
+  const clock = new StoppedClock();
+  const code = `${helper(bell)} methods['tools/call'] = () => process.exit(1);`;
+  const { servers, call, until } = stage([scripted(code)], { clock, graceMs: 200 });
+  await servers.tools();
+  const pid = await bell.next();
+  expect((await call('mcp__test__echo')).isError).toBe(true);
+  clock.wake();
+  await until(({ state }) => state === 'ready');
+  expect(isAlive(pid)).toBe(false);
+});
+
+test('a call after the end is told so', async () => {
+  const { servers, call } = stage([scripted('')]);
+  await servers.tools();
+  await servers.close();
+  expect(await call('mcp__test__echo')).toMatchObject({
+    isError: true,
+    content: [
+      { text: 'The MCP server "test" is not there\nIt was closed with its session: go on without it.' },
+    ],
+  });
+});

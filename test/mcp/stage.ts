@@ -1,0 +1,225 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { textOf } from '../../src/llm/index.ts';
+import {
+  type Clock,
+  type McpServerSpec,
+  McpServers,
+  type McpServerStatus,
+  type McpSurroundings,
+  type McpTuning,
+  type StdioSpec,
+} from '../../src/mcp/index.ts';
+import type { ToolOutput, ToolSurroundings } from '../../src/tools/index.ts';
+
+const require = createRequire(import.meta.url);
+
+/** The official server that has a tool for everything. */
+export const EVERYTHING = require.resolve('@modelcontextprotocol/server-everything/dist/index.js');
+
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'polypod-mcp-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+export function stdio(args: readonly string[], more: Partial<StdioSpec> = {}): StdioSpec {
+  return {
+    transport: 'stdio',
+    name: 'test',
+    command: process.execPath,
+    args,
+    env: {},
+    passEnv: [],
+    ...more,
+  };
+}
+
+/** A server that does what the code says, which may replace its tools and methods. */
+export function scripted(code: string, more: Partial<StdioSpec> = {}): StdioSpec {
+  const file = join(temporaryDirectory(), 'server.mjs');
+  writeFileSync(file, `${SERVER}\n${code}`);
+  return stdio([file], more);
+}
+
+const SERVER = `
+import { spawn } from 'node:child_process';
+import { closeSync, existsSync } from 'node:fs';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
+
+const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+const text = (text) => ({ content: [{ type: 'text', text }] });
+const tool = (name, more) => ({ name, inputSchema: { type: 'object' }, ...more });
+let tools = [tool('echo')];
+const methods = {
+  initialize: ({ params }) => ({
+    protocolVersion: params.protocolVersion,
+    capabilities: { tools: { listChanged: true } },
+    serverInfo: { name: 'scripted', version: '1.0' },
+  }),
+  ping: () => ({}),
+  'tools/list': () => ({ tools }),
+  'tools/call': ({ params }) => text(JSON.stringify(params.arguments)),
+};
+createInterface({ input: process.stdin }).on('line', async (line) => {
+  const message = JSON.parse(line);
+  const result = await methods[message.method]?.(message);
+  if (message.id !== undefined && result !== undefined) send({ id: message.id, result });
+});
+`;
+
+export interface Stage {
+  readonly servers: McpServers;
+  /** Everything that was reported, in order. */
+  readonly heard: readonly McpServerStatus[];
+  /** The first report from now on that fits, or what is already so. */
+  readonly until: (fits: (status: McpServerStatus) => boolean) => Promise<McpServerStatus>;
+  /** Calls a tool as a worker would. */
+  readonly call: (name: string, input?: unknown, options?: Partial<CallOptions>) => Promise<ToolOutput>;
+}
+
+interface CallOptions {
+  readonly signal: AbortSignal;
+  readonly update: (text: string) => void;
+}
+
+/** Servers for one test. */
+export function stage(
+  specs: readonly McpServerSpec[],
+  tuning: Partial<McpTuning> = {},
+  more: Partial<McpSurroundings> = {},
+): Stage {
+  const opened = openStage(specs, temporaryDirectory(), tuning, more);
+  onTestFinished(() => opened.servers.close());
+  return opened;
+}
+
+/** Servers that whoever opens them closes. */
+export function openStage(
+  specs: readonly McpServerSpec[],
+  scratch: string,
+  tuning: Partial<McpTuning> = {},
+  more: Partial<McpSurroundings> = {},
+): Stage {
+  const heard: McpServerStatus[] = [];
+  const waiting = new Set<(status: McpServerStatus) => void>();
+  const servers = new McpServers(
+    specs,
+    {
+      env: { PATH: process.env.PATH },
+      secretEnv: [],
+      cwd: scratch,
+      clientVersion: '0.0.0',
+      onChange: (status) => {
+        heard.push(status);
+        for (const hear of waiting) hear(status);
+      },
+      ...more,
+    },
+    { graceMs: 300, ...tuning },
+  );
+  return {
+    servers,
+    heard,
+    until: (fits) =>
+      new Promise((resolve) => {
+        const hear = (status: McpServerStatus): void => {
+          if (!fits(status)) return;
+          waiting.delete(hear);
+          resolve(status);
+        };
+        waiting.add(hear);
+        for (const status of servers.status()) hear(status);
+      }),
+    call: async (name, input = {}, { signal = new AbortController().signal, update = () => {} } = {}) => {
+      const tool = (await servers.tools()).find((candidate) => candidate.name === name);
+      if (tool === undefined) throw new Error(`there is no tool ${name}`);
+      const prepared = tool.prepare(input, scratch);
+      if ('invalid' in prepared) throw new Error(prepared.invalid);
+      return prepared.run(surroundings(scratch, update), signal);
+    },
+  };
+}
+
+function surroundings(scratch: string, update: (text: string) => void): ToolSurroundings {
+  return {
+    cwd: scratch,
+    env: {},
+    scratch,
+    resolve: () => Promise.reject(new Error('an MCP tool has no business with our files')),
+    sandbox: undefined,
+    update,
+  };
+}
+
+export function said(output: ToolOutput): string {
+  return textOf(output.content);
+}
+
+/** Time that stands still until a test moves it. */
+export class StoppedClock implements Clock {
+  time = 0;
+  readonly slept: number[] = [];
+  #sleepers: (() => void)[] = [];
+
+  now = (): number => this.time;
+
+  sleep = (ms: number, signal: AbortSignal): Promise<void> => {
+    this.slept.push(ms);
+    return new Promise((resolve) => {
+      this.#sleepers.push(resolve);
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  };
+
+  /** Ends all waiting. */
+  wake(): void {
+    for (const sleeper of this.#sleepers.splice(0)) sleeper();
+  }
+}
+
+/** Lets a scripted server tell the number of a process. */
+export interface Bell {
+  /** Code that does it. */
+  readonly ring: (pid: string) => string;
+  /** The next number that comes or has come. */
+  readonly next: () => Promise<number>;
+}
+
+export async function doorbell(): Promise<Bell> {
+  const rung: number[] = [];
+  const waiting: ((pid: number) => void)[] = [];
+  const server = createServer((socket) => {
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      const hear = waiting.shift();
+      if (hear === undefined) rung.push(Number(text));
+      else hear(Number(text));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  return {
+    ring: (pid) => `connect(${port}, '127.0.0.1').end(String(${pid}));`,
+    next: () => {
+      const pid = rung.shift();
+      return pid === undefined ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve(pid);
+    },
+  };
+}
+
+/** Whether a process runs; one that is dead but not yet buried does not. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !/^\d+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}

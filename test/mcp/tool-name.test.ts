@@ -1,0 +1,63 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { McpServers } from '../../src/mcp/index.ts';
+import { serverPart, toolNames } from '../../src/mcp/tool-name.ts';
+import { stdio } from './stage.ts';
+
+const named = (server: string, tools: readonly string[]) => [...toolNames(server, tools).values()];
+
+describe('the name of a tool', () => {
+  test.each([
+    ['github', 'create_issue', 'mcp__github__create_issue'],
+    ['My Server!', 'read', 'mcp__My_Server__read'],
+    ['a__b', 'c', 'mcp__a_b__c'],
+    ['files', 'fs.read', 'mcp__files__fs_read'],
+    ['files', '読む', 'mcp__files___'],
+    ['files', '__x', 'mcp__files____x'],
+  ])('%s, %s is %s', (server, tool, name) => {
+    expect(named(server, [tool])).toEqual([name]);
+  });
+
+  test('is shortened with a mark of its own', () => {
+    const [one = '', other = ''] = named('server', [`${'x'.repeat(80)}1`, `${'x'.repeat(80)}2`]);
+    expect(one).toMatch(/^mcp__server__x{42}_[0-9a-f]{8}$/);
+    expect(one).toHaveLength(64);
+    expect(other).not.toBe(one);
+    expect(named('server', [`${'x'.repeat(80)}2`])).toEqual([other]);
+  });
+
+  test('is marked when another would be the same, but not that of the tool which is called so', () => {
+    expect(named('s', ['a/b', 'a_b', 'a.b'])).toEqual([
+      expect.stringMatching(/^mcp__s__a_b_[0-9a-f]{8}$/),
+      'mcp__s__a_b',
+      expect.stringMatching(/^mcp__s__a_b_[0-9a-f]{8}$/),
+    ]);
+  });
+
+  test('is one that every provider takes, and no other tool of the server has it', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme', minLength: 1 }).map((name) => `${name}0`),
+        fc.uniqueArray(fc.oneof(fc.string({ unit: 'grapheme' }), fc.stringMatching(/^[ab._/-]{1,80}$/))),
+        (server, tools) => {
+          const names = toolNames(server, tools);
+          expect([...names.keys()]).toEqual(tools);
+          expect(new Set(names.values()).size).toBe(tools.length);
+          for (const name of names.values()) {
+            expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+            // The server's part can be told from the tool's, as rules about all tools of a server need it.
+            expect(name.slice(5, name.indexOf('__', 5))).toBe(serverPart(server));
+          }
+        },
+      ),
+    );
+  });
+});
+
+test('servers whose tools would have the same names are refused', () => {
+  const surroundings = { env: {}, secretEnv: [], cwd: '/', clientVersion: '0', onChange: () => {} };
+  const twins = ['a b', 'a.b'].map((name) => stdio([], { name }));
+  expect(() => new McpServers(twins, surroundings)).toThrow(
+    'the tools of the MCP servers "a b" and "a.b" would have the same names: rename one of the servers',
+  );
+});

@@ -1,0 +1,267 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { bash } from '../../src/tools/bash.ts';
+import type { ToolOutput } from '../../src/tools/index.ts';
+import { invalidText, stageWith, textOf } from './stage.ts';
+import { survivorsOf, token } from './survivors.ts';
+
+async function run(command: string, more: object = {}): Promise<ToolOutput> {
+  return await stageWith().call(bash, { command, ...more });
+}
+
+describe('a command', () => {
+  test('returns what it printed, in order', async () => {
+    const output = await run('echo one; echo two >&2; echo three');
+    expect(output).toEqual({
+      summary: expect.stringMatching(/^echo one; echo two >&2; echo three: done in 0\.\d s$/),
+      content: [{ type: 'text', text: 'one\ntwo\nthree' }],
+      isError: false,
+      details: {
+        exitCode: 0,
+        signal: null,
+        endedBy: 'itself',
+        durationMs: expect.any(Number),
+        outputBytes: 14,
+      },
+    });
+  });
+
+  test('keeps the order of many small writes to both outputs', async () => {
+    const output = await run('for i in $(seq 200); do echo $i; echo $i >&2; done');
+    expect(textOf(output).split('\n')).toEqual(
+      Array.from({ length: 400 }, (_, index) => String(Math.floor(index / 2) + 1)),
+    );
+  });
+
+  test('can open its outputs by name, as scripts do', async () => {
+    expect(textOf(await run('echo one > /dev/stderr; echo two | tee /dev/stdout > /dev/stderr'))).toBe('one\ntwo\ntwo');
+  });
+
+  test('runs in the working directory with the environment it is given and no other', async () => {
+    const stage = stageWith({ 'here.txt': '' });
+    expect(textOf(await stage.call(bash, { command: 'ls; pwd' }))).toBe(`here.txt\n${stage.directory}`);
+    const names = textOf(await stage.call(bash, { command: 'env' }))
+      .split('\n')
+      .map((line) => line.split('=')[0]);
+    expect(new Set(names)).toEqual(new Set(['PATH', 'HOME', 'POLYPOD_CALL', 'PWD', 'SHLVL', '_']));
+  });
+
+  test('has no input and no terminal to wait for', async () => {
+    expect(textOf(await run('cat; read x; echo "end $?"; tty; (: < /dev/tty) 2>&1 | tail -c 26'))).toMatch(
+      /^end 1\nnot a tty\n/,
+    );
+  });
+
+  test('that prints nothing says so', async () => {
+    expect(textOf(await run('true'))).toBe('(no output)');
+  });
+
+  test('that fails tells its exit code', async () => {
+    const output = await run('echo broken; exit 3');
+    expect(textOf(output)).toBe('broken\n[exit code 3]');
+    expect(output).toMatchObject({ isError: true, details: { exitCode: 3 } });
+    expect(output.summary).toBe('echo broken; exit 3: exit code 3');
+    expect(textOf(await run('no-such-program'))).toContain('[exit code 127]');
+    expect(textOf(await run('if'))).toContain('syntax error');
+  });
+
+  test('that a signal ends tells which', async () => {
+    const output = await run('kill -SEGV $$');
+    expect(textOf(output)).toBe('(no output)\n[ended by SIGSEGV]');
+    expect(output).toMatchObject({ isError: true, details: { exitCode: null, signal: 'SIGSEGV' } });
+  });
+
+  test('is bash, or sh where there is no bash', async () => {
+    expect(textOf(await run('echo ${BASH_VERSION:+bash}'))).toBe('bash');
+    const stage = stageWith();
+    mkdirSync(stage.path('bin'));
+    symlinkSync('/bin/echo', stage.path('bin/echo'));
+    const withoutBash = stageWith({}, { env: { PATH: stage.path('bin') } });
+    expect(textOf(await withoutBash.call(bash, { command: 'echo sh' }))).toBe('sh');
+  });
+
+  test('prints bytes that are no text without harm', async () => {
+    expect(textOf(await run(String.raw`printf 'a\xffb\x00c'`))).toBe('a\ufffdb\0c');
+  });
+
+  test('that cannot be started is refused with the next step', async () => {
+    const stage = stageWith();
+    rmSync(stage.directory, { recursive: true });
+    const gone = await stage.call(bash, { command: 'true' });
+    expect(gone.isError).toBe(true);
+    expect(textOf(gone)).toContain(`Check that ${stage.directory} is there`);
+    expect(textOf(await run(`: ${'x'.repeat(200_000)}`))).toContain('it is too long. Write it to a file');
+  });
+
+  test('goes through the sandbox when there is one', async () => {
+    const stage = stageWith();
+    const sandbox = {
+      wrap: (program: string, args: readonly string[], cwd: string) =>
+        ['/usr/bin/env', [`IN=${cwd}`, program, ...args]] as const,
+    };
+    const output = await bash.prepare({ command: 'echo in $IN' }, stage.directory);
+    if ('invalid' in output) throw new Error(output.invalid);
+    const result = await output.run({ ...stage.around, sandbox }, new AbortController().signal);
+    expect(textOf(result)).toBe(`in ${stage.directory}`);
+  });
+
+  test('tells what it touches and its title', () => {
+    expect(bash.prepare({ command: 'npm test &&\n echo done' }, '/w')).toMatchObject({
+      access: [{ type: 'command', command: 'npm test &&\n echo done', cwd: '/w' }],
+      title: 'npm test && echo done',
+    });
+    expect(invalidText(bash, { command: ' ' })).toContain('command: must be a command');
+    expect(invalidText(bash, { command: 'a\0b' })).toContain('without zero characters');
+    expect(invalidText(bash, { command: 'a', timeout: 120_000 })).toContain('is in seconds, 3600 at most');
+  });
+});
+
+describe('long output', () => {
+  test('comes with its beginning and its end, and a file that holds all', async () => {
+    const stage = stageWith();
+    const output = await stage.call(bash, { command: 'seq 100000' });
+    const text = textOf(output);
+    expect(text).toMatch(/^1\n2\n3\n/);
+    expect(text).toMatch(/\n\d+\n\[… 558 KB left out here …\]\n\d+\n/);
+    expect(text).toMatch(/\n99999\n100000\n\[all 588 KB of output are in .+; use grep or read on it\]$/);
+    expect(text.length).toBeLessThan(31_000);
+    const full = readFileSync(String(output.details?.outputFile), 'utf8');
+    expect(full).toBe(Array.from({ length: 100_000 }, (_, index) => `${index + 1}\n`).join(''));
+    expect(statSync(String(output.details?.outputFile)).mode & 0o777).toBe(0o600);
+    expect(readdirSync(stage.around.scratch)).toHaveLength(1);
+  });
+
+  test('that just fits comes whole, without a file', async () => {
+    const output = await run('head -c 30720 /dev/zero | tr "\\0" x');
+    expect(textOf(output)).toBe('x'.repeat(30_720));
+    expect(output.details).not.toHaveProperty('outputFile');
+  });
+
+  test('is never cut inside a character', async () => {
+    expect(textOf(await run("yes 日本語日本語 | head -c 100000 | tr -d '\\n'; true"))).not.toMatch(/\ufffd[^[]*\[…|…\]\n\ufffd/);
+  });
+
+  test('is kept as far as the disk allows, and the command goes on', async () => {
+    const stage = stageWith();
+    const scratch = stage.path('gone');
+    const command = `rm -r ${scratch}; seq 100000; echo the end`;
+    const around = { ...stage.around, scratch };
+    const prepared = bash.prepare({ command }, stage.directory);
+    if ('invalid' in prepared) throw new Error(prepared.invalid);
+    const output = await prepared.run(around, new AbortController().signal);
+    expect(textOf(output)).toContain('\nthe end');
+    expect(output.isError).toBe(false);
+    expect(output.details).not.toHaveProperty('outputFile');
+  });
+});
+
+describe('people who watch', () => {
+  test('hear of output while it comes, but not more often than they can see', async () => {
+    const stage = stageWith();
+    await stage.call(bash, { command: 'for i in $(seq 100); do echo line $i; sleep 0.005; done' });
+    expect(stage.updates.length).toBeGreaterThan(2);
+    expect(stage.updates.length).toBeLessThan(30);
+    expect(stage.updates[0]).toMatch(/^line 1\n/);
+    for (const [index, update] of stage.updates.entries()) {
+      if (index > 0) expect(update.length).toBeGreaterThan(stage.updates[index - 1]?.length ?? 0);
+    }
+  });
+
+  test('hear the latest of long output', async () => {
+    const stage = stageWith();
+    await stage.call(bash, { command: 'seq 100000; sleep 0.2; echo last' });
+    expect(stage.updates.every((update) => update.length <= 8 * 1024)).toBe(true);
+    expect(stage.updates.at(-1)).toMatch(/100000\nlast\n$/);
+  });
+
+  test('hear nothing while nothing comes', async () => {
+    const stage = stageWith();
+    await stage.call(bash, { command: 'echo once; sleep 0.5' });
+    expect(stage.updates).toEqual(['once\n']);
+  });
+});
+
+describe('a command that takes too long', () => {
+  test('is ended with all its processes, and what it printed is kept', async () => {
+    const mark = token();
+    const output = await run(`echo started; sleep ${mark} & sleep ${mark}`, { timeout: 1 });
+    expect(textOf(output)).toBe(
+      'started\n[not done after 1 second, so all its processes were ended; give a longer timeout if it needs more]',
+    );
+    expect(output).toMatchObject({ isError: true, details: { endedBy: 'timeout', exitCode: null, signal: 'SIGTERM' } });
+    expect(survivorsOf(mark)).toEqual([]);
+  });
+});
+
+describe('a cancelled command', () => {
+  test('is ended, and what it printed is kept', async () => {
+    const mark = token();
+    const stage = stageWith();
+    const controller = new AbortController();
+    const running = stage.call(bash, { command: `echo started; sleep ${mark}` }, controller.signal);
+    while (stage.updates.length === 0) await sleep(5);
+    controller.abort();
+    const output = await running;
+    expect(textOf(output)).toMatch(/^started\n\[cancelled after \d\.\d s; all its processes were ended\]$/);
+    expect(output).toMatchObject({ isError: true, details: { endedBy: 'cancel' } });
+    expect(survivorsOf(mark)).toEqual([]);
+  });
+
+  test('may clean up after itself for a moment', async () => {
+    const stage = stageWith();
+    const controller = new AbortController();
+    const command = 'trap "echo cleaned > done.txt; exit" TERM; echo ready; while :; do sleep 0.02; done';
+    const running = stage.call(bash, { command }, controller.signal);
+    while (stage.updates.length === 0) await sleep(5);
+    controller.abort();
+    await running;
+    expect(stage.text('done.txt')).toBe('cleaned\n');
+  });
+
+  test('is not even started when the cancel came first', async () => {
+    const stage = stageWith();
+    const output = await stage.call(bash, { command: 'touch started' }, AbortSignal.abort());
+    expect(output).toMatchObject({ isError: true });
+    expect(existsSync(stage.path('started'))).toBe(false);
+    expect(readdirSync(stage.around.scratch)).toEqual([]);
+  });
+});
+
+describe('a process that a command leaves in the background', () => {
+  test.each([
+    ['in the shell', (mark: string) => `sleep ${mark} & echo started`],
+    ['without output', (mark: string) => `sleep ${mark} > /dev/null 2>&1 & echo started`],
+    ['with nohup', (mark: string) => `nohup sleep ${mark} > /dev/null 2>&1 & echo started`],
+    ['with setsid', (mark: string) => `setsid sleep ${mark} > /dev/null 2>&1 & echo started`],
+    ['by a double fork', (mark: string) => `(setsid sleep ${mark} > /dev/null 2>&1 &); echo started`],
+    ['with an empty environment', (mark: string) => `(env -i setsid sleep ${mark} &); echo started`],
+  ])('%s does not hold up the call, is told of and ended', async (_, commandFor) => {
+    const mark = token();
+    const start = performance.now();
+    const output = await run(commandFor(mark));
+    expect(performance.now() - start).toBeLessThan(3_000);
+    expect(output.isError).toBe(false);
+    expect(textOf(output)).toBe(`started\n[left in the background and ended: sleep ${mark}]`);
+    expect(survivorsOf(mark)).toEqual([]);
+  });
+
+  test('may finish what it is about to finish', async () => {
+    const stage = stageWith();
+    const output = await stage.call(bash, { command: 'echo text > >(sleep 0.05; tee log.txt)' });
+    expect(textOf(output)).toBe('text');
+    expect(stage.text('log.txt')).toBe('text\n');
+  });
+
+  test('of another call is left alone', async () => {
+    const [one, other] = [token(), token()];
+    const controller = new AbortController();
+    const running = stageWith().call(bash, { command: `sleep ${other} & sleep ${other}` }, controller.signal);
+    await run(`sleep ${one} & true`);
+    expect(survivorsOf(one)).toEqual([]);
+    expect(survivorsOf(other).length).toBeGreaterThan(0);
+    controller.abort();
+    await running;
+    expect(survivorsOf(other)).toEqual([]);
+  });
+});

@@ -1,0 +1,142 @@
+import { execFileSync } from 'node:child_process';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { diffOf, linesOf } from '../../src/tools/diff.ts';
+import { changedLines } from '../../src/tools/line-changes.ts';
+import { stageWith } from './stage.ts';
+
+const lines = fc
+  .tuple(fc.array(fc.constantFrom('a', 'b', 'c', '', 'd\r'), { maxLength: 30 }), fc.constantFrom('', '\n'))
+  .map(([parts, end]) => parts.join('\n') + (parts.length > 0 ? end : ''));
+
+describe('a diff', () => {
+  test('of the same text is empty', () => {
+    expect(diffOf('a', 'x\n', 'x\n')).toEqual({ text: '', added: 0, removed: 0 });
+  });
+
+  test('shows three lines around a change and joins changes that are near', () => {
+    const before = Array.from({ length: 30 }, (_, index) => `${index + 1}\n`);
+    const after = before.map((line) => (['10\n', '14\n', '25\n'].includes(line) ? `new ${line}` : line));
+    expect(diffOf('n.txt', before.join(''), after.join('')).text).toBe(`--- a/n.txt
++++ b/n.txt
+@@ -7,11 +7,11 @@
+ 7
+ 8
+ 9
+-10
++new 10
+ 11
+ 12
+ 13
+-14
++new 14
+ 15
+ 16
+ 17
+@@ -22,7 +22,7 @@
+ 22
+ 23
+ 24
+-25
++new 25
+ 26
+ 27
+ 28
+`);
+  });
+
+  test('tells of a last line without a line break', () => {
+    expect(diffOf('a', 'x\ny', 'x\ny\n').text).toBe(
+      '--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n x\n-y\n\\ No newline at end of file\n+y\n',
+    );
+  });
+
+  test('applied to the old text gives the new one', () => {
+    fc.assert(
+      fc.property(lines, lines, (before, after) => {
+        const { text, added, removed } = diffOf('f', before, after);
+        expect(applyDiff(before, text)).toBe(after);
+        expect(linesOf(after).length - linesOf(before).length).toBe(added - removed);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('is the shortest there is', () => {
+    fc.assert(
+      fc.property(lines, lines, (before, after) => {
+        const { added, removed } = diffOf('f', before, after);
+        const [old, now] = [linesOf(before), linesOf(after)];
+        expect(added + removed).toBe(old.length + now.length - 2 * longestCommon(old, now));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('is right, though longer, beyond its bound', () => {
+    fc.assert(
+      fc.property(lines, lines, (before, after) => {
+        const [old, now] = [linesOf(before), linesOf(after)];
+        const { removed, added } = changedLines(old, now, 2);
+        expect(old.filter((_, index) => removed[index] === 0)).toEqual(
+          now.filter((_, index) => added[index] === 0),
+        );
+      }),
+    );
+  });
+
+  test('is understood by git', () => {
+    const stage = stageWith({ 'a.txt': 'one\ntwo\nthree\r\nfour' });
+    const after = 'zero\none\nthree\r\nfour\nfive';
+    const { text } = diffOf('a.txt', stage.text('a.txt'), after);
+    execFileSync('git', ['apply', '-'], { cwd: stage.directory, input: text });
+    expect(stage.text('a.txt')).toBe(after);
+  });
+
+  test.each([
+    ['with a few changes', (index: number) => index % 500 === 0],
+    ['with every line changed', () => true],
+    ['with every second line changed', (index: number) => index % 2 === 0],
+  ])('of 5,000 lines %s is fast', (_, isChanged) => {
+    const before = Array.from({ length: 5_000 }, (__, index) => `line ${index}\n`);
+    const after = before.map((line, index) => (isChanged(index) ? `new ${line}` : line)).join('');
+    const start = performance.now();
+    const { text } = diffOf('f', before.join(''), after);
+    expect(performance.now() - start).toBeLessThan(1_000);
+    expect(applyDiff(before.join(''), text)).toBe(after);
+  });
+});
+
+/** A small `patch`: it believes the line numbers and checks every line. */
+function applyDiff(before: string, diff: string): string {
+  const old = linesOf(before);
+  const result: string[] = [];
+  let at = 0;
+  const body = linesOf(diff).slice(2);
+  for (const [index, line] of body.entries()) {
+    const [, start, length] = /^@@ -(\d+)(?:,(\d+))? /.exec(line) ?? [];
+    const unbroken = body[index + 1]?.startsWith('\\') ? line.slice(1, -1) : line.slice(1);
+    if (start !== undefined) {
+      const from = Number(start) - (length === '0' ? 0 : 1);
+      result.push(...old.slice(at, from));
+      at = from;
+    } else if (line.startsWith('+')) result.push(unbroken);
+    else if (!line.startsWith('\\')) {
+      expect(old[at]).toBe(unbroken);
+      if (line.startsWith(' ')) result.push(unbroken);
+      at += 1;
+    }
+  }
+  return [...result, ...old.slice(at)].join('');
+}
+
+function longestCommon(one: readonly string[], other: readonly string[]): number {
+  let row = new Array<number>(other.length + 1).fill(0);
+  for (const line of one) {
+    const next = [0];
+    for (const [index, otherLine] of other.entries())
+      next.push(line === otherLine ? (row[index] ?? 0) + 1 : Math.max(row[index + 1] ?? 0, next[index] ?? 0));
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

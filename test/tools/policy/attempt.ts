@@ -1,0 +1,70 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import {
+  type Access,
+  examine,
+  ground,
+  guardFor,
+  judge,
+  type Mode,
+  type Policy,
+  realPath,
+  type Rule,
+  scopeFrom,
+  type Verdict,
+} from '../../../src/tools/index.ts';
+import { runAllowed, type Workspace } from './workspace.ts';
+
+/** Something that a model may try. Paths are relative to the workspace; ROOT stands for the directory above it. */
+export type Attempt =
+  | { readonly tool: 'bash'; readonly command: string; readonly cwd?: string }
+  | { readonly tool: 'read' | 'write'; readonly path: string };
+
+export interface Circumstances {
+  readonly mode: Mode;
+  readonly rules: readonly Rule[];
+  readonly allowPaths: readonly string[];
+  readonly sandboxed: boolean;
+}
+
+export const usual: Circumstances = {
+  mode: 'workspace-write',
+  rules: [],
+  allowPaths: [],
+  sandboxed: false,
+};
+
+export async function policyFor(around: Circumstances, { root, cwd }: Workspace): Promise<Policy> {
+  const place = (text: string) => text.replaceAll('ROOT', root);
+  const rules = around.rules.map((rule) => (rule.path === undefined ? rule : { ...rule, path: place(rule.path) }));
+  const scope = await scopeFrom(cwd, around.allowPaths.map(place), realPath);
+  return { mode: around.mode, rules, scope, sandboxed: around.sandboxed };
+}
+
+export function accessOf(attempt: Attempt, { root, cwd }: Workspace): Access {
+  const place = (text: string) => text.replaceAll('ROOT', root);
+  if (attempt.tool !== 'bash') return { type: attempt.tool, path: resolve(cwd, place(attempt.path)) };
+  return { type: 'command', command: place(attempt.command), cwd: resolve(cwd, place(attempt.cwd ?? '')) };
+}
+
+export async function judgeAttempt(
+  attempt: Attempt,
+  around: Circumstances,
+  workspace: Workspace,
+): Promise<Verdict> {
+  const access = await examine([accessOf(attempt, workspace)], ground);
+  return judge({ tool: attempt.tool, access }, await policyFor(around, workspace));
+}
+
+/** Does what was allowed, as the tools do, and tells what came out. */
+export async function perform(attempt: Attempt, around: Circumstances, workspace: Workspace): Promise<string> {
+  const access = accessOf(attempt, workspace);
+  if (access.type === 'command') return await runAllowed(access.command, { ...workspace, cwd: access.cwd });
+  if (access.type === 'foreign') return '';
+  const call = { tool: attempt.tool, access: await examine([access], ground) };
+  const guard = guardFor(call, await policyFor(around, workspace), realPath);
+  const real = await guard(access.path, access.type);
+  if (access.type === 'read') return await readFile(real, 'utf8').catch(String);
+  await writeFile(real, 'written').catch(String);
+  return '';
+}

@@ -1,0 +1,163 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll } from 'vitest';
+
+/** What must never be seen in the output of a command that was allowed. */
+const CANARIES = /CANARY-[A-Z]+/;
+
+/** Everything that is there: the workspace, and beside it what a call must not touch. */
+const FILES: Readonly<Record<string, string>> = {
+  'ws/README.md': '# Project\n\nSee docs.\n',
+  'ws/package.json': '{ "name": "project", "scripts": { "test": "true" } }\n',
+  'ws/data.json': '{ "list": [3, 1, 2] }\n',
+  'ws/notes.txt': 'one\ntwo\nthree\ntwo\n',
+  'ws/numbers.txt': '3\n1\n2\n',
+  'ws/with space.txt': 'spaced\n',
+  'ws/src/a.ts': 'export const a = 1;\n',
+  'ws/src/b.ts': 'export const b = 2;\n',
+  'ws/src/deep/c.ts': 'export const c = process.env.NAME;\n',
+  'ws/docs/guide.md': 'guide\n',
+  'ws/-o.txt': 'a name like a flag\n',
+  'ws/日本.txt': 'konnichiwa\n',
+  'ws/.env': 'TOKEN=CANARY-ENV\n',
+  'ws/.env.example': 'TOKEN=\n',
+  'ws/certs/server.pem': 'CANARY-PEM\n',
+  'ws/certs/readme.txt': 'how to make one\n',
+  'ws/bare/HEAD': 'ref: refs/heads/main\n',
+  'ws/bare/config': '[core]\n\tbare = false\n\tworktree = ..\n\tfsmonitor = "touch ../../canary/planted"\n',
+  'ws/bare/objects/keep': '',
+  'ws/bare/refs/keep': '',
+  'ws-other/file.txt': 'CANARY-SIBLING\n',
+  'canary/secret.txt': 'CANARY-OUTSIDE\n',
+  'canary/.ssh/id_rsa': 'CANARY-KEY\n',
+  'extra/allowed.txt': 'allowed\n',
+  'home/.bashrc': '# CANARY-HOME\n',
+  'tmp/.keep': '',
+};
+
+const LINKS: Readonly<Record<string, string>> = {
+  'ws/link-in.ts': 'src/a.ts',
+  'ws/link-out.txt': '../canary/secret.txt',
+  'ws/link-env': '.env',
+  'ws/link-new': '../canary/new.txt',
+  'ws/dir-in': 'src/deep',
+  'ws/dir-out': '../canary',
+  'ws/up': '..',
+  'ws/root': '/',
+  'ws/loop': 'loop',
+  'ws/chain': 'dir-out',
+  'ws/src/deep/out.ts': '../../../canary/secret.txt',
+};
+
+const made: string[] = [];
+
+afterAll(() => {
+  for (const root of made.splice(0)) rmSync(root, { recursive: true, force: true });
+});
+
+export interface Workspace {
+  /** The directory with the workspace and all that is beside it. */
+  readonly root: string;
+  readonly cwd: string;
+}
+
+let template: Promise<string> | undefined;
+
+/** A fresh workspace with canaries beside it. */
+export async function freshWorkspace(): Promise<Workspace> {
+  template ??= makeTemplate();
+  const root = newDirectory();
+  cpSync(await template, root, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+  return { root, cwd: join(root, 'ws') };
+}
+
+async function makeTemplate(): Promise<string> {
+  const root = newDirectory();
+  for (const [name, text] of Object.entries(FILES)) {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), text);
+  }
+  for (const [name, target] of Object.entries(LINKS)) symlinkSync(target, join(root, name));
+  const cwd = join(root, 'ws');
+  const tracked = ['README.md', 'package.json', 'data.json', 'notes.txt', 'src/a.ts', 'src/b.ts', 'docs'];
+  for (const args of [
+    ['init', '-q', '-b', 'main'],
+    ['add', ...tracked],
+    ['-c', 'user.name=a', '-c', 'user.email=a@b.c', 'commit', '-q', '-m', 'first'],
+  ])
+    await run('git', args, { root, cwd });
+  writeFileSync(join(cwd, 'src/a.ts'), 'export const a = 10;\n');
+  writeFileSync(join(cwd, '.git/hooks/post-index-change'), '#!/bin/sh\ntouch ../canary/hooked\n');
+  chmodSync(join(cwd, '.git/hooks/post-index-change'), 0o755);
+  return root;
+}
+
+function newDirectory(): string {
+  const root = mkdtempSync(join(realpathSync(tmpdir()), 'polypod-policy-'));
+  made.push(root);
+  return root;
+}
+
+/** Runs an allowed command as the bash tool would, for at most two seconds. */
+export async function runAllowed(command: string, workspace: Workspace): Promise<string> {
+  return await run('timeout', ['-k', '1', '2', 'bash', '-c', command], workspace);
+}
+
+function run(program: string, args: readonly string[], { root, cwd }: Workspace): Promise<string> {
+  const env = {
+    PATH: '/usr/local/bin:/usr/bin:/bin',
+    HOME: join(root, 'home'),
+    TMPDIR: join(root, 'tmp'),
+    LANG: 'C.UTF-8',
+    GIT_OPTIONAL_LOCKS: '0',
+    API_TOKEN: 'CANARY-VARIABLE',
+  };
+  return new Promise((resolve) => {
+    const child = execFile(program, args, { cwd, env, maxBuffer: 20_000_000 }, (_, stdout, stderr) =>
+      resolve(stdout + stderr),
+    );
+    child.stdin?.end();
+  });
+}
+
+export function hasCanary(output: string): boolean {
+  return CANARIES.test(output);
+}
+
+/** Every file, link and directory below a directory with what is in it; equal when nothing was changed. */
+export function snapshot(directory: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const name of readdirSync(directory, { recursive: true, encoding: 'utf8' }))
+    found.set(name, describe(join(directory, name)));
+  return found;
+}
+
+function describe(path: string): string {
+  const stats = lstatSync(path);
+  const mode = stats.mode.toString(8);
+  if (stats.isSymbolicLink()) return `${mode} -> ${readlinkSync(path)}`;
+  if (!stats.isFile()) return mode;
+  return `${mode} ${createHash('sha256').update(readFileSync(path)).digest('hex')}`;
+}
+
+/** What is not the workspace's own, and what of it nobody may change unasked. */
+export function guarded(all: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const isOwn = (name: string) => name.startsWith('ws/') && !/^ws\/(?:\.git|\.env|certs)(?:$|\/)/.test(name);
+  return new Map([...all].filter(([name]) => !isOwn(name)));
+}

@@ -1,0 +1,100 @@
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { PolypodError } from '../../src/base/index.ts';
+import type { Tool, ToolOutput, ToolSurroundings } from '../../src/tools/index.ts';
+
+/** A directory with files in it, and all that a call needs to work there. */
+export interface Stage {
+  readonly directory: string;
+  readonly around: ToolSurroundings;
+  /** What the call told while it ran. */
+  readonly updates: string[];
+  path(name: string): string;
+  text(name: string): string;
+  /** Runs a tool as the worker does. */
+  call(tool: Tool, input: unknown, signal?: AbortSignal): Promise<ToolOutput>;
+}
+
+/** Gone when the test is over. */
+export function temporaryDirectory(): string {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'polypod-tools-')));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** The files are made; a name that ends with / is a directory. */
+export function stageWith(
+  files: Readonly<Record<string, string | Uint8Array>> = {},
+  changes: Partial<ToolSurroundings> = {},
+): Stage {
+  const directory = temporaryDirectory();
+  addFiles(directory, files);
+  const updates: string[] = [];
+  const around: ToolSurroundings = {
+    cwd: directory,
+    env: { PATH: process.env.PATH ?? '', HOME: directory },
+    scratch: temporaryDirectory(),
+    resolve: resolveInside(directory),
+    sandbox: undefined,
+    update: (text) => updates.push(text),
+    ...changes,
+  };
+  return {
+    directory,
+    around,
+    updates,
+    path: (name) => join(directory, name),
+    text: (name) => readFileSync(join(directory, name), 'utf8'),
+    call: (tool, input, signal) => callTool(tool, input, around, signal),
+  };
+}
+
+export function addFiles(directory: string, files: Readonly<Record<string, string | Uint8Array>>): void {
+  for (const [name, content] of Object.entries(files)) {
+    const path = join(directory, name);
+    mkdirSync(name.endsWith('/') ? path : dirname(path), { recursive: true });
+    if (!name.endsWith('/')) writeFileSync(path, content);
+  }
+}
+
+export async function callTool(
+  tool: Tool,
+  input: unknown,
+  around: ToolSurroundings,
+  signal = new AbortController().signal,
+): Promise<ToolOutput> {
+  const prepared = tool.prepare(input, around.cwd);
+  if ('invalid' in prepared) throw new Error(prepared.invalid);
+  return await prepared.run(around, signal);
+}
+
+/** What a model is told of arguments that cannot be read; undefined when they can. */
+export function invalidText(tool: Tool, input: unknown): string | undefined {
+  const prepared = tool.prepare(input, '/');
+  return 'invalid' in prepared ? prepared.invalid : undefined;
+}
+
+export function textOf(output: ToolOutput): string {
+  return output.content.map((part) => (part.type === 'text' ? part.text : `<${part.mediaType}>`)).join('\n');
+}
+
+/** All paths of a directory are allowed by their real place, and no others. */
+export function resolveInside(directory: string): ToolSurroundings['resolve'] {
+  return async (path) => {
+    const real = await realPlace(path);
+    if (real === directory || real.startsWith(`${directory}/`)) return real;
+    throw new PolypodError('denied', `${path} is outside of the directory`);
+  };
+}
+
+/** The real place of a path, also of one that is not there yet. */
+async function realPlace(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    return join(await realPlace(dirname(path)), basename(path));
+  }
+}

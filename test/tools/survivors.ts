@@ -1,0 +1,29 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+
+let count = 0;
+
+/** A number that no other process has in its command line: `sleep` takes it. */
+export function token(): string {
+  count += 1;
+  return `${process.pid}${String(count).padStart(4, '0')}${Math.floor(Math.random() * 1e6) + 1e6}`;
+}
+
+/** The processes that have the token in their command line and have not ended. */
+export function survivorsOf(mark: string): readonly string[] {
+  if (process.platform !== 'linux') {
+    const lines = execFileSync('ps', ['-A', '-o', 'pid=,command='], { encoding: 'utf8' }).split('\n');
+    return lines.filter((line) => line.includes(mark));
+  }
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+        const state = readFileSync(`/proc/${pid}/stat`, 'latin1').replace(/^.*\) /s, '')[0];
+        return command.includes(mark) && state !== 'Z' ? [`${pid} ${state} ${command}`] : [];
+      } catch {
+        return [];
+      }
+    });
+}

@@ -1,0 +1,151 @@
+import { chmodSync, linkSync, readdirSync, readlinkSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { write } from '../../src/tools/write.ts';
+import { callTool, stageWith, textOf } from './stage.ts';
+
+describe('a write', () => {
+  test('makes a file with the directories on the way', async () => {
+    const stage = stageWith();
+    const output = await stage.call(write, { path: 'src/deep/a.ts', content: 'one\ntwo\n' });
+    expect(output).toEqual({
+      summary: 'Created src/deep/a.ts (2 lines)',
+      content: [{ type: 'text', text: 'Created src/deep/a.ts (2 lines).' }],
+      isError: false,
+      details: {
+        created: true,
+        diff: '--- /dev/null\n+++ b/src/deep/a.ts\n@@ -0,0 +1,2 @@\n+one\n+two\n',
+        added: 2,
+        removed: 0,
+      },
+    });
+    expect(stage.text('src/deep/a.ts')).toBe('one\ntwo\n');
+  });
+
+  test('replaces a file whole and keeps its mode', async () => {
+    const stage = stageWith({ 'run.sh': 'echo old\nexit\n' });
+    chmodSync(stage.path('run.sh'), 0o750);
+    const output = await stage.call(write, { path: 'run.sh', content: 'echo new\nexit\n' });
+    expect(output.summary).toBe('Updated run.sh (2 lines, +1 -1)');
+    expect(output.details?.diff).toBe(
+      '--- a/run.sh\n+++ b/run.sh\n@@ -1,2 +1,2 @@\n-echo old\n+echo new\n exit\n',
+    );
+    expect(stage.text('run.sh')).toBe('echo new\nexit\n');
+    expect(statSync(stage.path('run.sh')).mode & 0o7777).toBe(0o750);
+  });
+
+  test('is not seen in part: whoever has the old file open keeps it', async () => {
+    const stage = stageWith({ 'a.txt': 'old' });
+    linkSync(stage.path('a.txt'), stage.path('b.txt'));
+    await stage.call(write, { path: 'a.txt', content: 'new' });
+    expect([stage.text('a.txt'), stage.text('b.txt')]).toEqual(['new', 'old']);
+    expect(readdirSync(stage.directory)).toEqual(['a.txt', 'b.txt']);
+  });
+
+  test('of the same content writes nothing', async () => {
+    const stage = stageWith({ 'a.txt': 'same' });
+    const before = statSync(stage.path('a.txt'));
+    const output = await stage.call(write, { path: 'a.txt', content: 'same' });
+    expect(textOf(output)).toBe('a.txt holds exactly this already; nothing was written.');
+    expect(statSync(stage.path('a.txt')).ino).toBe(before.ino);
+  });
+
+  test('replaces a binary file without a diff', async () => {
+    const output = await stageWith({ 'a.bin': Buffer.from([0, 1]) }).call(write, { path: 'a.bin', content: 'x' });
+    expect(output).toMatchObject({ isError: false, summary: 'Updated a.bin (1 line)', details: { created: false } });
+    expect(output.details).not.toHaveProperty('diff');
+  });
+
+  test('through a link replaces what it points to, and the link stays', async () => {
+    const stage = stageWith({ 'real.txt': 'old' });
+    symlinkSync('real.txt', stage.path('link.txt'));
+    await stage.call(write, { path: 'link.txt', content: 'new' });
+    expect(stage.text('real.txt')).toBe('new');
+    expect(readlinkSync(stage.path('link.txt'))).toBe('real.txt');
+  });
+
+  test('keeps the diff for people short', async () => {
+    const content = 'a line of text\n'.repeat(20_000);
+    const { details } = await stageWith().call(write, { path: 'long.txt', content });
+    expect(details).toMatchObject({ diffCut: true, added: 20_000 });
+    expect(String(details?.diff).length).toBeLessThanOrEqual(100_000);
+    expect(String(details?.diff)).toMatch(/\n$/);
+  });
+});
+
+describe('a write is refused with the next step', () => {
+  test('on a directory', async () => {
+    const output = await stageWith({ 'src/': '' }).call(write, { path: 'src', content: 'x' });
+    expect(output).toMatchObject({ isError: true, summary: 'src is a directory. Name a file in it.' });
+  });
+
+  test('below a file', async () => {
+    const output = await stageWith({ 'a.txt': '' }).call(write, { path: 'a.txt/b.txt', content: 'x' });
+    expect(output).toMatchObject({ isError: true });
+    expect(textOf(output)).toContain('is a file, not a directory');
+  });
+
+  test('outside of what is allowed, and nothing is made there', async () => {
+    const outside = stageWith();
+    const stage = stageWith();
+    symlinkSync(outside.directory, stage.path('link'));
+    for (const path of [`${outside.directory}/a`, 'link/a', 'link/deep/a', '../a']) {
+      expect((await stage.call(write, { path, content: 'x' })).isError).toBe(true);
+    }
+    expect(readdirSync(outside.directory)).toEqual([]);
+  });
+
+  test('before it begins when it is cancelled', async () => {
+    const stage = stageWith();
+    expect((await stage.call(write, { path: 'a/b', content: '' }, AbortSignal.abort())).isError).toBe(true);
+    expect(readdirSync(stage.directory)).toEqual([]);
+  });
+
+  test.skipIf(process.getuid?.() === 0)('on a file that is write-protected', async () => {
+    const stage = stageWith({ 'a.txt': 'old' });
+    chmodSync(stage.path('a.txt'), 0o444);
+    expect(textOf(await stage.call(write, { path: 'a.txt', content: 'new' }))).toContain('permissions');
+    expect(stage.text('a.txt')).toBe('old');
+  });
+});
+
+describe('a link that is swapped in after the judgement', () => {
+  test('for the file is not followed', async () => {
+    const outside = stageWith({ 'a.txt': 'theirs' });
+    const stage = stageWith({ 'a.txt': 'mine' });
+    const around = {
+      ...stage.around,
+      resolve: async (path: string) => {
+        if (path.endsWith('a.txt')) {
+          rmSync(path, { force: true });
+          symlinkSync(outside.path('a.txt'), path);
+        }
+        return path;
+      },
+    };
+    expect((await callTool(write, { path: 'a.txt', content: 'new' }, around)).isError).toBe(true);
+    expect(outside.text('a.txt')).toBe('theirs');
+  });
+
+  test.runIf(process.platform === 'linux').each(['sub/a.txt', 'sub/deep/a.txt'])(
+    'for a directory of %s leads nowhere',
+    async (path) => {
+      const outside = stageWith();
+      const stage = stageWith({ 'sub/': '' });
+      let swapped = false;
+      const around = {
+        ...stage.around,
+        resolve: async (wanted: string, access: 'read' | 'write') => {
+          const real = await stage.around.resolve(wanted, access);
+          if (!swapped) {
+            swapped = true;
+            renameSync(stage.path('sub'), stage.path('was-sub'));
+            symlinkSync(outside.directory, stage.path('sub'));
+          }
+          return real;
+        },
+      };
+      expect((await callTool(write, { path, content: 'new' }, around)).isError).toBe(true);
+      expect(readdirSync(outside.directory)).toEqual([]);
+    },
+  );
+});
