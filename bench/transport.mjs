@@ -2,14 +2,17 @@
 //
 //   node bench/transport.mjs [--quick]
 //
-// CPU for each delta of a long answer that arrives 16 events a write and one event a write, and the time from the start
-// of a process to its first delta. Fresh process for every figure, in turns; medians. No bars: it backs a decision.
+// CPU for each delta of an answer that arrives in a flood, 16 events a write and one event a write, and paced as a
+// provider paces it; and the time from the start of a process to its first delta. Fresh process for every figure, in
+// turns; medians. No bars: it backs a decision.
+//
+// In a flood a slow reader finds more at once and works less for each delta; the last column says how much. Only the
+// paced answer reaches both in the same pieces.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { runChild } from './child.mjs';
-import { DELTA_SIZE } from './decode/answers.mjs';
 import { figure, printResult, table } from './report.mjs';
 import { median } from './statistics.mjs';
 import { TRANSPORTS } from './transport/transports.mjs';
@@ -18,17 +21,23 @@ const { values: options } = parseArgs({ options: { quick: { type: 'boolean' } } 
 const SERVER = new URL('transport/server.mjs', import.meta.url);
 const STREAMING = new URL('transport/streaming.mjs', import.meta.url);
 const FIRST_DELTA = new URL('transport/first-delta.mjs', import.meta.url);
-const DELTAS = 20_000;
-const EVENTS_PER_WRITE = [16, 1];
-const ROUNDS = options.quick ? 2 : 5;
-const STARTS = options.quick ? 5 : 21;
 const NAMES = Object.keys(TRANSPORTS);
+const STARTS = options.quick ? 5 : 21;
+const LOADS = [
+  { title: '16 events a write', deltas: 20_000, eventsPerWrite: 16, gapMs: 0, rounds: options.quick ? 2 : 5 },
+  { title: '1 event a write', deltas: 20_000, eventsPerWrite: 1, gapMs: 0, rounds: options.quick ? 2 : 5 },
+  {
+    title: '1 event a write, every ms',
+    deltas: 1000,
+    eventsPerWrite: 1,
+    gapMs: 1,
+    rounds: options.quick ? 1 : 3,
+  },
+];
 
-const provider = spawn(process.execPath, [fileURLToPath(SERVER), String(DELTAS)], {
-  stdio: ['pipe', 'pipe', 'inherit'],
-});
+const provider = spawn(process.execPath, [fileURLToPath(SERVER)], { stdio: ['pipe', 'pipe', 'inherit'] });
 const [port] = await once(provider.stdout, 'data');
-const base = `http://127.0.0.1:${Number(port)}`;
+const origin = `http://127.0.0.1:${Number(port)}`;
 try {
   await compareStreaming();
   await compareStarts();
@@ -38,28 +47,28 @@ try {
 printResult('transport', []);
 
 async function compareStreaming() {
-  const cases = EVENTS_PER_WRITE.flatMap((events) => NAMES.map((name) => ({ name, events, results: [] })));
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const { name, events, results } of cases) {
-      const args = [name, `${base}/${events}`, DELTAS * DELTA_SIZE];
-      results.push(await runChild(STREAMING, args));
-      const { cpuUs } = results.at(-1);
-      console.error(`round ${round + 1}/${ROUNDS}  ${events} a write  ${name}  ${figure(cpuUs / DELTAS)} µs`);
+  const cases = LOADS.flatMap((load) => NAMES.map((name) => ({ name, load, results: [] })));
+  for (let round = 0; cases.some(({ load }) => round < load.rounds); round++) {
+    for (const { name, load, results } of cases.filter((one) => round < one.load.rounds)) {
+      const args = [name, origin, load.deltas, load.eventsPerWrite, load.gapMs];
+      const result = await runChild(STREAMING, args);
+      results.push(result);
+      console.error(`round ${round + 1}  ${load.title}  ${name}  ${figure(result.cpuUs / load.deltas)} µs`);
     }
   }
-  const rows = cases.map(({ name, events, results }) => [
-    `${events} a write  ${name}`,
-    figure(median(results.map(({ cpuUs }) => cpuUs / DELTAS))),
-    figure(DELTAS / median(results.map(({ pieces }) => pieces))),
+  const rows = cases.map(({ name, load, results }) => [
+    `${load.title}  ${name}`,
+    figure(median(results.map(({ cpuUs }) => cpuUs / load.deltas))),
+    figure(load.deltas / median(results.map(({ pieces }) => pieces))),
   ]);
-  console.log(`${table([`${DELTAS} deltas`, 'CPU µs per delta', 'deltas per piece read'], rows)}\n`);
+  console.log(`${table(['', 'CPU µs per delta', 'deltas per piece read'], rows)}\n`);
 }
 
 async function compareStarts() {
   const cases = NAMES.map((name) => ({ name, results: [] }));
   for (let start = 0; start < STARTS; start++) {
     for (const { name, results } of cases) {
-      const args = [name, `${base}/16`, process.hrtime.bigint()];
+      const args = [name, `${origin}/1000/16/0`, process.hrtime.bigint()];
       results.push(await runChild(FIRST_DELTA, args));
     }
   }

@@ -1,23 +1,28 @@
-// CPU of reading whole answers over one transport: node streaming.mjs <transport> <base URL> <characters>
+// CPU of reading whole answers over one transport:
+//   node streaming.mjs <transport> <origin> <deltas> <events per write> <gap in ms>
+import { DELTA_SIZE } from '../decode/answers.mjs';
 import { connectTo, read } from '../decode/polypod.mjs';
 import { cpuPerRun } from '../measure.mjs';
 import { TRANSPORTS } from './transports.mjs';
 
-const [name, baseUrl, characters] = process.argv.slice(2);
+const [name, origin, ...load] = process.argv.slice(2);
+const [deltas, eventsPerWrite] = load.map(Number);
 const transport = await TRANSPORTS[name]();
-const llm = connectTo('anthropic', transport, baseUrl);
 
-const cpuUs = await cpuPerRun(complete, complete);
-const pieces = await countPieces();
-console.log(JSON.stringify({ cpuUs, pieces }));
+// The warm-up does not wait for a paced sender.
+const cpuUs = await cpuPerRun(
+  () => complete(transport, `${origin}/${deltas}/${eventsPerWrite}/0`),
+  () => complete(transport, `${origin}/${load.join('/')}`),
+);
+console.log(JSON.stringify({ cpuUs, pieces: await countPieces() }));
 process.exit(0);
 
-async function complete() {
-  const seen = await read(llm);
-  if (seen !== Number(characters)) throw new Error(`${name} saw ${seen} of ${characters} characters`);
+async function complete(over, baseUrl) {
+  const characters = await read(connectTo('anthropic', over, baseUrl));
+  if (characters !== deltas * DELTA_SIZE) throw new Error(`${name} saw ${characters} characters`);
 }
 
-/** How finely the answer is cut when it arrives at full speed: most of the difference hangs on that. */
+/** How finely the answer is cut when it arrives: most of the difference hangs on that. */
 async function countPieces() {
   let count = 0;
   const counting = async (request, watch) => {
@@ -30,6 +35,6 @@ async function countPieces() {
       yield piece;
     }
   }
-  await read(connectTo('anthropic', counting, baseUrl));
+  await complete(counting, `${origin}/${load.join('/')}`);
   return count;
 }

@@ -17,6 +17,7 @@ import { AnswerPrinter, JsonPrinter, type Printer } from './answer-printer.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from './command.ts';
 import { type ReadyModel, readyModel } from './model-choice.ts';
 import { explain } from './next-step.ts';
+import { promptFrom } from './prompt-text.ts';
 import { secretsIn } from './secrets.ts';
 
 /** `polypod ask`: one question, one streamed answer. */
@@ -54,7 +55,11 @@ Examples:
   polypod ask -m groq/llama-3.3-70b-versatile "One haiku, please"
   git diff | polypod ask -s "You review code." -`,
   async run({ values, positionals }, around) {
-    const content = await contentOf(positionals, values.image, around);
+    const text = await promptFrom(positionals, around.stdin, 'polypod ask "Why is the sky blue?"');
+    const content: readonly Content[] = [
+      { type: 'text', text },
+      ...(await Promise.all(values.image.map(imageOf))),
+    ];
     const transport = await transportFor(values.record, values.replay, around);
     const wish = { reference: values.model, offline: values.offline, replaying: values.replay !== undefined };
     const ready = await readyModel(wish, around, transport.options);
@@ -140,28 +145,6 @@ function exitCodeOf(last: LlmEvent | undefined): ExitCode {
   const refused =
     last.status === 'completed' && (last.stopReason === 'refusal' || last.stopReason === 'content-filter');
   return refused ? EXIT.failed : EXIT.ok;
-}
-
-async function contentOf(
-  words: readonly string[],
-  images: readonly string[],
-  { stdin }: Surroundings,
-): Promise<readonly Content[]> {
-  if (words.length === 0 && stdin.isTTY) {
-    throw new PolypodError('bad-request', 'what is the question? Try: polypod ask "Why is the sky blue?"');
-  }
-  const fromStdin = words.length === 0 || words.includes('-') ? await textOf(stdin) : '';
-  const text =
-    words.length === 0 ? fromStdin : words.map((word) => (word === '-' ? fromStdin : word)).join(' ');
-  if (text.trim() === '')
-    throw new PolypodError('bad-request', 'the prompt is empty: give it as an argument or on stdin');
-  return [{ type: 'text', text }, ...(await Promise.all(images.map(imageOf)))];
-}
-
-async function textOf(stdin: AsyncIterable<Uint8Array>): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of stdin) pieces.push(piece);
-  return Buffer.concat(pieces).toString('utf8');
 }
 
 const IMAGE_TYPES: Readonly<Record<string, string>> = {

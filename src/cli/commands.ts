@@ -16,6 +16,10 @@ export const COMMANDS: Readonly<
     summary: 'List the known models, or refresh the list.',
     load: async () => (await import('./models.ts')).models,
   },
+  mcp: {
+    summary: 'List the configured MCP servers and whether they work.',
+    load: async () => (await import('./mcp.ts')).mcp,
+  },
   record: {
     summary: 'Record every exchange with a provider, secrets removed.',
     load: async () => (await import('./record.ts')).record,
@@ -23,6 +27,10 @@ export const COMMANDS: Readonly<
   replay: {
     summary: 'Serve recorded exchanges back, without a network.',
     load: async () => (await import('./replay.ts')).replay,
+  },
+  run: {
+    summary: 'Give an agent a task in this directory.',
+    load: async () => (await import('./run.ts')).run,
   },
   sim: {
     summary: 'Run a simulated provider that speaks all five wires.',

@@ -1,17 +1,9 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import {
-  asPolypodError,
-  type ErrorCode,
-  nearest,
-  objectIn,
-  PolypodError,
-  stringOf,
-  systemCodeOf,
-} from '../base/index.ts';
+import { asPolypodError, type ErrorCode, nearest, PolypodError, systemCodeOf } from '../base/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from './command.ts';
 import { COMMANDS } from './commands.ts';
+import { version } from './version.ts';
 
 const EXIT_CODES: Readonly<Record<ErrorCode, ExitCode>> = {
   'bad-request': EXIT.usage,
@@ -95,11 +87,6 @@ ${rows.join('\n')}
 
 Without a key in the environment and without Ollama on this machine, answers come from a built-in simulated model.
 `;
-}
-
-function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return stringOf(objectIn(text)?.version);
 }
 
 function say(text: string): ExitCode {

@@ -1,10 +1,11 @@
 import { shape } from '../base/index.ts';
 import { httpUrl, VENDORS, vendorNamed, WIRES } from '../llm/index.ts';
+import { MCP_SERVERS } from '../mcp/index.ts';
 
 /** The version of the format that this Polypod writes about. A file without one means the first. */
 export const CONFIG_VERSION = 1;
 
-const { choice, fields, listOf, mapOf, number, ruled, text } = shape;
+const { choice, fields, flag, listOf, mapOf, number, ruled, text } = shape;
 
 const accountName = text('a name of letters, digits, dots, dashes and underscores', (name) =>
   /^[A-Za-z0-9][\w.-]*$/.test(name),
@@ -29,12 +30,34 @@ const account = fields(
   },
 );
 
+const rule = fields(
+  { action: choice(['auto', 'ask', 'deny']) },
+  {
+    tool: text("a pattern for a tool's name"),
+    command: text('the first words of a command'),
+    exact: flag,
+    path: text('a pattern for a path'),
+  },
+);
+
+const permissions = fields(
+  {},
+  {
+    mode: choice(['read-only', 'workspace-write', 'full-access']),
+    rules: listOf(rule),
+    allow_paths: listOf(text('a path')),
+    pass_env: listOf(text('the name of an environment variable', (name) => /^[A-Za-z_]\w*$/.test(name))),
+  },
+);
+
 /** The whole configuration file, key by key: what is not in this table is not in the format. */
 export const CONFIG = fields(
   {},
   {
     version: number(String(CONFIG_VERSION), (version) => version === CONFIG_VERSION),
     model: text('a model, as account/id'),
+    permissions,
+    mcp_servers: MCP_SERVERS,
     accounts: mapOf(
       accountName,
       ruled(account, ({ vendor, wire, base_url, key_env, key_file, key }, path) => {

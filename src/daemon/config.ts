@@ -2,7 +2,9 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { isObject, messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
 import { type ConfiguredAccount, httpUrl, type KeySource } from '../llm/index.ts';
-import { CONFIG, CONFIG_VERSION, type StatedAccount, type StatedConfig } from './config-shape.ts';
+import type { McpServerSpec } from '../mcp/index.ts';
+import type { Mode, Rule } from '../tools/index.ts';
+import type { StatedAccount, StatedConfig } from './config-shape.ts';
 import type { Places } from './places.ts';
 
 /** What the user configured. A setting that is absent has its default. */
@@ -10,6 +12,17 @@ export interface Config {
   /** The model to use when nobody names one: `account/id`. */
   readonly model?: string;
   readonly accounts: readonly ConfiguredAccount[];
+  readonly permissions: Permissions;
+  readonly mcpServers: readonly McpServerSpec[];
+}
+
+/** What an agent may do, as far as the user has said; the command line says more. */
+export interface Permissions {
+  readonly mode?: Mode;
+  readonly rules: readonly Rule[];
+  readonly allowPaths: readonly string[];
+  /** Variables that commands get although they may hold secrets. */
+  readonly passEnv: readonly string[];
 }
 
 /** The configuration, and what the user should hear about it. */
@@ -24,13 +37,16 @@ export async function readConfig({
   home,
 }: Pick<Places, 'configFile' | 'home'>): Promise<LoadedConfig> {
   const content = await contentOf(configFile);
-  if (content === undefined) return { config: { accounts: [] }, warnings: [] };
-  const { model, accounts = new Map<string, StatedAccount>() } = await parsed(content, configFile);
+  if (content === undefined) return { config: DEFAULTS, warnings: [] };
+  const file = await parsed(content, configFile);
+  const { model, accounts = new Map<string, StatedAccount>() } = file;
   const stated = [...accounts];
   const exposed = stated.some(([, account]) => holdsSecret(account)) && (await othersMayRead(configFile));
   return {
     config: {
       ...(model === undefined ? {} : { model }),
+      permissions: permissionsOf(file.permissions),
+      mcpServers: file.mcp_servers ?? [],
       accounts: await Promise.all(
         stated.map(([name, account]) => accountOf(name, account, { file: configFile, home })),
       ),
@@ -38,6 +54,32 @@ export async function readConfig({
     warnings: exposed
       ? [`${configFile} holds a key and others on this machine may read it: chmod 600 ${configFile}`]
       : [],
+  };
+}
+
+const DEFAULTS: Config = {
+  accounts: [],
+  permissions: { rules: [], allowPaths: [], passEnv: [] },
+  mcpServers: [],
+};
+
+function permissionsOf(stated: StatedConfig['permissions']): Permissions {
+  const { mode, rules = [], allow_paths = [], pass_env = [] } = stated ?? {};
+  return {
+    ...(mode === undefined ? {} : { mode }),
+    rules: rules.map(ruleOf),
+    allowPaths: allow_paths,
+    passEnv: pass_env,
+  };
+}
+
+function ruleOf({ action, tool, command, exact, path }: Partial<Rule> & Pick<Rule, 'action'>): Rule {
+  return {
+    action,
+    ...(tool === undefined ? {} : { tool }),
+    ...(command === undefined ? {} : { command }),
+    ...(exact === undefined ? {} : { exact }),
+    ...(path === undefined ? {} : { path }),
   };
 }
 
@@ -53,8 +95,11 @@ async function contentOf(file: string): Promise<string | undefined> {
 }
 
 async function parsed(content: string, file: string): Promise<StatedConfig> {
-  // Most people have no configuration file: they need no YAML.
-  const { parseYaml, readShape } = await import('./yaml.ts');
+  // Most people have no configuration file: they need neither YAML nor the shape of one.
+  const [{ parseYaml, readShape }, { CONFIG, CONFIG_VERSION }] = await Promise.all([
+    import('./yaml.ts'),
+    import('./config-shape.ts'),
+  ]);
   const yaml = parseYaml(content, file);
   const version = isObject(yaml.value) ? yaml.value.version : undefined;
   // Nothing else is said about such a file: by the rules of its own version it may be flawless.

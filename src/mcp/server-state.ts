@@ -12,14 +12,17 @@ export type ServerState =
 
 /** What a model is told that calls a tool of a server which is not there: why, and what happens next. */
 export function outageText(name: string, state: ServerState, failure: McpFailure | undefined): string {
-  const why = failure === undefined ? '' : `: ${failure.text}`;
-  return `The MCP server "${name}" is not there${why}\n${nextStep(state)}`;
+  return `The MCP server "${name}" is not there${because(failure)}\n${nextStep(state)}`;
 }
 
 /** What a model is told whose call was under way when the server was lost. */
 export function lossText(name: string, state: ServerState, failure: McpFailure | undefined): string {
-  const unsure = 'The call was under way: whether it had an effect is not known.';
-  return `${outageText(name, state, failure)}\n${unsure}`;
+  const unsure = 'Whether the call had an effect is not known.';
+  return `The MCP server "${name}" was lost during the call${because(failure)}\n${unsure} ${nextStep(state)}`;
+}
+
+function because(failure: McpFailure | undefined): string {
+  return failure === undefined ? '' : `: ${failure.text}`;
 }
 
 function nextStep(state: ServerState): string {
@@ -28,6 +31,8 @@ function nextStep(state: ServerState): string {
       return `It is tried again in ${state.delayMs / 1000} s (${state.attempt}): call again after that, or go on without it.`;
     case 'failed':
       return 'Polypod had given it up and makes one more attempt now: call again in a moment, or go on without it.';
+    case 'ready':
+      return 'It is there again: call again, or go on without it.';
     case 'closed':
       return 'It was closed with its session: go on without it.';
     default:

@@ -133,6 +133,7 @@ export class McpServer {
   async #attempt(): Promise<void> {
     const { tuning, clientVersion, env, cwd } = this.#options;
     this.#enter({ type: 'connecting' });
+    let isLost = false;
     const opened = await openConnection(this.spec, {
       clientVersion,
       env,
@@ -140,11 +141,15 @@ export class McpServer {
       timeoutMs: tuning.connectTimeoutMs,
       graceMs: tuning.graceMs,
       signal: this.#closing.signal,
-      onLost: (failure) => this.#lose(failure),
+      onLost: (failure) => {
+        isLost = true;
+        this.#lose(failure);
+      },
       onToolsChanged: () => this.#takeTools(),
     }).catch((thrown: unknown) => ({ failure: { text: messageOf(thrown), permanent: true } }));
     if ('failure' in opened) return this.#lose(opened.failure);
-    if (this.#closing.signal.aborted) return opened.connection.end();
+    // It may be over before we hear that it is there.
+    if (isLost || this.#closing.signal.aborted) return opened.connection.end();
     this.#connection = opened.connection;
     this.#tools = opened.connection.tools;
     this.#enter({ type: 'ready', since: tuning.clock.now() });

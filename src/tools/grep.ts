@@ -62,7 +62,8 @@ export const grep = defineTool({
 function accessOf({ path = '.', glob }: Input, cwd: string): readonly Access[] {
   const root = absolutePath(path, cwd);
   const filter = glob === undefined ? EVERY_PATH : parsePathFilter(glob);
-  if (glob === undefined || typeof filter === 'string' || !filter.hidden) return [{ type: 'read', path: root }];
+  if (glob === undefined || typeof filter === 'string' || !filter.hidden)
+    return [{ type: 'read', path: root }];
   return [root, join(root, glob)].map((touched) => ({ type: 'read', path: touched }));
 }
 

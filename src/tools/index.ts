@@ -14,3 +14,4 @@ export {
 export { builtinTools } from './builtin-tools.ts';
 export { bubblewrapSandbox, type SandboxOptions } from './sandbox.ts';
 export { type TodoItem, type TodoStore, todoTool } from './todo.ts';
+export * from './policy/index.ts';

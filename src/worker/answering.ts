@@ -174,7 +174,8 @@ function canGoOn({ kind }: Failure): boolean {
     kind === 'cut-off' ||
     kind === 'timeout' ||
     kind === 'network' ||
-    kind === 'overloaded' || kind === 'server' ||
+    kind === 'overloaded' ||
+    kind === 'server' ||
     kind === 'malformed'
   );
 }

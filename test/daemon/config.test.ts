@@ -29,16 +29,21 @@ async function warningsFor(yaml: string, mode: number): Promise<readonly string[
   return warnings.map((warning) => warning.replaceAll(configFile, 'config.yaml'));
 }
 
+const NOTHING = { permissions: { rules: [], allowPaths: [], passEnv: [] }, mcpServers: [] };
+
 describe('a configuration', () => {
   test('that is not there means the defaults', async () => {
     const configFile = join(await directoryWith({}), 'config.yaml');
-    expect(await readConfig({ configFile, home: '/' })).toEqual({ config: { accounts: [] }, warnings: [] });
+    expect(await readConfig({ configFile, home: '/' })).toEqual({
+      config: { accounts: [], ...NOTHING },
+      warnings: [],
+    });
   });
 
   test.each(['', '# nothing yet\n', 'version: 1\naccounts:\n', '---\n...\n'])(
     'that says nothing (%j) means the defaults',
     async (yaml) => {
-      expect(await read(yaml)).toEqual({ config: { accounts: [] }, warnings: [] });
+      expect(await read(yaml)).toEqual({ config: { accounts: [], ...NOTHING }, warnings: [] });
     },
   );
 
@@ -67,6 +72,7 @@ accounts:
     const key = { text: 'from-file\n', place: join(directory, 'key.txt') };
     expect(await readConfig({ configFile, home: directory })).toEqual({
       config: {
+        ...NOTHING,
         model: 'work/gpt-6.1-sol',
         accounts: [
           { name: 'groq' },

@@ -106,7 +106,7 @@ describe('a server over HTTP', () => {
     const output = await call('mcp__web__echo');
     expect(output.isError).toBe(true);
     expect(said(output)).toMatch(
-      /^The MCP server "web" is not there: fetch failed \(\w+\)\nIt is tried again in 0.5 s \(restart 1 of 5\)/,
+      /^The MCP server "web" was lost during the call: fetch failed \(\w+\)\n.* It is tried again in 0.5 s \(restart 1 of 5\)/,
     );
     clock.wake();
     await until(() => clock.slept.length === 2);
@@ -127,8 +127,8 @@ describe('a server over HTTP', () => {
       void server.stop();
     });
     const output = await call('mcp__web__echo');
-    expect(said(output)).toContain('is not there: fetch failed (');
-    expect(said(output)).toContain('whether it had an effect is not known');
+    expect(said(output)).toContain('was lost during the call: fetch failed (');
+    expect(said(output)).toContain('Whether the call had an effect is not known.');
   });
 
   test.each([

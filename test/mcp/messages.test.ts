@@ -14,7 +14,7 @@ describe('what a server writes beside the protocol', () => {
     const { call } = stage([scripted(code)], { clock: new StoppedClock() });
     const text = said(await call('mcp__test__echo'));
     expect(text).toContain('it ended with exit code 134; it had written:\nxxx');
-    expect(text).toContain('\nout of memory\nIt is tried again');
+    expect(text).toContain('\nout of memory\nWhether the call had an effect');
     expect(text.length).toBeLessThan(6000);
   });
 
@@ -43,7 +43,7 @@ test('a server that stops listening is lost', async () => {
   expect(said(await call('mcp__test__echo'))).toBe('deaf');
   const output = await call('mcp__test__echo', { large: 'x'.repeat(1_000_000) });
   expect(output.isError).toBe(true);
-  expect(said(output)).toMatch(/is not there.*\nIt is tried again in 0.5 s/);
+  expect(said(output)).toMatch(/was lost during the call.*\n.* It is tried again in 0.5 s/);
 });
 
 test('a server that colours its words does not colour ours', async () => {

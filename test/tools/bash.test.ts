@@ -35,7 +35,9 @@ describe('a command', () => {
   });
 
   test('can open its outputs by name, as scripts do', async () => {
-    expect(textOf(await run('echo one > /dev/stderr; echo two | tee /dev/stdout > /dev/stderr'))).toBe('one\ntwo\ntwo');
+    expect(textOf(await run('echo one > /dev/stderr; echo two | tee /dev/stdout > /dev/stderr'))).toBe(
+      'one\ntwo\ntwo',
+    );
   });
 
   test('runs in the working directory with the environment it is given and no other', async () => {
@@ -139,7 +141,9 @@ describe('long output', () => {
   });
 
   test('is never cut inside a character', async () => {
-    expect(textOf(await run("yes 日本語日本語 | head -c 100000 | tr -d '\\n'; true"))).not.toMatch(/\ufffd[^[]*\[…|…\]\n\ufffd/);
+    expect(textOf(await run("yes 日本語日本語 | head -c 100000 | tr -d '\\n'; true"))).not.toMatch(
+      /\ufffd[^[]*\[…|…\]\n\ufffd/,
+    );
   });
 
   test('is kept as far as the disk allows, and the command goes on', async () => {
@@ -189,7 +193,10 @@ describe('a command that takes too long', () => {
     expect(textOf(output)).toBe(
       'started\n[not done after 1 second, so all its processes were ended; give a longer timeout if it needs more]',
     );
-    expect(output).toMatchObject({ isError: true, details: { endedBy: 'timeout', exitCode: null, signal: 'SIGTERM' } });
+    expect(output).toMatchObject({
+      isError: true,
+      details: { endedBy: 'timeout', exitCode: null, signal: 'SIGTERM' },
+    });
     expect(survivorsOf(mark)).toEqual([]);
   });
 });

@@ -103,7 +103,9 @@ describe('an edit that cannot be made says why', () => {
   });
 
   test('when spaces at the end of lines or inside differ', async () => {
-    expect(await edited('one  \ntwo\n', { old: 'one\ntwo', new: '' })).toContain('spaces at the end of lines');
+    expect(await edited('one  \ntwo\n', { old: 'one\ntwo', new: '' })).toContain(
+      'spaces at the end of lines',
+    );
     expect(await edited('f(a,  b)\n', { old: 'f(a, b)', new: '' })).toContain('differs in white space only');
   });
 
@@ -111,7 +113,9 @@ describe('an edit that cannot be made says why', () => {
     expect(await edited(CODE, { old: 'function two() {\n  return 22;\n}', new: '' })).toContain(
       'The nearest place is at lines 5-7; the first difference is in line 6:\n5\tfunction two() {\n6\t  return 2;\n7\t}\n',
     );
-    expect(await edited(CODE, { old: 'function twos() {', new: '' })).toContain('The nearest place is at line 5;');
+    expect(await edited(CODE, { old: 'function twos() {', new: '' })).toContain(
+      'The nearest place is at line 5;',
+    );
   });
 
   test('when it has the line numbers that read shows', async () => {
@@ -122,7 +126,9 @@ describe('an edit that cannot be made says why', () => {
 
   test('when there is nothing to change', async () => {
     expect(await edited(CODE, { old: 'one', new: 'one' })).toContain('old and new are the same');
-    expect(await edited('a\r\nb', { old: 'a\r\nb', new: 'a\nb' })).toContain('nothing but their line endings');
+    expect(await edited('a\r\nb', { old: 'a\r\nb', new: 'a\nb' })).toContain(
+      'nothing but their line endings',
+    );
   });
 
   test('when the file is not one it can change', async () => {
@@ -167,7 +173,10 @@ test('the arguments are one edit or a list of them', () => {
 });
 
 describe('any edit', () => {
-  const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '\r\n', '\t', '語', '\r'), maxLength: 60 });
+  const text = fc.string({
+    unit: fc.constantFrom('a', 'b', ' ', '\n', '\r\n', '\t', '語', '\r'),
+    maxLength: 60,
+  });
   const word = fc.string({ unit: fc.constantFrom('x', 'y', '\n', '語'), minLength: 1, maxLength: 8 });
 
   test('is undone by its inverse, whatever the line endings', () => {

@@ -151,7 +151,9 @@ describe('what cannot be read is refused with the next step', () => {
     expect(textOf(await stage.call(read, { path: 'nothing.md' }))).toBe(
       'nothing.md does not exist. Use ls or find to see what is there.',
     );
-    expect(textOf(await stage.call(read, { path: 'src/button.ts/x' }))).toContain('is a file, not a directory');
+    expect(textOf(await stage.call(read, { path: 'src/button.ts/x' }))).toContain(
+      'is a file, not a directory',
+    );
   });
 
   test('a file outside of what is allowed', async () => {

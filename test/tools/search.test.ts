@@ -6,7 +6,15 @@ import { PolypodError } from '../../src/base/index.ts';
 import { find } from '../../src/tools/find.ts';
 import { grep } from '../../src/tools/grep.ts';
 import { LineMatcher } from '../../src/tools/line-matcher.ts';
-import { type Stage, addFiles, callTool, invalidText, stageWith, temporaryDirectory, textOf } from './stage.ts';
+import {
+  type Stage,
+  addFiles,
+  callTool,
+  invalidText,
+  stageWith,
+  temporaryDirectory,
+  textOf,
+} from './stage.ts';
 
 const hasRipgrep = installed('rg');
 const ENGINES = hasRipgrep ? ['ripgrep', 'our own'] : ['our own'];
@@ -43,7 +51,8 @@ describe.each(ENGINES)('grep by %s', (engine) => {
     'src/gen.ts': 'foo\n',
     '.gitignore': 'dist/\ngen.ts\n',
   };
-  const search = async (input: object): Promise<string> => textOf(await stageFor(engine, FILES).call(grep, input));
+  const search = async (input: object): Promise<string> =>
+    textOf(await stageFor(engine, FILES).call(grep, input));
 
   test('shows the lines in the order of the paths', async () => {
     const output = await stageFor(engine, FILES).call(grep, { pattern: 'fo+\\b' });
@@ -70,7 +79,9 @@ describe.each(ENGINES)('grep by %s', (engine) => {
 
   test('takes globs, which never bring ignored files back', async () => {
     expect(await search({ pattern: 'foo', glob: '*.ts' })).not.toMatch(/dist|gen|hidden|b\.js/);
-    expect(await search({ pattern: 'foo', glob: 'src/*.{js,ts}' })).toBe('src/b.js:1: foo\nsrc/b.ts:2: two foo');
+    expect(await search({ pattern: 'foo', glob: 'src/*.{js,ts}' })).toBe(
+      'src/b.js:1: foo\nsrc/b.ts:2: two foo',
+    );
     expect(await search({ pattern: 'foo', glob: '!*.ts' })).toBe('crlf.txt:1: foo\nsrc/b.js:1: foo');
     expect(await search({ pattern: 'foo', glob: '.hidden/**' })).toBe('.hidden/c.ts:1: foo');
     expect(await search({ pattern: 'foo', glob: '.env' })).toBe('.env:1: foo=1');
@@ -110,7 +121,9 @@ describe.each(ENGINES)('grep by %s', (engine) => {
       'a.txt': `${'語'.repeat(5_000)}\n`,
       'b.txt': `${'b'.repeat(400)}\n`.repeat(900),
     });
-    expect(textOf(await stage.call(grep, { pattern: '語' }))).toBe(`a.txt:1: ${'語'.repeat(500)} … [line cut]`);
+    expect(textOf(await stage.call(grep, { pattern: '語' }))).toBe(
+      `a.txt:1: ${'語'.repeat(500)} … [line cut]`,
+    );
     const output = await stage.call(grep, { pattern: 'b', limit: 1_000 });
     expect(textOf(output).length).toBeLessThan(34_000);
     expect(output.details).toMatchObject({ more: true });
@@ -130,7 +143,11 @@ describe.each(ENGINES)('grep by %s', (engine) => {
       if (path.endsWith('.env')) throw new PolypodError('denied', 'secrets');
       return await stage.around.resolve(path, access);
     };
-    const output = await callTool(grep, { pattern: 'foo', glob: '{.env,b.js}' }, { ...stage.around, resolve });
+    const output = await callTool(
+      grep,
+      { pattern: 'foo', glob: '{.env,b.js}' },
+      { ...stage.around, resolve },
+    );
     expect(textOf(output)).toBe('src/b.js:1: foo');
   });
 
@@ -148,7 +165,8 @@ describe.each(ENGINES)('grep by %s', (engine) => {
 
   test('ends soon after a cancel', async () => {
     const stage = stageFor(engine, {});
-    for (let index = 0; index < 3_000; index += 1) addFiles(stage.directory, { [`d${index % 50}/${index}.txt`]: 'x\n' });
+    for (let index = 0; index < 3_000; index += 1)
+      addFiles(stage.directory, { [`d${index % 50}/${index}.txt`]: 'x\n' });
     const controller = new AbortController();
     const running = stage.call(grep, { pattern: 'nothing' }, controller.signal);
     setTimeout(() => controller.abort(), 5);
@@ -241,8 +259,23 @@ describe.runIf(hasRipgrep)('ripgrep and our own search agree', () => {
   const name = fc.constantFrom('a', 'b', 'src', 'build', 'x.log', 'y.ts', 'z.md', '.h', 'Ä', 'a.b');
   const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'));
   const rule = fc.constantFrom(
-    '*.log', '/build', 'build/', '!x.log', 'src/*.ts', '**/z.md', 'a/**', '/a/b', '!/a/b/', '# no', 'b', '*.b', '!.h',
-    '/src/**/y.ts', '[xy].*', '!build/', 'Ä',
+    '*.log',
+    '/build',
+    'build/',
+    '!x.log',
+    'src/*.ts',
+    '**/z.md',
+    'a/**',
+    '/a/b',
+    '!/a/b/',
+    '# no',
+    'b',
+    '*.b',
+    '!.h',
+    '/src/**/y.ts',
+    '[xy].*',
+    '!build/',
+    'Ä',
   );
   const ignore = fc.tuple(
     fc.constantFrom('', 'a/', 'src/', 'src/a/', 'b/'),
@@ -267,7 +300,12 @@ describe.runIf(hasRipgrep)('ripgrep and our own search agree', () => {
         if (exclude !== null) tryToAdd(directory, '.git/info/exclude', exclude.join('\n'));
         if (nested) tryToAdd(directory, 'src/.git/HEAD', '');
         const answers = async (PATH: string): Promise<unknown[]> => {
-          const around = { ...stageWith().around, cwd: directory, env: { PATH }, resolve: async (p: string) => p };
+          const around = {
+            ...stageWith().around,
+            cwd: directory,
+            env: { PATH },
+            resolve: async (p: string) => p,
+          };
           return [
             await callTool(find, { pattern: glob, path: root }, around),
             await callTool(grep, { pattern: 'hi.', glob, path: root, context: 1 }, around),

@@ -1,4 +1,13 @@
-import { chmodSync, linkSync, readdirSync, readlinkSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  linkSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { write } from '../../src/tools/write.ts';
 import { callTool, stageWith, textOf } from './stage.ts';
@@ -50,8 +59,15 @@ describe('a write', () => {
   });
 
   test('replaces a binary file without a diff', async () => {
-    const output = await stageWith({ 'a.bin': Buffer.from([0, 1]) }).call(write, { path: 'a.bin', content: 'x' });
-    expect(output).toMatchObject({ isError: false, summary: 'Updated a.bin (1 line)', details: { created: false } });
+    const output = await stageWith({ 'a.bin': Buffer.from([0, 1]) }).call(write, {
+      path: 'a.bin',
+      content: 'x',
+    });
+    expect(output).toMatchObject({
+      isError: false,
+      summary: 'Updated a.bin (1 line)',
+      details: { created: false },
+    });
     expect(output.details).not.toHaveProperty('diff');
   });
 

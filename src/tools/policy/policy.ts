@@ -32,8 +32,10 @@ export interface Verdict {
   readonly rule?: Rule;
 }
 
+/** A reason quotes what a model wrote, which must not lay out the question that a person is asked. */
 export function verdict(decision: Verdict['decision'], reason: string, rule?: Rule): Verdict {
-  return rule === undefined ? { decision, reason } : { decision, reason, rule };
+  const line = reason.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
+  return rule === undefined ? { decision, reason: line } : { decision, reason: line, rule };
 }
 
 /** What a rule that asks or denies says about something. */

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import type { Access } from '../../../src/tools/index.ts';
 import {
-  type Access,
   examine,
   ground,
   guardFor,
@@ -12,7 +12,7 @@ import {
   type Rule,
   scopeFrom,
   type Verdict,
-} from '../../../src/tools/index.ts';
+} from '../../../src/tools/policy/index.ts';
 import { runAllowed, type Workspace } from './workspace.ts';
 
 /** Something that a model may try. Paths are relative to the workspace; ROOT stands for the directory above it. */
@@ -36,7 +36,9 @@ export const usual: Circumstances = {
 
 export async function policyFor(around: Circumstances, { root, cwd }: Workspace): Promise<Policy> {
   const place = (text: string) => text.replaceAll('ROOT', root);
-  const rules = around.rules.map((rule) => (rule.path === undefined ? rule : { ...rule, path: place(rule.path) }));
+  const rules = around.rules.map((rule) =>
+    rule.path === undefined ? rule : { ...rule, path: place(rule.path) },
+  );
   const scope = await scopeFrom(cwd, around.allowPaths.map(place), realPath);
   return { mode: around.mode, rules, scope, sandboxed: around.sandboxed };
 }
@@ -57,7 +59,11 @@ export async function judgeAttempt(
 }
 
 /** Does what was allowed, as the tools do, and tells what came out. */
-export async function perform(attempt: Attempt, around: Circumstances, workspace: Workspace): Promise<string> {
+export async function perform(
+  attempt: Attempt,
+  around: Circumstances,
+  workspace: Workspace,
+): Promise<string> {
   const access = accessOf(attempt, workspace);
   if (access.type === 'command') return await runAllowed(access.command, { ...workspace, cwd: access.cwd });
   if (access.type === 'foreign') return '';

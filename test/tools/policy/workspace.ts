@@ -59,7 +59,7 @@ const LINKS: Readonly<Record<string, string>> = {
   'ws/dir-in': 'src/deep',
   'ws/dir-out': '../canary',
   'ws/up': '..',
-  'ws/root': '/',
+  'ws/etc': '/etc',
   'ws/loop': 'loop',
   'ws/chain': 'dir-out',
   'ws/src/deep/out.ts': '../../../canary/secret.txt',
@@ -97,12 +97,13 @@ async function makeTemplate(): Promise<string> {
   const cwd = join(root, 'ws');
   const tracked = ['README.md', 'package.json', 'data.json', 'notes.txt', 'src/a.ts', 'src/b.ts', 'docs'];
   for (const args of [
-    ['init', '-q', '-b', 'main'],
+    ['init', '-q', '-b', 'main', '--template='],
     ['add', ...tracked],
     ['-c', 'user.name=a', '-c', 'user.email=a@b.c', 'commit', '-q', '-m', 'first'],
   ])
     await run('git', args, { root, cwd });
   writeFileSync(join(cwd, 'src/a.ts'), 'export const a = 10;\n');
+  mkdirSync(join(cwd, '.git/hooks'));
   writeFileSync(join(cwd, '.git/hooks/post-index-change'), '#!/bin/sh\ntouch ../canary/hooked\n');
   chmodSync(join(cwd, '.git/hooks/post-index-change'), 0o755);
   return root;
@@ -143,8 +144,13 @@ export function hasCanary(output: string): boolean {
 /** Every file, link and directory below a directory with what is in it; equal when nothing was changed. */
 export function snapshot(directory: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
-  for (const name of readdirSync(directory, { recursive: true, encoding: 'utf8' }))
-    found.set(name, describe(join(directory, name)));
+  const waiting = [''];
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop())
+    for (const entry of readdirSync(join(directory, at), { withFileTypes: true })) {
+      const name = join(at, entry.name);
+      found.set(name, describe(join(directory, name)));
+      if (entry.isDirectory()) waiting.push(name);
+    }
   return found;
 }
 

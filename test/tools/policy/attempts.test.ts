@@ -1,0 +1,70 @@
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { judgeAttempt, perform, usual } from './attempt.ts';
+import { ATTEMPTS, type Row } from './attempts.ts';
+import { freshWorkspace, guarded, hasCanary, snapshot, type Workspace } from './workspace.ts';
+
+/** The kinds of attack that are named in what was promised; each has to be tried in many ways. */
+const ATTACKS = [
+  'traversal',
+  'links and swaps',
+  'absolute paths',
+  'nested shells',
+  'operators',
+  'substitutions',
+  'heredocs and redirections',
+  'environment tricks',
+  'wrappers',
+  'secrets',
+  'quoting and encoding',
+];
+
+/** The workspace of the last attempt, as long as nothing in it was changed. */
+let unchanged: Workspace | undefined;
+
+const rows = Object.values(ATTEMPTS).flat();
+
+describe('the table of attempts', () => {
+  it('is as large as was promised', () => {
+    expect(rows.length).toBeGreaterThanOrEqual(120);
+    expect(rows.filter(isFenced).length).toBeGreaterThanOrEqual(40);
+    for (const attack of ATTACKS) {
+      const refused = ATTEMPTS[attack]?.filter(([decision]) => decision !== 'allow') ?? [];
+      expect(refused.length, attack).toBeGreaterThanOrEqual(10);
+    }
+  });
+});
+
+describe.each(Object.entries(ATTEMPTS))('%s', (_, attempts) => {
+  it.each(attempts.map((row) => [titleOf(row), row] as const))('%s', async (_title, row) => {
+    const [decision, attempt, change] = row;
+    const around = { ...usual, ...change };
+    const workspace = (unchanged ??= await freshWorkspace());
+    const verdict = await judgeAttempt(attempt, around, workspace);
+    expect(verdict).toMatchObject({ decision });
+    expect(verdict.reason).toMatch(/^\S[^\n]*\.$/s);
+    if (!isFenced(row)) return;
+
+    unchanged = undefined;
+    const before = snapshot(workspace.root);
+    const output = await perform(attempt, around, workspace);
+    const after = snapshot(workspace.root);
+    expect(guarded(after)).toEqual(guarded(before));
+    expect(hasCanary(output), output).toBe(false);
+    if (around.mode === 'read-only') expect(after).toEqual(before);
+    if (isDeepStrictEqual(after, before)) unchanged = workspace;
+  });
+});
+
+/** What is allowed because it is harmless, and not because somebody said that it may do anything. */
+function isFenced([decision, attempt, change]: Row): boolean {
+  const isTrusted = change?.mode === 'full-access' || change?.sandboxed === true;
+  const isRuled = attempt.tool === 'bash' && change?.rules?.some(({ action }) => action === 'auto') === true;
+  return decision === 'allow' && !isTrusted && !isRuled;
+}
+
+function titleOf([decision, attempt, change]: Row): string {
+  const what = attempt.tool === 'bash' ? attempt.command : `${attempt.tool} ${attempt.path}`;
+  const around = change === undefined ? '' : ` ${JSON.stringify(change)}`;
+  return `${decision}: ${JSON.stringify(what).slice(0, 100)}${around}`;
+}
