@@ -66,7 +66,7 @@ describe('the dependency rule', () => {
   it('keeps the environment and the console at the rim', () => {
     const named = (word: RegExp) =>
       sources.filter(({ text }) => word.test(codeOf(text))).map(({ path }) => path);
-    expect(named(/\bprocess\.env\b/)).toEqual(['src/cli/main.ts']);
+    expect(named(/[^']\bprocess\.env\b/)).toEqual(['src/cli/main.ts']);
     expect(named(/\bconsole\./)).toEqual([]);
     expect(named(/\bprocess\.exit\b/)).toEqual(['src/cli/main.ts']);
   });

@@ -1,8 +1,8 @@
-/** Text in one line for a title or a summary: no line breaks or control characters, and not longer than it should be. */
+/** Text in one line for a title or a summary: single spaces, no control characters, and not longer than it should be. */
 export function oneLine(text: string, most = 120): string {
   // Control characters would move the cursor of whoever shows the line.
   // oxlint-disable-next-line no-control-regex
-  const line = text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim();
+  const line = text.replaceAll(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ').trim();
   return line.length <= most ? line : `${wholeStart(line, most - 1)}…`;
 }
 

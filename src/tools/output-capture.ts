@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
-import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { messageOf } from '../base/index.ts';
 import { OutputWindow } from './output-window.ts';
 import { Throttle } from './throttle.ts';
@@ -30,40 +30,28 @@ export class OutputCapture {
   readonly ended: Promise<void>;
   readonly #directory: string;
   readonly #throttle: Throttle;
-  readonly #socket: Socket;
+  readonly #source: Readable;
   #spill: { readonly handle: FileHandle; readonly path: string } | undefined;
   #spilledBytes = 0;
   #incomplete: string | undefined;
   #writing: Promise<void> = Promise.resolve();
 
-  /** Takes over the descriptor and closes it. */
-  constructor(descriptor: number, { directory, update }: CaptureOptions) {
+  constructor(source: Readable, { directory, update }: CaptureOptions) {
+    this.#source = source;
     this.#directory = directory;
     this.#throttle = new Throttle(UPDATE_MS, () => update(this.window.end(LIVE_BYTES)));
-    // One buffer for all reads: a gigabyte of output leaves no garbage behind.
-    const onread: OnReadOpts = {
-      buffer: Buffer.alloc(READ_BYTES),
-      callback: (length, { buffer, byteOffset }) => this.#take(Buffer.from(buffer, byteOffset, length)),
-    };
-    const options: SocketConstructorOpts & { readonly onread: OnReadOpts } = {
-      fd: descriptor,
-      readable: true,
-      writable: false,
-      onread,
-    };
-    this.#socket = new Socket(options);
     this.ended = new Promise((settle) => {
-      this.#socket.on('close', () => settle());
+      source.on('close', () => settle());
     });
-    // A pipe that cannot be read any more is at its end; 'close' follows.
-    this.#socket.on('error', () => {});
-    this.#socket.resume();
+    // What cannot be read any more is at its end; 'close' follows.
+    source.on('error', () => {});
+    source.on('data', (bytes: Buffer) => this.#take(bytes));
   }
 
-  /** Lets go of the pipe and of the file. */
+  /** Lets go of the source and of the file. */
   async stop(): Promise<FullOutput | undefined> {
     this.#throttle.stop();
-    this.#socket.destroy();
+    this.#source.destroy();
     await this.ended;
     await this.#writing;
     await this.#spill?.handle.close();
@@ -71,15 +59,14 @@ export class OutputCapture {
     return { path: this.#spill.path, bytes: this.#spilledBytes, incomplete: this.#incomplete };
   }
 
-  /** False makes the socket wait until it is resumed; until then the buffer is not used again. */
-  #take(bytes: Buffer): boolean {
+  #take(bytes: Buffer): void {
     const goesToFile = !this.window.wouldFit(bytes.length) && this.#incomplete === undefined;
     const before = goesToFile && this.#spilledBytes === 0 ? this.window.all() : NOTHING;
     this.window.add(bytes);
     this.#throttle.touch();
-    if (!goesToFile) return true;
-    this.#writing = this.#write(Buffer.concat([before, bytes])).finally(() => this.#socket.resume());
-    return false;
+    if (!goesToFile) return;
+    this.#source.pause();
+    this.#writing = this.#write(Buffer.concat([before, bytes])).finally(() => this.#source.resume());
   }
 
   async #write(bytes: Buffer): Promise<void> {
@@ -101,7 +88,6 @@ async function openSpill(directory: string): Promise<{ handle: FileHandle; path:
   return { handle: await open(path, 'wx', 0o600), path };
 }
 
-const READ_BYTES = 64 * 1024;
 const HEAD_BYTES = 10 * 1024;
 /** What went wrong is told at the end. */
 const TAIL_BYTES = 20 * 1024;

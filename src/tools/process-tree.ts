@@ -17,6 +17,8 @@ export interface TreeMarks {
   readonly environment: string;
   /** The name of the pipe that the call's output goes to. */
   readonly pipe: string;
+  /** Those that hold the pipe too, but are ours. */
+  readonly others: readonly number[];
 }
 
 /** What became of the processes that were still there. */
@@ -84,9 +86,9 @@ export class ProcessTree {
   }
 
   #isOurs(candidate: RunningProcess): boolean {
-    const { root, environment, pipe } = this.#marks;
+    const { root, environment, pipe, others } = this.#marks;
     const { pid, group, session } = candidate;
-    if (pid === process.pid) return false;
+    if (others.includes(pid)) return false;
     if (group === root || session === root || this.#known.has(keyOf(candidate))) return true;
     return hasInEnvironment(pid, environment) || hasOpen(pid, pipe);
   }

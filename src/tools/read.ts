@@ -109,9 +109,9 @@ async function readLines(
   const first = Math.max(1, offset ?? 1);
   const range = new LineRange(first, Math.min(limit ?? MOST_LINES, MOST_LINES), CAPS);
   range.add(startsWithMark(start) ? start.subarray(3) : start);
-  const counting = size <= MOST_COUNTED_BYTES;
   let ended = start.length < SNIFFED_BYTES;
-  for (const buffer = Buffer.allocUnsafe(256 * 1024); !ended && (counting || !range.complete); ) {
+  const needsMore = (): boolean => !ended && (size <= MOST_COUNTED_BYTES || !range.complete);
+  for (const buffer = Buffer.allocUnsafe(256 * 1024); needsMore(); ) {
     signal.throwIfAborted();
     const { bytesRead } = await handle.read(buffer, 0, buffer.length);
     range.add(buffer.subarray(0, bytesRead));

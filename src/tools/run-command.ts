@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync } from 'node:fs';
 import { messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
 import { type FullOutput, OutputCapture } from './output-capture.ts';
 import type { OutputWindow } from './output-window.ts';
-import { openPipe, type Pipe } from './pipe.ts';
+import { type OutputPipe, openOutputPipe } from './output-pipe.ts';
 import { type EndedProcesses, ProcessTree } from './process-tree.ts';
 import { within } from './within.ts';
 
@@ -39,27 +38,25 @@ export interface CommandEnd {
  * itself, when its time is over, and on a cancel. Rejects when the program cannot be started.
  */
 export async function runCommand(command: Command, signal: AbortSignal): Promise<CommandEnd> {
-  const pipe = await openPipe(command.scratch);
+  const pipe = await openOutputPipe(command.scratch);
   const capture = new OutputCapture(pipe.read, { directory: command.scratch, update: command.update });
   try {
     const end = await supervise(command, pipe, capture, signal);
     return { ...end, output: capture.window, fullOutput: await capture.stop() };
   } finally {
+    pipe.close();
     await capture.stop();
   }
 }
 
 async function supervise(
   command: Command,
-  pipe: Pipe,
+  pipe: OutputPipe,
   capture: OutputCapture,
   signal: AbortSignal,
 ): Promise<Omit<CommandEnd, 'output' | 'fullOutput'>> {
-  const mark = randomUUID();
   const startedAt = performance.now();
-  const { child, pid } = await start(command, mark, pipe, signal);
-  const exited = once(child, 'exit');
-  const tree = new ProcessTree({ root: pid, environment: mark, pipe: pipe.name });
+  const { child, exited, tree } = await start(command, pipe, signal);
   const by = await firstOf(exited, command.timeoutMs, signal);
   const durationMs = Math.round(performance.now() - startedAt);
   // What the command left in the background gets a moment: a `tee` at its end still has lines to write.
@@ -69,27 +66,43 @@ async function supervise(
   return { by, exitCode: child.exitCode, signal: child.signalCode, durationMs, processes };
 }
 
-async function start(
-  { program, args, cwd, env }: Command,
-  mark: string,
-  pipe: Pipe,
-  signal: AbortSignal,
-): Promise<{ readonly child: ChildProcess; readonly pid: number }> {
+interface Started {
+  readonly child: ChildProcess;
+  /** Rejects when it could not be started. */
+  readonly exited: Promise<unknown>;
+  readonly tree: ProcessTree;
+}
+
+async function start(command: Command, pipe: OutputPipe, signal: AbortSignal): Promise<Started> {
   try {
     signal.throwIfAborted();
-    const child = spawn(program, args, {
-      cwd,
-      env: { ...env, [MARK]: [env[MARK], mark].filter(Boolean).join(',') },
-      // A group and a session of its own: signals for us do not reach it, and there is no terminal to ask at.
-      detached: true,
-      stdio: ['ignore', pipe.write, pipe.write],
-    });
-    if (child.pid !== undefined) return { child, pid: child.pid };
-    const [thrown] = await once(child, 'error');
-    throw notStarted(thrown, cwd);
+    return spawnMarked(command, pipe);
+  } catch (thrown) {
+    throw signal.aborted ? thrown : notStarted(thrown, command.cwd);
   } finally {
-    closeSync(pipe.write);
+    await pipe.write.close();
   }
+}
+
+/** Does not wait for anything: the end of the process must not be missed. */
+function spawnMarked({ program, args, cwd, env }: Command, pipe: OutputPipe): Started {
+  const mark = randomUUID();
+  const child = spawn(program, args, {
+    cwd,
+    env: { ...env, [MARK]: [env[MARK], mark].filter(Boolean).join(',') },
+    // A group and a session of its own: signals for us do not reach it, and there is no terminal to ask at.
+    detached: true,
+    stdio: ['ignore', pipe.write.fd, pipe.write.fd],
+  });
+  const exited = once(child, 'exit').catch((thrown: unknown) => {
+    throw notStarted(thrown, cwd);
+  });
+  // It is awaited a little later.
+  exited.catch(() => {});
+  // What could not be started has no pid; nobody asks for its tree.
+  const root = child.pid ?? -1;
+  const others = [process.pid, pipe.relay];
+  return { child, exited, tree: new ProcessTree({ root, environment: mark, pipe: pipe.name, others }) };
 }
 
 function notStarted(thrown: unknown, cwd: string): PolypodError {
@@ -105,18 +118,20 @@ async function firstOf(
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<CommandEnd['by']> {
-  return await new Promise((settle) => {
-    const end = (by: CommandEnd['by']): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', cancel);
-      settle(by);
-    };
-    const timer = setTimeout(end, timeoutMs, 'timeout');
-    const cancel = (): void => end('cancel');
+  let timer: NodeJS.Timeout | undefined;
+  let cancel = (): void => {};
+  const stopped = new Promise<CommandEnd['by']>((settle) => {
+    timer = setTimeout(settle, timeoutMs, 'timeout');
+    cancel = () => settle('cancel');
     signal.addEventListener('abort', cancel);
     if (signal.aborted) cancel();
-    void exited.then(() => end('itself'));
   });
+  try {
+    return await Promise.race([exited.then(() => 'itself' as const), stopped]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', cancel);
+  }
 }
 
 /** Tells the processes of a call from all others; calls of a Polypod that runs inside a call add theirs. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { bash } from '../../src/tools/bash.ts';
 import type { ToolOutput } from '../../src/tools/index.ts';
-import { invalidText, stageWith, textOf } from './stage.ts';
+import { callTool, invalidText, stageWith, textOf } from './stage.ts';
 import { survivorsOf, token } from './survivors.ts';
 
 async function run(command: string, more: object = {}): Promise<ToolOutput> {
@@ -102,10 +102,8 @@ describe('a command', () => {
       wrap: (program: string, args: readonly string[], cwd: string) =>
         ['/usr/bin/env', [`IN=${cwd}`, program, ...args]] as const,
     };
-    const output = await bash.prepare({ command: 'echo in $IN' }, stage.directory);
-    if ('invalid' in output) throw new Error(output.invalid);
-    const result = await output.run({ ...stage.around, sandbox }, new AbortController().signal);
-    expect(textOf(result)).toBe(`in ${stage.directory}`);
+    const output = await callTool(bash, { command: 'echo in $IN' }, { ...stage.around, sandbox });
+    expect(textOf(output)).toBe(`in ${stage.directory}`);
   });
 
   test('tells what it touches and its title', () => {
@@ -150,10 +148,7 @@ describe('long output', () => {
     const stage = stageWith();
     const scratch = stage.path('gone');
     const command = `rm -r ${scratch}; seq 100000; echo the end`;
-    const around = { ...stage.around, scratch };
-    const prepared = bash.prepare({ command }, stage.directory);
-    if ('invalid' in prepared) throw new Error(prepared.invalid);
-    const output = await prepared.run(around, new AbortController().signal);
+    const output = await callTool(bash, { command }, { ...stage.around, scratch });
     expect(textOf(output)).toContain('\nthe end');
     expect(output.isError).toBe(false);
     expect(output.details).not.toHaveProperty('outputFile');

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { edit } from '../../src/tools/edit.ts';

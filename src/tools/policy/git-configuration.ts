@@ -2,50 +2,95 @@ import { dirname, resolve } from 'node:path';
 import type { Ground } from './ground.ts';
 
 /**
+ * For the environment of commands: git then neither writes its index when it is only asked something, nor runs a file
+ * system monitor. The policy does not rely on it; it makes `git diff` change nothing at all.
+ */
+export const quietGit: Readonly<Record<string, string>> = {
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_CONFIG_COUNT: '2',
+  GIT_CONFIG_KEY_0: 'diff.autoRefreshIndex',
+  GIT_CONFIG_VALUE_0: 'false',
+  GIT_CONFIG_KEY_1: 'core.fsmonitor',
+  GIT_CONFIG_VALUE_1: 'false',
+};
+
+/**
  * Why git should not run in a directory without a question. Even `git status` runs what its repository's configuration
- * names (core.fsmonitor, diff.external, filters), and a directory with HEAD, objects and refs in it is a repository,
- * whoever put it there.
+ * names (core.fsmonitor, diff.external, filters) and one of its hooks; and a directory with HEAD, objects and refs in it
+ * is a repository, whoever put it there.
  */
 export async function gitDoubt(directory: string, ground: Ground): Promise<string | undefined> {
   const repository = await repositoryOf(directory, ground);
   if (repository === undefined) return undefined;
   if ('doubt' in repository) return repository.doubt;
-  const { path } = repository;
-  const pointer = (await ground.read(`${path}/commondir`)) ?? { text: '' };
+  const pointer = (await ground.read(`${repository.path}/commondir`)) ?? { text: '' };
   if ('problem' in pointer) return pointer.problem;
-  for (const file of [`${resolve(path, pointer.text.trim())}/config`, `${path}/config.worktree`]) {
+  const home = resolve(repository.path, pointer.text.trim());
+  const settings: Setting[] = [];
+  for (const file of [`${home}/config`, `${repository.path}/config.worktree`]) {
     const content = (await ground.read(file)) ?? { text: '' };
     if ('problem' in content) return content.problem;
-    const setting = strangeSetting(content.text);
-    if (setting !== undefined) return `the repository's configuration has ${setting}, which may run programs`;
+    settings.push(...settingsIn(content.text));
   }
-  return undefined;
+  const strange = settings.find((setting) => !isHarmless(setting));
+  if (strange !== undefined)
+    return `the repository's configuration has ${strange.section}.${strange.key}, which may run programs`;
+  return await hookDoubt(repository.top, home, settings, ground);
 }
 
-type Repository = { readonly path: string } | { readonly doubt: string } | undefined;
+type Repository =
+  | {
+      readonly path: string;
+      /** The directory that relative paths in the configuration start from. */
+      readonly top: string;
+    }
+  | { readonly doubt: string }
+  | undefined;
 
 /** Where git finds its repository: in the directory or the nearest one above it. */
 async function repositoryOf(directory: string, ground: Ground): Promise<Repository> {
   const place = await ground.realPath(directory);
   if ('problem' in place) return { doubt: place.problem };
   for (let at = place.real; ; at = dirname(at)) {
-    const entries = await ground.list(at);
-    if (entries === undefined) return { doubt: `what is in ${at} cannot be told` };
-    const names = new Set(entries.map(({ name }) => name.toLowerCase()));
-    if (names.has('.git')) return await pointedTo(`${at}/.git`, ground);
-    if (['head', 'objects', 'refs'].every((name) => names.has(name))) return { path: at };
+    const names = await namesIn(at, ground);
+    if (names === undefined) return { doubt: `what is in ${at} cannot be told` };
+    if (names.has('.git')) return await pointedTo(at, ground);
+    if (['head', 'objects', 'refs'].every((name) => names.has(name))) return { path: at, top: at };
     if (at === dirname(at)) return undefined;
   }
 }
 
+/** In lower case: a file system may not tell the difference. */
+async function namesIn(directory: string, ground: Ground): Promise<ReadonlySet<string> | undefined> {
+  const entries = await ground.list(directory);
+  return entries === undefined ? undefined : new Set(entries.map(({ name }) => name.toLowerCase()));
+}
+
 /** A `.git` that is a file tells where the repository is: so do worktrees and submodules. */
-async function pointedTo(path: string, ground: Ground): Promise<Repository> {
+async function pointedTo(top: string, ground: Ground): Promise<Repository> {
+  const path = `${top}/.git`;
   const pointer = await ground.read(path);
-  if (pointer === undefined) return { path };
+  if (pointer === undefined) return { path, top };
   if ('problem' in pointer) return { doubt: pointer.problem };
   const [, target] = /^gitdir: (.+)$/m.exec(pointer.text) ?? [];
   if (target === undefined) return { doubt: `${path} is no repository` };
-  return { path: resolve(dirname(path), target.trim()) };
+  return { path: resolve(top, target.trim()), top };
+}
+
+/** The one hook that commands run which only look: they may refresh the index. */
+async function hookDoubt(
+  top: string,
+  home: string,
+  settings: readonly Setting[],
+  ground: Ground,
+): Promise<string | undefined> {
+  const paths = settings.filter(({ section, key }) => section === 'core' && key === 'hookspath');
+  for (const directory of [`${home}/hooks`, ...paths.map(({ value }) => resolve(top, value))]) {
+    const names = await namesIn(directory, ground);
+    if (names?.has('post-index-change') !== false)
+      return 'the repository has a hook that git runs when it looks at files';
+  }
+  return undefined;
 }
 
 /** Settings that run nothing, by section. A section with `*` has only harmless ones. */
@@ -76,23 +121,32 @@ const HARMLESS: Readonly<Record<string, string>> = {
   user: '*',
 };
 
-/** The first setting that is not known to run nothing. What cannot be read counts as one. */
-function strangeSetting(text: string): string | undefined {
-  let section = '';
-  for (const line of text.split('\n')) {
-    const trimmed = line.trim();
-    if (trimmed === '' || /^[#;]/.test(trimmed)) continue;
-    const header = /^\[([A-Za-z0-9-]+)(?: "(?:[^"\\]|\\.)*")?\]$/.exec(trimmed);
-    const [, key] = /^([A-Za-z][A-Za-z0-9-]*)(?: *=.*)?$/.exec(trimmed) ?? [];
-    // A line that goes on in the next one could hide a setting from us.
-    if (header === null && (key === undefined || trimmed.endsWith('\\'))) return `"${trimmed.slice(0, 40)}"`;
-    if (header !== null) section = header[1]?.toLowerCase() ?? '';
-    else if (key !== undefined && !isHarmless(section, key.toLowerCase())) return `${section}.${key}`;
-  }
-  return undefined;
+interface Setting {
+  readonly section: string;
+  readonly key: string;
+  readonly value: string;
 }
 
-function isHarmless(section: string, key: string): boolean {
+/** What a configuration sets. A line that cannot be read is a setting of no section, and hence not harmless. */
+function settingsIn(text: string): readonly Setting[] {
+  let section = '';
+  const settings: Setting[] = [];
+  for (const line of text.split('\n').map((one) => one.trim())) {
+    if (line === '' || /^[#;]/.test(line)) continue;
+    const [, title] = /^\[([A-Za-z0-9-]+)(?: "(?:[^"\\]|\\.)*")?\]$/.exec(line) ?? [];
+    const [, key, value = ''] = /^([A-Za-z][A-Za-z0-9-]*)(?: *= *(.*))?$/.exec(line) ?? [];
+    if (title !== undefined) section = title.toLowerCase();
+    // What goes on in the next line could hide a setting from us.
+    else if (key === undefined || line.endsWith('\\'))
+      settings.push({ section: '', key: line.slice(0, 40), value });
+    else settings.push({ section, key: key.toLowerCase(), value });
+  }
+  return settings;
+}
+
+/** A path that git would expand is not followed. */
+function isHarmless({ section, key, value }: Setting): boolean {
   const keys = Object.hasOwn(HARMLESS, section) ? HARMLESS[section] : undefined;
+  if (key === 'hookspath' && !/^[\w./-]+$/.test(value)) return false;
   return keys === '*' || keys?.split(' ').includes(key) === true;
 }

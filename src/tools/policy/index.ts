@@ -1,6 +1,7 @@
 /** Whether a call may run: modes, rules, the scope, and a second look at the moment of use. */
 export { examine } from './examine.ts';
 export { type Ground, ground } from './ground.ts';
+export { quietGit } from './git-configuration.ts';
 export { guardFor } from './guard.ts';
 export { judge } from './judge.ts';
 export type { Call, Judged } from './judged.ts';

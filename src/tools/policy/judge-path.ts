@@ -19,7 +19,8 @@ export function judgePath(
   if (rule !== undefined && rule.action !== 'auto')
     return ruled(rule, `${access === 'read' ? 'reading' : 'writing'} ${path}`);
   if (policy.mode === 'full-access') return verdict('allow', 'Full access.');
-  if (place.real === '/dev/null') return verdict('allow', 'Nothing is kept in /dev/null.');
+  if (place.real === '/dev/null' && place.doubt === undefined)
+    return verdict('allow', 'Nothing is kept in /dev/null.');
   if (access === 'write' && policy.mode === 'read-only')
     return verdict('deny', `In read-only mode nothing is written, and this would write ${path}.`);
   // A rule for a tool alone says how it is used, not where: its files are judged as those of every tool.

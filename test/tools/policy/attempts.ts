@@ -123,7 +123,7 @@ export const ATTEMPTS: Readonly<Record<string, readonly Row[]>> = {
     ['ask', sh('cat link-out.txt')],
     ['ask', sh('cat dir-out/secret.txt')],
     ['ask', sh('cd dir-out && cat secret.txt')],
-    ['ask', sh('cat dir-in/../../canary/secret.txt')],
+    ['ask', sh('cat dir-in/../../../canary/secret.txt')],
     ['ask', sh('cat link-*')],
     ['ask', sh('cat src/deep/*.ts')],
     ['ask', sh('grep -r CANARY src')],
@@ -139,8 +139,9 @@ export const ATTEMPTS: Readonly<Record<string, readonly Row[]>> = {
     ['allow', write('link-in.ts')],
     ['allow', sh('cat link-in.ts')],
     ['allow', sh('cat dir-in/c.ts')],
-    // By the text of the path this is outside: `up` is followed before the `..` behind it, and the other way round.
     ['allow', sh('cat up/ws/README.md')],
+    // By its text this is outside; but the link is followed before the `..` behind it.
+    ['allow', sh('cat dir-in/../../README.md')],
   ],
 
   'absolute paths': [

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
-  chmodSync,
   cpSync,
   lstatSync,
   mkdirSync,
@@ -17,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll } from 'vitest';
+import { quietGit } from '../../../src/tools/policy/index.ts';
 
 /** What must never be seen in the output of a command that was allowed. */
 const CANARIES = /CANARY-[A-Z]+/;
@@ -103,9 +103,6 @@ async function makeTemplate(): Promise<string> {
   ])
     await run('git', args, { root, cwd });
   writeFileSync(join(cwd, 'src/a.ts'), 'export const a = 10;\n');
-  mkdirSync(join(cwd, '.git/hooks'));
-  writeFileSync(join(cwd, '.git/hooks/post-index-change'), '#!/bin/sh\ntouch ../canary/hooked\n');
-  chmodSync(join(cwd, '.git/hooks/post-index-change'), 0o755);
   return root;
 }
 
@@ -126,7 +123,7 @@ function run(program: string, args: readonly string[], { root, cwd }: Workspace)
     HOME: join(root, 'home'),
     TMPDIR: join(root, 'tmp'),
     LANG: 'C.UTF-8',
-    GIT_OPTIONAL_LOCKS: '0',
+    ...quietGit,
     API_TOKEN: 'CANARY-VARIABLE',
   };
   return new Promise((resolve) => {
@@ -164,6 +161,7 @@ function describe(path: string): string {
 
 /** What is not the workspace's own, and what of it nobody may change unasked. */
 export function guarded(all: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
-  const isOwn = (name: string) => name.startsWith('ws/') && !/^ws\/(?:\.git|\.env|certs)(?:$|\/)/.test(name);
+  const isOwn = (name: string) =>
+    /^(?:ws|extra)\//.test(name) && !/^ws\/(?:\.git|\.env|certs)(?:$|\/)/.test(name);
   return new Map([...all].filter(([name]) => !isOwn(name)));
 }

@@ -1,0 +1,77 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { PolypodError, systemCodeOf } from '../base/index.ts';
+
+/** A true pipe for the output of a program. */
+export interface OutputPipe {
+  /** What the program gets as stdout and as stderr; whoever starts it closes ours then. */
+  readonly write: FileHandle;
+  /** What comes out; it ends when all who could write are gone. */
+  readonly read: Readable;
+  /** The name that the system shows for whoever holds the pipe; there is no file of that name any more. */
+  readonly name: string;
+  /** The process that carries the bytes to us. */
+  readonly relay: number;
+  /** Ends the relay, whoever still holds the pipe. */
+  readonly close: () => void;
+}
+
+/**
+ * What Node makes for a child's output are sockets, one for stdout and one for stderr: their order is lost, and
+ * `echo > /dev/stderr` fails, for a socket cannot be opened. A named pipe has neither fault. Node cannot wait for it
+ * without a thread, so that `cat` does; it is not in our process group, where Ctrl-C would end it before the program.
+ */
+export async function openOutputPipe(directory: string): Promise<OutputPipe> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const name = join(directory, `pipe-${randomUUID()}`);
+  await makeFifo(name);
+  const { read, write } = await openEnds(name);
+  const relay = spawn('cat', [], { stdio: [read.fd, 'pipe', 'ignore'], detached: true });
+  const failed = failureOf(relay);
+  await read.close();
+  if (relay.pid !== undefined && relay.stdout !== null)
+    return { write, read: relay.stdout, name, relay: relay.pid, close: () => void relay.kill('SIGKILL') };
+  await write.close();
+  throw missing('cat', await failed);
+}
+
+async function makeFifo(name: string): Promise<void> {
+  try {
+    await promisify(execFile)('mkfifo', ['-m', '600', name]);
+  } catch (thrown) {
+    throw systemCodeOf(thrown) === 'ENOENT' ? missing('mkfifo', thrown) : thrown;
+  }
+}
+
+interface Ends {
+  readonly read: FileHandle;
+  readonly write: FileHandle;
+}
+
+/** Opening one end waits for the other; whoever has both open waits for nobody. Then the name is not needed any more. */
+async function openEnds(name: string): Promise<Ends> {
+  const both = await open(name, constants.O_RDWR);
+  try {
+    const read = await open(name, constants.O_RDONLY);
+    return { read, write: await open(name, constants.O_WRONLY) };
+  } finally {
+    await both.close();
+    await rm(name, { force: true });
+  }
+}
+
+async function failureOf(child: ChildProcess): Promise<unknown> {
+  return await new Promise((settle) => {
+    child.once('error', settle);
+  });
+}
+
+function missing(program: string, cause: unknown): PolypodError {
+  const why = `Commands cannot be run because the program ${program} is missing: install coreutils.`;
+  return new PolypodError('tool-failed', why, { cause });
+}

@@ -1,0 +1,32 @@
+import { statSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { runBuilt } from './built.ts';
+import { temporaryDirectory } from './stage.ts';
+
+/** Prints how much more memory the process had at its peak than before, and what came out. */
+const MEASURE = `
+import { bash } from './tools/bash.js';
+const scratch = process.argv[2];
+const env = { PATH: process.env.PATH };
+const around = { cwd: scratch, env, scratch, sandbox: undefined, update: () => {}, resolve: async (path) => path };
+const run = (command) => bash.prepare({ command }, scratch).run(around, new AbortController().signal);
+await run('seq 100000');
+const before = process.resourceUsage().maxRSS;
+const { content: [{ text }], details } = await run('yes "a line of output" | head -c 1000000000');
+const moreMb = (process.resourceUsage().maxRSS - before) / 1024;
+console.log(JSON.stringify({ moreMb, text, details }));
+`;
+
+test('a command that prints 1 GB takes no more memory than one that prints little', { timeout: 60_000 }, async () => {
+  const { moreMb, text, details } = (await runBuilt(MEASURE, [temporaryDirectory()])) as {
+    moreMb: number;
+    text: string;
+    details: { outputBytes: number; outputFile: string; exitCode: number; durationMs: number };
+  };
+  expect(details).toMatchObject({ outputBytes: 1_000_000_000, exitCode: 0 });
+  expect(text.length).toBeLessThan(32_000);
+  expect(text).toMatch(/\[all 1 GB of output are in .+, the first 67 MB of it: only the beginning was kept; /);
+  expect(statSync(details.outputFile).size).toBe(64 * 1024 * 1024);
+  expect(moreMb).toBeLessThan(60);
+  console.log(`1 GB of output: ${Math.round(moreMb)} MB more at the peak, ${details.durationMs} ms`);
+});
