@@ -6,6 +6,7 @@
 // medians over the rounds. Ratios and exponents are taken inside each round first: the machine's speed is not ours.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { requireBuild } from './built.mjs';
 import { runChild } from './child.mjs';
 import { WIRE_NAMES } from './decode/answers.mjs';
 import { decodeBars } from './decode/bars.mjs';
@@ -20,6 +21,7 @@ if (options.only !== undefined && !WIRE_NAMES.includes(options.only)) {
   console.error(`--only takes one of ${WIRE_NAMES.join(', ')}`);
   process.exit(2);
 }
+requireBuild();
 
 const planned = plan(options);
 const figures = new Figures();

@@ -12,6 +12,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { requireBuild } from './built.mjs';
 import { runChild } from './child.mjs';
 import { figure, printResult, table } from './report.mjs';
 import { median } from './statistics.mjs';
@@ -34,6 +35,7 @@ const LOADS = [
     rounds: options.quick ? 1 : 3,
   },
 ];
+requireBuild();
 
 const provider = spawn(process.execPath, [fileURLToPath(SERVER)], { stdio: ['pipe', 'pipe', 'inherit'] });
 const [port] = await once(provider.stdout, 'data');

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -14,12 +14,17 @@ describe('the package', () => {
   };
 
   it('has exactly these doors', () => {
-    expect(Object.keys(about.exports)).toEqual(['.', './llm', './timeline', './sim', './package.json']);
+    expect(Object.keys(about.exports)).toEqual([
+      ...['.', './llm', './timeline', './tools', './worker', './mcp', './sim', './package.json'],
+    ]);
   });
 
-  it('has exactly one runtime dependency, with a page on why', () => {
-    expect(Object.keys(about.dependencies)).toEqual(['yaml']);
-    expect(readFileSync('docs/decisions/011-yaml.md', 'utf8')).toContain('`yaml`');
+  it('has exactly these runtime dependencies, each with a page on why', () => {
+    expect(Object.keys(about.dependencies)).toEqual(['@modelcontextprotocol/client', 'yaml']);
+    const pages = readdirSync('docs/decisions').map((page) =>
+      readFileSync(join('docs/decisions', page), 'utf8'),
+    );
+    for (const name of Object.keys(about.dependencies)) expect(pages.join('\n')).toContain(`\`${name}\``);
   });
 
   it('works as packed: every door opens and the command runs, without any install script', async () => {
@@ -39,7 +44,9 @@ describe('the package', () => {
     const home = join(directory, 'node_modules/polypod');
     mkdirSync(home, { recursive: true });
     await exec('tar', ['-xzf', join(directory, filename), '-C', home, '--strip-components=1']);
-    cpSync(resolve('node_modules/yaml'), join(directory, 'node_modules/yaml'), { recursive: true });
+    for (const name of Object.keys(about.dependencies)) {
+      cpSync(resolve('node_modules', name), join(directory, 'node_modules', name), { recursive: true });
+    }
     const doors = Object.keys(about.exports).filter((door) => door !== './package.json');
     const names = doors.map((door) => `polypod${door.slice(1)}`);
     const lines = names.map(

@@ -4,11 +4,13 @@ import { growthExponent, median } from '../statistics.mjs';
 export class Figures {
   #cpuUs = new Map();
   #failures = new Map();
+  #rounds = 0;
 
   add(point, round, cpuUs) {
     const key = keyOf(point);
     if (!this.#cpuUs.has(key)) this.#cpuUs.set(key, []);
     this.#cpuUs.get(key)[round] = cpuUs;
+    this.#rounds = Math.max(this.#rounds, round + 1);
   }
 
   fail(point, reason) {
@@ -22,17 +24,17 @@ export class Figures {
 
   /** CPU microseconds for each delta. */
   perDelta(point) {
-    return overRounds((round) => this.#of(point, round) / point.count);
+    return this.#overRounds((round) => this.#of(point, round) / point.count);
   }
 
   /** How many times as much one point takes as another, compared within each round. */
   ratio(point, other) {
-    return overRounds((round) => this.#of(point, round) / this.#of(other, round));
+    return this.#overRounds((round) => this.#of(point, round) / this.#of(other, round));
   }
 
   /** How the cost of an answer grows with its length, looked at within each round. */
   growth(point, counts) {
-    return overRounds((round) =>
+    return this.#overRounds((round) =>
       growthExponent(counts.map((count) => ({ size: count, cost: this.#of({ ...point, count }, round) }))),
     );
   }
@@ -41,17 +43,15 @@ export class Figures {
     return { cpuUs: Object.fromEntries(this.#cpuUs), failures: Object.fromEntries(this.#failures) };
   }
 
+  /** The median of the rounds that have all it takes; undefined if none has. */
+  #overRounds(value) {
+    const values = Array.from({ length: this.#rounds }, (_, round) => value(round)).filter(Number.isFinite);
+    return values.length === 0 ? undefined : median(values);
+  }
+
   #of(point, round) {
     return this.#cpuUs.get(keyOf(point))?.[round];
   }
-}
-
-const MAX_ROUNDS = 16;
-
-/** The median of the rounds that have all it takes; undefined if none has. */
-function overRounds(value) {
-  const values = Array.from({ length: MAX_ROUNDS }, (_, round) => value(round)).filter(Number.isFinite);
-  return values.length === 0 ? undefined : median(values);
 }
 
 function keyOf({ candidate, wire, work, count }) {

@@ -1,5 +1,5 @@
-import { PolypodError } from '../base/index.ts';
-import { placesFrom, readConfig } from '../daemon/index.ts';
+import { PolypodError, redactor } from '../base/index.ts';
+import { keyVariables, placesFrom, readConfig } from '../daemon/index.ts';
 import { type McpServerSpec, McpServers } from '../mcp/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from './command.ts';
 import { version } from './version.ts';
@@ -24,7 +24,7 @@ list shows what is configured; status starts or reaches each server and shows it
     }
     const { config } = await readConfig(placesFrom(around.env));
     if (action === 'list') return list(config.mcpServers, values.json, around);
-    return status(config.mcpServers, values.json, around);
+    return status(config.mcpServers, keyVariables(config), values.json, around);
   },
 });
 
@@ -32,24 +32,28 @@ function list(specs: readonly McpServerSpec[], json: boolean, { stdout }: Surrou
   const rows = specs.map((spec) => ({
     name: spec.name,
     transport: spec.transport,
-    target: spec.transport === 'stdio' ? [spec.command, ...spec.args].join(' ') : spec.url,
+    target: clean(spec.transport === 'stdio' ? [spec.command, ...spec.args].join(' ') : spec.url),
   }));
   const lines = rows.map(({ name, transport, target }) => `${name}  ${transport}  ${target}\n`);
   stdout.write(json ? `${JSON.stringify(rows, null, 2)}\n` : lines.join('') || NONE);
   return EXIT.ok;
 }
 
+/** People put keys into arguments; a list that is shown around should not hold them. */
+const clean = redactor([]);
+
 const NONE =
   'No MCP server is configured. Add one under mcp_servers in config.yaml (polypod mcp --help shows how).\n';
 
 async function status(
   specs: readonly McpServerSpec[],
+  secretEnv: readonly string[],
   json: boolean,
   { stdout, env }: Surroundings,
 ): Promise<ExitCode> {
   const servers = new McpServers(specs, {
     env,
-    secretEnv: [],
+    secretEnv,
     cwd: process.cwd(),
     clientVersion: version(),
     onChange: () => {},

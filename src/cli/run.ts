@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
-import { openWorkbench, placesFrom, readConfig } from '../daemon/index.ts';
+import { keyVariables, openWorkbench, placesFrom, readConfig } from '../daemon/index.ts';
 import { referenceTo, textContent, THINKING_LEVELS } from '../llm/index.ts';
 import { readMcpConfig } from '../mcp/index.ts';
 import type { Mode } from '../tools/index.ts';
@@ -89,6 +89,7 @@ Examples:
         sandbox: values.sandbox,
         mcpServers: [...config.mcpServers, ...(await serversIn(values['mcp-config']))],
         env: around.env,
+        secretEnv: keyVariables(config),
         outputs: join(places.cacheDirectory, 'outputs', randomUUID()),
         version: version(),
         ask,

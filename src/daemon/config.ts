@@ -57,6 +57,11 @@ export async function readConfig({
   };
 }
 
+/** The variables in which the configuration has keys, whatever they are called. */
+export function keyVariables({ accounts }: Config): readonly string[] {
+  return accounts.flatMap(({ key }) => (key !== undefined && 'env' in key ? [key.env] : []));
+}
+
 const DEFAULTS: Config = {
   accounts: [],
   permissions: { rules: [], allowPaths: [], passEnv: [] },

@@ -41,6 +41,8 @@ export interface WorkbenchOptions {
   readonly sandbox: boolean;
   readonly mcpServers: readonly McpServerSpec[];
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Variables that hold keys although their names do not tell. */
+  readonly secretEnv: readonly string[];
   /** Where full outputs go. */
   readonly outputs: string;
   readonly version: string;
@@ -54,7 +56,7 @@ export type AskedAnswer = PermissionAnswer & { readonly remember?: boolean };
 export async function openWorkbench(options: WorkbenchOptions): Promise<Workbench> {
   const { cwd, permissions, env } = options;
   const scope = await scopeFrom(cwd, [...permissions.allowPaths, ...options.allowPaths], ground.realPath);
-  const toolEnv = safeEnv(env, { secret: [], pass: permissions.passEnv });
+  const toolEnv = safeEnv(env, { secret: options.secretEnv, pass: permissions.passEnv });
   const sandbox = options.sandbox
     ? await bubblewrapSandbox({ writable: scope.write, hidden: [], env: toolEnv })
     : undefined;
@@ -68,7 +70,7 @@ export async function openWorkbench(options: WorkbenchOptions): Promise<Workbenc
   });
   const servers = new McpServers(options.mcpServers, {
     env,
-    secretEnv: [],
+    secretEnv: options.secretEnv,
     cwd,
     clientVersion: options.version,
     onChange: options.onServerChange,

@@ -17,7 +17,9 @@ const moreMb = (process.resourceUsage().maxRSS - before) / 1024;
 console.log(JSON.stringify({ moreMb, text, details }));
 `;
 
-test('a command that prints 1 GB takes no more memory than one that prints little', { timeout: 60_000 }, async () => {
+test('a command that prints 1 GB takes no more memory than one that prints little', {
+  timeout: 60_000,
+}, async () => {
   const { moreMb, text, details } = (await runBuilt(MEASURE, [temporaryDirectory()])) as {
     moreMb: number;
     text: string;
@@ -25,7 +27,9 @@ test('a command that prints 1 GB takes no more memory than one that prints littl
   };
   expect(details).toMatchObject({ outputBytes: 1_000_000_000, exitCode: 0 });
   expect(text.length).toBeLessThan(32_000);
-  expect(text).toMatch(/\[all 1 GB of output are in .+, the first 67 MB of it: only the beginning was kept; /);
+  expect(text).toMatch(
+    /\[all 1 GB of output are in .+, the first 67 MB of it: only the beginning was kept; /,
+  );
   expect(statSync(details.outputFile).size).toBe(64 * 1024 * 1024);
   expect(moreMb).toBeLessThan(60);
   console.log(`1 GB of output: ${Math.round(moreMb)} MB more at the peak, ${details.durationMs} ms`);

@@ -12,7 +12,12 @@ export async function runBuilt(module: string, args: readonly string[] = []): Pr
   const directory = temporaryDirectory();
   const options = ['--outDir', directory, '--declaration', 'false', '--sourceMap', 'false', '--noCheck'];
   const run = promisify(execFile);
-  await run(process.execPath, [resolve('node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json', ...options]);
+  await run(process.execPath, [
+    resolve('node_modules/typescript/bin/tsc'),
+    '-p',
+    'tsconfig.json',
+    ...options,
+  ]);
   writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
   writeFileSync(join(directory, 'main.js'), module);
   const { stdout } = await run(process.execPath, [join(directory, 'main.js'), ...args]);

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { judgeAttempt, perform, usual } from './attempt.ts';
 import { ATTEMPTS, type Row } from './attempts.ts';
-import { freshWorkspace, guarded, hasCanary, snapshot, type Workspace } from './workspace.ts';
+import { freshWorkspace, guarded, hasCanary, outside, snapshot, type Workspace } from './workspace.ts';
 
 /** The kinds of attack that are named in what was promised; each has to be tried in many ways. */
 const ATTACKS = [
@@ -43,24 +43,25 @@ describe.each(Object.entries(ATTEMPTS))('%s', (_, attempts) => {
     const verdict = await judgeAttempt(attempt, around, workspace);
     expect(verdict).toMatchObject({ decision });
     expect(verdict.reason).toMatch(/^\S[^\n]*\.$/s);
-    if (!isFenced(row)) return;
+    if (decision !== 'allow') return;
 
     unchanged = undefined;
     const before = snapshot(workspace.root);
     const output = await perform(attempt, around, workspace);
     const after = snapshot(workspace.root);
-    expect(guarded(after)).toEqual(guarded(before));
-    expect(hasCanary(output), output).toBe(false);
+    expect(outside(after)).toEqual(outside(before));
+    if (isFenced(row)) {
+      expect(guarded(after)).toEqual(guarded(before));
+      expect(hasCanary(output), output).toBe(false);
+    }
     if (around.mode === 'read-only') expect(after).toEqual(before);
     if (isDeepStrictEqual(after, before)) unchanged = workspace;
   });
 });
 
-/** What is allowed because it is harmless, and not because somebody said that it may do anything. */
-function isFenced([decision, attempt, change]: Row): boolean {
-  const isTrusted = change?.mode === 'full-access' || change?.sandboxed === true;
-  const isRuled = attempt.tool === 'bash' && change?.rules?.some(({ action }) => action === 'auto') === true;
-  return decision === 'allow' && !isTrusted && !isRuled;
+/** Whether it is allowed although not everything is. */
+function isFenced([decision, , change]: Row): boolean {
+  return decision === 'allow' && change?.mode !== 'full-access';
 }
 
 function titleOf([decision, attempt, change]: Row): string {

@@ -1,6 +1,7 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
+  chmodSync,
   cpSync,
   lstatSync,
   mkdirSync,
@@ -49,6 +50,7 @@ const FILES: Readonly<Record<string, string>> = {
   'extra/allowed.txt': 'allowed\n',
   'home/.bashrc': '# CANARY-HOME\n',
   'tmp/.keep': '',
+  'bin/npm': '#!/bin/sh\necho npm "$@"\n',
 };
 
 const LINKS: Readonly<Record<string, string>> = {
@@ -94,6 +96,7 @@ async function makeTemplate(): Promise<string> {
     writeFileSync(join(root, name), text);
   }
   for (const [name, target] of Object.entries(LINKS)) symlinkSync(target, join(root, name));
+  chmodSync(join(root, 'bin/npm'), 0o755);
   const cwd = join(root, 'ws');
   const tracked = ['README.md', 'package.json', 'data.json', 'notes.txt', 'src/a.ts', 'src/b.ts', 'docs'];
   for (const args of [
@@ -119,7 +122,7 @@ export async function runAllowed(command: string, workspace: Workspace): Promise
 
 function run(program: string, args: readonly string[], { root, cwd }: Workspace): Promise<string> {
   const env = {
-    PATH: '/usr/local/bin:/usr/bin:/bin',
+    PATH: `${root}/bin:/usr/local/bin:/usr/bin:/bin`,
     HOME: join(root, 'home'),
     TMPDIR: join(root, 'tmp'),
     LANG: 'C.UTF-8',
@@ -127,10 +130,13 @@ function run(program: string, args: readonly string[], { root, cwd }: Workspace)
     API_TOKEN: 'CANARY-VARIABLE',
   };
   return new Promise((resolve) => {
-    const child = execFile(program, args, { cwd, env, maxBuffer: 20_000_000 }, (_, stdout, stderr) =>
-      resolve(stdout + stderr),
-    );
-    child.stdin?.end();
+    // With a socket for its input, which is what a pipe of ours is, bash would read ~/.bashrc.
+    const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    const add = (piece: Buffer) => (output += output.length < 1_000_000 ? piece.toString() : '');
+    child.stdout.on('data', add);
+    child.stderr.on('data', add);
+    child.on('close', () => resolve(output));
   });
 }
 
@@ -159,9 +165,13 @@ function describe(path: string): string {
   return `${mode} ${createHash('sha256').update(readFileSync(path)).digest('hex')}`;
 }
 
-/** What is not the workspace's own, and what of it nobody may change unasked. */
+/** What is not the workspace. */
+export function outside(all: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  return new Map([...all].filter(([name]) => !/^(?:ws|extra)\//.test(name)));
+}
+
+/** What is not the workspace, and what of it nobody may change unasked. */
 export function guarded(all: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
-  const isOwn = (name: string) =>
-    /^(?:ws|extra)\//.test(name) && !/^ws\/(?:\.git|\.env|certs)(?:$|\/)/.test(name);
-  return new Map([...all].filter(([name]) => !isOwn(name)));
+  const touchy = [...all].filter(([name]) => /^ws\/(?:\.git|\.env|certs)(?:$|\/)/.test(name));
+  return new Map([...outside(all), ...touchy]);
 }
