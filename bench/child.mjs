@@ -31,5 +31,5 @@ export function lastLine(text) {
 }
 
 function reasonIn(errors) {
-  return errors.split('\n').find((line) => /Error/.test(line)) ?? errors.slice(-300);
+  return errors.split('\n').find((line) => /^\w*Error\b/.test(line)) ?? errors.slice(-300);
 }

@@ -49,8 +49,9 @@ export class Figures {
     return values.length === 0 ? undefined : median(values);
   }
 
+  /** What failed in one round counts in none: half the rounds right is not right. */
   #of(point, round) {
-    return this.#cpuUs.get(keyOf(point))?.[round];
+    return this.hasFailed(point) ? undefined : this.#cpuUs.get(keyOf(point))?.[round];
   }
 }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { stringOf } from '../base/index.ts';
+import type { DeltaContent } from '../llm/index.ts';
 import type { CallStatus, RunEvent, RunOutcome, Totals } from '../worker/index.ts';
 import type { Surroundings } from './command.ts';
 import { type Brush, brush, paintedDiff, wantsColour } from './paint.ts';
@@ -18,7 +19,8 @@ export class RunPrinter {
   readonly #status: StatusLine;
   readonly #isTerminal: boolean;
   #endsWithNewline = true;
-  #tokens = 0;
+  /** Characters that the model has written: its own count of tokens comes only at the end of an answer. */
+  #written = 0;
   #thinking = false;
 
   constructor(around: Surroundings, quiet: boolean) {
@@ -32,6 +34,7 @@ export class RunPrinter {
   print(events: readonly RunEvent[]): void {
     let text = '';
     for (const event of events) {
+      if (event.type === 'block-delta') this.#count(event.delta);
       if (event.type === 'block-delta' && event.delta.type === 'text') text += event.delta.text;
       else {
         this.#answer(text);
@@ -76,12 +79,9 @@ export class RunPrinter {
         if (event.blockType === 'thinking' && this.#thinking) this.#thought('\n');
         this.#thinking = false;
         return;
-      case 'llm-end':
-        this.#tokens += event.usage?.outputTokens ?? 0;
-        return;
       case 'tool-start':
         this.#note(`${paint.cyan('●')} ${event.call.title}`);
-        this.#status.set(`${event.call.title}${this.#tokens > 0 ? ` · ${this.#tokens} tokens` : ''}`);
+        this.#status.set(event.call.title);
         return;
       case 'tool-update':
         this.#status.set(event.text.trimEnd().split('\n').at(-1) ?? '');
@@ -102,6 +102,11 @@ export class RunPrinter {
         return;
       default:
     }
+  }
+
+  #count(delta: DeltaContent): void {
+    this.#written += delta.type === 'input-json' ? delta.json.length : delta.text.length;
+    this.#status.count(Math.round(this.#written / 4));
   }
 
   #toolEnd(status: CallStatus, summary: string, diff: string): void {

@@ -14,6 +14,7 @@ export class StatusLine {
   readonly #startedAt = Date.now();
   readonly #timer: NodeJS.Timeout | undefined;
   #text = '';
+  #tokens = 0;
   #shown = false;
   #frame = 0;
 
@@ -25,6 +26,10 @@ export class StatusLine {
   /** An empty text shows nothing. */
   set(text: string): void {
     this.#text = text;
+  }
+
+  count(tokens: number): void {
+    this.#tokens = tokens;
   }
 
   /** Makes room for other output; the line comes back with the next tick. */
@@ -42,7 +47,8 @@ export class StatusLine {
     if (this.#text === '') return;
     const seconds = Math.floor((Date.now() - this.#startedAt) / 1000);
     this.#frame = (this.#frame + 1) % FRAMES.length;
-    const line = `${FRAMES[this.#frame] ?? ''} ${seconds} s · ${this.#text}`;
+    const tokens = this.#tokens === 0 ? '' : `~${this.#tokens} tokens · `;
+    const line = `${FRAMES[this.#frame] ?? ''} ${seconds} s · ${tokens}${this.#text}`;
     this.#stderr.write(`${CLEAR}${fitWidth(line, (this.#stderr.columns ?? 80) - 1)}`);
     this.#shown = true;
   }

@@ -66,7 +66,7 @@ export class OutputCapture {
     this.#throttle.touch();
     if (!goesToFile) return;
     this.#source.pause();
-    this.#writing = this.#write(Buffer.concat([before, bytes])).finally(() => this.#source.resume());
+    this.#writing = this.#write(before.length === 0 ? bytes : Buffer.concat([before, bytes])).finally(() => this.#source.resume());
   }
 
   async #write(bytes: Buffer): Promise<void> {

@@ -252,7 +252,7 @@ describe.skipIf(!hasScript)('polypod run on a terminal', () => {
       'Go',
     ].join(' ');
     const running = terminal(line, env);
-    await running.hear(' s · sleep 0.5');
+    await running.hear('tokens · sleep 0.5');
     await running.finished;
     expect(running.seen()).toMatch(/2 turns · 1 call/);
   });

@@ -2,9 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { openaiChat } from '../../src/llm/openai-chat/index.ts';
 import { anthropic } from '../../src/llm/anthropic/index.ts';
 import { generatedText, type SimRequest } from '../../src/sim/index.ts';
+import { providers } from '../../src/registry.ts';
 import type { DeliveryMode, Hook } from '../../src/worker/index.ts';
 import { allowAll, calls, echo, fail, gate, lines, say, says, stage, tool } from './stage.ts';
 import { never } from './worker.contract.ts';
+
+const EVERY = providers.map((provider) => [provider.name, provider] as const);
 
 describe('a call always gets a result that the model can read', () => {
   it.each([
@@ -238,7 +241,7 @@ describe('bounds', () => {
   });
 });
 
-describe('messages that come while it works', () => {
+describe.each(EVERY)('messages that come while it works: %s', (_name, provider) => {
   /** Each answer says what the last user message was. */
   const repeat = (request: SimRequest) =>
     says(`re ${request.messages.findLast(({ role }) => role === 'user')?.text}`);
@@ -251,7 +254,7 @@ describe('messages that come while it works', () => {
       first = false;
       return calls('held', 'echo');
     };
-    const staged = await stage(openaiChat, script, { tools: [held.tool, echo] });
+    const staged = await stage(provider, script, { tools: [held.tool, echo] });
     staged.worker.inbox.modes = { steering, followUps, interrupt: 'wait' };
     const run = staged.worker.run(say('Go'), never());
     await held.started;
@@ -291,7 +294,7 @@ describe('messages that come while it works', () => {
     const slow = gate('slow');
     const quick = gate('quick');
     const later = tool('later', async () => 'never', false);
-    const { worker } = await stage(openaiChat, [calls('quick', 'slow', 'later'), says('Yes?')], {
+    const { worker } = await stage(provider, [calls('quick', 'slow', 'later'), says('Yes?')], {
       tools: [slow.tool, quick.tool, later],
     });
     worker.inbox.modes = { ...worker.inbox.modes, interrupt: 'immediate' };
@@ -362,7 +365,7 @@ describe('pause and resume', () => {
   });
 });
 
-describe('a full context', () => {
+describe.each(EVERY)('a full context: %s', (_name, provider) => {
   const summary = 'They spoke at length.';
   const isSummary = (request: SimRequest) => request.system.startsWith('You summarise');
 
@@ -375,7 +378,7 @@ describe('a full context', () => {
       const busy = turns < 3 && !JSON.stringify(request.messages).includes(summary);
       return { ...(busy ? calls(`big:${turns}`) : says('Done.')), usage };
     };
-    const { worker, events } = await stage(anthropic, script, {
+    const { worker, events } = await stage(provider, script, {
       tools: [big],
       model: { contextWindow: 24_000 },
       policies: { prune: { protectTokens: 1e9, leastSaving: 1 } },
@@ -398,7 +401,7 @@ describe('a full context', () => {
       seen.push(request.messages[0]?.text ?? '');
       return says(summary);
     };
-    const { worker } = await stage(openaiChat, script, {
+    const { worker } = await stage(provider, script, {
       policies: { compaction: { auto: false, keepTokens: 20 } },
     });
     await worker.run(say('One'), never());
@@ -411,11 +414,11 @@ describe('a full context', () => {
   });
 
   it('stays as it is when there is nothing to summarise, or the summary fails', async () => {
-    const { worker } = await stage(openaiChat, [says('Hi.')]);
+    const { worker } = await stage(provider, [says('Hi.')]);
     await worker.run(say('One'), never());
     expect(await worker.compact(undefined, never())).toEqual({ status: 'skipped' });
     const failing = await stage(
-      openaiChat,
+      provider,
       (request) =>
         isSummary(request) ? { ...says('x'), fault: { kind: '401' } } : says(generatedText(4000)),
       { policies: { compaction: { auto: false, keepTokens: 20 } } },
@@ -433,7 +436,7 @@ describe('a full context', () => {
   it('is sent with old tool output left out, while the conversation keeps it', async () => {
     const big = tool('big', async (text) => `${text}\n${'z'.repeat(40_000)}`);
     const script = [calls('big:1'), calls('big:2'), says('Done.')];
-    const { worker, sim } = await stage(openaiChat, script, { tools: [big] });
+    const { worker, sim } = await stage(provider, script, { tools: [big] });
     await worker.run(say('Go'), never());
     const sent = JSON.stringify(sim.requests.at(-1)?.body);
     expect(sent.match(/older output left out/g)).toHaveLength(2);

@@ -53,6 +53,8 @@ const ACCESS: Readonly<Record<Redirector, Redirection['access']>> = {
 /** `>&1`, `2>&-`: another name for a file that is open already. */
 const DESCRIPTOR = /^(?:\d+-?|-)$/;
 
+const PLAIN = /^[\w./-]+$/;
+
 interface Draft {
   readonly assignments: Word[];
   readonly words: Word[];
@@ -113,6 +115,8 @@ class Parser {
     const draft = (this.#draft ??= { assignments: [], words: [], redirections: [] });
     const isDescriptor = operator.endsWith('&') && DESCRIPTOR.test(target.text) && target.wild.length === 0;
     if (operator === '<&' && !isDescriptor) return this.#refuse();
+    // Bash expands this target a second time: `ls >&'$(rm x)'` runs rm.
+    if (operator === '>&' && !PLAIN.test(target.text)) return this.#refuse('it redirects to a name with signs in it');
     const access = isDescriptor ? 'neither' : ACCESS[operator];
     draft.redirections.push({ access, target, body });
   }

@@ -290,6 +290,7 @@ export const ATTEMPTS: Readonly<Record<string, readonly Row[]>> = {
     ['ask', sh('ls > *.txt')],
     ['ask', sh('ls &> ../canary/new.txt')],
     ['ask', sh('ls >& ../canary/new.txt')],
+    ['ask', sh("ls >&'$(rm notes.txt)'")],
     ['ask', sh('ls >| ../canary/secret.txt')],
     ['ask', sh('cat <> ../canary/secret.txt')],
     ['ask', sh('ls {fd}> x')],

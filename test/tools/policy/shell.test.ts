@@ -59,6 +59,8 @@ describe('reading a command line', () => {
     'a >',
     'a > > b',
     'a <& b',
+    "a >&'$(b)'",
+    "a >&'*'",
     'a\rb',
     'a\u00a0b',
     'a \ud800',

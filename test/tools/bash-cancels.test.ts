@@ -1,0 +1,83 @@
+import { readdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { bash } from '../../src/tools/bash.ts';
+import { listPs, listProcesses } from '../../src/tools/process-list.ts';
+import { withDescendants } from '../../src/tools/process-tree.ts';
+import { stageWith } from './stage.ts';
+import { survivorsOf, token } from './survivors.ts';
+
+/** How many trees are cancelled at a random moment; `POLYPOD_CANCELS=200` for the long version. */
+const CANCELS = Number(process.env.POLYPOD_CANCELS ?? 30);
+const AT_ONCE = 6;
+
+/** Trees of processes, each hiding in its own way. The mark is a number that `sleep` takes. */
+const TREES: readonly ((mark: string) => string)[] = [
+  (mark) => `sleep ${mark}`,
+  (mark) => `sleep ${mark} & sleep ${mark} & wait`,
+  (mark) => `bash -c "bash -c 'sleep ${mark} & wait'; :"`,
+  (mark) => `yes ${mark} | cat | cat > /dev/null`,
+  (mark) => `yes ${mark}`,
+  // Out of the group and the session.
+  (mark) => `setsid sleep ${mark} & setsid setsid sleep ${mark} & sleep ${mark}`,
+  (mark) => `nohup sleep ${mark} > /dev/null 2>&1 & nohup setsid sleep ${mark} > /dev/null 2>&1 & sleep ${mark}`,
+  // Away from the parents.
+  (mark) => `( ( sleep ${mark} & ) & ); sleep ${mark}`,
+  (mark) => `(setsid bash -c '(setsid sleep ${mark} > /dev/null 2>&1 &); sleep ${mark}' > /dev/null 2>&1 &); sleep ${mark}`,
+  (mark) => `perl -MPOSIX -e 'exit if fork; setsid; exit if fork; open STDOUT, ">/dev/null"; open STDERR, ">/dev/null"; sleep 1000' ${mark}; sleep ${mark}`,
+  // Without the mark of the environment.
+  (mark) => `(env -i setsid sleep ${mark} &); env -i sleep ${mark} & sleep ${mark}`,
+  (mark) => `(env -i sleep ${mark} > /dev/null 2>&1 &); sleep ${mark}`,
+  // Deaf to SIGTERM.
+  (mark) => `trap '' TERM HUP INT; sleep ${mark} & while :; do sleep 0.05; done`,
+  (mark) => `setsid bash -c "trap '' TERM; sleep ${mark}; sleep ${mark}" & trap '' TERM; wait; sleep ${mark}`,
+  // Stopped.
+  (mark) => `sleep ${mark} & kill -STOP $!; kill -STOP $$; : ${mark}`,
+  // Always new ones.
+  (mark) => `while :; do (setsid sleep ${mark} &); sleep 0.02; done`,
+  (mark) => `trap 'sleep ${mark} & setsid sleep ${mark} &' TERM; while :; do sleep 0.01; done`,
+];
+
+describe('no process is left behind', () => {
+  test(`after ${CANCELS} cancels at random moments`, { timeout: 20_000 + CANCELS * 2_000 }, async () => {
+    const waiting = Array.from({ length: CANCELS }, (_, index) => index);
+    const survivors: string[] = [];
+    const late: string[] = [];
+    const cancelOne = async (index: number): Promise<void> => {
+      const mark = token();
+      const command = TREES[index % TREES.length]?.(mark) ?? '';
+      const stage = stageWith();
+      const controller = new AbortController();
+      const running = stage.call(bash, { command }, controller.signal);
+      await sleep(Math.random() ** 2 * 300);
+      const start = performance.now();
+      controller.abort();
+      await running;
+      if (performance.now() - start > 5_000) late.push(command);
+      survivors.push(...survivorsOf(mark).map((survivor) => `${command}: ${survivor}`));
+      expect(readdirSync(stage.around.scratch).filter((name) => name.startsWith('pipe-'))).toEqual([]);
+    };
+    const worker = async (): Promise<void> => {
+      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await cancelOne(next);
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    expect(survivors).toEqual([]);
+    expect(late).toEqual([]);
+  });
+});
+
+describe('the processes of a machine', () => {
+  test('are told the same by ps as by /proc', async () => {
+    const [ours, byPs] = [await listProcesses(), await listPs()];
+    const find = (list: typeof ours) => list.find(({ pid }) => pid === process.pid);
+    expect(find(byPs)).toMatchObject({ pid: process.pid, parent: process.ppid });
+    expect(find(ours)).toMatchObject({ pid: process.pid, parent: process.ppid, group: find(byPs)?.group });
+  });
+
+  test('belong to a tree by descent', () => {
+    const process = (pid: number, parent: number) => ({ pid, parent, group: 0, session: 0, start: 0 });
+    const all = [process(1, 0), process(2, 1), process(3, 2), process(4, 3), process(5, 1), process(6, 6)];
+    const tree = withDescendants(all, ({ pid }) => pid === 2 || pid === 6);
+    expect(tree.map(({ pid }) => pid)).toEqual([2, 3, 4, 6]);
+  });
+});
