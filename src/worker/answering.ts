@@ -33,7 +33,7 @@ export interface Asking {
   /** The conversation as it is to be sent. */
   readonly items: () => readonly Item[];
   /** Adds what a broken answer had finished, and the note that asks to go on. */
-  readonly keep: (items: readonly Item[], note: Item) => void;
+  readonly keep: (items: readonly Item[]) => void;
   readonly retry: RetryPolicy;
   readonly maxContinuations: number;
   /** Ends early when the signal fires, or when the person gives up waiting. */
@@ -188,7 +188,7 @@ function keepFinished(asking: Asking, items: readonly Item[]): void {
   const lastText = items.findLastIndex((item) => item.type === 'message' && textOf(item.content) !== '');
   const finished = items.slice(0, lastText + 1).filter((item) => item.type !== 'tool-call');
   if (finished.length === 0) return;
-  asking.keep(finished, { type: 'message', role: 'user', content: textContent(GO_ON) });
+  asking.keep([...finished, { type: 'message', role: 'user', content: textContent(GO_ON) }]);
 }
 
 const GO_ON =

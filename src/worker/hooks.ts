@@ -38,3 +38,24 @@ async function opinionOf(hook: Hook, call: CallLine, signal: AbortSignal): Promi
     return { decision: 'ask', reason: `the hook ${hook.name} failed: ${messageOf(thrown)}` };
   }
 }
+
+/** Events go to their owner first, then to the hooks that only look; one that fails is told of, and disturbs nobody. */
+export function observedBy(
+  hooks: readonly Hook[],
+  emit: (events: readonly RunEvent[]) => void,
+): (events: readonly RunEvent[]) => void {
+  const watching = hooks.filter((hook) => hook.observe !== undefined);
+  if (watching.length === 0) return emit;
+  return (events) => {
+    emit(events);
+    for (const hook of watching) for (const event of events) tell(hook, event);
+  };
+}
+
+function tell(hook: Hook, event: RunEvent): void {
+  try {
+    hook.observe?.(event);
+  } catch (thrown) {
+    process.emitWarning(`the hook ${hook.name} failed on ${event.type}: ${messageOf(thrown)}`);
+  }
+}

@@ -27,4 +27,5 @@ export { DEFAULT_PRUNE, type PrunePolicy } from './prune.ts';
 export type { TurnSettings } from './settings.ts';
 export { type Situation, systemPrompt } from './system-prompt.ts';
 export { estimateTokens } from './tokens.ts';
-export { type RunBounds, Worker, type WorkerOptions, type WorkerPolicies } from './worker.ts';
+export type { RunBounds } from './run-bounds.ts';
+export { Worker, type WorkerOptions, type WorkerPolicies } from './worker.ts';

@@ -40,3 +40,9 @@ export function sum(a: Totals, b: Totals): Totals {
   };
   return a.cost === undefined || b.cost === undefined ? counted : { ...counted, cost: a.cost + b.cost };
 }
+
+/** What was used between two moments. */
+export function difference(now: Totals, before: Totals): Totals {
+  const minus = Object.fromEntries(Object.entries(before).map(([name, value]) => [name, -Number(value)]));
+  return sum(now, { ...NO_TOTALS, ...minus });
+}

@@ -5,7 +5,7 @@ import { bash } from '../../src/tools/bash.ts';
 import { listPs, listProcesses } from '../../src/tools/process-list.ts';
 import { withDescendants } from '../../src/tools/process-tree.ts';
 import { stageWith } from './stage.ts';
-import { survivorsOf, token } from './survivors.ts';
+import { holdersOf, survivorsOf, token } from './survivors.ts';
 
 /** How many trees are cancelled at a random moment; `POLYPOD_CANCELS=200` for the long version. */
 const CANCELS = Number(process.env.POLYPOD_CANCELS ?? 30);
@@ -20,11 +20,14 @@ const TREES: readonly ((mark: string) => string)[] = [
   (mark) => `yes ${mark}`,
   // Out of the group and the session.
   (mark) => `setsid sleep ${mark} & setsid setsid sleep ${mark} & sleep ${mark}`,
-  (mark) => `nohup sleep ${mark} > /dev/null 2>&1 & nohup setsid sleep ${mark} > /dev/null 2>&1 & sleep ${mark}`,
+  (mark) =>
+    `nohup sleep ${mark} > /dev/null 2>&1 & nohup setsid sleep ${mark} > /dev/null 2>&1 & sleep ${mark}`,
   // Away from the parents.
   (mark) => `( ( sleep ${mark} & ) & ); sleep ${mark}`,
-  (mark) => `(setsid bash -c '(setsid sleep ${mark} > /dev/null 2>&1 &); sleep ${mark}' > /dev/null 2>&1 &); sleep ${mark}`,
-  (mark) => `perl -MPOSIX -e 'exit if fork; setsid; exit if fork; open STDOUT, ">/dev/null"; open STDERR, ">/dev/null"; sleep 1000' ${mark}; sleep ${mark}`,
+  (mark) =>
+    `(setsid bash -c '(setsid sleep ${mark} > /dev/null 2>&1 &); sleep ${mark}' > /dev/null 2>&1 &); sleep ${mark}`,
+  (mark) =>
+    `perl -MPOSIX -e 'exit if fork; setsid; exit if fork; open STDOUT, ">/dev/null"; open STDERR, ">/dev/null"; sleep 1000' ${mark}; sleep ${mark}`,
   // Without the mark of the environment.
   (mark) => `(env -i setsid sleep ${mark} &); env -i sleep ${mark} & sleep ${mark}`,
   (mark) => `(env -i sleep ${mark} > /dev/null 2>&1 &); sleep ${mark}`,
@@ -55,7 +58,9 @@ describe('no process is left behind', () => {
       await running;
       if (performance.now() - start > 5_000) late.push(command);
       survivors.push(...survivorsOf(mark).map((survivor) => `${command}: ${survivor}`));
+      // Our own pipe and what carries its bytes are gone as well.
       expect(readdirSync(stage.around.scratch).filter((name) => name.startsWith('pipe-'))).toEqual([]);
+      await expect.poll(() => holdersOf(stage.around.scratch)).toEqual([]);
     };
     const worker = async (): Promise<void> => {
       for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await cancelOne(next);

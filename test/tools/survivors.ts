@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { commandLineOf, hasOpen, listProcesses } from '../../src/tools/process-list.ts';
 
 let count = 0;
 
@@ -26,4 +27,10 @@ export function survivorsOf(mark: string): readonly string[] {
         return [];
       }
     });
+}
+
+/** The processes that have a file of a directory open. Linux only. */
+export async function holdersOf(directory: string): Promise<readonly string[]> {
+  const holders = (await listProcesses()).filter(({ pid }) => hasOpen(pid, `${directory}/`));
+  return holders.map(({ pid }) => commandLineOf(pid));
 }

@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { shape } from '../../src/base/index.ts';
 import {
   connect,
@@ -11,7 +11,13 @@ import {
 } from '../../src/llm/index.ts';
 import { type Answer, type Script, type Sim, startSim } from '../../src/sim/index.ts';
 import { defineTool, errorOutput, type Tool, textOutput } from '../../src/tools/index.ts';
-import { type Approve, type RunEvent, Worker, type WorkerOptions } from '../../src/worker/index.ts';
+import {
+  type Approve,
+  type RunEvent,
+  summaryItem,
+  Worker,
+  type WorkerOptions,
+} from '../../src/worker/index.ts';
 
 const BASE_PATHS: Readonly<Record<string, string>> = {
   'openai-chat': '/v1',
@@ -65,6 +71,8 @@ export async function stage(provider: Provider, script: Script, options: StageOp
       for (const wake of waiting) wake();
     },
   });
+  // A worker that was given a conversation is the one exception: its beginning is no event.
+  if (rest.items === undefined) onTestFinished(() => expect(rebuilt(events)).toEqual(worker.items));
   return {
     worker,
     sim,
@@ -174,4 +182,18 @@ export function lines(items: readonly Item[]): readonly string[] {
         return item.type;
     }
   });
+}
+
+/** The conversation that the events tell of: whoever has seen them all knows it. */
+export function rebuilt(events: readonly RunEvent[]): readonly Item[] {
+  let items: readonly Item[] = [];
+  for (const event of events) {
+    if (event.type === 'input') items = [...items, event.item];
+    if (event.type === 'llm-end') items = [...items, ...event.items];
+    if (event.type === 'turn-end') items = [...items, ...event.results];
+    if (event.type === 'compaction-end' && event.result.status === 'compacted') {
+      items = [summaryItem(event.result.summary), ...items.slice(event.result.replaced)];
+    }
+  }
+  return items;
 }

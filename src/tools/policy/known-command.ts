@@ -67,5 +67,5 @@ function fits(known: KnownCommand, args: Arguments): boolean {
 }
 
 export function literal(text: string): Word {
-  return { text, wild: [], bare: 0, vague: undefined };
+  return { text, wild: [], bare: 0, quoted: true, vague: undefined };
 }

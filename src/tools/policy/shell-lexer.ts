@@ -5,6 +5,8 @@ export interface Word {
   readonly wild: readonly number[];
   /** How much of the beginning was written without quotes or backslashes. */
   readonly bare: number;
+  /** Whether anything was, be it nothing at all: `!""` is not `!`. */
+  readonly quoted: boolean;
   /** Set when the text is not what the program gets: `number` for `$?`, `unknown` for everything else that expands. */
   readonly vague: 'number' | 'unknown' | undefined;
 }
@@ -146,7 +148,7 @@ class Reader {
     if (this.trouble !== undefined) return;
     const word = writer.word();
     const next = this.#peek();
-    const isGlued = (next === '<' || next === '>') && word.bare === word.text.length;
+    const isGlued = (next === '<' || next === '>') && !word.quoted;
     // `2>file` names a descriptor, which does not matter to us; `{name}>file` would set a variable.
     if (isGlued && /^\d+$/.test(word.text)) return;
     if (isGlued && /^\{\w+\}$/.test(word.text)) return this.#refuse('it names a file descriptor');
@@ -220,8 +222,9 @@ class Reader {
       '',
     ];
     this.#at += 1 + name.length;
-    if (name === '') writer.quoted('$');
-    else writer.variable(name);
+    if (name !== '') writer.variable(name);
+    else if (inQuotes) writer.quoted('$');
+    else writer.bare('$');
   }
 
   #body({ strips, index, end }: Heredoc): void {
@@ -236,7 +239,7 @@ class Reader {
       lines.push(shown);
     }
     const body = lines.join('\n');
-    const isLiteral = end.bare < end.text.length || end.text === '';
+    const isLiteral = end.quoted;
     // A backslash may also join the line with the end of the heredoc, which then is none.
     if (!isLiteral && /[$`\\]/.test(body)) return this.#refuse('a heredoc is expanded');
     const start = this.tokens[index];
@@ -279,7 +282,13 @@ class WordWriter {
   }
 
   word(): Word {
-    return { text: this.#text, wild: this.#wild, bare: this.#bare ?? this.#text.length, vague: this.#vague };
+    return {
+      text: this.#text,
+      wild: this.#wild,
+      bare: this.#bare ?? this.#text.length,
+      quoted: this.#bare !== undefined,
+      vague: this.#vague,
+    };
   }
 
   /** Character classes, braces and home directories: rare enough that they need not be understood, only seen. */

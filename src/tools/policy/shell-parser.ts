@@ -103,7 +103,7 @@ class Parser {
   }
 
   #isPrefix(word: Word): boolean {
-    const isPrefix = this.#isPipelineStart && word.bare > 0 && (word.text === '!' || word.text === 'time');
+    const isPrefix = this.#isPipelineStart && !word.quoted && (word.text === '!' || word.text === 'time');
     if (isPrefix) this.#place = 'required';
     return isPrefix;
   }

@@ -23,6 +23,9 @@ describe('reading a command line', () => {
     ['a \\\n b', [['a', 'b']]],
     ['! a; time b', [['a'], ['b']]],
     ["a ''", [['a', '']]],
+    ['!"" a', [['!', 'a']]],
+    ['a 2"">b', [['a', '2']]],
+    ['a \\2>b 2>c 2 >d', [['a', '2', '2']]],
     ['', []],
     ['# only a comment', []],
   ])('%j is understood', (text, expected) => {
@@ -56,6 +59,7 @@ describe('reading a command line', () => {
     'a <<E\nb',
     'a <<E\n$b\nE',
     'a <<$E\nb\n$E',
+    'a <<E$\n$(b)\nE$',
     'a >',
     'a > > b',
     'a <& b',

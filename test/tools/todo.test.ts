@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { type TodoItem, todoTool } from '../../src/tools/index.ts';
+import { invalidText, stageWith, textOf } from './stage.ts';
+
+function listWith(...items: TodoItem[]) {
+  let kept: readonly TodoItem[] = items;
+  const tool = todoTool({
+    get: () => kept,
+    set: (next) => {
+      kept = next;
+    },
+  });
+  return { tool, kept: () => kept };
+}
+
+test('a list replaces the one before', async () => {
+  const { tool, kept } = listWith({ content: 'old', status: 'pending' });
+  const items: TodoItem[] = [
+    { content: 'read', status: 'completed' },
+    { content: 'write', status: 'in_progress' },
+    { content: 'test', status: 'pending' },
+  ];
+  expect(await stageWith().call(tool, { items })).toEqual({
+    summary: '1 of 3 steps completed',
+    content: [{ type: 'text', text: '[x] read\n[>] write\n[ ] test' }],
+    isError: false,
+    details: { todos: items },
+  });
+  expect(kept()).toEqual(items);
+});
+
+test('one step is in progress; others that claim it wait', async () => {
+  const { tool, kept } = listWith();
+  const items = ['one', 'two', 'three'].map((content) => ({ content, status: 'in_progress' }));
+  const output = await stageWith().call(tool, { items });
+  expect(textOf(output)).toBe(
+    '[>] one\n[ ] two\n[ ] three\n[one step can be in_progress; 2 others became pending]',
+  );
+  expect(kept().map(({ status }) => status)).toEqual(['in_progress', 'pending', 'pending']);
+});
+
+test('a list can be emptied, and a list that stays the same is told as that', async () => {
+  const { tool, kept } = listWith({ content: 'old', status: 'pending' });
+  expect(textOf(await stageWith().call(tool, { items: [{ content: 'old', status: 'pending' }] }))).toBe(
+    '[ ] old\n[the list is as it was]',
+  );
+  expect(textOf(await stageWith().call(tool, { items: [] }))).toBe('The list is empty.');
+  expect(kept()).toEqual([]);
+});
+
+test('a status that is none is refused by name, and nothing is touched', () => {
+  const { tool } = listWith();
+  expect(invalidText(tool, { items: [{ content: 'x', status: 'done' }] })).toContain(
+    'items.0.status: must be one of pending, in_progress, completed, not "done"',
+  );
+  expect(tool.prepare({ items: [] }, '/')).toMatchObject({ access: [], title: 'todo: 0 steps' });
+});
