@@ -21,7 +21,7 @@ export function verdictOf(
   names: readonly string[],
   isDirectory: boolean,
 ): 'ignored' | 'kept' | undefined {
-  return rules.find(
+  return rules.findLast(
     ({ glob, directoriesOnly }) => (isDirectory || !directoriesOnly) && globMatches(glob, names),
   )?.verdict;
 }

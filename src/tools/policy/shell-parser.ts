@@ -113,10 +113,12 @@ class Parser {
     const { operator, body } = this.#pending;
     this.#pending = undefined;
     const draft = (this.#draft ??= { assignments: [], words: [], redirections: [] });
-    const isDescriptor = operator.endsWith('&') && DESCRIPTOR.test(target.text) && target.wild.length === 0;
-    if (operator === '<&' && !isDescriptor) return this.#refuse();
+    const duplicates = operator === '>&' || operator === '<&';
     // Bash expands this target a second time: `ls >&'$(rm x)'` runs rm.
-    if (operator === '>&' && !PLAIN.test(target.text)) return this.#refuse('it redirects to a name with signs in it');
+    if (duplicates && (target.quoted || !PLAIN.test(target.text)))
+      return this.#refuse(`what follows ${operator} is not plain`);
+    const isDescriptor = duplicates && DESCRIPTOR.test(target.text);
+    if (operator === '<&' && !isDescriptor) return this.#refuse();
     const access = isDescriptor ? 'neither' : ACCESS[operator];
     draft.redirections.push({ access, target, body });
   }

@@ -1,0 +1,22 @@
+import { basename } from 'node:path';
+import { type ErrorCode, messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
+
+/** What a person can do about the failures of a disk that people can do something about. */
+const KNOWN: Readonly<Record<string, readonly [ErrorCode, string, string]>> = {
+  ENOSPC: ['overloaded', 'the disk is full', 'Free some space, then open it again.'],
+  EDQUOT: ['overloaded', 'the disk quota is used up', 'Free some space, then open it again.'],
+  EMFILE: ['overloaded', 'too many files are open', 'Close some sessions or raise `ulimit -n`, then open it again.'],
+  ENFILE: ['overloaded', 'too many files are open', 'Close some programs, then open it again.'],
+  EROFS: ['denied', 'the file system is read-only', 'Make it writable, then open it again.'],
+  EACCES: ['denied', 'permission is denied', 'Correct the permissions of the file and its directory.'],
+  EPERM: ['denied', 'permission is denied', 'Correct the permissions of the file and its directory.'],
+  ENOENT: ['not-found', 'it does not exist', 'Check the path.'],
+  EIO: ['internal', 'the disk reported an input/output error', 'Check the disk, then open it again.'],
+};
+
+/** A failure of the file system as one sentence: which file, what happened, what to do. Ours pass through. */
+export function fileFailure(path: string, wish: string, thrown: unknown): PolypodError {
+  if (thrown instanceof PolypodError) return thrown;
+  const [code, reason, next] = KNOWN[systemCodeOf(thrown) ?? ''] ?? ['internal', messageOf(thrown), 'Open it again.'];
+  return new PolypodError(code, `cannot ${wish} ${basename(path)}: ${reason}. ${next}`, { cause: thrown });
+}

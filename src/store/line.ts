@@ -1,0 +1,99 @@
+import { isObject, PolypodError, tryParse } from '../base/index.ts';
+import { EMPTY, stateAfter, stateAfterByte, sumOf } from './crc32c.ts';
+
+/**
+ * `ok`: the sum is there and right. `unverified`: a JSON object without a sum, which another program wrote. `corrupt`:
+ * the bytes are not what anybody wrote.
+ */
+export type Verdict = 'ok' | 'unverified' | 'corrupt';
+
+const NEWLINE = 10;
+const CLOSING_BRACE = 125;
+/** What stands before and after the eight hex digits at the end of a line. */
+const BEFORE = Buffer.from(',"crc":"');
+const AFTER = Buffer.from('"}');
+const DIGITS = 8;
+const SEAL = `${BEFORE.toString()}${'0'.repeat(DIGITS)}${AFTER.toString()}`;
+
+/** How many bytes longer a line is than the text it seals, its newline not counted. */
+export const SEAL_LENGTH = SEAL.length - 1;
+
+/** Refuses what would not be one line of the log: the text must be that of an object with a key, as JSON.stringify gives it. */
+export function assertRecord(text: string): void {
+  const sound = text.startsWith('{"') && text.endsWith('}') && !text.includes('\n');
+  if (!sound) throw new PolypodError('internal', 'a record of a log is the JSON text of one object, on one line');
+}
+
+/**
+ * The lines to write for these records: each gets, as its last key, `"crc"` with eight hex digits, the CRC-32C of the
+ * UTF-8 text without that key, and a newline. Nothing is serialised again: all the text is encoded in one go with zeros
+ * for the digits, and the digits are put in afterwards.
+ */
+export function sealRecords(records: readonly string[]): Uint8Array {
+  let text = '';
+  for (const record of records) text += `${record.slice(0, -1)}${SEAL}\n`;
+  const bytes = Buffer.from(text);
+  for (let start = 0; start < bytes.length; ) {
+    const end = bytes.indexOf(NEWLINE, start);
+    putDigits(bytes, end - AFTER.length - DIGITS, sumWithoutSeal(bytes, start, end));
+    start = end + 1;
+  }
+  return bytes;
+}
+
+/** Whether a line, without its newline, is what was written. */
+export function verifyLine(line: Uint8Array): Verdict {
+  const foreign = oddSealBytes(line);
+  if (foreign <= 1) {
+    const right = digitsAt(line) === sumWithoutSeal(line, 0, line.length);
+    if (foreign === 0) return right ? 'ok' : 'corrupt';
+    // The sum is right, so it is a sum: what is damaged is the key that names it.
+    if (right) return 'corrupt';
+  }
+  // Another program's line has nothing to be checked by but its grammar.
+  return isObject(tryParse(Buffer.from(line.buffer, line.byteOffset, line.length).toString()))
+    ? 'unverified'
+    : 'corrupt';
+}
+
+/** The record in a line that is `ok`: the text as it was given, without the sum. */
+export function recordIn(line: Uint8Array): string {
+  const body = line.length - SEAL.length;
+  const text = Buffer.from(line.buffer, line.byteOffset, line.length);
+  return `${text.toString('utf8', 0, body)}}`;
+}
+
+/** How many of the bytes that never change are not what they are at the end of a line of ours. */
+function oddSealBytes(line: Uint8Array): number {
+  const seal = line.length - SEAL.length;
+  if (seal < 1) return SEAL.length;
+  let odd = 0;
+  for (let index = 0; index < BEFORE.length; index += 1)
+    if (line[seal + index] !== BEFORE[index]) odd += 1;
+  for (let index = 0; index < AFTER.length; index += 1)
+    if (line[seal + BEFORE.length + DIGITS + index] !== AFTER[index]) odd += 1;
+  return odd;
+}
+
+function sumWithoutSeal(bytes: Uint8Array, start: number, end: number): number {
+  return sumOf(stateAfterByte(stateAfter(EMPTY, bytes, start, end - SEAL.length), CLOSING_BRACE));
+}
+
+function putDigits(bytes: Uint8Array, position: number, sum: number): void {
+  for (let digit = 0; digit < DIGITS; digit += 1) {
+    const value = (sum >>> (28 - 4 * digit)) & 15;
+    bytes[position + digit] = value < 10 ? 48 + value : 87 + value;
+  }
+}
+
+/** NaN when one of them is no lower-case hex digit, and NaN equals nothing. */
+function digitsAt(line: Uint8Array): number {
+  const position = line.length - AFTER.length - DIGITS;
+  let sum = 0;
+  for (let digit = 0; digit < DIGITS; digit += 1) {
+    const byte = line[position + digit] ?? 0;
+    const value = byte >= 48 && byte <= 57 ? byte - 48 : byte >= 97 && byte <= 102 ? byte - 87 : Number.NaN;
+    sum = sum * 16 + value;
+  }
+  return sum;
+}
