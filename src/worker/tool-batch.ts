@@ -48,6 +48,8 @@ export interface BatchContext {
   /** The conversation before this turn, for the loop guard. */
   readonly past: readonly Item[];
   readonly loop: LoopPolicy;
+  /** How long a cancelled call may take to end before the run goes on without it. */
+  readonly graceMs: number;
   readonly surroundings: (callId: string) => Omit<ToolSurroundings, 'cwd' | 'resolve' | 'update'>;
   /** Whether a person's message wants the rest of the calls to give way. */
   readonly interrupts: () => boolean;
@@ -194,7 +196,7 @@ async function runOne(
         context.emit([{ type: 'tool-update', callId: call.callId, text }]);
     },
   };
-  const output = await settled(decided.run.run(around, signal), signal);
+  const output = await settled(decided.run.run(around, signal), signal, context.graceMs);
   if (signal.aborted && !cancelled()) finish(batch, line, SKIPPED, context);
   else if (output === undefined) finish(batch, line, INTERRUPTED, context);
   else {
@@ -203,16 +205,17 @@ async function runOne(
   }
 }
 
-/** How long a cancelled call may take to end before the run goes on without it. */
-const GRACE_MS = 5000;
-
 /** The output; undefined when the call was cancelled and does not end. What a tool throws is a failed result. */
-async function settled(running: Promise<ToolOutput>, signal: AbortSignal): Promise<ToolOutput | undefined> {
+async function settled(
+  running: Promise<ToolOutput>,
+  signal: AbortSignal,
+  graceMs: number,
+): Promise<ToolOutput | undefined> {
   let timer: NodeJS.Timeout | undefined;
   let forget = (): void => {};
   const givenUp = new Promise<undefined>((resolve) => {
     forget = onAbort(signal, () => {
-      timer = setTimeout(resolve, GRACE_MS, undefined);
+      timer = setTimeout(resolve, graceMs, undefined);
     });
   });
   try {

@@ -63,6 +63,8 @@ export interface WorkerOptions {
 export interface WorkerPolicies {
   readonly retry: RetryPolicy;
   readonly maxContinuations: number;
+  /** How long a cancelled tool may take to end before the run goes on without it. */
+  readonly toolGraceMs: number;
   readonly loop: LoopPolicy;
   readonly prune: PrunePolicy;
   readonly compaction: CompactionPolicy;
@@ -250,6 +252,7 @@ export class Worker {
       hooks: this.#options.hooks ?? [],
       past: this.items.slice(0, first === undefined ? 0 : this.items.indexOf(first)),
       loop: this.#policies.loop,
+      graceMs: this.#policies.toolGraceMs,
       surroundings: this.#options.surroundings,
       interrupts: () => this.inbox.interrupts(),
       emit: this.#emit,
@@ -318,6 +321,7 @@ type Emit = (events: readonly RunEvent[]) => void;
 const DEFAULT_POLICIES: WorkerPolicies = {
   retry: DEFAULT_RETRY,
   maxContinuations: 3,
+  toolGraceMs: 5000,
   loop: DEFAULT_LOOP,
   prune: DEFAULT_PRUNE,
   compaction: DEFAULT_COMPACTION,

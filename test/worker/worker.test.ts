@@ -128,7 +128,10 @@ describe('tools', () => {
 
   it('that do not end when they are cancelled are left behind', async () => {
     const deaf = tool('deaf', () => new Promise(() => {}));
-    const { worker, hear } = await stage(openaiChat, [calls('deaf')], { tools: [deaf] });
+    const { worker, hear } = await stage(openaiChat, [calls('deaf')], {
+      tools: [deaf],
+      policies: { toolGraceMs: 50 },
+    });
     const controller = new AbortController();
     const run = worker.run(say('Go'), controller.signal);
     await hear((event) => event.type === 'tool-start');
