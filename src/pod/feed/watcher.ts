@@ -1,0 +1,71 @@
+import { PolypodError } from '../../base/index.ts';
+import type { Batch } from './batch.ts';
+
+/**
+ * One reader's queue. It never holds up the feed: past its bound the reader is cut off, with the number it may resume
+ * after, and what was queued is let go.
+ */
+export class Watcher<Fact> {
+  readonly #limit: number;
+  #queue: Batch<Fact>[] = [];
+  #queued = 0;
+  #lastTaken: number;
+  #end: 'open' | 'closed' | 'behind' = 'open';
+  #wake: (() => void) | undefined;
+
+  /** `limit` is how many events may wait. */
+  constructor(limit: number, after: number) {
+    this.#limit = limit;
+    this.#lastTaken = after;
+  }
+
+  get isOpen(): boolean {
+    return this.#end === 'open';
+  }
+
+  push(batch: Batch<Fact>): void {
+    if (this.#end !== 'open') return;
+    this.#queue.push(batch);
+    this.#queued += batch.events.length;
+    if (this.#queued > this.#limit) {
+      this.#queue = [];
+      this.#end = 'behind';
+    }
+    this.#wake?.();
+  }
+
+  /** What is queued still comes. */
+  close(): void {
+    if (this.#end === 'open') this.#end = 'closed';
+    this.#wake?.();
+  }
+
+  /** Undefined when it is over; rejects with `overloaded` when the reader was too slow. */
+  async next(): Promise<Batch<Fact> | undefined> {
+    for (;;) {
+      const batch = this.#queue.shift()?.after(this.#lastTaken);
+      if (batch !== undefined) {
+        this.#queued -= batch.events.length;
+        this.#lastTaken = batch.lastSeq;
+        return batch;
+      }
+      if (this.#queue.length > 0) continue;
+      if (this.#end === 'closed') return undefined;
+      if (this.#end === 'behind') throw this.#behind();
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#wake = undefined;
+    }
+  }
+
+  /** What came another way, from the journal: it is not handed out again. */
+  skipTo(seq: number): void {
+    this.#lastTaken = Math.max(this.#lastTaken, seq);
+  }
+
+  #behind(): PolypodError {
+    const message = `more than ${this.#limit} events were waiting to be read; watch again after ${this.#lastTaken}`;
+    return new PolypodError('overloaded', message);
+  }
+}
