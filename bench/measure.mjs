@@ -1,10 +1,10 @@
 /** Below this a measurement says more about the clock and the collector than about the code. */
 const MIN_CPU_US = 200_000;
 /** Enough for the compiler to have settled on the hot functions of the slowest candidate. */
-const WARM_UP_US = 500_000;
+const WARM_UP_US = 400_000;
 const WARM_UP_RUNS = 3;
 /** Repetitions end here. A slow candidate has had one long one by then, which is well above the noise. */
-const ENOUGH_US = 1_000_000;
+const ENOUGH_US = 800_000;
 
 /**
  * CPU microseconds (user and system, all threads: collector and compiler count) of one run. Every repetition runs as

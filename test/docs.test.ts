@@ -50,6 +50,43 @@ describe('the examples run', () => {
     expect(output).toContain("name: 'ls'");
   });
 
+  it('worker: a program runs an agent', async () => {
+    const output = await run(blockNamed('docs/worker.md', 'worker-run').replaceAll(' as const', ''), {});
+    expect(output).toMatch(/^ls: done\n(?:read: done\n)?finished \d\n$/);
+  });
+
+  it.each([
+    ['README.md', 'readme-stream'],
+    ['docs/worker.md', 'worker-run'],
+    ['docs/simulator.md', 'simulator-script'],
+  ])('%s: the example compiles', async (page, name) => {
+    const directory = withPolypod();
+    symlinkSync(resolve('node_modules/@types'), join(directory, 'node_modules/@types'));
+    writeFileSync(join(directory, 'example.mts'), blockNamed(page, name));
+    const flags = [
+      '--strict',
+      '--noEmit',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2023',
+      '--types',
+      'node',
+      '--skipLibCheck',
+    ];
+    const tsc = promisify(execFile)(
+      process.execPath,
+      [resolve('node_modules/typescript/bin/tsc'), ...flags, 'example.mts'],
+      { cwd: directory },
+    );
+    expect(
+      await tsc.then(
+        ({ stdout }) => stdout,
+        (error: { stdout: string }) => error.stdout,
+      ),
+    ).toBe('');
+  });
+
   it('simulator: a script answers', async () => {
     expect(await run(blockNamed('docs/simulator.md', 'simulator-script'), {})).toBe('ls\n');
   });
@@ -73,11 +110,16 @@ function blockNamed(page: string, wanted: string): string {
 
 /** Runs code as a program of its own that has Polypod installed. */
 async function run(code: string, env: Readonly<Record<string, string>>): Promise<string> {
-  const directory = temporaryDirectory();
-  mkdirSync(join(directory, 'node_modules'));
-  symlinkSync(resolve('.'), join(directory, 'node_modules/polypod'));
+  const directory = withPolypod();
   writeFileSync(join(directory, 'example.mjs'), code);
   const options = { cwd: directory, env: { PATH: process.env.PATH, ...env } };
   const { stdout } = await promisify(execFile)(process.execPath, ['example.mjs'], options);
   return stdout;
+}
+
+function withPolypod(): string {
+  const directory = temporaryDirectory();
+  mkdirSync(join(directory, 'node_modules'));
+  symlinkSync(resolve('.'), join(directory, 'node_modules/polypod'));
+  return directory;
 }

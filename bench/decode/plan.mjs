@@ -3,6 +3,8 @@ import { CANDIDATES } from './candidates.mjs';
 
 /** The count at which candidates are compared. */
 export const COMPARED = 20_000;
+/** The peers are far from their bars: they need fewer rounds, and they are the slow ones. */
+const PEER_ROUNDS = 3;
 export const TOOL_COUNTS = [500, 2000, 6000];
 
 const FULL = { rounds: 5, counts: [2000, COMPARED, 100_000] };
@@ -24,7 +26,7 @@ export function* pointsOf({ counts, wires, toolWires }, round) {
     for (const count of counts) {
       for (const candidate of candidatesFor(wire)) {
         const point = { candidate, wire, work: 'text', count };
-        if (skipped(point) === undefined && (round === 0 || carriesBar(point))) yield point;
+        if (skipped(point) === undefined && (round === 0 || carriesBar(point, round))) yield point;
       }
     }
   }
@@ -44,6 +46,7 @@ export function skipped({ candidate, count }) {
     : undefined;
 }
 
-function carriesBar({ candidate, count }) {
-  return candidate === 'polypod' || count === COMPARED;
+function carriesBar({ candidate, count }, round) {
+  if (candidate === 'polypod') return true;
+  return count === COMPARED && (candidate === 'floor' || round < PEER_ROUNDS);
 }

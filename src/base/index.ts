@@ -1,5 +1,5 @@
 /** What knows nothing of agents: errors, loose and strict reading of JSON, redaction. */
-export { onAbort } from './abort.ts';
+export { derivedAbort, onAbort } from './abort.ts';
 export { asPolypodError, type ErrorCode, messageOf, PolypodError, systemCodeOf } from './errors.ts';
 export {
   arrayOf,

@@ -9,6 +9,7 @@ import {
   type Usage,
 } from '../llm/index.ts';
 import type { Surroundings } from './command.ts';
+import { type Brush, brush, wantsColour } from './paint.ts';
 
 /** Shows an answer while it arrives. */
 export interface Printer {
@@ -41,14 +42,12 @@ export class JsonPrinter implements Printer {
   }
 }
 
-const DIM = '\u001b[2m';
-const PLAIN = '\u001b[0m';
-
 /** For people: the answer on stdout; thoughts, notices and figures on stderr, thoughts and figures only on a terminal. */
 export class AnswerPrinter implements Printer {
   readonly #around: Surroundings;
   readonly #quiet: boolean;
   readonly #chatty: boolean;
+  readonly #paint: Brush;
   #endsWithNewline = true;
   #usage: Usage | undefined;
 
@@ -56,6 +55,7 @@ export class AnswerPrinter implements Printer {
     this.#around = around;
     this.#quiet = quiet;
     this.#chatty = !quiet && around.stderr.isTTY === true;
+    this.#paint = brush(wantsColour(around.stderr, around.env));
   }
 
   async print(events: readonly LlmEvent[], model: Model): Promise<void> {
@@ -97,7 +97,7 @@ export class AnswerPrinter implements Printer {
   }
 
   #remark(text: string): void {
-    if (this.#chatty) this.#around.stderr.write(`${DIM}${text}${PLAIN}`);
+    if (this.#chatty) this.#around.stderr.write(this.#paint.dim(text));
   }
 
   #note(stopReason: StopReason): void {

@@ -56,9 +56,8 @@ async function dispatch(name: string, argv: readonly string[]): Promise<ExitCode
   if (name === '--help' || name === '-h' || name === 'help') return help(argv[0]);
   const command = await commandNamed(name);
   const end = argv.indexOf('--');
-  const asksForHelp = argv
-    .slice(0, end < 0 ? undefined : end)
-    .some((arg) => arg === '--help' || arg === '-h');
+  // `-h` may be a word of a prompt: it asks for help only where a prompt cannot be.
+  const asksForHelp = argv[0] === '-h' || argv.slice(0, end < 0 ? undefined : end).includes('--help');
   return asksForHelp ? say(command.help) : command.run(argv, around);
 }
 

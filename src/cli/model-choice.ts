@@ -39,6 +39,9 @@ export async function readyModel(
   around: Surroundings,
   options: ConnectOptions,
 ): Promise<ReadyModel> {
+  if (wish.offline && wish.reference !== undefined) {
+    throw new PolypodError('bad-request', '--offline and --model exclude each other');
+  }
   if (wish.offline) return simulatedModel(options, []);
   const places = placesFrom(around.env);
   const env = wish.replaying ? { ...standInKeys(), ...around.env } : around.env;

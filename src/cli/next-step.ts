@@ -3,7 +3,7 @@ import { type Account, type Failure, type FailureKind, vendorNamed } from '../ll
 /** What happened and what to do about it, in one line. */
 export function explain(failure: Failure, account: Account, model: string): string {
   const message = failure.message.replace(/[\s.]+$/, '');
-  return `${account.name}: ${message}${message.includes(';') ? '. ' : '; '}${NEXT[failure.kind](account, model)}`;
+  return `${account.name}: ${message}; ${NEXT[failure.kind](account, model)}`;
 }
 
 const NEXT: Readonly<Record<FailureKind, (account: Account, model: string) => string>> = {

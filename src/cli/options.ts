@@ -10,7 +10,8 @@ export type Option = {
   | { readonly type: 'text'; readonly value: string }
   | { readonly type: 'texts'; readonly value: string }
   | { readonly type: 'number'; readonly value: string; readonly min?: number; readonly max?: number }
-  | { readonly type: 'choice'; readonly choices: readonly string[] }
+  /** `value` stands for the choices where they are too many for the usage line. */
+  | { readonly type: 'choice'; readonly choices: readonly string[]; readonly value?: string }
 );
 
 export type OptionTable = Readonly<Record<string, Option>>;
@@ -129,7 +130,7 @@ function signature(name: string, option: Option): string {
 }
 
 function valueName(option: Exclude<Option, { type: 'flag' }>): string {
-  return option.type === 'choice' ? option.choices.join('|') : option.value;
+  return option.type === 'choice' ? (option.value ?? option.choices.join('|')) : option.value;
 }
 
 function meaning(option: Exclude<Option, { type: 'flag' }>): string {

@@ -1,4 +1,5 @@
-import { PolypodError } from '../base/index.ts';
+import { mkdir } from 'node:fs/promises';
+import { messageOf, PolypodError } from '../base/index.ts';
 import { vendorNamed } from '../llm/index.ts';
 import { startRecordingProxy } from '../sim/index.ts';
 import { EXIT, runnable } from './command.ts';
@@ -40,6 +41,11 @@ Examples:
       );
     }
     const directory = values.to;
+    await mkdir(directory, { recursive: true, mode: 0o700 }).catch((thrown: unknown) => {
+      throw new PolypodError('bad-request', `cannot record into ${directory}: ${messageOf(thrown)}`, {
+        cause: thrown,
+      });
+    });
     const base = vendorNamed(target)?.baseUrl ?? target;
     const proxy = await startRecordingProxy({
       target: base,

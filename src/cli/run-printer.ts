@@ -129,6 +129,7 @@ export class RunPrinter {
     if (text === '') return;
     this.#status.clear();
     this.#endsWithNewline = text.endsWith('\n');
+    this.#status.hold(!this.#endsWithNewline);
     this.#around.stdout.write(text);
   }
 
@@ -137,6 +138,7 @@ export class RunPrinter {
     if (!this.#thinking) this.#breakLine();
     this.#thinking = true;
     this.#status.clear();
+    this.#status.hold(!text.endsWith('\n'));
     this.#around.stderr.write(this.#paint.dim(text));
   }
 
@@ -150,6 +152,7 @@ export class RunPrinter {
   #breakLine(): void {
     if (this.#endsWithNewline) return;
     this.#endsWithNewline = true;
+    this.#status.hold(false);
     this.#around.stdout.write('\n');
   }
 }

@@ -5,7 +5,7 @@ import { messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
 import { keyVariables, openWorkbench, placesFrom, readConfig } from '../daemon/index.ts';
 import { referenceTo, textContent, THINKING_LEVELS } from '../llm/index.ts';
 import { readMcpConfig } from '../mcp/index.ts';
-import type { Mode } from '../tools/index.ts';
+import { ground, isInside, isSecret, type Mode } from '../tools/index.ts';
 import { type RunOutcome, systemPrompt, Worker } from '../worker/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from './command.ts';
 import { type ReadyModel, readyModel } from './model-choice.ts';
@@ -55,7 +55,7 @@ export const run = runnable({
   details: `
 The prompt is read from stdin when it is - or missing. The answer goes to stdout, what the agent does to stderr.
 AGENTS.md in the directory is read to the agent. Rules on what it may do, MCP servers and accounts are configured in
-config.yaml (see docs/permissions.md). Without a terminal it is headless by itself.
+config.yaml (see docs/permissions.md). Without a terminal, and with --json, it is headless by itself.
 
 Exit codes: 0 done, 1 the task failed or was stopped by a bound, 2 usage, configuration, or something was denied because
 nobody could be asked, 3 provider or system, 130 interrupted.
@@ -69,6 +69,8 @@ Examples:
     const cwd = await directory(values.cwd ?? '.');
     const places = placesFrom(around.env);
     const { config } = await readConfig(places);
+    const mcpServers = [...config.mcpServers, ...(await serversIn(values['mcp-config']))];
+    for (const path of values['allow-path']) await existing(path);
     const wish = { reference: values.model, offline: values.offline, replaying: false };
     const ready = await readyModel(wish, around, {});
     const printer = values.json ? jsonPrinter(around.stdout) : new RunPrinter(around, values.quiet);
@@ -87,7 +89,7 @@ Examples:
         mode: values.mode ?? config.permissions.mode ?? 'workspace-write',
         allowPaths: values['allow-path'],
         sandbox: values.sandbox,
-        mcpServers: [...config.mcpServers, ...(await serversIn(values['mcp-config']))],
+        mcpServers,
         env: around.env,
         secretEnv: keyVariables(config),
         outputs: join(places.cacheDirectory, 'outputs', randomUUID()),
@@ -169,6 +171,12 @@ function asker(headless: boolean, around: Surroundings, makeRoom: () => void, on
   return canAsk ? askOnTerminal(around, makeRoom) : denyAll(onDenied);
 }
 
+async function existing(path: string): Promise<void> {
+  await stat(resolve(path)).catch((thrown: unknown) => {
+    throw new PolypodError('not-found', `cannot allow ${path}: ${messageOf(thrown)}`, { cause: thrown });
+  });
+}
+
 async function directory(path: string): Promise<string> {
   const full = resolve(path);
   const found = await stat(full).catch((thrown: unknown) => {
@@ -179,15 +187,26 @@ async function directory(path: string): Promise<string> {
   return full;
 }
 
-/** What the project tells every agent. */
+/** What the project tells every agent. A link out of the project is not followed: it would hand a stranger's choice of file to the model. */
 async function instructionsIn(cwd: string) {
   const file = 'AGENTS.md';
-  const text = await readFile(join(cwd, file), 'utf8').catch((thrown: unknown) => {
+  const [here, place] = await Promise.all([ground.realPath(cwd), ground.realPath(join(cwd, file))]);
+  if (!('real' in here) || !('real' in place) || !isInside(here.real, place.real) || isSecret(place.real))
+    return [];
+  const text = await readFile(place.real, 'utf8').catch((thrown: unknown) => {
     if (systemCodeOf(thrown) === 'ENOENT') return '';
     throw new PolypodError('denied', `cannot read ${file}: ${messageOf(thrown)}`, { cause: thrown });
   });
+  if (text.length > MOST_INSTRUCTIONS) {
+    throw new PolypodError(
+      'bad-request',
+      `${file} is longer than ${MOST_INSTRUCTIONS} characters: shorten it`,
+    );
+  }
   return text.trim() === '' ? [] : [{ file, text }];
 }
+
+const MOST_INSTRUCTIONS = 100_000;
 
 async function serversIn(file: string | undefined) {
   if (file === undefined) return [];

@@ -27,7 +27,7 @@ export const sim = runnable({
       help: 'answers to give, a JSON list; else the built-in offline model answers',
     },
     delay: { type: 'number', value: 'MS', min: 0, help: 'pause between two writes' },
-    fault: { type: 'choice', choices: FAULT_KINDS, help: 'what goes wrong with every answer' },
+    fault: { type: 'choice', value: 'KIND', choices: FAULT_KINDS, help: 'what goes wrong with every answer' },
     key: { type: 'flag', help: 'accept only the key in POLYPOD_SIM_KEY' },
     json: { type: 'flag', help: 'tell the address as one JSON object' },
   },
@@ -35,10 +35,14 @@ export const sim = runnable({
 It runs until it is interrupted. Any client can ask for more in its prompt, with [[sim key=value …]]:
 ${DIRECTIVES.join('\n')}
 
+Faults: ${FAULT_KINDS.join(', ')}.
+
 Examples:
   polypod sim --port 8100
   ANTHROPIC_BASE_URL=http://127.0.0.1:8100 ANTHROPIC_API_KEY=any polypod ask "Hello [[sim deltas=50 delay=20]]"`,
-  async run({ values }, around) {
+  async run({ values, positionals }, around) {
+    if (positionals.length > 0)
+      throw new PolypodError('bad-request', `sim takes no argument, not "${positionals.join(' ')}"`);
     const script = values.script === undefined ? undefined : await readScript(values.script);
     const server = await startSim({
       ...(script === undefined ? {} : { script }),

@@ -16,6 +16,7 @@ export class StatusLine {
   #text = '';
   #tokens = 0;
   #shown = false;
+  #held = false;
   #frame = 0;
 
   constructor({ stderr }: Surroundings, enabled: boolean) {
@@ -26,6 +27,11 @@ export class StatusLine {
   /** An empty text shows nothing. */
   set(text: string): void {
     this.#text = text;
+  }
+
+  /** Stays away while a line of other output is unfinished: it would be erased with it. */
+  hold(held: boolean): void {
+    this.#held = held;
   }
 
   count(tokens: number): void {
@@ -44,7 +50,7 @@ export class StatusLine {
   }
 
   #draw(): void {
-    if (this.#text === '') return;
+    if (this.#text === '' || this.#held) return;
     const seconds = Math.floor((Date.now() - this.#startedAt) / 1000);
     this.#frame = (this.#frame + 1) % FRAMES.length;
     const tokens = this.#tokens === 0 ? '' : `~${this.#tokens} tokens · `;

@@ -102,7 +102,8 @@ function readingReport(readme: string | undefined, read: Outcome | undefined): s
 function shortened(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
   if (line.length <= LONGEST) return line;
-  const cut = [...GRAPHEMES.segment(line)].findLast(({ index }) => index <= LONGEST);
+  // Only as much is looked at as can matter: a prompt may be a megabyte, and every segment holds on to its text.
+  const cut = [...GRAPHEMES.segment(line.slice(0, LONGEST + 50))].findLast(({ index }) => index <= LONGEST);
   return `${line.slice(0, cut?.index)}…`;
 }
 

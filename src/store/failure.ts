@@ -5,7 +5,11 @@ import { type ErrorCode, messageOf, PolypodError, systemCodeOf } from '../base/i
 const KNOWN: Readonly<Record<string, readonly [ErrorCode, string, string]>> = {
   ENOSPC: ['overloaded', 'the disk is full', 'Free some space, then open it again.'],
   EDQUOT: ['overloaded', 'the disk quota is used up', 'Free some space, then open it again.'],
-  EMFILE: ['overloaded', 'too many files are open', 'Close some sessions or raise `ulimit -n`, then open it again.'],
+  EMFILE: [
+    'overloaded',
+    'too many files are open',
+    'Close some sessions or raise `ulimit -n`, then open it again.',
+  ],
   ENFILE: ['overloaded', 'too many files are open', 'Close some programs, then open it again.'],
   EROFS: ['denied', 'the file system is read-only', 'Make it writable, then open it again.'],
   EACCES: ['denied', 'permission is denied', 'Correct the permissions of the file and its directory.'],
@@ -17,6 +21,10 @@ const KNOWN: Readonly<Record<string, readonly [ErrorCode, string, string]>> = {
 /** A failure of the file system as one sentence: which file, what happened, what to do. Ours pass through. */
 export function fileFailure(path: string, wish: string, thrown: unknown): PolypodError {
   if (thrown instanceof PolypodError) return thrown;
-  const [code, reason, next] = KNOWN[systemCodeOf(thrown) ?? ''] ?? ['internal', messageOf(thrown), 'Open it again.'];
+  const [code, reason, next] = KNOWN[systemCodeOf(thrown) ?? ''] ?? [
+    'internal',
+    messageOf(thrown),
+    'Open it again.',
+  ];
   return new PolypodError(code, `cannot ${wish} ${basename(path)}: ${reason}. ${next}`, { cause: thrown });
 }

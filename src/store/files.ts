@@ -22,6 +22,7 @@ export interface OpenFile {
   truncate(size: number): void;
   /** Resolves when content and size are on the disk. */
   sync(): Promise<void>;
+  /** Closing twice does nothing. */
   close(): void;
 }
 
@@ -77,6 +78,7 @@ export const realFiles: Files = {
 };
 
 function opened(descriptor: number): OpenFile {
+  let isOpen = true;
   return {
     state: () => stateOf(fs.fstatSync(descriptor)),
     read: (target, position) => readFully(descriptor, target, position),
@@ -84,7 +86,11 @@ function opened(descriptor: number): OpenFile {
     overwrite: (bytes, position) => fs.writeSync(descriptor, bytes, 0, bytes.length, position),
     truncate: (size) => fs.ftruncateSync(descriptor, size),
     sync: () => settled((done) => fs.fdatasync(descriptor, done)),
-    close: () => fs.closeSync(descriptor),
+    close: () => {
+      // By then the number may be that of somebody else's file.
+      if (isOpen) fs.closeSync(descriptor);
+      isOpen = false;
+    },
   };
 }
 

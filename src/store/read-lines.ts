@@ -25,6 +25,7 @@ export const WHOLE: Range = { from: 0, to: Number.POSITIVE_INFINITY };
 const NEWLINE = 10;
 const CHUNK = 256 * 1024;
 const TAIL_CHUNK = 64 * 1024;
+const NEAR = 8 * 1024;
 
 /** The lines of a log in order, as many at a time as a read brings: a generator's step for each would cost more than the line. */
 export async function* readLines(
@@ -86,8 +87,41 @@ export async function readTail(
   }
 }
 
+/** Some whole lines after a place that need not be a line's start: those of one read, or of more while there is none. */
+export async function readLinesNear(
+  files: Files,
+  path: string,
+  { from, to }: Range,
+): Promise<readonly LogLine[]> {
+  const file = files.openToRead(path);
+  try {
+    for (let length = NEAR; ; length *= 4) {
+      const bytes = await readChunk(file, from, Math.min(length, to - from));
+      const start = bytes.indexOf(NEWLINE) + 1;
+      const end = bytes.lastIndexOf(NEWLINE) + 1;
+      if (start > 0 && end > start) return linesIn(bytes.subarray(start, end), from + start);
+      if (bytes.length < length) return [];
+    }
+  } finally {
+    file.close();
+  }
+}
+
+/** The line that a file begins with; undefined if the file is empty. One that is too long to be a header is `torn`. */
+export async function readFirstLine(files: Files, path: string): Promise<LogLine | undefined> {
+  const file = files.openToRead(path);
+  try {
+    const bytes = await readChunk(file, 0, TAIL_CHUNK);
+    if (bytes.length === 0) return undefined;
+    const newline = bytes.indexOf(NEWLINE);
+    return lineIn(bytes.subarray(0, newline === -1 ? bytes.length : newline), 0, newline !== -1);
+  } finally {
+    file.close();
+  }
+}
+
 /** All lines in bytes that begin with a line's start. */
-export function linesIn(bytes: Uint8Array, offset: number): readonly LogLine[] {
+function linesIn(bytes: Uint8Array, offset: number): readonly LogLine[] {
   const lines: LogLine[] = [];
   for (let start = 0; start < bytes.length; ) {
     const newline = bytes.indexOf(NEWLINE, start);

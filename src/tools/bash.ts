@@ -53,7 +53,9 @@ async function runShell(
 }
 
 function outputOf(title: string, end: CommandEnd, timeout: number): ToolOutput {
-  const printed = end.output.text((missing) => `[… ${sized(missing)} left out here …]`).trimEnd();
+  const mark = (missing: number): string => `[… ${sized(missing)} left out here …]`;
+  // Not every provider takes zero characters.
+  const printed = end.output.text(mark).replaceAll('\0', '\ufffd').trimEnd();
   const outcome = outcomeText(end, timeout);
   const notes = [
     ...(outcome === undefined ? [] : [`[${outcome}]`]),

@@ -7,7 +7,7 @@ export function whyNotFound(text: string, old: string): string {
   if (withoutNumbers !== old && text.includes(withoutNumbers))
     return 'old is not in the file because it has the line numbers that read shows. Leave out the number and the tab in front of each line.';
   const lines = text.split('\n');
-  const wanted = withoutBlankEnds(old.split('\n'));
+  const wanted = withoutBlankEnds(old.split('\n')).slice(0, MOST_WANTED);
   const place = nearestPlace(lines, wanted);
   if (place === undefined)
     return 'old is not in the file, nor anything like it. Read the file again and copy the text exactly.';
@@ -101,5 +101,7 @@ function likenessOf(one: ReadonlySet<string>, other: ReadonlySet<string>): numbe
 
 const MOST_SHOWN = 12;
 const MOST_SHOWN_LENGTH = 200;
-const MOST_COMPARED = 20_000;
+const MOST_COMPARED = 5_000;
+/** Of a long text the first lines tell enough. */
+const MOST_WANTED = 200;
 const LEAST_LIKENESS = 0.5;

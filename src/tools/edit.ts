@@ -1,6 +1,6 @@
 import { shape } from '../base/index.ts';
 import { attempt } from './attempt.ts';
-import { counted, sized } from './cap.ts';
+import { counted, oneLine, sized } from './cap.ts';
 import { diffOf } from './diff.ts';
 import { diffDetails } from './diff-details.ts';
 import { applyEdits, type TextEdit } from './edit-text.ts';
@@ -54,7 +54,7 @@ export const edit = defineTool({
     { type: 'read', path: absolutePath(path, cwd) },
     { type: 'write', path: absolutePath(path, cwd) },
   ],
-  title: ({ path }) => `edit ${path}`,
+  title: ({ path }) => oneLine(`edit ${path}`),
   run: (wanted, around, signal) =>
     attempt(wanted.path, signal, () =>
       atFileSpot(

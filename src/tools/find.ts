@@ -2,10 +2,10 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { shape } from '../base/index.ts';
 import { attempt } from './attempt.ts';
-import { counted } from './cap.ts';
+import { counted, oneLine } from './cap.ts';
 import { listFiles } from './list-files.ts';
-import { type PathFilter, parsePathFilter } from './path-filter.ts';
 import { absolutePath, pathArgument } from './path-argument.ts';
+import { type PathFilter, parsePathFilter } from './path-filter.ts';
 import { defineTool, errorOutput, type ToolOutput, type ToolSurroundings, textOutput } from './tool.ts';
 
 const DEFAULT_LIMIT = 200;
@@ -36,7 +36,7 @@ export const find = defineTool({
   input,
   parallel: true,
   access: ({ path = '.' }, cwd) => [{ type: 'read', path: absolutePath(path, cwd) }],
-  title: ({ pattern, path }) => `find ${pattern}${path === undefined ? '' : ` in ${path}`}`,
+  title: ({ pattern, path }) => oneLine(`find ${pattern}${path === undefined ? '' : ` in ${path}`}`),
   run: (wanted, around, signal) =>
     attempt(wanted.path ?? '.', signal, () => findFiles(wanted, around, signal)),
 });

@@ -3,8 +3,8 @@ import { basename, dirname, join } from 'node:path';
 import { asPolypodError, messageOf, PolypodError, shape } from '../base/index.ts';
 import { attempt } from './attempt.ts';
 import { counted, cutLine, oneLine } from './cap.ts';
-import { EVERY_PATH, parsePathFilter } from './path-filter.ts';
 import { absolutePath, pathArgument, someText } from './path-argument.ts';
+import { EVERY_PATH, parsePathFilter } from './path-filter.ts';
 import { type FoundLine, type Search, searchLines } from './search-lines.ts';
 import {
   type Access,
@@ -53,7 +53,9 @@ export const grep = defineTool({
   parallel: true,
   access: (wanted, cwd) => accessOf(wanted, cwd),
   title: ({ pattern, path, glob }) =>
-    `grep ${oneLine(pattern, 60)}${path === undefined ? '' : ` in ${path}`}${glob === undefined ? '' : ` (${glob})`}`,
+    oneLine(
+      `grep ${oneLine(pattern, 60)}${path === undefined ? '' : ` in ${path}`}${glob === undefined ? '' : ` (${glob})`}`,
+    ),
   run: (wanted, around, signal) =>
     attempt(wanted.path ?? '.', signal, () => grepFiles(wanted, around, signal)),
 });

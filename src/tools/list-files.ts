@@ -1,6 +1,5 @@
-import { programOnPath } from './on-path.ts';
 import type { PathFilter } from './path-filter.ts';
-import { type Ripgrep, ripgrepRecords } from './ripgrep.ts';
+import { type Ripgrep, ripgrepIn, ripgrepRecords } from './ripgrep.ts';
 import { walk } from './walk.ts';
 
 /** The files below a real directory that the filter lets through, as paths from there, in a fixed order. */
@@ -10,11 +9,8 @@ export async function* listFiles(
   env: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  const program = await programOnPath('rg', env);
-  const paths =
-    program === undefined
-      ? walk(directory, filter, signal)
-      : listWithRipgrep({ program, cwd: directory, env }, filter, signal);
+  const rg = await ripgrepIn(directory, env);
+  const paths = rg === undefined ? walk(directory, filter, signal) : listWithRipgrep(rg, filter, signal);
   for await (const path of paths) if (isWanted(path, filter)) yield path;
 }
 

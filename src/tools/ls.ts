@@ -32,7 +32,7 @@ export const ls = defineTool({
   input,
   parallel: true,
   access: ({ path = '.' }, cwd) => [{ type: 'read', path: absolutePath(path, cwd) }],
-  title: ({ path = '.' }) => `ls ${path}`,
+  title: ({ path = '.' }) => oneLine(`ls ${path}`),
   run: (wanted, around, signal) =>
     attempt(wanted.path ?? '.', signal, () => listDirectory(wanted, around, signal)),
 });

@@ -31,10 +31,12 @@ export class OutputCapture {
   readonly #directory: string;
   readonly #throttle: Throttle;
   readonly #source: Readable;
+  #isSpilling = false;
   #spill: { readonly handle: FileHandle; readonly path: string } | undefined;
   #spilledBytes = 0;
   #incomplete: string | undefined;
-  #writing: Promise<void> = Promise.resolve();
+  /** Resolves when all that came so far is in the file. */
+  #kept: Promise<void> = Promise.resolve();
 
   constructor(source: Readable, { directory, update }: CaptureOptions) {
     this.#source = source;
@@ -53,20 +55,29 @@ export class OutputCapture {
     this.#throttle.stop();
     this.#source.destroy();
     await this.ended;
-    await this.#writing;
+    await this.#kept;
     await this.#spill?.handle.close();
     if (this.#spill === undefined) return undefined;
     return { path: this.#spill.path, bytes: this.#spilledBytes, incomplete: this.#incomplete };
   }
 
   #take(bytes: Buffer): void {
-    const goesToFile = !this.window.wouldFit(bytes.length) && this.#incomplete === undefined;
-    const before = goesToFile && this.#spilledBytes === 0 ? this.window.all() : NOTHING;
+    const fits = this.window.wouldFit(bytes.length);
+    if (!fits && this.#incomplete === undefined)
+      this.#keep(this.#isSpilling ? [bytes] : [this.window.all(), bytes]);
     this.window.add(bytes);
     this.#throttle.touch();
-    if (!goesToFile) return;
+  }
+
+  /** One after the other: Node resumes what it reads from a child when the child ends, though we said to wait. */
+  #keep(pieces: readonly Buffer[]): void {
+    this.#isSpilling = true;
     this.#source.pause();
-    this.#writing = this.#write(before.length === 0 ? bytes : Buffer.concat([before, bytes])).finally(() => this.#source.resume());
+    const kept = this.#kept.then(() => this.#write(Buffer.concat(pieces)));
+    this.#kept = kept;
+    void kept.then(() => {
+      if (this.#kept === kept) this.#source.resume();
+    });
   }
 
   async #write(bytes: Buffer): Promise<void> {
@@ -75,7 +86,7 @@ export class OutputCapture {
       const room = MOST_FILE_BYTES - this.#spilledBytes;
       const { bytesWritten } = await this.#spill.handle.write(bytes.subarray(0, room));
       this.#spilledBytes += bytesWritten;
-      if (bytes.length > room) this.#incomplete = 'only the beginning was kept';
+      if (bytesWritten < bytes.length) this.#incomplete = 'only the beginning was kept';
     } catch (thrown) {
       // The command goes on: what it prints matters less than what it does.
       this.#incomplete = messageOf(thrown);
@@ -94,4 +105,3 @@ const TAIL_BYTES = 20 * 1024;
 const LIVE_BYTES = 8 * 1024;
 const UPDATE_MS = 100;
 const MOST_FILE_BYTES = 64 * 1024 * 1024;
-const NOTHING = Buffer.alloc(0);

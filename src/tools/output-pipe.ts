@@ -1,5 +1,6 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ export interface OutputPipe {
   readonly write: FileHandle;
   /** What comes out; it ends when all who could write are gone. */
   readonly read: Readable;
-  /** The name that the system shows for whoever holds the pipe; there is no file of that name any more. */
+  /** Part of what the system shows for whoever holds the pipe; there is no file of that name any more. */
   readonly name: string;
   /** The process that carries the bytes to us. */
   readonly relay: number;
@@ -28,16 +29,25 @@ export interface OutputPipe {
  */
 export async function openOutputPipe(directory: string): Promise<OutputPipe> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const name = join(directory, `pipe-${randomUUID()}`);
-  await makeFifo(name);
-  const { read, write } = await openEnds(name);
-  const relay = spawn('cat', [], { stdio: [read.fd, 'pipe', 'ignore'], detached: true });
-  const failed = failureOf(relay);
-  await read.close();
+  const name = `pipe-${randomUUID()}`;
+  await makeFifo(join(directory, name));
+  const { read, write } = await openEnds(join(directory, name));
+  try {
+    return { write, name, ...(await startRelay(read)) };
+  } catch (thrown) {
+    await write.close();
+    throw thrown;
+  } finally {
+    await read.close();
+  }
+}
+
+async function startRelay(from: FileHandle): Promise<Pick<OutputPipe, 'read' | 'relay' | 'close'>> {
+  const relay = spawn('cat', [], { stdio: [from.fd, 'pipe', 'ignore'], detached: true });
   if (relay.pid !== undefined && relay.stdout !== null)
-    return { write, read: relay.stdout, name, relay: relay.pid, close: () => void relay.kill('SIGKILL') };
-  await write.close();
-  throw missing('cat', await failed);
+    return { read: relay.stdout, relay: relay.pid, close: () => void relay.kill('SIGKILL') };
+  const [thrown] = await once(relay, 'error');
+  throw missing('cat', thrown);
 }
 
 async function makeFifo(name: string): Promise<void> {
@@ -63,12 +73,6 @@ async function openEnds(name: string): Promise<Ends> {
     await both.close();
     await rm(name, { force: true });
   }
-}
-
-async function failureOf(child: ChildProcess): Promise<unknown> {
-  return await new Promise((settle) => {
-    child.once('error', settle);
-  });
 }
 
 function missing(program: string, cause: unknown): PolypodError {

@@ -64,12 +64,11 @@ export function hasInEnvironment(pid: number, text: string): boolean {
   return unlessGone(() => readFileSync(`/proc/${pid}/environ`))?.includes(text) ?? false;
 }
 
-/** Whether the process has a file of this name open, also if it is deleted. Linux only. */
-export function hasOpen(pid: number, name: string): boolean {
+/** Whether the process has a file open with this in its path, also if it is deleted. Linux only. */
+export function hasOpen(pid: number, part: string): boolean {
   const descriptors = unlessGone(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
   return descriptors.some(
-    (descriptor) =>
-      unlessGone(() => readlinkSync(`/proc/${pid}/fd/${descriptor}`))?.startsWith(name) ?? false,
+    (descriptor) => unlessGone(() => readlinkSync(`/proc/${pid}/fd/${descriptor}`))?.includes(part) ?? false,
   );
 }
 

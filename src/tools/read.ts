@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { shape } from '../base/index.ts';
 import { attempt } from './attempt.ts';
-import { counted, grouped, sized, withoutPartialEnd } from './cap.ts';
+import { counted, grouped, oneLine, sized, withoutPartialEnd } from './cap.ts';
 import { isText, readBytes, startsWithMark } from './file-content.ts';
 import { imageTypeOf } from './image.ts';
 import { LineRange, type RangeLine } from './line-range.ts';
@@ -33,7 +33,7 @@ export const read = defineTool({
   input,
   parallel: true,
   access: ({ path }, cwd) => [{ type: 'read', path: absolutePath(path, cwd) }],
-  title: ({ path, offset, limit }) => `read ${path}${rangeTitle(offset, limit)}`,
+  title: ({ path, offset, limit }) => oneLine(`read ${path}${rangeTitle(offset, limit)}`),
   run: (wanted, around, signal) => attempt(wanted.path, signal, () => readFile(wanted, around, signal)),
 });
 

@@ -1,5 +1,7 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { promisify } from 'node:util';
 import { PolypodError } from '../base/index.ts';
+import { programOnPath } from './on-path.ts';
 
 /** Where and with which settings ripgrep runs. */
 export interface Ripgrep {
@@ -20,6 +22,29 @@ const SETTINGS = [
   '--null',
   '--color=never',
 ];
+
+/** Ripgrep in a real directory; undefined when it is not installed, or so old that it does not know our settings. */
+export async function ripgrepIn(
+  cwd: string,
+  env: Readonly<Record<string, string>>,
+): Promise<Ripgrep | undefined> {
+  const program = await programOnPath('rg', env);
+  return program !== undefined && (await isUsable(program)) ? { program, cwd, env } : undefined;
+}
+
+/** Asked once for each program: it does not change while we run. */
+const USABLE = new Map<string, Promise<boolean>>();
+
+async function isUsable(program: string): Promise<boolean> {
+  const known = USABLE.get(program);
+  if (known !== undefined) return await known;
+  const asked = promisify(execFile)(program, [...SETTINGS, '--version']).then(
+    () => true,
+    () => false,
+  );
+  USABLE.set(program, asked);
+  return await asked;
+}
 
 /** Runs ripgrep and yields its output in records that end with a byte, as they come. It is killed when nobody listens any more. */
 export async function* ripgrepRecords(

@@ -2,13 +2,14 @@ import { execFile } from 'node:child_process';
 import { realpath } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { messageOf, objectOf, PolypodError, stringOf } from '../base/index.ts';
+import { ifThere } from './missing-file.ts';
 import { programOnPath } from './on-path.ts';
 import type { Sandbox } from './tool.ts';
 
 export interface SandboxOptions {
   /** The directories that may be written to, with all that is in them. */
   readonly writable: readonly string[];
-  /** Directories that are empty inside, as those with the sockets of a daemon that would do more than the sandbox may. */
+  /** Directories that are empty inside, if there are any: with the socket of a daemon a command could do more than it may. */
   readonly hidden: readonly string[];
   /** Where bubblewrap is looked for. */
   readonly env: Readonly<Record<string, string>>;
@@ -27,10 +28,13 @@ export async function bubblewrapSandbox({ writable, hidden, env }: SandboxOption
       'The sandbox needs bubblewrap: install the package bubblewrap, which brings bwrap.',
     );
   const writes = await Promise.all(writable.map(realDirectory));
+  const hides = (await Promise.all(hidden.map((directory) => ifThere(realpath(directory))))).filter(
+    (directory) => directory !== undefined,
+  );
   const sandbox: Sandbox = {
     wrap: (program, args, cwd) => [
       bwrap,
-      [...FIXED, ...mountsOf(writes, hidden, cwd), '--chdir', cwd, '--', program, ...args],
+      [...FIXED, ...mountsOf(writes, hides, cwd), '--chdir', cwd, '--', program, ...args],
     ],
   };
   await probe(sandbox, env);
@@ -47,9 +51,10 @@ const FIXED = [
 
 /** Outer directories first, so that what is said of an inner one holds. */
 function mountsOf(writable: readonly string[], hidden: readonly string[], cwd: string): readonly string[] {
+  const isWritable = writable.some((directory) => `${cwd}/`.startsWith(`${directory}/`));
   const mounts = [
-    // It may be in `/tmp`.
-    ['--ro-bind', cwd, cwd],
+    // It may be in `/tmp`, where it would not be seen.
+    ...(isWritable ? [] : [['--ro-bind', cwd, cwd]]),
     ...hidden.map((directory) => ['--tmpfs', directory]),
     ...writable.map((directory) => ['--bind', directory, directory]),
   ];

@@ -5,9 +5,8 @@ import { PolypodError } from '../base/index.ts';
 import { readBytes, startsWithMark } from './file-content.ts';
 import { LineMatcher, type LinePattern } from './line-matcher.ts';
 import { filterOptions, isWanted } from './list-files.ts';
-import { programOnPath } from './on-path.ts';
 import type { PathFilter } from './path-filter.ts';
-import { type Ripgrep, ripgrepRecords } from './ripgrep.ts';
+import { type Ripgrep, ripgrepIn, ripgrepRecords } from './ripgrep.ts';
 import { walk } from './walk.ts';
 
 /** What to look for, and where. */
@@ -36,12 +35,9 @@ export async function* searchLines(
   env: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): AsyncGenerator<FoundLine> {
-  const program = await programOnPath('rg', env);
+  const rg = await ripgrepIn(search.directory, env);
   const { files } = search;
-  const lines =
-    program === undefined
-      ? searchAlone(search, signal)
-      : searchWithRipgrep({ program, cwd: search.directory, env }, search, signal);
+  const lines = rg === undefined ? searchAlone(search, signal) : searchWithRipgrep(rg, search, signal);
   for await (const line of lines) if ('name' in files || isWanted(line.path, files)) yield line;
 }
 

@@ -1,4 +1,4 @@
-import { type JsonObject, shape } from '../base/index.ts';
+import type { JsonObject, shape } from '../base/index.ts';
 import type { Content } from '../llm/index.ts';
 
 /** Something an agent can do to the world. */
@@ -114,8 +114,9 @@ export function textOutput(summary: string, text: string, details?: JsonObject):
 }
 
 export function errorOutput(text: string, details?: JsonObject): ToolOutput {
-  const [firstLine = text] = text.split('\n');
-  return output(firstLine, text, true, details);
+  const [firstLine = text, secondLine = ''] = text.split('\n');
+  const summary = firstLine.endsWith(':') ? `${firstLine} ${secondLine.replace(/^[\s-]+/, '')}` : firstLine;
+  return output(summary, text, true, details);
 }
 
 function output(

@@ -1,6 +1,6 @@
 import { shape } from '../base/index.ts';
 import { attempt } from './attempt.ts';
-import { counted } from './cap.ts';
+import { counted, oneLine } from './cap.ts';
 import { type Diff, diffOf, linesOf } from './diff.ts';
 import { diffDetails } from './diff-details.ts';
 import { absolutePath, pathArgument } from './path-argument.ts';
@@ -23,7 +23,7 @@ export const write = defineTool({
   input,
   parallel: false,
   access: ({ path }, cwd) => [{ type: 'write', path: absolutePath(path, cwd) }],
-  title: ({ path }) => `write ${path}`,
+  title: ({ path }) => oneLine(`write ${path}`),
   run: (wanted, around, signal) =>
     attempt(wanted.path, signal, () =>
       atFileSpot(

@@ -192,7 +192,7 @@ function keepFinished(asking: Asking, items: readonly Item[]): void {
 }
 
 const GO_ON =
-  'Your answer broke off because the connection failed. Go on exactly where it stopped, without repeating anything.';
+  'Your answer broke off because of a failure. Go on exactly where it stopped, without repeating anything.';
 
 /** Every attempt is paid for: usage and cost are summed over all of them. */
 function account(settings: TurnSettings, spent: readonly Usage[]): Pick<Answered, 'usage' | 'cost'> {

@@ -10,7 +10,7 @@ export interface RunBounds {
 /** The outcome of a run that has used what it may use; undefined while there is something left. */
 export function boundReached({ maxTurns, budget }: Partial<RunBounds>, used: Totals): RunOutcome | undefined {
   if (maxTurns !== undefined && used.turns >= maxTurns) {
-    const message = `the run has taken the ${maxTurns} turns it may take`;
+    const message = `the run has taken ${maxTurns === 1 ? 'the one turn' : `the ${maxTurns} turns`} it may take`;
     return { status: 'limited', limit: 'max-turns', message };
   }
   if (budget === undefined || (used.cost ?? 0) < budget) return undefined;

@@ -1,4 +1,4 @@
-import { messageOf, onAbort, tryParse } from '../base/index.ts';
+import { derivedAbort, messageOf, onAbort, tryParse } from '../base/index.ts';
 import { type Content, type Item, textContent } from '../llm/index.ts';
 import {
   errorOutput,
@@ -139,8 +139,7 @@ function decidedBy(
  * whatever happened.
  */
 export async function runBatch(batch: Batch, context: BatchContext, signal: AbortSignal): Promise<void> {
-  const stop = new AbortController();
-  const forget = onAbort(signal, () => stop.abort());
+  const { controller: stop, release } = derivedAbort(signal);
   const running = new Set<Promise<void>>();
   for (const call of batch.calls) {
     const decided = batch.decided.get(call.callId);
@@ -159,7 +158,7 @@ export async function runBatch(batch: Batch, context: BatchContext, signal: Abor
     if (alone) await task;
   }
   await Promise.all(running);
-  forget();
+  release();
   for (const call of batch.calls) {
     if (batch.finished.has(call.callId)) continue;
     const line = batch.decided.get(call.callId)?.line ?? plainLine(call);

@@ -1,4 +1,4 @@
-import { PolypodError } from '../base/index.ts';
+import { derivedAbort, PolypodError } from '../base/index.ts';
 import {
   type Content,
   costOf,
@@ -117,16 +117,16 @@ export class Worker {
 
   /** From one prompt to quiet. Calls that a paused run left behind are closed first. */
   async run(prompt: Message, signal: AbortSignal): Promise<RunOutcome> {
-    return this.#tracked(() => {
+    return this.#tracked(signal, (stop) => {
       this.#abandonCalls();
       this.#add('prompt', prompt);
-      return this.#loop(signal);
+      return this.#loop(stop);
     });
   }
 
   /** Goes on with a paused run, or with a conversation that was broken off: nothing decided is asked again. */
   async resume(signal: AbortSignal): Promise<RunOutcome> {
-    return this.#tracked(() => this.#loop(signal));
+    return this.#tracked(signal, (stop) => this.#loop(stop));
   }
 
   /** The run ends before the calls of a turn are run, or before the next turn. */
@@ -155,13 +155,15 @@ export class Worker {
     }
   }
 
-  async #tracked(work: () => Promise<RunOutcome>): Promise<RunOutcome> {
+  async #tracked(signal: AbortSignal, work: (stop: AbortSignal) => Promise<RunOutcome>): Promise<RunOutcome> {
     return this.#alone(async () => {
+      // Many calls listen at once, which is more than a caller's signal should bear.
+      const { controller, release } = derivedAbort(signal);
       this.#pauseWanted = false;
       const runId = this.#options.newRunId?.() ?? crypto.randomUUID();
       const before = this.totals;
       this.#emit([{ type: 'run-start', runId }]);
-      const outcome = await work();
+      const outcome = await work(controller.signal).finally(release);
       this.#emit([{ type: 'run-end', runId, outcome, totals: difference(this.totals, before) }]);
       return outcome;
     });

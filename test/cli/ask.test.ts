@@ -109,6 +109,14 @@ describe('polypod ask', () => {
     expect(stderr).toContain('attempt 2 in 1.0 s');
   });
 
+  it('takes a prompt of a megabyte, and -h as a word of one', async () => {
+    const input = 'word '.repeat(200_000);
+    expect((await polypod(['ask', '-q', '--offline', '-'], { input })).code).toBe(0);
+    expect((await polypod(['ask', '-q', '--offline', 'what', 'does', '--', '-h', 'mean'])).stdout).toContain(
+      'what does -h mean',
+    );
+  });
+
   it('cancels cleanly on Ctrl-C', async () => {
     const server = await sim([{ parts: [{ text: generatedText(5000) }], pace: { delayMs: 20 } }]);
     const running = start(['ask', 'Go on'], anthropicAt(server.url));
@@ -212,6 +220,8 @@ describe('polypod ask explains in one sentence with the next step', () => {
     [['ask', '-i', 'x.png', 'Hi'], 'cannot read the image: ENOENT'],
     [['ask', '--record', 'a', '--replay', 'b', 'Hi'], '--record and --replay exclude each other'],
     [['akk'], 'there is no command "akk"; did you mean ask?'],
+    [['ask', '--offline', '-m', 'x', 'Hi'], '--offline and --model exclude each other'],
+    [['ask', '-m', 'anthropc', 'Hi'], 'did you mean anthropic?'],
   ])('%j', async (args, sentence) => {
     const { code, stdout, stderr } = await polypod(args);
     expect(stderr).toContain(sentence);

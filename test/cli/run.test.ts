@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Answer, generatedText, startSim } from '../../src/sim/index.ts';
@@ -103,6 +103,38 @@ describe('polypod run', () => {
     expect(existsSync(join(home, 'outside.txt'))).toBe(false);
   });
 
+  it('shows no tracked secret without asking, and follows no link out of the project', async () => {
+    const { run, directory, home, sim } = await project([
+      call('bash', { command: 'git diff HEAD' }),
+      says('No.'),
+    ]);
+    const git = (...args: readonly string[]) =>
+      execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@example.com', ...args], {
+        cwd: directory,
+      });
+    git('init', '-q');
+    writeFileSync(join(directory, '.env'), 'KEY=first-secret\n');
+    git('add', '-f', '.env');
+    git('commit', '-qm', 'x');
+    writeFileSync(join(directory, '.env'), 'KEY=second-secret\n');
+    writeFileSync(join(home, 'credentials'), 'stolen');
+    symlinkSync(join(home, 'credentials'), join(directory, 'AGENTS.md'));
+    expect((await run('Look')).code).toBe(2);
+    const sent = sim.requests.map(({ body }) => JSON.stringify(body)).join('');
+    expect(sent).not.toMatch(/first-secret|second-secret|stolen/);
+  });
+
+  it('runs many calls at once without a warning', async () => {
+    const many = {
+      parts: Array.from({ length: 15 }, (_, at) => ({
+        toolCall: { name: 'ls', arguments: { path: '.', limit: at + 1 } },
+      })),
+    };
+    const { run } = await project([many, says('Done.')]);
+    const { code, stderr } = await run('-q', 'Look hard');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+
   it('prints the event stream as JSON lines', async () => {
     const { run } = await project([call('ls', {}), says('Empty.')]);
     const { code, stdout } = await run('--json', 'Look');
@@ -137,7 +169,7 @@ describe('polypod run', () => {
       ['--max-turns', '1'],
       [call('ls', {})],
       1,
-      /stopped: the run has taken the 1 turns it may take/,
+      /stopped: the run has taken the one turn it may take/,
     ],
     ['a wrong key', [], [{ ...says('x'), fault: { kind: '401' } } as Answer], 2, /check the key/],
     [
@@ -180,6 +212,7 @@ describe('polypod run', () => {
     [['run', '--max-turns', '0', 'Go'], '--max-turns takes a number from 1, not "0"'],
     [['run', '--mcp-config', 'nowhere.json', '--offline', 'Go'], 'cannot read the MCP servers'],
     [['mcp'], 'say list or status'],
+    [['run', '--allow-path', '/nonexistent', '--offline', 'Go'], 'cannot allow /nonexistent'],
   ])('%j is refused clearly', async (args, sentence) => {
     const { code, stdout, stderr } = await polypod(args);
     expect(stderr).toContain(sentence);

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { polypod, start, temporaryDirectory } from './polypod.ts';
+import { MAIN, polypod, start, temporaryDirectory } from './polypod.ts';
 
 const FIXTURES = resolve('test/llm/fixtures');
 
@@ -145,6 +145,8 @@ describe('polypod sim, record and replay', () => {
     [['sim', '--script', 'nowhere.json'], 'cannot read the script'],
     [['sim', '--key'], 'POLYPOD_SIM_KEY'],
     [['record'], 'polypod record --to DIR PROVIDER|URL'],
+    [['record', '--to', MAIN, 'anthropic'], 'cannot record into'],
+    [['sim', 'extra'], 'sim takes no argument'],
     [['record', '--to', 'x', 'ftp://nowhere'], 'ftp://nowhere'],
     [['replay'], 'polypod replay DIR'],
     [['replay', 'nowhere'], 'nowhere'],

@@ -131,7 +131,7 @@ function applyDiff(before: string, diff: string): string {
 }
 
 function longestCommon(one: readonly string[], other: readonly string[]): number {
-  let row = new Array<number>(other.length + 1).fill(0);
+  let row = [0, ...other.map(() => 0)];
   for (const line of one) {
     const next = [0];
     for (const [index, otherLine] of other.entries())

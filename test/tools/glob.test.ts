@@ -44,7 +44,7 @@ describe('a glob', () => {
   test('takes no time, however many stars it has', () => {
     const glob = parseGlob(`${'*a'.repeat(40)}/${'**/*a/'.repeat(20)}x`);
     const start = performance.now();
-    expect(globMatches(glob, ['a'.repeat(250), ...new Array<string>(100).fill('ba')])).toBe(false);
+    expect(globMatches(glob, ['a'.repeat(250), ...'ba/'.repeat(100).split('/')])).toBe(false);
     expect(performance.now() - start).toBeLessThan(500);
   });
 });

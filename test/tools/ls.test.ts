@@ -1,8 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { symlinkSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ls } from '../../src/tools/ls.ts';
-import { stageWith, textOf } from './stage.ts';
+import { makePipe, stageWith, textOf } from './stage.ts';
 
 test('a directory is listed by name with sizes, directories and links', async () => {
   const stage = stageWith({
@@ -13,7 +12,7 @@ test('a directory is listed by name with sizes, directories and links', async ()
     'weird\nname': '',
   });
   symlinkSync('src/x', stage.path('link'));
-  execFileSync('mkfifo', [stage.path('pipe')]);
+  makePipe(stage.path('pipe'));
   expect(await stage.call(ls, {})).toEqual({
     summary: '.: 7 entries',
     content: [

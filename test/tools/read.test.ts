@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { renameSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { read } from '../../src/tools/read.ts';
-import { callTool, invalidText, stageWith, temporaryDirectory, textOf } from './stage.ts';
+import { callTool, invalidText, makePipe, stageWith, temporaryDirectory, textOf } from './stage.ts';
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -139,7 +139,7 @@ describe('what cannot be read is refused with the next step', () => {
 
   test('a pipe, without waiting for a writer', async () => {
     const stage = stageWith();
-    execFileSync('mkfifo', [stage.path('pipe')]);
+    makePipe(stage.path('pipe'));
     expect(textOf(await stage.call(read, { path: 'pipe' }))).toContain('is not a regular file');
   });
 

@@ -8,21 +8,14 @@ import { bubblewrapSandbox } from '../../src/tools/index.ts';
 import { callTool, stageWith, temporaryDirectory, textOf } from './stage.ts';
 import { survivorsOf, token } from './survivors.ts';
 
+const PROGRAM = 'bwrap';
 const ENV = { PATH: process.env.PATH ?? '' };
 
 /** Whether bubblewrap is there and may do what it has to: in some containers it may not. */
 const works = (() => {
   try {
-    execFileSync('bwrap', [
-      '--ro-bind',
-      '/',
-      '/',
-      '--unshare-pid',
-      '--unshare-net',
-      '--proc',
-      '/proc',
-      'true',
-    ]);
+    const probe = '"$0" --ro-bind / / --unshare-pid --unshare-net --proc /proc true';
+    execFileSync('sh', ['-c', probe, PROGRAM]);
     return true;
   } catch {
     return false;
@@ -44,6 +37,18 @@ describe.runIf(works)('a command in the sandbox', () => {
     expect(text).toBe(`mine\n${stage.directory}\n[exit code 3]`);
     expect(output.details).toMatchObject({ exitCode: 3, endedBy: 'itself' });
     expect(stage.text('new.txt')).toBe('new\n');
+  });
+
+  test('works below such a directory, and reads a directory it may not write to', async () => {
+    const stage = stageWith({ 'sub/a.txt': '' });
+    const sandbox = await bubblewrapSandbox({ writable: [stage.directory], hidden: ['/no/such'], env: ENV });
+    const below = { ...stage.around, cwd: stage.path('sub'), sandbox };
+    expect(textOf(await callTool(bash, { command: 'touch b.txt; ls' }, below))).toBe('a.txt\nb.txt');
+    const other = stageWith({ 'c.txt': '' });
+    const outside = { ...stage.around, cwd: other.directory, sandbox };
+    expect(textOf(await callTool(bash, { command: 'ls; touch d.txt' }, outside))).toMatch(
+      /^c\.txt\n.*Read-only/,
+    );
   });
 
   test('writes nowhere else, not through links either', async () => {

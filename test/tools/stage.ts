@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -58,6 +59,10 @@ export function addFiles(directory: string, files: Readonly<Record<string, strin
     mkdirSync(name.endsWith('/') ? path : dirname(path), { recursive: true });
     if (!name.endsWith('/')) writeFileSync(path, content);
   }
+}
+
+export function makePipe(path: string): void {
+  execFileSync('sh', ['-c', 'mkfifo "$0"', path]);
 }
 
 export async function callTool(

@@ -98,15 +98,17 @@ function modelOf(models: readonly Model[], account: string, id: string): Model {
 
 function unknownModel(models: readonly Model[], id: string): PolypodError {
   const guess = nearest(id, new Set(models.map((model) => model.id)));
+  const account = nearest(id, new Set(VENDORS.map(({ name }) => name)));
   const near = models.filter((model) => model.id === guess).map(referenceTo);
+  if (near.length === 0 && account !== undefined) near.push(account);
   const hint = near.length === 0 ? 'write it as account/id' : `did you mean ${near.join(' or ')}?`;
   return refusal(`no model is called "${id}": ${hint}`);
 }
 
 function unknownAccount(name: string, accounts: ReadonlySet<string>): PolypodError {
   const guess = nearest(name, accounts);
-  const hint = guess === undefined ? '' : `did you mean "${guess}"? `;
-  return refusal(`no account is called "${name}": ${hint}There are ${[...accounts].join(', ')}`);
+  const hint = guess === undefined ? 'there' : `did you mean "${guess}"? There`;
+  return refusal(`no account is called "${name}": ${hint} are ${[...accounts].join(', ')}`);
 }
 
 /** A model of which nothing is known but where it is: it promises neither reasoning nor images. */

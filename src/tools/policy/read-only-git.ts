@@ -1,5 +1,5 @@
 import type { Arguments, Unknown } from './flag-table.ts';
-import { type KnownCommand, type Reading, readKnown } from './known-command.ts';
+import { type KnownCommand, literal, type Reading, readKnown } from './known-command.ts';
 import type { Word } from './shell-lexer.ts';
 
 /** What git would read. Only commands that neither change the repository nor reach the network. */
@@ -14,8 +14,24 @@ export function readGit(words: readonly Word[]): Reading | Unknown {
   if (known === undefined || SIGNATURES.test(words.map(({ text }) => text).join(' ')))
     return { unknown: `git ${name} is not known to only read` };
   const reading = readKnown(known, double === undefined ? others : others.slice(1));
-  return 'unknown' in reading ? reading : { ...reading, git: true };
+  if ('unknown' in reading) return reading;
+  if (!showsContents(name, others)) return { ...reading, git: true };
+  // Without naming a file it shows what is in all of them, and the secret ones may be tracked.
+  return { ...reading, files: [...reading.files, literal('.')], below: true, git: true };
 }
+
+/** Whether it shows what is in files, and not only which there are or what was said about them. */
+function showsContents(name: string, words: readonly Word[]): boolean {
+  const given = (pattern: RegExp) => words.some(({ text }) => pattern.test(text));
+  if (given(/^(?:-[a-zA-Z]*[puGSL]|--(?:patch|unified|word-diff|color-words|function-context|text)(?:=|$))/))
+    return true;
+  const namesOnly = given(
+    /^(?:--(?:stat|shortstat|numstat|dirstat|summary|name-only|name-status|raw|quiet|no-patch|compact-summary|files-with-matches|count)(?:=|$)|-s$|-l$|-c$)/,
+  );
+  return CONTENTS.has(name) && !namesOnly;
+}
+
+const CONTENTS: ReadonlySet<string> = new Set(['diff', 'show', 'grep', 'stash']);
 
 /** Formats that have git run a program to check signatures. */
 const SIGNATURES = /%G|%\(signature|%\(G/;

@@ -1,5 +1,5 @@
 import { lstat, readlink } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { messageOf, systemCodeOf } from '../../base/index.ts';
 
 /** Where a path leads. */
@@ -36,8 +36,8 @@ export async function realPath(path: string): Promise<Place> {
     if (next === '/proc') doubt = `${path} leads through /proc`;
     const found = await look(next);
     if ('problem' in found) return found;
-    if (found.is === 'nothing') return placed(resolve(next, ...rest), doubt);
-    if (found.is === 'something') at = next;
+    // Behind what does not exist a `..` may come back to what does.
+    if (found.is === 'other') at = next;
     if (found.is === 'link') {
       links += 1;
       if (links > MOST_LINKS) return { problem: `${path} has too many symbolic links` };
@@ -52,18 +52,17 @@ export async function realPath(path: string): Promise<Place> {
 const MOST_LINKS = 40;
 
 type Found =
-  | { readonly is: 'nothing' }
-  | { readonly is: 'something' }
+  | { readonly is: 'other' }
   | { readonly is: 'link'; readonly target: string }
   | { readonly problem: string };
 
 async function look(path: string): Promise<Found> {
   try {
     const stats = await lstat(path);
-    return stats.isSymbolicLink() ? { is: 'link', target: await readlink(path) } : { is: 'something' };
+    return stats.isSymbolicLink() ? { is: 'link', target: await readlink(path) } : { is: 'other' };
   } catch (thrown) {
     const isMissing = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'].includes(systemCodeOf(thrown) ?? '');
-    return isMissing ? { is: 'nothing' } : { problem: `${path} cannot be looked at: ${messageOf(thrown)}` };
+    return isMissing ? { is: 'other' } : { problem: `${path} cannot be looked at: ${messageOf(thrown)}` };
   }
 }
 

@@ -3,7 +3,15 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Circumstances, judgeAttempt, usual } from './attempt.ts';
 import { runsOf } from './runs.ts';
-import { freshWorkspace, guarded, hasCanary, runAllowed, snapshot, type Workspace } from './workspace.ts';
+import {
+  discard,
+  freshWorkspace,
+  guarded,
+  hasCanary,
+  runAllowed,
+  snapshot,
+  type Workspace,
+} from './workspace.ts';
 
 /** Starts of commands, most of which are known to only read in this form. */
 const STARTS = [
@@ -323,7 +331,10 @@ async function fuzz(
       const before = snapshot(here.root);
       const output = await runAllowed(command.replaceAll('ROOT', here.root), here);
       const after = snapshot(here.root);
-      if (!isDeepStrictEqual(before, after)) workspace = undefined;
+      if (!isDeepStrictEqual(before, after)) {
+        discard(here);
+        workspace = undefined;
+      }
       check(before, after, command);
       expect(hasCanary(output), `${command}\n${output}`).toBe(false);
     }),

@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
-  cpSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -85,18 +84,36 @@ let template: Promise<string> | undefined;
 export async function freshWorkspace(): Promise<Workspace> {
   template ??= makeTemplate();
   const root = newDirectory();
-  cpSync(await template, root, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+  execFileSync('cp', ['-a', `${await template}/.`, root]);
   return { root, cwd: join(root, 'ws') };
 }
 
-async function makeTemplate(): Promise<string> {
+/** Removes a workspace before all of them are. */
+export function discard({ root }: Workspace): void {
+  rmSync(root, { recursive: true, force: true });
+  made.splice(made.indexOf(root), 1);
+}
+
+/** One without a repository, which is faster to have. */
+export function plainWorkspace(): Workspace {
   const root = newDirectory();
+  makeFiles(root);
+  mkdirSync(join(root, 'ws/.git/hooks'), { recursive: true });
+  return { root, cwd: join(root, 'ws') };
+}
+
+function makeFiles(root: string): void {
   for (const [name, text] of Object.entries(FILES)) {
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), text);
   }
   for (const [name, target] of Object.entries(LINKS)) symlinkSync(target, join(root, name));
   chmodSync(join(root, 'bin/npm'), 0o755);
+}
+
+async function makeTemplate(): Promise<string> {
+  const root = newDirectory();
+  makeFiles(root);
   const cwd = join(root, 'ws');
   const tracked = ['README.md', 'package.json', 'data.json', 'notes.txt', 'src/a.ts', 'src/b.ts', 'docs'];
   for (const args of [

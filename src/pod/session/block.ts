@@ -1,0 +1,183 @@
+import { isObject, type JsonObject, objectOf, stringOf, tryParse } from '../../base/index.ts';
+import type { Item, Seal, Wire } from '../../llm/index.ts';
+
+/** What pi and xcsh call the wire that an answer came over. */
+export function apiOf(wire: Wire): string {
+  return APIS[wire];
+}
+
+const APIS: Readonly<Record<Wire, string>> = {
+  anthropic: 'anthropic-messages',
+  'openai-chat': 'openai-completions',
+  'openai-responses': 'openai-responses',
+  gemini: 'google-generative-ai',
+  // Theirs have no such name; it only tells us that thoughts may go back.
+  ollama: 'ollama',
+};
+
+const WIRE_BY_API: ReadonlyMap<string, Wire> = new Map([
+  ['anthropic-messages', 'anthropic'],
+  ['openai-completions', 'openai-chat'],
+  ['openai-responses', 'openai-responses'],
+  ['azure-openai-responses', 'openai-responses'],
+  ['openai-codex-responses', 'openai-responses'],
+  ['google-generative-ai', 'gemini'],
+  ['google-gemini-cli', 'gemini'],
+  ['google-vertex', 'gemini'],
+  ['ollama', 'ollama'],
+]);
+
+/** The item that a block of an answer stands for; undefined for a block that means nothing to us. */
+export function itemOfBlock(block: JsonObject, api: string): Item | undefined {
+  const wire = WIRE_BY_API.get(api);
+  switch (block.type) {
+    case 'text': {
+      const seal = textSeal(stringOf(block.textSignature), wire);
+      const content = [{ type: 'text' as const, text: stringOf(block.text) }];
+      return { type: 'message', role: 'assistant', content, ...seal };
+    }
+    case 'thinking':
+      // pi's spelling of a redacted thought.
+      if (block.redacted === true) return redacted(stringOf(block.thinkingSignature));
+      return {
+        type: 'reasoning',
+        text: stringOf(block.thinking),
+        ...thoughtSeal(stringOf(block.thinkingSignature), wire),
+      };
+    case 'redactedThinking':
+      return redacted(stringOf(block.data));
+    case 'toolCall':
+      return {
+        type: 'tool-call',
+        callId: callIdOf(stringOf(block.id)),
+        name: stringOf(block.name),
+        arguments: JSON.stringify(objectOf(block.arguments)),
+        ...callSeal(stringOf(block.thoughtSignature), wire),
+      };
+    default:
+      return undefined;
+  }
+}
+
+/** pi joins the two ids of a Responses call with a bar; the provider pairs calls and results by the first. */
+export function callIdOf(id: string): string {
+  const bar = id.indexOf('|');
+  return bar > 0 ? id.slice(0, bar) : id;
+}
+
+/** The blocks that show an item of an answer to others; what they cannot say is kept beside them. */
+export function blocksOfItem(item: Item, api: string): readonly JsonObject[] {
+  const wire = WIRE_BY_API.get(api);
+  switch (item.type) {
+    case 'message': {
+      const signature =
+        item.seal?.wire === 'gemini' && wire === 'gemini' ? item.seal.data.signature : undefined;
+      return item.content.flatMap((part) =>
+        part.type === 'text'
+          ? [{ type: 'text', text: part.text, ...signed('textSignature', signature) }]
+          : [],
+      );
+    }
+    case 'reasoning': {
+      const own = item.seal?.wire === wire ? item.seal?.data : undefined;
+      if (wire === 'anthropic' && typeof own?.redacted === 'string')
+        return [{ type: 'redactedThinking', data: own.redacted }];
+      return [
+        {
+          type: 'thinking',
+          thinking: item.text,
+          ...signed('thinkingSignature', own && signatureOf(own, wire)),
+        },
+      ];
+    }
+    case 'tool-call': {
+      const signature =
+        item.seal?.wire === 'gemini' && wire === 'gemini' ? item.seal.data.signature : undefined;
+      const { callId: id, name } = item;
+      return [
+        {
+          type: 'toolCall',
+          id,
+          name,
+          arguments: argumentsIn(item.arguments),
+          ...signed('thoughtSignature', signature),
+        },
+      ];
+    }
+    default:
+      return [];
+  }
+}
+
+/** Empty where the text is no object, or nested so deep that writing it could exhaust the stack. */
+function argumentsIn(text: string): JsonObject {
+  return isDeep(text) ? {} : objectOf(tryParse(text));
+}
+
+/** Character by character: an expression would go over a text that breaks off within a string again and again. */
+function isDeep(text: string): boolean {
+  if (text.length < 2 * MAX_DEPTH) return false;
+  let depth = 0;
+  let isQuoted = false;
+  for (let at = 0; at < text.length && depth <= MAX_DEPTH; at++) {
+    const mark = text[at];
+    if (mark === '"') isQuoted = !isQuoted;
+    else if (isQuoted) at += mark === '\\' ? 1 : 0;
+    else if (mark === '[' || mark === '{') depth += 1;
+    else if (mark === ']' || mark === '}') depth -= 1;
+  }
+  return depth > MAX_DEPTH;
+}
+
+const MAX_DEPTH = 500;
+
+function signed(key: string, signature: unknown): JsonObject {
+  return typeof signature === 'string' && signature !== '' ? { [key]: signature } : {};
+}
+
+function signatureOf(data: JsonObject, wire: Wire | undefined): unknown {
+  switch (wire) {
+    case 'anthropic':
+    case 'gemini':
+      return data.signature;
+    case 'openai-responses':
+      return JSON.stringify({ type: 'reasoning', ...data });
+    case 'openai-chat':
+      return data.field;
+    default:
+      return undefined;
+  }
+}
+
+function redacted(data: string): Item {
+  return { type: 'reasoning', text: '', seal: { wire: 'anthropic', data: { redacted: data } } };
+}
+
+interface Sealed {
+  readonly seal?: Seal;
+}
+
+function textSeal(signature: string, wire: Wire | undefined): Sealed {
+  if (signature === '') return {};
+  if (wire === 'gemini') return { seal: { wire, data: { signature } } };
+  if (wire !== 'openai-responses') return {};
+  const phase = objectOf(tryParse(signature)).phase;
+  return typeof phase === 'string' ? { seal: { wire, data: { phase } } } : {};
+}
+
+function thoughtSeal(signature: string, wire: Wire | undefined): Sealed {
+  if (wire === 'ollama') return { seal: { wire, data: {} } };
+  if (signature === '' || wire === undefined) return {};
+  if (wire === 'openai-chat') return { seal: { wire, data: { field: signature } } };
+  if (wire !== 'openai-responses') return { seal: { wire, data: { signature } } };
+  const thought = tryParse(signature);
+  if (!isObject(thought)) return {};
+  const { type: _, ...data } = thought;
+  return { seal: { wire, data } };
+}
+
+/** Calls that Gemini made and did not sign are still its own; a foreign call would have to say so. */
+function callSeal(signature: string, wire: Wire | undefined): Sealed {
+  if (wire !== 'gemini') return {};
+  return { seal: { wire, data: signature === '' ? {} : { signature } } };
+}

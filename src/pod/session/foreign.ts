@@ -1,0 +1,57 @@
+import { arrayOf, type JsonObject, objectOf, stringOf } from '../../base/index.ts';
+import { type Content, type Item, textContent } from '../../llm/index.ts';
+import { summaryItem } from '../../worker/index.ts';
+import { readContent } from './content.ts';
+import type { AgentMessage } from './entry.ts';
+
+/** Something said to the model. */
+export function userItem(content: readonly Content[]): Item {
+  return { type: 'message', role: 'user', content };
+}
+
+/** What messages that only pi and xcsh write say to the model; nothing for a role that nobody told us of. */
+export function foreignItems(message: AgentMessage): readonly Item[] {
+  switch (message.role) {
+    case 'bashExecution':
+      return executed(message, `Ran \`${stringOf(message.command)}\``);
+    case 'pythonExecution':
+      return executed(message, `Ran this Python code:\n\`\`\`python\n${stringOf(message.code)}\n\`\`\``);
+    case 'custom':
+    case 'hookMessage':
+      return [userItem(readContent(message.content))];
+    case 'branchSummary':
+      return branchSummaryItems(stringOf(message.summary));
+    case 'compactionSummary':
+      return [summaryItem(stringOf(message.summary))];
+    case 'fileMention':
+      return arrayOf(message.files).map((file) => userItem(mentioned(objectOf(file))));
+    default:
+      return [];
+  }
+}
+
+/** What was learnt on a branch that was left; an empty summary says nothing. */
+export function branchSummaryItems(summary: string): readonly Item[] {
+  if (summary === '') return [];
+  const before = 'The following is a summary of a branch that this conversation came back from:';
+  return [userItem(textContent(`${before}\n\n<summary>\n${summary}</summary>`))];
+}
+
+/** A command that a person ran, in pi's words. */
+function executed(message: AgentMessage, ran: string): readonly Item[] {
+  if (message.excludeFromContext === true) return [];
+  const { exitCode, fullOutputPath } = message;
+  const output = stringOf(message.output);
+  let text = `${ran}\n${output === '' ? '(no output)' : `\`\`\`\n${output}\n\`\`\``}`;
+  if (message.cancelled === true) text += '\n\n(command cancelled)';
+  else if (typeof exitCode === 'number' && exitCode !== 0) text += `\n\nCommand exited with code ${exitCode}`;
+  if (message.truncated === true && typeof fullOutputPath === 'string')
+    text += `\n\n[Output truncated. Full output: ${fullOutputPath}]`;
+  return [userItem(textContent(text))];
+}
+
+function mentioned({ path, content, skippedReason, image }: JsonObject): readonly Content[] {
+  const body = skippedReason === undefined ? stringOf(content) : '[left out: too large]';
+  const text = `<file path="${stringOf(path)}">\n${body}\n</file>`;
+  return [...textContent(text), ...readContent([image])];
+}

@@ -1,0 +1,82 @@
+import type { Entry, Header } from './entry.ts';
+import { CHECKPOINT } from './facts.ts';
+import { parseLine } from './parse.ts';
+import { type Problem, SessionTree, type Source } from './tree.ts';
+import { readable } from './version.ts';
+
+/** What was read of a session from its end. */
+export interface Tail {
+  /** Enough for the conversation at the leaf. Earlier entries are missing unless `whole`. */
+  readonly tree: SessionTree;
+  readonly whole: boolean;
+  /** Lines are counted from the end, the last one is 1. */
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * How far back to read. `checkpoint`: until the messages, the settings and the pod's own facts are known; without a
+ * checkpoint of ours that is the whole file. `compaction`: until the messages are known.
+ */
+export type Bound = 'checkpoint' | 'compaction';
+
+/** Reads lines newest first and takes no more of them than the context of the leaf needs. */
+export function contextFromEnd(
+  linesBackwards: Iterable<string>,
+  header: Header,
+  source: Source,
+  bound: Bound = 'checkpoint',
+): Tail {
+  const reader = new TailReader(header, source, bound);
+  for (const line of linesBackwards) if (!reader.take(line)) break;
+  return reader.end();
+}
+
+/** The same line by line, for a file that is read piece by piece. */
+export class TailReader {
+  readonly #header: Header;
+  readonly #source: Source;
+  /** Newest first. */
+  readonly #entries: Entry[] = [];
+  readonly #problems: Problem[] = [];
+  #lines = 0;
+  /** The entry that comes next on the way to the root; undefined before the leaf is known. */
+  #wanted: string | null | undefined;
+  /** The oldest entry that the last compaction on the way kept. */
+  #firstKept: string | undefined;
+  #hasMessages = false;
+  #hasSettings: boolean;
+
+  constructor(header: Header, source: Source, bound: Bound) {
+    this.#header = readable(header);
+    this.#source = source;
+    this.#hasSettings = bound === 'compaction';
+  }
+
+  /** Takes the line before the last one taken; false once no more is needed. */
+  take(text: string): boolean {
+    this.#lines += 1;
+    const line = parseLine(text);
+    if (line.kind === 'bad') this.#problems.push({ line: this.#lines, reason: line.reason });
+    if (line.kind === 'entry') this.#take(line.entry);
+    return !this.#isEnough;
+  }
+
+  /** The tree of all that was taken. */
+  end(): Tail {
+    const tree = new SessionTree(this.#header, this.#source, this.#entries.toReversed());
+    return { tree, whole: !this.#isEnough, problems: this.#problems };
+  }
+
+  get #isEnough(): boolean {
+    return this.#hasMessages && this.#hasSettings;
+  }
+
+  #take(entry: Entry): void {
+    this.#entries.push(entry);
+    if (this.#wanted !== undefined && this.#wanted !== entry.id) return;
+    this.#wanted = entry.parentId;
+    if (entry.type === 'compaction') this.#firstKept ??= entry.firstKeptEntryId;
+    if (entry.id === this.#firstKept || entry.parentId === null) this.#hasMessages = true;
+    if (CHECKPOINT.in(entry) !== undefined) this.#hasSettings = true;
+  }
+}

@@ -1,0 +1,44 @@
+import { type JsonObject, numberOf } from '../../base/index.ts';
+import type { Item } from '../../llm/index.ts';
+import type { Totals } from '../../worker/index.ts';
+import type { Spent } from './usage.ts';
+
+/** A conversation that has not begun. */
+export const NOTHING_SPENT: Totals = {
+  turns: 0,
+  toolCalls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadInputTokens: 0,
+  cacheCreationInputTokens: 0,
+  cost: 0,
+};
+
+/** With one more answer. A sum with an unknown cost in it has none. */
+export function withAnswer(totals: Totals, items: readonly Item[], { usage, cost }: Spent): Totals {
+  const { cost: before, ...counts } = totals;
+  const after = {
+    turns: counts.turns + 1,
+    toolCalls: counts.toolCalls + items.filter(({ type }) => type === 'tool-call').length,
+    inputTokens: counts.inputTokens + (usage?.inputTokens ?? 0),
+    outputTokens: counts.outputTokens + (usage?.outputTokens ?? 0),
+    cacheReadInputTokens: counts.cacheReadInputTokens + (usage?.cacheReadInputTokens ?? 0),
+    cacheCreationInputTokens: counts.cacheCreationInputTokens + (usage?.cacheCreationInputTokens ?? 0),
+  };
+  return before === undefined || cost === undefined ? after : { ...after, cost: before + cost.total };
+}
+
+/** Totals that we wrote ourselves, read again. */
+export function readTotals(value: JsonObject): Totals {
+  const count = (key: string) => numberOf(value[key]) ?? 0;
+  const cost = numberOf(value.cost);
+  return {
+    turns: count('turns'),
+    toolCalls: count('toolCalls'),
+    inputTokens: count('inputTokens'),
+    outputTokens: count('outputTokens'),
+    cacheReadInputTokens: count('cacheReadInputTokens'),
+    cacheCreationInputTokens: count('cacheCreationInputTokens'),
+    ...(cost === undefined ? {} : { cost }),
+  };
+}

@@ -1,0 +1,35 @@
+/** Syncs one after the other, each for all who asked while the one before it ran: group commit. */
+export class GroupSync {
+  readonly #sync: () => Promise<void>;
+  #running: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+
+  constructor(sync: () => Promise<void>) {
+    this.#sync = sync;
+  }
+
+  /** Resolves when a sync that began after this call is over. One that runs already does not cover what came since. */
+  wait(): Promise<void> {
+    if (this.#next !== undefined) return this.#next;
+    if (this.#running === undefined) return this.#start();
+    const start = () => {
+      this.#next = undefined;
+      return this.#start();
+    };
+    this.#next = this.#running.then(start, start);
+    return this.#next;
+  }
+
+  /** Resolves when no sync is under way, however they ended. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running.catch(() => {});
+  }
+
+  #start(): Promise<void> {
+    const running = this.#sync().finally(() => {
+      if (this.#running === running) this.#running = undefined;
+    });
+    this.#running = running;
+    return running;
+  }
+}

@@ -1,0 +1,276 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  APPROVAL_REQUEST,
+  APPROVAL_RESPONSE,
+  conversation,
+  EPOCH,
+  encodeEntry,
+  encodeHeader,
+  FORK,
+  factKind,
+  field,
+  isFact,
+  PERMISSIONS,
+  parseEntry,
+  parseLine,
+  RECEIPT,
+  RUN_END,
+  SessionTree,
+  TODOS,
+  TOOLS,
+  upgradeLines,
+} from '../../../src/pod/session/index.ts';
+import { counting, HEADER, linesOf, said } from './stage.ts';
+
+const USAGE =
+  '{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}';
+
+/** The smallest file that xcsh loaded, from the spec. */
+const SMALLEST = [
+  '{"type":"session","version":3,"id":"my-own-id","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/some/dir"}',
+  '{"type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"hi","timestamp":1}}',
+  `{"type":"message","id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"yo"}],"api":"x","provider":"p","model":"m","usage":${USAGE},"stopReason":"stop","timestamp":2}}`,
+];
+
+/** As xcsh writes: settings first, its own kinds between, the title in the header. */
+const XCSH = [
+  '{"type":"session","version":3,"id":"0198a0b1c2d3e4f5","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/some/dir","title":"A title","titleSource":"auto","profile":"work"}',
+  '{"type":"model_change","id":"b0000001","parentId":null,"timestamp":"2026-01-01T00:00:00.001Z","model":"openrouter/x/y","role":"default"}',
+  '{"type":"thinking_level_change","id":"b0000002","parentId":"b0000001","timestamp":"2026-01-01T00:00:00.002Z","thinkingLevel":"medium"}',
+  '{"type":"service_tier_change","id":"b0000003","parentId":"b0000002","timestamp":"2026-01-01T00:00:00.003Z","serviceTier":null}',
+  '{"type":"message","id":"b0000004","parentId":"b0000003","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":[{"type":"text","text":"old"}],"attribution":"user","timestamp":1}}',
+  '{"type":"mode_change","id":"b0000005","parentId":"b0000004","timestamp":"2026-01-01T00:00:01.000Z","mode":"plan","data":{"n":1.0,"big":12345678901234567890}}',
+  '{"type":"message","id":"b0000006","parentId":"b0000005","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":[{"type":"text","text":"kept"}],"timestamp":2}}',
+  '{"type":"compaction","id":"b0000007","parentId":"b0000006","timestamp":"2026-01-01T00:00:03.000Z","summary":"S","shortSummary":"s","firstKeptEntryId":"b0000006","tokensBefore":1234,"preserveData":{}}',
+  '{"type":"model_change","id":"b0000008","parentId":"b0000007","timestamp":"2026-01-01T00:00:04.000Z","model":"p/other","role":"temporary"}',
+  '{"type":"message","id":"b0000009","parentId":"b0000008","timestamp":"2026-01-01T00:00:05.000Z","message":{"role":"bashExecution","command":"ls","output":"a","exitCode":0,"cancelled":false,"truncated":false,"timestamp":3}}',
+];
+
+const read = (lines: readonly string[]) => SessionTree.read(lines, counting());
+
+describe('files of others', () => {
+  it('the smallest one', () => {
+    const { tree, problems } = read(SMALLEST);
+    expect(problems).toEqual([]);
+    expect(conversation(tree)).toMatchObject({
+      items: [said('user', 'hi'), said('assistant', 'yo')],
+      entryIds: ['aaaa0001', 'aaaa0002'],
+      model: { provider: 'p', modelId: 'm' },
+      totals: { turns: 1, inputTokens: 1, outputTokens: 1, cost: 0 },
+    });
+    expect(linesOf(tree)).toEqual(SMALLEST);
+  });
+
+  it('one of xcsh', () => {
+    const { tree, problems } = read(XCSH);
+    expect(problems).toEqual([]);
+    const { items, entryIds, model, thinkingLevel, name } = conversation(tree);
+    expect(items.map((item) => (item.type === 'message' ? item.content[0] : item))).toMatchObject([
+      { text: expect.stringContaining('<summary>\nS\n</summary>') },
+      { text: 'kept' },
+      { text: 'Ran `ls`\n```\na\n```' },
+    ]);
+    expect(entryIds).toEqual(['b0000007', 'b0000006', 'b0000009']);
+    expect(model).toEqual({ provider: 'openrouter', modelId: 'x/y' });
+    expect(thinkingLevel).toBe('medium');
+    expect(name).toBe('A title');
+  });
+
+  it('lose nothing when they are written again; kinds that we do not know not a byte', () => {
+    const again = linesOf(read(XCSH).tree);
+    again.forEach((line, at) => expect(JSON.parse(line)).toMatchObject(JSON.parse(XCSH[at] ?? '')));
+    expect([again[3], again[5]]).toEqual([XCSH[3], XCSH[5]]);
+  });
+
+  it('siblings under one parent: the later line is the active branch', () => {
+    const sibling = SMALLEST[2]?.replace('aaaa0002', 'aaaa0003').replace('yo', 'later') ?? '';
+    expect(conversation(read([...SMALLEST, sibling]).tree).items).toEqual([
+      said('user', 'hi'),
+      said('assistant', 'later'),
+    ]);
+  });
+
+  it('orphans are roots', () => {
+    const orphan = SMALLEST[2]?.replace('"parentId":"aaaa0001"', '"parentId":"lost"') ?? '';
+    const { tree } = read([SMALLEST[0] ?? '', SMALLEST[1] ?? '', orphan]);
+    expect(tree.children(null).map(({ id }) => id)).toEqual(['aaaa0001', 'aaaa0002']);
+    expect(conversation(tree).items).toEqual([said('assistant', 'yo')]);
+  });
+
+  it('circles end', () => {
+    const [header = '', one = '', two = ''] = SMALLEST;
+    const { tree } = read([header, one.replace('"parentId":null', '"parentId":"aaaa0002"'), two]);
+    expect(tree.path().map(({ id }) => id)).toEqual(['aaaa0001', 'aaaa0002']);
+    const own = one.replace('"parentId":null', '"parentId":"aaaa0001"');
+    expect(read([header, own]).tree.path()).toHaveLength(1);
+  });
+});
+
+describe('lines', () => {
+  it.each([
+    ['{"type":"message","id":"a', 'not JSON'],
+    ['\u0000\u0000\u0000', 'not JSON'],
+    ['[1]', 'not an object'],
+    ['{"id":"a"}', 'no type'],
+    ['{"type":"message"}', 'no id'],
+    ['{"type":"session","id":"again"}', 'a second header'],
+    [SMALLEST[1] ?? '', 'an id for the second time'],
+  ])('%s is skipped and told of', (line, reason) => {
+    const { tree, problems } = read([...SMALLEST, line, '', '  ']);
+    expect(problems).toEqual([{ line: 4, reason }]);
+    expect(linesOf(tree)).toEqual(SMALLEST);
+    expect(tree.leafId).toBe('aaaa0002');
+  });
+
+  it('any garbage between is survived', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(fc.string(), fc.json()), { maxLength: 5 }), fc.nat(2), (garbage, at) => {
+        const lines = [...SMALLEST.slice(0, at + 1), ...garbage, ...SMALLEST.slice(at + 1)];
+        expect(conversation(read(lines).tree).items.slice(-1)).toEqual(
+          conversation(read(SMALLEST).tree).items.slice(-1),
+        );
+      }),
+    );
+  });
+
+  it('any torn tail is survived', () => {
+    const last = SMALLEST[2] ?? '';
+    for (let length = 1; length < last.length; length++) {
+      const { tree, problems } = read([...SMALLEST.slice(0, 2), last.slice(0, length)]);
+      expect(problems).toHaveLength(1);
+      expect(tree.leafId).toBe('aaaa0001');
+    }
+  });
+
+  it.each([[[]], [['']], [['garbage']], [SMALLEST.slice(1)], [['{"type":"session"}']]])(
+    '%j is no session',
+    (lines) => {
+      expect(() => read(lines)).toThrow('not a session file');
+    },
+  );
+
+  it('a newer format is refused, and one without ids', () => {
+    expect(() => read(['{"type":"session","version":4,"id":"x"}'])).toThrow('newer');
+    expect(() => read(['{"type":"session","id":"x"}'])).toThrow('upgrade a copy');
+  });
+
+  it('version 1 can be upgraded', () => {
+    const old = [
+      '{"type":"session","id":"x","timestamp":"t","cwd":"/some/dir"}',
+      '{"type":"message","timestamp":"t1","message":{"role":"user","content":"old"}}',
+      '{"torn',
+      '{"type":"message","timestamp":"t2","message":{"role":"hookMessage","content":"kept"}}',
+      '{"type":"compaction","timestamp":"t3","summary":"S","firstKeptEntryIndex":2,"tokensBefore":5}',
+    ];
+    const { tree, problems } = read(upgradeLines(old, counting().newId));
+    expect(problems).toEqual([]);
+    expect(tree.header.version).toBe(3);
+    expect(conversation(tree)).toMatchObject({
+      entryIds: ['00000003', '00000002'],
+      items: [{}, said('user', 'kept')],
+    });
+  });
+
+  it.each([
+    ['"crc":"0badcafe"', XCSH[5] ?? ''],
+    ['"crc":123', XCSH[3] ?? ''],
+    ['"crc":"0badcafe"', XCSH[7] ?? ''],
+  ])('a checksum %s is passed over', (crc, line) => {
+    const entry = parseEntry(`${line.slice(0, -1)},${crc}}`);
+    expect(entry).toEqual(parseEntry(line));
+    expect(entry && encodeEntry(entry)).not.toContain('crc');
+  });
+
+  it('unknown kinds come back byte for byte', () => {
+    const kind = fc.stringMatching(/^[a-z_]{1,12}$/).map((name) => `x_${name}`);
+    const fields = fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 });
+    fc.assert(
+      fc.property(kind, fields, fc.constantFrom(undefined, 1, '\t'), (type, extra, space) => {
+        const line = JSON.stringify({ ...extra, type, id: 'a', parentId: null }, undefined, space).replaceAll(
+          '\n',
+          ' ',
+        );
+        const entry = parseEntry(line);
+        expect(entry && encodeEntry(entry)).toBe(line);
+      }),
+    );
+  });
+
+  it.each([
+    '{"type":"message","id":"a","parentId":null,"timestamp":"t","message":7}',
+    '{"type":"compaction","id":"a","parentId":null,"timestamp":"t"}',
+    '{"type":"model_change","id":"a","parentId":null,"timestamp":"t","model":"nameless"}',
+    '{"type":"label","id":"a","parentId":null,"timestamp":"t"}',
+    '{"type":"custom","id":"a","parentId":null}',
+    '{"type":"custom_message","id":"a","parentId":null,"timestamp":"t","customType":"x","content":1}',
+    '{"type":"branch_summary","id":"a","parentId":null,"timestamp":"t"}',
+    '{"type":"thinking_level_change","id":"a","parentId":null,"timestamp":"t"}',
+    '{"type":"session_info","id":"a","parentId":null,"timestamp":"t"}',
+  ])('a known kind in a shape that we do not know is kept as it is: %s', (line) => {
+    const entry = parseEntry(line);
+    expect(entry?.type).toBe('unknown');
+    expect(entry && encodeEntry(entry)).toBe(line);
+  });
+
+  it('keep one order of keys', () => {
+    const header = { ...HEADER, title: 'T', titleSource: 'user' as const, parentSession: 'p.jsonl' };
+    const line = encodeHeader(header);
+    const keys = 'type version id timestamp cwd title titleSource parentSession';
+    expect(Object.keys(JSON.parse(line)).join(' ')).toBe(keys);
+    expect(parseLine(line)).toEqual({ kind: 'header', header });
+    expect(parseEntry(line)).toBeUndefined();
+    const tree = new SessionTree(HEADER, counting());
+    const change = encodeEntry(tree.append({ modelId: 'm', provider: 'p', type: 'model_change' }));
+    expect(change).toBe(
+      '{"type":"model_change","id":"00000001","parentId":null,"timestamp":"2026-01-01T00:00:02.000Z","model":"p/m","provider":"p","modelId":"m"}',
+    );
+  });
+});
+
+describe('facts of our own', () => {
+  it.each([
+    [RUN_END, { runId: 'r', status: 'interrupted' as const }],
+    [APPROVAL_REQUEST, { approvalId: 'a', runId: 'r', callId: 'c', tool: 'bash', arguments: '{}' }],
+    [APPROVAL_RESPONSE, { approvalId: 'a', status: 'denied' as const, by: 'me', door: 'rpc', comment: 'no' }],
+    [PERMISSIONS, { mode: 'read-only' as const, rules: [{ tool: 'bash' }] }],
+    [TODOS, { phases: [] }],
+    [TOOLS, { names: ['read'], client: [{ name: 'open' }] }],
+    [RECEIPT, { key: 'k', digest: 'd', reply: { ok: true } }],
+    [EPOCH, { epoch: 3 }],
+    [FORK, { sessionId: 's', entryId: 'e' }],
+  ])('$customType comes back and is no part of the conversation', (kind, value) => {
+    const tree = new SessionTree(HEADER, counting());
+    // @ts-expect-error -- each row's value belongs to its kind, which a table of different kinds cannot say
+    const entry = tree.append(kind.body(value));
+    const again = parseEntry(encodeEntry(entry));
+    expect(again && kind.in(again)).toEqual(value);
+    expect(again && isFact(again)).toBe(true);
+    expect(conversation(tree).items).toEqual([]);
+  });
+
+  it('with keys of a later version are read, those of another shape are not', () => {
+    const greeting = factKind('greeting', field.record({ word: field.text }, { to: field.text }));
+    const fact = (data: unknown) =>
+      greeting.in({ type: 'custom', customType: 'polypod.greeting', data, ...PLACE });
+    expect(fact({ word: 'hi', tomorrow: 1 })).toEqual({ word: 'hi' });
+    expect(fact({ word: 'hi', to: 7 })).toEqual({ word: 'hi' });
+    expect(fact({ word: 7 })).toBeUndefined();
+    expect(fact(undefined)).toBeUndefined();
+    expect(
+      RUN_END.in({ type: 'custom', customType: 'polypod.greeting', data: {}, ...PLACE }),
+    ).toBeUndefined();
+    expect(isFact({ type: 'custom', customType: 'other', ...PLACE })).toBe(false);
+  });
+
+  it('carry the totals of the conversation', () => {
+    const { tree } = read(SMALLEST);
+    const { totals } = conversation(tree);
+    tree.append(
+      RUN_END.body({ runId: 'r', status: 'finished', ...(totals && { totals: { ...totals, turns: 9 } }) }),
+    );
+    expect(conversation(tree).totals).toEqual({ ...totals, turns: 9 });
+  });
+});
+
+const PLACE = { id: 'a', parentId: null, timestamp: 't' };

@@ -1,0 +1,296 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Item } from '../../../src/llm/index.ts';
+import {
+  BRANCH,
+  type Body,
+  checkpointBody,
+  compactionBody,
+  contextFromEnd,
+  conversation,
+  type Header,
+  messagesOf,
+  parseEntry,
+  SessionTree,
+} from '../../../src/pod/session/index.ts';
+import { summaryItem } from '../../../src/worker/index.ts';
+import { ANSWER, anyItem, counting, HEADER, linesOf, said } from './stage.ts';
+
+/** A session as plain lists: what was said at every entry, copied from entry to entry. */
+interface Moment {
+  readonly parent: string | null;
+  readonly said: readonly { readonly item: Item; readonly entryId: string }[];
+  readonly model?: string;
+  readonly level?: string;
+  readonly turns: number;
+  /** A name given here; null takes it away. */
+  readonly name?: string | null;
+}
+
+const START: Moment = { parent: null, said: [], turns: 0 };
+
+/** The tree and the lists side by side. */
+class Both {
+  tree = new SessionTree(HEADER, counting());
+  moments = new Map<string, Moment>();
+  leaf: string | null = null;
+  forks = 0;
+
+  get now(): Moment {
+    return (this.leaf === null ? undefined : this.moments.get(this.leaf)) ?? START;
+  }
+
+  get name(): string | undefined {
+    const given = [...this.moments.values()].filter(({ name }) => name !== undefined).at(-1);
+    return given?.name ?? undefined;
+  }
+
+  pick(at: number): string | null {
+    const ids = [null, ...this.moments.keys()];
+    return ids[at % ids.length] ?? null;
+  }
+
+  append(body: Body, change: (id: string, now: Moment) => Partial<Moment> = () => ({})): void {
+    const { id } = this.tree.append(body);
+    const { name: _, ...now } = this.now;
+    this.moments.set(id, { ...now, ...change(id, now), parent: this.leaf });
+    this.leaf = id;
+  }
+
+  say(items: readonly Item[]): void {
+    // Neighbouring answers become one message, so one item at a time keeps the lists simple.
+    for (const item of items) {
+      const [message] = messagesOf([item], ANSWER);
+      if (message === undefined) throw new Error('no message');
+      const isAnswer = message.role === 'assistant';
+      this.append({ type: 'message', message }, (entryId, now) => ({
+        said: [...now.said, { item, entryId }],
+        ...(isAnswer ? { model: 'anthropic/claude-test', turns: now.turns + 1 } : {}),
+      }));
+    }
+  }
+
+  compact(at: number, checkpoint: boolean): void {
+    const { items, entryIds } = conversation(this.tree);
+    if (items.length === 0) return;
+    const replaced = 1 + (at % items.length);
+    const summary = `summary ${at}`;
+    this.append(compactionBody({ entryIds }, { summary, replaced, tokensBefore: 1 }), (entryId, now) => ({
+      said: [{ item: summaryItem(summary), entryId }, ...now.said.slice(replaced)],
+    }));
+    if (!checkpoint) return;
+    const name = this.name ?? null;
+    this.append(checkpointBody(conversation(this.tree)), () => ({ name }));
+  }
+
+  branch(at: number): void {
+    this.leaf = this.pick(at);
+    this.tree.branchTo(this.leaf);
+    this.append(BRANCH.body({}));
+  }
+
+  fork(at: number): void {
+    this.leaf = this.pick(at);
+    const header: Header = { ...HEADER, id: `fork ${this.forks++}`, parentSession: 'parent.jsonl' };
+    this.tree = this.tree.fork(this.leaf, header);
+    const way = new Set<string>();
+    for (let id = this.leaf; id !== null; id = this.moments.get(id)?.parent ?? null) way.add(id);
+    this.moments = new Map([...this.moments].filter(([id]) => way.has(id)));
+  }
+
+  unknown(kind: string): void {
+    const id = `unknown${this.moments.size}`;
+    const entry = parseEntry(JSON.stringify({ type: `new_${kind}`, parentId: this.leaf, id, x: 1 }));
+    if (entry === undefined || !this.tree.add(entry)) return;
+    const { name: _, ...now } = this.now;
+    this.moments.set(id, { ...now, parent: this.leaf });
+    this.leaf = id;
+  }
+
+  reopen(): void {
+    const lines = linesOf(this.tree);
+    const { tree, problems } = SessionTree.read(lines, counting(this.moments.size + 1));
+    expect(problems).toEqual([]);
+    expect(linesOf(tree)).toEqual(lines);
+    this.tree = tree;
+  }
+
+  compare(): void {
+    const { said, model, level, turns } = this.now;
+    const found = conversation(this.tree);
+    expect(found.items).toEqual(said.map(({ item }) => item));
+    expect(found.entryIds).toEqual(said.map(({ entryId }) => entryId));
+    expect(found.model && `${found.model.provider}/${found.model.modelId}`).toBe(model);
+    expect(found.thinkingLevel).toBe(level);
+    expect(found.totals?.turns).toBe(turns);
+    expect(found.name).toBe(this.name);
+    const backwards = linesOf(this.tree).toReversed();
+    const tail = contextFromEnd(backwards, this.tree.header, counting());
+    expect(tail.tree.leafId).toBe(this.tree.leafId);
+    expect(conversation(tail.tree)).toEqual(found);
+    const shorter = conversation(contextFromEnd(backwards, this.tree.header, counting(), 'compaction').tree);
+    expect(shorter.items).toEqual(found.items);
+    expect(shorter.entryIds).toEqual(found.entryIds);
+  }
+}
+
+const simpleItem: fc.Arbitrary<Item> = fc.oneof(
+  { weight: 4, arbitrary: fc.nat(99).map((at) => said('user', `${at}`)) },
+  { weight: 4, arbitrary: fc.nat(99).map((at) => said('assistant', `${at}`)) },
+  anyItem,
+);
+
+const step: fc.Arbitrary<(both: Both) => void> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc
+      .array(anyItem, { minLength: 1, maxLength: 3 })
+      .map((items) => (both: Both) => both.say(items)),
+  },
+  { weight: 2, arbitrary: fc.nat(50).map((at) => (both: Both) => both.branch(at)) },
+  fc.nat(50).map((at) => (both: Both) => both.fork(at)),
+  {
+    weight: 2,
+    arbitrary: fc.tuple(fc.nat(20), fc.boolean()).map((given) => (both: Both) => both.compact(...given)),
+  },
+  fc.constant((both: Both) => both.reopen()),
+  fc.constantFrom('a', 'b').map((kind) => (both: Both) => both.unknown(kind)),
+  fc
+    .constantFrom('gpt', 'x/y')
+    .map(
+      (modelId) => (both: Both) =>
+        both.append({ type: 'model_change', provider: 'p', modelId }, () => ({ model: `p/${modelId}` })),
+    ),
+  fc
+    .constantFrom('off', 'high')
+    .map(
+      (level) => (both: Both) =>
+        both.append({ type: 'thinking_level_change', thinkingLevel: level }, () => ({ level })),
+    ),
+  fc
+    .constantFrom('one', 'two', '')
+    .map(
+      (name) => (both: Both) => both.append({ type: 'session_info', name }, () => ({ name: name || null })),
+    ),
+);
+
+describe('the tree', () => {
+  it('gives the conversation of plain lists, in whatever order things are done to it', () => {
+    let compacted = 0;
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40, size: 'max' }), (steps) => {
+        const both = new Both();
+        for (const step of steps) {
+          step(both);
+          both.compare();
+        }
+        compacted += both.tree.path().filter(({ type }) => type === 'compaction').length;
+        both.reopen();
+        both.compare();
+      }),
+      { numRuns: 100 },
+    );
+    expect(compacted).toBeGreaterThan(20);
+  });
+
+  const grown = () => {
+    const tree = new SessionTree(HEADER, counting());
+    const say = (text: string) => tree.append({ type: 'message', message: { role: 'user', content: text } });
+    return { tree, say };
+  };
+  const texts = (tree: SessionTree) =>
+    conversation(tree).items.map((item) => (item.type === 'message' ? item.content : []));
+
+  it('branches', () => {
+    const { tree, say } = grown();
+    const [a, b] = [say('a'), say('b')];
+    tree.branchTo(a.id);
+    const c = say('c');
+    expect(tree.children(a.id)).toEqual([b, c]);
+    expect(tree.children(null)).toEqual([a]);
+    expect(tree.path()).toEqual([a, c]);
+    expect(tree.path(b.id)).toEqual([a, b]);
+    expect(() => tree.branchTo('none')).toThrow('there is no entry none');
+    expect(tree.leafId).toBe(c.id);
+  });
+
+  it('forks with the ids of the way, and brings labels along wherever they were given', () => {
+    const { tree, say } = grown();
+    const a = say('a');
+    tree.append({ type: 'label', targetId: a.id, label: 'on the way' });
+    const b = say('b');
+    tree.append({ type: 'label', targetId: b.id, label: 'later' });
+    tree.append({ type: 'label', targetId: a.id, label: 'renamed' });
+    const fork = tree.fork(b.id, { ...HEADER, id: 'child', parentSession: 'parent.jsonl' });
+    expect(fork.header.parentSession).toBe('parent.jsonl');
+    expect([...fork.labels]).toEqual([
+      [a.id, 'renamed'],
+      [b.id, 'later'],
+    ]);
+    expect(fork.path().slice(0, 3)).toEqual(tree.path(b.id));
+    expect(texts(fork)).toHaveLength(2);
+    expect(SessionTree.read(linesOf(fork), counting()).tree.labels).toEqual(fork.labels);
+  });
+
+  it('never takes an id twice', () => {
+    const ids = ['aaaaaaaa', 'aaaaaaaa', 'aaaaaaaa', 'bbbbbbbb'];
+    const tree = new SessionTree(HEADER, { newId: () => ids.shift() ?? 'cccccccc', now: () => new Date(0) });
+    const body: Body = { type: 'session_info', name: 'x' };
+    expect([tree.append(body).id, tree.append(body).id, tree.append(body).id]).toEqual([
+      'aaaaaaaa',
+      'bbbbbbbb',
+      'cccccccc',
+    ]);
+    expect(() => tree.append(body)).toThrow('taken');
+  });
+
+  it('appends in constant time', () => {
+    const { tree, say } = grown();
+    for (let at = 0; at < 50_000; at++) say('x');
+    expect(tree.size).toBe(50_000);
+    expect(tree.path()).toHaveLength(50_000);
+  });
+});
+
+describe('reading from the end', () => {
+  it('stops at what the last compaction kept', () => {
+    const tree = new SessionTree(HEADER, counting());
+    const say = (text: string) => tree.append({ type: 'message', message: { role: 'user', content: text } });
+    for (let at = 0; at < 1000; at++) say(`old ${at}`);
+    const kept = say('kept');
+    const { entryIds } = conversation(tree);
+    tree.append(compactionBody({ entryIds }, { summary: 's', replaced: 1000, tokensBefore: 9 }));
+    tree.append(checkpointBody(conversation(tree), { mode: 'read-only' }));
+    say('new');
+    let taken = 0;
+    function* counted() {
+      for (const line of linesOf(tree).toReversed()) {
+        taken += 1;
+        yield line;
+      }
+    }
+    const tail = contextFromEnd(counted(), HEADER, counting());
+    expect(taken).toBe(4);
+    expect(tail).toMatchObject({ whole: false, problems: [] });
+    expect(tail.tree.path()[0]).toEqual(kept);
+    expect(conversation(tail.tree)).toEqual(conversation(tree));
+    expect(conversation(tail.tree).items).toEqual([
+      summaryItem('s'),
+      said('user', 'kept'),
+      said('user', 'new'),
+    ]);
+  });
+
+  it('goes on to the first line where nothing bounds it, and tells of lines that it skipped', () => {
+    const tree = new SessionTree(HEADER, counting());
+    tree.append({ type: 'message', message: { role: 'user', content: 'a' } });
+    const tail = contextFromEnd([...linesOf(tree), '{"torn'].toReversed(), HEADER, counting());
+    expect(tail.whole).toBe(true);
+    expect(tail.problems).toEqual([{ line: 1, reason: 'not JSON' }]);
+    expect(conversation(tail.tree)).toEqual(conversation(tree));
+  });
+
+  it('refuses a newer format', () => {
+    expect(() => contextFromEnd([], { ...HEADER, version: 4 }, counting())).toThrow('newer');
+  });
+});

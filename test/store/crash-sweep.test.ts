@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { spoiled } from './faulty-files.ts';
+import { type Scene, sweep } from './sweep.ts';
+
+/** How many random scenes are swept; thousands by hand, some on every change. */
+const SCENES = Number(process.env.POLYPOD_SWEEP ?? 40);
+
+const step = fc.record({
+  sizes: fc.array(fc.nat({ max: 60 }), { minLength: 1, maxLength: 4 }),
+  durable: fc.boolean(),
+  then: fc.constantFrom('go on' as const, 'next turn' as const, 'wait' as const),
+});
+
+const scene: fc.Arbitrary<Scene> = fc.record({
+  steps: fc.array(step, { minLength: 1, maxLength: 8 }),
+  survival: fc.record({
+    torn: fc.double({ min: 0, max: 1, noNaN: true }),
+    zeros: fc.boolean(),
+    names: fc.boolean(),
+  }),
+});
+
+describe('a log whose power is cut', () => {
+  it('is, at every operation, the beginning of what was appended and holds what it promised', {
+    timeout: 30_000 + SCENES * 500,
+  }, async () => {
+    let points = 0;
+    await fc.assert(
+      fc.asyncProperty(scene, async (one) => {
+        const result = await sweep(one);
+        points += result.points;
+        expect(result.problems).toEqual([]);
+      }),
+      { numRuns: SCENES },
+    );
+    console.log(
+      `crash sweep: ${SCENES} scenes, power cut at ${points} operations, nothing promised was lost`,
+    );
+  });
+});
+
+describe('the sweep finds', () => {
+  const nothing = () => Promise.resolve();
+  const steps = [
+    { sizes: [10, 20], durable: true, then: 'wait' as const },
+    { sizes: [30], durable: true, then: 'wait' as const },
+  ];
+  const survival = { torn: 0, zeros: false, names: false };
+
+  it('no loss where there is none', async () => {
+    expect((await sweep({ steps, survival })).problems).toEqual([]);
+  });
+
+  it('a missing sync of the file', async () => {
+    const { problems } = await sweep({ steps, survival: { ...survival, names: true } }, (files) =>
+      spoiled(files, { sync: nothing }),
+    );
+    expect(problems.join()).toContain('were promised');
+  });
+
+  it('a missing sync of the directory', async () => {
+    const { problems } = await sweep({ steps, survival }, (files) =>
+      spoiled(files, { syncDirectory: nothing }),
+    );
+    expect(problems.join()).toContain('were promised');
+  });
+});

@@ -1,0 +1,93 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { openLog } from '../../src/store/index.ts';
+import { FaultyFiles } from './faulty-files.ts';
+import { textsOf } from './stage.ts';
+import { KIND, PATH } from './sweep.ts';
+
+const FAULTS = [
+  ['ENOSPC', 'overloaded', 'the disk is full'],
+  ['EIO', 'internal', 'input/output error'],
+  ['EROFS', 'denied', 'read-only'],
+] as const;
+
+describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
+  it('rejects all that is pending and all that comes with one clear error, and loses nothing before', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: 80 }), fc.boolean(), async (room, isStuck) => {
+        const files = new FaultyFiles();
+        const log = await openLog(PATH, { ...KIND, files });
+        await log.append(['{"n":1}'], true);
+        files.full = { fault, room };
+        if (isStuck) files.truncateFault = fault;
+        const outcomes = await Promise.allSettled([
+          log.append(['{"n":2}', '{"n":3}'], true),
+          log.append(['{"n":4}', '{"n":5}'], false),
+        ]);
+        const later = await Promise.allSettled([log.append(['{"n":6}'], false)]);
+        const reasons = [...outcomes, ...later].map((one) => one.status === 'rejected' && one.reason);
+        expect(new Set(reasons)).toEqual(new Set([log.failure]));
+        expect(log.failure).toMatchObject({ code });
+        expect(log.failure?.message).toMatch(/^cannot append to one\.jsonl: .*\. [A-Z].*\.$/);
+        expect(log.failure?.message).toContain(words);
+
+        files.full = undefined;
+        files.truncateFault = undefined;
+        await log.reopen();
+        await log.append(['{"n":7}'], true);
+        await log.close();
+        expect(await textsOf(files, PATH)).toEqual([KIND.header, '{"n":1}', '{"n":7}']);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('while the cause is there it cannot be opened again, then it can', async () => {
+    const files = new FaultyFiles();
+    const log = await openLog(PATH, { ...KIND, files });
+    files.full = { fault, room: 3 };
+    files.truncateFault = fault;
+    await expect(log.append(['{"n":1}'], true)).rejects.toThrow(words);
+    await expect(log.reopen()).rejects.toThrow(words);
+    await expect(openLog(PATH, { ...KIND, files })).rejects.toThrow(words);
+    await log.close();
+    files.truncateFault = undefined;
+    files.full = undefined;
+    const again = await openLog(PATH, { ...KIND, files });
+    await again.append(['{"n":2}'], true);
+    expect(await textsOf(files, PATH)).toEqual([KIND.header, '{"n":2}']);
+  });
+
+  it('when it is the sync that fails, nothing is acknowledged that a power cut would take', async () => {
+    const files = new FaultyFiles();
+    const log = await openLog(PATH, { ...KIND, files });
+    await log.append(['{"n":1}'], true);
+    await log.append(['{"n":2}'], false);
+    files.syncFault = fault;
+    const outcomes = await Promise.allSettled([log.append(['{"n":3}'], true), log.append([], true)]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    files.syncFault = undefined;
+    // The operating system has forgotten what it did not write; to sync again is not enough.
+    await log.reopen();
+    await log.append(['{"n":4}'], true);
+    const after = files.afterPowerCut({ torn: 0, zeros: false, names: false });
+    expect(await textsOf(after, PATH)).toEqual([KIND.header, ...[1, 2, 3, 4].map((n) => `{"n":${n}}`)]);
+  });
+
+  it('cannot make a new log, and leaves none behind', async () => {
+    const files = new FaultyFiles();
+    files.full = { fault, room: 10 };
+    await expect(openLog(PATH, { ...KIND, files })).rejects.toMatchObject({ code });
+    expect(files.list('/logs')).toEqual([]);
+  });
+});
+
+describe('a disk that takes only a part of what is written', () => {
+  it('is written to until it has all', async () => {
+    const files = new FaultyFiles();
+    files.mostBytes = 7;
+    const log = await openLog(PATH, { ...KIND, files });
+    await log.append(['{"n":1}', '{"text":"日本語"}'], true);
+    expect(await textsOf(files, PATH)).toEqual([KIND.header, '{"n":1}', '{"text":"日本語"}']);
+  });
+});

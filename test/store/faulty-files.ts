@@ -1,0 +1,270 @@
+import { dirname } from 'node:path';
+import type { Files, FileState, OpenFile } from '../../src/store/index.ts';
+
+/** Thrown by every operation from the one on at which the power was cut. */
+export class PowerCut extends Error {}
+
+/** What the disk turns out to hold after a power cut. */
+export interface Survival {
+  /** The part, 0 to 1, of the bytes past the last sync that happened to get there: the last write is torn at this place. */
+  readonly torn: number;
+  /** Whether those bytes are there as zeros: the size was written, the content was not. */
+  readonly zeros: boolean;
+  /** Whether names that were not synced are there nevertheless. */
+  readonly names: boolean;
+}
+
+export type Fault = 'ENOSPC' | 'EIO' | 'EROFS';
+
+interface Inode {
+  readonly id: number;
+  /** What programs see. */
+  content: Buffer;
+  /** What is on the disk. */
+  durable: Buffer;
+  /** Ranges of the content that the next sync has to write. */
+  dirty: (readonly [from: number, to: number])[];
+  modifiedMs: number;
+}
+
+type Names = Map<string, Inode>;
+
+/**
+ * A file system in memory that keeps apart what programs see and what the disk holds, for each file and each name, and
+ * fails on demand. Every operation that changes something is counted, and a sync twice, at its start and its end: what is
+ * written in between is not part of it.
+ */
+export class FaultyFiles implements Files {
+  /** Names of the operations so far. */
+  readonly operations: string[] = [];
+  /** The power is cut instead of the operation with this number, the first being 0. */
+  cutAt = Number.POSITIVE_INFINITY;
+  /** Fails appends: after so many more bytes, with this error, until it is taken away. */
+  full: { readonly fault: Fault; room: number } | undefined;
+  /** Fails syncs of files; as on Linux, the pages count as written afterwards. */
+  syncFault: Fault | undefined;
+  /** Fails truncation, so that a failed append cannot be taken back. */
+  truncateFault: Fault | undefined;
+  /** An append takes at most so many bytes. */
+  mostBytes = Number.POSITIVE_INFINITY;
+  #names: Names;
+  #durableNames: Names;
+  #lastId = 0;
+  #clock = 0;
+
+  constructor(names: Names = new Map()) {
+    this.#names = new Map(names);
+    this.#durableNames = new Map(names);
+    for (const { id } of names.values()) this.#lastId = Math.max(this.#lastId, id);
+  }
+
+  /** The machine after it was switched on again. */
+  afterPowerCut({ torn, zeros, names }: Survival): FaultyFiles {
+    const survivors = names ? this.#names : this.#durableNames;
+    const files = new FaultyFiles();
+    for (const [path, inode] of survivors) {
+      const { content, durable } = inode;
+      const kept = Math.floor(torn * Math.max(0, content.length - durable.length));
+      const more = content.subarray(durable.length, durable.length + kept);
+      const found = Buffer.concat([durable, zeros ? Buffer.alloc(kept) : more]);
+      files.put(path, found);
+    }
+    return files;
+  }
+
+  /** A file that was there all the time. */
+  put(path: string, content: Uint8Array): void {
+    const inode: Inode = {
+      id: (this.#lastId += 1),
+      content: Buffer.from(content),
+      durable: Buffer.from(content),
+      dirty: [],
+      modifiedMs: (this.#clock += 1),
+    };
+    this.#names.set(path, inode);
+    this.#durableNames.set(path, inode);
+  }
+
+  contentOf(path: string): Buffer {
+    return Buffer.from(this.#inode(path).content);
+  }
+
+  openToRead(path: string): OpenFile {
+    return this.#open(this.#inode(path));
+  }
+
+  openToAppend(path: string): OpenFile {
+    return this.#open(this.#inode(path));
+  }
+
+  openToUpdate(path: string): OpenFile {
+    return this.#open(this.#inode(path));
+  }
+
+  create(path: string): OpenFile {
+    this.#step('create');
+    const inode: Inode = {
+      id: (this.#lastId += 1),
+      content: Buffer.alloc(0),
+      durable: Buffer.alloc(0),
+      dirty: [],
+      modifiedMs: (this.#clock += 1),
+    };
+    this.#names.set(path, inode);
+    return this.#open(inode);
+  }
+
+  stat(path: string): FileState | undefined {
+    this.#assertPower();
+    const inode = this.#names.get(path);
+    return inode && stateOf(inode);
+  }
+
+  readText(path: string): string {
+    return this.#inode(path).content.toString();
+  }
+
+  rename(from: string, to: string): void {
+    this.#step('rename');
+    this.#names.set(to, this.#inode(from));
+    this.#names.delete(from);
+  }
+
+  link(from: string, to: string): void {
+    this.#step('link');
+    if (this.#names.has(to)) throw systemError('EEXIST');
+    this.#names.set(to, this.#inode(from));
+  }
+
+  unlink(path: string): void {
+    this.#step('unlink');
+    if (!this.#names.delete(path)) throw systemError('ENOENT');
+  }
+
+  makeDirectory(_path: string): void {
+    this.#assertPower();
+  }
+
+  removeDirectory(_path: string): void {
+    this.#assertPower();
+  }
+
+  list(path: string): readonly string[] {
+    this.#assertPower();
+    return [...this.#names.keys()].filter((name) => dirname(name) === path);
+  }
+
+  async syncDirectory(path: string): Promise<void> {
+    this.#step('sync names');
+    const now = [...this.#names].filter(([name]) => dirname(name) === path);
+    await aWhile();
+    this.#step('names synced');
+    for (const name of this.#durableNames.keys()) if (dirname(name) === path) this.#durableNames.delete(name);
+    for (const [name, inode] of now) this.#durableNames.set(name, inode);
+  }
+
+  #open(inode: Inode): OpenFile {
+    return {
+      state: () => {
+        this.#assertPower();
+        return stateOf(inode);
+      },
+      read: async (target, position) => {
+        await undefined;
+        this.#assertPower();
+        return inode.content.copy(target, 0, position, position + target.length);
+      },
+      append: (bytes) => this.#append(inode, bytes),
+      overwrite: (bytes, position) => {
+        this.#step('overwrite');
+        inode.content.set(bytes, position);
+        inode.dirty.push([position, position + bytes.length]);
+        return bytes.length;
+      },
+      truncate: (size) => {
+        this.#step('truncate');
+        if (this.truncateFault !== undefined) throw systemError(this.truncateFault);
+        inode.content = inode.content.subarray(0, size);
+      },
+      sync: () => this.#sync(inode),
+      close: () => {},
+    };
+  }
+
+  #append(inode: Inode, bytes: Uint8Array): number {
+    this.#step('append');
+    if (this.full?.room === 0) throw systemError(this.full.fault);
+    const count = Math.min(bytes.length, this.mostBytes, this.full?.room ?? bytes.length);
+    if (this.full !== undefined) this.full.room -= count;
+    const from = inode.content.length;
+    inode.content = Buffer.concat([inode.content, bytes.subarray(0, count)]);
+    inode.dirty.push([from, from + count]);
+    inode.modifiedMs = this.#clock += 1;
+    return count;
+  }
+
+  async #sync(inode: Inode): Promise<void> {
+    this.#step('sync');
+    const [content, dirty] = [Buffer.from(inode.content), inode.dirty];
+    inode.dirty = [];
+    await aWhile();
+    this.#step('synced');
+    if (this.syncFault !== undefined) throw systemError(this.syncFault);
+    const durable = Buffer.alloc(content.length);
+    inode.durable.copy(durable);
+    for (const [from, to] of dirty) content.copy(durable, from, from, to);
+    inode.durable = durable;
+  }
+
+  #inode(path: string): Inode {
+    this.#assertPower();
+    const inode = this.#names.get(path);
+    if (inode === undefined) throw systemError('ENOENT');
+    return inode;
+  }
+
+  #step(operation: string): void {
+    this.#assertPower();
+    this.operations.push(operation);
+    this.#assertPower();
+  }
+
+  #assertPower(): void {
+    if (this.operations.length > this.cutAt) throw new PowerCut('the power was cut');
+  }
+}
+
+/** The layer with some of its operations replaced, for planted defects. */
+export function spoiled(
+  files: Files,
+  changes: { readonly sync?: () => Promise<void>; readonly syncDirectory?: () => Promise<void> },
+): Files {
+  const spoil = (file: OpenFile): OpenFile => ({ ...file, ...(changes.sync && { sync: changes.sync }) });
+  return {
+    openToRead: (path) => spoil(files.openToRead(path)),
+    openToAppend: (path) => spoil(files.openToAppend(path)),
+    openToUpdate: (path) => spoil(files.openToUpdate(path)),
+    create: (path) => spoil(files.create(path)),
+    stat: (path) => files.stat(path),
+    readText: (path) => files.readText(path),
+    rename: (from, to) => files.rename(from, to),
+    link: (from, to) => files.link(from, to),
+    unlink: (path) => files.unlink(path),
+    makeDirectory: (path) => files.makeDirectory(path),
+    removeDirectory: (path) => files.removeDirectory(path),
+    list: (path) => files.list(path),
+    syncDirectory: changes.syncDirectory ?? ((path) => files.syncDirectory(path)),
+  };
+}
+
+function stateOf({ id, content, modifiedMs }: Inode): FileState {
+  return { inode: id, size: content.length, modifiedMs };
+}
+
+function systemError(code: string): Error {
+  return Object.assign(new Error(`${code}: planted`), { code });
+}
+
+function aWhile(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}

@@ -1,0 +1,98 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openFeed, realFiles } from '../../src/store/index.ts';
+import { FaultyFiles } from './faulty-files.ts';
+import { temporaryDirectory, textsOf } from './stage.ts';
+
+const PATH = '/feeds/one.jsonl';
+
+describe('a feed', () => {
+  it('begins with its header and says what its first number is', async () => {
+    const path = join(temporaryDirectory(), 'one.jsonl');
+    const feed = await openFeed(path, { sessionId: 's1', firstSeq: 7 });
+    await feed.log.append(['{"seq":7}'], true);
+    await feed.log.close();
+    const again = await openFeed(path, { sessionId: 's1', firstSeq: 99 });
+    expect(again.firstSeq).toBe(7);
+    expect(await textsOf(realFiles, path)).toEqual([
+      '{"type":"feed","version":1,"sessionId":"s1","firstSeq":7}',
+      '{"seq":7}',
+    ]);
+    await again.log.close();
+  });
+
+  it('forgets what it held when it is rotated, and loses nothing that comes meanwhile', async () => {
+    const path = join(temporaryDirectory(), 'one.jsonl');
+    const feed = await openFeed(path, { sessionId: 's1', firstSeq: 1 });
+    await feed.log.append(['{"seq":1}'], true);
+    const rotated = feed.rotate(3);
+    const meanwhile: Promise<void>[] = [];
+    for (let turn = 0; turn < 20; turn += 1) {
+      meanwhile.push(feed.log.append([`{"turn":${turn}}`], turn % 2 === 0));
+      await new Promise((resolve) => void setImmediate(resolve));
+    }
+    await Promise.all([rotated, ...meanwhile]);
+    expect(feed.firstSeq).toBe(3);
+    const texts = await textsOf(realFiles, path, { from: feed.log.start, to: feed.log.end });
+    // Those that came before the exchange went with the old file.
+    expect(texts).toEqual(
+      Array.from({ length: 20 }, (_, turn) => `{"turn":${turn}}`).slice(20 - texts.length),
+    );
+    expect(texts.length).toBeGreaterThan(0);
+    await feed.log.close();
+  });
+
+  it('is the whole old file or the new one, wherever the power is cut while it is rotated', async () => {
+    const live = async (files: FaultyFiles, cutAfter: number): Promise<boolean> => {
+      const feed = await openFeed(PATH, { sessionId: 's1', firstSeq: 1, files });
+      await feed.log.append(['{"seq":1}', '{"seq":2}'], true);
+      files.cutAt = files.operations.length + cutAfter;
+      try {
+        await feed.rotate(3);
+        await feed.log.append(['{"seq":3}'], true);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    const seen = new Set<string>();
+    for (let cut = 0, isOver = false; !isOver; cut += 1) {
+      for (const names of [true, false]) {
+        const files = new FaultyFiles();
+        isOver = await live(files, cut);
+        const after = files.afterPowerCut({ torn: 0.5, zeros: false, names });
+        const feed = await openFeed(PATH, { sessionId: 's1', firstSeq: 99, files: after });
+        const texts = await textsOf(after, PATH, { from: feed.log.start, to: feed.log.end });
+        seen.add(`${feed.firstSeq}: ${texts.join()}`);
+      }
+    }
+    expect([...seen]).toEqual(['1: {"seq":1},{"seq":2}', '3: ', '3: {"seq":3}']);
+  });
+
+  it('goes on with the old file when there is no room for a new one', async () => {
+    const files = new FaultyFiles();
+    const feed = await openFeed(PATH, { sessionId: 's1', firstSeq: 1, files });
+    await feed.log.append(['{"seq":1}'], true);
+    files.full = { fault: 'ENOSPC', room: 20 };
+    await expect(feed.rotate(2)).rejects.toMatchObject({ code: 'overloaded' });
+    files.full = undefined;
+    await feed.log.append(['{"seq":2}'], true);
+    expect(feed.firstSeq).toBe(1);
+    expect(await textsOf(files, PATH, { from: feed.log.start, to: feed.log.end })).toEqual([
+      '{"seq":1}',
+      '{"seq":2}',
+    ]);
+  });
+
+  it.each([
+    ['of another session', '{"type":"feed","version":1,"sessionId":"s2","firstSeq":1}', 'does not begin'],
+    ['of a newer version', '{"type":"feed","version":2,"sessionId":"s1"}', 'newer Polypod'],
+    ['without a first number', '{"type":"feed","version":1,"sessionId":"s1"}', 'does not begin'],
+  ])('%s is refused untouched', async (_, header, words) => {
+    const path = join(temporaryDirectory(), 'one.jsonl');
+    writeFileSync(path, `${header}\n`);
+    await expect(openFeed(path, { sessionId: 's1', firstSeq: 1 })).rejects.toThrow(words);
+    expect(readFileSync(path, 'utf8')).toBe(`${header}\n`);
+  });
+});

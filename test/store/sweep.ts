@@ -1,0 +1,100 @@
+import { type AppendLog, type Files, openLog } from '../../src/store/index.ts';
+import { FaultyFiles, type Survival } from './faulty-files.ts';
+import { textsOf } from './stage.ts';
+
+export const PATH = '/logs/one.jsonl';
+export const KIND = {
+  header: '{"type":"test","version":1}',
+  isHeader: (text: string) => text === '{"type":"test","version":1}',
+};
+
+/** One append, and what its caller does before the next one. */
+export interface Step {
+  readonly sizes: readonly number[];
+  readonly durable: boolean;
+  readonly then: 'go on' | 'next turn' | 'wait';
+}
+
+/** What the caller of a log knows when the power goes. */
+export interface Ledger {
+  /** All that was appended, in order. */
+  readonly appended: string[];
+  /** How many of them, from the first on, must be there because a durable append was acknowledged. */
+  promised: number;
+}
+
+/** Opens the log, appends step by step and closes it; ends early, without a word, when the power is cut. */
+export async function live(files: Files, steps: readonly Step[], ledger: Ledger): Promise<void> {
+  try {
+    const log = await openLog(PATH, { ...KIND, files });
+    for (const step of steps) await take(log, step, ledger);
+    await log.close();
+  } catch {
+    // What remains is looked at by `problemsAfter`.
+  }
+}
+
+async function take(log: AppendLog, { sizes, durable, then }: Step, ledger: Ledger): Promise<void> {
+  const records = sizes.map((size, index) =>
+    JSON.stringify({ n: ledger.appended.length + index, text: 'ä'.repeat(size) }),
+  );
+  ledger.appended.push(...records);
+  const count = ledger.appended.length;
+  const acknowledged = log.append(records, durable).then(() => {
+    if (durable) ledger.promised = Math.max(ledger.promised, count);
+  });
+  acknowledged.catch(() => {});
+  if (then === 'wait') await acknowledged;
+  if (then === 'next turn') await new Promise((resolve) => void setImmediate(resolve));
+}
+
+/** What is wrong with the log after the machine came back; goes on with the ledger that the log turned out to be. */
+export async function problemsAfter(files: Files, ledger: Ledger): Promise<readonly string[]> {
+  try {
+    const log = await openLog(PATH, { ...KIND, files });
+    const found = await textsOf(files, PATH, { from: log.start, to: log.end });
+    await log.close();
+    const problems: string[] = [];
+    if (found.length < ledger.promised)
+      problems.push(`${ledger.promised} records were promised, ${found.length} are there`);
+    if (found.some((text, index) => text !== ledger.appended[index]))
+      problems.push('what is there is not the beginning of what was appended');
+    ledger.appended.length = found.length;
+    ledger.promised = Math.min(ledger.promised, found.length);
+    return problems;
+  } catch (error) {
+    return [`the log does not open: ${String(error)}`];
+  }
+}
+
+export interface Scene {
+  readonly steps: readonly Step[];
+  readonly survival: Survival;
+}
+
+/**
+ * Two lives of one log: the power is cut at every operation of the first, and in the second, which goes on from what was
+ * left, at one that follows from it. `plant` may put a defect between the log and the disk.
+ */
+export async function sweep(
+  { steps, survival }: Scene,
+  plant: (files: Files) => Files = (files) => files,
+): Promise<{ readonly points: number; readonly problems: readonly string[] }> {
+  const whole = new FaultyFiles();
+  await live(plant(whole), steps, { appended: [], promised: 0 });
+  const points = whole.operations.length + 1;
+  const problems: string[] = [];
+  for (let cut = 0; cut < points; cut += 1) {
+    const ledger: Ledger = { appended: [], promised: 0 };
+    const first = new FaultyFiles();
+    first.cutAt = cut;
+    await live(plant(first), steps, ledger);
+    const second = first.afterPowerCut(survival);
+    const report = (problem: string) => problems.push(`cut at ${cut}: ${problem}`);
+    (await problemsAfter(plant(second), ledger)).forEach(report);
+    second.cutAt = second.operations.length + ((cut * 7) % points);
+    await live(plant(second), steps, ledger);
+    (await problemsAfter(plant(second.afterPowerCut(survival)), ledger)).forEach(report);
+  }
+  return { points, problems };
+}

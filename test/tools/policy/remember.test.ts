@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { examine, ground, judge, ruleFor } from '../../../src/tools/policy/index.ts';
+import { type Attempt, accessOf, policyFor, usual } from './attempt.ts';
+import { freshWorkspace } from './workspace.ts';
+
+async function remembered(attempt: Attempt, around = usual) {
+  const workspace = await freshWorkspace();
+  const policy = await policyFor(around, workspace);
+  const call = { tool: attempt.tool, access: await examine([accessOf(attempt, workspace)], ground) };
+  const rule = ruleFor(call, policy);
+  const place = (text: string) => text.replaceAll(workspace.root, 'ROOT');
+  const shown = rule?.path === undefined ? rule : { ...rule, path: place(rule.path) };
+  if (rule !== undefined) expect(judge(call, { ...policy, rules: [rule] }).decision).toBe('allow');
+  return shown;
+}
+
+const sh = (command: string): Attempt => ({ tool: 'bash', command });
+
+describe('an answer for always', () => {
+  it.each([
+    ['npm test -- -x', { command: 'npm test' }],
+    ['npm run build --verbose', { command: 'npm run build' }],
+    ['npm test 2>&1 | tail -5', { command: 'npm test' }],
+    ['cd src && npm test', { command: 'npm test' }],
+    ['timeout 60 cargo test', { command: 'cargo test' }],
+    ['rm -rf build', { command: 'rm -rf build', exact: true }],
+    ['git commit -m "it\'s; done *"', { command: "git commit -m 'it'\\''s; done *'", exact: true }],
+    ['npm install', { command: 'npm install', exact: true }],
+    ['bash -c ls', { command: 'bash -c ls', exact: true }],
+  ])('to %j is about just that', async (command, rule) => {
+    expect(await remembered(sh(command))).toEqual({ tool: 'bash', ...rule, action: 'auto' });
+  });
+
+  it.each([
+    'echo $(npm test)',
+    'npm test $X',
+    'rm *.log',
+    'PATH=. npm test',
+    'npm test && rm x',
+    'npm test > ../canary/x',
+    'docker run --env-file=.env x',
+    'ls',
+    'for f in a; do rm $f; done',
+  ])('to %j cannot be given', async (command) => {
+    expect(await remembered(sh(command))).toBeUndefined();
+  });
+
+  it('to a file is about that file and tool', async () => {
+    expect(await remembered({ tool: 'read', path: 'link-out.txt' })).toEqual({
+      tool: 'read',
+      path: 'ROOT/canary/secret.txt',
+      action: 'auto',
+    });
+    expect(await remembered({ tool: 'write', path: '../w*ld?' })).toMatchObject({ path: 'ROOT/w\\*ld\\?' });
+    expect(await remembered(sh('cat ../canary/secret.txt'))).toEqual({
+      tool: 'bash',
+      path: 'ROOT/canary/secret.txt',
+      action: 'auto',
+    });
+  });
+
+  it('does not overrule a rule that asks', async () => {
+    const around = { ...usual, rules: [{ command: 'npm test', action: 'ask' }] } as const;
+    expect(await remembered(sh('npm test'), around)).toBeUndefined();
+  });
+
+  it('to a foreign tool is about its name', async () => {
+    const policy = await policyFor(usual, await freshWorkspace());
+    const call = { tool: 'mcp__a__b', access: [{ type: 'foreign', readOnly: false }] } as const;
+    expect(ruleFor(call, policy)).toEqual({ tool: 'mcp__a__b', action: 'auto' });
+  });
+});
