@@ -8,6 +8,7 @@ import {
   type Mode,
   type Policy,
   type Rule,
+  type Scope,
   scopeFrom,
   type Tool,
   type ToolSurroundings,
@@ -55,12 +56,12 @@ export type AskedAnswer = PermissionAnswer & { readonly remember?: boolean };
 
 export async function openWorkbench(options: WorkbenchOptions): Promise<Workbench> {
   const { cwd, permissions, env } = options;
-  const scope = await scopeFrom(cwd, [...permissions.allowPaths, ...options.allowPaths], ground.realPath);
+  await mkdir(options.outputs, { recursive: true, mode: 0o700 });
+  const scope = await scopeOf(options);
   const toolEnv = safeEnv(env, { secret: options.secretEnv, pass: permissions.passEnv });
   const sandbox = options.sandbox
     ? await bubblewrapSandbox({ writable: scope.write, hidden: [], env: toolEnv })
     : undefined;
-  await mkdir(options.outputs, { recursive: true, mode: 0o700 });
   const remembered: Rule[] = [];
   const policy = (): Policy => ({
     mode: options.mode,
@@ -101,4 +102,13 @@ export async function openWorkbench(options: WorkbenchOptions): Promise<Workbenc
     servers: () => servers.status(),
     close: () => servers.close(),
   };
+}
+
+/** Outputs that were too long to show may be read on, although they are kept elsewhere. */
+async function scopeOf({ cwd, permissions, allowPaths, outputs }: WorkbenchOptions): Promise<Scope> {
+  const [scope, kept] = await Promise.all([
+    scopeFrom(cwd, [...permissions.allowPaths, ...allowPaths], ground.realPath),
+    scopeFrom(outputs, [], ground.realPath),
+  ]);
+  return { read: [...scope.write, ...kept.write], write: scope.write };
 }

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { PolypodError } from '../base/index.ts';
 import { Deferred } from './deferred.ts';
 import { fileFailure } from './failure.ts';
-import { type Files, realFiles } from './files.ts';
+import { type Files, type FileState, realFiles } from './files.ts';
 import { GroupSync } from './group-sync.ts';
 import { isRecord, sealRecords } from './line.ts';
 import {
@@ -158,12 +158,15 @@ export class AppendLog {
   }
 
   /**
-   * Begins the file anew with another header; what it held is gone, and whoever is reading it reads it to its end. A crash
-   * leaves either the whole old file or the new one.
+   * Begins the file anew with another header; what it held is gone, and whoever is reading it reads it to its end. What is
+   * appended from this call on stands in the new file. A crash leaves either the whole old file or the new one.
    */
   async rotate(header: string): Promise<void> {
+    this.flush();
+    if (this.#failure !== undefined) throw this.#failure;
     if (!isRecord(header)) throw notARecord();
-    await this.append([], true);
+    if (this.#isHeld)
+      throw new PolypodError('internal', `${basename(this.path)} is being begun anew already`);
     const { files } = this.#settings;
     this.#isHeld = true;
     try {
@@ -174,7 +177,7 @@ export class AppendLog {
     } catch (error) {
       const failure = fileFailure(this.path, 'begin anew', error);
       // Until the new file has its name nothing has happened, and the old one can be gone on with.
-      if (files.stat(this.path)?.inode !== this.#current.inode) this.#failure = failure;
+      if (this.#stateNow()?.inode !== this.#current.inode) this.#failure ??= failure;
       throw failure;
     } finally {
       this.#isHeld = false;
@@ -226,12 +229,16 @@ export class AppendLog {
 
   #assertOurs(): void {
     this.#settings.guard();
-    const state = this.#settings.files.stat(this.path);
+    const state = this.#stateNow();
     if (state?.inode === this.#current.inode && state.size === this.#end) return;
     throw new PolypodError(
       'conflict',
       `${basename(this.path)}: changed by another program. Fork the session to go on, or open it again with the changes.`,
     );
+  }
+
+  #stateNow(): FileState | undefined {
+    return this.#settings.files.stat(this.path);
   }
 
   #acknowledge({ written, durable }: Batch): void {
@@ -267,7 +274,7 @@ export class AppendLog {
   async #rescue(): Promise<void> {
     const { files } = this.#settings;
     try {
-      const state = files.stat(this.path);
+      const state = this.#stateNow();
       if (state?.inode !== this.#current.inode || state.size < this.#end) return;
       if (this.#isCutDue) cutFile(files, this.path, this.#end);
       this.#isCutDue = false;

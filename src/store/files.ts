@@ -1,4 +1,5 @@
 import * as fs from 'node:fs';
+import { systemCodeOf } from '../base/index.ts';
 
 /** What tells one file from another and a changed one from an unchanged one. */
 export interface FileState {
@@ -40,7 +41,7 @@ export interface Files {
   /** A second name for a file; fails with EEXIST if the name is taken, which is what makes a lock. */
   link(from: string, to: string): void;
   unlink(path: string): void;
-  /** Nothing happens if there is one already. */
+  /** Only for its owner, in one that exists; nothing happens if there is one already. */
   makeDirectory(path: string): void;
   removeDirectory(path: string): void;
   list(path: string): readonly string[];
@@ -64,7 +65,14 @@ export const realFiles: Files = {
   rename: (from, to) => fs.renameSync(from, to),
   link: (from, to) => fs.linkSync(from, to),
   unlink: (path) => fs.unlinkSync(path),
-  makeDirectory: (path) => void fs.mkdirSync(path, { recursive: true, mode: 0o700 }),
+  makeDirectory: (path) => {
+    // Not with `recursive`: that one fails when another process removes the directory between its two looks at it.
+    try {
+      fs.mkdirSync(path, 0o700);
+    } catch (error) {
+      if (systemCodeOf(error) !== 'EEXIST') throw error;
+    }
+  },
   removeDirectory: (path) => fs.rmdirSync(path),
   list: (path) => fs.readdirSync(path),
   syncDirectory: async (path) => {

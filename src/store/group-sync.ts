@@ -22,7 +22,11 @@ export class GroupSync {
 
   /** Resolves when no sync is under way, however they ended. */
   async idle(): Promise<void> {
-    while (this.#running !== undefined) await this.#running.catch(() => {});
+    for (;;) {
+      const last = this.#next ?? this.#running;
+      if (last === undefined) return;
+      await last.catch(() => {});
+    }
   }
 
   #start(): Promise<void> {

@@ -169,7 +169,7 @@ async function repairEnd(file: OpenFile, soundEnd: number, size: number): Promis
   const rest = Buffer.alloc(size - soundEnd);
   await file.read(rest, soundEnd);
   // Some programs do not end their last line; to cut it off would lose an entry.
-  if (verifyLine(rest) !== 'corrupt') {
+  if (!rest.includes('\n') && verifyLine(rest) !== 'corrupt') {
     appendFully(file, Buffer.from('\n'));
     return { kind: 'completed', from: soundEnd, to: size + 1 };
   }

@@ -9,7 +9,7 @@ const SCENES = Number(process.env.POLYPOD_SWEEP ?? 40);
 const step = fc.record({
   sizes: fc.array(fc.nat({ max: 60 }), { minLength: 1, maxLength: 4 }),
   durable: fc.boolean(),
-  then: fc.constantFrom('go on' as const, 'next turn' as const, 'wait' as const),
+  next: fc.constantFrom('go on' as const, 'next turn' as const, 'wait' as const),
 });
 
 const scene: fc.Arbitrary<Scene> = fc.record({
@@ -43,8 +43,8 @@ describe('a log whose power is cut', () => {
 describe('the sweep finds', () => {
   const nothing = () => Promise.resolve();
   const steps = [
-    { sizes: [10, 20], durable: true, then: 'wait' as const },
-    { sizes: [30], durable: true, then: 'wait' as const },
+    { sizes: [10, 20], durable: true, next: 'wait' as const },
+    { sizes: [30], durable: true, next: 'wait' as const },
   ];
   const survival = { torn: 0, zeros: false, names: false };
 

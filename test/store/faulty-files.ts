@@ -170,7 +170,7 @@ export class FaultyFiles implements Files {
         return stateOf(inode);
       },
       read: async (target, position) => {
-        await undefined;
+        await Promise.resolve();
         this.#assertPower();
         return inode.content.copy(target, 0, position, position + target.length);
       },

@@ -12,7 +12,7 @@ export const KIND = {
 export interface Step {
   readonly sizes: readonly number[];
   readonly durable: boolean;
-  readonly then: 'go on' | 'next turn' | 'wait';
+  readonly next: 'go on' | 'next turn' | 'wait';
 }
 
 /** What the caller of a log knows when the power goes. */
@@ -34,7 +34,7 @@ export async function live(files: Files, steps: readonly Step[], ledger: Ledger)
   }
 }
 
-async function take(log: AppendLog, { sizes, durable, then }: Step, ledger: Ledger): Promise<void> {
+async function take(log: AppendLog, { sizes, durable, next }: Step, ledger: Ledger): Promise<void> {
   const records = sizes.map((size, index) =>
     JSON.stringify({ n: ledger.appended.length + index, text: 'ä'.repeat(size) }),
   );
@@ -44,8 +44,8 @@ async function take(log: AppendLog, { sizes, durable, then }: Step, ledger: Ledg
     if (durable) ledger.promised = Math.max(ledger.promised, count);
   });
   acknowledged.catch(() => {});
-  if (then === 'wait') await acknowledged;
-  if (then === 'next turn') await new Promise((resolve) => void setImmediate(resolve));
+  if (next === 'wait') await acknowledged;
+  if (next === 'next turn') await new Promise((resolve) => void setImmediate(resolve));
 }
 
 /** What is wrong with the log after the machine came back; goes on with the ledger that the log turned out to be. */

@@ -72,7 +72,7 @@ export type Body =
 export interface UnknownBody {
   readonly type: 'unknown';
   readonly kind: string;
-  /** The whole line without our checksum. */
+  /** The whole line without our checksum and outer blanks. */
   readonly raw: string;
 }
 

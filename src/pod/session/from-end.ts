@@ -36,7 +36,7 @@ export class TailReader {
   readonly #header: Header;
   readonly #source: Source;
   /** Newest first. */
-  readonly #entries: Entry[] = [];
+  readonly #taken: { readonly entry: Entry; readonly line: number }[] = [];
   readonly #problems: Problem[] = [];
   #lines = 0;
   /** The entry that comes next on the way to the root; undefined before the leaf is known. */
@@ -63,8 +63,16 @@ export class TailReader {
 
   /** The tree of all that was taken. */
   end(): Tail {
-    const tree = new SessionTree(this.#header, this.#source, this.#entries.toReversed());
-    return { tree, whole: !this.#isEnough, problems: this.#problems };
+    const tree = new SessionTree(this.#header, this.#source);
+    const whole = !this.#isEnough;
+    const problems = [...this.#problems];
+    for (const { entry, line } of this.#taken.toReversed()) {
+      const reason = tree.objection(entry);
+      // In a part of a file parents are missing because they were not read.
+      if (reason !== undefined && whole) problems.push({ line, reason });
+      tree.add(entry);
+    }
+    return { tree, whole, problems };
   }
 
   get #isEnough(): boolean {
@@ -72,7 +80,7 @@ export class TailReader {
   }
 
   #take(entry: Entry): void {
-    this.#entries.push(entry);
+    this.#taken.push({ entry, line: this.#lines });
     if (this.#wanted !== undefined && this.#wanted !== entry.id) return;
     this.#wanted = entry.parentId;
     if (entry.type === 'compaction') this.#firstKept ??= entry.firstKeptEntryId;

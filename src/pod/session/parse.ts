@@ -52,7 +52,7 @@ function entryOf(value: JsonObject, kind: string, id: string, text: string): Ent
     timestamp: textOr(value.timestamp, ''),
   };
   const body = bodyOf(value);
-  if (body === undefined) return { type: 'unknown', kind, raw: withoutChecksum(text), ...place };
+  if (body === undefined) return { type: 'unknown', kind, raw: rawOf(text), ...place };
   return { ...body, ...place, ...extrasOf(value, KEYS[body.type]) };
 }
 
@@ -159,9 +159,15 @@ function given<T extends JsonObject>(fields: T): Partial<T> {
   return kept;
 }
 
-/** The store puts `crc` last on every line of ours, and puts it there again. */
-function withoutChecksum(line: string): string {
-  return line.replace(/,"crc":(?:"[^"]*"|\d+)\}\s*$/, '}');
+/**
+ * The line as a record that the store takes: blanks at its ends mean nothing, and `crc`, which the store puts last on
+ * every line of ours, it puts there again.
+ */
+function rawOf(line: string): string {
+  return line
+    .trim()
+    .replace(/,"crc":(?:"[^"]*"|\d+)\}$/, '}')
+    .replace(/^\{\s+/, '{');
 }
 
 function textOr(value: unknown, otherwise: string): string {

@@ -3,7 +3,10 @@ import type { Body, Entry, Header } from './entry.ts';
 import { parseLine } from './parse.ts';
 import { readable } from './version.ts';
 
-/** A line that was skipped, counted from 1. What stood there is not repeated: it may be private. */
+/**
+ * A line, counted from 1, that was skipped, or whose parent is missing: then what came before is not part of its
+ * conversation. What stood there is not repeated: it may be private.
+ */
 export interface Problem {
   readonly line: number;
   readonly reason: string;
@@ -56,7 +59,9 @@ export class SessionTree {
       if (line.kind === 'bad') problems.push({ line: number, reason: line.reason });
       else if (line.kind === 'entry') {
         if (tree === undefined) throw notASession();
-        if (!tree.add(line.entry)) problems.push({ line: number, reason: 'an id for the second time' });
+        const reason = tree.objection(line.entry);
+        if (reason !== undefined) problems.push({ line: number, reason });
+        tree.add(line.entry);
       } else if (tree === undefined) tree = new SessionTree(readable(line.header), source);
       else problems.push({ line: number, reason: 'a second header' });
     }
@@ -109,6 +114,12 @@ export class SessionTree {
     const entry: Entry = { ...body, ...own, id, parentId: this.leafId, timestamp };
     this.add(entry);
     return entry;
+  }
+
+  /** What is wrong with an entry that would be added now. */
+  objection({ id, parentId }: Entry): string | undefined {
+    if (this.#nodes.has(id)) return 'an id for the second time';
+    return parentId === null || this.#nodes.has(parentId) ? undefined : 'an unknown parent';
   }
 
   /** Takes an entry that has its place and makes it the leaf. The first with an id counts: false for a later one. */

@@ -21,7 +21,7 @@ import {
   TOOLS,
   upgradeLines,
 } from '../../../src/pod/session/index.ts';
-import { counting, HEADER, linesOf, said } from './stage.ts';
+import { counting, HEADER, linesOf, said, spaced } from './stage.ts';
 
 const USAGE =
   '{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}';
@@ -93,7 +93,8 @@ describe('files of others', () => {
 
   it('orphans are roots', () => {
     const orphan = SMALLEST[2]?.replace('"parentId":"aaaa0001"', '"parentId":"lost"') ?? '';
-    const { tree } = read([SMALLEST[0] ?? '', SMALLEST[1] ?? '', orphan]);
+    const { tree, problems } = read([SMALLEST[0] ?? '', SMALLEST[1] ?? '', orphan]);
+    expect(problems).toEqual([{ line: 3, reason: 'an unknown parent' }]);
     expect(tree.children(null).map(({ id }) => id)).toEqual(['aaaa0001', 'aaaa0002']);
     expect(conversation(tree).items).toEqual([said('assistant', 'yo')]);
   });
@@ -186,15 +187,17 @@ describe('lines', () => {
     const kind = fc.stringMatching(/^[a-z_]{1,12}$/).map((name) => `x_${name}`);
     const fields = fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 });
     fc.assert(
-      fc.property(kind, fields, fc.constantFrom(undefined, 1, '\t'), (type, extra, space) => {
-        const line = JSON.stringify({ ...extra, type, id: 'a', parentId: null }, undefined, space).replaceAll(
-          '\n',
-          ' ',
-        );
+      fc.property(kind, fields, fc.constantFrom(spaced, JSON.stringify), (type, extra, write) => {
+        const line = write({ ...extra, type, id: 'a', parentId: null });
         const entry = parseEntry(line);
         expect(entry && encodeEntry(entry)).toBe(line);
       }),
     );
+  });
+
+  it('blanks around a line are no part of it', () => {
+    const entry = parseEntry(' { "type":"x", "id":"a" }\r');
+    expect(entry && encodeEntry(entry)).toBe('{"type":"x", "id":"a" }');
   });
 
   it.each([

@@ -124,6 +124,10 @@ class Both {
     expect(found.thinkingLevel).toBe(level);
     expect(found.totals?.turns).toBe(turns);
     expect(found.name).toBe(this.name);
+  }
+
+  compareFromEnd(): void {
+    const found = conversation(this.tree);
     const backwards = linesOf(this.tree).toReversed();
     const tail = contextFromEnd(backwards, this.tree.header, counting());
     expect(tail.tree.leafId).toBe(this.tree.leafId);
@@ -144,7 +148,7 @@ const step: fc.Arbitrary<(both: Both) => void> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc
-      .array(anyItem, { minLength: 1, maxLength: 3 })
+      .array(simpleItem, { minLength: 1, maxLength: 3 })
       .map((items) => (both: Both) => both.say(items)),
   },
   { weight: 2, arbitrary: fc.nat(50).map((at) => (both: Both) => both.branch(at)) },
@@ -180,13 +184,15 @@ describe('the tree', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40, size: 'max' }), (steps) => {
         const both = new Both();
-        for (const step of steps) {
+        for (const [at, step] of steps.entries()) {
           step(both);
           both.compare();
+          if (at % 5 === 0) both.compareFromEnd();
         }
         compacted += both.tree.path().filter(({ type }) => type === 'compaction').length;
         both.reopen();
         both.compare();
+        both.compareFromEnd();
       }),
       { numRuns: 100 },
     );
@@ -281,13 +287,33 @@ describe('reading from the end', () => {
     ]);
   });
 
+  it('passes over earlier compactions', () => {
+    const tree = new SessionTree(HEADER, counting());
+    const say = (text: string) => tree.append({ type: 'message', message: { role: 'user', content: text } });
+    const [first] = Array.from({ length: 100 }, (_, at) => say(`old ${at}`));
+    const kept = say('kept');
+    const compact = (firstKeptEntryId = '') =>
+      tree.append({ type: 'compaction', summary: 's', firstKeptEntryId, tokensBefore: 9 });
+    compact(first?.id);
+    say('between');
+    compact(kept.id);
+    const tail = contextFromEnd(linesOf(tree).toReversed(), HEADER, counting(), 'compaction');
+    expect(tail.tree.size).toBe(4);
+    expect(conversation(tail.tree).items).toEqual(conversation(tree).items);
+  });
+
   it('goes on to the first line where nothing bounds it, and tells of lines that it skipped', () => {
     const tree = new SessionTree(HEADER, counting());
     tree.append({ type: 'message', message: { role: 'user', content: 'a' } });
+    tree.append({ type: 'message', message: { role: 'user', content: 'b' } });
     const tail = contextFromEnd([...linesOf(tree), '{"torn'].toReversed(), HEADER, counting());
     expect(tail.whole).toBe(true);
     expect(tail.problems).toEqual([{ line: 1, reason: 'not JSON' }]);
     expect(conversation(tail.tree)).toEqual(conversation(tree));
+    const holed = linesOf(tree).toSpliced(1, 1).toReversed();
+    expect(contextFromEnd(holed, HEADER, counting()).problems).toEqual([
+      { line: 1, reason: 'an unknown parent' },
+    ]);
   });
 
   it('refuses a newer format', () => {

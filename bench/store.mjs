@@ -1,0 +1,81 @@
+// Appending to a log beside the least that can be done at the same durability: node bench/store.mjs [--quick]
+//
+// 200-byte records, 100 to a write. Raw: the joined lines by one `writeSync`, and an `fdatasyncSync` after it at the level
+// full. The log: each record with its sum, one write per turn of the loop, checks of the file before it. And opening: the
+// last 100 records of a long log beside reading and parsing all of it. Fresh process for every figure, in turns; medians.
+import { parseArgs } from 'node:util';
+import { requireBuild } from './built.mjs';
+import { runChild } from './child.mjs';
+import { atMost, figure, printBars, printResult, table } from './report.mjs';
+import { median } from './statistics.mjs';
+
+const { values: options } = parseArgs({ options: { quick: { type: 'boolean' } } });
+requireBuild();
+const ROUNDS = options.quick ? 2 : 5;
+const LEVELS = ['none', 'full'];
+const APPEND = new URL('store/point.mjs', import.meta.url);
+const READ = new URL('store/reading.mjs', import.meta.url);
+
+const READ_NAMES = {
+  raw: 'read and parse the file',
+  log: 'read the lines, verify and parse',
+  tail: 'the last 100 records',
+};
+
+const appends = Object.fromEntries(LEVELS.map((level) => [level, { raw: [], log: [] }]));
+const reads = { raw: [], log: [], tail: [] };
+for (let round = 0; round < ROUNDS; round++) {
+  for (const level of LEVELS)
+    for (const way of ['raw', 'log']) {
+      const point = await runChild(APPEND, [way, level]);
+      appends[level][way].push(point);
+      console.error(`round ${round + 1}/${ROUNDS}  ${level}  ${way}  ${figure(point.cpuUs)} µs a record`);
+    }
+  for (const way of Object.keys(reads)) {
+    const { cpuUs } = await runChild(READ, [way]);
+    reads[way].push(cpuUs);
+    console.error(`round ${round + 1}/${ROUNDS}  reading  ${way}  ${figure(cpuUs / 1000)} ms`);
+  }
+}
+
+const rows = LEVELS.flatMap((level) =>
+  ['raw', 'log'].map((way) => {
+    const of = (key) => median(appends[level][way].map((point) => point[key]));
+    return [`${level}  ${way}`, figure(of('cpuUs')), figure(of('wallUs')), figure(1000 / of('wallUs'))];
+  }),
+);
+console.log(`${table(['appending a record', 'CPU µs', 'wall µs', 'thousands/s'], rows)}\n`);
+const readRows = Object.entries(reads).map(([way, values]) => [
+  READ_NAMES[way],
+  figure(median(values) / 1000),
+]);
+console.log(`${table(['100,000 records', 'CPU ms'], readRows)}\n`);
+
+// A rate of at least one half is a cost of at most twice as much. Inside each round: the machine's speed is not ours.
+const bars = [
+  ...LEVELS.map((level) =>
+    atMost(
+      `append, ${level}: CPU log / raw`,
+      ratio(appends[level], ({ cpuUs }) => cpuUs),
+      2,
+    ),
+  ),
+  ...LEVELS.map((level) =>
+    atMost(
+      `append, ${level}: time log / raw`,
+      ratio(appends[level], ({ wallUs }) => wallUs),
+      2,
+    ),
+  ),
+  atMost(
+    'reading and parsing all: CPU log / raw',
+    ratio(reads, (cpuUs) => cpuUs),
+    2,
+  ),
+];
+printBars(bars);
+printResult('store', bars);
+
+function ratio({ raw, log }, of) {
+  return median(log.map((value, round) => of(value) / of(raw[round])));
+}

@@ -1,0 +1,96 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { acquireLock, type LockOwner } from '../../src/store/index.ts';
+import { temporaryDirectory } from './stage.ts';
+
+/** A session's path with a lock beside it that says this. */
+function lockedBy(changes: Partial<LockOwner>): string {
+  const path = join(temporaryDirectory(), 'one.jsonl');
+  const probe = acquireLock(path);
+  probe.release();
+  mkdirSync(`${path}.lock`);
+  const owner = { ...probe.owner, epoch: 4, ...changes };
+  writeFileSync(join(`${path}.lock`, String(owner.epoch)), JSON.stringify(owner));
+  return path;
+}
+
+describe('a lock', () => {
+  it('names its owner: process, its start, the boot, the host and the epoch', () => {
+    const path = join(temporaryDirectory(), 'one.jsonl');
+    const lock = acquireLock(path);
+    const written = JSON.parse(readFileSync(join(`${path}.lock`, '1'), 'utf8'));
+    expect(written).toEqual(lock.owner);
+    expect(written).toEqual({
+      pid: process.pid,
+      startedAt: expect.stringMatching(/./),
+      bootId: expect.stringMatching(/./),
+      host: hostname(),
+      epoch: 1,
+    });
+    expect(readdirSync(`${path}.lock`)).toEqual(['1']);
+  });
+
+  it('is refused to a second one and given again after its release, without leaving anything', () => {
+    const directory = temporaryDirectory();
+    const path = join(directory, 'one.jsonl');
+    const lock = acquireLock(path);
+    expect(() => acquireLock(path)).toThrow(`one.jsonl is open in process ${process.pid}`);
+    lock.assertOwner();
+    lock.release();
+    expect(readdirSync(directory)).toEqual([]);
+    expect(() => lock.assertOwner()).toThrow('another process has taken over');
+    acquireLock(path).release();
+  });
+
+  it.each([
+    ['whose number nobody has', { pid: 2 ** 22 + 1 }],
+    ['whose number another process has by now', { startedAt: '1' }],
+    ['of before the machine was started again', { bootId: 'another' }],
+  ])('is taken over from a process %s, and the epoch rises', (_, changes) => {
+    const path = lockedBy(changes);
+    const lock = acquireLock(path);
+    expect(lock.owner.epoch).toBe(5);
+    expect(readdirSync(`${path}.lock`)).toEqual(['5']);
+    lock.assertOwner();
+  });
+
+  it('is not taken over from another host, and says what to do', () => {
+    const path = lockedBy({ host: 'elsewhere' });
+    expect(() => acquireLock(path)).toThrow(
+      /^one\.jsonl is locked by process \d+ on the host elsewhere, .* remove the \.lock directory beside the file\.$/,
+    );
+  });
+
+  it('is taken over from a living one when a person says so, who then refuses to write', () => {
+    const path = join(temporaryDirectory(), 'one.jsonl');
+    const old = acquireLock(path);
+    const lock = acquireLock(path, { takeOver: 'anyone' });
+    expect(lock.owner.epoch).toBe(2);
+    expect(() => old.assertOwner()).toThrow('epoch 1');
+    // What is lost cannot be given back.
+    old.release();
+    lock.assertOwner();
+  });
+
+  it('is not mistaken for an older one of the same epoch', () => {
+    const path = join(temporaryDirectory(), 'one.jsonl');
+    const old = acquireLock(path);
+    acquireLock(path, { takeOver: 'anyone' }).release();
+    const lock = acquireLock(path);
+    expect(lock.owner.epoch).toBe(old.owner.epoch);
+    expect(() => old.assertOwner()).toThrow('taken over');
+    old.release();
+    lock.assertOwner();
+  });
+
+  it('survives what a power cut leaves of it, and drafts of processes that crashed', () => {
+    const path = lockedBy({ pid: 2 ** 22 + 1 });
+    writeFileSync(join(`${path}.lock`, '9'), '');
+    writeFileSync(join(`${path}.lock`, 'draft-1'), '{');
+    const lock = acquireLock(path);
+    expect(lock.owner.epoch).toBe(10);
+    expect(readdirSync(`${path}.lock`)).toEqual(['10']);
+  });
+});
