@@ -36,6 +36,7 @@ test('a command that prints 1 GB takes no more memory than one that prints littl
     /\[all 1 GB of output are in .+, the first 67 MB of it: only the beginning was kept; /,
   );
   expect(statSync(details.outputFile).size).toBe(64 * 1024 * 1024);
-  expect(moreMb).toBeLessThan(50);
+  // A tenth of what was printed, whatever the version of Node: newer ones let their heap grow further before they collect.
+  expect(moreMb).toBeLessThan(100);
   console.log(`1 GB of output: ${Math.round(moreMb)} MB more at the peak, ${details.durationMs} ms`);
 });
