@@ -54,8 +54,8 @@ function isSynced({ durability }: Settings): boolean {
 /** What was appended in one turn of the event loop: it leaves in one write, and whoever appended shares a promise. */
 interface Batch {
   readonly records: string[];
-  written?: Deferred;
-  durable?: Deferred;
+  written: Deferred | undefined;
+  durable: Deferred | undefined;
 }
 
 /**
@@ -128,11 +128,9 @@ export class AppendLog {
   append(records: readonly string[], durable: boolean): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     if (!records.every(isRecord)) return Promise.reject(notARecord());
-    this.#batch ??= this.#nextBatch();
-    for (const record of records) this.#batch.records.push(record);
-    const promised = durable ? 'durable' : 'written';
-    this.#batch[promised] ??= new Deferred();
-    return this.#batch[promised].promise;
+    const batch = (this.#batch ??= this.#nextBatch());
+    for (const record of records) batch.records.push(record);
+    return durable ? (batch.durable ??= new Deferred()).promise : (batch.written ??= new Deferred()).promise;
   }
 
   /** Writes what was appended in this turn now, for a caller who knows that its turn is over. */
@@ -205,7 +203,7 @@ export class AppendLog {
   #nextBatch(): Batch {
     // Later in this turn than all callbacks of sockets and files, so that one write takes what they all bring.
     setImmediate(() => this.flush());
-    return { records: [] };
+    return { records: [], written: undefined, durable: undefined };
   }
 
   #write(records: readonly string[]): void {

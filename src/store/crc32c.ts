@@ -17,39 +17,44 @@ export function stateAfterByte(state: number, byte: number): number {
 }
 
 /**
- * The state after more bytes. Sixteen bytes a step, one table for each of their places (1.7 GB/s, where byte by byte
- * gives 0.45): the sum is half of what an append costs beyond the write itself.
+ * The state after more bytes. Sixteen bytes a step, one table for each of their places: about four times as fast as byte by
+ * byte, and the sum is the dearest part of an append.
  */
 export function stateAfter(state: number, bytes: Uint8Array, start: number, end: number): number {
   let sum = state;
   let next = start;
   for (; next + 16 <= end; next += 16) {
     sum =
-      at(T15, (sum ^ at(bytes, next)) & 255) ^
-      at(T14, ((sum >>> 8) ^ at(bytes, next + 1)) & 255) ^
-      at(T13, ((sum >>> 16) ^ at(bytes, next + 2)) & 255) ^
-      at(T12, (sum >>> 24) ^ at(bytes, next + 3)) ^
-      at(T11, at(bytes, next + 4)) ^
-      at(T10, at(bytes, next + 5)) ^
-      at(T9, at(bytes, next + 6)) ^
-      at(T8, at(bytes, next + 7)) ^
-      at(T7, at(bytes, next + 8)) ^
-      at(T6, at(bytes, next + 9)) ^
-      at(T5, at(bytes, next + 10)) ^
-      at(T4, at(bytes, next + 11)) ^
-      at(T3, at(bytes, next + 12)) ^
-      at(T2, at(bytes, next + 13)) ^
-      at(T1, at(bytes, next + 14)) ^
-      at(T0, at(bytes, next + 15));
+      at(T15, (sum ^ byteAt(bytes, next)) & 255) ^
+      at(T14, ((sum >>> 8) ^ byteAt(bytes, next + 1)) & 255) ^
+      at(T13, ((sum >>> 16) ^ byteAt(bytes, next + 2)) & 255) ^
+      at(T12, (sum >>> 24) ^ byteAt(bytes, next + 3)) ^
+      at(T11, byteAt(bytes, next + 4)) ^
+      at(T10, byteAt(bytes, next + 5)) ^
+      at(T9, byteAt(bytes, next + 6)) ^
+      at(T8, byteAt(bytes, next + 7)) ^
+      at(T7, byteAt(bytes, next + 8)) ^
+      at(T6, byteAt(bytes, next + 9)) ^
+      at(T5, byteAt(bytes, next + 10)) ^
+      at(T4, byteAt(bytes, next + 11)) ^
+      at(T3, byteAt(bytes, next + 12)) ^
+      at(T2, byteAt(bytes, next + 13)) ^
+      at(T1, byteAt(bytes, next + 14)) ^
+      at(T0, byteAt(bytes, next + 15));
   }
-  for (; next < end; next += 1) sum = stateAfterByte(sum, at(bytes, next));
+  for (; next < end; next += 1) sum = stateAfterByte(sum, byteAt(bytes, next));
   return sum;
 }
 
-/** Every index above is in range; the compiler cannot know, and the engine inlines this away. */
-function at(row: Int32Array | Uint8Array, index: number): number {
+/** Every index above is in range, which the compiler cannot know. Apart from `byteAt`: each sees one kind of array, and is fast. */
+function at(table: Int32Array, index: number): number {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
-  return row[index] as number;
+  return table[index] as number;
+}
+
+function byteAt(bytes: Uint8Array, index: number): number {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+  return bytes[index] as number;
 }
 
 function firstTable(): Int32Array {

@@ -65,7 +65,7 @@ function mayRun(
   depth: number,
 ): boolean {
   const isWrapped = WRAPPERS.has(basename(texts[0] ?? ''));
-  if (isWrapped ? occurs(expected, texts) : begins(expected, texts)) return true;
+  if (isWrapped ? occurs(expected, texts) : begins(expected, texts, 0)) return true;
   const names = isWrapped ? texts : texts.slice(0, 1);
   const interpreter = names.findIndex((text) => INTERPRETERS.has(basename(text)));
   if (interpreter === -1) return false;
@@ -90,22 +90,21 @@ function mayRunIn(expected: readonly RegExp[], text: string, depth: number): boo
 const MOST_NESTED = 4;
 
 function occurs(expected: readonly RegExp[], texts: readonly string[]): boolean {
-  return texts.some((_, index) => begins(expected, texts.slice(index)));
+  return texts.some((_, index) => begins(expected, texts, index));
 }
 
-/** Whether the words are what is expected, when flags and what may be their values are passed over. */
-function begins(expected: readonly RegExp[], texts: readonly string[]): boolean {
+/** Whether the words from a place on are what is expected, when flags and what may be their values are passed over. */
+function begins(expected: readonly RegExp[], texts: readonly string[], start: number): boolean {
   const [program, ...others] = expected;
-  const [first, ...rest] = texts;
+  const first = texts[start];
   if (program === undefined || first === undefined) return false;
   if (!program.test(first) && !program.test(basename(first))) return false;
-  let at = 0;
+  const isFlag = (index: number) => index > start && texts[index]?.startsWith('-') === true;
+  let at = start;
   return others.every((word) => {
-    const isFlagOrValue = (index: number) =>
-      rest[index]?.startsWith('-') === true || rest[index - 1]?.startsWith('-') === true;
-    while (at < rest.length && !word.test(rest[at] ?? '') && isFlagOrValue(at)) at += 1;
     at += 1;
-    return word.test(rest[at - 1] ?? '');
+    while (at < texts.length && !word.test(texts[at] ?? '') && (isFlag(at) || isFlag(at - 1))) at += 1;
+    return word.test(texts[at] ?? '');
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Access } from '../tool.ts';
-import { gitDoubt } from './git-configuration.ts';
+import { gitDoubt, trackedSecrets } from './git-configuration.ts';
 import type { Ground } from './ground.ts';
 import type { Judged, JudgedCommand, JudgedPath, JudgedStep, Touched } from './judged.ts';
 import type { Place } from './real-path.ts';
@@ -54,15 +54,25 @@ async function examineStep(step: Step, ground: Ground): Promise<JudgedStep> {
   const touched: Touched[] = [];
   for (const named of step.named) touched.push(...(await touchedBy(named, ground)));
   const doubts = await Promise.all(step.repositories.map((directory) => gitDoubt(directory, ground)));
-  const doubt = doubts.find((found) => found !== undefined);
+  const shown = step.showsTracked ? step.repositories : [];
+  for (const directory of shown) touched.push(...(await trackedIn(directory, ground)));
   return {
     words: step.words,
     written: step.written,
     bodies: step.bodies,
     hazard: step.hazard,
-    unknown: step.unknown ?? doubt,
+    unknown: step.unknown ?? doubts.find((doubt) => doubt !== undefined),
     touched,
   };
+}
+
+/** Secrets that git would show although nobody named them. */
+async function trackedIn(directory: string, ground: Ground): Promise<readonly Touched[]> {
+  const read = (path: string, place: Place): Touched => ({ access: 'read', byShell: false, path, place });
+  const secrets = await trackedSecrets(directory, ground);
+  if (secrets === undefined)
+    return [read(directory, { problem: 'which files its repository tracks cannot be told' })];
+  return await Promise.all(secrets.map(async (path) => read(path, await ground.realPath(path))));
 }
 
 async function touchedBy(named: Named, ground: Ground): Promise<readonly Touched[]> {

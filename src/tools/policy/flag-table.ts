@@ -34,21 +34,23 @@ export function readArguments(table: FlagTable, words: readonly Word[]): Argumen
   const given = new Map<string, string[]>();
   const give = (flag: string, value: string | undefined) =>
     given.set(flag, [...(given.get(flag) ?? []), ...(value === undefined ? [] : [value])]);
-  const rest = [...words];
-  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+  const end = words.findIndex(({ text }) => text === '--');
+  const mixed = end === -1 ? words : words.slice(0, end);
+  let isTaken = false;
+  for (const [index, word] of mixed.entries()) {
     const isFlag = word.text.startsWith('-') && word.text !== '-';
-    if (word.text === '--') {
-      operands.push(...rest.splice(0));
+    if (isTaken) {
+      isTaken = false;
     } else if (isFlag) {
-      const reading = readFlag(table, word, rest[0]);
+      const reading = readFlag(table, word, mixed[index + 1]);
       if ('unknown' in reading) return reading;
       for (const { flag, value } of reading.flags) give(flag, value);
-      if (reading.takesNext) rest.shift();
+      isTaken = reading.takesNext;
     } else if (word.wild[0] === 0 && table.harmless !== true) {
       return { unknown: `a file name may become a flag through ${word.text}` };
     } else operands.push(word);
   }
-  return { operands, given };
+  return { operands: end === -1 ? operands : [...operands, ...words.slice(end + 1)], given };
 }
 
 interface Reading {

@@ -1,5 +1,7 @@
 import { dirname, resolve } from 'node:path';
+import { trackedNames } from './git-index.ts';
 import type { Ground } from './ground.ts';
+import { isSecret } from './secret-files.ts';
 
 /**
  * For the environment of commands: git then neither writes its index when it is only asked something, nor runs a file
@@ -21,21 +23,62 @@ export const quietGit: Readonly<Record<string, string>> = {
  */
 export async function gitDoubt(directory: string, ground: Ground): Promise<string | undefined> {
   const repository = await repositoryOf(directory, ground);
-  if (repository === undefined) return undefined;
-  if ('doubt' in repository) return repository.doubt;
-  const pointer = (await ground.read(`${repository.path}/commondir`)) ?? { text: '' };
-  if ('problem' in pointer) return pointer.problem;
-  const home = resolve(repository.path, pointer.text.trim());
-  const settings: Setting[] = [];
-  for (const file of [`${home}/config`, `${repository.path}/config.worktree`]) {
-    const content = (await ground.read(file)) ?? { text: '' };
-    if ('problem' in content) return content.problem;
-    settings.push(...settingsIn(content.text));
+  if (repository === undefined || 'doubt' in repository) return repository?.doubt;
+  const settings = await settingsOf(repository.path, ground);
+  if ('doubt' in settings) return settings.doubt;
+  return settingsDoubt(settings.all) ?? (await hookDoubt(repository.top, settings, ground));
+}
+
+/**
+ * The tracked files that hold secrets by their names: `git diff` shows them without naming them. Undefined when it
+ * cannot be told. What was tracked once and is in the history alone is not found.
+ */
+export async function trackedSecrets(
+  directory: string,
+  ground: Ground,
+): Promise<readonly string[] | undefined> {
+  const repository = await repositoryOf(directory, ground);
+  if (repository === undefined) return [];
+  const settings = 'doubt' in repository ? repository : await settingsOf(repository.path, ground);
+  if ('doubt' in repository || 'doubt' in settings) return undefined;
+  const index = await ground.read(`${repository.path}/index`);
+  if (index === undefined) return [];
+  const isLong = settings.all.some(({ key, value }) => key === 'objectformat' && value === 'sha256');
+  const tracked = 'problem' in index ? undefined : trackedNames(index.bytes, isLong ? 32 : 20);
+  return tracked?.map((name) => `${repository.top}/${name}`).filter(isSecret);
+}
+
+interface Settings {
+  /** The directory that worktrees have in common. */
+  readonly home: string;
+  readonly all: readonly Setting[];
+}
+
+async function settingsOf(path: string, ground: Ground): Promise<Settings | { readonly doubt: string }> {
+  const pointer = await textOf(`${path}/commondir`, ground);
+  if (typeof pointer !== 'string') return pointer;
+  const home = resolve(path, pointer.trim());
+  const all: Setting[] = [];
+  for (const file of [`${home}/config`, `${path}/config.worktree`]) {
+    const text = await textOf(file, ground);
+    if (typeof text !== 'string') return text;
+    all.push(...settingsIn(text));
   }
+  return { home, all };
+}
+
+/** What is in a file; nothing, if there is none. */
+async function textOf(file: string, ground: Ground): Promise<string | { readonly doubt: string }> {
+  const content = await ground.read(file);
+  if (content === undefined) return '';
+  return 'problem' in content ? { doubt: content.problem } : content.bytes.toString();
+}
+
+function settingsDoubt(settings: readonly Setting[]): string | undefined {
   const strange = settings.find((setting) => !isHarmless(setting));
-  if (strange !== undefined)
-    return `the repository's configuration has ${strange.section}.${strange.key}, which may run programs`;
-  return await hookDoubt(repository.top, home, settings, ground);
+  return strange === undefined
+    ? undefined
+    : `the repository's configuration has ${strange.section}.${strange.key}, which may run programs`;
 }
 
 type Repository =
@@ -72,19 +115,14 @@ async function pointedTo(top: string, ground: Ground): Promise<Repository> {
   const pointer = await ground.read(path);
   if (pointer === undefined) return { path, top };
   if ('problem' in pointer) return { doubt: pointer.problem };
-  const [, target] = /^gitdir: (.+)$/m.exec(pointer.text) ?? [];
+  const [, target] = /^gitdir: (.+)$/m.exec(pointer.bytes.toString()) ?? [];
   if (target === undefined) return { doubt: `${path} is no repository` };
   return { path: resolve(top, target.trim()), top };
 }
 
 /** The one hook that commands run which only look: they may refresh the index. */
-async function hookDoubt(
-  top: string,
-  home: string,
-  settings: readonly Setting[],
-  ground: Ground,
-): Promise<string | undefined> {
-  const paths = settings.filter(({ section, key }) => section === 'core' && key === 'hookspath');
+async function hookDoubt(top: string, { home, all }: Settings, ground: Ground): Promise<string | undefined> {
+  const paths = all.filter(({ section, key }) => section === 'core' && key === 'hookspath');
   for (const directory of [`${home}/hooks`, ...paths.map(({ value }) => resolve(top, value))]) {
     const names = await namesIn(directory, ground);
     if (names?.has('post-index-change') !== false)

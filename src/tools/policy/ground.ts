@@ -7,11 +7,11 @@ export interface Ground {
   readonly realPath: RealPath;
   /** What is in a directory: nothing if it is none; undefined when it cannot be told. */
   readonly list: (directory: string) => Promise<readonly Entry[] | undefined>;
-  /** A short text file; undefined when there is none. */
+  /** A file of moderate size; undefined when there is none. */
   readonly read: (file: string) => Promise<Content | undefined>;
 }
 
-export type Content = { readonly text: string } | { readonly problem: string };
+export type Content = { readonly bytes: Buffer } | { readonly problem: string };
 
 export interface Entry {
   readonly name: string;
@@ -41,13 +41,14 @@ async function read(file: string): Promise<Content | undefined> {
     if (stats.isDirectory()) return undefined;
     // A pipe would keep us waiting.
     if (!stats.isFile() || stats.size > MOST_BYTES) return { problem: `${file} cannot be read` };
-    return { text: await readFile(file, 'utf8') };
+    return { bytes: await readFile(file) };
   } catch (thrown) {
     return isMissing(thrown) ? undefined : { problem: messageOf(thrown) };
   }
 }
 
-const MOST_BYTES = 1_000_000;
+/** The index of a repository with a hundred thousand files. */
+const MOST_BYTES = 50_000_000;
 
 function isMissing(thrown: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(systemCodeOf(thrown) ?? '');

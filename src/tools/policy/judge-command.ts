@@ -46,7 +46,7 @@ export function judgeCommand(tool: string, command: JudgedCommand, policy: Polic
 function freedomOf(rule: Rule | undefined, policy: Policy): boolean {
   if (policy.mode === 'full-access') return true;
   if (policy.mode === 'read-only') return false;
-  return rule === undefined ? policy.sandboxed : rule.action === 'auto' && rule.command === undefined;
+  return policy.sandboxed || (rule?.action === 'auto' && rule.command === undefined);
 }
 
 /** A command line that cannot be read is one program of which nothing is known but the words that stand in it. */

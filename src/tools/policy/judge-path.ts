@@ -19,7 +19,8 @@ export function judgePath(
   if (rule !== undefined && rule.action !== 'auto')
     return ruled(rule, `${access === 'read' ? 'reading' : 'writing'} ${path}`);
   if (policy.mode === 'full-access') return verdict('allow', 'Full access.');
-  if (place.real === '/dev/null' && place.doubt === undefined)
+  // For the shell it is nothing; a tool might put a file in its place.
+  if (part.step !== undefined && place.real === '/dev/null' && place.doubt === undefined)
     return verdict('allow', 'Nothing is kept in /dev/null.');
   if (access === 'write' && policy.mode === 'read-only')
     return verdict('deny', `In read-only mode nothing is written, and this would write ${path}.`);

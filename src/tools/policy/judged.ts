@@ -25,7 +25,7 @@ export interface JudgedCommand {
   readonly content: { readonly steps: readonly JudgedStep[] } | { readonly opaque: string };
 }
 
-export interface JudgedStep extends Omit<Step, 'named' | 'repositories'> {
+export interface JudgedStep extends Omit<Step, 'named' | 'repositories' | 'showsTracked'> {
   readonly touched: readonly Touched[];
 }
 

@@ -24,8 +24,8 @@ export interface Reading {
   readonly below: boolean;
   /** Set when it changes the directory that the commands after it run in. */
   readonly enters?: Word;
-  /** Set when git runs, whose configuration may run other programs. */
-  readonly git?: boolean;
+  /** Set when git runs, whose configuration may run other programs, and which may show what is in tracked files. */
+  readonly git?: 'contents' | 'names';
 }
 
 /** Reads a call of a known command; `words` are those behind its name. */

@@ -47,7 +47,10 @@ const start: KnownCommand = {
   harmless: true,
 };
 
-/** Written for GNU and BSD programs; a flag that means different things to them is left out. */
+/**
+ * Written for GNU and BSD programs; a flag that means different things to them is left out. So are programs that read
+ * their flags in a way of their own, when they can write: `xxd -ps a b` has two files.
+ */
 const TABLE: Readonly<Record<string, KnownCommand>> = {
   ':': text,
   arch: nothing,
@@ -217,8 +220,6 @@ const TABLE: Readonly<Record<string, KnownCommand>> = {
   wc: { operands: 'files', flags: 'clLmw', long: 'bytes chars lines max-line-length words', harmless: true },
   which: text,
   whoami: nothing,
-  // A second operand is written, and -r writes.
-  xxd: { operands: 'one-file', flags: 'beipu', valued: 'cgls' },
 };
 
 /** A map, since every object has a `constructor` and a `toString`. */

@@ -19,19 +19,17 @@ const PRIMARIES: ReadonlyMap<string, 0 | 1> = new Map([
 export function readFind(words: readonly Word[]): Reading | Unknown {
   const vague = words.find((word) => word.vague !== undefined);
   if (vague !== undefined) return { unknown: `${vague.text} is not known before it runs` };
-  const files: Word[] = [];
-  const rest = [...words];
-  for (let word = rest[0]; word !== undefined && !isExpression(word); word = rest[0]) {
-    if (word.wild[0] === 0) return { unknown: `a file name may become a flag through ${word.text}` };
-    files.push(word);
-    rest.shift();
-  }
-  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+  const start = words.findIndex(isExpression);
+  const files = start === -1 ? [...words] : words.slice(0, start);
+  const loose = files.find(({ wild }) => wild[0] === 0);
+  if (loose !== undefined) return { unknown: `a file name may become a flag through ${loose.text}` };
+  const expression = words.slice(files.length).values();
+  for (const word of expression) {
     const arity = PRIMARIES.get(word.text);
     if (arity === undefined || word.wild.length > 0)
       return { unknown: `${word.text} is not known to only read` };
     if (arity === 0) continue;
-    const value = rest.shift();
+    const { value } = expression.next();
     if (value === undefined || value.wild.length > 0)
       return { unknown: `what follows ${word.text} is not known before it runs` };
     files.push(value);

@@ -1,5 +1,5 @@
-import type { Arguments, Unknown } from './flag-table.ts';
-import { type KnownCommand, literal, type Reading, readKnown } from './known-command.ts';
+import { type Arguments, readArguments, type Unknown } from './flag-table.ts';
+import { type KnownCommand, type Reading, readKnown } from './known-command.ts';
 import type { Word } from './shell-lexer.ts';
 
 /** What git would read. Only commands that neither change the repository nor reach the network. */
@@ -13,25 +13,39 @@ export function readGit(words: readonly Word[]): Reading | Unknown {
   const known = double ?? COMMANDS.get(name);
   if (known === undefined || SIGNATURES.test(words.map(({ text }) => text).join(' ')))
     return { unknown: `git ${name} is not known to only read` };
-  const reading = readKnown(known, double === undefined ? others : others.slice(1));
-  if ('unknown' in reading) return reading;
-  if (!showsContents(name, others)) return { ...reading, git: true };
-  // Without naming a file it shows what is in all of them, and the secret ones may be tracked.
-  return { ...reading, files: [...reading.files, literal('.')], below: true, git: true };
+  const rest = double === undefined ? others : others.slice(1);
+  const reading = readKnown(known, rest);
+  const args = readArguments(known, rest);
+  if ('unknown' in reading || 'unknown' in args) return reading;
+  const full = double === undefined ? name : `${name} ${others[0]?.text ?? ''}`;
+  return { ...reading, git: showsContents(full, args) ? 'contents' : 'names' };
 }
 
-/** Whether it shows what is in files, and not only which there are or what was said about them. */
-function showsContents(name: string, words: readonly Word[]): boolean {
-  const given = (pattern: RegExp) => words.some(({ text }) => pattern.test(text));
-  if (given(/^(?:-[a-zA-Z]*[puGSL]|--(?:patch|unified|word-diff|color-words|function-context|text)(?:=|$))/))
-    return true;
-  const namesOnly = given(
-    /^(?:--(?:stat|shortstat|numstat|dirstat|summary|name-only|name-status|raw|quiet|no-patch|compact-summary|files-with-matches|count)(?:=|$)|-s$|-l$|-c$)/,
-  );
-  return CONTENTS.has(name) && !namesOnly;
-}
+/** Flags by which `log` and its like show changes line by line. */
+const SHOWN =
+  'p u U G S L c patch unified word-diff word-diff-regex color-words function-context check'.split(' ');
 
-const CONTENTS: ReadonlySet<string> = new Set(['diff', 'show', 'grep', 'stash']);
+/** Commands that show what is in files without being told, and the flags by which they tell less. */
+const SHOWING: ReadonlyMap<string, readonly string[]> = new Map([
+  ['cat-file', []],
+  [
+    'diff',
+    's stat shortstat numstat dirstat summary name-only name-status raw quiet no-patch compact-summary'.split(
+      ' ',
+    ),
+  ],
+  ['grep', 'l L c q count files-with-matches files-without-match name-only quiet'.split(' ')],
+  ['show', []],
+  ['stash show', ['name-only', 'name-status', 'stat', 'shortstat', 'numstat']],
+]);
+
+/** Whether it shows what is in files that it was not asked for by name, and not only which there are. */
+function showsContents(name: string, { given }: Arguments): boolean {
+  const has = (flag: string) => given.has(flag);
+  if (name === 'grep') return !SHOWING.get(name)?.some(has);
+  const isLess = SHOWING.get(name)?.some(has) ?? true;
+  return !isLess || SHOWN.some(has);
+}
 
 /** Formats that have git run a program to check signatures. */
 const SIGNATURES = /%G|%\(signature|%\(G/;

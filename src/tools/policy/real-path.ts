@@ -23,9 +23,11 @@ export type RealPath = (path: string) => Promise<Place>;
 export async function realPath(path: string): Promise<Place> {
   if (!path.startsWith('/')) return { problem: `${path} is not an absolute path` };
   if (path.includes('\0')) return { problem: 'the path has a NUL byte in it' };
+  if (path.length > MOST_CHARACTERS) return { problem: 'the path is longer than any can be' };
   let [at, links, doubt]: [string, number, string | undefined] = ['/', 0, undefined];
-  const rest = path.split('/');
-  for (let segment = rest.shift(); segment !== undefined; segment = rest.shift()) {
+  /** The last is the next. */
+  const rest = path.split('/').toReversed();
+  for (let segment = rest.pop(); segment !== undefined; segment = rest.pop()) {
     if (segment === '' || segment === '.') continue;
     if (segment === '..') {
       at = dirname(at);
@@ -42,11 +44,13 @@ export async function realPath(path: string): Promise<Place> {
       links += 1;
       if (links > MOST_LINKS) return { problem: `${path} has too many symbolic links` };
       if (found.target.startsWith('/')) at = '/';
-      rest.unshift(...found.target.split('/'));
+      rest.push(...found.target.split('/').toReversed());
     }
   }
   return placed(at, doubt);
 }
+
+const MOST_CHARACTERS = 10_000;
 
 /** What Linux follows before it says ELOOP. */
 const MOST_LINKS = 40;

@@ -73,9 +73,13 @@ const open = anyGlobExpression(PUBLIC);
 
 /** Whether a file, or the directory that it is in, holds secrets by its name. */
 export function isSecret(path: string): boolean {
+  // No file has a longer name, and texts of any length are asked about.
+  if (path.length > MOST_CHARACTERS) return false;
   const name = plainPath(path);
   return secret.test(name) && !open.test(name);
 }
+
+const MOST_CHARACTERS = 10_000;
 
 /**
  * The path as the most forgiving file system compares it: without case, compatibility forms and characters that HFS+

@@ -17,8 +17,10 @@ export interface Step {
   /** Why it is not known to only read. */
   readonly unknown: string | undefined;
   readonly named: readonly Named[];
-  /** Directories in which git would look for its configuration. */
+  /** Directories in which git would look for its repository. */
   readonly repositories: readonly string[];
+  /** Whether git would show what is in the files that it tracks. */
+  readonly showsTracked: boolean;
 }
 
 /** A file that a step names, or may. */
@@ -101,7 +103,8 @@ function stepOf(
     hazard: hazardOf(simple),
     unknown: 'unknown' in reading ? reading.unknown : undefined,
     named,
-    repositories: known?.git === true ? [...places] : [],
+    repositories: known?.git === undefined ? [] : [...places],
+    showsTracked: known?.git === 'contents',
   };
 }
 

@@ -175,7 +175,7 @@ export const ATTEMPTS: Readonly<Record<string, readonly Row[]>> = {
     ['allow', read('ROOT/extra/allowed.txt'), { allowPaths: ['ROOT/extra'] }],
     ['allow', write('ROOT/extra/new.txt'), { allowPaths: ['ROOT/extra'] }],
     ['allow', sh('cat ../extra/allowed.txt'), { allowPaths: ['../extra/'] }],
-    ['allow', write('/dev/null')],
+    ['ask', write('/dev/null')],
   ],
 
   'nested shells': [
@@ -279,6 +279,7 @@ export const ATTEMPTS: Readonly<Record<string, readonly Row[]>> = {
     ['ask', sh('cat <<EOF\n`rm notes.txt`\nEOF')],
     ['ask', sh('cat <<EOF\n$API_TOKEN\nEOF')],
     ['ask', sh('cat <<EOF\na\\\nEOF\nrm notes.txt\nEOF')],
+    ['ask', sh("cat <<EOF\na\\\nEOF\ncat <<'X'\nEOF\nrm notes.txt\nX")],
     ['ask', sh("cat <<'EOF'\nx\nEOF\nrm notes.txt")],
     ['ask', sh('cat <<EOF\nx\n EOF\n')],
     ['ask', sh("bash <<'EOF'\nls\nEOF")],
@@ -385,8 +386,14 @@ export const ATTEMPTS: Readonly<Record<string, readonly Row[]>> = {
     ['ask', sh('sort --outp=x numbers.txt')],
     ['ask', sh('sort --compress-program=./x numbers.txt')],
     ['ask', sh('sort *.txt')],
+    // Nothing of that name is there yet.
+    ['ask', sh('sort *.md')],
+    ['ask', sh('grep * docs/guide.md')],
+    ['ask', sh('cat *.txt')],
+    ['ask', sh('uniq numbers.txt out.txt')],
     ['ask', sh('uniq numbers.txt ../canary/new.txt')],
     ['ask', sh('xxd numbers.txt out.txt')],
+    ['ask', sh('xxd -ps numbers.txt out.txt')],
     ['ask', sh('dd if=notes.txt of=x')],
     ['ask', sh('tee x')],
     ['ask', sh('rg --pre ./x one')],
@@ -494,6 +501,7 @@ export const ATTEMPTS: Readonly<Record<string, readonly Row[]>> = {
     ['allow', sh('echo $(date) > /dev/null'), bashAuto],
     ['allow', sh('rm x'), sandboxed],
     ['allow', sh('for f in *; do echo $f; done'), sandboxed],
+    ['allow', sh('npm test > ../ws/out 2>&1'), { ...sandboxed, ...rule('npm test') }],
     ['allow', sh('rm -rf made'), { rules: [{ command: 'rm -rf made', exact: true, action: 'auto' }] }],
     ['ask', sh('rm -rf made src'), { rules: [{ command: 'rm -rf made', exact: true, action: 'auto' }] }],
     [

@@ -69,6 +69,51 @@ describe('git runs unasked only where its repository runs nothing', () => {
     expect(await decide(workspace, 'cd src; git log')).toBe('allow');
   });
 
+  it.each([2, 3, 4])('and shows no tracked secret, with an index of version %i', async (version) => {
+    const workspace = await freshWorkspace();
+    const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: workspace.cwd });
+    const shown = [
+      'git diff',
+      'git diff --stat -U3',
+      'git show',
+      'git grep one',
+      'git log -p',
+      'git log -U1',
+      'git stash show',
+    ];
+    const told = [
+      'git status',
+      'git diff --stat',
+      'git log',
+      'git grep -l one',
+      'git log --stat',
+      'git stash list',
+    ];
+    const decisions = (commands: readonly string[]) =>
+      Promise.all(commands.map((command) => decide(workspace, command)));
+    git('update-index', `--index-version=${version}`);
+    expect(new Set(await decisions([...shown, ...told]))).toEqual(new Set(['allow']));
+    git('add', '-f', '.env.example', 'src/deep/c.ts', 'certs');
+    git(
+      'update-index',
+      '--index-version',
+      String(version),
+      '--skip-worktree',
+      ...(version === 2 ? [] : ['notes.txt']),
+    );
+    expect(new Set(await decisions(shown))).toEqual(new Set(['ask']));
+    expect(new Set(await decisions(told))).toEqual(new Set(['allow']));
+  });
+
+  it('and shows nothing when it cannot be told what is tracked', async () => {
+    const workspace = await freshWorkspace();
+    execFileSync('git', ['update-index', '--split-index'], { cwd: workspace.cwd });
+    expect(await decide(workspace, 'git status')).toBe('allow');
+    expect(await decide(workspace, 'git diff')).toBe('ask');
+    writeFileSync(join(workspace.cwd, '.git/index'), 'DIRC');
+    expect(await decide(workspace, 'git diff')).toBe('ask');
+  });
+
   it('where there is none', async () => {
     const workspace = await freshWorkspace();
     expect(await decide({ ...workspace, cwd: join(workspace.root, 'extra') })).toBe('allow');
