@@ -47,7 +47,7 @@ const SECRETS = [
   '.aws/**',
   '.azure/**',
   '.kube/**',
-  '.docker/**',
+  '.docker/config.json',
   '.password-store/**',
   '.secrets/**',
   '.config/gcloud/**',

@@ -41,11 +41,17 @@ const REST = (
   'exec¦bash -c¦--version¦--set=1¦-C¦-x¦-e 1p¦-ps¦-bc¦-z¦-l¦-b'
 ).split('¦');
 
+const words = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom(...REST) },
+  { weight: 1, arbitrary: fc.stringMatching(/^-[A-Za-z0-9]{1,3}$/) },
+  { weight: 1, arbitrary: fc.constantFrom('notes.txt', 'numbers.txt out', 'src/a.ts', '1 notes.txt') },
+);
+
 const commands = fc
   .array(
     fc.record({
       start: fc.constantFrom(...STARTS),
-      rest: fc.array(fc.constantFrom(...REST), { maxLength: 3 }),
+      rest: fc.array(words, { maxLength: 3 }),
       join: fc.constantFrom(' ', ' ', ' ', ''),
       next: fc.constantFrom(' ; ', ' && ', ' | ', ' || ', '\n', ' & ', ' '),
     }),
