@@ -1,10 +1,11 @@
 import { BlockOrder } from './block-order.ts';
+import { GrowingText } from './growing-text.ts';
 import { type Handler, handler } from './handler.ts';
 import type { TextBlockEvent } from './kind.ts';
 import type { Timeline } from './timeline.ts';
 
 /** Collects the text of each completed block of the model, in block order. Empty blocks and tool results are left out. */
-export class TextBlockCollector implements Handler<'text-block', TextScope> {
+export class TextBlockCollector implements Handler<'text-block', GrowingText> {
   readonly kind = 'text-block';
   readonly #collected = new BlockOrder<string>();
 
@@ -39,17 +40,17 @@ export class TextBlockCollector implements Handler<'text-block', TextScope> {
     this.#collected.clear();
   }
 
-  scope(): TextScope {
-    return { text: '' };
+  scope(): GrowingText {
+    return new GrowingText();
   }
 
-  onEvent(scope: TextScope, event: TextBlockEvent): void {
+  onEvent(scope: GrowingText, event: TextBlockEvent): void {
     if (event.source !== 'model') return;
-    if (event.type === 'delta') scope.text += event.text;
-    else if (event.type === 'stop' && scope.text !== '') this.#collected.add(event.index, scope.text);
+    if (event.type === 'delta') scope.add(event.text);
+    else if (event.type === 'stop') this.#collect(event.index, scope.toString());
   }
-}
 
-interface TextScope {
-  text: string;
+  #collect(index: number, text: string): void {
+    if (text !== '') this.#collected.add(index, text);
+  }
 }

@@ -1,5 +1,6 @@
 import type { Seal } from '../llm/index.ts';
 import { BlockOrder } from './block-order.ts';
+import { GrowingText } from './growing-text.ts';
 import { type Handler, handler } from './handler.ts';
 import type { ToolUseBlockEvent } from './kind.ts';
 import type { Timeline } from './timeline.ts';
@@ -31,7 +32,7 @@ interface CallText {
 }
 
 /** Collects the completed tool calls in block order, which is the order in which the model made them. */
-export class ToolCallCollector implements Handler<'tool-use-block', CallScope> {
+export class ToolCallCollector implements Handler<'tool-use-block', GrowingText> {
   readonly kind = 'tool-use-block';
   readonly #collected = new BlockOrder<ToolCall>();
 
@@ -63,18 +64,14 @@ export class ToolCallCollector implements Handler<'tool-use-block', CallScope> {
     this.#collected.clear();
   }
 
-  scope(): CallScope {
-    return { json: '' };
+  scope(): GrowingText {
+    return new GrowingText();
   }
 
-  onEvent(scope: CallScope, event: ToolUseBlockEvent): void {
-    if (event.type === 'input-json') scope.json += event.json;
-    else if (event.type === 'stop') this.#collected.add(event.index, toolCall(event, scope.json));
+  onEvent(scope: GrowingText, event: ToolUseBlockEvent): void {
+    if (event.type === 'input-json') scope.add(event.json);
+    else if (event.type === 'stop') this.#collected.add(event.index, toolCall(event, scope.toString()));
   }
-}
-
-interface CallScope {
-  json: string;
 }
 
 function toolCall({ id, name, seal }: ToolUseBlockEvent & { type: 'stop' }, json: string): ToolCall {

@@ -56,8 +56,11 @@ function readFragment<S extends State>(
   const name = stringOf(spoken.name);
   const json = argumentsIn(spoken);
   const key = keyOf(state, at, fragment.index, id, place);
-  const next = makeRoom(state, key, id, name);
+  const next = makeRoom(state, key, { id, name, json });
   const before = next.calls.byKey[key];
+  // With an id and a name all is known of a call; its arguments need not be remembered.
+  if (before?.name && before.id && fragment.extra_content === undefined)
+    return tell(next, key, before, json, out);
   const call: Growing = {
     id: before?.id || id,
     name: before?.name || name,
@@ -100,10 +103,18 @@ function keyOf(state: State, at: number, index: unknown, id: string, place: numb
  * Some servers number all parallel calls 0. A new id with a name is a new call, and so is a name without an id once the
  * arguments so far are whole; the old call keeps what it has.
  */
-function makeRoom<S extends State>(state: S, key: string, id: string, name: string): S {
+function makeRoom<S extends State>(
+  state: S,
+  key: string,
+  { id, name, json }: Pick<Growing, 'id' | 'name' | 'json'>,
+): S {
   const before = state.calls.byKey[key];
   if (before === undefined || name === '' || before.name === '') return state;
-  const isNew = id === '' ? isWhole(before.json) : id !== before.id && !state.callIds.includes(id);
+  // Some repeat the name with every fragment: arguments are only looked at where new ones could begin.
+  const isNew =
+    id === ''
+      ? json.startsWith('{') && isWhole(before.json)
+      : id !== before.id && !state.callIds.includes(id);
   if (!isNew) return state;
   const block = findBlock(state, key);
   const aside = `${key}/${state.calls.keys.length}`;

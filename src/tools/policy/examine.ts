@@ -68,7 +68,13 @@ async function examineStep(step: Step, ground: Ground): Promise<JudgedStep> {
 
 /** Secrets that git would show although nobody named them. */
 async function trackedIn(directory: string, ground: Ground): Promise<readonly Touched[]> {
-  const read = (path: string, place: Place): Touched => ({ access: 'read', byShell: false, path, place });
+  const read = (path: string, place: Place): Touched => ({
+    access: 'read',
+    byShell: false,
+    many: true,
+    path,
+    place,
+  });
   const secrets = await trackedSecrets(directory, ground);
   if (secrets === undefined)
     return [read(directory, { problem: 'which files its repository tracks cannot be told' })];
@@ -77,8 +83,9 @@ async function trackedIn(directory: string, ground: Ground): Promise<readonly To
 
 async function touchedBy(named: Named, ground: Ground): Promise<readonly Touched[]> {
   const { access, byShell, path } = named;
-  const touch = (at: string, place: Place): Touched => ({ access, byShell, path: at, place });
-  const found = named.wild.length === 0 ? { paths: [path] } : await matches(path, named.wild, ground);
+  const many = named.wild.length > 0;
+  const touch = (at: string, place: Place): Touched => ({ access, byShell, many, path: at, place });
+  const found = many ? await matches(path, named.wild, ground) : { paths: [path] };
   if ('problem' in found) return [touch(path, found)];
   const touched: Touched[] = [];
   for (const match of found.paths) {

@@ -109,9 +109,12 @@ function judgeRun(
 /** A file that the command will surely read or write. */
 function judgeNamed(part: Part & { readonly file: Touched }, policy: Policy): Verdict {
   const { path, place, access } = part.file;
-  const found = judgePath(part, access === 'write' ? 'write' : 'read', policy);
+  const isWritten = access === 'write';
+  if (!('problem' in place) || (isWritten && policy.mode === 'read-only'))
+    return judgePath(part, isWritten ? 'write' : 'read', policy);
   // A person who sees the command may know.
-  return 'problem' in place ? verdict('ask', `${path} cannot be checked: ${place.problem}.`) : found;
+  const mention = judgeMention(part, policy);
+  return mention.decision === 'allow' ? unchecked(path, place.problem) : mention;
 }
 
 /** A file that the command may do anything with, and may do so unseen: only what rules and secrets say matters. */
@@ -121,8 +124,14 @@ function judgeMention(part: Part & { readonly file: File & Partial<Touched> }, p
   if (rule !== undefined && rule.action !== 'auto') return ruled(rule, file.path);
   if (policy.mode === 'full-access' || rule?.path !== undefined)
     return verdict('allow', `${file.path} may be named.`);
+  // A wildcard may stand for secrets; a name that leads nowhere does not.
+  if ('problem' in file.place && file.many === true) return unchecked(file.path, file.place.problem);
   const isWritten = file.byShell === true && file.access === 'write';
   return judgeSensitive(file, isWritten ? 'write' : 'read') ?? verdict('allow', `${file.path} may be named.`);
+}
+
+function unchecked(path: string, problem: string): Verdict {
+  return verdict('ask', `${path} cannot be checked: ${problem}.`);
 }
 
 function shortened(text: string): string {

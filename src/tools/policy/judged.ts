@@ -34,6 +34,8 @@ export interface Touched {
   readonly access: 'read' | 'write' | 'mention';
   /** Whether the shell opens it. */
   readonly byShell: boolean;
+  /** Whether it is one of those that a wildcard stands for. */
+  readonly many: boolean;
   readonly path: string;
   readonly place: Place;
 }

@@ -16,9 +16,10 @@ export async function matches(path: string, wild: readonly number[], ground: Gro
       found = found.map((parent) => `${parent}/${segment}`);
       continue;
     }
-    // Whether it is `.` and `..` too depends on the version of bash.
-    if (segment.startsWith('.')) return { problem: `${segment} may stand for the directory above` };
     const expression = segmentExpression(segment, here);
+    // Whether they are among them depends on the version of bash.
+    if (expression.test('.') || expression.test('..'))
+      return { problem: `${segment} may stand for the directory above` };
     const next: string[] = [];
     for (const parent of found) {
       const entries = await ground.list(parent === '' ? '/' : parent);
