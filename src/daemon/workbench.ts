@@ -7,6 +7,7 @@ import {
   ground,
   type Mode,
   type Policy,
+  quietGit,
   type Rule,
   type Scope,
   scopeFrom,
@@ -58,7 +59,7 @@ export async function openWorkbench(options: WorkbenchOptions): Promise<Workbenc
   const { cwd, permissions, env } = options;
   await mkdir(options.outputs, { recursive: true, mode: 0o700 });
   const scope = await scopeOf(options);
-  const toolEnv = safeEnv(env, { secret: options.secretEnv, pass: permissions.passEnv });
+  const toolEnv = { ...safeEnv(env, { secret: options.secretEnv, pass: permissions.passEnv }), ...quietGit };
   const sandbox = options.sandbox
     ? await bubblewrapSandbox({ writable: scope.write, hidden: [], env: toolEnv })
     : undefined;

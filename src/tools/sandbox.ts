@@ -57,6 +57,10 @@ function mountsOf(writable: readonly string[], hidden: readonly string[], cwd: s
     ...(isWritable ? [] : [['--ro-bind', cwd, cwd]]),
     ...hidden.map((directory) => ['--tmpfs', directory]),
     ...writable.map((directory) => ['--bind', directory, directory]),
+    // What git would run later, outside of the sandbox.
+    ...writable
+      .flatMap((directory) => [`${directory}/.git/hooks`, `${directory}/.git/config`])
+      .map((path) => ['--ro-bind-try', path, path]),
   ];
   return mounts.toSorted(([, one = ''], [, other = '']) => one.length - other.length).flat();
 }

@@ -37,7 +37,7 @@ export function mayWrite(scope: Scope, real: string): boolean {
   return scope.write.some((root) => isInside(root, real));
 }
 
-/** Whether a real location is the root or below it: by whole segments, `/work` is not the root of `/workshop`. */
+/** Whether a real location is the root or below it: by whole segments, `/project` is not the root of `/projects`. */
 export function isInside(root: string, real: string): boolean {
   return real === root || real.startsWith(root.endsWith('/') ? root : `${root}/`);
 }

@@ -97,12 +97,12 @@ it('what read-only mode allows changes nothing and shows no secret', async () =>
   const allowed = await fuzz({ ...usual, mode: 'read-only' }, (before, after, command) =>
     expect(after, command).toEqual(before),
   );
-  expect(allowed).toBeGreaterThan(20);
+  expect(allowed).toBeGreaterThan(10);
 }, 600_000);
 
 it('what workspace-write mode allows changes nothing outside of the workspace and shows no secret', async () => {
   const allowed = await fuzz(usual, (before, after, command) =>
     expect(guarded(after), command).toEqual(guarded(before)),
   );
-  expect(allowed).toBeGreaterThan(20);
+  expect(allowed).toBeGreaterThan(10);
 }, 600_000);

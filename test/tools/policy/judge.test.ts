@@ -15,7 +15,7 @@ import { freshWorkspace } from './workspace.ts';
 const nowhere: Policy = {
   mode: 'workspace-write',
   rules: [],
-  scope: { read: ['/work'], write: ['/work'] },
+  scope: { read: ['/project'], write: ['/project'] },
   sandboxed: false,
 };
 
@@ -109,9 +109,9 @@ describe('a tool that touches nothing', () => {
 
 describe('the scope', () => {
   it('is cut by whole segments', () => {
-    expect(judgeReal('write', '/work', nowhere)).toBe('allow');
-    expect(judgeReal('write', '/work/a', nowhere)).toBe('allow');
-    expect(judgeReal('write', '/workshop/a', nowhere)).toBe('ask');
+    expect(judgeReal('write', '/project', nowhere)).toBe('allow');
+    expect(judgeReal('write', '/project/a', nowhere)).toBe('allow');
+    expect(judgeReal('write', '/projects/a', nowhere)).toBe('ask');
     expect(judgeReal('write', '/', nowhere)).toBe('ask');
     expect(judgeReal('write', '/a', { ...nowhere, scope: { read: ['/'], write: ['/'] } })).toBe('allow');
   });
@@ -139,17 +139,17 @@ describe('rules', () => {
       { path: 'secret/public/**', action: 'auto' },
       { path: 'secret/**', action: 'deny' },
     ] as const;
-    expect(judgeReal('read', '/work/secret/public/a', { ...nowhere, rules })).toBe('allow');
-    expect(judgeReal('read', '/work/secret/a', { ...nowhere, rules })).toBe('deny');
-    expect(judgeReal('read', '/work/secret/public/a', { ...nowhere, rules: rules.toReversed() })).toBe(
+    expect(judgeReal('read', '/project/secret/public/a', { ...nowhere, rules })).toBe('allow');
+    expect(judgeReal('read', '/project/secret/a', { ...nowhere, rules })).toBe('deny');
+    expect(judgeReal('read', '/project/secret/public/a', { ...nowhere, rules: rules.toReversed() })).toBe(
       'deny',
     );
   });
 
   it('allow by exact spelling inside of the scope, and forbid by any spelling anywhere', () => {
     const auto = { ...nowhere, rules: [{ path: '.env', action: 'auto' }] } as const;
-    expect(judgeReal('read', '/work/.env', auto)).toBe('allow');
-    expect(judgeReal('read', '/work/.ENV', auto)).toBe('ask');
+    expect(judgeReal('read', '/project/.env', auto)).toBe('allow');
+    expect(judgeReal('read', '/project/.ENV', auto)).toBe('ask');
     expect(judgeReal('read', '/elsewhere/.env', auto)).toBe('ask');
     expect(
       judgeReal('read', '/elsewhere/.env', { ...auto, rules: [{ path: '/elsewhere/*', action: 'auto' }] }),
@@ -160,8 +160,8 @@ describe('rules', () => {
   });
 
   it('cannot make read-only mode write', () => {
-    const rules = [{ action: 'auto' }, { path: '/work/**', action: 'auto' }] as const;
-    expect(judgeReal('write', '/work/a', { ...nowhere, mode: 'read-only', rules })).toBe('deny');
+    const rules = [{ action: 'auto' }, { path: '/project/**', action: 'auto' }] as const;
+    expect(judgeReal('write', '/project/a', { ...nowhere, mode: 'read-only', rules })).toBe('deny');
   });
 
   it('with a command and a path are about the files of that command', async () => {
