@@ -211,11 +211,11 @@ test('a cancelled read ends with a sentence', async () => {
 });
 
 test('a read tells what it touches and its title', () => {
-  expect(read.prepare({ path: 'src/a.ts', offset: 1, limit: 40 }, '/work')).toMatchObject({
-    access: [{ type: 'read', path: '/work/src/a.ts' }],
+  expect(read.prepare({ path: 'src/a.ts', offset: 1, limit: 40 }, '/project')).toMatchObject({
+    access: [{ type: 'read', path: '/project/src/a.ts' }],
     title: 'read src/a.ts:1-40',
   });
-  expect(read.prepare({ path: '/a/../b', offset: 7 }, '/work')).toMatchObject({
+  expect(read.prepare({ path: '/a/../b', offset: 7 }, '/project')).toMatchObject({
     access: [{ type: 'read', path: '/b' }],
     title: 'read /a/../b:7-',
   });

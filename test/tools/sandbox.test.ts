@@ -52,7 +52,7 @@ describe.runIf(works)('a command in the sandbox', () => {
   });
 
   test('writes nowhere else, not through links either', async () => {
-    const targets = ['/etc/polypod-test', '/usr/polypod-test', '/var/tmp/polypod-test', '/root/polypod-test'];
+    const targets = ['/etc/polypod-test', '/usr/polypod-test', '/var/tmp/polypod-test', '/opt/polypod-test'];
     const { outside, text } = await sandboxed((directory) =>
       [...targets, `${directory}/new.txt`]
         .map((target) => `(echo x > ${target}) 2>/dev/null && echo wrote ${target}`)
