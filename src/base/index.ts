@@ -14,4 +14,5 @@ export {
 export { nearest } from './nearest.ts';
 export { REDACTED, type Redact, redactor } from './redact.ts';
 export { type Env, type EnvRule, isSecretName, safeEnv } from './safe-env.ts';
+export { uuidv7 } from './uuid.ts';
 export * as shape from './shape.ts';

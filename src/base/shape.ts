@@ -81,6 +81,12 @@ export const flag: Shape<boolean> = {
     typeof value === 'boolean' ? value : mistaken('true or false', kindOf(value), path, report),
 };
 
+/** An object with any keys and values: what is in it is for somebody else. */
+export const anyObject: Shape<JsonObject> = {
+  schema: { type: 'object' },
+  read: (value, path, report) => (isObject(value) ? value : mistaken('a map', kindOf(value), path, report)),
+};
+
 /** One of a few words. A wrong one is quoted, so this is not for secrets. */
 export function choice<const T extends string>(words: readonly T[]): Shape<T> {
   return {
@@ -161,6 +167,47 @@ export function fields<R extends Shapes, O extends Shapes>(
       return read as Values<R> & Partial<Values<O>>;
     },
   };
+}
+
+/** An object of one of several kinds; the word under `key` tells which. */
+export function tagged<const K extends string, S extends Readonly<Record<string, Shape<object>>>>(
+  key: K,
+  kinds: S,
+): Shape<{ [T in keyof S & string]: { readonly [P in K]: T } & ValueOf<S[T]> }[keyof S & string]> {
+  const words = Object.keys(kinds);
+  const word = choice(words);
+  return {
+    schema: {
+      oneOf: words.map((name) => taggedSchema(key, name, kinds[name]?.schema ?? {})),
+    },
+    read: (value, path, report) => {
+      if (!isObject(value)) return mistaken('a map', kindOf(value), path, report);
+      const { [key]: tag, ...rest } = value;
+      if (tag === undefined) {
+        report({ path: [...path, key], at: 'key', text: 'is missing' });
+        return undefined;
+      }
+      const kind = word.read(tag, [...path, key], report);
+      const read = kind === undefined ? undefined : kinds[kind]?.read(rest, path, report);
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- read by the shape that belongs to its own word
+      return read && ({ [key]: kind, ...read } as never);
+    },
+  };
+}
+
+function taggedSchema(key: string, name: string, { properties, required, ...rest }: JsonObject): JsonObject {
+  const others = Array.isArray(required) ? required : [];
+  return {
+    ...rest,
+    properties: { [key]: { const: name }, ...(isObject(properties) ? properties : {}) },
+    required: [key, ...others],
+  };
+}
+
+/** What is wrong with a value, in one sentence that names each field. */
+export function sentence(what: string, problems: readonly Problem[]): string {
+  const parts = problems.map(({ path, text: problem }) => `${path.join('.') || what} ${problem}`);
+  return `${what} cannot be read: ${parts.join('; ')}`;
 }
 
 /** The shape with a rule for the value as a whole, which answers with a sentence when it is broken. */

@@ -122,10 +122,10 @@ Examples:
           approve: bench.approve,
           surroundings: bench.surroundings,
           emit: (events) => printer.print(events),
-          bounds: {
+          bounds: () => ({
             ...(values['max-turns'] === undefined ? {} : { maxTurns: values['max-turns'] }),
             ...(values.budget === undefined ? {} : { budget: values.budget }),
-          },
+          }),
         });
         const outcome = await worker.run(textContent(prompt), around.signal);
         printer.end();

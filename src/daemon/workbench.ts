@@ -6,13 +6,13 @@ import {
   builtinTools,
   ground,
   type Mode,
+  type OwnSurroundings,
   type Policy,
   quietGit,
   type Rule,
   type Scope,
   scopeFrom,
   type Tool,
-  type ToolSurroundings,
   type TodoItem,
   todoTool,
 } from '../tools/index.ts';
@@ -29,7 +29,7 @@ export interface Workbench {
   /** All tools there are now; those of MCP servers come and go. */
   readonly tools: () => Promise<readonly Tool[]>;
   readonly approve: Approve;
-  readonly surroundings: (callId: string) => Omit<ToolSurroundings, 'cwd' | 'resolve' | 'update'>;
+  readonly surroundings: (callId: string) => OwnSurroundings;
   readonly todos: () => readonly TodoItem[];
   readonly servers: () => readonly McpServerStatus[];
   readonly close: () => Promise<void>;

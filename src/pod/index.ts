@@ -1,1 +1,33 @@
 /** A live agent bound to one session: commands in, numbered events out. */
+export type { Agent, OpenAgent, ReadyModel, Workplace } from './agent.ts';
+export type { DeadlinePolicy } from './approvals.ts';
+export type { Filter, ListOptions, PendingApproval, Row, TaskRow } from './catalogue/index.ts';
+export {
+  type Caller,
+  type CommandOf,
+  commandSchema,
+  type Overrides,
+  type PodCommand,
+  readCommand,
+  type Receipt,
+} from './command.ts';
+export type {
+  Approval,
+  ApprovalStatus,
+  Lane,
+  Origin,
+  PodEvent,
+  PodFact,
+  PodState,
+  Queued,
+  RunPurpose,
+  Settlement,
+} from './event.ts';
+export { Batch, type Numbered } from './feed/index.ts';
+export { DEFAULT_LIMITS, Host, type HostLimits, type HostOptions, type NewPod } from './host.ts';
+export type { Watched } from './live-pod.ts';
+export { Pod, type WatchOptions } from './pod.ts';
+export type { ModelChoice } from './session/index.ts';
+export { type ClientTool, DEFAULT_SETTINGS, type PodSettings, type SettingsChange } from './settings.ts';
+export type { Snapshot, Stats } from './snapshot.ts';
+export type { BlockView, RunView, ShellView, TaskView, ToolView } from './view.ts';

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { numberOf, objectIn, PolypodError } from '../base/index.ts';
 import { type AppendLog, type LogOptions, openLog } from './append-log.ts';
+import { beginLog } from './begin-log.ts';
 
 /** The header's version that this program writes; a newer one is refused untouched. */
 const VERSION = 1;
@@ -20,12 +21,21 @@ export interface Feed {
   rotate(firstSeq: number): Promise<void>;
 }
 
-export async function openFeed(path: string, { sessionId, firstSeq, ...rest }: FeedOptions): Promise<Feed> {
-  const log = await openLog(path, {
-    ...rest,
-    header: headerOf(sessionId, firstSeq),
-    isHeader: (text) => isHeaderOf(sessionId, text, path),
-  });
+export async function openFeed(path: string, options: FeedOptions): Promise<Feed> {
+  return feedOver(await openLog(path, asLog(path, options)), options.sessionId);
+}
+
+/** A feed whose file is not there yet, at once; it is never synced. */
+export function beginFeed(path: string, options: Omit<FeedOptions, 'durability' | 'syncWithinMs'>): Feed {
+  return feedOver(beginLog(path, asLog(path, options)), options.sessionId);
+}
+
+function asLog(path: string, { sessionId, firstSeq, ...rest }: FeedOptions): LogOptions {
+  const isHeader = (text: string) => isHeaderOf(sessionId, text, path);
+  return { ...rest, header: headerOf(sessionId, firstSeq), isHeader };
+}
+
+function feedOver(log: AppendLog, sessionId: string): Feed {
   return {
     log,
     get firstSeq() {

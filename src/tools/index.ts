@@ -4,6 +4,7 @@ export {
   defineTool,
   errorOutput,
   type InvalidCall,
+  type OwnSurroundings,
   type PreparedCall,
   type Sandbox,
   type Tool,

@@ -37,6 +37,8 @@ export type Access =
 
 /** All of the world that a running call may use. */
 export interface ToolSurroundings {
+  /** The call's own name in the conversation. */
+  readonly callId: string;
   readonly cwd: string;
   /** The environment for programs: without keys, unless the user passes them. */
   readonly env: Readonly<Record<string, string>>;
@@ -52,6 +54,9 @@ export interface ToolSurroundings {
   /** Tells what the call has brought so far, for people who watch. */
   readonly update: (text: string) => void;
 }
+
+/** What of its surroundings a call does not get from whoever runs it. */
+export type OwnSurroundings = Omit<ToolSurroundings, 'callId' | 'cwd' | 'resolve' | 'update'>;
 
 /** Puts a program's command line into a sandbox. */
 export interface Sandbox {

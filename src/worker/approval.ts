@@ -1,4 +1,4 @@
-import type { PreparedCall, ToolSurroundings } from '../tools/index.ts';
+import type { InvalidCall, PreparedCall, ToolSurroundings } from '../tools/index.ts';
 import type { CallLine } from './event.ts';
 import type { HookVerdict } from './hooks.ts';
 
@@ -8,6 +8,8 @@ export type Approve = (question: Question, signal: AbortSignal) => Promise<Appro
 export interface Question {
   readonly call: CallLine;
   readonly prepared: PreparedCall;
+  /** The same call with other arguments, JSON text. */
+  readonly prepare: (args: string) => PreparedCall | InvalidCall;
   /** What hooks said; it may make the answer stricter, or spare a person the question, never overrule a denial. */
   readonly advice: HookVerdict | undefined;
 }

@@ -55,7 +55,8 @@ export type WorkerEvent =
       readonly totals: Totals;
     };
 
-export type InputOrigin = 'prompt' | 'steer' | 'follow-up' | 'continuation';
+/** `shell` is what a person ran beside the agent. */
+export type InputOrigin = 'prompt' | 'steer' | 'follow-up' | 'continuation' | 'shell';
 
 export type AnswerOutcome = 'completed' | 'cancelled' | 'failed';
 
@@ -97,6 +98,8 @@ export type RunOutcome =
   /** Before the calls of a turn were run; `resume` goes on. */
   | { readonly status: 'paused'; readonly callIds: readonly string[] }
   | { readonly status: 'cancelled' }
+  /** The process ended during the run; said by whoever opens the conversation again. */
+  | { readonly status: 'interrupted' }
   | { readonly status: 'failed'; readonly failure: Failure }
   /** The run was stopped by a bound, not by the model. */
   | { readonly status: 'limited'; readonly limit: 'max-turns' | 'loop' | 'budget'; readonly message: string };

@@ -22,7 +22,12 @@ export {
   type Message,
 } from './inbox.ts';
 export { DEFAULT_LOOP, type LoopPolicy } from './loop-guard.ts';
-export { approveByPolicy, type PermissionAnswer, type PermissionQuestion } from './policy-approval.ts';
+export {
+  approveByPolicy,
+  type PermissionAnswer,
+  type PermissionQuestion,
+  type Reconsidered,
+} from './policy-approval.ts';
 export { DEFAULT_PRUNE, type PrunePolicy } from './prune.ts';
 export type { TurnSettings } from './settings.ts';
 export { type Situation, systemPrompt } from './system-prompt.ts';

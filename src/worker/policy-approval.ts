@@ -5,11 +5,13 @@ import {
   guardFor,
   judge,
   type Policy,
+  type PreparedCall,
   type Rule,
   ruleFor,
+  type ToolSurroundings,
   type Verdict,
 } from '../tools/index.ts';
-import type { Approve } from './approval.ts';
+import type { Approve, Question } from './approval.ts';
 import type { CallLine } from './event.ts';
 import type { HookVerdict } from './hooks.ts';
 
@@ -19,7 +21,13 @@ export interface PermissionQuestion {
   readonly reason: string;
   /** The rule that "always" would make; undefined when the answer can only be for once. */
   readonly rule: Rule | undefined;
+  /** What the policy says of other arguments: a person may change a call, and not into one that is forbidden. */
+  readonly reconsider: (args: string) => Promise<Reconsidered>;
 }
+
+export type Reconsidered =
+  | { readonly resolve: ToolSurroundings['resolve'] }
+  | { readonly refused: string };
 
 export type PermissionAnswer =
   | { readonly decision: 'allow'; readonly arguments?: string }
@@ -35,15 +43,36 @@ export interface PolicyApproval {
 
 /** Lets the policy decide, and asks only about what it leaves open. */
 export function approveByPolicy({ policy, ground, ask }: PolicyApproval): Approve {
-  return async ({ call, prepared, advice }, signal) => {
-    const judged: Call = { tool: call.name, access: await examine(prepared.access, ground) };
+  const callOf = async (tool: string, { access }: PreparedCall): Promise<Call> => ({
+    tool,
+    access: await examine(access, ground),
+  });
+  const reconsider = async ({ call, prepare }: Question, args: string): Promise<Reconsidered> => {
+    const changed = prepare(args);
+    if ('invalid' in changed) return { refused: changed.invalid };
+    const judged = await callOf(call.name, changed);
+    const rules = policy();
+    const { decision, reason } = judge(judged, rules);
+    return decision === 'deny'
+      ? { refused: reason }
+      : { resolve: guardFor(judged, rules, ground.realPath) };
+  };
+  return async (question, signal) => {
+    const { call, prepared, advice } = question;
+    const judged = await callOf(call.name, prepared);
     const rules = policy();
     const { decision, reason } = advised(judge(judged, rules), advice);
     if (decision === 'deny') return { decision, reason };
     const resolve = guardFor(judged, rules, ground.realPath);
     if (decision === 'allow') return { decision, resolve };
-    const answer = await ask({ call, reason, rule: ruleFor(judged, rules) }, signal);
-    return answer.decision === 'allow' ? { ...answer, resolve } : answer;
+    const answer = await ask(
+      { call, reason, rule: ruleFor(judged, rules), reconsider: (args) => reconsider(question, args) },
+      signal,
+    );
+    if (answer.decision !== 'allow') return answer;
+    if (answer.arguments === undefined) return { ...answer, resolve };
+    const changed = await reconsider(question, answer.arguments);
+    return 'refused' in changed ? { decision: 'deny', reason: changed.refused } : { ...answer, ...changed };
   };
 }
 

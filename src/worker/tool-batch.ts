@@ -2,6 +2,7 @@ import { derivedAbort, messageOf, onAbort, tryParse } from '../base/index.ts';
 import { type Content, type Item, textContent } from '../llm/index.ts';
 import {
   errorOutput,
+  type OwnSurroundings,
   type PreparedCall,
   type Tool,
   type ToolOutput,
@@ -50,7 +51,7 @@ export interface BatchContext {
   readonly loop: LoopPolicy;
   /** How long a cancelled call may take to end before the run goes on without it. */
   readonly graceMs: number;
-  readonly surroundings: (callId: string) => Omit<ToolSurroundings, 'cwd' | 'resolve' | 'update'>;
+  readonly surroundings: (callId: string) => OwnSurroundings;
   /** Whether a person's message wants the rest of the calls to give way. */
   readonly interrupts: () => boolean;
   readonly emit: (events: readonly RunEvent[]) => void;
@@ -93,7 +94,12 @@ async function decide(call: Call, context: BatchContext, signal: AbortSignal): P
   const advice = await consult(context.hooks, line, signal);
   if (advice?.decision === 'deny') return refused(line, 'denied', advice.reason);
   if (advice?.decision === 'pause' || signal.aborted) return undefined;
-  const approval = await asked(context.approve, { call: line, prepared, advice }, signal);
+  const approval = await asked(context.approve, {
+      call: line,
+      prepared,
+      prepare: (args) => tool.prepare(tryParse(args), context.cwd),
+      advice,
+    }, signal);
   return approval && decidedBy(approval, tool, prepared, line, context);
 }
 
@@ -188,6 +194,7 @@ async function runOne(
   }
   const around: ToolSurroundings = {
     ...context.surroundings(call.callId),
+    callId: call.callId,
     cwd: context.cwd,
     resolve: decided.resolve,
     update: (text) => {

@@ -9,7 +9,7 @@ import {
   type StopReason,
 } from '../llm/index.ts';
 import { TextBlockCollector, Timeline, ToolCallCollector } from '../timeline/index.ts';
-import type { ToolSurroundings } from '../tools/index.ts';
+import type { OwnSurroundings } from '../tools/index.ts';
 import { type Answered, answerTurn } from './answering.ts';
 import type { Approve } from './approval.ts';
 import { type CompactionPolicy, compact, DEFAULT_COMPACTION, isNearLimit } from './compaction.ts';
@@ -45,15 +45,16 @@ export interface WorkerOptions {
   readonly cwd: string;
   readonly approve: Approve;
   /** What a running call may use, apart from what the worker itself knows. */
-  readonly surroundings: (callId: string) => Omit<ToolSurroundings, 'cwd' | 'resolve' | 'update'>;
+  readonly surroundings: (callId: string) => OwnSurroundings;
   /** Gets every event, in order, in the batches they came in. */
   readonly emit: (events: readonly RunEvent[]) => void;
   readonly hooks?: readonly Hook[];
   /** The conversation so far, for one that goes on. */
   readonly items?: readonly Item[];
   readonly totals?: Totals;
-  readonly bounds?: Partial<RunBounds>;
-  readonly policies?: Partial<WorkerPolicies>;
+  /** Asked before every turn, as are the policies. */
+  readonly bounds?: () => Partial<RunBounds>;
+  readonly policies?: () => Partial<WorkerPolicies>;
   /** Waits between attempts; a test's clock, or one that a person can cut short. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<'waited' | 'given-up'>;
   readonly random?: () => number;
@@ -82,7 +83,6 @@ export class Worker {
   readonly inbox = new Inbox();
 
   readonly #options: WorkerOptions;
-  readonly #policies: WorkerPolicies;
   readonly #conversation: Conversation;
   readonly #emit: Emit;
   #paused: Batch | undefined;
@@ -91,7 +91,6 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    this.#policies = { ...DEFAULT_POLICIES, ...options.policies };
     this.#conversation = new Conversation(options.items ?? [], options.totals ?? NO_TOTALS);
     this.#emit = observedBy(options.hooks ?? [], options.emit);
     this.text.attach(this.timeline);
@@ -140,9 +139,20 @@ export class Worker {
     this.#abandonCalls();
   }
 
+  /** Puts something between two runs into the conversation, for the model to read with the next prompt. */
+  note(origin: InputOrigin, item: Item): void {
+    if (this.#running) throw busy();
+    this.#conversation.add(item);
+    this.#emit([{ type: 'input', origin, item }]);
+  }
+
   /** Summarises all but the newest items now. */
   async compact(instructions: string | undefined, signal: AbortSignal): Promise<CompactionResult> {
     return this.#alone(() => this.#compact('manual', instructions, signal));
+  }
+
+  get #policies(): WorkerPolicies {
+    return { ...DEFAULT_POLICIES, ...this.#options.policies?.() };
   }
 
   async #alone<T>(work: () => Promise<T>): Promise<T> {
@@ -180,7 +190,7 @@ export class Worker {
       }
       if (signal.aborted) return { status: 'cancelled' };
       this.#deliver('steer', this.inbox.takeSteering());
-      const limit = boundReached(this.#options.bounds ?? {}, difference(this.totals, before));
+      const limit = boundReached(this.#options.bounds?.() ?? {}, difference(this.totals, before));
       if (limit !== undefined) return limit;
       if (this.#pauseWanted) return { status: 'paused', callIds: [] };
       await this.#compactIfFull(signal);

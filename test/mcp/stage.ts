@@ -152,6 +152,7 @@ function surroundings(scratch: string, update: (text: string) => void): ToolSurr
     env: {},
     scratch,
     resolve: () => Promise.reject(new Error('an MCP tool has no business with our files')),
+    callId: 'call-1',
     sandbox: undefined,
     update,
   };

@@ -13,7 +13,7 @@ const peakKb = () => existsSync('/proc/self/status')
   : process.resourceUsage().maxRSS;
 const scratch = process.argv[2];
 const env = { PATH: process.env.PATH };
-const around = { cwd: scratch, env, scratch, sandbox: undefined, update: () => {}, resolve: async (path) => path };
+const around = { callId: 'call-1', cwd: scratch, env, scratch, sandbox: undefined, update: () => {}, resolve: async (path) => path };
 const run = (command) => bash.prepare({ command }, scratch).run(around, new AbortController().signal);
 await run('seq 100000');
 const before = peakKb();

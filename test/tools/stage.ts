@@ -39,6 +39,7 @@ export function stageWith(
     env: { PATH: process.env.PATH ?? '', HOME: directory },
     scratch: temporaryDirectory(),
     resolve: resolveInside(directory),
+    callId: 'call-1',
     sandbox: undefined,
     update: (text) => updates.push(text),
     ...changes,

@@ -152,7 +152,7 @@ export function workerContract(provider: Provider): void {
       says('Now it fits.'),
     ];
     const { worker, events } = await stage(provider, script, {
-      policies: { compaction: { auto: true, keepTokens: 10 } },
+      policies: () => ({ compaction: { auto: true, keepTokens: 10 } }),
     });
     await worker.run(say('First'), never());
     expect(await worker.run(say('Second'), never())).toEqual({ status: 'finished' });

@@ -130,7 +130,7 @@ describe('tools', () => {
     const deaf = tool('deaf', () => new Promise(() => {}));
     const { worker, hear } = await stage(openaiChat, [calls('deaf')], {
       tools: [deaf],
-      policies: { toolGraceMs: 50 },
+      policies: () => ({ toolGraceMs: 50 }),
     });
     const controller = new AbortController();
     const run = worker.run(say('Go'), controller.signal);
@@ -193,7 +193,7 @@ describe('hooks', () => {
 describe('bounds', () => {
   it('a run takes no more turns than it may', async () => {
     const { worker } = await stage(openaiChat, () => calls(`echo:${Math.random()}`), {
-      bounds: { maxTurns: 3 },
+      bounds: () => ({ maxTurns: 3 }),
     });
     expect(await worker.run(say('Go'), never())).toMatchObject({ status: 'limited', limit: 'max-turns' });
     expect(worker.totals.turns).toBe(3);
@@ -207,7 +207,7 @@ describe('bounds', () => {
       () => ({ ...calls(`echo:${Math.random()}`), usage: { inputTokens: 1, outputTokens: 1 } }),
       {
         model: { price },
-        bounds: { budget: 2.5 },
+        bounds: () => ({ budget: 2.5 }),
       },
     );
     expect(await worker.run(say('Go'), never())).toMatchObject({ status: 'limited', limit: 'budget' });
@@ -384,7 +384,7 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
     const { worker, events } = await stage(provider, script, {
       tools: [big],
       model: { contextWindow: 24_000 },
-      policies: { prune: { protectTokens: 1e9, leastSaving: 1 } },
+      policies: () => ({ prune: { protectTokens: 1e9, leastSaving: 1 } }),
     });
     expect(await worker.run(say('Go'), never())).toEqual({ status: 'finished' });
     const [end] = events.filter((event) => event.type === 'compaction-end');
@@ -405,7 +405,7 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
       return says(summary);
     };
     const { worker } = await stage(provider, script, {
-      policies: { compaction: { auto: false, keepTokens: 20 } },
+      policies: () => ({ compaction: { auto: false, keepTokens: 20 } }),
     });
     await worker.run(say('One'), never());
     await worker.run(say('Two'), never());
@@ -424,7 +424,7 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
       provider,
       (request) =>
         isSummary(request) ? { ...says('x'), fault: { kind: '401' } } : says(generatedText(4000)),
-      { policies: { compaction: { auto: false, keepTokens: 20 } } },
+      { policies: () => ({ compaction: { auto: false, keepTokens: 20 } }) },
     );
     await failing.worker.run(say('One'), never());
     await failing.worker.run(say('Two'), never());

@@ -1,109 +1,90 @@
-import { asPolypodError, type PolypodError } from '../../base/index.ts';
+import { onAbort, type PolypodError } from '../../base/index.ts';
 import { Batch, type Numbered } from './batch.ts';
 import { Watcher } from './watcher.ts';
 
-/** Where events are written before anybody is told of them. */
-export interface Journal<Fact> {
-  /** Resolves when the events are written, and synced if they are durable. */
-  readonly append: (events: readonly Numbered<Fact>[], durable: boolean) => Promise<void>;
-  /** All that is written after a number, in order. Rejects with `not-found` when it is no longer kept. */
+/** Where what was told before is read again. */
+export interface Past<Fact> {
+  /** All that is written after a number, in order. */
   readonly read: (after: number) => AsyncIterable<readonly Numbered<Fact>[]>;
 }
 
-export interface FeedOptions<Fact> {
-  readonly journal: Journal<Fact>;
-  /** The number of the last event that was ever given out. */
-  readonly lastSeq: number;
-  /** How many events may wait for a watcher before it is cut off. */
-  readonly watcherLimit: number;
-  /** The journal can no longer be written; nothing more is published. */
-  readonly onFailure: (error: PolypodError) => void;
-}
-
-/** One session's numbered stream of events: numbered, written, then told, in one order for everybody. */
+/** Hands out what was written: every watcher gets every batch, in one order, each with a bounded queue. */
 export class Feed<Fact extends object> {
-  readonly #options: FeedOptions<Fact>;
+  readonly #past: Past<Fact>;
+  readonly #watcherLimit: number;
   readonly #watchers = new Set<Watcher<Fact>>();
-  #lastSeq: number;
   /** The last event that watchers have been told of. */
   #toldSeq: number;
-  #failure: PolypodError | undefined;
-  #writing: Promise<void> = Promise.resolve();
+  #end: { readonly error: PolypodError | undefined } | undefined;
 
-  constructor(options: FeedOptions<Fact>) {
-    this.#options = options;
-    this.#lastSeq = options.lastSeq;
-    this.#toldSeq = options.lastSeq;
+  constructor(past: Past<Fact>, lastSeq: number, watcherLimit: number) {
+    this.#past = past;
+    this.#toldSeq = lastSeq;
+    this.#watcherLimit = watcherLimit;
   }
 
-  get lastSeq(): number {
-    return this.#lastSeq;
+  get toldSeq(): number {
+    return this.#toldSeq;
   }
 
   get watchers(): number {
     return this.#watchers.size;
   }
 
-  /** Numbers the events at once; resolves when they are written and told. Rejects when they could not be written. */
-  async publish(facts: readonly Fact[], durable: boolean): Promise<readonly Numbered<Fact>[]> {
-    if (this.#failure !== undefined) throw this.#failure;
-    const events = facts.map((fact) => ({ ...fact, seq: ++this.#lastSeq }));
-    const written = this.#options.journal.append(events, durable);
-    // Told in the order of their numbers, whatever the order in which the journal answers.
-    const told = this.#writing.then(() => written).then(() => this.#tell(new Batch(events)));
-    this.#writing = told.catch((thrown: unknown) => this.#fail(thrown));
-    await told;
-    return events;
+  tell(events: readonly Numbered<Fact>[]): void {
+    const batch = new Batch(events);
+    if (events.length === 0) return;
+    this.#toldSeq = batch.lastSeq;
+    for (const watcher of this.#watchers) watcher.push(batch);
   }
 
   /**
-   * Everything after a number, from the journal and then as it happens, each event once. Ends when the feed is closed or
-   * the signal fires; rejects with `overloaded` when the reader falls behind.
+   * A watcher of all that is told after a number, from this call on: what is told before somebody listens waits. What
+   * was told before this call is read from the past first.
    */
-  async *watch(after: number, signal: AbortSignal): AsyncGenerator<Batch<Fact>> {
-    const watcher = new Watcher<Fact>(this.#options.watcherLimit, after);
-    const leave = (): void => watcher.close();
-    signal.addEventListener('abort', leave, { once: true });
-    // Registered before the journal is read: what is told meanwhile waits, so that nothing falls in between.
+  watch(after: number, signal: AbortSignal): AsyncGenerator<Batch<Fact>> {
+    const watcher = new Watcher<Fact>(this.#watcherLimit, after);
+    // Registered before the past is read, so that nothing falls in between.
     const missed = this.#toldSeq;
-    this.#watchers.add(watcher);
+    if (this.#end === undefined) this.#watchers.add(watcher);
+    else watcher.close(this.#end.error);
+    return this.#follow(watcher, after, missed, signal);
+  }
+
+  /** Ends all watchers, once they have what is queued; with an error if there is one. */
+  end(error?: PolypodError): void {
+    this.#end ??= { error };
+    for (const watcher of this.#watchers) watcher.close(error);
+    this.#watchers.clear();
+  }
+
+  async *#follow(
+    watcher: Watcher<Fact>,
+    after: number,
+    missed: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<Batch<Fact>> {
+    const forget = onAbort(signal, () => watcher.close());
     try {
-      if (after < missed) yield* this.#past(after, missed, watcher);
+      if (after < missed) yield* this.#read(watcher, after, missed);
       for (let batch = await watcher.next(); batch !== undefined; batch = await watcher.next()) {
         if (signal.aborted) return;
         yield batch;
       }
     } finally {
-      signal.removeEventListener('abort', leave);
+      forget();
       this.#watchers.delete(watcher);
     }
   }
 
-  /** Waits for what is being written, then ends all watchers. */
-  async close(): Promise<void> {
-    await this.#writing;
-    for (const watcher of this.#watchers) watcher.close();
-  }
-
-  async *#past(after: number, until: number, watcher: Watcher<Fact>): AsyncGenerator<Batch<Fact>> {
-    for await (const events of this.#options.journal.read(after)) {
+  async *#read(watcher: Watcher<Fact>, after: number, until: number): AsyncGenerator<Batch<Fact>> {
+    for await (const events of this.#past.read(after)) {
       const batch = new Batch(events.filter(({ seq }) => seq > after && seq <= until));
-      if (batch.events.length === 0 || !watcher.isOpen) continue;
+      if (batch.events.length === 0) continue;
+      if (!watcher.isOpen) return;
       watcher.skipTo(batch.lastSeq);
       yield batch;
     }
     watcher.skipTo(until);
-  }
-
-  #tell(batch: Batch<Fact>): void {
-    if (batch.events.length === 0) return;
-    this.#toldSeq = batch.lastSeq;
-    for (const watcher of this.#watchers) watcher.push(batch);
-  }
-
-  #fail(thrown: unknown): void {
-    if (this.#failure !== undefined) return;
-    this.#failure = asPolypodError(thrown);
-    this.#options.onFailure(this.#failure);
   }
 }

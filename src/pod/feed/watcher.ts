@@ -11,6 +11,7 @@ export class Watcher<Fact> {
   #queued = 0;
   #lastTaken: number;
   #end: 'open' | 'closed' | 'behind' = 'open';
+  #error: PolypodError | undefined;
   #wake: (() => void) | undefined;
 
   /** `limit` is how many events may wait. */
@@ -34,13 +35,14 @@ export class Watcher<Fact> {
     this.#wake?.();
   }
 
-  /** What is queued still comes. */
-  close(): void {
+  /** What is queued still comes, then the error if there is one. */
+  close(error?: PolypodError): void {
+    if (this.#end === 'open') this.#error = error;
     if (this.#end === 'open') this.#end = 'closed';
     this.#wake?.();
   }
 
-  /** Undefined when it is over; rejects with `overloaded` when the reader was too slow. */
+  /** Undefined when it is over; rejects with `overloaded` when the reader was too slow, or with why there is no more. */
   async next(): Promise<Batch<Fact> | undefined> {
     for (;;) {
       const batch = this.#queue.shift()?.after(this.#lastTaken);
@@ -50,6 +52,7 @@ export class Watcher<Fact> {
         return batch;
       }
       if (this.#queue.length > 0) continue;
+      if (this.#error !== undefined) throw this.#error;
       if (this.#end === 'closed') return undefined;
       if (this.#end === 'behind') throw this.#behind();
       await new Promise<void>((resolve) => {

@@ -1,13 +1,17 @@
 import { isObject } from '../../base/index.ts';
-import { factKind } from './fact.ts';
-import { amount, type Field, list, object, record, text, word } from './field.ts';
-import { readTotals } from './totals.ts';
 import type { Totals } from '../../worker/index.ts';
+import { factKind } from './fact.ts';
+import { type Field, flag, list, object, record, text, word } from './field.ts';
+import { readTotals } from './totals.ts';
 
 const totals: Field<Totals> = (value) => (isObject(value) ? readTotals(value) : undefined);
+const origin = { by: text, door: text };
 
 /** A run began. One without an end was under way when the process died. */
-export const RUN_START = factKind('run-start', record({ runId: text }, {}));
+export const RUN_START = factKind(
+  'run-start',
+  record({ runId: text }, { ...origin, taskId: text, overrides: object }),
+);
 
 /** A run ended. `totals` are those of the whole conversation, so that nobody has to add up what came before. */
 export const RUN_END = factKind(
@@ -17,16 +21,38 @@ export const RUN_END = factKind(
       runId: text,
       status: word('finished', 'paused', 'cancelled', 'failed', 'limited', 'interrupted'),
     },
-    { message: text, totals },
+    { message: text, kind: text, callIds: list(text), totals },
   ),
 );
+
+/** A call ended before those in front of it: its result is kept here until its place in the order comes. */
+export const TOOL_END = factKind('tool-end', record({ callId: text, name: text, message: object }, {}));
+
+/** A message waits for its turn. */
+export const QUEUED = factKind(
+  'queued',
+  record(
+    { queueId: text, lane: word('prompt', 'steer', 'follow-up'), content: list(object) },
+    { ...origin, taskId: text, overrides: object },
+  ),
+);
+
+/** Messages that will not be delivered. */
+export const UNQUEUED = factKind('unqueued', record({ queueIds: list(text) }, {}));
 
 /** A person is asked about a call. */
 export const APPROVAL_REQUEST = factKind(
   'approval-request',
   record(
-    { approvalId: text, runId: text, callId: text, tool: text, arguments: text },
-    { title: text, reason: text, rule: object, deadline: text, fallback: word('deny', 'pause') },
+    { approvalId: text, requestedAt: text, tool: text, arguments: text, title: text, reason: text },
+    {
+      runId: text,
+      callId: text,
+      podId: text,
+      rule: object,
+      deadline: text,
+      fallback: word('deny', 'pause'),
+    },
   ),
 );
 
@@ -34,10 +60,9 @@ export const APPROVAL_REQUEST = factKind(
 export const APPROVAL_RESPONSE = factKind(
   'approval-response',
   record(
-    { approvalId: text, status: word('approved', 'denied', 'expired', 'cancelled') },
+    { approvalId: text, status: word('approved', 'denied', 'expired', 'cancelled'), at: text },
     {
-      by: text,
-      door: text,
+      ...origin,
       comment: text,
       updatedArguments: text,
       remember: word('once', 'session', 'always'),
@@ -45,26 +70,26 @@ export const APPROVAL_RESPONSE = factKind(
   ),
 );
 
-/** What the agent may do from now on. */
-export const PERMISSIONS = factKind(
-  'permissions',
-  record({ mode: word('read-only', 'workspace-write', 'full-access') }, { rules: list(object) }),
-);
+/** All that the pod is set to. Model, thinking level and name also have entries that others read. */
+export const SETTINGS = factKind('settings', record({ settings: object }, origin));
 
 /** The whole list of steps; it replaces the one before. */
-export const TODOS = factKind('todos', record({ phases: list(object) }, {}));
+export const TODOS = factKind('todos', record({ items: list(object) }, {}));
 
-/** The tools that the model is given, by name; with them those that a client runs. */
-export const TOOLS = factKind('tools', record({ names: list(text) }, { client: list(object) }));
-
-/** A command was accepted under an idempotency key; the same key with the same digest gets the same reply. */
-export const RECEIPT = factKind(
-  'receipt',
-  record({ key: text, digest: text, reply: object }, { principal: text }),
+/** A person's own command began. */
+export const SHELL_START = factKind(
+  'shell-start',
+  record({ shellId: text, command: text, private: flag }, origin),
 );
 
-/** A writer took the session over; who has a lower number must not write any more. */
-export const EPOCH = factKind('epoch', record({ epoch: amount }, { host: text, pid: amount }));
+/** It ended; what it brought is put into the conversation once no turn is under way. */
+export const SHELL_END = factKind('shell-end', record({ shellId: text, message: object }, {}));
+
+/** A command that left no other entry was accepted under an idempotency key; the receipt stands beside it. */
+export const ACCEPTED = factKind('accepted', record({}, {}));
+
+/** Numbers up to this one may have been given out. */
+export const MARK = factKind('mark', record({}, {}));
 
 /** The conversation went back to an entry: the line that makes a branch durable. */
 export const BRANCH = factKind('branch', record({}, { from: text }));

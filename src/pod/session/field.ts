@@ -31,6 +31,8 @@ export const amount: Field<number> = (value) => (typeof value === 'number' ? val
 
 export const object: Field<JsonObject> = (value) => (isObject(value) ? value : undefined);
 
+export const flag: Field<boolean> = (value) => (typeof value === 'boolean' ? value : undefined);
+
 /** One of a few words. */
 export function word<const T extends string>(...words: readonly T[]): Field<T> {
   return (value) => words.find((candidate) => candidate === value);

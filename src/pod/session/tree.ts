@@ -1,4 +1,4 @@
-import { PolypodError } from '../../base/index.ts';
+import { type JsonObject, PolypodError } from '../../base/index.ts';
 import type { Body, Entry, Header } from './entry.ts';
 import { parseLine } from './parse.ts';
 import { readable } from './version.ts';
@@ -107,11 +107,12 @@ export class SessionTree {
   }
 
   /** Gives the body a place under the leaf, makes it the leaf and answers with what has to be written. */
-  append(body: Body): Entry {
+  append(body: Body, extras?: JsonObject): Entry {
     const id = this.#freeId();
     const own = body.type === 'compaction' && body.firstKeptEntryId === '' ? { firstKeptEntryId: id } : {};
     const timestamp = this.#source.now().toISOString();
-    const entry: Entry = { ...body, ...own, id, parentId: this.leafId, timestamp };
+    const place = { id, parentId: this.leafId, timestamp, ...(extras && { extras }) };
+    const entry: Entry = { ...body, ...own, ...place };
     this.add(entry);
     return entry;
   }

@@ -1,0 +1,63 @@
+import type { ApprovalQuestion, ApprovalState } from './approval.ts';
+import { renderEditor, textWidth } from './editor/render.ts';
+import { harmless, harmlessLines } from './harmless.ts';
+import { BOLD, CYAN, DIM, type Line, PLAIN, RED, span, YELLOW } from './look.ts';
+import { diffLook } from './markdown/code.ts';
+import { type Live, stacked, still } from './screen/live.ts';
+import { chopLine, wrapLine } from './wrap.ts';
+
+/** What is asked, in full. It is printed, not part of the live area: a long diff can be scrolled back to. */
+export function questionLines({ title, reason, detail }: ApprovalQuestion, width: number): Line[] {
+  const look = (text: string) => (detail.type === 'diff' ? diffLook(text) : PLAIN);
+  return [
+    ...wrapLine([span('? ', YELLOW), span(harmless(title), BOLD)], width),
+    ...harmlessLines(reason).flatMap((text) => inset([span(text, DIM)], width, wrapLine)),
+    ...(detail.text === '' ? [] : [[]]),
+    ...(detail.text === '' ? [] : harmlessLines(detail.text.trimEnd())).flatMap((text) =>
+      inset([span(text, look(text))], width, chopLine),
+    ),
+  ];
+}
+
+/** The keys that answer, or the editor of the comment or the arguments. */
+export function renderApproval(state: ApprovalState, { width, rows }: { width: number; rows: number }): Live {
+  if (state.mode === 'choosing') return { lines: choiceLines(state.question, width), cursor: undefined };
+  const prompt = promptOf(state);
+  const heading =
+    state.mode === 'editing' ? 'The arguments, as JSON' : 'What should it do instead? Enter for nothing';
+  const complaint =
+    state.complaint === undefined ? [] : wrapLine([span(harmless(state.complaint), RED)], width);
+  const around = still(wrapLine([span(`${heading} · Esc goes back`, DIM)], width));
+  const editor = renderEditor(state.editor, { width, rows: Math.max(1, rows - 2), prompt, placeholder: '' });
+  return stacked([around, editor, still(complaint)]);
+}
+
+/** The columns of that editor, for `updateApproval`. */
+export function approvalWidth(state: ApprovalState, width: number): number {
+  return textWidth({ width, prompt: promptOf(state) });
+}
+
+function promptOf({ mode }: ApprovalState): string {
+  return mode === 'editing' ? '' : '> ';
+}
+
+function choiceLines({ rule }: ApprovalQuestion, width: number): Line[] {
+  const keys: (readonly [string, string])[] = [
+    ['y', 'yes, once'],
+    ...(rule === undefined ? [] : [['a', 'always'] as const]),
+    ['n', 'no'],
+    ['e', 'edit'],
+    ['Esc', 'later'],
+  ];
+  const choices = keys.flatMap(([key, meaning], index) => [
+    span(index === 0 ? '' : '   '),
+    span(key, { ...CYAN, ...BOLD }),
+    span(` ${meaning}`),
+  ]);
+  const always = rule === undefined ? [] : wrapLine([span(`always means: ${harmless(rule)}`, DIM)], width);
+  return [...wrapLine(choices, width), ...always];
+}
+
+function inset(line: Line, width: number, break_: (line: Line, width: number) => Line[]): Line[] {
+  return break_(line, width - 2).map((part) => [span('  '), ...part]);
+}

@@ -1,0 +1,119 @@
+import { chord, type Key } from './key.ts';
+
+/** What the escape sequence at the start of the input means; undefined while it is not complete. */
+export function escapeSequence(
+  input: string,
+): { readonly key: Key | 'paste' | undefined; readonly length: number } | undefined {
+  if (input.length < 2) return undefined;
+  const second = input[1] ?? '';
+  if (second === '[') return controlSequence(input);
+  if (second === 'O') {
+    const third = input[2];
+    return third === undefined ? undefined : { key: named(FINALS[third], 1), length: 3 };
+  }
+  // Escape pressed twice, or escape before another sequence: the second one stands for itself.
+  if (second === '\u001b') return { key: chord('escape'), length: 1 };
+  const character = String.fromCodePoint(input.codePointAt(1) ?? 0);
+  return { key: altKey(character), length: 1 + character.length };
+}
+
+/** The name of a control character's key. */
+export function controlKey(character: string): string {
+  const known = CONTROLS[character];
+  if (known !== undefined) return known;
+  return `ctrl-${String.fromCharCode(character.charCodeAt(0) + 0x60)}`;
+}
+
+const CONTROLS: Readonly<Record<string, string>> = {
+  '\r': 'enter',
+  '\t': 'tab',
+  '\b': 'backspace',
+  '\u007f': 'backspace',
+  '\u0000': 'ctrl-space',
+  '\u001f': 'ctrl-_',
+};
+
+function altKey(character: string): Key {
+  const name = /\p{Cc}/u.test(character) ? controlKey(character) : character;
+  return chord(`alt-${name}`);
+}
+
+function controlSequence(input: string) {
+  const [source, parameters = '', final = ''] = SEQUENCE.exec(input.slice(2)) ?? [];
+  if (source === undefined) {
+    // Longer than any sequence that a key sends: not one.
+    return input.length > 64 ? { key: undefined, length: 2 } : undefined;
+  }
+  return { key: meaningOf(parameters, final), length: 2 + source.length };
+}
+
+/** After `ESC [`: parameters, what stands between, and the letter that ends it. */
+const SEQUENCE = /^([0-?]*)[ -/]*([@-~])/;
+
+function meaningOf(parameters: string, final: string): Key | 'paste' | undefined {
+  const [first = 1, modifiers = 1, third] = parameters
+    .split(';')
+    .map((part) => Number.parseInt(part, 10) || 1);
+  if (final === 'u') return released(parameters) ? undefined : fromCode(first, modifiers);
+  if (final === 'Z') return chord('shift-tab');
+  if (final !== '~') return named(FINALS[final], modifiers);
+  if (first === 200) return 'paste';
+  if (first === 27 && third !== undefined) return fromCode(third, modifiers);
+  return named(NUMBERED[first], modifiers);
+}
+
+/** Some terminals also tell when a key goes up. */
+function released(parameters: string): boolean {
+  return /;\d*:3(?:;|$)/.test(parameters);
+}
+
+function fromCode(code: number, modifiers: number): Key | undefined {
+  const name = CODES[code];
+  if (name !== undefined) return named(name, modifiers);
+  // The private range holds keys that are no characters: volume, caps lock.
+  if (code < 0x20 || code > 0x10ffff || (code >= 0xe000 && code <= 0xf8ff)) return undefined;
+  const character = String.fromCodePoint(code);
+  const held = modifiers - 1;
+  if ((held & ~SHIFT) === 0) return { type: 'text', text: held === 0 ? character : character.toUpperCase() };
+  return named(character, modifiers);
+}
+
+const SHIFT = 1;
+
+function named(name: string | undefined, modifiers: number): Key | undefined {
+  if (name === undefined) return undefined;
+  const held = modifiers - 1;
+  const prefix = `${held & 4 ? 'ctrl-' : ''}${held & 2 ? 'alt-' : ''}${held & SHIFT ? 'shift-' : ''}`;
+  return chord(prefix + name);
+}
+
+const FINALS: Readonly<Record<string, string>> = {
+  A: 'up',
+  B: 'down',
+  C: 'right',
+  D: 'left',
+  H: 'home',
+  F: 'end',
+  M: 'enter',
+};
+
+const NUMBERED: Readonly<Record<number, string>> = {
+  1: 'home',
+  2: 'insert',
+  3: 'delete',
+  4: 'end',
+  5: 'page-up',
+  6: 'page-down',
+  7: 'home',
+  8: 'end',
+};
+
+const CODES: Readonly<Record<number, string>> = {
+  8: 'backspace',
+  9: 'tab',
+  13: 'enter',
+  27: 'escape',
+  32: 'space',
+  127: 'backspace',
+  57414: 'enter',
+};

@@ -1,0 +1,35 @@
+const TAB = '    ';
+
+/**
+ * One line of foreign text as it may be shown: control characters appear as pictures (`␛`), so that neither a model nor a
+ * program's output can move the cursor, retitle the window or fake a question. The result is shown by its display width.
+ */
+export function harmless(text: string): string {
+  if (!SUSPICIOUS.test(text)) return text;
+  return text
+    .replaceAll('\t', TAB)
+    .replace(CONTROLS, picture)
+    .replace(LINE_SEPARATORS, ' ')
+    .replace(HIDDEN, '');
+}
+
+/** The lines of a foreign text, each harmless. A carriage return starts its line again, as on a terminal. */
+export function harmlessLines(text: string): string[] {
+  return text
+    .replace(/\r+\n/g, '\n')
+    .split('\n')
+    .map((line) => harmless(line.slice(line.lastIndexOf('\r', line.length - 2) + 1).replace(/\r$/, '')));
+}
+
+function picture(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+  return code === 0x7f ? '␡' : '\uFFFD';
+}
+
+/** Direction overrides are among them: they make a text read otherwise than it is. */
+const CONTROLS = /[\p{Cc}\p{Cs}\u202A-\u202E\u2066-\u2069]/gu;
+const LINE_SEPARATORS = /[\u2028\u2029]/g;
+/** Terminals disagree about their width. */
+const HIDDEN = /[\u00AD\uFEFF]/g;
+const SUSPICIOUS = /[\p{Cc}\p{Cs}\u00AD\u2028-\u202E\u2066-\u2069\uFEFF]/u;

@@ -1,0 +1,117 @@
+import { type Line, type Paint, paintLine, widthOf } from '../look.ts';
+import { chopLine, fitLine } from '../wrap.ts';
+import { Cursor } from './cursor.ts';
+import type { Live, Place } from './live.ts';
+
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** What stands in the live area of the terminal, as far as we wrote it. */
+export interface Shown {
+  readonly rows: readonly Row[];
+  /** Where the terminal's cursor is, counted from the area's first row. */
+  readonly cursor: Place;
+  readonly cursorVisible: boolean;
+}
+
+interface Row {
+  readonly line: Line;
+  readonly bytes: string;
+  readonly width: number;
+}
+
+export const NOTHING_SHOWN: Shown = { rows: [], cursor: { row: 0, column: 0 }, cursorVisible: true };
+
+export interface Frame {
+  /** Lines that will not change any more: they scroll up into the terminal's own memory. */
+  readonly finished: readonly Line[];
+  readonly live: Live;
+}
+
+/**
+ * The bytes that bring the terminal from what it shows to the frame. Rows are compared by place: a line that was live and is now
+ * finished stays where it is and costs nothing.
+ */
+export function paintFrame(
+  shown: Shown,
+  { finished, live }: Frame,
+  size: Size,
+  paint: Paint,
+): { readonly bytes: string; readonly shown: Shown } {
+  const rowOf = (line: Line): Row => ({ line, bytes: paintLine(line, paint), width: widthOf(line) });
+  const above = finished.flatMap((line) => chopLine(line, size.columns)).map(rowOf);
+  const visible = clipped(live, size);
+  const below = visible.lines.map((line) => rowOf(fitLine(line, size.columns)));
+  const rows = [...above, ...below];
+
+  const cursor = new Cursor(shown.cursor, Math.max(1, shown.rows.length));
+  const changed = rows.flatMap((row, index) => (shown.rows[index]?.bytes === row.bytes ? [] : [{ row, index }]));
+  for (const { row, index } of changed) {
+    const old = shown.rows[index];
+    cursor.goTo({ row: index, column: 0 });
+    const isDoubtful = old !== undefined && (DOUBTFUL.test(old.bytes) || DOUBTFUL.test(row.bytes));
+    if (isDoubtful) cursor.send(ERASE_LINE);
+    cursor.write(row.bytes, row.width, size.columns);
+    // At the last column there is nothing to erase, and some terminals would erase the last character.
+    const isShorter = old !== undefined && row.width < old.width && row.width < size.columns;
+    if (isShorter && !isDoubtful) cursor.send(ERASE_LINE);
+  }
+  if (shown.rows.length > rows.length) {
+    cursor.goTo({ row: rows.length, column: 0 });
+    cursor.send(ERASE_BELOW);
+  }
+  const place = visible.cursor ?? { row: below.length - 1, column: 0 };
+  cursor.goTo({ row: above.length + place.row, column: place.column });
+  const cursorVisible = visible.cursor !== undefined;
+  if (cursorVisible !== shown.cursorVisible) cursor.send(cursorVisible ? SHOW_CURSOR : HIDE_CURSOR);
+  return {
+    bytes: wrapped(cursor.bytes, changed.map(({ row }) => row.bytes)),
+    shown: { rows: below, cursor: place, cursorVisible },
+  };
+}
+
+function wrapped(bytes: string, written: readonly string[]): string {
+  const safe = written.some((row) => DOUBTFUL.test(row)) ? `${NO_WRAP}${bytes}${WRAP}` : bytes;
+  return written.length > 1 ? `${BEGIN_UPDATE}${safe}${END_UPDATE}` : safe;
+}
+
+/**
+ * Goes to the first row of the live area and erases it, after the terminal got another width: its rows were broken anew where they
+ * had become too long, and the cursor moved along.
+ */
+export function eraseResized(
+  shown: Shown,
+  { columns, rows }: Size,
+): { readonly bytes: string; readonly shown: Shown } {
+  const above = shown.rows
+    .slice(0, shown.cursor.row)
+    .reduce((total, { line }) => total + chopLine(line, columns).length, 0);
+  const up = Math.min(rows - 1, above + Math.floor(shown.cursor.column / columns));
+  const bytes = `${up > 0 ? `\u001b[${up}A` : ''}\r${ERASE_BELOW}`;
+  return { bytes, shown: { ...NOTHING_SHOWN, cursorVisible: shown.cursorVisible } };
+}
+
+/** The part of the live area that fits: its end, unless the cursor is above that. There is always at least one row. */
+function clipped({ lines, cursor }: Live, { columns, rows }: Size): Live {
+  const all = lines.length === 0 ? [[]] : lines;
+  const from = Math.max(0, Math.min(all.length - rows, cursor?.row ?? all.length));
+  return {
+    lines: all.slice(from, from + rows),
+    cursor: cursor && { row: cursor.row - from, column: Math.min(cursor.column, columns - 1) },
+  };
+}
+
+/** Characters whose width not every terminal agrees about: a row with them must neither wrap nor leave something behind. */
+const DOUBTFUL = /[\u200D\uFE0F\p{Extended_Pictographic}\p{RI}\p{M}]/u;
+
+const NO_WRAP = '\u001b[?7l';
+const WRAP = '\u001b[?7h';
+const ERASE_LINE = '\u001b[K';
+const ERASE_BELOW = '\u001b[J';
+const SHOW_CURSOR = '\u001b[?25h';
+const HIDE_CURSOR = '\u001b[?25l';
+/** Terminals that know it show the rows between at once; others ignore it. */
+const BEGIN_UPDATE = '\u001b[?2026h';
+const END_UPDATE = '\u001b[?2026l';

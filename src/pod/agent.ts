@@ -1,0 +1,38 @@
+import type { Llm, Model } from '../llm/index.ts';
+import type { Ground, Mode, OwnSurroundings, Rule, Scope, TodoStore, Tool } from '../tools/index.ts';
+import type { ModelChoice } from './session/index.ts';
+
+/** What a pod's agent works with. Made by whoever composes the program: a pod knows no provider and no configuration. */
+export interface Agent {
+  readonly defaultModel: ModelChoice;
+  /** The model behind a choice, ready to be asked. Refuses with the next step when there is none, or no key for it. */
+  readonly model: (choice: ModelChoice) => Promise<ReadyModel>;
+  /** All tools there are now; those of servers come and go. */
+  readonly tools: () => Promise<readonly Tool[]>;
+  /** What the agent is told about itself and its surroundings. */
+  readonly system: () => Promise<string>;
+  readonly mode: Mode;
+  readonly rules: readonly Rule[];
+  readonly sandboxed: boolean;
+  readonly ground: Ground;
+  /** Where it may read and write, with more paths for a single run. */
+  readonly scope: (paths: readonly string[]) => Promise<Scope>;
+  readonly surroundings: (callId: string) => OwnSurroundings;
+  /** Keeps a rule beyond the session. */
+  readonly remember: (rule: Rule) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export interface ReadyModel {
+  readonly llm: Llm;
+  readonly model: Model;
+}
+
+/** Where an agent is to work, and what it shares with its pod. */
+export interface Workplace {
+  readonly podId: string;
+  readonly cwd: string;
+  readonly todos: TodoStore;
+}
+
+export type OpenAgent = (place: Workplace) => Promise<Agent>;

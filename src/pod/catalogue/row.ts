@@ -1,0 +1,101 @@
+import type { Totals } from '../../worker/index.ts';
+import { type Check, flag, list, number, optional, record, text, word } from './check.ts';
+
+/** What a pod is doing. */
+export type RowState = 'idle' | 'running' | 'waiting' | 'paused';
+
+/** A question that waits for a person. */
+export interface PendingApproval {
+  readonly approvalId: string;
+  readonly tool: string;
+  readonly title: string;
+  readonly requestedAt: string;
+  readonly deadline?: string;
+}
+
+/** A task of a session and where it stands. */
+export interface TaskRow {
+  readonly taskId: string;
+  readonly runId?: string;
+  readonly status: string;
+  readonly at: string;
+}
+
+/** The run that began last; without an end it is, or was at a crash, under way. */
+export interface LastRun {
+  readonly runId: string;
+  readonly status: string;
+  readonly endedAt?: string;
+}
+
+/** What lists and searches know of a session. Times are ISO 8601 in UTC. Whoever makes a row keeps it small. */
+export interface Row {
+  readonly id: string;
+  /** The session file: absolute, or relative to the data directory. */
+  readonly file: string;
+  readonly name?: string;
+  readonly cwd: string;
+  readonly parentId?: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  /** `provider/id`. */
+  readonly model?: string;
+  readonly state: RowState;
+  readonly archived: boolean;
+  /** Cut to 200 characters. */
+  readonly firstPrompt?: string;
+  readonly lastText?: string;
+  readonly totals: Totals;
+  readonly lastRun?: LastRun;
+  readonly approvals: readonly PendingApproval[];
+  /** How many messages wait in the queue. */
+  readonly queued: number;
+  /** The last 100 at most. */
+  readonly tasks: readonly TaskRow[];
+  /** The idempotency key under which the session was made. */
+  readonly key?: string;
+}
+
+const isTotals = record<Totals>({
+  turns: number,
+  toolCalls: number,
+  inputTokens: number,
+  outputTokens: number,
+  cacheReadInputTokens: number,
+  cacheCreationInputTokens: number,
+  cost: optional(number),
+});
+
+const isApproval = record<PendingApproval>({
+  approvalId: text,
+  tool: text,
+  title: text,
+  requestedAt: text,
+  deadline: optional(text),
+});
+
+const isTask = record<TaskRow>({ taskId: text, runId: optional(text), status: text, at: text });
+
+const isLastRun = record<LastRun>({ runId: text, status: text, endedAt: optional(text) });
+
+/** Whether a value is a row of our own writing; keys of a later version may stand in it, and stay. */
+export const isRow: Check<Row> = record<Row>({
+  id: text,
+  file: text,
+  name: optional(text),
+  cwd: text,
+  parentId: optional(text),
+  createdAt: text,
+  updatedAt: text,
+  model: optional(text),
+  state: word('idle', 'running', 'waiting', 'paused'),
+  archived: flag,
+  firstPrompt: optional(text),
+  lastText: optional(text),
+  totals: isTotals,
+  lastRun: optional(isLastRun),
+  approvals: list(isApproval),
+  queued: number,
+  tasks: list(isTask),
+  key: optional(text),
+});

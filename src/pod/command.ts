@@ -1,0 +1,126 @@
+import { PolypodError, shape } from '../base/index.ts';
+import type { Content } from '../llm/index.ts';
+import { CLEARABLE, MODEL_CHOICE, SETTINGS_CHANGE, TIME } from './settings.ts';
+
+const text = shape.text();
+
+export const CONTENT: shape.Shape<readonly Content[]> = shape.ruled(
+  shape.listOf(
+    shape.tagged('type', {
+      text: shape.fields({ text: shape.anyText }, {}),
+      image: shape.fields(
+        {
+          mediaType: shape.text('a media type such as image/png', (type) => /^image\/[\w.+-]+$/.test(type)),
+          data: shape.text('base64', (data) => /^[A-Za-z0-9+/]+={0,2}$/.test(data)),
+        },
+        {},
+      ),
+    }),
+  ),
+  (content) => (content.length === 0 ? 'must not be empty' : undefined),
+);
+
+/** What holds for one run only. */
+export const OVERRIDES = shape.fields(
+  {},
+  {
+    model: MODEL_CHOICE,
+    mode: shape.choice(['read-only', 'workspace-write', 'full-access']),
+    tools: shape.listOf(text),
+    /** Paths beside the working directory. */
+    paths: shape.listOf(text),
+    system: shape.anyText,
+    appendSystem: shape.anyText,
+    maxTurns: shape.count(1),
+    /** In USD. */
+    budget: shape.number('an amount of 0 or more', (amount) => amount >= 0),
+  },
+);
+export type Overrides = shape.ValueOf<typeof OVERRIDES>;
+
+export const TODO = shape.fields(
+  { content: text, status: shape.choice(['pending', 'in_progress', 'completed']) },
+  {},
+);
+
+const FALLBACK = shape.choice(['deny', 'pause']);
+
+const COMMAND = shape.tagged('type', {
+  /** Begins a run. While one goes on it is refused, unless it may wait for its turn. */
+  prompt: shape.fields(
+    { content: CONTENT },
+    { overrides: OVERRIDES, taskId: text, whenBusy: shape.choice(['refuse', 'queue', 'steer', 'follow-up']) },
+  ),
+  /** For the model to read between two turns. */
+  steer: shape.fields({ content: CONTENT }, {}),
+  /** For the model to read once it is done. */
+  'follow-up': shape.fields({ content: CONTENT }, {}),
+  'clear-queue': shape.fields({}, { queueIds: shape.listOf(text) }),
+  cancel: shape.fields({}, {}),
+  pause: shape.fields({}, {}),
+  resume: shape.fields({}, {}),
+  'abort-retry': shape.fields({}, {}),
+  decide: shape.fields(
+    { approvalId: text, decision: shape.choice(['approve', 'deny']) },
+    {
+      comment: shape.anyText,
+      /** JSON text of the arguments in place of the model's. */
+      updatedArguments: text,
+      remember: shape.choice(['once', 'session', 'always']),
+    },
+  ),
+  /** A question of a client's own, put to whoever watches. */
+  ask: shape.fields(
+    { tool: text, arguments: text },
+    { title: text, reason: shape.anyText, callId: text, deadline: TIME, fallback: FALLBACK },
+  ),
+  configure: shape.fields({}, { set: SETTINGS_CHANGE, clear: shape.listOf(shape.choice(CLEARABLE)) }),
+  compact: shape.fields({}, { instructions: shape.anyText }),
+  /** Goes back to an entry, or with `root` to before the first; what was said since stays in the file. */
+  branch: shape.fields({ entryId: text }, {}),
+  /** A command of the person's own: not asked about, and told to the model unless it is private. */
+  shell: shape.fields({ command: text }, { private: shape.flag }),
+  'abort-shell': shape.fields({}, { shellId: text }),
+  'set-todos': shape.fields({ items: shape.listOf(TODO) }, {}),
+  /** What a client's tool brought. */
+  'tool-result': shape.fields({ callId: text, content: CONTENT }, { isError: shape.flag, details: shape.anyObject }),
+  'tool-update': shape.fields({ callId: text, text: shape.anyText }, {}),
+  close: shape.fields({}, {}),
+});
+
+/** A wish for a pod; accepted with a receipt, or refused. */
+export type PodCommand = shape.ValueOf<typeof COMMAND>;
+export type CommandOf<T extends PodCommand['type']> = Extract<PodCommand, { readonly type: T }>;
+
+/** JSON Schema of all commands, for doors and their documents. */
+export const commandSchema = COMMAND.schema;
+
+/** Reads a command; refuses with a sentence that names each field that is wrong. */
+export function readCommand(value: unknown): PodCommand {
+  const problems: shape.Problem[] = [];
+  const command = COMMAND.read(value, [], (problem) => problems.push(problem));
+  if (command !== undefined) return command;
+  throw new PolypodError('bad-request', shape.sentence('the command', problems));
+}
+
+/** Who sends a command. */
+export interface Caller {
+  /** A person's or a program's name, as others are told. */
+  readonly by: string;
+  /** The protocol it came through. */
+  readonly door: string;
+  /** The same key with the same command gets the same receipt, and nothing is done twice. */
+  readonly key?: string;
+}
+
+/** What became of an accepted command, by its type. */
+export type Receipt = {
+  readonly accepted: true;
+  /** The number of the last event there was when it was accepted. */
+  readonly seq: number;
+  readonly runId?: string;
+  readonly queueId?: string;
+  readonly approvalId?: string;
+  readonly shellId?: string;
+  readonly entryId?: string;
+};

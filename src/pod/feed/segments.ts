@@ -1,0 +1,320 @@
+import { dirname } from 'node:path';
+import { PolypodError } from '../../base/index.ts';
+import { type AppendLog, beginFeed, type Feed, type Files, fileFailure } from '../../store/index.ts';
+import { cutFile, isRemoved, letGo, syncFile, syncFileAndName } from './disk.ts';
+import { type Held, hold } from './held.ts';
+import { withoutLost } from './mend.ts';
+import { type FeedRecord, restAfter, seqIn } from './record.ts';
+import {
+  eventsIn,
+  lastEventsIn,
+  noLongerKept,
+  offsetAfter,
+  type Segment,
+  segmentAt,
+  segmentsIn,
+} from './segment.ts';
+
+export interface SegmentsOptions {
+  readonly sessionId: string;
+  readonly files: Files;
+  /** Called before and after every write; it throws when the feed is no longer ours, as `Lock.assertOwner` does. */
+  readonly guard?: () => void;
+  /** A new segment begins when the current one holds so many bytes. */
+  readonly segmentBytes?: number;
+  /** How many segments are kept. */
+  readonly segments?: number;
+}
+
+const DEFAULTS = { guard: () => {}, segmentBytes: 8 * 1024 * 1024, segments: 4 } as const;
+
+/**
+ * Opens the feed in a directory, which need not be there. One that was closed is read at its end only and nothing is
+ * written. Of one that was not, an unfinished last line is cut off, and what stands before a hole is let go.
+ */
+export async function openSegments(directory: string, options: SegmentsOptions): Promise<Segments> {
+  const settings = { ...DEFAULTS, ...options };
+  try {
+    settings.guard();
+    const found = await withoutLost(settings.files, segmentsIn(settings.files, directory));
+    return new Segments(directory, settings, await hold(settings, found));
+  } catch (error) {
+    throw fileFailure(directory, 'open', error);
+  }
+}
+
+/**
+ * A session's numbered events on disk, as far back as they are kept: files of a few megabytes each, of which the oldest is
+ * removed when a new one begins. Numbers grow and may jump. A segment begins with the number after the last one of the
+ * segment before, which is how a hole between two is found.
+ *
+ * What was appended survives a kill of the process. It is synced when it is closed; until then a power cut may take its end.
+ */
+export class Segments {
+  readonly #directory: string;
+  readonly #settings: Required<SegmentsOptions>;
+  #held: Held;
+  #isClosed = false;
+  #isDirectoryNew = false;
+  #marking: Promise<void> | undefined;
+
+  constructor(directory: string, settings: Required<SegmentsOptions>, held: Held) {
+    this.#directory = directory;
+    this.#settings = settings;
+    this.#held = held;
+  }
+
+  /** The first number that can still be read; the one after the last if nothing is kept. */
+  get firstSeq(): number {
+    const { older, current, lastSeq } = this.#held;
+    return older[0]?.firstSeq ?? current?.firstSeq ?? lastSeq + 1;
+  }
+
+  /** The last number that was given to an event; 0 if there never was one. */
+  get lastSeq(): number {
+    return this.#held.lastSeq;
+  }
+
+  /** Whether its last writer closed it and nothing was written since: then nothing was lost. */
+  get isClean(): boolean {
+    return this.#held.isClean;
+  }
+
+  /**
+   * Writes events with growing numbers, all in one write, and returns when they are written; throws when they are not.
+   * After a write that failed no other one is tried: abandon it, and open it again.
+   */
+  append(records: readonly FeedRecord[]): void {
+    this.#assertOpen();
+    const [first, last] = [records[0], records.at(-1)];
+    if (first === undefined || last === undefined) return;
+    assertGrowing(records, this.lastSeq);
+    const { log } = this.#withRoom() ?? this.#begin(this.lastSeq === 0 ? first.seq : this.lastSeq + 1);
+    const texts = records.map(({ text }) => text);
+    write(log, texts);
+    this.#marking ??= this.#mark(log.path);
+    this.#held = { ...this.#held, lastSeq: last.seq, isClean: false };
+    this.#removeOldest();
+  }
+
+  /**
+   * Resolves when the disk has the first append, which follows on the word that the feed was closed; it is waited for before
+   * anybody is told of an event. Else a power cut could leave a feed that looks as if nothing had been lost. One sync each
+   * time that a feed is opened and written to.
+   */
+  async marked(): Promise<void> {
+    await this.#marking;
+  }
+
+  /**
+   * The events with greater numbers that are written by now, in order, as many at a time as a read brings. Rejects with
+   * `not-found` when they are no longer kept, and with `internal` where the disk does not hold what was written.
+   */
+  read(after: number): AsyncGenerator<readonly string[]> {
+    return eventsAfter(this.#settings.files, this.#segments(), { after, firstSeq: this.firstSeq });
+  }
+
+  /** Whether the event with this number can be read. */
+  async has(seq: number): Promise<boolean> {
+    const segment = this.#segments().findLast(({ firstSeq }) => firstSeq <= seq);
+    if (segment === undefined) return false;
+    for await (const [first] of eventsIn(this.#settings.files, segment, seq - 1))
+      return first !== undefined && seqIn(first) === seq;
+    return false;
+  }
+
+  /** The last events in order, `count` of them or all that are kept. */
+  async tail(count: number): Promise<readonly string[]> {
+    let events: readonly string[] = [];
+    for (const segment of this.#segments().toReversed()) {
+      if (events.length >= count) break;
+      const before = await lastEventsIn(this.#settings.files, segment, count - events.length);
+      events = [...before, ...events];
+    }
+    return events;
+  }
+
+  /** Takes back the events after a number, which nobody has been told of. Only before the first append. */
+  async cutAfter(seq: number): Promise<void> {
+    this.#assertOpen();
+    const { current, lastSeq } = this.#held;
+    if (current === undefined || seq >= lastSeq) return;
+    const { files, guard } = this.#settings;
+    const whole = this.#segments().map(({ firstSeq }) => segmentAt(this.#directory, firstSeq));
+    const kept = whole.filter(({ firstSeq }, index) => index === 0 || firstSeq <= seq);
+    try {
+      guard();
+      await current.log.close();
+      // From the end, each gone for good before the next: no crash in between leaves a hole.
+      for (const { path } of whole.slice(kept.length).toReversed()) files.unlink(path);
+      if (kept.length < whole.length) await files.syncDirectory(this.#directory);
+      const last = kept.at(-1);
+      if (last !== undefined) await cutFile(files, last.path, await offsetAfter(files, last, seq));
+      this.#held = await hold(this.#settings, kept);
+    } catch (error) {
+      this.#isClosed = true;
+      throw fileFailure(this.#directory, 'cut', error);
+    }
+  }
+
+  /**
+   * Begins anew: nothing before this number, which none has reached, can be read any more. An empty feed only remembers it
+   * and still writes nothing; else an empty segment keeps it.
+   */
+  async forget(nextSeq: number): Promise<void> {
+    this.#assertOpen();
+    if (nextSeq <= this.lastSeq) throw new PolypodError('internal', `the number ${nextSeq} is taken already`);
+    const isEmpty = this.#held.current === undefined;
+    this.#held = { ...this.#held, lastSeq: nextSeq - 1, isClean: false };
+    if (isEmpty) return;
+    const { files } = this.#settings;
+    try {
+      const { log } = this.#beginningWith(nextSeq) ?? this.#begin(nextSeq);
+      await syncFileAndName(files, log.path);
+      for (const { path } of this.#held.older) files.unlink(path);
+      this.#held = { ...this.#held, older: [] };
+      await files.syncDirectory(this.#directory);
+    } catch (error) {
+      throw fileFailure(this.#directory, 'begin anew', error);
+    }
+  }
+
+  /** Says at its end that nothing is missing, waits until the disk has all of it, and lets go of the file. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const log = this.#held.current?.log;
+    if (log === undefined) return;
+    try {
+      if (log.failure === undefined && !this.isClean) await this.#rest(log);
+    } catch (error) {
+      throw fileFailure(this.#directory, 'close', error);
+    } finally {
+      await log.close();
+    }
+  }
+
+  /** Lets go of the file and writes nothing, as after a failure. */
+  abandon(): void {
+    this.#isClosed = true;
+    letGo(this.#held.current);
+  }
+
+  /** The current segment, if the next event goes there: after a failed write, it says why there is none. */
+  #withRoom(): Feed | undefined {
+    const { current, lastSeq } = this.#held;
+    if (current === undefined) return undefined;
+    const { failure, end } = current.log;
+    const isFull = end >= this.#settings.segmentBytes && lastSeq >= current.firstSeq;
+    return isFull && failure === undefined ? undefined : current;
+  }
+
+  /** The current segment, if it begins with this number, which none has reached: then it holds no event. */
+  #beginningWith(firstSeq: number): Feed | undefined {
+    const { current } = this.#held;
+    return current?.firstSeq === firstSeq ? current : undefined;
+  }
+
+  #begin(firstSeq: number): Feed {
+    const { files, guard, sessionId } = this.#settings;
+    const { older, current } = this.#held;
+    if (current === undefined) this.#makeDirectory();
+    const { path } = segmentAt(this.#directory, firstSeq);
+    const begun = beginFeed(path, { sessionId, firstSeq, files, guard });
+    letGo(current);
+    this.#held = {
+      ...this.#held,
+      older: current === undefined ? older : [...older, segmentAt(this.#directory, current.firstSeq)],
+      current: begun,
+    };
+    return begun;
+  }
+
+  #mark(path: string): Promise<void> {
+    const marking = syncFileAndName(this.#settings.files, path).catch((error: unknown) => {
+      throw fileFailure(path, 'append to', error);
+    });
+    // Told to whoever waits for it.
+    marking.catch(() => {});
+    return marking;
+  }
+
+  #makeDirectory(): void {
+    try {
+      this.#settings.guard();
+      this.#settings.files.makeDirectory(this.#directory);
+      this.#isDirectoryNew = true;
+    } catch (error) {
+      throw fileFailure(this.#directory, 'make', error);
+    }
+  }
+
+  #removeOldest(): void {
+    const { files, segments } = this.#settings;
+    const { older } = this.#held;
+    const surplus = older.slice(0, Math.max(0, older.length + 1 - segments));
+    for (const { path } of surplus) {
+      // What is written is written. One that cannot be removed is tried again, and none after it before: no hole.
+      if (!isRemoved(files, path)) return;
+      this.#held = { ...this.#held, older: this.#held.older.slice(1) };
+    }
+  }
+
+  /** What says that nothing is missing is written when the disk has everything before it. */
+  async #rest(log: AppendLog): Promise<void> {
+    const { files } = this.#settings;
+    await Promise.all(this.#segments().map(({ path }) => syncFile(files, path)));
+    await files.syncDirectory(this.#directory);
+    if (this.#isDirectoryNew) await files.syncDirectory(dirname(this.#directory));
+    write(log, [restAfter(this.lastSeq)]);
+    await syncFile(files, log.path);
+  }
+
+  /** All that can be read by now. */
+  #segments(): readonly Segment[] {
+    const { older, current } = this.#held;
+    if (current === undefined) return older;
+    const { start, end } = current.log;
+    return [...older, segmentAt(this.#directory, current.firstSeq, { from: start, to: end })];
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed)
+      throw new PolypodError('conflict', 'the feed is closed. Open the session again to go on.');
+  }
+}
+
+async function* eventsAfter(
+  files: Files,
+  segments: readonly Segment[],
+  { after, firstSeq }: { readonly after: number; readonly firstSeq: number },
+): AsyncGenerator<readonly string[]> {
+  if (after + 1 < firstSeq) throw noLongerKept(after + 1);
+  for (const [index, segment] of segments.entries()) {
+    const next = segments[index + 1];
+    if (next === undefined || next.firstSeq > after + 1) yield* eventsIn(files, segment, after);
+  }
+}
+
+/** Now, in one write. */
+function write(log: AppendLog, texts: readonly string[]): void {
+  const { end } = log;
+  // How it went is seen below, without waiting.
+  log.append(texts, false).catch(() => {});
+  log.flush();
+  if (log.failure !== undefined) throw log.failure;
+  if (log.end === end)
+    throw new PolypodError('internal', 'an event is the JSON text of one object, on one line');
+}
+
+function assertGrowing(records: readonly FeedRecord[], after: number): void {
+  let last = after;
+  for (const { seq, text } of records) {
+    if (seq <= last || seqIn(text) !== seq)
+      throw new PolypodError(
+        'internal',
+        `the event ${seq} after ${last} does not begin with a greater number`,
+      );
+    last = seq;
+  }
+}

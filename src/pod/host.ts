@@ -1,0 +1,389 @@
+import { asPolypodError, type JsonObject, PolypodError, uuidv7 } from '../base/index.ts';
+import { type Durability, type Files, openLog, realFiles } from '../store/index.ts';
+import type { OpenAgent } from './agent.ts';
+import type { DeadlinePolicy } from './approvals.ts';
+import { Catalogue, type Filter, type ListOptions, type PendingApproval, type Row } from './catalogue/index.ts';
+import type { Caller, CommandOf } from './command.ts';
+import { headerIn, makeDirectories, readWhole, restore } from './journal/index.ts';
+import { Layout } from './layout.ts';
+import { rowOf } from './listing.ts';
+import { type House, LivePod } from './live-pod.ts';
+import { Pod } from './pod.ts';
+import { Residents } from './residents.ts';
+import { conversation, encodeEntry, encodeHeader, FORK, FORMAT_VERSION, type Header } from './session/index.ts';
+import { changed, DEFAULT_SETTINGS, type SettingsChange } from './settings.ts';
+import { stateOf } from './state.ts';
+import { emptyTrash, moveToTrash } from './trash.ts';
+
+export interface HostLimits {
+  /** Pods in memory. */
+  readonly pods: number;
+  /** Runs at the same time. */
+  readonly runs: number;
+  /** Messages that wait at one pod. */
+  readonly queue: number;
+  /** Events that wait for one watcher; past it the watcher is cut off and may resume. */
+  readonly watcher: number;
+}
+
+export const DEFAULT_LIMITS: HostLimits = { pods: 2_000, runs: 200, queue: 100, watcher: 10_000 };
+
+export interface HostOptions {
+  /** Where sessions, feeds and the catalogue are kept. */
+  readonly directory: string;
+  readonly agents: OpenAgent;
+  readonly files?: Files;
+  /** What an accepted command survives; see `Durability`. */
+  readonly durability?: Durability;
+  readonly limits?: Partial<HostLimits>;
+  readonly hibernateAfterMs?: number;
+  /** How long approvals wait; for ever if nothing is said. */
+  readonly approvals?: DeadlinePolicy;
+  readonly now?: () => Date;
+  /** Something failed that no command was waiting for. */
+  readonly onFailure?: (error: PolypodError, podId: string | undefined) => void;
+}
+
+export interface NewPod {
+  readonly cwd: string;
+  readonly settings?: SettingsChange;
+  readonly parentId?: string;
+  /** The same key gives the same pod. */
+  readonly key?: string;
+  /** Nothing is written before the first command: for a client that may never say anything. */
+  readonly lazy?: boolean;
+}
+
+/** The pods of a process, and the sessions they come from: what a door sees first. */
+export class Host {
+  readonly #options: Required<Omit<HostOptions, 'limits'>> & { readonly limits: HostLimits };
+  readonly #layout: Layout;
+  readonly #catalogue: Catalogue;
+  readonly #residents: Residents;
+  /** New pods that have no file yet. */
+  readonly #fresh = new Map<string, Header>();
+  #runs = 0;
+
+  static async open(options: HostOptions): Promise<Host> {
+    const settings = {
+      files: realFiles,
+      durability: 'full',
+      hibernateAfterMs: 5 * 60 * 1000,
+      approvals: { fallback: 'deny' },
+      now: () => new Date(),
+      onFailure: () => {},
+      ...options,
+      limits: { ...DEFAULT_LIMITS, ...options.limits },
+    } as const;
+    const layout = new Layout(options.directory);
+    makeDirectories(settings.files, layout.sessions);
+    makeDirectories(settings.files, layout.feeds);
+    const catalogue = await Catalogue.open(layout.catalogue, {
+      files: settings.files,
+      onFailure: (error) => settings.onFailure(error, undefined),
+    });
+    emptyTrash(settings.files, layout, settings.now());
+    return new Host(settings, layout, catalogue);
+  }
+
+  private constructor(
+    options: Required<Omit<HostOptions, 'limits'>> & { readonly limits: HostLimits },
+    layout: Layout,
+    catalogue: Catalogue,
+  ) {
+    this.#options = options;
+    this.#layout = layout;
+    this.#catalogue = catalogue;
+    this.#residents = new Residents({
+      limit: options.limits.pods,
+      hibernateAfterMs: options.hibernateAfterMs,
+      open: (id) => this.#open(id),
+    });
+  }
+
+  /** How much of what is allowed is in use. */
+  get usage(): { readonly pods: number; readonly runs: number; readonly sessions: number } {
+    return { pods: this.#residents.size, runs: this.#runs, sessions: this.#catalogue.size };
+  }
+
+  async create(wish: NewPod): Promise<Pod> {
+    return this.#create(wish, {});
+  }
+
+  async #create({ cwd, settings, parentId, key, lazy = false }: NewPod, more: JsonObject): Promise<Pod> {
+    const known = key === undefined ? undefined : this.#catalogue.byKey(key);
+    if (known !== undefined) return this.pod(known.id);
+    const id = uuidv7(this.#options.now().getTime());
+    const extras = { ...(parentId && { parentId }), ...(key && { key }), ...more };
+    const parent = parentId === undefined ? undefined : this.#catalogue.get(parentId);
+    this.#fresh.set(id, {
+      id,
+      version: FORMAT_VERSION,
+      timestamp: this.#options.now().toISOString(),
+      cwd,
+      ...(parent && { parentSession: this.#layout.path(parent.file) }),
+      ...(Object.keys(extras).length > 0 && { extras }),
+    });
+    const pod = new Pod(id, this.#residents);
+    if (lazy && settings === undefined) return pod;
+    await this.#residents.use(id, async (live) => {
+      const fact = { type: 'settings', settings: changed(DEFAULT_SETTINGS, settings ?? {}) } as const;
+      live.publish({ fact });
+      await live.snapshot();
+    });
+    return pod;
+  }
+
+  /** A pod by its id; refuses when there is none. */
+  pod(id: string): Pod {
+    if (!this.#fresh.has(id) && this.#catalogue.get(id) === undefined) throw unknownPod(id);
+    return new Pod(id, this.#residents);
+  }
+
+  /** A session file of this program, of pi or of xcsh, wherever it is; it stays where it is. */
+  async openFile(file: string): Promise<Pod> {
+    const { files, now } = this.#options;
+    const header = files.stat(file) === undefined ? undefined : headerIn(files.readText(file).split('\n', 1)[0] ?? '');
+    if (header === undefined)
+      throw new PolypodError('bad-request', `${file} is no session file: it does not begin with a session header`);
+    const known = this.#catalogue.get(header.id);
+    if (known !== undefined && this.#layout.path(known.file) !== file)
+      throw new PolypodError(
+        'conflict',
+        `${file} is a copy of the session ${header.id}, which is kept in ${this.#layout.path(known.file)}: fork that one instead`,
+      );
+    if (known === undefined) this.#catalogue.put(await this.#rowFromFile(file, now().toISOString()));
+    return new Pod(header.id, this.#residents);
+  }
+
+  /** A new session that begins with the conversation of another one, up to an entry. */
+  async fork(id: string, { entryId, name }: { readonly entryId?: string; readonly name?: string } = {}): Promise<Pod> {
+    this.pod(id);
+    const { files, durability, now } = this.#options;
+    const [tree, source] = await this.#residents.use(id, async (live) => [await live.whole(), live] as const);
+    const newId = uuidv7(now().getTime());
+    const header: Header = {
+      id: newId,
+      version: FORMAT_VERSION,
+      timestamp: now().toISOString(),
+      cwd: source.header.cwd,
+      parentSession: this.#fileOf(id),
+      extras: { parentId: id },
+    };
+    const at = entryId === 'root' ? null : (entryId ?? tree.leafId);
+    const fork = tree.fork(at, header);
+    fork.append(FORK.body({ sessionId: id, ...(at === null ? {} : { entryId: at }) }), { seq: 0 });
+    const file = this.#layout.session(newId);
+    // Under another name until it is whole: a crash leaves no half of it.
+    const draft = `${file}.fork`;
+    const log = await openLog(draft, {
+      header: encodeHeader(header),
+      isHeader: (text) => headerIn(text)?.id === newId,
+      durability,
+      files,
+    });
+    await log.append([...fork.entries()].map(encodeEntry), true);
+    await log.close();
+    files.rename(draft, file);
+    if (durability !== 'none') await files.syncDirectory(this.#layout.sessions);
+    this.#catalogue.put(await this.#rowFromFile(file, now().toISOString()));
+    const pod = this.pod(newId);
+    if (name !== undefined) await pod.handle({ type: 'configure', set: { name } }, HOST);
+    return pod;
+  }
+
+  /** A pod that works for another one; its questions are asked there too. */
+  async spawn(parentId: string, child: Omit<NewPod, 'parentId'>): Promise<Pod> {
+    this.pod(parentId);
+    return this.#create({ ...child, parentId }, { spawned: true });
+  }
+
+  /** Newest first, with what other processes wrote. */
+  async list(options: ListOptions = {}): Promise<readonly Row[]> {
+    await this.#catalogue.refresh();
+    return this.#catalogue.list(options);
+  }
+
+  async search(text: string, filter: Filter = {}): Promise<readonly Row[]> {
+    await this.#catalogue.refresh();
+    return this.#catalogue.search(text, filter);
+  }
+
+  async pendingApprovals(): Promise<readonly { readonly row: Row; readonly approval: PendingApproval }[]> {
+    await this.#catalogue.refresh();
+    return this.#catalogue.pendingApprovals();
+  }
+
+  row(id: string): Row | undefined {
+    return this.#catalogue.get(id);
+  }
+
+  byName(name: string): readonly Row[] {
+    return this.#catalogue.byName(name);
+  }
+
+  byTask(taskId: string): Row | undefined {
+    return this.#catalogue.byTask(taskId);
+  }
+
+  /** Working directories, the last used first. */
+  async recentPaths(limit = 20): Promise<readonly string[]> {
+    const rows = await this.list();
+    return [...new Set(rows.map(({ cwd }) => cwd))].slice(0, limit);
+  }
+
+  /** Lets a pod leave memory; a run that is under way is cancelled. */
+  async close(id: string): Promise<void> {
+    await this.#residents.close(id);
+  }
+
+  /** Moves a session to the trash, where it stays for 30 days. */
+  async delete(id: string): Promise<void> {
+    this.pod(id);
+    await this.#residents.close(id);
+    const file = this.#fileOf(id);
+    if (file.startsWith(this.#layout.sessions))
+      moveToTrash(this.#options.files, this.#layout, id, this.#options.now());
+    this.#fresh.delete(id);
+    this.#catalogue.remove(id);
+  }
+
+  /** Opens what a crash left unfinished, so that it is marked, and what is waiting to be run. */
+  async recover(): Promise<readonly string[]> {
+    const rows = this.#catalogue.list().filter(isUnfinished);
+    const opened = await Promise.all(
+      rows.map(({ id }) =>
+        this.#residents.use(id, async () => id).catch((thrown: unknown) => {
+          this.#options.onFailure(asPolypodError(thrown), id);
+        }),
+      ),
+    );
+    return opened.filter((id) => id !== undefined);
+  }
+
+  /** Makes the catalogue again from the session files. */
+  async rebuild(): Promise<{ readonly rows: number }> {
+    return this.#catalogue.rebuild(this.#rowsFromFiles());
+  }
+
+  /** Closes all pods: runs are cancelled, everything is written. */
+  async shutdown(): Promise<void> {
+    await this.#residents.closeAll();
+    await this.#catalogue.close();
+  }
+
+  #open(id: string): Promise<LivePod> {
+    const { files, durability, agents, limits, approvals, now } = this.#options;
+    const header = this.#fresh.get(id);
+    if (header === undefined && this.#catalogue.get(id) === undefined) return Promise.reject(unknownPod(id));
+    return LivePod.open({
+      file: this.#fileOf(id),
+      ...(header && { header }),
+      feedDirectory: this.#layout.feed(id),
+      files,
+      durability,
+      openAgent: agents,
+      queueLimit: limits.queue,
+      watcherLimit: limits.watcher,
+      approvals,
+      now,
+      house: this.#house,
+    });
+  }
+
+  readonly #house: House = {
+    takeSlot: () => {
+      if (this.#runs >= this.#options.limits.runs) return false;
+      this.#runs += 1;
+      return true;
+    },
+    releaseSlot: () => {
+      this.#runs -= 1;
+      // Prompts that wait at other pods may have waited for this place.
+      setImmediate(() => {
+        for (const pod of this.#residents.pods()) pod.startNext();
+      });
+    },
+    changed: (pod) => this.#changed(pod),
+    asked: (pod, approval) => this.#toParent(pod, (parent) => parent.mirror({ podId: pod.id, ...approval })),
+    settled: (pod, approvalId, how) => this.#toParent(pod, (parent) => parent.mirrorSettled(approvalId, how)),
+    decideForChild: (podId, command, caller) => this.#decideForChild(podId, command, caller),
+    gone: (pod, error) => {
+      this.#residents.forget(pod.id, pod);
+      if (error !== undefined) this.#options.onFailure(error, pod.id);
+    },
+  };
+
+  #changed(pod: LivePod): void {
+    const { id, header, view, totals } = pod;
+    this.#fresh.delete(id);
+    const before = this.#catalogue.get(id);
+    const file = this.#layout.named(before === undefined ? this.#layout.session(id) : this.#fileOf(id));
+    const now = this.#options.now().toISOString();
+    this.#catalogue.put(rowOf({ header, view, totals }, { file, before, now }));
+    this.#residents.settle(id);
+  }
+
+  #toParent(pod: LivePod, tell: (parent: LivePod) => void): void {
+    const { parentId, spawned } = pod.header.extras ?? {};
+    // A fork has a parent too, and goes its own way.
+    if (typeof parentId !== 'string' || spawned !== true) return;
+    this.#residents
+      .use(parentId, async (parent) => tell(parent))
+      .catch((thrown: unknown) => this.#options.onFailure(asPolypodError(thrown), parentId));
+  }
+
+  async #decideForChild(podId: string, command: CommandOf<'decide'>, caller: Caller): Promise<void> {
+    await this.pod(podId).handle(command, caller);
+  }
+
+  #fileOf(id: string): string {
+    const row = this.#catalogue.get(id);
+    return row === undefined ? this.#layout.session(id) : this.#layout.path(row.file);
+  }
+
+  async *#rowsFromFiles(): AsyncGenerator<Row> {
+    const { files, onFailure } = this.#options;
+    for (const name of files.list(this.#layout.sessions)) {
+      if (!name.endsWith('.jsonl')) continue;
+      try {
+        yield await this.#rowFromFile(this.#layout.session(name.slice(0, -'.jsonl'.length)), undefined);
+      } catch (error) {
+        onFailure(asPolypodError(error), name);
+      }
+    }
+  }
+
+  async #rowFromFile(file: string, now: string | undefined): Promise<Row> {
+    const { files } = this.#options;
+    const header = headerIn(files.readText(file).split('\n', 1)[0] ?? '');
+    if (header === undefined) throw new PolypodError('bad-request', `${file} does not begin with a session header`);
+    const tree = await readWhole(files, file, header, { newId: uuidv7, now: this.#options.now });
+    const { view, totals } = restore(tree);
+    view.state = stateOf(view, false);
+    const last = [...tree.entries()].at(-1)?.timestamp ?? header.timestamp;
+    const first = conversation(tree).totals;
+    const counted = totals ?? first ?? NOTHING;
+    return rowOf({ header, view, totals: counted }, { file: this.#layout.named(file), before: undefined, now: now ?? last });
+  }
+}
+
+const NOTHING = {
+  turns: 0,
+  toolCalls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadInputTokens: 0,
+  cacheCreationInputTokens: 0,
+};
+
+const HOST: Caller = { by: 'host', door: 'process' };
+
+/** A run was under way, or something is due. */
+function isUnfinished({ state, queued, approvals }: Row): boolean {
+  return state === 'running' || queued > 0 || approvals.some(({ deadline }) => deadline !== undefined);
+}
+
+function unknownPod(id: string): PolypodError {
+  return new PolypodError('not-found', `there is no pod ${id}: list the sessions to see which there are`);
+}

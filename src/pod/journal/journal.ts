@@ -1,0 +1,210 @@
+import { asPolypodError, type JsonObject, PolypodError, tryParse } from '../../base/index.ts';
+import type { AppendLog } from '../../store/index.ts';
+import type { PodEvent, PodFact } from '../event.ts';
+import { Feed, type Segments } from '../feed/index.ts';
+import type { Signed } from '../receipts.ts';
+import {
+  ACCEPTED,
+  type AgentMessage,
+  type Body,
+  encodeEntry,
+  type Entry,
+  MARK,
+  type SessionTree,
+} from '../session/index.ts';
+import type { Recorder } from './recorder.ts';
+
+/** An event that is to be published, with what only the session file is told of it. */
+export interface Draft {
+  readonly fact: PodFact;
+  /** The command that it is the effect of, if that came under a key. */
+  readonly signed?: Signed | undefined;
+  /** The message that stands for the input in the file, if it is not a plain one. */
+  readonly message?: AgentMessage | undefined;
+  readonly shellId?: string | undefined;
+}
+
+/** Numbers this far past the last entry may have been given out: a crash may have taken the events, not the entry. */
+export const RESERVED = 10_000;
+const MARK_EVERY = RESERVED / 2;
+
+export interface JournalParts {
+  readonly tree: () => SessionTree;
+  /** Opened at the first entry: a session in which nothing happened has no file. */
+  readonly session: () => Promise<AppendLog>;
+  readonly segments: Segments;
+  readonly recorder: Recorder;
+  readonly lastSeq: number;
+  /** The number on the last entry of the session. */
+  readonly lastEntrySeq: number;
+  readonly watcherLimit: number;
+  /** Nothing can be written any more, so nothing is told any more. */
+  readonly onFailure: (error: PolypodError) => void;
+}
+
+interface Pending {
+  readonly events: PodEvent[];
+  readonly records: { readonly seq: number; readonly text: string }[];
+  readonly lines: string[];
+}
+
+/**
+ * Numbers events, writes them, and only then has them told.
+ *
+ * All events of one turn of the loop are written together: first to the feed, which is not synced, then, as far as they
+ * leave entries, to the session file, which is. So after a kill the feed knows at least what the session knows, and what
+ * it knows beyond that was told to nobody and is cut off at the next opening; after a power cut it may know less, and
+ * then those who come back are given a snapshot.
+ */
+export class Journal {
+  readonly feed: Feed<PodEvent>;
+  readonly #parts: JournalParts;
+  #session: AppendLog | undefined;
+  #lastSeq: number;
+  #lastEntrySeq: number;
+  #pending: Pending = { events: [], records: [], lines: [] };
+  #pumping = false;
+  #failure: PolypodError | undefined;
+  #waiting: { readonly seq: number; readonly resolve: () => void; readonly reject: (error: PolypodError) => void }[] = [];
+
+  constructor(parts: JournalParts) {
+    this.#parts = parts;
+    this.#lastSeq = parts.lastSeq;
+    this.#lastEntrySeq = parts.lastEntrySeq;
+    const read = (after: number) => this.#read(after);
+    this.feed = new Feed<PodEvent>({ read }, parts.lastSeq, parts.watcherLimit);
+  }
+
+  get lastSeq(): number {
+    return this.#lastSeq;
+  }
+
+  get failure(): PolypodError | undefined {
+    return this.#failure;
+  }
+
+  /** Numbers an event now; it is written and told in the next turn of the loop. Answers with its first entry's id. */
+  publish({ fact, signed, message, shellId }: Draft): string | undefined {
+    if (this.#failure !== undefined) throw this.#failure;
+    const seq = (this.#lastSeq += 1);
+    const entries: Entry[] = [];
+    const extras: JsonObject = { seq, ...extrasOf(fact), ...(shellId === undefined ? {} : { shellId }) };
+    const place = (body: Body): Entry => {
+      const entry = this.#parts.tree().append(body, extras);
+      entries.push(entry);
+      return entry;
+    };
+    this.#parts.recorder.record(fact, message, place);
+    if (signed !== undefined && entries.length === 0) place(ACCEPTED.body({}));
+    else if (entries.length === 0 && seq - this.#lastEntrySeq >= MARK_EVERY) place(MARK.body({}));
+    const entryId = entries[0]?.id;
+    const event: PodEvent = entryId === undefined ? { seq, ...fact } : { seq, ...fact, entryId };
+    const { events, records, lines } = this.#pending;
+    events.push(event);
+    records.push({ seq, text: JSON.stringify(event) });
+    for (const [at, entry] of entries.entries()) {
+      this.#lastEntrySeq = seq;
+      // On the last line: whoever finds the receipt finds all that it is for.
+      const isSigned = signed !== undefined && at === entries.length - 1;
+      lines.push(encodeEntry(isSigned ? { ...entry, extras: { ...extras, receipt: signed } } : entry));
+    }
+    this.#schedule();
+    return entryId;
+  }
+
+  /** Resolves when all that was published so far is written, safe and told. */
+  written(): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    if (this.feed.toldSeq >= this.#lastSeq) return Promise.resolve();
+    const seq = this.#lastSeq;
+    return new Promise((resolve, reject) => this.#waiting.push({ seq, resolve, reject }));
+  }
+
+  /** Whether all that follows this number can be told. */
+  async canResume(after: number): Promise<boolean> {
+    const { segments } = this.#parts;
+    if (after === this.feed.toldSeq) return true;
+    if (after > this.feed.toldSeq || after < segments.firstSeq - 1) return false;
+    return after === 0 || after === segments.firstSeq - 1 || (await segments.has(after));
+  }
+
+  /** Writes what is left and ends all watchers. */
+  async close(): Promise<void> {
+    try {
+      await this.written();
+      await this.#parts.segments.close();
+      await this.#session?.close();
+    } catch (error) {
+      this.#fail(asPolypodError(error));
+      throw error;
+    } finally {
+      this.#failure ??= closed();
+      this.feed.end();
+    }
+  }
+
+  #schedule(): void {
+    if (this.#pumping) return;
+    this.#pumping = true;
+    // Later in this turn than all callbacks of sockets, so that one write takes what they all bring.
+    setImmediate(() => {
+      this.#pump().catch((error: unknown) => this.#fail(asPolypodError(error)));
+    });
+  }
+
+  async #pump(): Promise<void> {
+    while (this.#pending.events.length > 0) {
+      const { events, records, lines } = this.#pending;
+      this.#pending = { events: [], records: [], lines: [] };
+      this.#parts.segments.append(records);
+      await this.#parts.segments.marked();
+      if (lines.length > 0) {
+        this.#session ??= await this.#parts.session();
+        const safe = this.#session.append(lines, true);
+        this.#session.flush();
+        await safe;
+      }
+      this.feed.tell(events);
+      this.#wake();
+    }
+    this.#pumping = false;
+  }
+
+  #wake(): void {
+    if (this.#waiting.length === 0) return;
+    const told = this.feed.toldSeq;
+    const done = this.#waiting.filter(({ seq }) => seq <= told);
+    this.#waiting = this.#waiting.filter(({ seq }) => seq > told);
+    for (const { resolve } of done) resolve();
+  }
+
+  #fail(error: PolypodError): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = error;
+    this.#parts.segments.abandon();
+    this.feed.end(error);
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { reject } of waiting) reject(error);
+    this.#session?.close().catch(() => {});
+    this.#parts.onFailure(error);
+  }
+
+  async *#read(after: number): AsyncGenerator<readonly PodEvent[]> {
+    for await (const texts of this.#parts.segments.read(after)) yield texts.map(eventIn);
+  }
+}
+
+function closed(): PolypodError {
+  return new PolypodError('conflict', 'the pod is closed: open it again');
+}
+
+function extrasOf(fact: PodFact): JsonObject {
+  return fact.type === 'input' && fact.queueId !== undefined ? { queueId: fact.queueId } : {};
+}
+
+/** An event of the feed, whose checksum the store has verified. */
+export function eventIn(text: string): PodEvent {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- we wrote it, and it was written whole
+  return tryParse(text) as PodEvent;
+}

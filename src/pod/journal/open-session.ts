@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import { dirname } from 'node:path';
+import { PolypodError } from '../../base/index.ts';
+import {
+  acquireLock,
+  type AppendLog,
+  type Durability,
+  type Files,
+  type Lock,
+  openLog,
+  readLines,
+  readTail,
+} from '../../store/index.ts';
+import {
+  encodeHeader,
+  type Header,
+  parseLine,
+  SessionTree,
+  type Source,
+  TailReader,
+} from '../session/index.ts';
+
+export interface SessionOptions {
+  readonly file: string;
+  /** What a new file begins with; without it the file must be there. */
+  readonly header?: Header;
+  readonly files: Files;
+  readonly durability: Durability;
+  readonly now: () => Date;
+}
+
+/** A session file in our hands: nobody else writes to it. */
+export interface OpenSession {
+  readonly tree: SessionTree;
+  /** Whether the tree has all there is; else earlier entries stand in the file only. */
+  readonly isWhole: boolean;
+  readonly lock: Lock;
+  /** Opened when something is to be written; a new file is made then. */
+  readonly log: () => Promise<AppendLog>;
+  /** The whole tree, for a way back further than what was read. */
+  readonly whole: () => Promise<SessionTree>;
+}
+
+/** Takes the lock of a session file and reads as much of it as its pod needs. */
+export async function openSession(options: SessionOptions): Promise<OpenSession> {
+  const { file, files } = options;
+  if (options.header === undefined && files.stat(file) === undefined)
+    throw new PolypodError('not-found', `there is no session file ${file}`);
+  makeDirectories(files, dirname(file));
+  const lock = acquireLock(file, { files });
+  try {
+    return await read(options, lock);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function read(options: SessionOptions, lock: Lock): Promise<OpenSession> {
+  const { file, header: fresh, files, durability, now } = options;
+  const source: Source = { newId: () => randomBytes(4).toString('hex'), now };
+  let log: Promise<AppendLog> | undefined;
+  const opened = (): Promise<AppendLog> =>
+    (log ??= openLog(file, {
+      header: fresh === undefined ? '' : encodeHeader(fresh),
+      isHeader: (text) => headerIn(text) !== undefined,
+      guard: () => lock.assertOwner(),
+      durability,
+      files,
+    }));
+  if (files.stat(file) === undefined && fresh !== undefined) {
+    const tree = new SessionTree(fresh, source);
+    return { tree, isWhole: true, lock, log: opened, whole: async () => tree };
+  }
+  // Opened before it is read: that cuts off what a crash left at its end.
+  const { header: text, start, end } = await opened();
+  const header = headerIn(text);
+  if (header === undefined) throw new PolypodError('internal', `${file} has lost its header`);
+  const reader = new TailReader(header, source, 'checkpoint');
+  for (let to = end; to > start; ) {
+    const lines = await readTail(files, file, LINES_AT_ONCE, { from: start, to });
+    const texts = lines.flatMap((line) => ('text' in line ? [line.text] : []));
+    if (!texts.toReversed().every((line) => reader.take(line))) break;
+    to = lines[0]?.offset ?? start;
+  }
+  const { tree, whole: isWhole } = reader.end();
+  const whole = async (): Promise<SessionTree> =>
+    isWhole ? tree : readWhole(files, file, header, source);
+  return { tree, isWhole, lock, log: opened, whole };
+}
+
+const LINES_AT_ONCE = 500;
+
+/** All entries that can be trusted, in the order of the file. */
+export async function readWhole(
+  files: Files,
+  file: string,
+  header: Header,
+  source: Source,
+): Promise<SessionTree> {
+  const tree = new SessionTree(header, source);
+  for await (const lines of readLines(files, file)) {
+    for (const line of lines) {
+      const parsed = 'text' in line ? parseLine(line.text) : undefined;
+      if (parsed?.kind === 'entry') tree.add(parsed.entry);
+    }
+  }
+  return tree;
+}
+
+export function headerIn(text: string): Header | undefined {
+  const line = parseLine(text);
+  return line.kind === 'header' ? line.header : undefined;
+}
+
+/** The directory and those above it that are not there, for their owner only. */
+export function makeDirectories(files: Files, path: string): void {
+  if (files.stat(path) !== undefined) return;
+  const parent = dirname(path);
+  if (parent !== path) makeDirectories(files, parent);
+  files.makeDirectory(path);
+}

@@ -1,0 +1,276 @@
+import type { JsonObject } from '../../base/index.ts';
+import type { Item, StopReason, Wire } from '../../llm/index.ts';
+import type { ModelChoice } from '../session/index.ts';
+import {
+  type AgentMessage,
+  answerMessage,
+  APPROVAL_REQUEST,
+  APPROVAL_RESPONSE,
+  type Body,
+  BRANCH,
+  checkpointBody,
+  compactionBody,
+  type Entry,
+  fileStopReason,
+  inputMessage,
+  MARK,
+  QUEUED,
+  resultMessage,
+  RUN_END,
+  RUN_START,
+  SETTINGS,
+  SHELL_END,
+  SHELL_START,
+  TODOS,
+  TOOL_END,
+  UNQUEUED,
+} from '../session/index.ts';
+import type { RunOutcome, Totals } from '../../worker/index.ts';
+import type { PodFact } from '../event.ts';
+import type { OpenCall } from '../open-calls.ts';
+import type { PodSettings } from '../settings.ts';
+
+/** What the recorder has to know of the pod beside its events. */
+export interface Recorded {
+  readonly now: () => number;
+  /** The model that is answering. */
+  readonly model: () => ModelChoice & { readonly wire: Wire };
+  readonly totals: () => Totals;
+  readonly settings: () => PodSettings;
+  /** What a checkpoint keeps of the pod. */
+  readonly state: () => JsonObject;
+}
+
+type ResultItem = Extract<Item, { type: 'tool-result' }>;
+type EventOf<T extends PodFact['type']> = Extract<PodFact, { readonly type: T }>;
+
+/**
+ * Says which entries of the session file keep an event. An event that leaves none is live only: it is in the feed for as
+ * long as that is kept.
+ */
+export class Recorder {
+  readonly #known: Recorded;
+  /** For each item of the conversation the entry that it is in. */
+  #entryIds: string[];
+  #stopReason: StopReason | undefined;
+  #error: string | undefined;
+  /** The calls of the turn in order, and the results that came out of it. */
+  #calls: readonly OpenCall[] = [];
+  readonly #early = new Map<string, AgentMessage>();
+
+  constructor(known: Recorded, entryIds: readonly string[]) {
+    this.#known = known;
+    this.#entryIds = [...entryIds];
+  }
+
+  /** The entries for an event. `place` gives each its place in the tree, in order. */
+  record(fact: PodFact, message: AgentMessage | undefined, place: (body: Body) => Entry): void {
+    switch (fact.type) {
+      case 'run-start': {
+        const { type: _, ...start } = fact;
+        place(RUN_START.body(start));
+        return;
+      }
+      case 'run-end':
+        place(RUN_END.body({ ...runEndData(fact.runId, fact.outcome), totals: this.#known.totals() }));
+        return;
+      case 'input':
+        if (fact.item.type === 'message' && fact.item.role !== 'assistant')
+          this.#say(1, place({ type: 'message', message: message ?? inputMessage(fact.item, this.#known.now()) }));
+        else this.#answer([fact.item], {}, place);
+        return;
+      case 'turn-start':
+        [this.#stopReason, this.#error] = [undefined, undefined];
+        return;
+      case 'status':
+        if (fact.status === 'completed') this.#stopReason = fact.stopReason;
+        return;
+      case 'error':
+        this.#error = fact.message;
+        return;
+      case 'llm-end':
+        this.#calls = fact.items.flatMap((item) => (item.type === 'tool-call' ? [item] : []));
+        this.#early.clear();
+        if (fact.items.length > 0 || fact.outcome === 'failed') this.#answer(fact.items, fact, place);
+        return;
+      case 'tool-end': {
+        const { callId, name, output } = fact;
+        const item: ResultItem = {
+          type: 'tool-result',
+          callId,
+          content: output.content,
+          isError: output.isError,
+        };
+        this.#early.set(callId, resultMessage(item, name, this.#known.now(), output.details));
+        if (this.#calls[0]?.callId !== callId)
+          place(TOOL_END.body({ callId, name, message: this.#early.get(callId) ?? {} }));
+        else this.#placeResults(place);
+        return;
+      }
+      case 'turn-end':
+        this.#closeTurn(fact, place);
+        return;
+      case 'compaction-end': {
+        const { result } = fact;
+        if (result.status !== 'compacted') return;
+        const { id } = place(compactionBody({ entryIds: this.#entryIds }, result));
+        this.#entryIds = [id, ...this.#entryIds.slice(result.replaced)];
+        place(this.#checkpoint());
+        return;
+      }
+      case 'queued': {
+        const { type: _, ...queued } = fact;
+        place(QUEUED.body({ ...queued, content: queued.content.map((part) => ({ ...part })) }));
+        return;
+      }
+      case 'unqueued':
+        place(UNQUEUED.body({ queueIds: fact.queueIds }));
+        return;
+      case 'approval-request': {
+        const { rule, ...approval } = fact.approval;
+        place(APPROVAL_REQUEST.body({ ...approval, ...(rule && { rule: { ...rule } }) }));
+        return;
+      }
+      case 'approval-response': {
+        const { type: _, ...response } = fact;
+        place(APPROVAL_RESPONSE.body(response));
+        return;
+      }
+      case 'settings':
+        this.#change(fact, place);
+        return;
+      case 'todos':
+        place(TODOS.body({ items: fact.items.map((item) => ({ ...item })) }));
+        return;
+      case 'branched':
+        this.#calls = [];
+        this.#early.clear();
+        place(BRANCH.body(fact.from === null ? {} : { from: fact.from }));
+        return;
+      case 'shell-start': {
+        const { type: _, ...start } = fact;
+        place(SHELL_START.body(start));
+        return;
+      }
+      case 'shell-end':
+        place(SHELL_END.body({ shellId: fact.shellId, message: message ?? {} }));
+        return;
+      case 'recovered':
+        place(MARK.body({}));
+        return;
+      case 'block-start':
+      case 'block-delta':
+      case 'block-stop':
+      case 'block-abort':
+      case 'ping':
+      case 'usage':
+      case 'tool-start':
+      case 'tool-update':
+      case 'retry-start':
+      case 'retry-end':
+      case 'compaction-start':
+      case 'state':
+      case 'shell-update':
+      case 'client-call':
+      case 'client-cancel':
+      case 'commanded':
+      case 'closed':
+        return;
+    }
+  }
+
+  /** After a branch the items are others. */
+  rebase(entryIds: readonly string[]): void {
+    this.#entryIds = [...entryIds];
+  }
+
+  #say(items: number, { id }: Entry): void {
+    for (let count = 0; count < items; count += 1) this.#entryIds.push(id);
+  }
+
+  #answer(items: readonly Item[], spent: Partial<EventOf<'llm-end'>>, place: (body: Body) => Entry): void {
+    const { provider, modelId, wire } = this.#known.model();
+    const { outcome = 'completed', usage, cost } = spent;
+    const message = answerMessage(items, {
+      wire,
+      provider,
+      model: modelId,
+      stopReason: fileStopReason(outcome, this.#stopReason, items),
+      ...(usage && { usage }),
+      ...(cost && { cost }),
+      ...(outcome === 'failed' && this.#error !== undefined ? { errorMessage: this.#error } : {}),
+      timestamp: this.#known.now(),
+    });
+    this.#say(items.length, place({ type: 'message', message }));
+  }
+
+  /** Results stand in call order, whenever they come: first those whose turn it is. */
+  #placeResults(place: (body: Body) => Entry): void {
+    for (const { callId } of this.#calls) {
+      const message = this.#early.get(callId);
+      if (message === undefined) return;
+      this.#calls = this.#calls.slice(1);
+      this.#early.delete(callId);
+      this.#say(1, place({ type: 'message', message }));
+    }
+  }
+
+  /** Whatever has no result in the file yet gets it: also calls that were never run. */
+  #closeTurn({ results }: EventOf<'turn-end'>, place: (body: Body) => Entry): void {
+    for (const item of results) {
+      const [call] = this.#calls;
+      if (item.type !== 'tool-result' || call?.callId !== item.callId) continue;
+      const message = this.#early.get(call.callId) ?? resultMessage(item, call.name, this.#known.now());
+      this.#calls = this.#calls.slice(1);
+      this.#say(1, place({ type: 'message', message }));
+    }
+    this.#calls = [];
+    this.#early.clear();
+  }
+
+  /** The calls that were open when the session was read. */
+  reopen(calls: readonly OpenCall[]): void {
+    this.#calls = calls;
+  }
+
+  #change({ settings, by, door }: EventOf<'settings'>, place: (body: Body) => Entry): void {
+    const before = this.#known.settings();
+    const { model, thinking, name } = settings;
+    if (model !== undefined && !isSame(model, before.model)) place({ type: 'model_change', ...model });
+    if (thinking !== before.thinking)
+      place({ type: 'thinking_level_change', thinkingLevel: thinking ?? null });
+    if (name !== before.name) place({ type: 'session_info', name: name ?? '' });
+    place(SETTINGS.body({ settings: { ...settings }, ...(by && { by }), ...(door && { door }) }));
+  }
+
+  #checkpoint(): Body {
+    const { model, thinking, name } = this.#known.settings();
+    return checkpointBody(
+      {
+        items: [],
+        entryIds: [],
+        ...(model && { model }),
+        ...(thinking && { thinkingLevel: thinking }),
+        ...(name !== undefined && { name }),
+        totals: this.#known.totals(),
+      },
+      this.#known.state(),
+    );
+  }
+}
+
+/** How a run ended, as the file keeps it. */
+export function runEndData(runId: string, outcome: RunOutcome) {
+  const { status } = outcome;
+  return {
+    runId,
+    status,
+    ...('callIds' in outcome && { callIds: outcome.callIds }),
+    ...('message' in outcome && { message: outcome.message, kind: outcome.limit }),
+    ...('failure' in outcome && { message: outcome.failure.message, kind: outcome.failure.kind }),
+  };
+}
+
+function isSame(a: ModelChoice, b: ModelChoice | undefined): boolean {
+  return a.provider === b?.provider && a.modelId === b.modelId;
+}

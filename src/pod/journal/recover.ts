@@ -1,0 +1,90 @@
+import type { Item } from '../../llm/index.ts';
+import { errorOutput } from '../../tools/index.ts';
+import type { PodFact } from '../event.ts';
+import type { Segments } from '../feed/index.ts';
+import type { Draft } from './journal.ts';
+import { eventIn, RESERVED } from './journal.ts';
+import type { Restored } from './restore.ts';
+
+/** Where the numbers go on, and which of them may be lost. */
+export interface Numbering {
+  readonly lastSeq: number;
+  readonly lost: { readonly from: number; readonly to: number } | undefined;
+}
+
+/**
+ * Brings feed and session together again after whatever happened to them.
+ *
+ * What the feed knows beyond the session was told to nobody and is taken back. Where the session knows more, by a power
+ * cut or by another program, what was told cannot be told again, and who comes back gets a snapshot. In both cases the
+ * numbers go on behind all that may have been given out.
+ */
+export async function reconcile(segments: Segments, restored: Restored): Promise<Numbering> {
+  const { lastSeq: known, isForeign } = restored;
+  if (known === 0 && segments.lastSeq === 0) return { lastSeq: 0, lost: undefined };
+  if (segments.isClean && segments.lastSeq >= known && !isForeign)
+    return { lastSeq: segments.lastSeq, lost: undefined };
+  const before = segments.lastSeq;
+  const lastSeq = Math.max(before, known + RESERVED);
+  if (before < known || isForeign) {
+    await segments.forget(lastSeq + 1);
+    return { lastSeq, lost: { from: Math.min(before, known) + 1, to: lastSeq } };
+  }
+  const untold = await firstUntold(segments, known);
+  if (untold !== undefined) await segments.cutAfter(untold - 1);
+  return { lastSeq, lost: { from: Math.min(segments.lastSeq, before) + 1, to: lastSeq } };
+}
+
+/** The first event past the session's last entry that should have left one. */
+async function firstUntold(segments: Segments, known: number): Promise<number | undefined> {
+  for await (const texts of segments.read(Math.max(known, segments.firstSeq - 1))) {
+    for (const text of texts) {
+      const { seq, entryId } = eventIn(text);
+      if (entryId !== undefined) return seq;
+    }
+  }
+  return undefined;
+}
+
+/**
+ * What has to be said of a session whose process ended without a word. Calls that wait for an approval, or that a pause
+ * holds, stay open; all others get a result, since nobody knows whether they took effect.
+ */
+export function recovery(restored: Restored, lost: Numbering['lost']): readonly Draft[] {
+  const { view, openCalls, earlyResults } = restored;
+  const facts: PodFact[] = lost === undefined ? [] : [{ type: 'recovered', lost }];
+  for (const { shellId, command, private: isPrivate } of view.shells.values()) {
+    const output = errorOutput(INTERRUPTED);
+    facts.push({ type: 'shell-end', shellId, command, status: 'interrupted', output, private: isPrivate });
+  }
+  const isPaused = view.run === undefined && view.lastRun?.outcome.status === 'paused';
+  const awaited = new Set(view.approvals.pending().map(({ callId }) => callId));
+  const isAwaited = openCalls.some(({ callId }) => awaited.has(callId));
+  if (openCalls.length > 0 && !isPaused && !isAwaited) {
+    const results = openCalls.map(({ callId }) => earlyResults.get(callId) ?? interruptedResult(callId));
+    facts.push({ type: 'turn-end', turn: view.turn, results });
+  }
+  if (view.run !== undefined) {
+    const { runId } = view.run;
+    facts.push({ type: 'run-end', runId, outcome: { status: 'interrupted' }, totals: NOTHING });
+  }
+  return facts.map((fact) => ({ fact }));
+}
+
+const NOTHING = {
+  turns: 0,
+  toolCalls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadInputTokens: 0,
+  cacheCreationInputTokens: 0,
+  cost: 0,
+};
+
+function interruptedResult(callId: string): Item {
+  const { content } = errorOutput(INTERRUPTED);
+  return { type: 'tool-result', callId, content, isError: true };
+}
+
+const INTERRUPTED =
+  'Interrupted: the process ended before this call gave its result. It may or may not have taken effect; check before you do it again.';

@@ -1,0 +1,286 @@
+import { type JsonObject, numberOf, shape, stringOf } from '../../base/index.ts';
+import type { Item } from '../../llm/index.ts';
+import type { RunOutcome, Totals } from '../../worker/index.ts';
+import { CONTENT, OVERRIDES, TODO } from '../command.ts';
+import type { PodFact } from '../event.ts';
+import { readSigned, type Signed } from '../receipts.ts';
+import {
+  type AgentMessage,
+  APPROVAL_REQUEST,
+  APPROVAL_RESPONSE,
+  CHECKPOINT,
+  conversation,
+  type Entry,
+  FORK,
+  isFact,
+  itemsOf,
+  type ModelChoice,
+  QUEUED,
+  RUN_END,
+  RUN_START,
+  SETTINGS,
+  type SessionTree,
+  SHELL_END,
+  SHELL_START,
+  TODOS,
+  TOOL_END,
+  UNQUEUED,
+} from '../session/index.ts';
+import { changed, DEFAULT_SETTINGS, type PodSettings, RULE, SETTINGS_CHANGE } from '../settings.ts';
+import { PodView } from '../view.ts';
+import { type OpenCall, openCallsIn } from '../open-calls.ts';
+import { runEndData } from './recorder.ts';
+
+/** A shell command that has ended, and whose output is not in the conversation yet. */
+export interface UntoldShell {
+  readonly shellId: string;
+  readonly message: AgentMessage;
+}
+
+/** What a session file says of its pod. */
+export interface Restored {
+  readonly view: PodView;
+  readonly entryIds: readonly string[];
+  readonly totals: Totals | undefined;
+  readonly signed: readonly Signed[];
+  /** The highest number on an entry. */
+  readonly lastSeq: number;
+  /** Another program has appended since: the feed does not know of it. */
+  readonly isForeign: boolean;
+  readonly openCalls: readonly OpenCall[];
+  /** Results of open calls that had come already. */
+  readonly earlyResults: ReadonlyMap<string, Item>;
+  readonly untoldShells: readonly UntoldShell[];
+}
+
+/** Reads the pod out of its session: every fact in the order of the file, the conversation at its leaf. */
+export function restore(tree: SessionTree): Restored {
+  const reader = new Reader();
+  for (const entry of tree.entries()) reader.take(entry);
+  const { items, entryIds, model, totals } = conversation(tree);
+  const { view } = reader;
+  view.items = [...items];
+  view.turn = totals?.turns ?? 0;
+  if (view.settings.model === undefined && model !== undefined)
+    view.settings = { ...view.settings, model };
+  const openCalls = openCallsIn(items);
+  return {
+    view,
+    entryIds,
+    totals,
+    signed: [...reader.signed],
+    lastSeq: reader.lastSeq,
+    isForeign: reader.isForeign,
+    openCalls,
+    earlyResults: reader.early,
+    untoldShells: [...reader.shells.values()],
+  };
+}
+
+class Reader {
+  view = new PodView();
+  signed: Signed[] = [];
+  lastSeq = 0;
+  isForeign = false;
+  early = new Map<string, Item>();
+  readonly shells = new Map<string, UntoldShell>();
+
+  take(entry: Entry): void {
+    const fork = FORK.in(entry);
+    if (fork !== undefined) {
+      this.#begin({ settings: this.view.settings });
+      return;
+    }
+    const checkpoint = CHECKPOINT.in(entry);
+    if (checkpoint !== undefined) this.#resume(checkpoint.state ?? {});
+    const { seq, receipt, queueId, shellId } = entry.extras ?? {};
+    const signed = readSigned(receipt);
+    if (signed !== undefined) this.signed.push(signed);
+    this.isForeign = numberOf(seq) === undefined;
+    this.lastSeq = Math.max(this.lastSeq, numberOf(seq) ?? 0);
+    if (typeof queueId === 'string') this.view.apply({ type: 'unqueued', queueIds: [queueId] });
+    if (typeof shellId === 'string') this.shells.delete(shellId);
+    if (isFact(entry)) this.#takeFact(entry);
+    else this.#takeEntry(entry);
+  }
+
+  /** What was before is another session's, but for what the pod is set to. */
+  #begin({ settings }: { readonly settings: PodSettings }): void {
+    const { name: _, ...rest } = settings;
+    this.view = new PodView();
+    this.view.settings = rest;
+    this.signed = [];
+    this.lastSeq = 0;
+    this.isForeign = false;
+    this.early.clear();
+    this.shells.clear();
+  }
+
+  #resume(state: JsonObject): void {
+    const { view, signed, lastSeq } = readKept(state);
+    this.view = view;
+    this.signed = [...signed];
+    this.lastSeq = Math.max(this.lastSeq, lastSeq);
+  }
+
+  #takeEntry(entry: Entry): void {
+    if (entry.type === 'message' && entry.message.role === 'assistant') this.early.clear();
+    if (entry.type === 'model_change' && (entry.role === undefined || entry.role === 'default')) {
+      const model: ModelChoice = { provider: entry.provider, modelId: entry.modelId };
+      this.#set({ model });
+    }
+    if (entry.type === 'session_info') this.#set({ name: entry.name });
+  }
+
+  #takeFact(entry: Entry): void {
+    const shell = SHELL_END.in(entry);
+    const ended = TOOL_END.in(entry);
+    if (ended !== undefined) {
+      const [item] = itemsOf({ role: 'toolResult', ...ended.message });
+      if (item !== undefined) this.early.set(ended.callId, item);
+    } else if (shell !== undefined) {
+      const message = { role: 'bashExecution', ...shell.message };
+      this.shells.set(shell.shellId, { shellId: shell.shellId, message });
+      this.view.shells.delete(shell.shellId);
+    } else {
+      const fact = factIn(entry);
+      if (fact !== undefined) this.view.apply(fact);
+    }
+  }
+
+  #set(change: Partial<PodSettings>): void {
+    this.view.settings = { ...this.view.settings, ...change };
+  }
+}
+
+/** The event behind an entry of ours. */
+function factIn(entry: Entry): PodFact | undefined {
+  const start = RUN_START.in(entry);
+  if (start !== undefined)
+    return { type: 'run-start', ...start, ...readOptional('overrides', OVERRIDES, start.overrides) };
+  const end = RUN_END.in(entry);
+  if (end !== undefined) return runEnd(end);
+  const queued = QUEUED.in(entry);
+  if (queued !== undefined) {
+    const content = read(CONTENT, queued.content);
+    if (content === undefined) return undefined;
+    return { type: 'queued', ...queued, content, ...readOptional('overrides', OVERRIDES, queued.overrides) };
+  }
+  const unqueued = UNQUEUED.in(entry);
+  if (unqueued !== undefined) return { type: 'unqueued', ...unqueued };
+  const request = APPROVAL_REQUEST.in(entry);
+  if (request !== undefined) {
+    const { rule, ...approval } = request;
+    return { type: 'approval-request', approval: { ...approval, ...readOptional('rule', RULE, rule) } };
+  }
+  const response = APPROVAL_RESPONSE.in(entry);
+  if (response !== undefined) return { type: 'approval-response', ...response };
+  const settings = SETTINGS.in(entry);
+  if (settings !== undefined) return { type: 'settings', settings: readSettings(settings.settings) };
+  const todos = TODOS.in(entry);
+  if (todos !== undefined) return { type: 'todos', items: read(shape.listOf(TODO), todos.items) ?? [] };
+  const shell = SHELL_START.in(entry);
+  return shell && { type: 'shell-start', ...shell };
+}
+
+function runEnd(end: NonNullable<ReturnType<typeof RUN_END.in>>): PodFact {
+  const { runId, totals } = end;
+  return {
+    type: 'run-end',
+    runId,
+    outcome: outcomeOf(end),
+    totals: totals ?? NOTHING,
+    ...(totals && { conversation: totals }),
+  };
+}
+
+const NOTHING: Totals = {
+  turns: 0,
+  toolCalls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadInputTokens: 0,
+  cacheCreationInputTokens: 0,
+};
+
+function outcomeOf(end: NonNullable<ReturnType<typeof RUN_END.in>>): RunOutcome {
+  const { status, message = '', callIds = [] } = end;
+  switch (status) {
+    case 'paused':
+      return { status, callIds };
+    case 'failed':
+      return { status, failure: { kind: 'provider', message } };
+    case 'limited':
+      return { status, limit: limitOf(end.kind), message };
+    default:
+      return { status };
+  }
+}
+
+function limitOf(kind: string | undefined): 'max-turns' | 'loop' | 'budget' {
+  return kind === 'loop' || kind === 'budget' ? kind : 'max-turns';
+}
+
+/** Settings that we wrote; a key that is not sound is left out by taking the defaults instead. */
+function readSettings(value: JsonObject): PodSettings {
+  return changed(DEFAULT_SETTINGS, read(SETTINGS_CHANGE, value) ?? {});
+}
+
+function read<T>(from: shape.Shape<T>, value: unknown): T | undefined {
+  return from.read(value, [], () => {});
+}
+
+function readOptional<const K extends string, T>(key: K, from: shape.Shape<T>, value: unknown) {
+  const found = value === undefined ? undefined : read(from, value);
+  // A value that is not sound must not stay in the place of one that is.
+  return { [key]: found } as { readonly [P in K]?: T };
+}
+
+/** What a checkpoint keeps of a pod, so that nothing before it has to be read. */
+export function kept(view: PodView, signed: readonly Signed[], lastSeq: number): JsonObject {
+  return {
+    settings: view.settings,
+    todos: view.todos,
+    queue: view.queue,
+    approvals: view.approvals.pending(),
+    run: view.run,
+    lastRun: view.lastRun && runEndData(view.lastRun.runId, view.lastRun.outcome),
+    shells: [...view.shells.values()].map(({ shellId, command, private: isPrivate }) => ({
+      shellId,
+      command,
+      private: isPrivate,
+    })),
+    signed,
+    lastSeq,
+  };
+}
+
+/** The same read again, through the readers of the facts that it stands for. */
+function readKept(state: JsonObject): {
+  readonly view: PodView;
+  readonly signed: readonly Signed[];
+  readonly lastSeq: number;
+} {
+  const view = new PodView();
+  const facts: readonly (readonly [string, unknown])[] = [
+    ['settings', { settings: state.settings }],
+    ['todos', { items: state.todos }],
+    ...listOf(state.queue).map((queued) => ['queued', queued] as const),
+    ...listOf(state.approvals).map((approval) => ['approval-request', approval] as const),
+    ...listOf(state.shells).map((shell) => ['shell-start', shell] as const),
+    ['run-end', state.lastRun],
+    ['run-start', state.run],
+  ];
+  for (const [kind, data] of facts) {
+    const fact = factIn({ ...PLACE, type: 'custom', customType: `polypod.${kind}`, data });
+    if (fact !== undefined) view.apply(fact);
+  }
+  const signed = listOf(state.signed).flatMap((one) => readSigned(one) ?? []);
+  return { view, signed, lastSeq: numberOf(state.lastSeq) ?? 0 };
+}
+
+const PLACE = { id: stringOf(''), parentId: null, timestamp: '' };
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

@@ -1,0 +1,67 @@
+import { stringOf } from '../base/index.ts';
+import { type Item, textOf } from '../llm/index.ts';
+import type { Totals } from '../worker/index.ts';
+import type { Row } from './catalogue/index.ts';
+import type { Header } from './session/index.ts';
+import type { PodView } from './view.ts';
+
+/** What lists show of a session. */
+export function rowOf(
+  { header, view, totals }: { readonly header: Header; readonly view: PodView; readonly totals: Totals },
+  { file, before, now }: { readonly file: string; readonly before: Row | undefined; readonly now: string },
+): Row {
+  const { settings, run, lastRun } = view;
+  const { name, model, archived } = settings;
+  const parentId = stringOf(header.extras?.parentId);
+  const firstPrompt = before?.firstPrompt ?? shortened(view.items.find(isFrom('user')));
+  const lastText = shortened(view.items.findLast(isFrom('assistant'))) ?? before?.lastText;
+  const key = before?.key ?? stringOf(header.extras?.key);
+  return {
+    id: header.id,
+    file,
+    cwd: header.cwd,
+    createdAt: header.timestamp,
+    updatedAt: now,
+    state: view.state,
+    archived,
+    totals,
+    approvals: view.approvals.pending().map(({ approvalId, tool, title, requestedAt, deadline }) => ({
+      approvalId,
+      tool,
+      title,
+      requestedAt,
+      ...(deadline === undefined ? {} : { deadline }),
+    })),
+    queued: view.queue.length,
+    tasks: view.tasks.all().map(([taskId, task]) => ({
+      taskId,
+      ...task,
+      at: before?.tasks.find((known) => known.taskId === taskId && known.status === task.status)?.at ?? now,
+    })),
+    ...(name === undefined ? {} : { name }),
+    ...(parentId === '' ? {} : { parentId }),
+    ...(model === undefined ? {} : { model: `${model.provider}/${model.modelId}` }),
+    ...(firstPrompt === undefined ? {} : { firstPrompt }),
+    ...(lastText === undefined ? {} : { lastText }),
+    ...(key === '' ? {} : { key }),
+    ...lastRunOf(run, lastRun),
+  };
+}
+
+function lastRunOf(run: PodView['run'], lastRun: PodView['lastRun']): Pick<Row, 'lastRun'> {
+  if (run !== undefined) return { lastRun: { runId: run.runId, status: 'running' } };
+  return lastRun === undefined ? {} : { lastRun: { runId: lastRun.runId, status: lastRun.outcome.status } };
+}
+
+function isFrom(role: 'user' | 'assistant') {
+  return (item: Item): boolean => item.type === 'message' && item.role === role && textOf(item.content) !== '';
+}
+
+const LONGEST = 200;
+
+/** On one line; cut between characters, not inside one. */
+function shortened(item: Item | undefined): string | undefined {
+  if (item?.type !== 'message') return undefined;
+  const line = textOf(item.content).slice(0, LONGEST * 4).replaceAll(/\s+/g, ' ').trim();
+  return [...line].slice(0, LONGEST).join('');
+}

@@ -1,0 +1,485 @@
+import { PolypodError, uuidv7 } from '../base/index.ts';
+import type { Item } from '../llm/index.ts';
+import type { Durability, Files } from '../store/index.ts';
+import type { Totals } from '../worker/index.ts';
+import type { Agent, OpenAgent } from './agent.ts';
+import { Approvals, type DeadlinePolicy } from './approvals.ts';
+import { ClientTools } from './client-tools.ts';
+import type { Caller, CommandOf, PodCommand, Receipt } from './command.ts';
+import { perform, type PodParts } from './commands/index.ts';
+import type { Approval, PodEvent, PodFact, PodState, Settlement } from './event.ts';
+import { type Batch, openSegments, type Segments } from './feed/index.ts';
+import {
+  type Draft,
+  Journal,
+  kept,
+  type OpenSession,
+  openSession,
+  reconcile,
+  Recorder,
+  recovery,
+  type Restored,
+  restore,
+} from './journal/index.ts';
+import { openCallsIn } from './open-calls.ts';
+import { Receipts, type Signed } from './receipts.ts';
+import { Runner } from './runner.ts';
+import { conversation, type Header, type SessionTree } from './session/index.ts';
+import { Shell, shellItem } from './shell.ts';
+import { type Snapshot, snapshotOf } from './snapshot.ts';
+import { stateOf } from './state.ts';
+import type { PodView } from './view.ts';
+
+/** What a pod is given by its host. */
+export interface PodOptions {
+  readonly file: string;
+  /** For a new session. */
+  readonly header?: Header;
+  readonly feedDirectory: string;
+  readonly files: Files;
+  readonly durability: Durability;
+  readonly openAgent: OpenAgent;
+  readonly queueLimit: number;
+  /** How many events may wait for a watcher before it is cut off. */
+  readonly watcherLimit: number;
+  readonly approvals: DeadlinePolicy;
+  readonly now: () => Date;
+  readonly house: House;
+}
+
+/** What a pod asks of its host. */
+export interface House {
+  /** Takes one of the places for runs; false when there is none. `release` gives it back. */
+  readonly takeSlot: () => boolean;
+  readonly releaseSlot: () => void;
+  /** Something has changed that lists show. */
+  readonly changed: (pod: LivePod, events: readonly PodFact['type'][]) => void;
+  /** A question has come up, or has been settled: the parent is told. */
+  readonly asked: (pod: LivePod, approval: Approval) => void;
+  readonly settled: (pod: LivePod, approvalId: string, how: Settlement) => void;
+  readonly decideForChild: (podId: string, command: CommandOf<'decide'>, caller: Caller) => Promise<void>;
+  /** The pod can no longer write, or was closed: it is forgotten, and opened again when it is wanted. */
+  readonly gone: (pod: LivePod, error: PolypodError | undefined) => void;
+}
+
+/** What a watcher gets: a snapshot first, if it has no number to go on from, then events. */
+export type Watched =
+  | { readonly type: 'snapshot'; readonly reason: 'joined' | 'gap'; readonly snapshot: Snapshot }
+  | { readonly type: 'events'; readonly batch: Batch<PodEvent> };
+
+/** A pod in memory: the parts, and how they are put together. What commands do is in `commands/`. */
+export class LivePod {
+  readonly id: string;
+  readonly view: PodView;
+  readonly header: Header;
+  readonly #options: PodOptions;
+  readonly #session: OpenSession;
+  readonly #journal: Journal;
+  readonly #receipts: Receipts;
+  readonly #runner: Runner;
+  readonly #approvals: Approvals;
+  readonly #shell: Shell;
+  readonly #agent: Agent;
+  readonly #parts: PodParts;
+  readonly #recorder: Recorder;
+  #tree: SessionTree;
+  #isWhole: boolean;
+  #hasSlot = false;
+  #closing: Promise<void> | undefined;
+
+  static async open(options: PodOptions): Promise<LivePod> {
+    const { files, openAgent, feedDirectory } = options;
+    const session = await openSession(options);
+    try {
+      const { header } = session.tree;
+      const segments = await openSegments(feedDirectory, {
+        sessionId: header.id,
+        files,
+        guard: () => session.lock.assertOwner(),
+      });
+      const restored = restore(session.tree);
+      const { lastSeq, lost } = await reconcile(segments, restored);
+      const { view } = restored;
+      let pod: LivePod | undefined;
+      const todos = {
+        get: () => view.todos,
+        set: (items: PodView['todos']) => pod?.publish({ fact: { type: 'todos', items } }),
+      };
+      const agent = await openAgent({ podId: header.id, cwd: header.cwd, todos });
+      pod = new LivePod(options, session, segments, restored, agent, lastSeq);
+      pod.#recover(restored, lost);
+      if (lost !== undefined) await pod.#journal.written();
+      return pod;
+    } catch (error) {
+      session.lock.release();
+      throw error;
+    }
+  }
+
+  private constructor(
+    options: PodOptions,
+    session: OpenSession,
+    segments: Segments,
+    restored: Restored,
+    agent: Agent,
+    lastSeq: number,
+  ) {
+    const { now, house } = options;
+    this.#options = options;
+    this.#session = session;
+    this.#tree = session.tree;
+    this.#isWhole = session.isWhole;
+    this.#agent = agent;
+    this.header = session.tree.header;
+    this.id = this.header.id;
+    this.view = restored.view;
+    const publish = (draft: Draft): string | undefined => this.publish(draft);
+    const written = () => this.#journal.written();
+    this.#recorder = new Recorder(
+      {
+        now: () => now().getTime(),
+        model: () => this.#runner.model,
+        totals: () => this.#runner.totals,
+        settings: () => this.view.settings,
+        state: () => kept(this.view, this.#receipts.all(), this.#journal.lastSeq),
+      },
+      restored.entryIds,
+    );
+    this.#recorder.reopen(restored.openCalls);
+    this.#journal = new Journal({
+      tree: () => this.#tree,
+      session: session.log,
+      segments,
+      recorder: this.#recorder,
+      lastSeq,
+      lastEntrySeq: restored.lastSeq,
+      watcherLimit: options.watcherLimit,
+      onFailure: (error) => this.#fail(error),
+    });
+    this.#receipts = new Receipts(now);
+    for (const signed of restored.signed) this.#receipts.add(signed);
+    this.#approvals = new Approvals({
+      view: this.view,
+      publish,
+      now,
+      newId: uuidv7,
+      policy: options.approvals,
+      remember: (rule) => agent.remember(rule),
+    });
+    const clientTools = new ClientTools((fact) => publish({ fact }));
+    this.#runner = new Runner({
+      view: this.view,
+      agent,
+      cwd: this.header.cwd,
+      totals: restored.totals,
+      publish,
+      written,
+      ask: (question, runId, signal) => this.#approvals.ask(question, runId, signal),
+      clientTools: () => this.view.settings.clientTools.map((tool) => clientTools.toolFor(tool)),
+      newRunId: uuidv7,
+      now,
+      onQuiet: () => this.#onQuiet(),
+    });
+    this.#shell = new Shell(
+      { agent, cwd: this.header.cwd, publish, written, now, onEnd: () => this.#noteShells() },
+      restored.untoldShells,
+    );
+    this.#parts = {
+      view: this.view,
+      agent,
+      runner: this.#runner,
+      approvals: this.#approvals,
+      clientTools,
+      shell: this.#shell,
+      publish,
+      queueLimit: options.queueLimit,
+      now,
+      newId: uuidv7,
+      takeSlot: () => this.#takeSlot(),
+      branchTo: (entryId) => this.#branchTo(entryId),
+      decideForChild: house.decideForChild,
+      close: async (caller, signed) => this.#closeFor(caller, signed),
+    };
+  }
+
+  /** Whether it may leave memory: nothing runs, nobody looks, and no deadline runs. */
+  get isIdle(): boolean {
+    return (
+      !this.#runner.active &&
+      !this.#shell.active &&
+      this.#journal.feed.watchers === 0 &&
+      this.view.waiting('prompt').length === 0 &&
+      this.view.approvals.pending().every(({ deadline }) => deadline === undefined)
+    );
+  }
+
+  get isRunning(): boolean {
+    return this.#runner.active;
+  }
+
+  get totals(): Totals {
+    return this.#runner.totals;
+  }
+
+  /** Accepts a command, with a receipt once its effect is safe, or refuses it. */
+  async handle(command: PodCommand, caller: Caller): Promise<Receipt> {
+    if (this.#journal.failure !== undefined) throw this.#journal.failure;
+    return this.#receipts.once(command, caller, async (sign) => {
+      let given: Receipt | undefined;
+      const receiptOf = (reply: Omit<Receipt, 'accepted' | 'seq'>): Receipt =>
+        (given ??= { accepted: true, seq: this.#journal.lastSeq, ...reply });
+      const reply = await perform(command, caller, (how) => sign(receiptOf(how)), this.#parts);
+      const receipt = receiptOf(reply);
+      if (command.type === 'decide') await this.#goOnDecided(caller);
+      if (command.type !== 'close') await this.#journal.written();
+      return receipt;
+    });
+  }
+
+  /** Everything after a number, each event once; without one, or where that is no longer possible, a snapshot first. */
+  async *watch(after: number | undefined, signal: AbortSignal): AsyncGenerator<Watched> {
+    const canResume = after !== undefined && (await this.#journal.canResume(after));
+    const snapshot = canResume ? undefined : this.#takeSnapshot();
+    const batches = this.#journal.feed.watch(snapshot?.seq ?? after ?? 0, signal);
+    if (snapshot !== undefined) {
+      await this.#journal.written();
+      yield { type: 'snapshot', reason: after === undefined ? 'joined' : 'gap', snapshot };
+    }
+    for await (const batch of batches) yield { type: 'events', batch };
+  }
+
+  async snapshot(): Promise<Snapshot> {
+    const snapshot = this.#takeSnapshot();
+    await this.#journal.written();
+    return snapshot;
+  }
+
+  /** The whole tree, also what had not to be read so far. */
+  whole(): Promise<SessionTree> {
+    return this.#isWhole ? Promise.resolve(this.#tree) : this.#reread();
+  }
+
+  /** Tells an event; what is known of the pod changes with it. After a failure nothing is told any more. */
+  publish(draft: Draft): string | undefined {
+    if (this.#journal.failure !== undefined) return undefined;
+    const entryId = this.#journal.publish(draft);
+    this.view.apply(draft.fact);
+    this.#tellHouse(draft.fact);
+    const state = this.#state();
+    if (state !== this.view.state) this.publish({ fact: { type: 'state', state } });
+    return entryId;
+  }
+
+  /** A question of a child's, shown here as well. */
+  mirror(approval: Approval): void {
+    if (this.view.approvals.get(approval.approvalId) === undefined) this.#approvals.open(approval);
+  }
+
+  mirrorSettled(approvalId: string, how: Settlement): void {
+    const { at: _, ...settlement } = how;
+    this.#approvals.settle(approvalId, settlement);
+  }
+
+  /** Ends what runs, writes what is left, and lets go of the files. */
+  async close(): Promise<void> {
+    this.#closing ??= this.#close();
+    await this.#closing;
+  }
+
+  #recover(restored: Restored, lost: { readonly from: number; readonly to: number } | undefined): void {
+    const drafts = recovery(restored, lost);
+    for (const draft of drafts) this.publish(draft);
+    // The worker was made before the last calls got their results.
+    this.#runner.rebase(this.view.items, restored.totals);
+    this.view.state = this.#state();
+    if (drafts.length > 0) this.publish({ fact: { type: 'state', state: this.view.state } });
+    this.#approvals.resume();
+    this.#noteShells();
+    this.#startNext();
+  }
+
+  #state(): PodState {
+    return stateOf(this.view, this.#runner.active);
+  }
+
+  #takeSnapshot(): Snapshot {
+    const { provider, modelId, contextWindow } = this.#runner.model;
+    return snapshotOf(this.view, {
+      seq: this.#journal.lastSeq,
+      id: this.id,
+      cwd: this.header.cwd,
+      createdAt: this.header.timestamp,
+      model: { provider, modelId },
+      leafId: this.#tree.leafId,
+      stats: {
+        totals: this.#runner.totals,
+        contextTokens: this.#runner.contextTokens,
+        ...(contextWindow === undefined ? {} : { contextWindow }),
+      },
+    });
+  }
+
+  #tellHouse(fact: PodFact): void {
+    const { house } = this.#options;
+    if (LISTED.has(fact.type)) house.changed(this, [fact.type]);
+    if (fact.type === 'approval-request') house.asked(this, fact.approval);
+    if (fact.type === 'approval-response') {
+      const { type: _, approvalId, ...how } = fact;
+      house.settled(this, approvalId, how);
+    }
+  }
+
+  #takeSlot(): boolean {
+    this.#hasSlot ||= this.#options.house.takeSlot();
+    return this.#hasSlot;
+  }
+
+  #onQuiet(): void {
+    if (this.#hasSlot) this.#options.house.releaseSlot();
+    this.#hasSlot = false;
+    if (this.#journal.failure !== undefined) return;
+    this.#noteShells();
+    const state = this.#state();
+    if (state !== this.view.state) this.publish({ fact: { type: 'state', state } });
+    this.#startNext();
+  }
+
+  /** What a person ran goes into the conversation when no turn would be parted by it. */
+  #noteShells(): void {
+    if (this.#runner.active || this.view.state === 'waiting' || this.view.state === 'paused') return;
+    for (const { shellId, message } of this.#shell.take()) {
+      const item = shellItem(message);
+      if (item !== undefined) this.#runner.note(item, message, shellId);
+    }
+  }
+
+  /** The next prompt that waits, if nothing is in its way. */
+  startNext(): void {
+    this.#startNext();
+  }
+
+  #startNext(): void {
+    const [next] = this.view.waiting('prompt');
+    if (next === undefined || this.#closing !== undefined || this.#state() !== 'idle') return;
+    const { content, queueId, by, door, taskId, overrides } = next;
+    this.#runner.prepare(overrides).then(
+      (ready) => {
+        const [still] = this.view.waiting('prompt');
+        if (still?.queueId !== queueId || this.#state() !== 'idle' || !this.#takeSlot()) return;
+        this.#runner.start(ready, {
+          content,
+          queueId,
+          purpose: {
+            ...(by && { by }),
+            ...(door && { door }),
+            ...(taskId && { taskId }),
+            ...(overrides && { overrides }),
+          },
+          sign: () => undefined,
+        });
+      },
+      // It cannot be run as things are: taken out, and said so, or it would block what follows it for ever.
+      (thrown: unknown) => this.#refuseQueued(queueId, thrown),
+    );
+  }
+
+  #refuseQueued(queueId: string, thrown: unknown): void {
+    const message = thrown instanceof PolypodError ? thrown.message : String(thrown);
+    this.publish({ fact: { type: 'unqueued', queueIds: [queueId], reason: message } });
+    this.#startNext();
+  }
+
+  /** After a restart, or a pause by a deadline, the run goes on when the last of its questions is answered. */
+  async #goOnDecided(caller: Caller): Promise<void> {
+    if (this.#runner.active || this.view.state !== 'paused' || !this.#wasAsked()) return;
+    const ready = await this.#runner.prepare(this.#runner.overrides).catch(() => undefined);
+    if (ready === undefined || this.#runner.active || this.view.state !== 'paused' || !this.#takeSlot()) return;
+    const { by, door } = caller;
+    this.#runner.resume(ready, { by, door }, () => undefined);
+  }
+
+  #wasAsked(): boolean {
+    return openCallsIn(this.view.items).some(
+      ({ callId }) => this.view.approvals.about(callId)?.settlement?.by !== undefined,
+    );
+  }
+
+  async #branchTo(
+    entryId: string | null,
+  ): Promise<{ readonly from: string | null; readonly items: readonly Item[] }> {
+    if (entryId !== null && this.#tree.get(entryId) === undefined) await this.#readFurther();
+    const from = this.#tree.leafId;
+    this.#tree.branchTo(entryId);
+    const { items, entryIds, totals } = conversation(this.#tree);
+    this.#recorder.rebase(entryIds);
+    this.#runner.rebase(items, totals ?? this.totals);
+    return { from, items };
+  }
+
+  async #reread(): Promise<SessionTree> {
+    for (;;) {
+      const seq = this.#journal.lastSeq;
+      await this.#journal.written();
+      const tree = await this.#session.whole();
+      // Something may have been written while it was read.
+      if (this.#journal.lastSeq === seq) return tree;
+    }
+  }
+
+  /** From now on the whole tree is in memory. */
+  async #readFurther(): Promise<void> {
+    if (this.#isWhole) return;
+    this.#tree = await this.#reread();
+    this.#isWhole = true;
+  }
+
+  async #closeFor({ by, door }: Caller, signed: Signed | undefined): Promise<void> {
+    await this.#stop();
+    this.publish({ fact: { type: 'closed', by, door }, signed });
+    await this.close();
+  }
+
+  async #stop(): Promise<void> {
+    this.#runner.cancel();
+    await Promise.all([this.#runner.quiet(), this.#shell.close()]);
+  }
+
+  async #close(): Promise<void> {
+    await this.#stop();
+    this.#approvals.close();
+    try {
+      await this.#journal.close();
+    } finally {
+      this.#session.lock.release();
+      await this.#agent.close();
+      this.#options.house.gone(this, undefined);
+    }
+  }
+
+  /** The disk has failed us: the run ends, nothing more is told, and the next who wants the pod opens it anew. */
+  #fail(error: PolypodError): void {
+    this.#closing = this.#stop()
+      .then(() => this.#agent.close())
+      .finally(() => {
+        this.#approvals.close();
+        this.#session.lock.release();
+        this.#options.house.gone(this, error);
+      });
+    this.#closing.catch(() => {});
+  }
+}
+
+/** Events after which a list shows something else. */
+const LISTED: ReadonlySet<PodFact['type']> = new Set([
+  'state',
+  'settings',
+  'run-start',
+  'run-end',
+  'approval-request',
+  'approval-response',
+  'queued',
+  'unqueued',
+  'input',
+  'llm-end',
+  'branched',
+]);

@@ -1,0 +1,48 @@
+import { type Caller, type PodCommand, readCommand, type Receipt } from './command.ts';
+import type { Watched } from './live-pod.ts';
+import type { Residents } from './residents.ts';
+import type { Snapshot } from './snapshot.ts';
+
+export interface WatchOptions {
+  /** The last number that was seen; without one a snapshot comes first. */
+  readonly after?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** An agent bound to one session: commands in, numbered events out. It need not be in memory until somebody uses it. */
+export class Pod {
+  readonly id: string;
+  readonly #residents: Residents;
+
+  constructor(id: string, residents: Residents) {
+    this.id = id;
+    this.#residents = residents;
+  }
+
+  /** Accepts a command, with a receipt once its effect is safe, or refuses it with the reason. */
+  async handle(command: PodCommand, caller: Caller = IN_PROCESS): Promise<Receipt> {
+    const read = readCommand(command);
+    return this.#residents.use(this.id, (pod) => pod.handle(read, caller));
+  }
+
+  /**
+   * Everything after a number, each event once, in one order for everybody. Without a number, or where that is no longer
+   * possible, a snapshot comes first. Ends when the pod is closed or the signal fires; rejects with `overloaded` when the
+   * reader falls too far behind, and may then be called again with the last number.
+   */
+  async *watch({ after, signal = NEVER }: WatchOptions = {}): AsyncGenerator<Watched> {
+    const { pod, done } = await this.#residents.enter(this.id);
+    try {
+      yield* pod.watch(after, signal);
+    } finally {
+      done();
+    }
+  }
+
+  snapshot(): Promise<Snapshot> {
+    return this.#residents.use(this.id, (pod) => pod.snapshot());
+  }
+}
+
+const IN_PROCESS: Caller = { by: 'program', door: 'process' };
+const NEVER = new AbortController().signal;

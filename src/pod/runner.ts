@@ -1,0 +1,365 @@
+import { onAbort, PolypodError } from '../base/index.ts';
+import type { Content, Item, ThinkingLevel, Wire } from '../llm/index.ts';
+import type { Mode, Policy, Rule, Scope, Tool } from '../tools/index.ts';
+import {
+  approveByPolicy,
+  DEFAULT_COMPACTION,
+  type PermissionAnswer,
+  type PermissionQuestion,
+  type RunEvent,
+  type RunOutcome,
+  type Totals,
+  type TurnSettings,
+  Worker,
+} from '../worker/index.ts';
+import type { Agent, ReadyModel } from './agent.ts';
+import type { Overrides } from './command.ts';
+import type { PodFact, RunPurpose } from './event.ts';
+import type { Draft } from './journal/index.ts';
+import type { Signed } from './receipts.ts';
+import type { AgentMessage, ModelChoice } from './session/index.ts';
+import type { PodView } from './view.ts';
+
+export interface RunnerParts {
+  readonly view: PodView;
+  readonly agent: Agent;
+  readonly cwd: string;
+  readonly totals: Totals | undefined;
+  readonly publish: (draft: Draft) => void;
+  /** Resolves when all that was published is safe: a tool runs only when its call cannot be forgotten. */
+  readonly written: () => Promise<void>;
+  readonly ask: (
+    question: PermissionQuestion,
+    runId: string,
+    signal: AbortSignal,
+  ) => Promise<PermissionAnswer>;
+  readonly clientTools: () => readonly Tool[];
+  readonly newRunId: () => string;
+  readonly now: () => Date;
+  /** A run is over, and the pod may begin another. */
+  readonly onQuiet: () => void;
+}
+
+/** All that a run needs and that takes time to get: asked for before the run is accepted. */
+export interface Ready {
+  readonly overrides: Overrides;
+  readonly model: ReadyModel;
+  readonly tools: readonly Tool[];
+  readonly system: string;
+  readonly scope: Scope;
+}
+
+/** What a run begins with. */
+export interface Beginning {
+  readonly content: readonly Content[];
+  readonly purpose: RunPurpose;
+  readonly queueId?: string | undefined;
+  readonly sign: (runId: string) => Signed | undefined;
+}
+
+/** Runs the pod's conversation, one run at a time, and says what happens in the pod's words. */
+export class Runner {
+  readonly #parts: RunnerParts;
+  #worker: Worker;
+  #ready: Ready | undefined;
+  #stop: AbortController | undefined;
+  #over: Promise<void> = Promise.resolve();
+  #giveUp: (() => void) | undefined;
+  /** What the next events of the worker have to carry. */
+  #purpose: RunPurpose = {};
+  #queueId: string | undefined;
+  #signed: { readonly on: 'run-start' | 'input'; readonly by: (runId: string) => Signed | undefined } | undefined;
+  #message: AgentMessage | undefined;
+  #shellId: string | undefined;
+  #runId = '';
+
+  constructor(parts: RunnerParts) {
+    this.#parts = parts;
+    this.#worker = this.#newWorker(parts.view.items, parts.totals);
+  }
+
+  /** Whether a run, or a compaction, is under way. */
+  get active(): boolean {
+    return this.#stop !== undefined;
+  }
+
+  get totals(): Totals {
+    return this.#worker.totals;
+  }
+
+  get contextTokens(): number {
+    return this.#worker.contextTokens;
+  }
+
+  /** The model that answers, or would. */
+  get model(): ModelChoice & { readonly wire: Wire; readonly contextWindow?: number } {
+    const { llm, model } = this.#ready?.model ?? {};
+    if (llm === undefined || model === undefined) return { ...this.#choice({}), wire: 'anthropic' };
+    const { contextWindow } = model;
+    return {
+      provider: model.account,
+      modelId: model.id,
+      wire: llm.account.wire as Wire,
+      ...(contextWindow === undefined ? {} : { contextWindow }),
+    };
+  }
+
+  /** Gets all that a run needs; refuses with the reason when something of it is not to be had. */
+  async prepare(overrides: Overrides = {}): Promise<Ready> {
+    const { agent, view } = this.#parts;
+    const [model, tools, own, scope] = await Promise.all([
+      agent.model(this.#choice(overrides)),
+      agent.tools(),
+      agent.system(),
+      agent.scope(overrides.paths ?? []),
+    ]);
+    const { system = own, appendSystem } = { ...view.settings, ...overrides };
+    return {
+      overrides,
+      model,
+      tools,
+      scope,
+      system: appendSystem === undefined ? system : `${system}\n\n${appendSystem}`,
+    };
+  }
+
+  /** Other settings for the turns to come, of the run that is under way too. */
+  refresh(ready: Ready): void {
+    if (this.#ready !== undefined) this.#ready = { ...ready, overrides: this.#ready.overrides };
+  }
+
+  get overrides(): Overrides {
+    return this.#ready?.overrides ?? {};
+  }
+
+  /** Begins a run; it has begun when this returns. */
+  start(ready: Ready, { content, purpose, queueId, sign }: Beginning): string {
+    this.#purpose = purpose;
+    this.#queueId = queueId;
+    this.#signed = { on: 'input', by: sign };
+    return this.#begin(ready, (signal) => this.#worker.run(content, signal));
+  }
+
+  /** Goes on where a run was paused, or where calls wait that have been decided. */
+  resume(ready: Ready, purpose: RunPurpose, sign: (runId: string) => Signed | undefined): string {
+    this.#purpose = purpose;
+    this.#signed = { on: 'run-start', by: sign };
+    return this.#begin(ready, (signal) => this.#worker.resume(signal));
+  }
+
+  async compact(ready: Ready, instructions: string | undefined): Promise<void> {
+    this.#ready = ready;
+    const stop = (this.#stop = new AbortController());
+    this.#over = this.#worker
+      .compact(instructions, stop.signal)
+      .then(() => {})
+      .finally(() => this.#quiet());
+    await this.#over;
+  }
+
+  cancel(): void {
+    this.#stop?.abort();
+  }
+
+  pause(): void {
+    this.#worker.pause();
+  }
+
+  /** The calls that a paused run left get their results. */
+  abandon(): void {
+    this.#worker.abandon();
+  }
+
+  /** Does not wait any longer for the next attempt: the run fails with what it waited for. */
+  abortRetry(): boolean {
+    this.#giveUp?.();
+    return this.#giveUp !== undefined;
+  }
+
+  deliver(lane: 'steer' | 'follow-up', content: readonly Content[]): void {
+    if (lane === 'steer') this.#worker.inbox.steer(content);
+    else this.#worker.inbox.followUp(content);
+  }
+
+  /** Fills the inbox with what waits, after some of it was taken back. */
+  refill(): void {
+    const { view } = this.#parts;
+    this.#worker.inbox.clear();
+    for (const { lane, content } of view.queue) if (lane !== 'prompt') this.deliver(lane, content);
+    this.#worker.inbox.modes = view.settings.delivery;
+  }
+
+  /** Puts what a person did beside the agent into the conversation. */
+  note(item: Item, message: AgentMessage, shellId: string): void {
+    [this.#message, this.#shellId] = [message, shellId];
+    this.#worker.note('shell', item);
+    [this.#message, this.#shellId] = [undefined, undefined];
+  }
+
+  /** The conversation is another one now. */
+  rebase(items: readonly Item[], totals: Totals | undefined): void {
+    this.#worker = this.#newWorker(items, totals);
+  }
+
+  /** Resolves when nothing is under way. */
+  async quiet(): Promise<void> {
+    await this.#over;
+  }
+
+  #begin(ready: Ready, run: (signal: AbortSignal) => Promise<RunOutcome>): string {
+    this.#ready = ready;
+    const stop = (this.#stop = new AbortController());
+    this.#runId = this.#parts.newRunId();
+    const running = run(stop.signal);
+    this.#signed = undefined;
+    this.#queueId = undefined;
+    this.#over = running.then(() => {}).finally(() => this.#quiet());
+    return this.#runId;
+  }
+
+  #quiet(): void {
+    this.#stop = undefined;
+    this.#parts.onQuiet();
+  }
+
+  #choice({ model }: Overrides): ModelChoice {
+    return model ?? this.#parts.view.settings.model ?? this.#parts.agent.defaultModel;
+  }
+
+  #newWorker(items: readonly Item[], totals: Totals | undefined): Worker {
+    const { agent, view, cwd } = this.#parts;
+    const byPolicy = approveByPolicy({
+      policy: () => this.#policy(),
+      ground: agent.ground,
+      ask: (question, signal) => this.#ask(question, signal),
+    });
+    const worker = new Worker({
+      settings: () => this.#turnSettings(),
+      cwd,
+      items: [...items],
+      ...(totals && { totals }),
+      approve: async (question, signal) => {
+        const approval = await byPolicy(question, signal);
+        if (approval.decision === 'allow') await this.#parts.written();
+        return approval;
+      },
+      surroundings: agent.surroundings,
+      emit: (events) => {
+        for (const event of events) this.#tell(event);
+      },
+      bounds: () => {
+        const { maxTurns, budget } = this.overrides;
+        return { ...(maxTurns === undefined ? {} : { maxTurns }), ...(budget === undefined ? {} : { budget }) };
+      },
+      policies: () => ({
+        compaction: { ...DEFAULT_COMPACTION, auto: view.settings.autoCompaction },
+      }),
+      wait: (ms, signal) => this.#wait(ms, signal),
+      newRunId: () => this.#runId,
+    });
+    worker.inbox.modes = view.settings.delivery;
+    for (const { lane, content } of view.queue) {
+      if (lane === 'steer') worker.inbox.steer(content);
+      if (lane === 'follow-up') worker.inbox.followUp(content);
+    }
+    return worker;
+  }
+
+  #turnSettings(): TurnSettings {
+    const ready = this.#ready;
+    if (ready === undefined) throw new PolypodError('internal', 'a turn began before the run was prepared');
+    const { settings } = this.#parts.view;
+    const names = ready.overrides.tools ?? settings.tools;
+    const all = [...ready.tools, ...this.#parts.clientTools()];
+    const thinking: ThinkingLevel | undefined = settings.thinking;
+    return {
+      ...ready.model,
+      system: ready.system,
+      tools: names === undefined ? all : all.filter(({ name }) => names.includes(name)),
+      cache: { ttl: '5m' },
+      ...(thinking === undefined ? {} : { thinking }),
+    };
+  }
+
+  #policy(): Policy {
+    const { agent, view } = this.#parts;
+    const { settings } = view;
+    const mode: Mode = this.overrides.mode ?? settings.mode ?? agent.mode;
+    const scope = this.#ready?.scope ?? { read: [], write: [] };
+    const rules = [...(settings.acceptEdits ? ACCEPT_EDITS : []), ...settings.rules, ...agent.rules];
+    return { mode, rules, scope, sandboxed: agent.sandboxed };
+  }
+
+  async #ask(question: PermissionQuestion, signal: AbortSignal): Promise<PermissionAnswer> {
+    const { view, now, ask } = this.#parts;
+    const until = view.settings.skipPermissionsUntil;
+    if (until !== undefined && now().getTime() < Date.parse(until)) return { decision: 'allow' };
+    return ask(question, this.#runId, signal);
+  }
+
+  async #wait(ms: number, signal: AbortSignal): Promise<'waited' | 'given-up'> {
+    if (!this.#parts.view.settings.autoRetry) return 'given-up';
+    return new Promise((resolve) => {
+      const end = (how: 'waited' | 'given-up'): void => {
+        clearTimeout(timer);
+        forget();
+        this.#giveUp = undefined;
+        resolve(how);
+      };
+      const timer = setTimeout(end, ms, 'waited');
+      let forget = (): void => {};
+      this.#giveUp = () => end('given-up');
+      forget = onAbort(signal, () => end('waited'));
+    });
+  }
+
+  /** An event of the worker, with what only the pod knows of it. */
+  #tell(event: RunEvent): void {
+    this.#parts.publish(this.#draft(event));
+  }
+
+  #draft(event: RunEvent): Draft {
+    switch (event.type) {
+      case 'run-start':
+        return { fact: { ...event, ...this.#purpose }, signed: this.#signature('run-start') };
+      case 'input':
+        return {
+          fact: { ...event, ...this.#from(event.origin) },
+          signed: this.#signature('input'),
+          message: this.#message,
+          shellId: this.#shellId,
+        };
+      case 'run-end':
+        return { fact: { ...event, conversation: this.#worker.totals } };
+      default:
+        return { fact: event };
+    }
+  }
+
+  #signature(on: 'run-start' | 'input'): Signed | undefined {
+    if (this.#signed?.on !== on) return undefined;
+    const { by } = this.#signed;
+    this.#signed = undefined;
+    return by(this.#runId);
+  }
+
+  /** Who said it: for what waited, as it was noted then. Messages of a lane are delivered in their order. */
+  #from(origin: Extract<PodFact, { type: 'input' }>['origin']): Partial<Extract<PodFact, { type: 'input' }>> {
+    if (origin === 'prompt') {
+      const { by, door } = this.#purpose;
+      return {
+        ...(by === undefined ? {} : { by }),
+        ...(door === undefined ? {} : { door }),
+        ...(this.#queueId === undefined ? {} : { queueId: this.#queueId }),
+      };
+    }
+    if (origin !== 'steer' && origin !== 'follow-up') return {};
+    const queued = this.#parts.view.waiting(origin)[0];
+    if (queued === undefined) return {};
+    const { by, door, queueId } = queued;
+    return { queueId, ...(by === undefined ? {} : { by }), ...(door === undefined ? {} : { door }) };
+  }
+}
+
+/** Relative patterns only fit inside of the scope. */
+const ACCEPT_EDITS: readonly Rule[] = ['edit', 'write'].map((tool) => ({ tool, path: '**', action: 'auto' }));

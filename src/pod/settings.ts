@@ -1,0 +1,128 @@
+import { type JsonObject, shape } from '../base/index.ts';
+import { THINKING_LEVELS, type ThinkingLevel } from '../llm/index.ts';
+import type { Mode, Rule } from '../tools/index.ts';
+import type { InboxModes } from '../worker/index.ts';
+import type { ModelChoice } from './session/index.ts';
+
+/** A tool that a client runs: the model sees it as any other. */
+export interface ClientTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments. */
+  readonly parameters: JsonObject;
+}
+
+/** What a pod is set to. Every change is told as the whole. */
+export interface PodSettings {
+  /** The agent's own if none is chosen. */
+  readonly model?: ModelChoice;
+  readonly thinking?: ThinkingLevel;
+  /** The agent's own if none is chosen. */
+  readonly mode?: Mode;
+  /** Asked before the agent's own; the first that fits decides. */
+  readonly rules: readonly Rule[];
+  /** Changes to files inside of the scope are not asked about, whatever a rule says. */
+  readonly acceptEdits: boolean;
+  /** Nothing is asked before this time; what is denied stays denied. */
+  readonly skipPermissionsUntil?: string;
+  /** Names of the tools that the model is given; all if there is no list. */
+  readonly tools?: readonly string[];
+  readonly clientTools: readonly ClientTool[];
+  readonly delivery: InboxModes;
+  readonly autoCompaction: boolean;
+  readonly autoRetry: boolean;
+  readonly name?: string;
+  readonly archived: boolean;
+  /** In place of what the agent is told about itself. */
+  readonly system?: string;
+  readonly appendSystem?: string;
+}
+
+export const DEFAULT_SETTINGS: PodSettings = {
+  rules: [],
+  acceptEdits: false,
+  clientTools: [],
+  delivery: { steering: 'one-at-a-time', followUps: 'one-at-a-time', interrupt: 'wait' },
+  autoCompaction: true,
+  autoRetry: true,
+  archived: false,
+};
+
+const MODES: readonly Mode[] = ['read-only', 'workspace-write', 'full-access'];
+const DELIVERY = ['one-at-a-time', 'all'] as const;
+
+export const RULE: shape.Shape<Rule> = shape.fields(
+  { action: shape.choice(['auto', 'ask', 'deny']) },
+  { tool: shape.text(), command: shape.text(), exact: shape.flag, path: shape.text() },
+);
+
+const CLIENT_TOOL: shape.Shape<ClientTool> = shape.fields(
+  {
+    name: shape.text('a name of letters, digits, _ and -', (name) => /^[\w-]{1,64}$/.test(name)),
+    description: shape.anyText,
+    parameters: shape.anyObject,
+  },
+  {},
+);
+
+export const MODEL_CHOICE: shape.Shape<ModelChoice> = shape.fields(
+  { provider: shape.text(), modelId: shape.text() },
+  {},
+);
+
+export const TIME = shape.text('a time such as 2026-01-31T12:00:00Z', (time) => !Number.isNaN(Date.parse(time)));
+
+/** What a change may set; the rest stays. */
+export const SETTINGS_CHANGE = shape.fields(
+  {},
+  {
+    model: MODEL_CHOICE,
+    thinking: shape.choice(THINKING_LEVELS),
+    mode: shape.choice(MODES),
+    rules: shape.listOf(RULE),
+    acceptEdits: shape.flag,
+    skipPermissionsUntil: TIME,
+    tools: shape.listOf(shape.text()),
+    clientTools: shape.listOf(CLIENT_TOOL),
+    delivery: shape.fields(
+      {},
+      {
+        steering: shape.choice(DELIVERY),
+        followUps: shape.choice(DELIVERY),
+        interrupt: shape.choice(['wait', 'immediate']),
+      },
+    ),
+    autoCompaction: shape.flag,
+    autoRetry: shape.flag,
+    name: shape.text('a name of at most 200 characters', (name) => name.length <= 200),
+    archived: shape.flag,
+    system: shape.anyText,
+    appendSystem: shape.anyText,
+  },
+);
+export type SettingsChange = shape.ValueOf<typeof SETTINGS_CHANGE>;
+
+/** Values that can be taken away again. */
+export const CLEARABLE = [
+  'model',
+  'thinking',
+  'mode',
+  'skipPermissionsUntil',
+  'tools',
+  'name',
+  'system',
+  'appendSystem',
+] as const;
+export type Clearable = (typeof CLEARABLE)[number];
+
+export function changed(
+  settings: PodSettings,
+  change: SettingsChange,
+  clear: readonly Clearable[] = [],
+): PodSettings {
+  const kept = Object.fromEntries(
+    Object.entries(settings).filter(([key]) => !clear.some((name) => name === key)),
+  );
+  const delivery = { ...settings.delivery, ...change.delivery };
+  return { ...DEFAULT_SETTINGS, ...kept, ...change, delivery };
+}

@@ -1,0 +1,63 @@
+import type { Item } from '../llm/index.ts';
+import type { TodoItem } from '../tools/index.ts';
+import type { RunOutcome, Totals } from '../worker/index.ts';
+import type { Approval, PodState, Queued } from './event.ts';
+import type { ModelChoice } from './session/index.ts';
+import type { PodSettings } from './settings.ts';
+import type { BlockView, PodView, RunView, ShellView, ToolView } from './view.ts';
+
+/** All that a client needs to show a pod it has not watched so far: the sum of its events up to a number. */
+export interface Snapshot {
+  readonly seq: number;
+  readonly id: string;
+  readonly cwd: string;
+  readonly createdAt: string;
+  readonly state: PodState;
+  readonly settings: PodSettings;
+  readonly model: ModelChoice;
+  readonly items: readonly Item[];
+  /** The entry that the next one hangs on. */
+  readonly leafId: string | null;
+  readonly run?: RunView;
+  readonly lastRun?: { readonly runId: string; readonly outcome: RunOutcome };
+  readonly turn: number;
+  /** What the model has written of its answer so far. */
+  readonly blocks: readonly BlockView[];
+  readonly tools: readonly ToolView[];
+  readonly shells: readonly ShellView[];
+  readonly approvals: readonly Approval[];
+  readonly queue: readonly Queued[];
+  readonly todos: readonly TodoItem[];
+  readonly compacting: boolean;
+  readonly stats: Stats;
+}
+
+export interface Stats {
+  readonly totals: Totals;
+  /** Tokens in the context, and how many there is room for. */
+  readonly contextTokens: number;
+  readonly contextWindow?: number;
+}
+
+export function snapshotOf(
+  view: PodView,
+  rest: Pick<Snapshot, 'seq' | 'id' | 'cwd' | 'createdAt' | 'model' | 'leafId' | 'stats'>,
+): Snapshot {
+  const { state, settings, items, run, lastRun, turn, queue, todos, compacting } = view;
+  return {
+    ...rest,
+    state,
+    settings,
+    items: [...items],
+    ...(run && { run }),
+    ...(lastRun && { lastRun }),
+    turn,
+    blocks: view.blocks(),
+    tools: [...view.tools.values()],
+    shells: [...view.shells.values()],
+    approvals: view.approvals.pending(),
+    queue: [...queue],
+    todos,
+    compacting,
+  };
+}

@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import { systemCodeOf } from '../base/index.ts';
+import type { Files } from '../store/index.ts';
+import { makeDirectories } from './journal/index.ts';
+import type { Layout } from './layout.ts';
+
+const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+
+/** Moves a session and its feed aside; they can be moved back by hand. */
+export function moveToTrash(files: Files, layout: Layout, id: string, now: Date): void {
+  const place = join(layout.trash, `${now.getTime()}-${id}`);
+  makeDirectories(files, place);
+  ifThere(() => files.rename(layout.session(id), join(place, `${id}.jsonl`)));
+  ifThere(() => files.rename(layout.feed(id), join(place, 'feed')));
+}
+
+/** Removes what has been there for longer than it is kept. */
+export function emptyTrash(files: Files, layout: Layout, now: Date): void {
+  if (files.stat(layout.trash) === undefined) return;
+  for (const name of files.list(layout.trash)) {
+    const thrownAway = Number(/^(\d+)-/.exec(name)?.[1] ?? Number.NaN);
+    if (now.getTime() - thrownAway > KEPT_MS) removeAll(files, join(layout.trash, name));
+  }
+}
+
+function removeAll(files: Files, path: string): void {
+  let names: readonly string[];
+  try {
+    names = files.list(path);
+  } catch (error) {
+    if (systemCodeOf(error) !== 'ENOTDIR') throw error;
+    files.unlink(path);
+    return;
+  }
+  for (const name of names) removeAll(files, join(path, name));
+  files.removeDirectory(path);
+}
+
+function ifThere(action: () => void): void {
+  try {
+    action();
+  } catch (error) {
+    if (systemCodeOf(error) !== 'ENOENT') throw error;
+  }
+}

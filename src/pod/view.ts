@@ -1,0 +1,299 @@
+import type { BlockEvent, BlockHead, Item } from '../llm/index.ts';
+import type { TodoItem, ToolOutput } from '../tools/index.ts';
+import { type CallLine, type RunOutcome, summaryItem } from '../worker/index.ts';
+import type { Approval, Lane, PodFact, PodState, Queued, RunPurpose, Settlement } from './event.ts';
+import { DEFAULT_SETTINGS, type PodSettings } from './settings.ts';
+
+/** A part of an answer that is being written, or was just finished: from its start, for those who come late. */
+export type BlockView = BlockHead & {
+  readonly index: number;
+  readonly open: boolean;
+  readonly text: string;
+};
+
+/** A call that runs; `text` is the end of what it has brought so far. */
+export interface ToolView {
+  readonly call: CallLine;
+  readonly text: string;
+}
+
+export interface ShellView {
+  readonly shellId: string;
+  readonly command: string;
+  readonly private: boolean;
+  /** Absent while it runs. */
+  readonly output?: ToolOutput;
+}
+
+export interface RunView extends RunPurpose {
+  readonly runId: string;
+}
+
+/**
+ * What is known of a pod now: the sum of all its events. Everything that is decided about a command is decided by this,
+ * and everything that changes it is an event.
+ */
+export class PodView {
+  state: PodState = 'idle';
+  settings: PodSettings = DEFAULT_SETTINGS;
+  todos: readonly TodoItem[] = [];
+  items: Item[] = [];
+  turn = 0;
+  /** The run under way. */
+  run: RunView | undefined;
+  lastRun: { readonly runId: string; readonly outcome: RunOutcome } | undefined;
+  /** Tokens in the context at the last answer. */
+  contextTokens = 0;
+  compacting = false;
+  readonly queue: Queued[] = [];
+  readonly approvals = new ApprovalBook();
+  readonly tools = new Map<string, ToolView>();
+  readonly shells = new Map<string, ShellView>();
+  /** The last tasks and where they stand. */
+  readonly tasks = new TaskBook();
+  #blocks = new Map<number, OpenBlock>();
+
+  /** The blocks of the answer under way, in order. */
+  blocks(): readonly BlockView[] {
+    return [...this.#blocks.entries()].map(([index, { head, pieces, open }]) => ({
+      ...head,
+      index,
+      open,
+      text: pieces.join(''),
+    }));
+  }
+
+  waiting(lane: Lane): readonly Queued[] {
+    return this.queue.filter((queued) => queued.lane === lane);
+  }
+
+  /** Takes in an event. Deltas come by the ten thousand: their cost must not depend on what came before. */
+  apply(fact: PodFact): void {
+    switch (fact.type) {
+      case 'block-start':
+      case 'block-delta':
+      case 'block-stop':
+      case 'block-abort':
+        this.#applyBlock(fact);
+        return;
+      case 'run-start': {
+        const { type: _, ...run } = fact;
+        this.run = run;
+        if (fact.taskId !== undefined) this.tasks.set(fact.taskId, { runId: fact.runId, status: 'running' });
+        return;
+      }
+      case 'run-end':
+        if (this.run?.taskId !== undefined)
+          this.tasks.set(this.run.taskId, { runId: fact.runId, status: fact.outcome.status });
+        this.run = undefined;
+        this.lastRun = { runId: fact.runId, outcome: fact.outcome };
+        this.#blocks.clear();
+        this.tools.clear();
+        return;
+      case 'input':
+        this.items.push(fact.item);
+        if (fact.queueId !== undefined) this.#unqueue([fact.queueId]);
+        return;
+      case 'turn-start':
+        this.turn = fact.turn;
+        this.#blocks.clear();
+        return;
+      case 'retry-start':
+        // What of the broken answer is kept has become input.
+        this.#blocks.clear();
+        return;
+      case 'llm-end':
+        this.items.push(...fact.items);
+        this.#blocks.clear();
+        if (fact.usage?.inputTokens !== undefined)
+          this.contextTokens = fact.usage.inputTokens + (fact.usage.outputTokens ?? 0);
+        return;
+      case 'tool-start':
+        this.tools.set(fact.call.callId, { call: fact.call, text: '' });
+        return;
+      case 'tool-update': {
+        const tool = this.tools.get(fact.callId);
+        if (tool !== undefined) this.tools.set(fact.callId, { ...tool, text: fact.text });
+        return;
+      }
+      case 'tool-end':
+        this.tools.delete(fact.callId);
+        return;
+      case 'turn-end':
+        this.items.push(...fact.results);
+        return;
+      case 'compaction-start':
+        this.compacting = true;
+        return;
+      case 'compaction-end':
+        this.compacting = false;
+        if (fact.result.status !== 'compacted') return;
+        this.items = [summaryItem(fact.result.summary), ...this.items.slice(fact.result.replaced)];
+        this.contextTokens = fact.result.tokensAfter;
+        return;
+      case 'state':
+        this.state = fact.state;
+        return;
+      case 'queued': {
+        const { type: _, ...queued } = fact;
+        this.queue.push(queued);
+        if (fact.taskId !== undefined) this.tasks.set(fact.taskId, { status: 'pending' });
+        return;
+      }
+      case 'unqueued':
+        for (const { queueId, taskId } of this.queue)
+          if (taskId !== undefined && fact.queueIds.includes(queueId)) this.tasks.set(taskId, { status: 'cancelled' });
+        this.#unqueue(fact.queueIds);
+        return;
+      case 'approval-request':
+        this.approvals.open(fact.approval);
+        return;
+      case 'approval-response': {
+        const { type: _, approvalId, ...settlement } = fact;
+        this.approvals.settle(approvalId, settlement);
+        return;
+      }
+      case 'settings':
+        this.settings = fact.settings;
+        return;
+      case 'todos':
+        this.todos = fact.items;
+        return;
+      case 'branched':
+        this.items = [...fact.items];
+        this.contextTokens = 0;
+        return;
+      case 'shell-start':
+        this.shells.set(fact.shellId, fact);
+        return;
+      case 'shell-end':
+        this.shells.delete(fact.shellId);
+        return;
+      case 'ping':
+      case 'usage':
+      case 'status':
+      case 'error':
+      case 'retry-end':
+      case 'shell-update':
+      case 'client-call':
+      case 'client-cancel':
+      case 'recovered':
+      case 'commanded':
+      case 'closed':
+        return;
+    }
+  }
+
+  #applyBlock(event: BlockEvent): void {
+    switch (event.type) {
+      case 'block-start': {
+        const { type: _, index, ...head } = event;
+        this.#blocks.set(index, { head, pieces: [], open: true });
+        return;
+      }
+      case 'block-delta': {
+        const { delta } = event;
+        this.#blocks.get(event.index)?.pieces.push(delta.type === 'input-json' ? delta.json : delta.text);
+        return;
+      }
+      case 'block-stop': {
+        const block = this.#blocks.get(event.index);
+        if (block !== undefined) block.open = false;
+        return;
+      }
+      case 'block-abort':
+        this.#blocks.delete(event.index);
+    }
+  }
+
+  #unqueue(queueIds: readonly string[]): void {
+    for (const queueId of queueIds) {
+      const at = this.queue.findIndex((queued) => queued.queueId === queueId);
+      if (at >= 0) this.queue.splice(at, 1);
+    }
+  }
+}
+
+interface OpenBlock {
+  readonly head: BlockHead;
+  readonly pieces: string[];
+  open: boolean;
+}
+
+/** An approval and, once there is an answer, that. */
+export interface Asked {
+  readonly approval: Approval;
+  readonly settlement?: Settlement;
+}
+
+/** All questions of a pod: those that wait, and the last ones that were settled, so that a late answer can be told by whom. */
+export class ApprovalBook {
+  readonly #asked = new Map<string, Asked>();
+
+  open(approval: Approval): void {
+    this.#asked.set(approval.approvalId, { approval });
+  }
+
+  settle(approvalId: string, settlement: Settlement): void {
+    const asked = this.#asked.get(approvalId);
+    // Set again at the end: the oldest settled ones are the first to be forgotten.
+    if (asked === undefined || !this.#asked.delete(approvalId)) return;
+    this.#asked.set(approvalId, { ...asked, settlement });
+    if (this.#asked.size > MOST_SETTLED) this.#forget();
+  }
+
+  get(approvalId: string): Asked | undefined {
+    return this.#asked.get(approvalId);
+  }
+
+  /** The last question about a call. */
+  about(callId: string): Asked | undefined {
+    return [...this.#asked.values()].findLast(({ approval }) => approval.callId === callId && !approval.podId);
+  }
+
+  pending(): readonly Approval[] {
+    return [...this.#asked.values()].flatMap(({ approval, settlement }) =>
+      settlement === undefined ? [approval] : [],
+    );
+  }
+
+  all(): readonly Asked[] {
+    return [...this.#asked.values()];
+  }
+
+  #forget(): void {
+    for (const [approvalId, { settlement }] of this.#asked) {
+      if (settlement === undefined) continue;
+      this.#asked.delete(approvalId);
+      return;
+    }
+  }
+}
+
+const MOST_SETTLED = 1_000;
+
+/** A task: a prompt under a client's own name for it. */
+export interface TaskView {
+  readonly runId?: string;
+  readonly status: 'pending' | 'running' | RunOutcome['status'];
+}
+
+export class TaskBook {
+  readonly #tasks = new Map<string, TaskView>();
+
+  set(taskId: string, task: TaskView): void {
+    this.#tasks.set(taskId, task);
+    const [oldest] = this.#tasks.keys();
+    if (this.#tasks.size > MOST_TASKS && oldest !== undefined) this.#tasks.delete(oldest);
+  }
+
+  get(taskId: string): TaskView | undefined {
+    return this.#tasks.get(taskId);
+  }
+
+  all(): readonly (readonly [string, TaskView])[] {
+    return [...this.#tasks];
+  }
+}
+
+const MOST_TASKS = 100;

@@ -1,0 +1,298 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import {
+  appendFileSync,
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { Row } from '../../src/pod/catalogue/index.ts';
+import { acquireLock, type Files, realFiles, sealRecords } from '../../src/store/index.ts';
+import { temporaryDirectory } from '../store/stage.ts';
+import { idsOf, opened, readAgain, rowOf, written } from './catalogue-stage.ts';
+
+/** With it the file is written anew after every write. */
+const ALWAYS = Number.NEGATIVE_INFINITY;
+
+function newPath(): string {
+  return join(temporaryDirectory(), 'catalogue.jsonl');
+}
+
+function lineOf(row: Row): Buffer {
+  return Buffer.from(sealRecords([JSON.stringify({ type: 'row', row })]));
+}
+
+function linesIn(path: string): number {
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '').length;
+}
+
+describe('a file with many more lines than rows', () => {
+  it('is written anew with one line for each, and says the same', async () => {
+    const path = newPath();
+    const catalogue = await opened(path, { spareLines: 50 });
+    const watching = await opened(path);
+    for (let queued = 0; queued < 200; queued += 1) {
+      catalogue.put(rowOf(`id-${queued % 5}`, { queued }));
+      if (queued === 100) catalogue.remove('id-0');
+      await written(catalogue);
+      if (queued % 30 === 0) await watching.refresh();
+    }
+    expect(linesIn(path)).toBeLessThan(70);
+    await watching.refresh();
+    expect(watching.list()).toEqual(catalogue.list());
+    expect(await readAgain(path)).toEqual([0, 1, 2, 3, 4].map((n) => rowOf(`id-${n}`, { queued: 195 + n })));
+  });
+
+  it('is left as it is while another process writes it anew', async () => {
+    const path = newPath();
+    const catalogue = await opened(path, { spareLines: ALWAYS });
+    const lock = acquireLock(path);
+    for (let queued = 0; queued < 5; queued += 1) {
+      catalogue.put(rowOf('one', { queued }));
+      await written(catalogue);
+    }
+    expect(linesIn(path)).toBe(6);
+    lock.release();
+    for (let queued = 5; queued < 10; queued += 1) {
+      catalogue.put(rowOf('one', { queued }));
+      await written(catalogue);
+    }
+    expect(linesIn(path)).toBe(2);
+    expect((await readAgain(path))[0]?.queued).toBe(9);
+  });
+});
+
+describe('a file that is exchanged in the worst moment', () => {
+  /** The real files, with something that other processes do before and after the renaming. */
+  function filesWith(path: string, before: () => void, after = () => {}): Files {
+    return {
+      ...realFiles,
+      rename: (from, to) => {
+        expect(to).toBe(path);
+        before();
+        realFiles.rename(from, to);
+        after();
+      },
+    };
+  }
+
+  it('keeps a row that was appended to the old one at the last moment', async () => {
+    const path = newPath();
+    const append = () => appendFileSync(path, lineOf(rowOf('late')));
+    const catalogue = await opened(path, { spareLines: ALWAYS, files: filesWith(path, append) });
+    catalogue.put(rowOf('early'));
+    await written(catalogue);
+    expect(idsOf(catalogue.list())).toEqual(['late', 'early']);
+    expect(idsOf(await readAgain(path))).toEqual(['early', 'late']);
+  });
+
+  it('keeps that a row was removed at the last moment', async () => {
+    const path = newPath();
+    const remove = () => appendFileSync(path, sealRecords(['{"type":"removed","id":"one"}']));
+    const catalogue = await opened(path, { spareLines: ALWAYS, files: filesWith(path, remove) });
+    catalogue.put(rowOf('one'));
+    catalogue.put(rowOf('two'));
+    await written(catalogue);
+    expect(idsOf(await readAgain(path))).toEqual(['two']);
+  });
+
+  it('does not bring an old state back over the one that was appended to the new one', async () => {
+    const path = newPath();
+    const state = (name: string) => () => appendFileSync(path, lineOf(rowOf('one', { name })));
+    const files = filesWith(path, state('before'), state('after'));
+    const catalogue = await opened(path, { spareLines: ALWAYS, files });
+    catalogue.put(rowOf('two'));
+    await written(catalogue);
+    // The old state was carried over, and stands behind the new one.
+    expect(readFileSync(path, 'utf8')).toMatch(/"after".*\n[^]*"copied":true.*"before"/);
+    expect(catalogue.get('one')?.name).toBe('after');
+    expect((await readAgain(path))[0]?.name).toBe('after');
+  });
+
+  it('gets a row again that was written to the old one too late', async () => {
+    const path = newPath();
+    let isArmed = false;
+    const files: Files = {
+      ...realFiles,
+      openToAppend: (which) => {
+        const file = realFiles.openToAppend(which);
+        const append = (bytes: Uint8Array): number => {
+          if (!isArmed) return file.append(bytes);
+          isArmed = false;
+          copyFileSync(path, `${path}.copy`);
+          const count = file.append(bytes);
+          renameSync(`${path}.copy`, path);
+          return count;
+        };
+        return { ...file, append };
+      },
+    };
+    const catalogue = await opened(path, { files });
+    catalogue.put(rowOf('early'));
+    await written(catalogue);
+    isArmed = true;
+    catalogue.put(rowOf('late'));
+    await written(catalogue);
+    expect(isArmed).toBe(false);
+    expect(idsOf(await readAgain(path))).toEqual(['early', 'late']);
+  });
+});
+
+/** What both scripts begin with: a catalogue, and whether the input has ended. */
+const BEGIN = `
+import { Catalogue } from './pod/catalogue/index.js';
+import { statSync } from 'node:fs';
+const [path, template, spareLines, name, rows, perTurn] = JSON.parse(process.argv[2]);
+const catalogue = await Catalogue.open(path, { spareLines: spareLines ?? -Infinity, onFailure: fail });
+function fail(error) { console.log(error.message); process.exit(1); }
+const put = (id, queued) => catalogue.put({ ...template, id, queued });
+const turn = () => new Promise(setImmediate);
+let isOver = false;
+process.stdin.resume().on('end', () => { isOver = true; });
+`;
+
+/** Puts its rows in one state after the other, some in each turn of the loop; says at the end which state was the last. */
+const WRITER = `${BEGIN}
+let [queued, count] = [0, 0];
+while (!isOver) {
+  queued += 1;
+  for (let n = 0; n < rows; n += 1) {
+    put(name + '-' + n, queued);
+    if (++count % perTurn === 0) await turn();
+  }
+}
+await catalogue.close();
+console.log(queued);
+`;
+
+/** Writes the file anew as often as it can; says it each time when it was exchanged. */
+const COMPACTOR = `${BEGIN}
+let inode = 0;
+for (let queued = 1; !isOver; queued += 1) {
+  put('compactor', queued);
+  await turn();
+  await catalogue.refresh();
+  const { ino } = statSync(path);
+  if (ino !== inode) console.log('exchanged');
+  inode = ino;
+}
+await catalogue.close();
+`;
+
+const built = compiledCatalogue();
+beforeAll(() => {
+  writeFileSync(join(built, 'writer.js'), WRITER);
+  writeFileSync(join(built, 'compactor.js'), COMPACTOR);
+});
+
+describe('two processes that append while a third writes the file anew', () => {
+  it.each([
+    { rows: 2000, perTurn: 20, exchanges: 8 },
+    { rows: 20, perTurn: 1, exchanges: 100 },
+  ])(
+    'lose nothing: $rows rows each, $perTurn in a turn, $exchanges exchanges',
+    {
+      timeout: 120_000,
+    },
+    async ({ rows, perTurn, exchanges }) => {
+      const path = newPath();
+      const template = rowOf('');
+      const compactor = new Voice('compactor.js', [path, template, null]);
+      const writers = ['a', 'b'].map(
+        (name) => new Voice('writer.js', [path, template, Number.MAX_SAFE_INTEGER, name, rows, perTurn]),
+      );
+      const reader = await opened(path);
+      while (compactor.lines.length < exchanges) {
+        await compactor.says();
+        await reader.refresh();
+      }
+      const states = (await Promise.all(writers.map((writer) => writer.end()))).map((lines) =>
+        Number(lines[0]),
+      );
+      const said = await compactor.end();
+      expect(new Set(said)).toEqual(new Set(['exchanged']));
+
+      const last = ['a', 'b'].flatMap((name, which) =>
+        Array.from({ length: rows }, (_, n) => [`${name}-${n}`, states[which]] as const),
+      );
+      const statesIn = (all: readonly Row[]) =>
+        new Map(all.filter(({ id }) => id !== 'compactor').map(({ id, queued }) => [id, queued]));
+      expect(statesIn(await readAgain(path))).toEqual(new Map(last));
+      await reader.refresh();
+      expect(statesIn(reader.list())).toEqual(new Map(last));
+      expect(reader.badLines).toBe(0);
+      console.log(
+        `catalogue: ${said.length} exchanges while two processes put ${states.join(' and ')} states`,
+      );
+    },
+  );
+});
+
+/** A process that works until its input ends, and what it prints. */
+class Voice {
+  readonly lines: string[] = [];
+  readonly #child: ChildProcess;
+  readonly #closed: Promise<void>;
+  #heard: () => void = () => {};
+
+  constructor(script: string, args: readonly unknown[]) {
+    const child = spawn(process.execPath, [join(built, script), JSON.stringify(args)], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    this.#child = child;
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      this.lines.push(line);
+      this.#heard();
+    });
+    this.#closed = new Promise((done) => child.on('close', () => done()));
+    onTestFinished(() => {
+      child.kill('SIGKILL');
+    });
+  }
+
+  /** Resolves with its next line, or when it is over. */
+  async says(): Promise<void> {
+    await Promise.race([new Promise<void>((heard) => (this.#heard = heard)), this.#closed]);
+    expect(this.#child.exitCode).toBeNull();
+  }
+
+  async end(): Promise<readonly string[]> {
+    this.#child.stdin?.end();
+    await this.#closed;
+    return this.lines;
+  }
+}
+
+/** A directory with the catalogue compiled, so that processes of their own can load it; gone after the suite. */
+function compiledCatalogue(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'polypod-catalogue-built-'));
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+  const config = {
+    extends: resolve('tsconfig.json'),
+    compilerOptions: {
+      rootDir: resolve('src'),
+      outDir: directory,
+      typeRoots: [resolve('node_modules/@types')],
+      declaration: false,
+      sourceMap: false,
+      noCheck: true,
+    },
+    include: [resolve('src/pod/catalogue')],
+  };
+  writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(config));
+  writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
+  execFileSync(process.execPath, [
+    resolve('node_modules/typescript/bin/tsc'),
+    '-p',
+    join(directory, 'tsconfig.json'),
+  ]);
+  return directory;
+}

@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { connect, type Model, textContent } from '../../src/llm/index.ts';
+import { providerNamed } from '../../src/registry.ts';
+import {
+  type Agent,
+  type Caller,
+  Host,
+  type HostOptions,
+  type OpenAgent,
+  type Pod,
+  type PodEvent,
+  type Watched,
+} from '../../src/pod/index.ts';
+import { type Script, type Sim, startSim } from '../../src/sim/index.ts';
+import { builtinTools, ground, scopeFrom, type Tool, todoTool } from '../../src/tools/index.ts';
+
+export const ADA: Caller = { by: 'ada', door: 'test' };
+export const BOB: Caller = { by: 'bob', door: 'other' };
+
+export const MODEL: Model = {
+  account: 'sim',
+  id: 'sim',
+  name: 'sim',
+  reasoning: true,
+  input: ['text'],
+  contextWindow: 100_000,
+};
+
+export function scratch(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'polypod-pod-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Agents whose model is the simulator, with the real tools and those given. */
+export function agentsOn(
+  sim: Sim,
+  { tools = [], ...rest }: { readonly tools?: readonly Tool[] } & Partial<Omit<Agent, 'tools'>> = {},
+): OpenAgent {
+  const account = { name: 'sim', wire: 'anthropic', baseUrl: sim.url, apiKey: 'any' };
+  return async ({ cwd, todos }) => ({
+    defaultModel: { provider: 'sim', modelId: 'sim' },
+    model: async () => ({ llm: connect(providerNamed('anthropic'), account), model: MODEL }),
+    tools: async () => [...builtinTools, todoTool(todos), ...tools],
+    system: async () => 'Be brief.',
+    mode: 'workspace-write',
+    rules: [],
+    sandboxed: false,
+    ground,
+    scope: (paths) => scopeFrom(cwd, paths, ground.realPath),
+    surroundings: () => ({ env: { PATH: process.env.PATH ?? '' }, scratch: cwd, sandbox: undefined }),
+    remember: async () => {},
+    close: async () => {},
+    ...rest,
+  });
+}
+
+export interface Stage {
+  readonly host: Host;
+  readonly sim: Sim;
+  readonly directory: string;
+  readonly cwd: string;
+  /** The same directory again, as a new process would open it. */
+  reopen(options?: Partial<HostOptions>): Promise<Host>;
+}
+
+export async function stage(
+  script: Script,
+  options: Partial<HostOptions> & { readonly tools?: readonly Tool[]; readonly agent?: Partial<Agent> } = {},
+): Promise<Stage> {
+  const { tools = [], agent, ...rest } = options;
+  const sim = await startSim({ script });
+  onTestFinished(() => sim.close());
+  const cwd = scratch();
+  const directory = join(scratch(), 'data');
+  const agents = agentsOn(sim, { tools, ...agent });
+  const open = async (more: Partial<HostOptions> = {}): Promise<Host> => {
+    const host = await Host.open({ directory, agents, ...rest, ...more });
+    onTestFinished(() => host.shutdown().catch(() => {}));
+    return host;
+  };
+  return { host: await open(), sim, directory, cwd, reopen: open };
+}
+
+export const say = (text: string) => ({ type: 'prompt' as const, content: textContent(text) });
+
+/** Watches a pod and keeps everything it is told. */
+export class Listener {
+  readonly events: PodEvent[] = [];
+  readonly snapshots: Extract<Watched, { type: 'snapshot' }>[] = [];
+  readonly ended: Promise<unknown>;
+  readonly #stop = new AbortController();
+  readonly #waiting = new Set<() => void>();
+
+  constructor(pod: Pod, after?: number) {
+    this.ended = this.#listen(pod, after).catch((thrown: unknown) => thrown);
+    onTestFinished(() => this.stop());
+  }
+
+  get types(): readonly string[] {
+    return this.events.map(({ type }) => type);
+  }
+
+  get lastSeq(): number {
+    return this.events.at(-1)?.seq ?? this.snapshots.at(-1)?.snapshot.seq ?? 0;
+  }
+
+  /** Resolves with the first event that fits, past or future. */
+  async hear(fits: (event: PodEvent) => boolean): Promise<PodEvent> {
+    for (;;) {
+      const heard = this.events.find(fits);
+      if (heard !== undefined) return heard;
+      await this.#next();
+    }
+  }
+
+  hearType<T extends PodEvent['type']>(type: T): Promise<Extract<PodEvent, { type: T }>> {
+    return this.hear((event) => event.type === type) as Promise<Extract<PodEvent, { type: T }>>;
+  }
+
+  async joined(): Promise<Extract<Watched, { type: 'snapshot' }>> {
+    for (;;) {
+      const [first] = this.snapshots;
+      if (first !== undefined) return first;
+      await this.#next();
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.ended;
+  }
+
+  #next(): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        this.#waiting.delete(wake);
+        resolve();
+      };
+      this.#waiting.add(wake);
+    });
+  }
+
+  async #listen(pod: Pod, after: number | undefined): Promise<void> {
+    const watching = pod.watch({ signal: this.#stop.signal, ...(after === undefined ? {} : { after }) });
+    for await (const watched of watching) {
+      if (watched.type === 'snapshot') this.snapshots.push(watched);
+      else this.events.push(...watched.batch.events);
+      for (const wake of this.#waiting) wake();
+    }
+  }
+}
