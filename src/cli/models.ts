@@ -1,10 +1,9 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf, PolypodError, tryParse } from '../base/index.ts';
-import { placesFrom, readModels } from '../daemon/index.ts';
 import { type Model, parseModelsDev, referenceTo } from '../llm/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from './command.ts';
-import { download } from './download.ts';
+import { download, placesFrom, readModels } from '../daemon/index.ts';
 
 const CATALOGUE_URL = 'https://models.dev/api.json';
 

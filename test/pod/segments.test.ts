@@ -202,6 +202,7 @@ describe('a feed on disk', () => {
       [record(4), record(4)],
       [{ seq: 4, text: '{"type":"text","seq":4}' }],
       [{ seq: 4, text: '{"seq":5,"type":"text"}' }],
+      [{ seq: 4, text: '{"seq":4,"type":"rest"}' }],
       [{ seq: 4, text: '{"seq":4,"type":\n"text"}' }],
     ];
     for (const some of wrong)

@@ -4,7 +4,7 @@ import { type AppendLog, beginFeed, type Feed, type Files, fileFailure } from '.
 import { cutFile, isRemoved, letGo, syncFile, syncFileAndName } from './disk.ts';
 import { type Held, hold } from './held.ts';
 import { withoutLost } from './mend.ts';
-import { type FeedRecord, restAfter, seqIn } from './record.ts';
+import { type FeedRecord, isRest, restAfter, seqIn } from './record.ts';
 import {
   eventsIn,
   lastEventsIn,
@@ -311,10 +311,12 @@ function assertGrowing(records: readonly FeedRecord[], after: number): void {
   let last = after;
   for (const { seq, text } of records) {
     if (seq <= last || seqIn(text) !== seq)
-      throw new PolypodError(
-        'internal',
-        `the event ${seq} after ${last} does not begin with a greater number`,
-      );
+      throw refused(seq, `it does not begin with a number above ${last}`);
+    if (isRest(text)) throw refused(seq, 'it would be taken for the end of the feed');
     last = seq;
   }
+}
+
+function refused(seq: number, reason: string): PolypodError {
+  return new PolypodError('internal', `the event ${seq} cannot be written: ${reason}`);
 }

@@ -23,7 +23,11 @@ const QUESTION: ApprovalQuestion = {
 };
 
 /** Presses keys a while after the question came. */
-function press(keys: readonly (string | Key)[], question = QUESTION, afterMs = 1000): { state: ApprovalState; answer: ApprovalAnswer | undefined } {
+function press(
+  keys: readonly (string | Key)[],
+  question = QUESTION,
+  afterMs = 1000,
+): { state: ApprovalState; answer: ApprovalAnswer | undefined } {
   let state = newApproval(question, 0);
   for (const key of keys) {
     const pressed: Key = typeof key === 'string' ? { type: 'text', text: key } : key;
@@ -70,7 +74,14 @@ describe('a question for approval', () => {
     ['e and enter', ['e', ENTER], { type: 'edited', arguments: { command: 'npm test' } }],
     [
       'e and another command',
-      ['e', chord('ctrl-home'), chord('ctrl-end'), ...Array<Key>(3).fill(chord('backspace')), ' --all"}', ENTER],
+      [
+        'e',
+        chord('ctrl-home'),
+        chord('ctrl-end'),
+        ...Array<Key>(3).fill(chord('backspace')),
+        ' --all"}',
+        ENTER,
+      ],
       { type: 'edited', arguments: { command: 'npm test --all' } },
     ],
   ])('is answered by %s', (_, keys, answer) => {
@@ -91,15 +102,24 @@ describe('a question for approval', () => {
   });
 
   it('keeps edited arguments until they are right', () => {
-    const clear = [chord('ctrl-home'), ...Array<Key>(4).fill(chord('ctrl-k')), chord('ctrl-k'), chord('ctrl-k')];
+    const clear = [
+      chord('ctrl-home'),
+      ...Array<Key>(4).fill(chord('ctrl-k')),
+      chord('ctrl-k'),
+      chord('ctrl-k'),
+    ];
     const broken = press(['e', ...clear, '{"command": 1', ENTER]);
     expect(broken.answer).toBeUndefined();
     expect(shown(broken.state).at(-1)).toBe('That is not JSON: correct it, or press Esc to go back.');
     expect(shown(press(['e', ...clear, '[1]', ENTER]).state).join()).toContain('have to be a JSON object');
-    expect(shown(press(['e', ...clear, '{"command": 1}', ENTER]).state).at(-1)).toBe('command has to be a text.');
+    expect(shown(press(['e', ...clear, '{"command": 1}', ENTER]).state).at(-1)).toBe(
+      'command has to be a text.',
+    );
   });
 
   it('puts the cursor into the comment', () => {
-    expect(renderApproval(press(['n', 'so']).state, { width: 60, rows: 20 })).toMatchObject({ cursor: { row: 1, column: 4 } });
+    expect(renderApproval(press(['n', 'so']).state, { width: 60, rows: 20 })).toMatchObject({
+      cursor: { row: 1, column: 4 },
+    });
   });
 });

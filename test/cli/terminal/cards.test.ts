@@ -33,7 +33,9 @@ describe('a card', () => {
   it('is one line with what happened and how long it took', () => {
     expect(shown(CALL)).toEqual(['✓ bash npm test  1.2 s']);
     expect(shown({ ...CALL, status: 'running', durationMs: undefined })).toEqual(['● bash npm test']);
-    expect(shown({ ...CALL, status: 'waiting', durationMs: undefined })).toEqual(['? bash npm test waits for approval']);
+    expect(shown({ ...CALL, status: 'waiting', durationMs: undefined })).toEqual([
+      '? bash npm test waits for approval',
+    ]);
   });
 
   it('keeps the time when the title is too long', () => {
@@ -92,7 +94,9 @@ describe('a card', () => {
   });
 
   it('is never wider than the terminal and lets no control character through', () => {
-    const text = fc.array(fc.oneof(words, fc.constantFrom('\u001b[2J', '\t', '\n', '\r', '+', '-')), { maxLength: 20 });
+    const text = fc.array(fc.oneof(words, fc.constantFrom('\u001b[2J', '\t', '\n', '\r', '+', '-')), {
+      maxLength: 20,
+    });
     const card = fc.record({ title: text, summary: text, diff: text, output: text }).map(
       (parts): Card => ({
         ...CALL,
@@ -121,7 +125,9 @@ describe('other lines', () => {
       '  of two',
       '  lines',
     ]);
-    expect(noticeLines('ada approved through hld', 'quiet', 40).map(textOf)).toEqual(['· ada approved through hld']);
+    expect(noticeLines('ada approved through hld', 'quiet', 40).map(textOf)).toEqual([
+      '· ada approved through hld',
+    ]);
     expect(noticeLines('retrying in 2 s', 'warning', 40).map(textOf)).toEqual(['! retrying in 2 s']);
   });
 });

@@ -35,7 +35,11 @@ const AROUND: EditorAround = {
 };
 
 /** Types a script: text as it is, keys in angle brackets, the cursor shown as `|`. */
-function after(script: string, from = newEditor(), around = AROUND): { state: EditorState; events: EditorEvent[]; shown: string } {
+function after(
+  script: string,
+  from = newEditor(),
+  around = AROUND,
+): { state: EditorState; events: EditorEvent[]; shown: string } {
   let state = from;
   const events: EditorEvent[] = [];
   for (const key of script.split(/(<[^>]+>)/).filter((part) => part !== '')) {
@@ -115,7 +119,9 @@ describe('the input editor', () => {
     const text = Array.from({ length: 120 }, (_, index) => `line ${index}`).join('\n');
     const state = after(' please', paste(text, after('see ').state)).state;
     expect(rendered(state, 40)).toEqual(['> see [pasted 120 lines] please']);
-    expect(after('<enter>', state).events).toEqual([{ type: 'submit', text: `see ${text} please`, paths: [] }]);
+    expect(after('<enter>', state).events).toEqual([
+      { type: 'submit', text: `see ${text} please`, paths: [] },
+    ]);
     expect(after('<ctrl-a><alt-f><right><delete>', state).shown).toBe('see | please');
   });
 
@@ -135,14 +141,20 @@ describe('the input editor', () => {
     expect(rendered(state, 60)[0]).toContain(`[image ${paths[0]?.split('/').at(-1)}]`);
   });
 
-  it.each(["it's in /tmp/a.png", 'see /tmp/a.png', '/tmp/a.txt', "'/tmp/a.png"])('takes %j as text', (text) => {
-    expect(paste(text).text).toBe(text);
-  });
+  it.each(["it's in /tmp/a.png", 'see /tmp/a.png', '/tmp/a.txt', "'/tmp/a.png"])(
+    'takes %j as text',
+    (text) => {
+      expect(paste(text).text).toBe(text);
+    },
+  );
 
   it('completes the only choice at once and offers several in a menu', () => {
     expect(after('/m<tab>').shown).toBe('/model |');
     const { state } = after('/h<tab>');
-    expect(menuLines(state, 40, 5).map(textOf)).toEqual(['❯ /help     about /help', '  /history  about /history']);
+    expect(menuLines(state, 40, 5).map(textOf)).toEqual([
+      '❯ /help     about /help',
+      '  /history  about /history',
+    ]);
     expect(after('<down><enter>', state).shown).toBe('/history |');
     expect(after('<up><enter>', state).shown).toBe('/history |');
     expect(after('e', state).state.menu?.completion.choices.map(({ label }) => label)).toEqual(['/help']);
@@ -160,13 +172,24 @@ describe('the input editor', () => {
       },
     };
     expect(after('/h', newEditor(), eager).state.menu).toBeDefined();
-    expect(after('/help<enter>', newEditor(), eager).events).toEqual([{ type: 'submit', text: '/help', paths: [] }]);
+    expect(after('/help<enter>', newEditor(), eager).events).toEqual([
+      { type: 'submit', text: '/help', paths: [] },
+    ]);
   });
 
   it('scrolls a menu that is longer than its place', () => {
-    const choices = Array.from({ length: 9 }, (_, index) => ({ label: `c${index}`, detail: '', insert: `c${index}` }));
+    const choices = Array.from({ length: 9 }, (_, index) => ({
+      label: `c${index}`,
+      detail: '',
+      insert: `c${index}`,
+    }));
     const state = { ...newEditor(), menu: { completion: { from: 0, choices, eager: false }, selected: 8 } };
-    expect(menuLines(state, 40, 3).map((line) => textOf(line).trimEnd())).toEqual(['  c6', '  c7', '❯ c8', '  … 6 more']);
+    expect(menuLines(state, 40, 3).map((line) => textOf(line).trimEnd())).toEqual([
+      '  c6',
+      '  c7',
+      '❯ c8',
+      '  … 6 more',
+    ]);
   });
 });
 
@@ -183,10 +206,12 @@ describe('the input as it is shown', () => {
   });
 
   it('shows a placeholder while nothing is written', () => {
-    expect(renderEditor(newEditor(), { width: 30, rows: 3, prompt: '> ', placeholder: 'Ask' })).toMatchObject({
-      lines: [[{ text: '> ' }, { text: 'Ask' }]],
-      cursor: { row: 0, column: 2 },
-    });
+    expect(renderEditor(newEditor(), { width: 30, rows: 3, prompt: '> ', placeholder: 'Ask' })).toMatchObject(
+      {
+        lines: [[{ text: '> ' }, { text: 'Ask' }]],
+        cursor: { row: 0, column: 2 },
+      },
+    );
   });
 
   it('scrolls so that the cursor is always in sight', () => {
@@ -199,11 +224,30 @@ describe('the input as it is shown', () => {
 
 describe('whatever is pressed', () => {
   const key = fc.oneof(
-    { weight: 3, arbitrary: fc.array(fragment, { minLength: 1, maxLength: 4 }).map((parts): Key => ({ type: 'text', text: parts.join('') })) },
+    {
+      weight: 3,
+      arbitrary: fc
+        .array(fragment, { minLength: 1, maxLength: 4 })
+        .map((parts): Key => ({ type: 'text', text: parts.join('') })),
+    },
     fc.array(fragment, { maxLength: 30 }).map((parts): Key => ({ type: 'paste', text: parts.join('\n') })),
     fc
       .constantFrom(
-        ...['left', 'right', 'up', 'down', 'home', 'end', 'alt-b', 'alt-f', 'backspace', 'delete', 'ctrl-w', 'ctrl-k', 'ctrl-u'],
+        ...[
+          'left',
+          'right',
+          'up',
+          'down',
+          'home',
+          'end',
+          'alt-b',
+          'alt-f',
+          'backspace',
+          'delete',
+          'ctrl-w',
+          'ctrl-k',
+          'ctrl-u',
+        ],
         ...['ctrl-y', 'ctrl-_', 'alt-enter', 'enter', 'tab', 'alt-d', 'alt-backspace', 'ctrl-c', 'escape'],
       )
       .map(chord),
@@ -230,12 +274,18 @@ describe('whatever is pressed', () => {
 
   it('undo brings back what was there before', () => {
     fc.assert(
-      fc.property(fc.array(key.filter((each) => each.type !== 'chord' || !/enter|up|down|ctrl-c|ctrl-_/.test(each.chord)), { maxLength: 20 }), (pressed) => {
-        let state = newEditor();
-        for (const each of pressed) state = updateEditor(state, each, AROUND).state;
-        while (state.undo.length > 0) state = updateEditor(state, chord('ctrl-_'), AROUND).state;
-        expect(state.text).toBe('');
-      }),
+      fc.property(
+        fc.array(
+          key.filter((each) => each.type !== 'chord' || !/enter|up|down|ctrl-c|ctrl-_/.test(each.chord)),
+          { maxLength: 20 },
+        ),
+        (pressed) => {
+          let state = newEditor();
+          for (const each of pressed) state = updateEditor(state, each, AROUND).state;
+          while (state.undo.length > 0) state = updateEditor(state, chord('ctrl-_'), AROUND).state;
+          expect(state.text).toBe('');
+        },
+      ),
     );
   });
 });

@@ -69,11 +69,25 @@ describe('keys from bytes', () => {
   });
 
   it('gives the same keys however the bytes are cut', () => {
-    const part = fc.constantFrom('a', '語', '👩‍💻', 'é', '\r', '\u0017', '\u001b[A', '\u001bOB', '\u001b\r', '\u001b[13;2u', '\u001b[200~x\ny 字\u001b[201~');
+    const part = fc.constantFrom(
+      'a',
+      '語',
+      '👩‍💻',
+      'é',
+      '\r',
+      '\u0017',
+      '\u001b[A',
+      '\u001bOB',
+      '\u001b\r',
+      '\u001b[13;2u',
+      '\u001b[200~x\ny 字\u001b[201~',
+    );
     fc.assert(
       fc.property(fc.array(part, { maxLength: 12 }), fc.array(fc.nat(200)), (parts, cuts) => {
         const bytes = Buffer.from(parts.join(''));
-        const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].toSorted((a, b) => a - b);
+        const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].toSorted(
+          (a, b) => a - b,
+        );
         const pieces = places.slice(1).map((end, index) => bytes.subarray(places[index], end));
         expect(joined(keys(...pieces))).toEqual(joined(keys(bytes)));
       }),

@@ -38,10 +38,58 @@ export const markdown = fc
     fc.oneof(
       { weight: 3, arbitrary: fc.array(fragment, { maxLength: 60 }).map((parts) => parts.join('')) },
       fc.constantFrom(
-        ...['\n', '\n', '\n\n', '# ', '## ', '- ', '* ', '  - ', '    - ', '1. ', '2) ', '> ', '> > ', '- [x] ', '- [ ] '],
-        ...['```', '```ts\n', '\n```\n', '~~~', '    ', '---', '===', '***', '**', '*', '_', '`', '~~', '\\', '|', '<br>'],
-        ...['| a | b |\n|---|:-:|\n', '| 語 | wide cell with words |\n', '[text](https://example.org/a_b)', '![i](u)'],
-        ...['https://example.org/?q=1', '<https://a.b>', '&amp;', '\t', '\r\n', '\r', '\u001b[31m', '\u0007', '\u202e'],
+        ...[
+          '\n',
+          '\n',
+          '\n\n',
+          '# ',
+          '## ',
+          '- ',
+          '* ',
+          '  - ',
+          '    - ',
+          '1. ',
+          '2) ',
+          '> ',
+          '> > ',
+          '- [x] ',
+          '- [ ] ',
+        ],
+        ...[
+          '```',
+          '```ts\n',
+          '\n```\n',
+          '~~~',
+          '    ',
+          '---',
+          '===',
+          '***',
+          '**',
+          '*',
+          '_',
+          '`',
+          '~~',
+          '\\',
+          '|',
+          '<br>',
+        ],
+        ...[
+          '| a | b |\n|---|:-:|\n',
+          '| 語 | wide cell with words |\n',
+          '[text](https://example.org/a_b)',
+          '![i](u)',
+        ],
+        ...[
+          'https://example.org/?q=1',
+          '<https://a.b>',
+          '&amp;',
+          '\t',
+          '\r\n',
+          '\r',
+          '\u001b[31m',
+          '\u0007',
+          '\u202e',
+        ],
       ),
     ),
     { maxLength: 40 },
@@ -51,7 +99,9 @@ export const markdown = fc
 /** A text cut into pieces anywhere, also inside a character. */
 export function chunked(text: fc.Arbitrary<string>): fc.Arbitrary<{ whole: string; chunks: string[] }> {
   return fc.tuple(text, fc.array(fc.nat(400), { maxLength: 12 })).map(([whole, cuts]) => {
-    const places = [0, ...cuts.map((cut) => cut % (whole.length + 1)), whole.length].toSorted((a, b) => a - b);
+    const places = [0, ...cuts.map((cut) => cut % (whole.length + 1)), whole.length].toSorted(
+      (a, b) => a - b,
+    );
     return { whole, chunks: places.slice(1).map((end, index) => whole.slice(places[index], end)) };
   });
 }

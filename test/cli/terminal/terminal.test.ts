@@ -75,7 +75,9 @@ describe('the terminal', () => {
     expect([input.raw, input.flowing, output.modes]).toEqual([true, true, ['2004']]);
     terminal.close();
     expect([input.raw, input.flowing, output.modes]).toEqual([false, false, DEFAULT_MODES]);
-    expect(input.listenerCount('data') + output.listenerCount('resize') + program.eventNames().length).toBe(0);
+    expect(input.listenerCount('data') + output.listenerCount('resize') + program.eventNames().length).toBe(
+      0,
+    );
   });
 
   it('is given back when the process ends, whatever the reason, and only once', () => {

@@ -111,7 +111,11 @@ export class Vt {
     const { cells } = this.#row();
     while (cells.length < this.#at.column) cells.push(' ');
     // A character of two columns leaves its second one empty; one of none belongs to what is before it.
-    cells.splice(this.#at.column, width, ...(width === 0 ? [] : [grapheme, ...Array<string>(width - 1).fill('')]));
+    cells.splice(
+      this.#at.column,
+      width,
+      ...(width === 0 ? [] : [grapheme, ...Array<string>(width - 1).fill('')]),
+    );
     if (width === 0) cells[this.#at.column - 1] = (cells[this.#at.column - 1] ?? '') + grapheme;
     const column = this.#at.column + width;
     this.#pendingWrap = column >= this.columns;
@@ -130,7 +134,8 @@ export class Vt {
     if (final === 'm') return;
     if (final === 'h' || final === 'l') return this.#mode(parameters, final);
     if (final === 'A') return this.#move(Math.max(this.#top, this.#at.line - count), this.#at.column);
-    if (final === 'B') return this.#move(Math.min(this.#lines.length - 1, this.#at.line + count), this.#at.column);
+    if (final === 'B')
+      return this.#move(Math.min(this.#lines.length - 1, this.#at.line + count), this.#at.column);
     if (final === 'G') return this.#move(this.#at.line, count - 1);
     if (final === 'K') return this.#eraseLine();
     if (final === 'J') {

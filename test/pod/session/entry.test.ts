@@ -1,24 +1,29 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  ACCEPTED,
   APPROVAL_REQUEST,
   APPROVAL_RESPONSE,
   conversation,
-  EPOCH,
   encodeEntry,
   encodeHeader,
   FORK,
   factKind,
   field,
   isFact,
-  PERMISSIONS,
+  MARK,
   parseEntry,
   parseLine,
-  RECEIPT,
+  QUEUED,
   RUN_END,
+  RUN_START,
+  SETTINGS,
+  SHELL_END,
+  SHELL_START,
   SessionTree,
   TODOS,
-  TOOLS,
+  TOOL_END,
+  UNQUEUED,
   upgradeLines,
 } from '../../../src/pod/session/index.ts';
 import { counting, HEADER, linesOf, said, spaced } from './stage.ts';
@@ -234,13 +239,21 @@ describe('lines', () => {
 describe('facts of our own', () => {
   it.each([
     [RUN_END, { runId: 'r', status: 'interrupted' as const }],
-    [APPROVAL_REQUEST, { approvalId: 'a', runId: 'r', callId: 'c', tool: 'bash', arguments: '{}' }],
-    [APPROVAL_RESPONSE, { approvalId: 'a', status: 'denied' as const, by: 'me', door: 'rpc', comment: 'no' }],
-    [PERMISSIONS, { mode: 'read-only' as const, rules: [{ tool: 'bash' }] }],
-    [TODOS, { phases: [] }],
-    [TOOLS, { names: ['read'], client: [{ name: 'open' }] }],
-    [RECEIPT, { key: 'k', digest: 'd', reply: { ok: true } }],
-    [EPOCH, { epoch: 3 }],
+    [RUN_START, { runId: 'r', by: 'me', door: 'rpc', taskId: 't', overrides: { maxTurns: 2 } }],
+    [TOOL_END, { callId: 'c', name: 'bash', message: { role: 'toolResult' } }],
+    [QUEUED, { queueId: 'q', lane: 'steer' as const, content: [{ type: 'text', text: 'go' }] }],
+    [UNQUEUED, { queueIds: ['q'] }],
+    [
+      APPROVAL_REQUEST,
+      { approvalId: 'a', requestedAt: 't', tool: 'bash', arguments: '{}', title: 'ls', reason: 'why' },
+    ],
+    [APPROVAL_RESPONSE, { approvalId: 'a', status: 'denied' as const, at: 't', by: 'me', comment: 'no' }],
+    [SETTINGS, { settings: { archived: true } }],
+    [TODOS, { items: [] }],
+    [SHELL_START, { shellId: 's', command: 'ls', private: true }],
+    [SHELL_END, { shellId: 's', message: {} }],
+    [ACCEPTED, {}],
+    [MARK, {}],
     [FORK, { sessionId: 's', entryId: 'e' }],
   ])('$customType comes back and is no part of the conversation', (kind, value) => {
     const tree = new SessionTree(HEADER, counting());

@@ -47,16 +47,17 @@ export function paintFrame(
   const rows = [...above, ...below];
 
   const cursor = new Cursor(shown.cursor, Math.max(1, shown.rows.length));
-  const changed = rows.flatMap((row, index) => (shown.rows[index]?.bytes === row.bytes ? [] : [{ row, index }]));
+  const changed = rows.flatMap((row, index) =>
+    shown.rows[index]?.bytes === row.bytes ? [] : [{ row, index }],
+  );
   for (const { row, index } of changed) {
     const old = shown.rows[index];
     cursor.goTo({ row: index, column: 0 });
-    const isDoubtful = old !== undefined && (DOUBTFUL.test(old.bytes) || DOUBTFUL.test(row.bytes));
-    if (isDoubtful) cursor.send(ERASE_LINE);
+    // Erased before, not after: behind a full row some terminals would erase its last character, and others would count
+    // the erased columns as text when they break lines anew.
+    if (old !== undefined && (row.width < old.width || DOUBTFUL.test(old.bytes + row.bytes)))
+      cursor.send(ERASE_LINE);
     cursor.write(row.bytes, row.width, size.columns);
-    // At the last column there is nothing to erase, and some terminals would erase the last character.
-    const isShorter = old !== undefined && row.width < old.width && row.width < size.columns;
-    if (isShorter && !isDoubtful) cursor.send(ERASE_LINE);
   }
   if (shown.rows.length > rows.length) {
     cursor.goTo({ row: rows.length, column: 0 });
@@ -67,7 +68,10 @@ export function paintFrame(
   const cursorVisible = visible.cursor !== undefined;
   if (cursorVisible !== shown.cursorVisible) cursor.send(cursorVisible ? SHOW_CURSOR : HIDE_CURSOR);
   return {
-    bytes: wrapped(cursor.bytes, changed.map(({ row }) => row.bytes)),
+    bytes: wrapped(
+      cursor.bytes,
+      changed.map(({ row }) => row.bytes),
+    ),
     shown: { rows: below, cursor: place, cursorVisible },
   };
 }

@@ -1,0 +1,108 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { safeEnv } from '../base/index.ts';
+import { type Environment, referenceTo } from '../llm/index.ts';
+import { type McpServerSpec, McpServers, type McpServerStatus } from '../mcp/index.ts';
+import type { Agent, OpenAgent, Workplace } from '../pod/index.ts';
+import {
+  bubblewrapSandbox,
+  builtinTools,
+  ground,
+  type Mode,
+  quietGit,
+  type Rule,
+  type Scope,
+  scopeFrom,
+  todoTool,
+} from '../tools/index.ts';
+import { systemPrompt } from '../worker/index.ts';
+import { type Config, keyVariables } from './config.ts';
+import { instructionsIn } from './instructions.ts';
+import type { ModelAccess } from './model-access.ts';
+import type { Places } from './places.ts';
+
+export interface AgentsOptions {
+  readonly env: Environment;
+  readonly config: Config;
+  readonly places: Places;
+  readonly models: ModelAccess;
+  readonly version: string;
+  /** In place of what the configuration says. */
+  readonly mode?: Mode | undefined;
+  readonly allowPaths?: readonly string[];
+  readonly sandbox?: boolean;
+  /** Beside those of the configuration. */
+  readonly mcpServers?: readonly McpServerSpec[];
+  /** Added to what agents are told about themselves. */
+  readonly system?: string | undefined;
+  /** Directories that sandboxed commands must not see. */
+  readonly hidden?: readonly string[];
+  /** Keeps a rule beyond the session. */
+  readonly remember?: (rule: Rule) => Promise<void>;
+  readonly onServerChange?: (podId: string, status: McpServerStatus) => void;
+}
+
+/** Agents as the user has configured them: models by account, the built-in tools, MCP servers, permissions. */
+export function agentsFrom(options: AgentsOptions): OpenAgent {
+  return (place) => openAgent(options, place);
+}
+
+async function openAgent(options: AgentsOptions, { podId, cwd, todos }: Workplace): Promise<Agent> {
+  const { config, env, models, places, version } = options;
+  const { permissions } = config;
+  const secretEnv = keyVariables(config);
+  const toolEnv = { ...safeEnv(env, { secret: secretEnv, pass: permissions.passEnv }), ...quietGit };
+  const outputs = join(places.cacheDirectory, 'outputs', podId);
+  const scope = (paths: readonly string[]): Promise<Scope> =>
+    scopeOf(cwd, outputs, [...permissions.allowPaths, ...(options.allowPaths ?? []), ...paths]);
+  const sandbox = options.sandbox
+    ? await bubblewrapSandbox({
+        writable: (await scope([])).write,
+        hidden: options.hidden ?? [],
+        env: toolEnv,
+      })
+    : undefined;
+  const specs = [...config.mcpServers, ...(options.mcpServers ?? [])];
+  const servers = new McpServers(specs, {
+    env,
+    secretEnv,
+    cwd,
+    clientVersion: version,
+    onChange: (status) => options.onServerChange?.(podId, status),
+  });
+  const own = [...builtinTools, todoTool(todos)];
+  const { model: best } = await models.choose();
+  return {
+    defaultModel: { provider: best.account, modelId: best.id },
+    model: async ({ provider, modelId }) => models.choose(referenceTo({ account: provider, id: modelId })),
+    tools: async () => {
+      await mkdir(outputs, { recursive: true, mode: 0o700 });
+      return specs.length === 0 ? own : [...own, ...(await servers.tools())];
+    },
+    system: async () =>
+      systemPrompt({
+        cwd,
+        platform: process.platform,
+        today: new Date().toISOString().slice(0, 10),
+        instructions: await instructionsIn(cwd),
+        addition: options.system,
+      }),
+    mode: options.mode ?? permissions.mode ?? 'workspace-write',
+    rules: permissions.rules,
+    sandboxed: sandbox !== undefined,
+    ground,
+    scope,
+    surroundings: () => ({ env: toolEnv, scratch: outputs, sandbox }),
+    remember: options.remember ?? (async () => {}),
+    close: () => servers.close(),
+  };
+}
+
+/** Outputs that were too long to show may be read on, although they are kept elsewhere. */
+async function scopeOf(cwd: string, outputs: string, paths: readonly string[]): Promise<Scope> {
+  const [scope, kept] = await Promise.all([
+    scopeFrom(cwd, paths, ground.realPath),
+    scopeFrom(outputs, [], ground.realPath),
+  ]);
+  return { read: [...scope.write, ...kept.write], write: scope.write };
+}

@@ -1,0 +1,58 @@
+import { execFileSync } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import { temporaryDirectory } from '../polypod.ts';
+
+export const hasTmux = (() => {
+  try {
+    execFileSync('tmux', ['-V']);
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+export interface Pane {
+  /** Types text, or presses the keys that tmux has names for. */
+  type(text: string): void;
+  press(...keys: readonly string[]): void;
+  paste(text: string): void;
+  resize(columns: number, rows: number): void;
+  /** What is on the screen, or with everything that scrolled away. */
+  screen(): string[];
+  all(): string[];
+  /** Resolves once the lines are what is wanted; the test's own time limit is the only one. */
+  see(wanted: (lines: readonly string[]) => boolean): Promise<void>;
+}
+
+/** The demo in a real terminal, started from a shell as a person would. */
+export async function openDemo(columns: number, rows: number): Promise<Pane> {
+  const socket = join(temporaryDirectory(), 'tmux');
+  const env = { PATH: process.env.PATH, LC_ALL: 'C.UTF-8', TERM: 'xterm-256color', PS1: '$ ' };
+  const tmux = (...args: readonly string[]) =>
+    execFileSync('tmux', ['-u', '-S', socket, '-f', '/dev/null', ...args], { env, encoding: 'utf8' });
+  tmux('new-session', '-d', '-x', `${columns}`, '-y', `${rows}`, 'sh');
+  onTestFinished(() => void tmux('kill-server'));
+  const captured = (...args: readonly string[]) =>
+    tmux('capture-pane', '-p', ...args)
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.trimEnd());
+  const pane: Pane = {
+    type: (text) => void tmux('send-keys', '-l', text),
+    press: (...keys) => void tmux('send-keys', ...keys),
+    paste: (text) => void tmux('set-buffer', text, ';', 'paste-buffer', '-p', '-r'),
+    resize: (width, height) => void tmux('resize-window', '-x', `${width}`, '-y', `${height}`),
+    screen: () => captured(),
+    all: () => captured('-S', '-'),
+    async see(wanted) {
+      while (!wanted(pane.all())) await sleep(20);
+    },
+  };
+  await pane.see((lines) => lines.at(-1) === '$');
+  pane.type(`node ${resolve('test/cli/terminal/demo.mjs')}`);
+  pane.press('Enter');
+  await pane.see((lines) => lines.at(-1)?.startsWith('demo') === true);
+  return pane;
+}
