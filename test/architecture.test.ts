@@ -33,7 +33,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   registry: ['base', 'llm', 'protocols', 'tools', 'sim'],
   daemon: BELOW_DAEMON,
   cli: [...BELOW_DAEMON, 'daemon'],
-  index: ['base', 'llm', 'timeline', 'sim', 'worker', 'pod', 'registry'],
+  index: ['base', 'llm', 'timeline', 'sim', 'worker', 'pod', 'registry', 'daemon'],
 };
 
 /** Folders whose subfolders are siblings that must not know each other. */

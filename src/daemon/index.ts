@@ -4,6 +4,7 @@ import type { AgentsOptions } from './agents.ts';
 import type { Workbench, WorkbenchOptions } from './workbench.ts';
 
 export type { AgentsOptions } from './agents.ts';
+export { configuredAgents, type ConfiguredAgentsOptions } from './configured-agents.ts';
 export { type Config, type LoadedConfig, keyVariables, readConfig } from './config.ts';
 export { download } from './download.ts';
 export { ModelAccess, type ModelAccessOptions } from './model-access.ts';

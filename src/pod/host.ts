@@ -114,7 +114,7 @@ export class Host {
     const known = key === undefined ? undefined : this.#catalogue.byKey(key);
     if (known !== undefined) return this.pod(known.id);
     const id = uuidv7(this.#options.now().getTime());
-    const extras = { ...(parentId && { parentId }), ...(key && { key }), ...more };
+    const extras = { ...(parentId && { parentSessionId: parentId }), ...(key && { key }), ...more };
     const parent = parentId === undefined ? undefined : this.#catalogue.get(parentId);
     this.#fresh.set(id, {
       id,
@@ -168,7 +168,7 @@ export class Host {
       timestamp: now().toISOString(),
       cwd: source.header.cwd,
       parentSession: this.#fileOf(id),
-      extras: { parentId: id },
+      extras: { parentSessionId: id },
     };
     const at = entryId === 'root' ? null : (entryId ?? tree.leafId);
     const fork = tree.fork(at, header);
@@ -325,7 +325,7 @@ export class Host {
   }
 
   #toParent(pod: LivePod, tell: (parent: LivePod) => void): void {
-    const { parentId, spawned } = pod.header.extras ?? {};
+    const { parentSessionId: parentId, spawned } = pod.header.extras ?? {};
     // A fork has a parent too, and goes its own way.
     if (typeof parentId !== 'string' || spawned !== true) return;
     this.#residents

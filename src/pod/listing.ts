@@ -12,7 +12,7 @@ export function rowOf(
 ): Row {
   const { settings, run, lastRun } = view;
   const { name, model, archived } = settings;
-  const parentId = stringOf(header.extras?.parentId);
+  const parentId = stringOf(header.extras?.parentSessionId);
   const firstPrompt = before?.firstPrompt ?? shortened(view.items.find(isFrom('user')));
   const lastText = shortened(view.items.findLast(isFrom('assistant'))) ?? before?.lastText;
   const key = before?.key ?? stringOf(header.extras?.key);
@@ -63,5 +63,11 @@ const LONGEST = 200;
 function shortened(item: Item | undefined): string | undefined {
   if (item?.type !== 'message') return undefined;
   const line = textOf(item.content).slice(0, LONGEST * 4).replaceAll(/\s+/g, ' ').trim();
-  return [...line].slice(0, LONGEST).join('');
+  if (line.length <= LONGEST) return line;
+  let end = 0;
+  for (const { index, segment } of new Intl.Segmenter().segment(line)) {
+    if (index + segment.length > LONGEST) break;
+    end = index + segment.length;
+  }
+  return line.slice(0, end);
 }

@@ -1,4 +1,4 @@
-import { PolypodError, uuidv7 } from '../base/index.ts';
+import { derivedAbort, PolypodError, uuidv7 } from '../base/index.ts';
 import type { Item } from '../llm/index.ts';
 import type { Durability, Files } from '../store/index.ts';
 import type { Totals } from '../worker/index.ts';
@@ -107,6 +107,7 @@ export class LivePod {
       };
       const agent = await openAgent({ podId: header.id, cwd: header.cwd, todos });
       pod = new LivePod(options, session, segments, restored, agent, lastSeq);
+      await pod.#runner.look();
       pod.#recover(restored, lost);
       if (lost !== undefined) await pod.#journal.written();
       return pod;
@@ -172,6 +173,7 @@ export class LivePod {
       agent,
       cwd: this.header.cwd,
       totals: restored.totals,
+      measured: restored.measured,
       publish,
       written,
       ask: (question, runId, signal) => this.#approvals.ask(question, runId, signal),
@@ -240,12 +242,19 @@ export class LivePod {
   async *watch(after: number | undefined, signal: AbortSignal): AsyncGenerator<Watched> {
     const canResume = after !== undefined && (await this.#journal.canResume(after));
     const snapshot = canResume ? undefined : this.#takeSnapshot();
-    const batches = this.#journal.feed.watch(snapshot?.seq ?? after ?? 0, signal);
-    if (snapshot !== undefined) {
-      await this.#journal.written();
-      yield { type: 'snapshot', reason: after === undefined ? 'joined' : 'gap', snapshot };
+    const { controller, release } = derivedAbort(signal);
+    const batches = this.#journal.feed.watch(snapshot?.seq ?? after ?? 0, controller.signal);
+    try {
+      if (snapshot !== undefined) {
+        await this.#journal.written();
+        yield { type: 'snapshot', reason: after === undefined ? 'joined' : 'gap', snapshot };
+      }
+      for await (const batch of batches) yield { type: 'events', batch };
+    } finally {
+      // Also for one that leaves with the snapshot and never listens.
+      controller.abort();
+      release();
     }
-    for await (const batch of batches) yield { type: 'events', batch };
   }
 
   async snapshot(): Promise<Snapshot> {
@@ -264,10 +273,15 @@ export class LivePod {
     if (this.#journal.failure !== undefined) return undefined;
     const entryId = this.#journal.publish(draft);
     this.view.apply(draft.fact);
-    this.#tellHouse(draft.fact);
+    if (!STEADY.has(draft.fact.type)) this.#follow(draft.fact);
+    return entryId;
+  }
+
+  /** What an event means beyond itself. */
+  #follow(fact: PodFact): void {
+    this.#tellHouse(fact);
     const state = this.#state();
     if (state !== this.view.state) this.publish({ fact: { type: 'state', state } });
-    return entryId;
   }
 
   /** A question of a child's, shown here as well. */
@@ -290,7 +304,7 @@ export class LivePod {
     const drafts = recovery(restored, lost);
     for (const draft of drafts) this.publish(draft);
     // The worker was made before the last calls got their results.
-    this.#runner.rebase(this.view.items, restored.totals);
+    this.#runner.rebase(this.view.items, restored.totals, restored.measured);
     this.view.state = this.#state();
     if (drafts.length > 0) this.publish({ fact: { type: 'state', state: this.view.state } });
     this.#approvals.resume();
@@ -468,6 +482,19 @@ export class LivePod {
     this.#closing.catch(() => {});
   }
 }
+
+/** Events that come by the thousand and after which neither the state nor a list is another one. */
+const STEADY: ReadonlySet<PodFact['type']> = new Set([
+  'block-start',
+  'block-delta',
+  'block-stop',
+  'block-abort',
+  'ping',
+  'usage',
+  'status',
+  'tool-update',
+  'shell-update',
+]);
 
 /** Events after which a list shows something else. */
 const LISTED: ReadonlySet<PodFact['type']> = new Set([

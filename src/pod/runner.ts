@@ -1,9 +1,10 @@
 import { onAbort, PolypodError } from '../base/index.ts';
-import type { Content, Item, ThinkingLevel, Wire } from '../llm/index.ts';
+import { type Content, type Item, type ThinkingLevel, type Wire, WIRES } from '../llm/index.ts';
 import type { Mode, Policy, Rule, Scope, Tool } from '../tools/index.ts';
 import {
   approveByPolicy,
   DEFAULT_COMPACTION,
+  type Measured,
   type PermissionAnswer,
   type PermissionQuestion,
   type RunEvent,
@@ -25,6 +26,7 @@ export interface RunnerParts {
   readonly agent: Agent;
   readonly cwd: string;
   readonly totals: Totals | undefined;
+  readonly measured: Measured | undefined;
   readonly publish: (draft: Draft) => void;
   /** Resolves when all that was published is safe: a tool runs only when its call cannot be forgotten. */
   readonly written: () => Promise<void>;
@@ -62,6 +64,8 @@ export class Runner {
   readonly #parts: RunnerParts;
   #worker: Worker;
   #ready: Ready | undefined;
+  /** The model that would answer, as far as it is known before a run. */
+  #shown: ReadyModel | undefined;
   #stop: AbortController | undefined;
   #over: Promise<void> = Promise.resolve();
   #giveUp: (() => void) | undefined;
@@ -75,7 +79,7 @@ export class Runner {
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
-    this.#worker = this.#newWorker(parts.view.items, parts.totals);
+    this.#worker = this.#newWorker(parts.view.items, parts.totals, parts.measured);
   }
 
   /** Whether a run, or a compaction, is under way. */
@@ -93,15 +97,20 @@ export class Runner {
 
   /** The model that answers, or would. */
   get model(): ModelChoice & { readonly wire: Wire; readonly contextWindow?: number } {
-    const { llm, model } = this.#ready?.model ?? {};
+    const { llm, model } = (this.active ? this.#ready?.model : this.#shown) ?? {};
     if (llm === undefined || model === undefined) return { ...this.#choice({}), wire: 'anthropic' };
     const { contextWindow } = model;
     return {
       provider: model.account,
       modelId: model.id,
-      wire: llm.account.wire as Wire,
+      wire: WIRES.find((wire) => wire === llm.account.wire) ?? 'anthropic',
       ...(contextWindow === undefined ? {} : { contextWindow }),
     };
+  }
+
+  /** Looks the model up that would answer; one that cannot be had is told of when it is needed. */
+  async look(): Promise<void> {
+    this.#shown = await this.#parts.agent.model(this.#choice({})).catch(() => undefined);
   }
 
   /** Gets all that a run needs; refuses with the reason when something of it is not to be had. */
@@ -197,8 +206,8 @@ export class Runner {
   }
 
   /** The conversation is another one now. */
-  rebase(items: readonly Item[], totals: Totals | undefined): void {
-    this.#worker = this.#newWorker(items, totals);
+  rebase(items: readonly Item[], totals: Totals | undefined, measured?: Measured): void {
+    this.#worker = this.#newWorker(items, totals, measured);
   }
 
   /** Resolves when nothing is under way. */
@@ -226,7 +235,11 @@ export class Runner {
     return model ?? this.#parts.view.settings.model ?? this.#parts.agent.defaultModel;
   }
 
-  #newWorker(items: readonly Item[], totals: Totals | undefined): Worker {
+  #newWorker(
+    items: readonly Item[],
+    totals: Totals | undefined,
+    measured: Measured | undefined,
+  ): Worker {
     const { agent, view, cwd } = this.#parts;
     const byPolicy = approveByPolicy({
       policy: () => this.#policy(),
@@ -238,6 +251,7 @@ export class Runner {
       cwd,
       items: [...items],
       ...(totals && { totals }),
+      ...(measured && { measured }),
       approve: async (question, signal) => {
         const approval = await byPolicy(question, signal);
         if (approval.decision === 'allow') await this.#parts.written();

@@ -163,9 +163,11 @@ export class PodView {
         this.items = [...fact.items];
         this.contextTokens = 0;
         return;
-      case 'shell-start':
-        this.shells.set(fact.shellId, fact);
+      case 'shell-start': {
+        const { shellId, command, private: isPrivate } = fact;
+        this.shells.set(shellId, { shellId, command, private: isPrivate });
         return;
+      }
       case 'shell-end':
         this.shells.delete(fact.shellId);
         return;

@@ -4,15 +4,22 @@ import { estimateTokens } from './tokens.ts';
 import { abandonedResult, type Call } from './tool-batch.ts';
 import { countCalls, countTurn, NO_TOTALS, sum } from './totals.ts';
 
+/** How many tokens the context held, and how many items it was then. */
+export interface Measured {
+  readonly tokens: number;
+  readonly items: number;
+}
+
 /** What has been said so far, and what it has used. */
 export class Conversation {
   #items: readonly Item[];
   #totals: Totals;
   #turn: number;
   /** The last usage, and how many items there were then: what the context holds. */
-  #measured = { tokens: 0, items: 0 };
+  #measured: Measured;
 
-  constructor(items: readonly Item[], totals: Totals) {
+  constructor(items: readonly Item[], totals: Totals, measured: Measured = NOT_MEASURED) {
+    this.#measured = measured;
     this.#items = items;
     this.#totals = totals;
     this.#turn = totals.turns;
@@ -59,7 +66,7 @@ export class Conversation {
 
   /** Summaries are paid for, too. */
   replace(items: readonly Item[], usage: Usage | undefined, cost: Cost | undefined): void {
-    if (items !== this.#items) this.#measured = { tokens: 0, items: 0 };
+    if (items !== this.#items) this.#measured = NOT_MEASURED;
     this.#items = items;
     if (usage) this.#totals = sum(this.#totals, { ...countTurn(NO_TOTALS, usage, cost), turns: 0 });
   }
@@ -84,3 +91,5 @@ export class Conversation {
     return results;
   }
 }
+
+const NOT_MEASURED: Measured = { tokens: 0, items: 0 };

@@ -13,7 +13,7 @@ import type { OwnSurroundings } from '../tools/index.ts';
 import { type Answered, answerTurn } from './answering.ts';
 import type { Approve } from './approval.ts';
 import { type CompactionPolicy, compact, DEFAULT_COMPACTION, isNearLimit } from './compaction.ts';
-import { Conversation } from './conversation.ts';
+import { Conversation, type Measured } from './conversation.ts';
 import type {
   CompactionReason,
   CompactionResult,
@@ -52,6 +52,7 @@ export interface WorkerOptions {
   /** The conversation so far, for one that goes on. */
   readonly items?: readonly Item[];
   readonly totals?: Totals;
+  readonly measured?: Measured;
   /** Asked before every turn, as are the policies. */
   readonly bounds?: () => Partial<RunBounds>;
   readonly policies?: () => Partial<WorkerPolicies>;
@@ -91,7 +92,11 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    this.#conversation = new Conversation(options.items ?? [], options.totals ?? NO_TOTALS);
+    this.#conversation = new Conversation(
+      options.items ?? [],
+      options.totals ?? NO_TOTALS,
+      options.measured,
+    );
     this.#emit = observedBy(options.hooks ?? [], options.emit);
     this.text.attach(this.timeline);
     this.calls.attach(this.timeline);

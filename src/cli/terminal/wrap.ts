@@ -11,7 +11,8 @@ export interface Part {
 /** A line as the rows that it takes, broken between words where that is possible and never inside a character. */
 export function wrapLine(line: Line, width: number): Line[] {
   const text = textOf(line);
-  if (displayWidth(text) <= width) return [line];
+  // To measure a long text only to learn that it is long costs as much as to break it.
+  if (text.length <= 2 * width && displayWidth(text) <= width) return [line];
   return wordParts(text, width).map((part) => sliceLine(line, part));
 }
 

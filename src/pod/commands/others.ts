@@ -26,6 +26,7 @@ export const configure: Handler<'configure'> = async ({ set = {}, clear }, { by,
   const settings = changed(view.settings, set, clear);
   pod.publish({ fact: { type: 'settings', settings, by, door }, signed: sign({}) });
   runner.refill();
+  await runner.look();
   if (runner.active) runner.refresh(await runner.prepare(runner.overrides));
   return {};
 };

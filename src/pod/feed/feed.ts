@@ -40,7 +40,7 @@ export class Feed<Fact extends object> {
 
   /**
    * A watcher of all that is told after a number, from this call on: what is told before somebody listens waits. What
-   * was told before this call is read from the past first.
+   * was told before this call is read from the past first. Whoever may never listen lets the signal fire.
    */
   watch(after: number, signal: AbortSignal): AsyncGenerator<Batch<Fact>> {
     const watcher = new Watcher<Fact>(this.#watcherLimit, after);
@@ -48,7 +48,8 @@ export class Feed<Fact extends object> {
     const missed = this.#toldSeq;
     if (this.#end === undefined) this.#watchers.add(watcher);
     else watcher.close(this.#end.error);
-    return this.#follow(watcher, after, missed, signal);
+    const forget = onAbort(signal, () => this.#leave(watcher));
+    return this.#follow(watcher, after, missed, { signal, forget });
   }
 
   /** Ends all watchers, once they have what is queued; with an error if there is one. */
@@ -62,26 +63,36 @@ export class Feed<Fact extends object> {
     watcher: Watcher<Fact>,
     after: number,
     missed: number,
-    signal: AbortSignal,
+    { signal, forget }: { readonly signal: AbortSignal; readonly forget: () => void },
   ): AsyncGenerator<Batch<Fact>> {
-    const forget = onAbort(signal, () => watcher.close());
     try {
-      if (after < missed) yield* this.#read(watcher, after, missed);
+      if (after < missed) yield* this.#read(watcher, after, missed, signal);
       for (let batch = await watcher.next(); batch !== undefined; batch = await watcher.next()) {
         if (signal.aborted) return;
         yield batch;
       }
     } finally {
       forget();
-      this.#watchers.delete(watcher);
+      this.#leave(watcher);
     }
   }
 
-  async *#read(watcher: Watcher<Fact>, after: number, until: number): AsyncGenerator<Batch<Fact>> {
+  #leave(watcher: Watcher<Fact>): void {
+    watcher.close();
+    this.#watchers.delete(watcher);
+  }
+
+  async *#read(
+    watcher: Watcher<Fact>,
+    after: number,
+    until: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<Batch<Fact>> {
     for await (const events of this.#past.read(after)) {
       const batch = new Batch(events.filter(({ seq }) => seq > after && seq <= until));
       if (batch.events.length === 0) continue;
-      if (!watcher.isOpen) return;
+      // Where the feed has ended the past is still read to its end: what is queued follows on it.
+      if (watcher.isBehind || signal.aborted) return;
       watcher.skipTo(batch.lastSeq);
       yield batch;
     }

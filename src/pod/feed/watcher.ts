@@ -20,8 +20,9 @@ export class Watcher<Fact> {
     this.#lastTaken = after;
   }
 
-  get isOpen(): boolean {
-    return this.#end === 'open';
+  /** Whether the reader was too slow: what it has not got, it gets no more. */
+  get isBehind(): boolean {
+    return this.#end === 'behind';
   }
 
   push(batch: Batch<Fact>): void {
@@ -45,9 +46,11 @@ export class Watcher<Fact> {
   /** Undefined when it is over; rejects with `overloaded` when the reader was too slow, or with why there is no more. */
   async next(): Promise<Batch<Fact> | undefined> {
     for (;;) {
-      const batch = this.#queue.shift()?.after(this.#lastTaken);
+      const next = this.#queue.shift();
+      // As much as came in with it, also what of it is not handed out.
+      this.#queued -= next?.events.length ?? 0;
+      const batch = next?.after(this.#lastTaken);
       if (batch !== undefined) {
-        this.#queued -= batch.events.length;
         this.#lastTaken = batch.lastSeq;
         return batch;
       }

@@ -1,6 +1,6 @@
 import { type JsonObject, numberOf, shape, stringOf } from '../../base/index.ts';
 import type { Item } from '../../llm/index.ts';
-import type { RunOutcome, Totals } from '../../worker/index.ts';
+import type { Measured, RunOutcome, Totals } from '../../worker/index.ts';
 import { CONTENT, OVERRIDES, TODO } from '../command.ts';
 import type { PodFact } from '../event.ts';
 import { readSigned, type Signed } from '../receipts.ts';
@@ -22,6 +22,7 @@ import {
   type SessionTree,
   SHELL_END,
   SHELL_START,
+  spentOn,
   TODOS,
   TOOL_END,
   UNQUEUED,
@@ -43,6 +44,8 @@ export interface Restored {
   readonly entryIds: readonly string[];
   readonly totals: Totals | undefined;
   readonly signed: readonly Signed[];
+  /** What the context held at the last answer. */
+  readonly measured?: Measured;
   /** The highest number on an entry. */
   readonly lastSeq: number;
   /** Another program has appended since: the feed does not know of it. */
@@ -61,9 +64,12 @@ export function restore(tree: SessionTree): Restored {
   const { view } = reader;
   view.items = [...items];
   view.turn = totals?.turns ?? 0;
-  if (view.settings.model === undefined && model !== undefined)
+  // Only where nothing of ours says which: the agent's own model is no choice of anybody's.
+  if (!reader.isSet && view.settings.model === undefined && model !== undefined)
     view.settings = { ...view.settings, model };
   const openCalls = openCallsIn(items);
+  const measured = measuredOn(tree, entryIds);
+  if (measured !== undefined) view.contextTokens = measured.tokens;
   return {
     view,
     entryIds,
@@ -71,10 +77,22 @@ export function restore(tree: SessionTree): Restored {
     signed: [...reader.signed],
     lastSeq: reader.lastSeq,
     isForeign: reader.isForeign,
+    ...(measured && { measured }),
     openCalls,
     earlyResults: reader.early,
     untoldShells: [...reader.shells.values()],
   };
+}
+
+/** The last answer's own count, if nothing was summarised since. */
+function measuredOn(tree: SessionTree, entryIds: readonly string[]): Measured | undefined {
+  const last = tree.path().findLast(({ type, ...entry }) => {
+    return type === 'compaction' || ('message' in entry && entry.message.role === 'assistant');
+  });
+  if (last?.type !== 'message') return undefined;
+  const { inputTokens, outputTokens = 0 } = spentOn(last.message).usage ?? {};
+  if (inputTokens === undefined) return undefined;
+  return { tokens: inputTokens + outputTokens, items: entryIds.lastIndexOf(last.id) + 1 };
 }
 
 class Reader {
@@ -82,6 +100,8 @@ class Reader {
   signed: Signed[] = [];
   lastSeq = 0;
   isForeign = false;
+  /** Whether there are settings of ours. */
+  isSet = false;
   early = new Map<string, Item>();
   readonly shells = new Map<string, UntoldShell>();
 
@@ -120,6 +140,7 @@ class Reader {
     const { view, signed, lastSeq } = readKept(state);
     this.view = view;
     this.signed = [...signed];
+    this.isSet = true;
     this.lastSeq = Math.max(this.lastSeq, lastSeq);
   }
 
@@ -145,6 +166,7 @@ class Reader {
     } else {
       const fact = factIn(entry);
       if (fact !== undefined) this.view.apply(fact);
+      this.isSet ||= fact?.type === 'settings';
     }
   }
 
@@ -156,22 +178,25 @@ class Reader {
 /** The event behind an entry of ours. */
 function factIn(entry: Entry): PodFact | undefined {
   const start = RUN_START.in(entry);
-  if (start !== undefined)
-    return { type: 'run-start', ...start, ...readOptional('overrides', OVERRIDES, start.overrides) };
+  if (start !== undefined) {
+    const { overrides, ...run } = start;
+    return { type: 'run-start', ...run, ...sound('overrides', OVERRIDES, overrides) };
+  }
   const end = RUN_END.in(entry);
   if (end !== undefined) return runEnd(end);
   const queued = QUEUED.in(entry);
   if (queued !== undefined) {
-    const content = read(CONTENT, queued.content);
+    const { overrides, ...message } = queued;
+    const content = read(CONTENT, message.content);
     if (content === undefined) return undefined;
-    return { type: 'queued', ...queued, content, ...readOptional('overrides', OVERRIDES, queued.overrides) };
+    return { type: 'queued', ...message, content, ...sound('overrides', OVERRIDES, overrides) };
   }
   const unqueued = UNQUEUED.in(entry);
   if (unqueued !== undefined) return { type: 'unqueued', ...unqueued };
   const request = APPROVAL_REQUEST.in(entry);
   if (request !== undefined) {
     const { rule, ...approval } = request;
-    return { type: 'approval-request', approval: { ...approval, ...readOptional('rule', RULE, rule) } };
+    return { type: 'approval-request', approval: { ...approval, ...sound('rule', RULE, rule) } };
   }
   const response = APPROVAL_RESPONSE.in(entry);
   if (response !== undefined) return { type: 'approval-response', ...response };
@@ -230,10 +255,11 @@ function read<T>(from: shape.Shape<T>, value: unknown): T | undefined {
   return from.read(value, [], () => {});
 }
 
-function readOptional<const K extends string, T>(key: K, from: shape.Shape<T>, value: unknown) {
+/** The value under its key, if it is there and can be read. */
+function sound<const K extends string, T>(key: K, from: shape.Shape<T>, value: unknown) {
   const found = value === undefined ? undefined : read(from, value);
-  // A value that is not sound must not stay in the place of one that is.
-  return { [key]: found } as { readonly [P in K]?: T };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a computed key loses its name
+  return (found === undefined ? {} : { [key]: found }) as { readonly [P in K]?: T };
 }
 
 /** What a checkpoint keeps of a pod, so that nothing before it has to be read. */

@@ -20,7 +20,7 @@ import { Vt, withoutEmptyEnd } from './vt.ts';
 const HERE = { row: 0, column: 0 };
 
 /** A screen on a terminal, its live area set by the test. */
-function stage({ columns = 20, rows = 10, accepts = () => true } = {}) {
+function stage({ columns = 20, rows = 10, accepts = (): boolean => true } = {}) {
   const vt = new Vt(columns, rows);
   const timer = new ManualTimer();
   const writes: string[] = [];
@@ -236,7 +236,7 @@ describe('whatever is shown', () => {
           expect(rows.every((each) => widthOf(each) <= vt.columns)).toBe(true);
         }
       }),
-      { numRuns: 400 },
+      { numRuns: 200 },
     );
   });
 });

@@ -22,17 +22,20 @@ export interface Pane {
   /** What is on the screen, or with everything that scrolled away. */
   screen(): string[];
   all(): string[];
-  /** Resolves once the lines are what is wanted; the test's own time limit is the only one. */
+  /** Resolves once the lines are what is wanted. */
   see(wanted: (lines: readonly string[]) => boolean): Promise<void>;
 }
+
+/** How often a terminal is looked at before the test gives up and shows what is there. */
+const PATIENCE = 500;
 
 /** The demo in a real terminal, started from a shell as a person would. */
 export async function openDemo(columns: number, rows: number): Promise<Pane> {
   const socket = join(temporaryDirectory(), 'tmux');
-  const env = { PATH: process.env.PATH, LC_ALL: 'C.UTF-8', TERM: 'xterm-256color', PS1: '$ ' };
+  const env = { PATH: process.env.PATH, LC_ALL: 'C.UTF-8', TERM: 'xterm-256color' };
   const tmux = (...args: readonly string[]) =>
     execFileSync('tmux', ['-u', '-S', socket, '-f', '/dev/null', ...args], { env, encoding: 'utf8' });
-  tmux('new-session', '-d', '-x', `${columns}`, '-y', `${rows}`, 'sh');
+  tmux('new-session', '-d', '-x', `${columns}`, '-y', `${rows}`, "PS1='$ ' sh");
   onTestFinished(() => void tmux('kill-server'));
   const captured = (...args: readonly string[]) =>
     tmux('capture-pane', '-p', ...args)
@@ -47,7 +50,10 @@ export async function openDemo(columns: number, rows: number): Promise<Pane> {
     screen: () => captured(),
     all: () => captured('-S', '-'),
     async see(wanted) {
-      while (!wanted(pane.all())) await sleep(20);
+      for (let tries = 0; !wanted(pane.all()); tries += 1) {
+        if (tries > PATIENCE) throw new Error(`the terminal still shows\n${pane.all().join('\n')}`);
+        await sleep(20);
+      }
     },
   };
   await pane.see((lines) => lines.at(-1) === '$');

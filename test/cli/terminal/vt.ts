@@ -27,7 +27,9 @@ export class Vt {
   write(text: string): void {
     this.bytes += text.length;
     for (let rest = text; rest !== ''; ) {
-      const [sequence, parameters = '', final = ''] = /^\u001b\[([0-?]*)([@-~])/.exec(rest) ?? [];
+      const [sequence, parameters = '', final = ''] = rest.startsWith('\u001b')
+        ? (SEQUENCE.exec(rest) ?? [])
+        : [];
       if (sequence !== undefined) this.#control(parameters, final);
       const length = sequence?.length ?? this.#plain(rest);
       rest = rest.slice(length);
@@ -168,6 +170,8 @@ export class Vt {
     return found;
   }
 }
+
+const SEQUENCE = /^.\[([0-?]*)([@-~])/s;
 
 /** Rows that were never written and rows that were erased look the same. */
 export function withoutEmptyEnd(lines: readonly string[]): string[] {

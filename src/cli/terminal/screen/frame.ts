@@ -20,6 +20,8 @@ interface Row {
   readonly line: Line;
   readonly bytes: string;
   readonly width: number;
+  /** The bytes before they were cut to the width: what has the same is the same row. */
+  readonly source: string;
 }
 
 export const NOTHING_SHOWN: Shown = { rows: [], cursor: { row: 0, column: 0 }, cursorVisible: true };
@@ -40,11 +42,14 @@ export function paintFrame(
   size: Size,
   paint: Paint,
 ): { readonly bytes: string; readonly shown: Shown } {
-  const rowOf = (line: Line): Row => ({ line, bytes: paintLine(line, paint), width: widthOf(line) });
-  const above = finished.flatMap((line) => chopLine(line, size.columns)).map(rowOf);
+  const above = finished.flatMap((line) => chopLine(line, size.columns));
   const visible = clipped(live, size);
-  const below = visible.lines.map((line) => rowOf(fitLine(line, size.columns)));
-  const rows = [...above, ...below];
+  const rows = [...above, ...visible.lines].map((line, index): Row => {
+    const source = paintLine(line, paint);
+    const old = shown.rows[index];
+    return old?.source === source ? old : newRow(line, source, size, paint);
+  });
+  const below = rows.slice(above.length);
 
   const cursor = new Cursor(shown.cursor, Math.max(1, shown.rows.length));
   const changed = rows.flatMap((row, index) =>
@@ -74,6 +79,13 @@ export function paintFrame(
     ),
     shown: { rows: below, cursor: place, cursorVisible },
   };
+}
+
+function newRow(line: Line, source: string, { columns }: Size, paint: Paint): Row {
+  const width = widthOf(line);
+  if (width <= columns) return { line, bytes: source, width, source };
+  const fitted = fitLine(line, columns);
+  return { line: fitted, bytes: paintLine(fitted, paint), width: widthOf(fitted), source };
 }
 
 function wrapped(bytes: string, written: readonly string[]): string {
@@ -108,7 +120,7 @@ function clipped({ lines, cursor }: Live, { columns, rows }: Size): Live {
 }
 
 /** Characters whose width not every terminal agrees about: a row with them must neither wrap nor leave something behind. */
-const DOUBTFUL = /[\u200D\uFE0F\p{Extended_Pictographic}\p{RI}\p{M}]/u;
+const DOUBTFUL = /\u200D|[\p{Extended_Pictographic}\p{RI}\p{M}]/u;
 
 const NO_WRAP = '\u001b[?7l';
 const WRAP = '\u001b[?7h';

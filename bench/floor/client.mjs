@@ -1,0 +1,70 @@
+import { once } from 'node:events';
+import { createConnection } from 'node:net';
+
+/** What a line says, in the words of each host. */
+const MARKS = {
+  floor: { delta: '"t":"text"', end: '"t":"end"' },
+  pod: { delta: '"type":"block-delta"', end: '"type":"run-end"' },
+};
+
+/** One connection to a host: asks, and reads a session's lines to the end of an answer. */
+export class Client {
+  #socket;
+  #marks;
+  #rest = '';
+  #deltas = 0;
+  #bytes = 0;
+  #onReply;
+  #onEnd;
+
+  static async connect(path, kind) {
+    const socket = createConnection(path);
+    await once(socket, 'connect');
+    return new Client(socket, MARKS[kind]);
+  }
+
+  constructor(socket, marks) {
+    this.#socket = socket;
+    this.#marks = marks;
+    socket.setEncoding('latin1').on('data', (piece) => this.#take(piece));
+  }
+
+  /** Sends a message and answers with the reply. */
+  ask(message) {
+    this.#socket.write(`${JSON.stringify(message)}\n`);
+    return new Promise((resolve) => {
+      this.#onReply = resolve;
+    });
+  }
+
+  /** Prompts, and answers with how much came back. */
+  prompt(session, text) {
+    [this.#deltas, this.#bytes] = [0, 0];
+    this.#socket.write(`${JSON.stringify({ do: 'prompt', session, text })}\n`);
+    return new Promise((resolve) => {
+      this.#onEnd = resolve;
+    });
+  }
+
+  end() {
+    this.#socket.destroy();
+  }
+
+  #take(piece) {
+    const text = this.#rest + piece;
+    const end = text.lastIndexOf('\n') + 1;
+    this.#rest = text.slice(end);
+    const lines = text.slice(0, end);
+    this.#bytes += end;
+    this.#deltas += countOf(lines, this.#marks.delta);
+    const reply = lines.indexOf('{"reply":');
+    if (reply >= 0) this.#onReply?.(JSON.parse(lines.slice(reply, lines.indexOf('\n', reply))).reply);
+    if (lines.includes(this.#marks.end)) this.#onEnd?.({ deltas: this.#deltas, bytes: this.#bytes });
+  }
+}
+
+function countOf(text, mark) {
+  let count = 0;
+  for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + mark.length)) count += 1;
+  return count;
+}

@@ -1,0 +1,59 @@
+// The same host with pods behind it, composed as a program would: node pod-host.mjs <socket> <provider> <directory>
+//
+// The log at its default durability; a watcher in this process for each client, which encodes each batch once.
+import { once } from 'node:events';
+import { serveLines } from './line-server.mjs';
+import { openHost, say } from './pods.mjs';
+
+const [path, provider, directory] = process.argv.slice(2);
+const host = await openHost(provider, directory);
+const pods = new Map();
+/** Bytes that may wait for a client before its pod is no longer listened to. */
+const MOST_WAITING = 1024 * 1024;
+
+await serveLines(path, {
+  open: async (_, socket) => {
+    const pod = await host.create({ cwd: directory });
+    pods.set(pod.id, pod);
+    await new Promise((joined) => void forward(pod, socket, joined));
+    return { session: pod.id };
+  },
+  prompt: async ({ session, text }) => void (await pods.get(session).handle(say(text))),
+  close: async ({ session }) => {
+    pods.delete(session);
+    await host.close(session);
+    return {};
+  },
+});
+console.log(JSON.stringify({ ready: true }));
+process.stdin.resume().on('end', () => process.exit(0));
+
+/** A client that falls behind is cut off by its pod and goes on from where it was, as a door does it. */
+async function forward(pod, socket, joined) {
+  let after;
+  const follow = async () => {
+    for await (const watched of pod.watch(after === undefined ? {} : { after })) {
+      if (watched.type === 'snapshot') {
+        after = watched.snapshot.seq;
+        joined();
+        continue;
+      }
+      const isDrained = socket.write(watched.batch.as(linesOf));
+      after = watched.batch.lastSeq;
+      if (!isDrained && socket.writableLength > MOST_WAITING) await once(socket, 'drain');
+    }
+    return true;
+  };
+  while (!(await follow().catch(isCutOff)));
+}
+
+function isCutOff(error) {
+  if (error.code !== 'overloaded') throw error;
+  return false;
+}
+
+function linesOf(events) {
+  let lines = '';
+  for (const event of events) lines += `${JSON.stringify(event)}\n`;
+  return Buffer.from(lines);
+}

@@ -1,0 +1,10 @@
+const DEFAULTS = { work: 'text', size: 20, batch: 16, delayMs: 0 };
+
+/** A prompt that has the provider answer with `count` deltas of `size` characters, `batch` of them to a write. */
+export function promptFor(asked) {
+  return `go ${JSON.stringify({ ...DEFAULTS, ...asked })}`;
+}
+
+export function askedIn(prompt) {
+  return JSON.parse(prompt.slice(prompt.indexOf('{')));
+}

@@ -1,0 +1,49 @@
+import type { Pod, PodEvent } from '../../../src/pod/index.ts';
+import type { Note, PodName } from './ledger.ts';
+
+type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { readonly type: T }>;
+
+/** A watcher that notes all it is told, and comes back after the last number when the pod is closed. */
+export class Ear {
+  readonly events: PodEvent[] = [];
+  readonly #stop = new AbortController();
+  readonly #listening: Promise<void>;
+  #wake: () => void = () => {};
+
+  constructor(pod: Pod, name: PodName, note: Note) {
+    this.#listening = this.#listen(pod, name, note);
+  }
+
+  /** The first event of a type that fits, past or future. */
+  async hear<T extends PodEvent['type']>(
+    type: T,
+    fits: (event: EventOf<T>) => boolean = () => true,
+  ): Promise<EventOf<T>> {
+    for (;;) {
+      const heard = this.events.find((event): event is EventOf<T> => event.type === type && fits(event as EventOf<T>));
+      if (heard !== undefined) return heard;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#listening;
+  }
+
+  async #listen(pod: Pod, name: PodName, note: Note): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      const after = this.events.at(-1)?.seq ?? 0;
+      for await (const watched of pod.watch({ after, signal })) {
+        if (watched.type === 'snapshot') throw new Error(`${name}: a snapshot in place of what follows ${after}`);
+        const { events } = watched.batch;
+        note({ type: 'told', pod: name, events });
+        this.events.push(...events);
+        this.#wake();
+      }
+    }
+  }
+}

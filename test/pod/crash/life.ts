@@ -1,0 +1,152 @@
+import { textContent } from '../../../src/llm/index.ts';
+import type { Caller, Host, Pod, PodCommand, Receipt } from '../../../src/pod/index.ts';
+import { Ear } from './ear.ts';
+import type { Note, PodName } from './ledger.ts';
+import { type Gates, witnessing } from './world.ts';
+
+export const ADA: Caller = { by: 'ada', door: 'test' };
+
+export const say = (text: string) => ({ type: 'prompt', content: textContent(text) }) as const;
+
+/** One client's conversation with a pod. */
+interface Talk {
+  readonly pod: Pod;
+  readonly ear: Ear;
+  /** Every command has a key, and is noted before it is sent and when it is accepted. */
+  readonly send: (command: PodCommand) => Promise<Receipt>;
+  /** The same, until the run that it begins is over. */
+  readonly run: (text: string) => Promise<void>;
+}
+
+/**
+ * The life of a pod in which everything happens once that can be lost by a crash. What is done next depends on what the
+ * client was told, never on time.
+ */
+export async function live(host: Host, cwd: string, gates: Gates, note: Note): Promise<void> {
+  const main = await begin(host, cwd, note);
+  await settings(main);
+  await main.run('say much');
+  await tools(main, gates);
+  await approvals(main);
+  await shell(main);
+  await stops(main, gates);
+  await closing(main);
+  await compaction(main);
+  await branch(main);
+  const fork = await forking(host, main, note);
+  await leftOpen(main);
+  await Promise.all([main.ear.stop(), fork.ear.stop()]);
+}
+
+async function begin(host: Host, cwd: string, note: Note): Promise<Talk> {
+  note({ type: 'wanted', pod: 'main' });
+  const pod = await host.create({ cwd, key: 'main', settings: { autoCompaction: false } });
+  note({ type: 'given', pod: 'main', id: pod.id });
+  return talkTo(pod, 'main', note);
+}
+
+function talkTo(pod: Pod, name: PodName, note: Note): Talk {
+  const ear = new Ear(pod, name, note);
+  let count = 0;
+  const send = async (command: PodCommand): Promise<Receipt> => {
+    const key = `${name}-${(count += 1)}`;
+    note({ type: 'sent', pod: name, key, command });
+    const receipt = await pod.handle(command, { ...ADA, key });
+    note({ type: 'accepted', key, receipt });
+    return receipt;
+  };
+  const run = async (text: string): Promise<void> => {
+    const { runId } = await send(say(text));
+    await ear.hear('run-end', (event) => event.runId === runId);
+  };
+  return { pod, ear, send, run };
+}
+
+async function settings({ send }: Talk): Promise<void> {
+  await send({ type: 'configure', set: { name: 'one', model: { provider: 'sim', modelId: 'other' } } });
+  await send({ type: 'configure', set: { rules: [{ tool: 'read', action: 'deny' }], thinking: 'low' } });
+  await send({ type: 'set-todos', items: [{ content: 'all of it', status: 'pending' }] });
+}
+
+/** Three calls that end in another order, and what people say meanwhile. */
+async function tools({ send, ear }: Talk, gates: Gates): Promise<void> {
+  await send(say('do three things'));
+  await ear.hear('tool-end', ({ callId }) => callId === 'toolu_third');
+  await send({ type: 'steer', content: textContent('steer a bit') });
+  await send({ type: 'follow-up', content: textContent('and then this') });
+  const { queueId } = await send({ ...say('when you are free'), whenBusy: 'queue' });
+  gates.open('first');
+  const { seq } = await ear.hear('input', (event) => event.queueId === queueId);
+  await ear.hear('run-end', (event) => event.seq > seq);
+}
+
+async function approvals({ send, ear }: Talk): Promise<void> {
+  const decide = async (text: string, tool: string, decision: 'approve' | 'deny'): Promise<void> => {
+    const { runId } = await send(say(text));
+    const asked = await ear.hear('approval-request', ({ approval }) => approval.callId === tool);
+    await send({ type: 'decide', approvalId: asked.approval.approvalId, decision, comment: decision });
+    await ear.hear('run-end', (event) => event.runId === runId);
+  };
+  await decide('run it', 'toolu_approved', 'approve');
+  await decide('run the other', 'toolu_denied', 'deny');
+}
+
+async function shell({ send, ear }: Talk): Promise<void> {
+  const { shellId } = await send({ type: 'shell', command: `${witnessing('shell')} && echo done` });
+  await ear.hear('shell-end', (event) => event.shellId === shellId);
+}
+
+async function stops({ send, ear }: Talk, gates: Gates): Promise<void> {
+  const cancelled = await send(say('never end'));
+  await ear.hear('tool-start', ({ call }) => call.callId === 'toolu_cancelled');
+  await send({ type: 'cancel' });
+  await ear.hear('run-end', ({ runId }) => runId === cancelled.runId);
+
+  const paused = await send(say('be paused'));
+  await ear.hear('tool-start', ({ call }) => call.callId === 'toolu_paused');
+  await send({ type: 'pause' });
+  gates.open('paused');
+  await ear.hear('run-end', ({ runId }) => runId === paused.runId);
+  const resumed = await send({ type: 'resume' });
+  await ear.hear('run-end', ({ runId }) => runId === resumed.runId);
+}
+
+/** It leaves memory, and comes back. */
+async function closing({ pod, send }: Talk): Promise<void> {
+  await pod.handle({ type: 'close' }, ADA);
+  await send({ type: 'set-todos', items: [{ content: 'all of it', status: 'completed' }] });
+}
+
+async function compaction({ send, ear, run }: Talk): Promise<void> {
+  await send({ type: 'compact', instructions: 'keep the names' });
+  const { result } = await ear.hear('compaction-end');
+  if (result.status !== 'compacted') throw new Error(`not compacted: ${result.status}`);
+  await run('what was it');
+}
+
+/** Back to the middle of a turn before the compaction: its calls have no results there. */
+async function branch({ send, ear, run }: Talk): Promise<void> {
+  const { entryId } = await ear.hear('llm-end', ({ items }) =>
+    items.some((item) => item.type === 'tool-call' && item.callId === 'toolu_first'),
+  );
+  if (entryId === undefined) throw new Error('an answer that has no entry');
+  await send({ type: 'branch', entryId });
+  await run('on the branch');
+}
+
+async function forking(host: Host, { pod }: Talk, note: Note): Promise<Talk> {
+  note({ type: 'wanted', pod: 'fork' });
+  const forked = await host.fork(pod.id, { name: 'two' });
+  note({ type: 'given', pod: 'fork', id: forked.id });
+  const fork = talkTo(forked, 'fork', note);
+  await fork.run('run in the fork');
+  return fork;
+}
+
+/** The life ends in the middle of a question, with somebody waiting to be heard. */
+async function leftOpen({ send, ear }: Talk): Promise<void> {
+  await send(say('ask and wait'));
+  await ear.hear('approval-request', ({ approval }) => approval.callId === 'toolu_pending');
+  await send({ type: 'steer', content: textContent('hurry up') });
+  await send({ ...say('after the question'), whenBusy: 'queue' });
+}

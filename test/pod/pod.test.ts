@@ -1,0 +1,393 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { arrayOf, objectOf, shape } from '../../src/base/index.ts';
+import { textContent, textOf } from '../../src/llm/index.ts';
+import type { Pod } from '../../src/pod/index.ts';
+import type { Answer } from '../../src/sim/index.ts';
+import { defineTool, textOutput, type Tool } from '../../src/tools/index.ts';
+import { ADA, BOB, Listener, say, stage } from './stage.ts';
+
+const says = (text: string): Answer => ({ parts: [{ text }] });
+const calls = (name: string, args: Record<string, unknown>): Answer => ({
+  parts: [{ toolCall: { name, arguments: args } }],
+});
+const needsApproval = (command = 'node -e 1') => calls('bash', { command });
+
+/** Prompts and waits until the pod is idle again. */
+async function prompted(pod: Pod, text: string): Promise<Listener> {
+  const { seq } = await pod.snapshot();
+  const ear = new Listener(pod, seq);
+  await pod.handle(say(text), ADA);
+  await ear.hear((event) => event.type === 'state' && event.state === 'idle');
+  return ear;
+}
+
+function toolNames(body: unknown): readonly unknown[] {
+  return arrayOf(objectOf(body).tools).map((tool) => objectOf(tool).name);
+}
+
+async function texts(pod: Pod): Promise<readonly string[]> {
+  const { items } = await pod.snapshot();
+  return items.map((item) =>
+    item.type === 'message' || item.type === 'tool-result' ? textOf(item.content) : `(${item.type})`,
+  );
+}
+
+describe('a run', () => {
+  it('is told in order, from the receipt on, with who asked', async () => {
+    const { host, cwd } = await stage([says('Hello.')]);
+    const pod = await host.create({ cwd });
+    const ear = await prompted(pod, 'hi');
+    expect(ear.types.filter((type) => !type.startsWith('block') && type !== 'ping')).toEqual([
+      ...['run-start', 'state', 'input', 'turn-start', 'status', 'usage', 'status', 'llm-end', 'turn-end'],
+      ...['run-end', 'state'],
+    ]);
+    const input = await ear.hearType('input');
+    expect(input).toMatchObject({ by: 'ada', door: 'test', origin: 'prompt' });
+    expect(ear.events.map(({ seq }) => seq)).toEqual(ear.events.map((_, at) => at + 2));
+    expect((await pod.snapshot()).stats.totals).toMatchObject({ turns: 1, toolCalls: 0 });
+  });
+
+  it('is refused while another one goes on, or waits as it says', async () => {
+    const { host, cwd } = await stage([needsApproval(), says('first'), says('second')]);
+    const pod = await host.create({ cwd });
+    const ear = new Listener(pod);
+    await ear.joined();
+    await pod.handle(say('one'), ADA);
+    const { approval } = await ear.hearType('approval-request');
+    await expect(pod.handle(say('two'), BOB)).rejects.toThrow(`waiting for approval ${approval.approvalId}`);
+    const { queueId } = await pod.handle({ ...say('two'), whenBusy: 'queue', taskId: 'task-2' }, BOB);
+    expect(queueId).toBeDefined();
+    await pod.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'approve' }, ADA);
+    await ear.hear((event) => event.type === 'input' && event.queueId === queueId);
+    await ear.hear((event) => event.type === 'run-end' && ear.types.filter((t) => t === 'run-end').length === 2);
+    expect(await texts(pod)).toEqual(['one', '(tool-call)', '(no output)', 'first', 'two', 'second']);
+    expect(host.byTask('task-2')?.id).toBe(pod.id);
+  });
+
+  it('takes overrides for itself alone', async () => {
+    const { host, cwd, sim } = await stage([calls('ls', {}), says('never asked for'), says('again')]);
+    const pod = await host.create({ cwd });
+    const { seq } = await pod.snapshot();
+    const ear = new Listener(pod, seq);
+    await pod.handle(
+      { ...say('go'), overrides: { maxTurns: 1, system: 'Other.', tools: ['ls'] } },
+      ADA,
+    );
+    const { outcome } = await ear.hearType('run-end');
+    expect(outcome).toMatchObject({ status: 'limited', limit: 'max-turns' });
+    const [first] = sim.requests;
+    expect(JSON.stringify(first?.body)).toContain('Other.');
+    expect(toolNames(first?.body)).toEqual(['ls']);
+    await prompted(pod, 'more');
+    expect(toolNames(sim.requests[1]?.body).length).toBeGreaterThan(3);
+  });
+
+  it('is cancelled: every call has a result, and the questions are taken back', async () => {
+    const { host, cwd } = await stage([needsApproval(), says('after')]);
+    const pod = await host.create({ cwd });
+    const ear = new Listener(pod);
+    await ear.joined();
+    await pod.handle(say('go'), ADA);
+    const { approval } = await ear.hearType('approval-request');
+    await pod.handle({ type: 'cancel' }, BOB);
+    expect(await ear.hearType('approval-response')).toMatchObject({
+      approvalId: approval.approvalId,
+      status: 'cancelled',
+    });
+    expect((await ear.hearType('run-end')).outcome).toEqual({ status: 'cancelled' });
+    expect(ear.events.find(({ type }) => type === 'commanded')).toMatchObject({ command: 'cancel', by: 'bob' });
+    await expect(pod.handle({ type: 'cancel' }, BOB)).rejects.toThrow('there is no run to cancel');
+    await prompted(pod, 'next');
+    expect((await texts(pod)).at(-1)).toBe('after');
+  });
+
+  it('is paused before its calls, and goes on without asking again', async () => {
+    const { host, cwd, reopen } = await stage([needsApproval(), says('done')], {
+      approvals: { deadlineMs: 1, fallback: 'pause' },
+    });
+    const pod = await host.create({ cwd });
+    const ear = new Listener(pod);
+    await ear.joined();
+    await pod.handle(say('go'), ADA);
+    expect((await ear.hearType('run-end')).outcome).toMatchObject({ status: 'paused' });
+    await ear.hear((event) => event.type === 'state' && event.state === 'paused');
+    await host.shutdown();
+    const again = (await reopen({ approvals: { fallback: 'deny' } })).pod(pod.id);
+    expect((await again.snapshot()).state).toBe('paused');
+    const ear2 = new Listener(again);
+    await ear2.joined();
+    await again.handle({ type: 'resume' }, ADA);
+    const { approval } = await ear2.hearType('approval-request');
+    await again.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'approve' }, ADA);
+    expect((await ear2.hearType('run-end')).outcome).toEqual({ status: 'finished' });
+    expect(await texts(again)).toEqual(['go', '(tool-call)', '(no output)', 'done']);
+  });
+});
+
+describe('after a restart', () => {
+  it('numbers, settings, todos and the queue go on', async () => {
+    const { host, cwd, reopen } = await stage([says('one'), says('two')]);
+    const pod = await host.create({ cwd, settings: { name: 'first', thinking: 'low' } });
+    await prompted(pod, 'hi');
+    await pod.handle({ type: 'configure', set: { mode: 'read-only', name: 'second' }, clear: ['thinking'] }, ADA);
+    await pod.handle({ type: 'set-todos', items: [{ content: 'rest', status: 'pending' }] }, ADA);
+    await pod.handle({ type: 'steer', content: textContent('by the way') }, BOB);
+    const before = await pod.snapshot();
+    await host.shutdown();
+    const host2 = await reopen();
+    const again = host2.pod(pod.id);
+    const after = await again.snapshot();
+    expect(after).toEqual(before);
+    expect(after.settings).toMatchObject({ mode: 'read-only', name: 'second' });
+    expect(after.settings.thinking).toBeUndefined();
+    expect(host2.byName('second')).toHaveLength(1);
+    await prompted(again, 'go');
+    expect(await texts(again)).toEqual(['hi', 'one', 'go', 'by the way', 'two']);
+    expect((await again.snapshot()).queue).toEqual([]);
+  });
+});
+
+describe('tools of a client', () => {
+  const tool = { name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } };
+
+  it('are called by the model and answered by the client', async () => {
+    const { host, cwd } = await stage([calls('look', { at: 'it' }), says('seen')]);
+    const pod = await host.create({ cwd, settings: { clientTools: [tool], mode: 'full-access' } });
+    const ear = new Listener(pod);
+    await ear.joined();
+    await pod.handle(say('go'), ADA);
+    const call = await ear.hearType('client-call');
+    expect(call).toMatchObject({ name: 'look', arguments: '{"at":"it"}' });
+    await pod.handle({ type: 'tool-update', callId: call.callId, text: 'half' }, ADA);
+    await pod.handle({ type: 'tool-result', callId: call.callId, content: textContent('a tree') }, ADA);
+    await ear.hearType('run-end');
+    expect(await texts(pod)).toEqual(['go', '(tool-call)', 'a tree', 'seen']);
+    expect(await ear.hearType('tool-update')).toMatchObject({ text: 'half' });
+    await expect(
+      pod.handle({ type: 'tool-result', callId: call.callId, content: textContent('late') }, ADA),
+    ).rejects.toThrow('no call');
+  });
+
+  it('are taken back with the run', async () => {
+    const { host, cwd } = await stage([calls('look', {}), says('x')]);
+    const pod = await host.create({ cwd, settings: { clientTools: [tool], mode: 'full-access' } });
+    const ear = new Listener(pod);
+    await ear.joined();
+    await pod.handle(say('go'), ADA);
+    const { callId } = await ear.hearType('client-call');
+    await pod.handle({ type: 'cancel' }, ADA);
+    expect(await ear.hearType('client-cancel')).toMatchObject({ callId });
+    await ear.hearType('run-end');
+  });
+});
+
+describe("a person's own command", () => {
+  it('is told to the model with the next prompt, unless it is private', async () => {
+    const { host, cwd, sim, reopen } = await stage([says('ok')]);
+    const pod = await host.create({ cwd });
+    const ear = new Listener(pod);
+    await ear.joined();
+    await pod.handle({ type: 'shell', command: 'echo secret', private: true }, ADA);
+    await ear.hearType('shell-end');
+    const { shellId } = await pod.handle({ type: 'shell', command: 'echo open' }, ADA);
+    const end = await ear.hear((event) => event.type === 'shell-end' && event.shellId === shellId);
+    expect(end).toMatchObject({ status: 'done', output: { isError: false } });
+    await ear.hear((event) => event.type === 'input' && event.origin === 'shell');
+    await host.shutdown();
+    await prompted((await reopen()).pod(pod.id), 'go');
+    const sent = JSON.stringify(sim.requests[0]?.body);
+    expect(sent).toContain('Ran `echo open`');
+    expect(sent).not.toContain('secret');
+  });
+
+  it('during a run waits for its end', async () => {
+    const { host, cwd } = await stage([needsApproval(), says('done')]);
+    const pod = await host.create({ cwd });
+    const ear = new Listener(pod);
+    await ear.joined();
+    await pod.handle(say('go'), ADA);
+    const { approval } = await ear.hearType('approval-request');
+    await pod.handle({ type: 'shell', command: 'echo mine' }, ADA);
+    await ear.hearType('shell-end');
+    await pod.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'deny', comment: 'not now' }, BOB);
+    await ear.hear((event) => event.type === 'input' && event.origin === 'shell');
+    expect(await texts(pod)).toEqual([
+      'go',
+      '(tool-call)',
+      'bob denied this call: not now',
+      'done',
+      'Ran `echo mine`\n```\nmine\n```',
+    ]);
+  });
+
+  it('can be stopped', async () => {
+    const { host, cwd } = await stage([]);
+    const pod = await host.create({ cwd });
+    const ear = new Listener(pod);
+    await ear.joined();
+    const { shellId } = await pod.handle({ type: 'shell', command: 'sleep 60' }, ADA);
+    await pod.handle({ type: 'abort-shell', ...(shellId && { shellId }) }, ADA);
+    expect(await ear.hearType('shell-end')).toMatchObject({ status: 'cancelled' });
+  });
+});
+
+describe('the tree', () => {
+  it('branches, and a fork goes its own way', async () => {
+    const { host, cwd, directory } = await stage([says('one'), says('two'), says('other two'), says('forked')]);
+    const pod = await host.create({ cwd });
+    await prompted(pod, 'a');
+    const ear = await prompted(pod, 'b');
+    const { entryId: b } = await ear.hearType('input');
+    const fork = await host.fork(pod.id, { name: 'the fork' });
+    await pod.handle({ type: 'branch', entryId: b ?? '' }, ADA);
+    expect(await texts(pod)).toEqual(['a', 'one', 'b']);
+    await prompted(pod, 'c');
+    expect(await texts(pod)).toEqual(['a', 'one', 'b', 'c', 'other two']);
+    expect(await texts(fork)).toEqual(['a', 'one', 'b', 'two']);
+    await prompted(fork, 'd');
+    expect((await texts(fork)).slice(-2)).toEqual(['d', 'forked']);
+    expect(host.row(fork.id)).toMatchObject({ parentId: pod.id, name: 'the fork' });
+    expect(readFileSync(join(directory, 'sessions', `${fork.id}.jsonl`), 'utf8').split('\n')[0]).toContain(
+      `"parentSession":"${join(directory, 'sessions', `${pod.id}.jsonl`)}"`,
+    );
+    await expect(pod.handle({ type: 'branch', entryId: 'nowhere' }, ADA)).rejects.toThrow('no entry nowhere');
+    await pod.handle({ type: 'branch', entryId: 'root' }, ADA);
+    expect(await texts(pod)).toEqual([]);
+  });
+
+  it('is compacted, opened again from there, and branched to from before', async () => {
+    const long = 'word '.repeat(40_000);
+    const { host, cwd, reopen } = await stage([says(long), says('two'), says('the sum'), says('three')]);
+    const pod = await host.create({ cwd });
+    const first = await prompted(pod, 'a');
+    const { entryId } = await first.hearType('input');
+    await prompted(pod, 'b');
+    const ear = new Listener(pod, (await pod.snapshot()).seq);
+    await pod.handle({ type: 'compact', instructions: 'Be short.' }, ADA);
+    const { result } = await ear.hearType('compaction-end');
+    expect(result).toMatchObject({ status: 'compacted', summary: 'the sum' });
+    await ear.hear((event) => event.type === 'state' && event.state === 'idle');
+    const before = await pod.snapshot();
+    await host.shutdown();
+    const again = (await reopen()).pod(pod.id);
+    expect((await again.snapshot()).items).toEqual(before.items);
+    await again.handle({ type: 'branch', entryId: entryId ?? '' }, ADA);
+    expect(await texts(again)).toEqual(['a']);
+  });
+});
+
+describe('the host', () => {
+  it('makes one pod for one key, lists, searches, deletes to the trash, and makes its catalogue again', async () => {
+    const { host, cwd, directory } = await stage(() => says('hi'));
+    const pod = await host.create({ cwd, key: 'k1', settings: { name: 'Alpha' } });
+    const same = await host.create({ cwd, key: 'k1' });
+    expect(same.id).toBe(pod.id);
+    const other = await host.create({ cwd });
+    await prompted(other, 'find the needle');
+    const rows = await host.list();
+    expect(rows.map(({ id }) => id).toSorted()).toEqual([pod.id, other.id].toSorted());
+    expect((await host.search('needle')).map(({ id }) => id)).toEqual([other.id]);
+    expect(await host.recentPaths()).toEqual([cwd]);
+    expect(await host.rebuild()).toEqual({ rows: 2 });
+    const rebuilt = await host.list();
+    expect(rebuilt.find(({ id }) => id === pod.id)).toMatchObject({ name: 'Alpha', key: 'k1' });
+    expect(rebuilt.find(({ id }) => id === other.id)).toMatchObject({ firstPrompt: 'find the needle' });
+    await host.delete(other.id);
+    expect(() => host.pod(other.id)).toThrow('there is no pod');
+    expect(existsSync(join(directory, 'sessions', `${other.id}.jsonl`))).toBe(false);
+    expect(existsSync(join(directory, 'trash'))).toBe(true);
+  });
+
+  it('opens a file of another program where it is, and refuses a copy', async () => {
+    const { host, cwd } = await stage(() => says('hello again'));
+    const file = join(cwd, 'pi.jsonl');
+    const lines = [
+      { type: 'session', version: 3, id: 'pi-session', timestamp: '2026-01-01T00:00:00.000Z', cwd },
+      {
+        type: 'message',
+        id: '00000001',
+        parentId: null,
+        timestamp: '2026-01-01T00:00:01.000Z',
+        message: { role: 'user', content: 'written by pi', timestamp: 1 },
+      },
+    ];
+    writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const pod = await host.openFile(file);
+    expect(await texts(pod)).toEqual(['written by pi']);
+    await prompted(pod, 'go on');
+    expect(await texts(pod)).toEqual(['written by pi', 'go on', 'hello again']);
+    expect(readFileSync(file, 'utf8')).toContain('hello again');
+    const copy = join(cwd, 'copy.jsonl');
+    writeFileSync(copy, readFileSync(file));
+    await expect(host.openFile(copy)).rejects.toThrow('is a copy of the session');
+    writeFileSync(join(cwd, 'other.txt'), 'no session');
+    await expect(host.openFile(join(cwd, 'other.txt'))).rejects.toThrow('is no session file');
+  });
+
+  it('shows the questions of a child at its parent, where they can be decided', async () => {
+    const { host, cwd } = await stage([needsApproval(), says('child done')]);
+    const parent = await host.create({ cwd });
+    const child = await host.spawn(parent.id, { cwd });
+    const ear = new Listener(parent);
+    await ear.joined();
+    await child.handle(say('work'), { by: 'parent', door: 'process' });
+    const { approval } = await ear.hearType('approval-request');
+    expect(approval.podId).toBe(child.id);
+    const childEar = new Listener(child);
+    await parent.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'approve' }, ADA);
+    expect(await ear.hearType('approval-response')).toMatchObject({ status: 'approved', by: 'ada' });
+    await childEar.hear((event) => event.type === 'run-end');
+    expect((await texts(child)).at(-1)).toBe('child done');
+    await expect(
+      child.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'deny' }, BOB),
+    ).rejects.toThrow('already approved by ada through test');
+  });
+
+  it('has a client asked about something of its own', async () => {
+    const { host, cwd } = await stage([]);
+    const pod = await host.create({ cwd });
+    const { approvalId = '' } = await pod.handle({ type: 'ask', tool: 'Bash', arguments: '{}' }, ADA);
+    expect((await host.pendingApprovals()).map(({ approval }) => approval.approvalId)).toEqual([approvalId]);
+    expect((await pod.snapshot()).state).toBe('idle');
+    await pod.handle({ type: 'decide', approvalId, decision: 'deny', comment: 'no' }, BOB);
+    expect(await host.pendingApprovals()).toEqual([]);
+  });
+});
+
+describe('parallel calls that end out of order', () => {
+  it('stand in call order in the file', async () => {
+    const gates = new Map<string, () => void>();
+    const input = shape.fields({ name: shape.text() }, {});
+    const wait: Tool = defineTool({
+      name: 'wait',
+      description: 'Waits.',
+      input,
+      parallel: true,
+      access: () => [],
+      title: ({ name }) => name,
+      run: async ({ name }) => {
+        await new Promise<void>((resolve) => gates.set(name, resolve));
+        return textOutput(name, `${name} is done`);
+      },
+    });
+    const both: Answer = {
+      parts: ['a', 'b'].map((name) => ({ toolCall: { name: 'wait', arguments: { name } } })),
+    };
+    const { host, cwd, reopen } = await stage([both, says('both')], { tools: [wait] });
+    const pod = await host.create({ cwd });
+    const ear = new Listener(pod);
+    await ear.joined();
+    await pod.handle(say('go'), ADA);
+    await ear.hear((event) => event.type === 'tool-start' && event.call.title === 'b');
+    gates.get('b')?.();
+    await ear.hearType('tool-end');
+    gates.get('a')?.();
+    await ear.hearType('run-end');
+    const expected = ['go', '(tool-call)', '(tool-call)', 'a is done', 'b is done', 'both'];
+    expect(await texts(pod)).toEqual(expected);
+    await host.shutdown();
+    expect(await texts((await reopen()).pod(pod.id))).toEqual(expected);
+  });
+});

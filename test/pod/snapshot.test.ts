@@ -1,0 +1,182 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Host, Pod, PodCommand, PodEvent, Snapshot } from '../../src/pod/index.ts';
+import { killedCopy, obedient, sumOf, turns, witness } from './resume-stage.ts';
+import { ADA, Listener, say, stage } from './stage.ts';
+
+/** Does what is allowed now; what is refused changes nothing, so it does not matter here. */
+async function attempt(pod: Pod, command: PodCommand): Promise<void> {
+  await pod.handle(command, ADA).catch(() => {});
+}
+
+type Act = (pod: Pod) => Promise<void>;
+
+const prompts = [
+  'hello',
+  'think deep thoughts\nhello\n[[sim deltas=60 size=3]]',
+  'call witness {"a":1}',
+  'call witness {"a":1}\ncall witness {"b":2}',
+  'call bash {"command":"echo one; echo two"}',
+  'hi\n[[sim deltas=20 fault=cut after=6]]',
+];
+
+const act: fc.Arbitrary<Act> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc
+      .tuple(
+        fc.constantFrom(...prompts),
+        fc.constantFrom<'queue' | 'steer' | 'follow-up'>('queue', 'steer', 'follow-up'),
+      )
+      .map(([text, whenBusy]): Act => (pod) => attempt(pod, { ...say(text), whenBusy })),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.boolean().map((isApproved): Act => async (pod) => {
+      const [approval] = (await pod.snapshot()).approvals;
+      if (approval === undefined) return;
+      const decision = isApproved ? 'approve' : 'deny';
+      await attempt(pod, { type: 'decide', approvalId: approval.approvalId, decision, remember: 'once' });
+    }),
+  },
+  fc
+    .constantFrom<PodCommand>(
+      { type: 'cancel' },
+      { type: 'pause' },
+      { type: 'resume' },
+      { type: 'abort-retry' },
+      { type: 'compact' },
+      { type: 'clear-queue' },
+      { type: 'shell', command: 'echo shell' },
+      { type: 'shell', command: 'echo secret', private: true },
+      { type: 'set-todos', items: [{ content: 'a', status: 'pending' }] },
+      { type: 'configure', set: { name: 'named', thinking: 'low' } },
+      { type: 'configure', clear: ['name', 'thinking'] },
+      { type: 'ask', tool: 'x', arguments: '{}' },
+      { type: 'branch', entryId: 'root' },
+    )
+    .map((command): Act => (pod) => attempt(pod, command)),
+  fc.nat(20).map((at): Act => async (pod) => {
+    const seen = await watched(pod);
+    const ids = seen.flatMap(({ entryId }) => entryId ?? []);
+    const entryId = ids[at % Math.max(ids.length, 1)];
+    if (entryId !== undefined) await attempt(pod, { type: 'branch', entryId });
+  }),
+);
+
+/** All that has been told by now. */
+async function watched(pod: Pod): Promise<readonly PodEvent[]> {
+  const { seq } = await pod.snapshot();
+  const events: PodEvent[] = [];
+  if (seq === 0) return events;
+  for await (const step of pod.watch({ after: 0 })) {
+    if (step.type === 'snapshot') throw new Error('the feed does not go back to its start');
+    events.push(...step.batch.events);
+    if ((events.at(-1)?.seq ?? 0) >= seq) break;
+  }
+  return events;
+}
+
+function expectSums(events: readonly PodEvent[], snapshots: readonly Snapshot[]): void {
+  for (const snapshot of snapshots) expect(snapshot).toEqual(sumOf(events, snapshot));
+}
+
+/** Ends what waits and runs. */
+async function calm(pod: Pod): Promise<void> {
+  await attempt(pod, { type: 'clear-queue' });
+  await attempt(pod, { type: 'cancel' });
+  await attempt(pod, { type: 'abort-shell' });
+  const listener = new Listener(pod);
+  const { snapshot } = await listener.joined();
+  if (snapshot.state !== 'idle') await listener.hear((event) => event.type === 'state' && event.state === 'idle');
+  await listener.stop();
+}
+
+const options = { tools: [witness(() => {})], hibernateAfterMs: 60_000 };
+
+describe('a snapshot', () => {
+  it('is the sum of all events up to its number, at any moment, and what follows completes it', async () => {
+    const { host, cwd } = await stage(obedient, options);
+    let open = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(act, fc.nat(25)), { maxLength: 14, size: 'max' }), async (steps) => {
+        const pod = await host.create({ cwd });
+        const early = new Listener(pod, 0);
+        const snapshots: Snapshot[] = [];
+        const late: Listener[] = [];
+        for (const [step, pause] of steps) {
+          await step(pod);
+          for (let at = 0; at < pause; at += 1) {
+            await turns(1);
+            if (at % 3 === 0) snapshots.push(await pod.snapshot());
+          }
+          late.push(new Listener(pod));
+        }
+        await calm(pod);
+        const end = await pod.snapshot();
+        snapshots.push(end);
+        for (const listener of [early, ...late]) while (listener.lastSeq < end.seq) await turns(1);
+        expectSums(early.events, snapshots);
+        for (const { snapshots: joined, events } of late) {
+          const [first] = joined;
+          if (first === undefined) throw new Error('no snapshot came first');
+          expectSums(early.events, [first.snapshot]);
+          expect(events).toEqual(early.events.filter(({ seq }) => seq > first.snapshot.seq));
+        }
+        open += snapshots.filter(({ blocks }) => blocks.some(({ text }) => text !== '')).length;
+        await Promise.all([early, ...late].map((listener) => listener.stop()));
+      }),
+      { numRuns: Number(process.env.POLYPOD_SNAPSHOTS ?? 25) },
+    );
+    // Else the sums would say nothing of answers that are being written.
+    expect(open).toBeGreaterThan(5);
+  });
+
+  it('is the same sum after a restart, whether the host was closed or killed', async () => {
+    const opened = await stage(obedient, options);
+    let host: Host = opened.host;
+    const { directory, reopen, cwd } = opened;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(act, fc.nat(25)), { maxLength: 10, size: 'max' }),
+        fc.boolean(),
+        async (steps, isKilled) => {
+          const pod = await host.create({ cwd });
+          for (const [step, pause] of steps) {
+            await step(pod);
+            await turns(pause);
+          }
+          const copy = isKilled ? killedCopy(directory) : undefined;
+          const told = await watched(pod);
+          if (copy === undefined) await host.shutdown();
+          const next = await reopen(copy === undefined ? {} : { directory: copy });
+          const again = next.pod(pod.id);
+          const end = await again.snapshot();
+          const events = await watched(again);
+          // A turn that a kill took before its answer is counted again.
+          const sum = sumOf(events, end);
+          expect(end).toEqual(isKilled ? { ...sum, turn: end.turn } : sum);
+          if (copy === undefined) {
+            expect(events.slice(0, told.length)).toEqual(told);
+            host = next;
+          } else {
+            await next.shutdown();
+            await calm(pod);
+          }
+        },
+      ),
+      { numRuns: Number(process.env.POLYPOD_SNAPSHOTS ?? 25) },
+    );
+  });
+
+  it('leaves nothing behind when a watcher goes right after it', async () => {
+    const { host, cwd } = await stage([], { hibernateAfterMs: 0 });
+    const pod = await host.create({ cwd });
+    for await (const step of pod.watch()) {
+      expect(step.type).toBe('snapshot');
+      break;
+    }
+    // Somebody who still counted as a watcher would keep the pod in memory.
+    while (host.usage.pods > 0) await turns(1);
+  });
+});
