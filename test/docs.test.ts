@@ -55,8 +55,14 @@ describe('the examples run', () => {
     expect(output).toMatch(/^ls: done\n(?:read: done\n)?finished \d\n$/);
   });
 
+  it('pod: a program hosts a pod and watches its run', async () => {
+    const output = await run(blockNamed('docs/pod.md', 'pod-host'), { HOME: temporaryDirectory() });
+    expect(output).toMatch(/^\d+: ls done\n(?:.*\n)*first is idle\n$/);
+  });
+
   it.each([
     ['README.md', 'readme-stream'],
+    ['docs/pod.md', 'pod-host'],
     ['docs/worker.md', 'worker-run'],
     ['docs/simulator.md', 'simulator-script'],
   ])('%s: the example compiles', async (page, name) => {

@@ -8,8 +8,9 @@ import { openHost, say } from './pods.mjs';
 const [path, provider, directory] = process.argv.slice(2);
 const host = await openHost(provider, directory);
 const pods = new Map();
-/** Bytes that may wait for a client before its pod is no longer listened to. */
-const MOST_WAITING = 1024 * 1024;
+/** Bytes that may wait for a client before its pod is no longer listened to. All of the longest answer: a client that is slow for
+ * a moment is not to be cut off and read for again, which a floor that holds its provider up never does. */
+const MOST_WAITING = 16 * 1024 * 1024;
 
 await serveLines(path, {
   open: async (_, socket) => {

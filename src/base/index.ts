@@ -11,6 +11,7 @@ export {
   stringOf,
   tryParse,
 } from './json.ts';
+export { type Log, type LogEntry, type LogLevel, type LogSink, LOG_LEVELS, logTo } from './log.ts';
 export { nearest } from './nearest.ts';
 export { REDACTED, type Redact, redactor } from './redact.ts';
 export { type Env, type EnvRule, isSecretName, safeEnv } from './safe-env.ts';

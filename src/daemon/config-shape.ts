@@ -1,11 +1,13 @@
-import { shape } from '../base/index.ts';
+import { LOG_LEVELS, shape } from '../base/index.ts';
 import { httpUrl, VENDORS, vendorNamed, WIRES } from '../llm/index.ts';
 import { MCP_SERVERS } from '../mcp/index.ts';
+import { doors } from '../registry.ts';
+import { DURATION } from './duration.ts';
 
 /** The version of the format that this Polypod writes about. A file without one means the first. */
 export const CONFIG_VERSION = 1;
 
-const { choice, fields, flag, listOf, mapOf, number, ruled, text } = shape;
+const { choice, count, fields, flag, listOf, mapOf, number, ruled, text } = shape;
 
 const accountName = text('a name of letters, digits, dots, dashes and underscores', (name) =>
   /^[A-Za-z0-9][\w.-]*$/.test(name),
@@ -50,6 +52,13 @@ const permissions = fields(
   },
 );
 
+/** Every door there is can be opened or closed; another word is no door. */
+const openDoors = fields({}, Object.fromEntries(doors.map(({ name }) => [name, flag])));
+
+const limits = fields({}, { pods: count(1), runs: count(1), queue: count(1), watcher: count(1) });
+
+const approvals = fields({}, { deadline: DURATION, fallback: choice(['deny', 'pause']) });
+
 /** The whole configuration file, key by key: what is not in this table is not in the format. */
 export const CONFIG = fields(
   {},
@@ -58,6 +67,13 @@ export const CONFIG = fields(
     model: text('a model, as account/id'),
     permissions,
     mcp_servers: MCP_SERVERS,
+    doors: openDoors,
+    limits,
+    hibernate_after: DURATION,
+    durability: choice(['full', 'relaxed', 'none']),
+    approvals,
+    shutdown_grace: DURATION,
+    log: fields({}, { level: choice(LOG_LEVELS) }),
     accounts: mapOf(
       accountName,
       ruled(account, ({ vendor, wire, base_url, key_env, key_file, key }, path) => {

@@ -1,8 +1,10 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { isObject, messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
+import { isObject, type LogLevel, messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
 import { type ConfiguredAccount, httpUrl, type KeySource } from '../llm/index.ts';
 import type { McpServerSpec } from '../mcp/index.ts';
+import type { DeadlinePolicy, HostLimits } from '../pod/index.ts';
+import type { Durability } from '../store/index.ts';
 import type { Mode, Rule } from '../tools/index.ts';
 import type { StatedAccount, StatedConfig } from './config-shape.ts';
 import type { Places } from './places.ts';
@@ -14,6 +16,20 @@ export interface Config {
   readonly accounts: readonly ConfiguredAccount[];
   readonly permissions: Permissions;
   readonly mcpServers: readonly McpServerSpec[];
+  readonly daemon: DaemonSettings;
+  readonly log: { readonly level?: LogLevel };
+}
+
+/** How agents are hosted; most of it holds for the daemon's whole life. */
+export interface DaemonSettings {
+  /** Which are open; a door that is not named is, if it is open by default. */
+  readonly doors: Readonly<Partial<Record<string, boolean>>>;
+  readonly limits: Partial<HostLimits>;
+  readonly hibernateAfterMs?: number;
+  readonly durability?: Durability;
+  readonly approvals: DeadlinePolicy;
+  /** How long runs may go on when the daemon is to stop. */
+  readonly shutdownGraceMs: number;
 }
 
 /** What an agent may do, as far as the user has said; the command line says more. */
@@ -37,7 +53,7 @@ export async function readConfig({
   home,
 }: Pick<Places, 'configFile' | 'home'>): Promise<LoadedConfig> {
   const content = await contentOf(configFile);
-  if (content === undefined) return { config: DEFAULTS, warnings: [] };
+  if (content === undefined) return { config: DEFAULT_CONFIG, warnings: [] };
   const file = await parsed(content, configFile);
   const { model, accounts = new Map<string, StatedAccount>() } = file;
   const stated = [...accounts];
@@ -47,6 +63,8 @@ export async function readConfig({
       ...(model === undefined ? {} : { model }),
       permissions: permissionsOf(file.permissions),
       mcpServers: file.mcp_servers ?? [],
+      daemon: daemonOf(file),
+      log: file.log ?? {},
       accounts: await Promise.all(
         stated.map(([name, account]) => accountOf(name, account, { file: configFile, home })),
       ),
@@ -57,16 +75,29 @@ export async function readConfig({
   };
 }
 
-/** The variables in which the configuration has keys, whatever they are called. */
-export function keyVariables({ accounts }: Config): readonly string[] {
-  return accounts.flatMap(({ key }) => (key !== undefined && 'env' in key ? [key.env] : []));
-}
-
-const DEFAULTS: Config = {
+/** What holds where there is no configuration file. */
+export const DEFAULT_CONFIG: Config = {
   accounts: [],
   permissions: { rules: [], allowPaths: [], passEnv: [] },
   mcpServers: [],
+  daemon: { doors: {}, limits: {}, approvals: { fallback: 'deny' }, shutdownGraceMs: 10_000 },
+  log: {},
 };
+
+function daemonOf(file: StatedConfig): DaemonSettings {
+  const { doors, limits = {}, hibernate_after, durability, approvals, shutdown_grace } = file;
+  return {
+    doors: doors ?? {},
+    limits,
+    ...(hibernate_after === undefined ? {} : { hibernateAfterMs: hibernate_after }),
+    ...(durability === undefined ? {} : { durability }),
+    approvals: {
+      fallback: approvals?.fallback ?? 'deny',
+      ...(approvals?.deadline === undefined ? {} : { deadlineMs: approvals.deadline }),
+    },
+    shutdownGraceMs: shutdown_grace ?? DEFAULT_CONFIG.daemon.shutdownGraceMs,
+  };
+}
 
 function permissionsOf(stated: StatedConfig['permissions']): Permissions {
   const { mode, rules = [], allow_paths = [], pass_env = [] } = stated ?? {};

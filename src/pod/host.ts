@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { asPolypodError, type JsonObject, PolypodError, uuidv7 } from '../base/index.ts';
 import { type Durability, type Files, openLog, realFiles } from '../store/index.ts';
 import type { OpenAgent } from './agent.ts';
@@ -10,7 +11,17 @@ import { rowOf } from './listing.ts';
 import { type House, LivePod } from './live-pod.ts';
 import { Pod } from './pod.ts';
 import { Residents } from './residents.ts';
-import { conversation, encodeEntry, encodeHeader, FORK, FORMAT_VERSION, type Header } from './session/index.ts';
+import {
+  conversation,
+  encodeEntry,
+  encodeHeader,
+  FORK,
+  FORMAT_VERSION,
+  type Header,
+  type KeptMessage,
+  keptMessages,
+  type SessionTree,
+} from './session/index.ts';
 import { changed, DEFAULT_SETTINGS, type SettingsChange } from './settings.ts';
 import { stateOf } from './state.ts';
 import { emptyTrash, moveToTrash } from './trash.ts';
@@ -48,10 +59,22 @@ export interface NewPod {
   readonly cwd: string;
   readonly settings?: SettingsChange;
   readonly parentId?: string;
+  /** The file of the session that it comes from, if that is no pod of this host. */
+  readonly parentSession?: string;
+  /** Where the session file is to be, by the session's id; with the others if nothing is said. */
+  readonly file?: (id: string) => string;
   /** The same key gives the same pod. */
   readonly key?: string;
   /** Nothing is written before the first command: for a client that may never say anything. */
   readonly lazy?: boolean;
+}
+
+export interface Fork {
+  /** The last entry that is taken over, or `root` for none; the leaf if nothing is said. */
+  readonly entryId?: string;
+  readonly name?: string;
+  /** As for a new pod. */
+  readonly file?: (id: string) => string;
 }
 
 /** The pods of a process, and the sessions they come from: what a door sees first. */
@@ -62,6 +85,8 @@ export class Host {
   readonly #residents: Residents;
   /** New pods that have no file yet. */
   readonly #fresh = new Map<string, Header>();
+  /** Where the files of new pods are to be, if not with the others. */
+  readonly #elsewhere = new Map<string, string>();
   #runs = 0;
 
   static async open(options: HostOptions): Promise<Host> {
@@ -110,18 +135,21 @@ export class Host {
     return this.#create(wish, {});
   }
 
-  async #create({ cwd, settings, parentId, key, lazy = false }: NewPod, more: JsonObject): Promise<Pod> {
+  async #create(wish: NewPod, more: JsonObject): Promise<Pod> {
+    const { cwd, settings, parentId, key, lazy = false } = wish;
     const known = key === undefined ? undefined : this.#catalogue.byKey(key);
     if (known !== undefined) return this.pod(known.id);
     const id = uuidv7(this.#options.now().getTime());
     const extras = { ...(parentId && { parentSessionId: parentId }), ...(key && { key }), ...more };
     const parent = parentId === undefined ? undefined : this.#catalogue.get(parentId);
+    const parentSession = parent === undefined ? wish.parentSession : this.#layout.path(parent.file);
+    if (wish.file !== undefined) this.#elsewhere.set(id, wish.file(id));
     this.#fresh.set(id, {
       id,
       version: FORMAT_VERSION,
       timestamp: this.#options.now().toISOString(),
       cwd,
-      ...(parent && { parentSession: this.#layout.path(parent.file) }),
+      ...(parentSession === undefined ? {} : { parentSession }),
       ...(Object.keys(extras).length > 0 && { extras }),
     });
     const pod = new Pod(id, this.#residents);
@@ -157,7 +185,7 @@ export class Host {
   }
 
   /** A new session that begins with the conversation of another one, up to an entry. */
-  async fork(id: string, { entryId, name }: { readonly entryId?: string; readonly name?: string } = {}): Promise<Pod> {
+  async fork(id: string, { entryId, name, file: place }: Fork = {}): Promise<Pod> {
     this.pod(id);
     const { files, durability, now } = this.#options;
     const [tree, source] = await this.#residents.use(id, async (live) => [await live.whole(), live] as const);
@@ -173,7 +201,7 @@ export class Host {
     const at = entryId === 'root' ? null : (entryId ?? tree.leafId);
     const fork = tree.fork(at, header);
     fork.append(FORK.body({ sessionId: id, ...(at === null ? {} : { entryId: at }) }), { seq: 0 });
-    const file = this.#layout.session(newId);
+    const file = place?.(newId) ?? this.#layout.session(newId);
     // Under another name until it is whole: a crash leaves no half of it.
     const draft = `${file}.fork`;
     const log = await openLog(draft, {
@@ -185,7 +213,7 @@ export class Host {
     await log.append([...fork.entries()].map(encodeEntry), true);
     await log.close();
     files.rename(draft, file);
-    if (durability !== 'none') await files.syncDirectory(this.#layout.sessions);
+    if (durability !== 'none') await files.syncDirectory(dirname(file));
     this.#catalogue.put(await this.#rowFromFile(file, now().toISOString()));
     const pod = this.pod(newId);
     if (name !== undefined) await pod.handle({ type: 'configure', set: { name } }, HOST);
@@ -224,6 +252,21 @@ export class Host {
 
   byTask(taskId: string): Row | undefined {
     return this.#catalogue.byTask(taskId);
+  }
+
+  /** Where a session is kept, or will be once there is something to keep. */
+  fileOf(id: string): string {
+    return this.#fileOf(id);
+  }
+
+  /** The conversation of a pod as its file has it. */
+  async messages(id: string): Promise<readonly KeptMessage[]> {
+    return this.#residents.use(id, async (live) => keptMessages(live.tree));
+  }
+
+  /** All that a session file has, on every branch. */
+  async tree(id: string): Promise<SessionTree> {
+    return this.#residents.use(id, (live) => live.whole());
   }
 
   /** Working directories, the last used first. */
@@ -318,7 +361,7 @@ export class Host {
     const { id, header, view, totals } = pod;
     this.#fresh.delete(id);
     const before = this.#catalogue.get(id);
-    const file = this.#layout.named(before === undefined ? this.#layout.session(id) : this.#fileOf(id));
+    const file = this.#layout.named(this.#fileOf(id));
     const now = this.#options.now().toISOString();
     this.#catalogue.put(rowOf({ header, view, totals }, { file, before, now }));
     this.#residents.settle(id);
@@ -339,7 +382,7 @@ export class Host {
 
   #fileOf(id: string): string {
     const row = this.#catalogue.get(id);
-    return row === undefined ? this.#layout.session(id) : this.#layout.path(row.file);
+    return row === undefined ? (this.#elsewhere.get(id) ?? this.#layout.session(id)) : this.#layout.path(row.file);
   }
 
   async *#rowsFromFiles(): AsyncGenerator<Row> {

@@ -24,10 +24,20 @@ export type {
   Settlement,
 } from './event.ts';
 export { Batch, type Numbered } from './feed/index.ts';
-export { DEFAULT_LIMITS, Host, type HostLimits, type HostOptions, type NewPod } from './host.ts';
+export { DEFAULT_LIMITS, type Fork, Host, type HostLimits, type HostOptions, type NewPod } from './host.ts';
 export type { Watched } from './live-pod.ts';
 export { Pod, type WatchOptions } from './pod.ts';
-export type { ModelChoice } from './session/index.ts';
+export {
+  type AgentMessage,
+  answerMessage,
+  type Entry,
+  fileStopReason,
+  inputMessage,
+  type KeptMessage,
+  type ModelChoice,
+  resultMessage,
+  type SessionTree,
+} from './session/index.ts';
 export { type ClientTool, DEFAULT_SETTINGS, type PodSettings, type SettingsChange } from './settings.ts';
 export type { Snapshot, Stats } from './snapshot.ts';
 export type { BlockView, RunView, ShellView, TaskView, ToolView } from './view.ts';

@@ -223,6 +223,11 @@ export class LivePod {
     return this.#runner.totals;
   }
 
+  /** As much of the session as the conversation is made of. */
+  get tree(): SessionTree {
+    return this.#tree;
+  }
+
   /** Accepts a command, with a receipt once its effect is safe, or refuses it. */
   async handle(command: PodCommand, caller: Caller): Promise<Receipt> {
     if (this.#journal.failure !== undefined) throw this.#journal.failure;

@@ -7,7 +7,7 @@ export { type Files, type FileState, type OpenFile, realFiles } from './files.ts
 export { findLine, type KeyOf } from './find-line.ts';
 export { sealRecords, type Verdict, verifyLine } from './line.ts';
 export { LineIndex } from './line-index.ts';
-export { acquireLock, type Lock, type LockOptions, type LockOwner } from './lock.ts';
+export { acquireLock, type Lock, type LockOptions, type LockOwner, readLock } from './lock.ts';
 export type { LogKind, Repair } from './log-file.ts';
 export { memoryFiles } from './memory-files.ts';
 export type { ProcessIdentity, ProcessState } from './process-identity.ts';

@@ -93,6 +93,16 @@ export function acquireLock(path: string, options: LockOptions = {}): Lock {
   );
 }
 
+/** Who has the lock of a file, or had it and left it behind, and whether that process lives; undefined if nobody has. */
+export function readLock(
+  path: string,
+  { files = realFiles, stateOf = stateOfProcess }: Pick<LockOptions, 'files' | 'stateOf'> = {},
+): { readonly owner: LockOwner; readonly state: ProcessState } | undefined {
+  const owners = claimsIn(files, `${path}${LOCK}`).flatMap(({ owner }) => owner ?? []);
+  const found = owners.map((owner) => ({ owner, state: stateOf(owner) }));
+  return found.find(({ state }) => state !== 'dead') ?? found.at(-1);
+}
+
 /** A file that gives, or gave, somebody the right. */
 interface Claim {
   readonly file: string;

@@ -27,7 +27,7 @@ import {
 } from '../session/index.ts';
 import type { RunOutcome, Totals } from '../../worker/index.ts';
 import type { PodFact } from '../event.ts';
-import type { OpenCall } from '../open-calls.ts';
+import { type OpenCall, openCallsIn } from '../open-calls.ts';
 import type { PodSettings } from '../settings.ts';
 
 /** What the recorder has to know of the pod beside its events. */
@@ -143,7 +143,8 @@ export class Recorder {
         place(TODOS.body({ items: fact.items.map((item) => ({ ...item })) }));
         return;
       case 'branched':
-        this.#calls = [];
+        // In the middle of a turn: its calls get their results here too.
+        this.#calls = openCallsIn(fact.items);
         this.#early.clear();
         place(BRANCH.body(fact.from === null ? {} : { from: fact.from }));
         return;

@@ -5,6 +5,7 @@ export * from './fact.ts';
 export * from './facts.ts';
 export * as field from './field.ts';
 export * from './from-end.ts';
+export * from './kept-messages.ts';
 export * from './messages.ts';
 export * from './parse.ts';
 export * from './tree.ts';

@@ -1,29 +1,38 @@
 import { basename, join } from 'node:path';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { it } from 'vitest';
 import { Host } from '../../../src/pod/index.ts';
 import { startSim } from '../../../src/sim/index.ts';
-import { FaultyFiles, spoiled } from '../../store/faulty-files.ts';
+import { FaultyFiles } from '../../store/faulty-files.ts';
 import { scratch } from '../stage.ts';
-import { watched } from './boundaries.ts';
-import type { Known } from './ledger.ts';
 import { live } from './life.ts';
 import { agentsIn, Gates, script } from './world.ts';
+import { Machine, DATA, filesOf } from './power-cut.ts';
+import { problemsAfter } from './problems.ts';
 it('lives', async () => {
   const sim = await startSim({ script });
-  const faulty = new FaultyFiles();
-  let n = 0;
-  const files = watched({ ...spoiled(faulty, {}), list: (path) => faulty.list(path).map((name) => basename(name)) }, () => { n += 1; });
   const gates = new Gates();
   const cwd = scratch();
-  const witness = join(cwd, '..', basename(cwd) + '.w');
+  const witness = join(scratch(), 'w');
   writeFileSync(witness, '');
-  const start = performance.now();
-  const host = await Host.open({ directory: '/data', agents: agentsIn(sim.url, { witness, gate: (x) => gates.wait(x) }), files, onFailure: (e, id) => console.log('FAIL', id, e) });
-  const known: Known[] = [];
-  try { await live(host, cwd, gates, (k) => known.push(k)); } catch (e) { console.log(e); }
-  console.log(performance.now() - start, n);
-  console.log(known.map((k) => k.type === 'told' ? `${k.pod} ${k.events.map((e) => `${e.seq} ${e.type}`).join(' ')}` : JSON.stringify(k)).join('\n'));
-  console.log(readFileSync(witness, 'utf8'));
+  const step = Number(process.env.STEP ?? 37);
+  const sv = JSON.parse(process.env.SV ?? '{"torn":1,"zeros":false,"names":true}');
+  const machine = new Machine({ disk: new FaultyFiles(), directories: new Set(['/data']), knowledge: [] }, witness, (n) => n % step === Number(process.env.AT ?? 0) ? { session: sv, rest: sv } : undefined);
+  const host = await Host.open({ directory: DATA, agents: agentsIn(sim.url, { witness, gate: (x) => gates.wait(x) }), files: machine.files, onFailure: (e, id) => console.log('FAIL', id, e) });
+  await live(host, cwd, gates, (k) => machine.knowledge.push(k));
+  const images = [...machine.images];
+  console.log(images.length, machine.boundaries);
+  for (const [at, image] of images.entries()) {
+    const w = join(scratch(), 'w'); writeFileSync(w, image.witness);
+    const t = performance.now();
+    const files = filesOf(image.disk, new Set(image.directories));
+    let again;
+    try {
+    again = await Host.open({ directory: DATA, agents: agentsIn(sim.url, { witness: w, gate: async () => {} }), files, onFailure: (e, id) => console.log('FAIL', id, e) });
+    const problems = await problemsAfter({ host: again, files, directory: DATA, cwd, witness: w, isLossy: sv.torn !== 1 || !sv.names }, image.knowledge);
+    console.log('boundary', at * step + Number(process.env.AT ?? 0), Math.round(performance.now() - t), JSON.stringify(image.knowledge.at(-1)).slice(0, 100), problems.map((p) => '\n   ' + p.slice(0, 1500)).join(''));
+    } catch (e) { console.log('THROWN', e); }
+    await again?.shutdown();
+  }
   await sim.close();
-});
+}, 600_000);

@@ -129,7 +129,7 @@ export const script: Script = (request) => {
   const text = request.messages.findLast(({ role }) => role === 'user')?.text ?? '';
   const said = text.split('\n').at(-1) ?? '';
   if (request.messages.at(-1)?.role === 'tool') return { parts: [{ text: 'Done.' }] };
-  const last = /^note (?<name>[\w-]+)$/.exec(said)?.groups?.name;
+  const last = /^note (?<name>[\w-]+)$/m.exec(text)?.groups?.name;
   if (last !== undefined) return { parts: [note(last)] };
   return ANSWERS[said] ?? { parts: [{ text: 'I see.' }] };
 };

@@ -1,0 +1,54 @@
+import type { AgentMessage, Entry } from './entry.ts';
+import type { SessionTree } from './tree.ts';
+
+/** A message of the conversation as the file has it, and the entry that keeps it. */
+export interface KeptMessage {
+  readonly entryId: string;
+  readonly message: AgentMessage;
+}
+
+/** The conversation at the leaf in the words of pi and xcsh: what their clients are shown. */
+export function keptMessages(tree: SessionTree): readonly KeptMessage[] {
+  const path = tree.path();
+  const at = path.findLastIndex(({ type }) => type === 'compaction');
+  const compaction = path[at];
+  if (compaction?.type !== 'compaction') return path.flatMap(keptIn);
+  const before = path.slice(0, at);
+  const first = before.findIndex(({ id }) => id === compaction.firstKeptEntryId);
+  const { summary, shortSummary, tokensBefore } = compaction;
+  const message = {
+    role: 'compactionSummary',
+    summary,
+    ...(shortSummary === undefined ? {} : { shortSummary }),
+    tokensBefore,
+    timestamp: Date.parse(compaction.timestamp),
+  };
+  return [
+    { entryId: compaction.id, message },
+    ...(first < 0 ? [] : before.slice(first)).flatMap(keptIn),
+    ...path.slice(at + 1).flatMap(keptIn),
+  ];
+}
+
+function keptIn(entry: Entry): readonly KeptMessage[] {
+  const message = messageIn(entry);
+  return message === undefined ? [] : [{ entryId: entry.id, message }];
+}
+
+function messageIn(entry: Entry): AgentMessage | undefined {
+  const timestamp = Date.parse(entry.timestamp);
+  switch (entry.type) {
+    case 'message': {
+      const { polypod: _, ...message } = entry.message;
+      return { ...message, role: entry.message.role };
+    }
+    case 'custom_message': {
+      const { customType, content, display, details } = entry;
+      return { role: 'custom', customType, content, display, ...(details === undefined ? {} : { details }), timestamp };
+    }
+    case 'branch_summary':
+      return { role: 'branchSummary', summary: entry.summary, fromId: entry.fromId, timestamp };
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,280 @@
+import type { JsonObject } from '../../base/index.ts';
+
+/** A client's line. `params` may be left out; the last two are extras. */
+export interface WireRequest {
+  readonly method: string;
+  readonly params?: JsonObject;
+  /** Only for telling answers apart: what answers this line carries it, and goes to the sender alone. */
+  readonly request_id?: RequestId;
+  /** The same key with the same line does nothing twice. */
+  readonly idempotency_key?: string;
+}
+
+export type RequestId = string | number;
+
+/** A line to a client. `seq` is the number of the last event of the pod that it covers; answers have none. */
+export type WireEvent<K extends keyof WireEvents = keyof WireEvents> = {
+  [E in K]: {
+    readonly event: E;
+    readonly data: WireEvents[E];
+    readonly seq?: number;
+    readonly request_id?: RequestId;
+  };
+}[K];
+
+export type WireEvents = SeedEvents & ExtraEvents;
+
+/** What every client gets. */
+export interface SeedEvents {
+  readonly turn_start: { readonly turn: number };
+  readonly turn_end: { readonly turn: number; readonly result: TurnResult };
+  readonly text_delta: { readonly text: string };
+  readonly text_done: { readonly text: string };
+  readonly thinking_delta: { readonly text: string };
+  readonly thinking_done: { readonly text: string };
+  readonly tool_call_start: { readonly id: string; readonly name: string };
+  readonly tool_call_args_delta: { readonly id: string; readonly json: string };
+  readonly tool_call_done: { readonly id: string; readonly name: string; readonly arguments: string };
+  readonly tool_result: {
+    readonly id: string;
+    readonly output: string;
+    readonly is_error: boolean;
+    /** Extra. */
+    readonly status?: string;
+    /** Extra: where there is more than text. */
+    readonly content?: readonly WireContent[];
+  };
+  readonly status: WireStatus;
+  readonly history: {
+    readonly items: readonly WireItem[];
+    /** Extra: what the model has written of its answer so far. */
+    readonly in_flight?: readonly WireBlock[];
+  };
+  readonly usage: WireUsage;
+  readonly error: {
+    readonly code: WireErrorCode;
+    readonly message: string;
+    /** Extra: for a client that was cut off, the number to go on after. */
+    readonly resume_after?: number;
+  };
+}
+
+/** The last three are extras: a client without extras is told `finished`. */
+export type TurnResult = 'finished' | 'paused' | 'cancelled' | 'failed' | 'interrupted';
+
+export interface WireStatus {
+  readonly state: 'idle' | 'running' | 'paused';
+  readonly session_id: string;
+  readonly pod_name: string;
+  /** Extra: `waiting` is a pause that ends with a decision. */
+  readonly detail?: 'idle' | 'running' | 'waiting' | 'paused';
+}
+
+/** What the provider left out is left out. All but the first two are extras. */
+export interface WireUsage {
+  readonly input_tokens?: number;
+  readonly output_tokens?: number;
+  readonly total_tokens?: number;
+  readonly cache_read_input_tokens?: number;
+  readonly cache_creation_input_tokens?: number;
+  readonly reasoning_tokens?: number;
+}
+
+export type SeedErrorCode =
+  | 'already_running'
+  | 'not_running'
+  | 'not_paused'
+  | 'provider_error'
+  | 'tool_error'
+  | 'internal';
+
+/** All after the first six are extras: a client without extras is told `internal`. */
+export type WireErrorCode =
+  | SeedErrorCode
+  | 'invalid_request'
+  | 'not_found'
+  | 'conflict'
+  | 'denied'
+  | 'overloaded';
+
+export type WireItem =
+  | {
+      readonly type: 'message';
+      readonly role: 'user' | 'assistant' | 'system';
+      readonly content: readonly WireContent[];
+    }
+  | { readonly type: 'tool_call'; readonly call_id: string; readonly name: string; readonly arguments: string }
+  | {
+      readonly type: 'tool_result';
+      readonly call_id: string;
+      readonly output: string;
+      readonly is_error: boolean;
+      readonly content?: readonly WireContent[];
+    }
+  | { readonly type: 'reasoning'; readonly text: string };
+
+export type WireContent =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image'; readonly media_type: string; readonly data: string };
+
+export interface WireBlock {
+  readonly type: 'text' | 'thinking' | 'tool_call';
+  readonly text: string;
+  /** False for one that is finished while its answer is not. */
+  readonly open: boolean;
+  readonly id?: string;
+  readonly name?: string;
+}
+
+interface By {
+  readonly by?: string | undefined;
+  readonly door?: string | undefined;
+}
+
+/** What a client gets once it has subscribed. */
+export interface ExtraEvents {
+  readonly subscribed: { readonly after: number };
+  readonly snapshot: WireSnapshot;
+  readonly accepted: {
+    readonly seq: number;
+    readonly run_id?: string;
+    readonly queue_id?: string;
+    readonly approval_id?: string;
+    readonly shell_id?: string;
+    readonly entry_id?: string;
+  };
+  readonly run_start: By & { readonly run_id: string; readonly task_id?: string };
+  readonly run_end: {
+    readonly run_id: string;
+    readonly result: 'finished' | 'paused' | 'cancelled' | 'interrupted' | 'failed' | 'limited';
+    readonly message?: string;
+    readonly turns: number;
+    readonly tool_calls: number;
+    readonly input_tokens: number;
+    readonly output_tokens: number;
+    readonly cost?: number;
+  };
+  readonly user_message: By & {
+    readonly text: string;
+    readonly content?: readonly WireContent[];
+    readonly origin: 'prompt' | 'steer' | 'follow_up' | 'continuation' | 'shell';
+    readonly queue_id?: string;
+  };
+  readonly block_aborted: {
+    readonly type: 'text' | 'thinking' | 'tool_call';
+    readonly reason: string;
+    readonly id?: string;
+  };
+  readonly tool_start: {
+    readonly id: string;
+    readonly name: string;
+    readonly arguments: string;
+    readonly title: string;
+  };
+  readonly tool_update: { readonly id: string; readonly text: string };
+  readonly retry: {
+    readonly attempt: number;
+    readonly max_attempts: number;
+    readonly delay_ms: number;
+    readonly continuation: boolean;
+    readonly message: string;
+  };
+  readonly retry_end: { readonly attempt: number; readonly success: boolean; readonly message?: string };
+  readonly compact_start: { readonly reason: string };
+  readonly compact_end: {
+    readonly reason: string;
+    readonly status: string;
+    readonly summary?: string;
+    readonly tokens_before?: number;
+    readonly tokens_after?: number;
+    readonly message?: string;
+  };
+  readonly queued: WireQueued;
+  readonly unqueued: { readonly queue_ids: readonly string[]; readonly reason?: string };
+  readonly approval_request: WireApproval;
+  readonly approval_resolved: By & {
+    readonly approval_id: string;
+    readonly status: string;
+    readonly at: string;
+    readonly comment?: string;
+    readonly updated_arguments?: string;
+    readonly remember?: string;
+  };
+  readonly settings: By & { readonly settings: JsonObject };
+  readonly todos: { readonly items: readonly WireTodo[] };
+  readonly branched: { readonly from: string | null; readonly items: readonly WireItem[] };
+  readonly shell_start: By & { readonly shell_id: string; readonly command: string; readonly private: boolean };
+  readonly shell_update: { readonly shell_id: string; readonly text: string };
+  readonly shell_end: {
+    readonly shell_id: string;
+    readonly command: string;
+    readonly status: string;
+    readonly output: string;
+    readonly is_error: boolean;
+    readonly private: boolean;
+  };
+  readonly client_call: { readonly call_id: string; readonly name: string; readonly arguments: string };
+  readonly client_cancel: { readonly call_id: string };
+  /** The process ended without a word and the session was opened again; numbers in between stand for nothing. */
+  readonly recovered: { readonly lost: { readonly from: number; readonly to: number } };
+  readonly commanded: { readonly command: string; readonly by: string; readonly door: string };
+  readonly closed: By;
+}
+
+export interface WireApproval {
+  readonly approval_id: string;
+  readonly requested_at: string;
+  readonly tool: string;
+  readonly arguments: string;
+  readonly title: string;
+  readonly reason: string;
+  readonly run_id?: string;
+  readonly call_id?: string;
+  /** The pod whose call it is, if it is a child's. */
+  readonly pod_id?: string;
+  readonly rule?: JsonObject;
+  readonly deadline?: string;
+  readonly fallback?: 'deny' | 'pause';
+}
+
+export interface WireQueued extends By {
+  readonly queue_id: string;
+  readonly lane: 'prompt' | 'steer' | 'follow_up';
+  readonly text: string;
+  readonly content?: readonly WireContent[];
+  readonly task_id?: string;
+}
+
+export interface WireTodo {
+  readonly content: string;
+  readonly status: string;
+}
+
+/** All that is needed to show a pod that was not watched so far. */
+export interface WireSnapshot extends Omit<WireStatus, 'detail'> {
+  /** `gap`: what followed the number that was asked for is no longer kept. */
+  readonly reason: 'joined' | 'gap';
+  readonly detail: 'idle' | 'running' | 'waiting' | 'paused';
+  readonly cwd: string;
+  readonly created_at: string;
+  readonly model: { readonly provider: string; readonly model_id: string };
+  readonly turn: number;
+  readonly items: readonly WireItem[];
+  readonly in_flight: readonly WireBlock[];
+  readonly run_id?: string;
+  readonly tools: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly title: string;
+    readonly text: string;
+  }[];
+  readonly shells: readonly { readonly shell_id: string; readonly command: string; readonly private: boolean }[];
+  readonly approvals: readonly WireApproval[];
+  readonly queue: readonly WireQueued[];
+  readonly todos: readonly WireTodo[];
+  readonly settings: JsonObject;
+  readonly compacting: boolean;
+  readonly context_tokens: number;
+  readonly context_window?: number;
+  readonly cost?: number;
+}

@@ -1,0 +1,37 @@
+import type { PodEvent, Snapshot } from '../../../src/pod/index.ts';
+import { PodView } from '../../../src/pod/view.ts';
+
+/** Where somebody who heard every event from the first on has another picture of the pod than its snapshot. */
+export function foldedProblems(log: readonly PodEvent[], snapshot: Snapshot): readonly string[] {
+  const view = new PodView();
+  for (const event of log) view.apply(event);
+  const { items, settings, todos, queue, state, compacting, run } = view;
+  const folded = {
+    items,
+    settings,
+    todos,
+    queue,
+    state,
+    compacting,
+    run,
+    approvals: view.approvals.pending(),
+    tools: [...view.tools.values()],
+    shells: [...view.shells.values()],
+    blocks: view.blocks(),
+  };
+  return Object.entries(folded).flatMap(([key, value]) => {
+    const other: unknown = snapshot[key as keyof Snapshot];
+    return JSON.stringify(value) === JSON.stringify(other) ? [] : [`${key} ${difference(value, other)}`];
+  });
+}
+
+function difference(one: unknown, other: unknown): string {
+  if (!Array.isArray(one) || !Array.isArray(other)) return told(one, other);
+  const at = one.findIndex((value, index) => JSON.stringify(value) !== JSON.stringify(other[index]));
+  const first = at < 0 ? one.length : at;
+  return `from ${first} on ${told(one[first], other[first])}`;
+}
+
+function told(one: unknown, other: unknown): string {
+  return `by the events: ${JSON.stringify(one)}, by the snapshot: ${JSON.stringify(other)}`;
+}

@@ -1,0 +1,85 @@
+import { basename, dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import type { Files } from '../../../src/store/index.ts';
+import { FaultyFiles, spoiled, type Survival } from '../../store/faulty-files.ts';
+import { watched } from './boundaries.ts';
+import type { Known } from './ledger.ts';
+
+/** What is left when the power is cut: the disk, what the client knows, and what was carried out. */
+export interface Image {
+  readonly disk: FaultyFiles;
+  readonly directories: ReadonlySet<string>;
+  readonly knowledge: readonly Known[];
+  readonly witness: string;
+}
+
+/** What the disk makes of the session files, and of everything else: they need not fare alike. */
+export interface Cut {
+  readonly session: Survival;
+  readonly rest: Survival;
+}
+
+/** A disk that can be looked at, at every boundary, as a power cut would leave it. */
+export class Machine {
+  readonly files: Files;
+  readonly images: Image[] = [];
+  readonly knowledge: Known[];
+  readonly #disk: FaultyFiles;
+  readonly #directories: Set<string>;
+  readonly #witness: string;
+  boundaries = 0;
+
+  constructor(
+    from: Pick<Image, 'disk' | 'directories' | 'knowledge'>,
+    witness: string,
+    cutAt: (boundary: number) => Cut | undefined,
+    plant: (files: Files) => Files = (files) => files,
+  ) {
+    this.#disk = from.disk;
+    this.#directories = new Set(from.directories);
+    this.#witness = witness;
+    this.knowledge = [...from.knowledge];
+    this.files = watched(plant(filesOf(this.#disk, this.#directories)), () => {
+      const cut = cutAt(this.boundaries);
+      if (cut !== undefined) this.images.push(this.#imageAfter(cut));
+      this.boundaries += 1;
+    });
+  }
+
+  #imageAfter({ session, rest }: Cut): Image {
+    const [sessions, others] = [this.#disk.afterPowerCut(session), this.#disk.afterPowerCut(rest)];
+    const disk = new FaultyFiles();
+    for (const directory of this.#directories) {
+      // Who held a lock is dead after a restart of the machine.
+      if (directory.endsWith('.lock')) continue;
+      const from = basename(directory) === 'sessions' ? sessions : others;
+      for (const path of from.list(directory)) disk.put(path, from.contentOf(path));
+    }
+    return {
+      disk,
+      directories: new Set(this.#directories),
+      knowledge: [...this.knowledge],
+      witness: readFileSync(this.#witness, 'utf8'),
+    };
+  }
+}
+
+/** The faulty disk as `Files`: names without their directory, and directories that are there once they were made. */
+export function filesOf(disk: FaultyFiles, directories: Set<string>): Files {
+  const plain = spoiled(disk, {});
+  return {
+    ...plain,
+    list: (path) => disk.list(path).map((name) => basename(name)),
+    makeDirectory: (path) => {
+      directories.add(path);
+      plain.makeDirectory(path);
+    },
+    stat: (path) => plain.stat(path),
+    rename: (from, to) => {
+      directories.add(dirname(to));
+      plain.rename(from, to);
+    },
+  };
+}
+
+export const DATA = join('/', 'data');

@@ -1,0 +1,36 @@
+import { isObject, objectIn } from '../../../src/base/index.ts';
+import { verifyLine } from '../../../src/store/index.ts';
+
+/** A session file as anybody reads it: lines of JSON. */
+export class SessionText {
+  readonly problems: readonly string[];
+  readonly #entries: readonly Readonly<Record<string, unknown>>[];
+
+  constructor(text: string) {
+    const lines = text.trimEnd().split('\n');
+    this.problems = lines.flatMap((line, at) =>
+      verifyLine(Buffer.from(line)) === 'ok' ? [] : [`line ${at + 1} of the file is broken`],
+    );
+    this.#entries = lines.map((line) => objectIn(line) ?? {});
+  }
+
+  /** How often a person said exactly this. */
+  timesSaid(text: string): number {
+    return this.#entries.filter(({ type, message }) => {
+      if (type !== 'message' || !isObject(message) || message.role !== 'user') return false;
+      const { content } = message;
+      return content === text || (Array.isArray(content) && content.some((part) => isObject(part) && part.text === text));
+    }).length;
+  }
+
+  /** Whether there is exactly one fact of this kind that says this. */
+  has(kind: string, saying: Readonly<Record<string, unknown>>): boolean {
+    const facts = this.#entries.filter(
+      ({ customType, data }) =>
+        customType === `polypod.${kind}` &&
+        isObject(data) &&
+        Object.entries(saying).every(([key, value]) => data[key] === value),
+    );
+    return facts.length === 1;
+  }
+}
