@@ -87,6 +87,8 @@ export class Host {
   readonly #fresh = new Map<string, Header>();
   /** Where the files of new pods are to be, if not with the others. */
   readonly #elsewhere = new Map<string, string>();
+  /** Pods that are being made under a key. */
+  readonly #making = new Map<string, Promise<Pod>>();
   #runs = 0;
 
   static async open(options: HostOptions): Promise<Host> {
@@ -132,7 +134,12 @@ export class Host {
   }
 
   async create(wish: NewPod): Promise<Pod> {
-    return this.#create(wish, {});
+    const { key } = wish;
+    const making = key === undefined ? undefined : this.#making.get(key);
+    if (making !== undefined) return making;
+    const made = this.#create(wish, {});
+    if (key !== undefined) this.#making.set(key, made);
+    return made.finally(() => this.#making.delete(key ?? ''));
   }
 
   async #create(wish: NewPod, more: JsonObject): Promise<Pod> {

@@ -112,7 +112,7 @@ export class LivePod {
       if (lost !== undefined) await pod.#journal.written();
       return pod;
     } catch (error) {
-      session.lock.release();
+      await session.release();
       throw error;
     }
   }
@@ -231,6 +231,7 @@ export class LivePod {
   /** Accepts a command, with a receipt once its effect is safe, or refuses it. */
   async handle(command: PodCommand, caller: Caller): Promise<Receipt> {
     if (this.#journal.failure !== undefined) throw this.#journal.failure;
+    if (this.#closing !== undefined) throw new PolypodError('conflict', 'the pod is being closed: try again');
     return this.#receipts.once(command, caller, async (sign) => {
       let given: Receipt | undefined;
       const receiptOf = (reply: Omit<Receipt, 'accepted' | 'seq'>): Receipt =>
@@ -411,10 +412,12 @@ export class LivePod {
   /** After a restart, or a pause by a deadline, the run goes on when the last of its questions is answered. */
   async #goOnDecided(caller: Caller): Promise<void> {
     if (this.#runner.active || this.view.state !== 'paused' || !this.#wasAsked()) return;
-    const ready = await this.#runner.prepare(this.#runner.overrides).catch(() => undefined);
+    const { taskId, overrides } = this.view.lastRun ?? {};
+    const ready = await this.#runner.prepare(overrides).catch(() => undefined);
     if (ready === undefined || this.#runner.active || this.view.state !== 'paused' || !this.#takeSlot()) return;
     const { by, door } = caller;
-    this.#runner.resume(ready, { by, door }, () => undefined);
+    const purpose = { by, door, ...(taskId && { taskId }), ...(overrides && { overrides }) };
+    this.#runner.resume(ready, purpose, () => undefined);
   }
 
   #wasAsked(): boolean {
@@ -469,7 +472,7 @@ export class LivePod {
     try {
       await this.#journal.close();
     } finally {
-      this.#session.lock.release();
+      await this.#session.release();
       await this.#agent.close();
       this.#options.house.gone(this, undefined);
     }
@@ -478,10 +481,10 @@ export class LivePod {
   /** The disk has failed us: the run ends, nothing more is told, and the next who wants the pod opens it anew. */
   #fail(error: PolypodError): void {
     this.#closing = this.#stop()
-      .then(() => this.#agent.close())
+      .then(() => Promise.allSettled([this.#session.release(), this.#agent.close()]))
+      .then(() => {})
       .finally(() => {
         this.#approvals.close();
-        this.#session.lock.release();
         this.#options.house.gone(this, error);
       });
     this.#closing.catch(() => {});

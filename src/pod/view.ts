@@ -41,7 +41,7 @@ export class PodView {
   turn = 0;
   /** The run under way. */
   run: RunView | undefined;
-  lastRun: { readonly runId: string; readonly outcome: RunOutcome } | undefined;
+  lastRun: (RunView & { readonly outcome: RunOutcome }) | undefined;
   /** Tokens in the context at the last answer. */
   contextTokens = 0;
   compacting = false;
@@ -85,8 +85,8 @@ export class PodView {
       case 'run-end':
         if (this.run?.taskId !== undefined)
           this.tasks.set(this.run.taskId, { runId: fact.runId, status: fact.outcome.status });
+        this.lastRun = { ...(this.run ?? this.lastRun), runId: fact.runId, outcome: fact.outcome };
         this.run = undefined;
-        this.lastRun = { runId: fact.runId, outcome: fact.outcome };
         this.#blocks.clear();
         this.tools.clear();
         return;
@@ -103,6 +103,7 @@ export class PodView {
         this.#blocks.clear();
         return;
       case 'llm-end':
+        this.approvals.beginTurn();
         this.items.push(...fact.items);
         this.#blocks.clear();
         if (fact.usage?.inputTokens !== undefined)
@@ -160,6 +161,7 @@ export class PodView {
         this.todos = fact.items;
         return;
       case 'branched':
+        this.approvals.beginTurn();
         this.items = [...fact.items];
         this.contextTokens = 0;
         return;
@@ -231,9 +233,18 @@ export interface Asked {
 /** All questions of a pod: those that wait, and the last ones that were settled, so that a late answer can be told by whom. */
 export class ApprovalBook {
   readonly #asked = new Map<string, Asked>();
+  /** The questions about calls of the last answer: only they may be answered by an earlier decision. */
+  readonly #ofTurn = new Map<string, string>();
 
   open(approval: Approval): void {
     this.#asked.set(approval.approvalId, { approval });
+    if (approval.callId !== undefined && approval.podId === undefined)
+      this.#ofTurn.set(approval.callId, approval.approvalId);
+  }
+
+  /** What comes now are other calls, even under names that were used before. */
+  beginTurn(): void {
+    this.#ofTurn.clear();
   }
 
   settle(approvalId: string, settlement: Settlement): void {
@@ -248,9 +259,9 @@ export class ApprovalBook {
     return this.#asked.get(approvalId);
   }
 
-  /** The last question about a call. */
+  /** The question about a call of the last answer. */
   about(callId: string): Asked | undefined {
-    return [...this.#asked.values()].findLast(({ approval }) => approval.callId === callId && !approval.podId);
+    return this.#asked.get(this.#ofTurn.get(callId) ?? '');
   }
 
   pending(): readonly Approval[] {

@@ -68,6 +68,17 @@ export function updateApproval(state: ApprovalState, key: Key, around: ApprovalA
   return edited(state, updated.event.text);
 }
 
+/** The answer in a line, where there are no keys: `y`, `a`, `later`, or `n` with a comment behind it. */
+export function answerIn(line: string, { rule }: Pick<ApprovalQuestion, 'rule'>): ApprovalAnswer | undefined {
+  const [, word = '', rest = ''] = /^\s*(\S+)\s*(.*?)\s*$/s.exec(line) ?? [];
+  const choice = word.toLowerCase();
+  if (choice === 'n' || choice === 'no') return { type: 'deny', comment: rest };
+  if (rest !== '') return undefined;
+  if (choice === 'y' || choice === 'yes') return { type: 'once' };
+  if (choice === 'later') return { type: 'later' };
+  return rule !== undefined && (choice === 'a' || choice === 'always') ? { type: 'always' } : undefined;
+}
+
 function choosing(state: ApprovalState, key: Key, now: number): ApprovalUpdated {
   if (key.type === 'chord')
     return key.chord === 'escape' ? { state, answer: { type: 'later' } } : open(state);

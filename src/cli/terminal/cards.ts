@@ -1,5 +1,5 @@
 import { duration } from './activity.ts';
-import { harmlessLines } from './harmless.ts';
+import { harmlessLines, withoutColours } from './harmless.ts';
 import { BOLD, CYAN, DIM, GREEN, type Line, type Look, RED, span, YELLOW } from './look.ts';
 import { diffLook } from './markdown/code.ts';
 import { markdownLines } from './markdown/render.ts';
@@ -72,7 +72,9 @@ function body(card: ToolCard, style: CardStyle): Line[] {
       ? []
       : harmlessLines(card.summary.trim()).map((text) => [span(text, isWrong ? RED : DIM)]);
   const diff = harmlessLines(card.diff.trimEnd()).map((text) => [span(text, diffLook(text))]);
-  const output = harmlessLines(card.output.trimEnd()).map((text) => [span(text, isWrong ? RED : DIM)]);
+  const output = harmlessLines(withoutColours(card.output).trimEnd()).map((text) => [
+    span(text, isWrong ? RED : DIM),
+  ]);
   return [
     ...(style.expanded ? summary : summary.slice(0, 1)),
     ...(card.diff === '' ? [] : headOf(diff, DIFF_LINES, style)),

@@ -1,4 +1,6 @@
 const TAB = '    ';
+const ESCAPE = '\u001b';
+const COLOURS = new RegExp(`${ESCAPE}\\[[\\d;:]*m`, 'g');
 
 /**
  * One line of foreign text as it may be shown: control characters appear as pictures (`␛`), so that neither a model nor a
@@ -19,6 +21,11 @@ export function harmlessLines(text: string): string[] {
     .replace(/\r+\n/g, '\n')
     .split('\n')
     .map((line) => harmless(line.slice(line.lastIndexOf('\r', line.length - 2) + 1).replace(/\r$/, '')));
+}
+
+/** What a program wrote, without the colours that it gave to it. */
+export function withoutColours(text: string): string {
+  return text.includes(ESCAPE) ? text.replace(COLOURS, '') : text;
 }
 
 function picture(character: string): string {

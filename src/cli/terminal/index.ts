@@ -2,6 +2,7 @@
 export { type Activity, activityLine, duration, FRAME_MS, statusLine } from './activity.ts';
 export {
   type ApprovalAnswer,
+  answerIn,
   type ApprovalQuestion,
   type ApprovalState,
   newApproval,

@@ -32,12 +32,13 @@ export const GREEN: Look = { colour: 'green' };
 export const YELLOW: Look = { colour: 'yellow' };
 export const CYAN: Look = { colour: 'cyan' };
 
+/** Foreign text becomes harmless here, so that what is measured is what is shown. */
 export function span(text: string, look: Look = PLAIN): Span {
-  return { text, look };
+  return { text: harmless(text), look };
 }
 
 export function line(text: string, look: Look = PLAIN): Line {
-  return [{ text, look }];
+  return [span(text, look)];
 }
 
 export function textOf(line: Line): string {
@@ -67,7 +68,7 @@ function paintSpan(text: string, look: Look, { coloured, hyperlinks }: Paint): s
   const codes = codesOf(look);
   const painted = codes === '' ? text : `\u001b[${codes}m${text}\u001b[m`;
   if (!hyperlinks || look.href === undefined) return painted;
-  return `\u001b]8;;${encodeURI(harmless(look.href))}\u001b\\${painted}\u001b]8;;\u001b\\`;
+  return `\u001b]8;;${harmless(look.href).replace(NOT_IN_ADDRESSES, encodeURIComponent)}\u001b\\${painted}\u001b]8;;\u001b\\`;
 }
 
 function codesOf({ bold, dim, italic, underline, inverse, strike, colour }: Look): string {
@@ -82,6 +83,8 @@ function codesOf({ bold, dim, italic, underline, inverse, strike, colour }: Look
   ];
   return codes.join(';');
 }
+
+const NOT_IN_ADDRESSES = /[^!-~]/gu;
 
 const COLOUR_CODES: Readonly<Record<Colour, number>> = {
   red: 31,

@@ -7,7 +7,10 @@ export const decide: Handler<'decide'> = async (command, caller, sign, pod) => {
   const asked = pod.view.approvals.get(approvalId);
   const podId = asked?.settlement === undefined ? asked?.approval.podId : undefined;
   if (podId === undefined) await pod.approvals.decide(command, caller, () => sign({ approvalId }));
-  else await pod.decideForChild(podId, command, caller);
+  else {
+    await pod.decideForChild(podId, command, caller);
+    accept(command, caller, () => sign({ approvalId }), pod);
+  }
   return { approvalId };
 };
 

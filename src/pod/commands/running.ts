@@ -74,12 +74,14 @@ export const pause: Handler<'pause'> = async (command, caller, sign, pod) => {
 
 export const resume: Handler<'resume'> = async (_, caller, sign, pod) => {
   refuseIfNotPaused(pod);
-  const ready = await pod.runner.prepare(pod.runner.overrides);
+  const { taskId, overrides } = pod.view.lastRun ?? {};
+  const ready = await pod.runner.prepare(overrides);
   refuseIfNotPaused(pod);
   if (!pod.takeSlot())
     throw new PolypodError('overloaded', 'as many runs as allowed are under way: wait until one ends');
   const { by, door } = caller;
-  const runId = pod.runner.resume(ready, { by, door }, (id) => sign({ runId: id }));
+  const purpose = { by, door, ...(taskId && { taskId }), ...(overrides && { overrides }) };
+  const runId = pod.runner.resume(ready, purpose, (id) => sign({ runId: id }));
   return { runId };
 };
 

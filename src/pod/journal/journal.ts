@@ -133,7 +133,6 @@ export class Journal {
     try {
       await this.written();
       await this.#parts.segments.close();
-      await this.#session?.close();
     } catch (error) {
       this.#fail(asPolypodError(error));
       throw error;
@@ -186,7 +185,6 @@ export class Journal {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const { reject } of waiting) reject(error);
-    this.#session?.close().catch(() => {});
     this.#parts.onFailure(error);
   }
 

@@ -39,6 +39,8 @@ export interface OpenSession {
   readonly log: () => Promise<AppendLog>;
   /** The whole tree, for a way back further than what was read. */
   readonly whole: () => Promise<SessionTree>;
+  /** Lets go of the file and its lock. */
+  readonly release: () => Promise<void>;
 }
 
 /** Takes the lock of a session file and reads as much of it as its pod needs. */
@@ -68,9 +70,16 @@ async function read(options: SessionOptions, lock: Lock): Promise<OpenSession> {
       durability,
       files,
     }));
+  const release = async (): Promise<void> => {
+    try {
+      await (await log)?.close();
+    } finally {
+      lock.release();
+    }
+  };
   if (files.stat(file) === undefined && fresh !== undefined) {
     const tree = new SessionTree(fresh, source);
-    return { tree, isWhole: true, lock, log: opened, whole: async () => tree };
+    return { tree, isWhole: true, lock, log: opened, whole: async () => tree, release };
   }
   // Opened before it is read: that cuts off what a crash left at its end.
   const { header: text, start, end } = await opened();
@@ -86,7 +95,7 @@ async function read(options: SessionOptions, lock: Lock): Promise<OpenSession> {
   const { tree, whole: isWhole } = reader.end();
   const whole = async (): Promise<SessionTree> =>
     isWhole ? tree : readWhole(files, file, header, source);
-  return { tree, isWhole, lock, log: opened, whole };
+  return { tree, isWhole, lock, log: opened, whole, release };
 }
 
 const LINES_AT_ONCE = 500;

@@ -1,5 +1,5 @@
 import { type JsonObject, numberOf, shape, stringOf } from '../../base/index.ts';
-import type { Item } from '../../llm/index.ts';
+import type { FailureKind, Item } from '../../llm/index.ts';
 import type { Measured, RunOutcome, Totals } from '../../worker/index.ts';
 import { CONTENT, OVERRIDES, TODO } from '../command.ts';
 import type { PodFact } from '../event.ts';
@@ -145,7 +145,10 @@ class Reader {
   }
 
   #takeEntry(entry: Entry): void {
-    if (entry.type === 'message' && entry.message.role === 'assistant') this.early.clear();
+    if (entry.type === 'message' && entry.message.role === 'assistant') {
+      this.early.clear();
+      this.view.approvals.beginTurn();
+    }
     if (entry.type === 'model_change' && (entry.role === undefined || entry.role === 'default')) {
       const model: ModelChoice = { provider: entry.provider, modelId: entry.modelId };
       this.#set({ model });
@@ -234,13 +237,32 @@ function outcomeOf(end: NonNullable<ReturnType<typeof RUN_END.in>>): RunOutcome 
     case 'paused':
       return { status, callIds };
     case 'failed':
-      return { status, failure: { kind: 'provider', message } };
+      return { status, failure: { kind: failureKindOf(end.kind), message } };
     case 'limited':
       return { status, limit: limitOf(end.kind), message };
     default:
       return { status };
   }
 }
+
+function failureKindOf(kind: string | undefined): FailureKind {
+  return FAILURE_KINDS.find((known) => known === kind) ?? 'provider';
+}
+
+const FAILURE_KINDS: readonly FailureKind[] = [
+  'auth',
+  'quota',
+  'rate-limit',
+  'overloaded',
+  'server',
+  'unknown-model',
+  'invalid-request',
+  'context-too-long',
+  'network',
+  'timeout',
+  'cut-off',
+  'malformed',
+];
 
 function limitOf(kind: string | undefined): 'max-turns' | 'loop' | 'budget' {
   return kind === 'loop' || kind === 'budget' ? kind : 'max-turns';
@@ -270,7 +292,7 @@ export function kept(view: PodView, signed: readonly Signed[], lastSeq: number):
     queue: view.queue,
     approvals: view.approvals.pending(),
     run: view.run,
-    lastRun: view.lastRun && runEndData(view.lastRun.runId, view.lastRun.outcome),
+    lastRun: view.lastRun && { ...view.lastRun, ...runEndData(view.lastRun.runId, view.lastRun.outcome) },
     shells: [...view.shells.values()].map(({ shellId, command, private: isPrivate }) => ({
       shellId,
       command,
@@ -294,6 +316,7 @@ function readKept(state: JsonObject): {
     ...listOf(state.queue).map((queued) => ['queued', queued] as const),
     ...listOf(state.approvals).map((approval) => ['approval-request', approval] as const),
     ...listOf(state.shells).map((shell) => ['shell-start', shell] as const),
+    ['run-start', state.lastRun],
     ['run-end', state.lastRun],
     ['run-start', state.run],
   ];

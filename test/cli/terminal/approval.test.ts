@@ -3,6 +3,7 @@ import {
   type ApprovalAnswer,
   type ApprovalQuestion,
   type ApprovalState,
+  answerIn,
   approvalWidth,
   chord,
   type Key,
@@ -115,6 +116,19 @@ describe('a question for approval', () => {
     expect(shown(press(['e', ...clear, '{"command": 1}', ENTER]).state).at(-1)).toBe(
       'command has to be a text.',
     );
+  });
+
+  it.each<[string, ApprovalAnswer | undefined]>([
+    ['y', { type: 'once' }],
+    [' Yes ', { type: 'once' }],
+    ['a', { type: 'always' }],
+    ['n', { type: 'deny', comment: '' }],
+    ['no use yarn', { type: 'deny', comment: 'use yarn' }],
+    ['later', { type: 'later' }],
+    ['yes please do', undefined],
+    ['', undefined],
+  ])('without keys, the line %j answers it', (line, answer) => {
+    expect(answerIn(line, QUESTION)).toEqual(answer);
   });
 
   it('puts the cursor into the comment', () => {

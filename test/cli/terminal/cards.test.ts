@@ -72,6 +72,12 @@ describe('a card', () => {
     expect(shown({ ...CALL, output: ' 10%\r 50%\r100%\r\ndone\r\n' }).slice(1)).toEqual(['  100%', '  done']);
   });
 
+  it('drops the colours of what a command wrote, and shows other sequences', () => {
+    expect(shown({ ...CALL, output: '\u001b[32mok\u001b[0m \u001b[2Jgone' }).slice(1)).toEqual([
+      '  ok ␛[2Jgone',
+    ]);
+  });
+
   it('folds thoughts to a line', () => {
     const thought: Card = { type: 'thought', text: 'First **this**.\n\nThen that.', durationMs: 65_000 };
     expect(shown(thought)).toEqual(['✻ thought for 1 min 5 s (ctrl-o)']);

@@ -63,6 +63,7 @@ const terminal = openTerminal({
     stream?.resize(screen.size.columns);
     screen.resized();
   },
+  onEnd: () => terminal.close(),
   onContinue: () => screen.resume(),
 });
 screen.print(noticeLines('ready', 'quiet', screen.size.columns));

@@ -123,6 +123,17 @@ describe('markdown on a terminal', () => {
     expect(painted('```\n\u001b[2J\n```')).toBe('  ␛[2J');
   });
 
+  it('survives text that was made to be hard to read', () => {
+    for (const text of [
+      '> '.repeat(4000),
+      '- '.repeat(4000),
+      '*a '.repeat(2000) + 'a* '.repeat(2000),
+      '['.repeat(8000),
+    ])
+      expect(markdownLines(text, STYLE).every((line) => widthOf(line) <= 40)).toBe(true);
+    expect(shown(`# a${' '.repeat(8000)}b`)).toHaveLength(2);
+  });
+
   it('keeps its marks where there are no colours', () => {
     const lines = markdownLines('## A **b** `c` [d](e)', { ...STYLE, marks: true });
     expect(lines.map(textOf)).toEqual(['## A **b** `c` [d](e)']);

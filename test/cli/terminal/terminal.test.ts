@@ -1,12 +1,16 @@
 import { EventEmitter } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, expectTypeOf, it } from 'vitest';
 import {
   activityLine,
   type Key,
   line,
   openTerminal,
   PlainSurface,
+  type Program,
+  type ScreenOutput,
   statusLine,
+  type TerminalInput,
+  type TerminalOutput,
   textOf,
   wantsPlain,
 } from '../../../src/cli/terminal/index.ts';
@@ -62,6 +66,7 @@ function stage() {
     timer,
     onKey: (key) => keys.push(key),
     onResize: () => heard.push('resize'),
+    onEnd: () => heard.push('end'),
     onContinue: () => heard.push('continue'),
   });
   return { input, output, program, timer, keys, heard, terminal };
@@ -128,7 +133,14 @@ describe('the terminal', () => {
     expect(keys.slice(2)).toEqual([{ type: 'chord', chord: 'up' }]);
     expect(timer.waiting).toBe(0);
     output.emit('resize');
-    expect(heard).toEqual(['resize']);
+    input.emit('end');
+    expect(heard).toEqual(['resize', 'end']);
+  });
+
+  it('can be the one of this process', () => {
+    expectTypeOf(process.stdin).toExtend<TerminalInput>();
+    expectTypeOf(process.stdout).toExtend<TerminalOutput & ScreenOutput>();
+    expectTypeOf(process).toExtend<Program>();
   });
 });
 

@@ -27,7 +27,7 @@ export async function live(host: Host, cwd: string, gates: Gates, note: Note): P
   await settings(main);
   await main.run('say much');
   await tools(main, gates);
-  await approvals(main);
+  await approvals(main, gates);
   await shell(main);
   await stops(main, gates);
   await closing(main);
@@ -80,11 +80,14 @@ async function tools({ send, ear }: Talk, gates: Gates): Promise<void> {
   await ear.hear('run-end', (event) => event.seq > seq);
 }
 
-async function approvals({ send, ear }: Talk): Promise<void> {
+async function approvals({ send, ear }: Talk, gates: Gates): Promise<void> {
   const decide = async (text: string, tool: string, decision: 'approve' | 'deny'): Promise<void> => {
     const { runId } = await send(say(text));
     const asked = await ear.hear('approval-request', ({ approval }) => approval.callId === tool);
     await send({ type: 'decide', approvalId: asked.approval.approvalId, decision, comment: decision });
+    // The next call of the turn ends when this one is known to have ended.
+    await ear.hear('tool-end', ({ callId }) => callId === tool);
+    gates.open('beside');
     await ear.hear('run-end', (event) => event.runId === runId);
   };
   await decide('run it', 'toolu_approved', 'approve');

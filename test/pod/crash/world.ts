@@ -116,7 +116,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
     ],
   },
   'do three things': { parts: [{ text: 'Three.' }, note('first', true), note('second'), note('third')] },
-  'run it': { parts: [bash('approved'), note('beside')] },
+  'run it': { parts: [bash('approved'), note('beside', true)] },
   'run the other': { parts: [bash('denied')] },
   'never end': { parts: [note('cancelled', true)] },
   'be paused': { parts: [note('paused', true)] },

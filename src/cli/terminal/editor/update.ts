@@ -75,7 +75,8 @@ function pressed(state: EditorState, chord: string, around: EditorAround): Updat
     case 'ctrl-y':
       return quiet(insert(closed, state.killed));
     case 'ctrl-_':
-    case 'ctrl-shift-_':
+    case 'ctrl-/':
+    case 'ctrl-shift--':
       return quiet(undone(closed));
     case 'shift-space':
       return quiet(typed(state, ' '));

@@ -23,8 +23,10 @@ export function indentOf(line: string): number {
 }
 
 export function headingIn(line: string): { level: number; text: string } | undefined {
-  const [, marks, text] = /^ {0,3}(#{1,6})(?:\s+(.*?))?(?:\s+#+)?\s*$/.exec(line) ?? [];
-  return marks === undefined ? undefined : { level: marks.length, text: text ?? '' };
+  const [lead, marks] = /^ {0,3}(#{1,6})(?=\s|$)/.exec(line) ?? [];
+  if (lead === undefined || marks === undefined) return undefined;
+  const text = line.slice(lead.length).trim();
+  return { level: marks.length, text: text.endsWith('#') ? text.replace(/(?:^|\s)#+$/, '').trimEnd() : text };
 }
 
 /** The level of the heading that a line makes of the paragraph above it. */

@@ -14,7 +14,7 @@ export interface MarkdownStyle extends InlineStyle {
 }
 
 /** A whole markdown text as lines. */
-export function markdownLines(text: string, style: MarkdownStyle): Line[] {
+export function markdownLines(text: string, style: MarkdownStyle, depth = 0): Line[] {
   let reading: Reading = START;
   const blocks: Block[] = [];
   for (const source of text.replace(/\n$/, '').split('\n')) {
@@ -22,7 +22,7 @@ export function markdownLines(text: string, style: MarkdownStyle): Line[] {
     reading = next;
     blocks.push(...finished);
   }
-  return [...blocks, ...finish(reading)[1]].flatMap((block) => blockLines(block, style));
+  return [...blocks, ...finish(reading)[1]].flatMap((block) => blockLines(block, style, depth));
 }
 
 /** A line of markdown as the steps take it. */
@@ -30,12 +30,12 @@ export function sourceLine(source: string): string {
   return harmless(source.replace(/\r$/, ''));
 }
 
-export function blockLines(block: Block, style: MarkdownStyle): Line[] {
-  const lines = contentLines(block, style);
+export function blockLines(block: Block, style: MarkdownStyle, depth = 0): Line[] {
+  const lines = contentLines(block, style, depth);
   return block.gap ? [[], ...lines] : lines;
 }
 
-function contentLines(block: Block, style: MarkdownStyle): Line[] {
+function contentLines(block: Block, style: MarkdownStyle, depth: number): Line[] {
   const { width, base } = style;
   switch (block.type) {
     case 'heading':
@@ -47,10 +47,10 @@ function contentLines(block: Block, style: MarkdownStyle): Line[] {
     case 'code-line':
       return indented(chopLine(colouredCode(block.text, block.language), inner(width, 2)), span('  '), width);
     case 'item':
-      return itemLines(block.marker, block.text, style);
+      return itemLines(block.marker, block.text, style, depth);
     case 'quote': {
       const within = { ...style, width: inner(width, 2), base: { ...base, dim: true as const } };
-      return indented(markdownLines(block.text, within), span('│ ', DIM), width);
+      return indented(innerLines(block.text, within, depth), span('│ ', DIM), width);
     }
     case 'table':
       return tableLines(block, width, style);
@@ -68,16 +68,24 @@ function headingLines(level: number, text: string, style: MarkdownStyle): Line[]
   return wrapped([[...mark, ...first], ...rest], style.width);
 }
 
-function itemLines(marker: string, text: string, style: MarkdownStyle): Line[] {
+function itemLines(marker: string, text: string, style: MarkdownStyle, depth: number): Line[] {
   const [, box, task] = /^\[([ xX])\]\s+([^]*)$/.exec(text) ?? [];
   const bullet = /^[-*+]$/.test(marker) ? '•' : marker;
   const lead: Span[] = [span(`${bullet} `, box === undefined ? { ...style.base, dim: true } : PLAIN)];
   if (box !== undefined) lead[0] = box === ' ' ? span('☐ ', style.base) : span('☑ ', { colour: 'green' });
   const indent = widthOf(lead);
-  const lines = markdownLines(task ?? text, { ...style, width: inner(style.width, indent) });
+  const lines = innerLines(task ?? text, { ...style, width: inner(style.width, indent) }, depth);
   const [first = [], ...rest] = fitting(style.width, indent) ? lines : [[], ...lines];
   return [[...lead, ...first], ...indented(rest, span(' '.repeat(indent)), style.width)];
 }
+
+/** A line of nothing but `> > >` must not be as deep as it is long. */
+function innerLines(text: string, style: MarkdownStyle, depth: number): Line[] {
+  if (depth < DEEPEST) return markdownLines(text, style, depth + 1);
+  return wrapped(inlineLines(text, style.base, style), style.width);
+}
+
+const DEEPEST = 16;
 
 /** Deep nesting at a small width would leave no room for the text: there it is not indented any further. */
 function inner(width: number, indent: number): number {

@@ -5,7 +5,9 @@ import type { Timer } from './timer.ts';
 /** Where keys come from; Node's stdin is one. */
 export interface TerminalInput {
   on(event: 'data', listener: (bytes: Buffer) => void): unknown;
+  on(event: 'end', listener: () => void): unknown;
   off(event: 'data', listener: (bytes: Buffer) => void): unknown;
+  off(event: 'end', listener: () => void): unknown;
   setRawMode?(raw: boolean): unknown;
   resume(): unknown;
   pause(): unknown;
@@ -35,6 +37,8 @@ export interface TerminalOptions {
   readonly timer: Timer;
   readonly onKey: (key: Key) => void;
   readonly onResize: () => void;
+  /** There will be no more keys: the terminal is gone. */
+  readonly onEnd: () => void;
   /** The terminal is ours again after the process was stopped. */
   readonly onContinue: () => void;
 }
@@ -55,7 +59,7 @@ const LEAVE = '\u001b[<u\u001b[>4m\u001b[?2004l\u001b[?2026l\u001b[?7h\u001b[?25
 
 /** Takes the keyboard of a terminal, and gives it back however the process ends. */
 export function openTerminal(options: TerminalOptions): Terminal {
-  const { input, output, program, timer, onKey, onResize, onContinue } = options;
+  const { input, output, program, timer, onKey, onResize, onEnd, onContinue } = options;
   const decoder = new KeyDecoder();
   let forgetEscape = (): void => {};
   let isOurs = false;
@@ -100,12 +104,14 @@ export function openTerminal(options: TerminalOptions): Terminal {
     forgetEscape();
     leave();
     input.off('data', onData);
+    input.off('end', onEnd);
     input.pause();
     output.off('resize', onResize);
     for (const [event, listener] of listeners) program.off(event, listener);
   }
 
   input.on('data', onData);
+  input.on('end', onEnd);
   output.on('resize', onResize);
   for (const [event, listener] of listeners) program.on(event, listener);
   enter();

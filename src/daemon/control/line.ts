@@ -1,0 +1,47 @@
+import { asPolypodError, type ErrorCode, isObject, type JsonObject, PolypodError, stringOf } from '../../base/index.ts';
+
+/**
+ * The daemon's own socket speaks lines of JSON. A client asks `{"method":…,"params":{…}}`; each question gets one line
+ * `{"result":…}` or `{"error":{"code":…,"message":…}}`, in order. `watch` sends `{"watched":…}` lines before its result.
+ */
+export interface Question {
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+export function readQuestion(value: unknown): Question {
+  const method = isObject(value) ? stringOf(value.method) : '';
+  if (!isObject(value) || method === '')
+    throw new PolypodError('bad-request', 'a line must be {"method":"…","params":{…}}');
+  const { params = {} } = value;
+  if (isObject(params)) return { method, params };
+  throw new PolypodError('bad-request', `the params of ${method} must be an object`);
+}
+
+export function encode(line: JsonObject): string {
+  return `${JSON.stringify(line)}\n`;
+}
+
+export function encodeError(thrown: unknown): string {
+  const { code, message } = asPolypodError(thrown);
+  return encode({ error: { code, message } });
+}
+
+/** The error that the daemon answered with, as if it had been thrown here. */
+export function errorIn(value: unknown): PolypodError {
+  const { code, message } = isObject(value) ? value : {};
+  const known = CODES.find((candidate) => candidate === code) ?? 'internal';
+  return new PolypodError(known, stringOf(message) || 'the daemon gave no reason');
+}
+
+const CODES: readonly ErrorCode[] = [
+  'bad-request',
+  'unknown-method',
+  'not-found',
+  'conflict',
+  'denied',
+  'overloaded',
+  'provider-failed',
+  'tool-failed',
+  'internal',
+];

@@ -1,0 +1,144 @@
+import { once } from 'node:events';
+import type { Server, Socket } from 'node:net';
+import { type JsonObject, type Log, messageOf, PolypodError, tryParse } from '../../base/index.ts';
+import { listenOn } from '../unix-socket.ts';
+import { encode, encodeError, type Question, readQuestion } from './line.ts';
+import { takeLines } from './take-lines.ts';
+
+/** What a method does: answers once; what it sends before that goes out as `watched` lines, as fast as the client reads. */
+export type Method = (params: JsonObject, link: LinkSide) => Promise<JsonObject>;
+
+export interface LinkSide {
+  /** Fires when the client is gone. */
+  readonly signal: AbortSignal;
+  /** Writes whole lines; resolves when there is room for more. */
+  readonly send: (lines: string) => Promise<void>;
+}
+
+/** Takes a link over for good: the socket is the door's from then on. */
+export type TakeOver = (socket: Socket, params: JsonObject, head: Uint8Array) => Promise<void>;
+
+export interface ControlServerOptions {
+  readonly path: string;
+  readonly methods: Readonly<Record<string, Method>>;
+  /** Methods that, as the first line of a link, make it something else. */
+  readonly takeOvers: Readonly<Record<string, TakeOver>>;
+  readonly log: Log;
+}
+
+/** The daemon's own socket. */
+export class ControlServer {
+  readonly #options: ControlServerOptions;
+  readonly #sockets = new Set<Socket>();
+  #server: Server | undefined;
+
+  constructor(options: ControlServerOptions) {
+    this.#options = options;
+  }
+
+  async listen(): Promise<void> {
+    this.#server = await listenOn(this.#options.path, (socket) => this.#accept(socket));
+  }
+
+  /** No new links; those that are open end once their last answer is out. The socket's file goes with it. */
+  async close(): Promise<void> {
+    const server = this.#server;
+    if (server === undefined) return;
+    const closed = once(server, 'close');
+    server.close();
+    for (const socket of this.#sockets) socket.end();
+    // A client that does not read must not hold the daemon.
+    const patience = setTimeout(() => this.#destroyAll(), PATIENCE_MS);
+    await closed;
+    clearTimeout(patience);
+  }
+
+  #destroyAll(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #accept(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on('close', () => this.#sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    this.#serve(socket).catch((thrown: unknown) => {
+      this.#options.log.debug('a control link failed', { reason: messageOf(thrown) });
+      socket.destroy();
+    });
+  }
+
+  async #serve(socket: Socket): Promise<void> {
+    const gone = new AbortController();
+    socket.on('close', () => gone.abort());
+    const link: LinkSide = {
+      signal: gone.signal,
+      send: async (lines) => {
+        if (!socket.write(lines) && !gone.signal.aborted) await once(socket, 'drain', { signal: gone.signal });
+      },
+    };
+    let isFirst = true;
+    for await (const { text, rest } of takeLines(socket)) {
+      const takeOver = isFirst ? this.#takeOver(text) : undefined;
+      isFirst = false;
+      if (takeOver !== undefined) {
+        this.#sockets.delete(socket);
+        await this.#handOver(socket, takeOver, rest());
+        return;
+      }
+      await link.send(await this.#answer(text, link));
+    }
+    socket.end();
+  }
+
+  #takeOver(text: string): { readonly take: TakeOver; readonly params: JsonObject } | undefined {
+    const question = attempt(() => readQuestion(tryParse(text)));
+    const take = question === undefined ? undefined : own(this.#options.takeOvers, question.method);
+    return take === undefined || question === undefined ? undefined : { take, params: question.params };
+  }
+
+  async #handOver(
+    socket: Socket,
+    { take, params }: { readonly take: TakeOver; readonly params: JsonObject },
+    head: Uint8Array,
+  ): Promise<void> {
+    try {
+      await take(socket, params, head);
+    } catch (thrown) {
+      socket.end(encodeError(thrown));
+    }
+  }
+
+  async #answer(text: string, link: LinkSide): Promise<string> {
+    try {
+      const { method, params } = this.#question(text);
+      this.#options.log.debug('control', { method });
+      const run = own(this.#options.methods, method);
+      if (run === undefined)
+        throw new PolypodError(
+          'unknown-method',
+          `there is no method "${method}": there are ${Object.keys(this.#options.methods).join(', ')}`,
+        );
+      return encode({ result: await run(params, link) });
+    } catch (thrown) {
+      return encodeError(thrown);
+    }
+  }
+
+  #question(text: string): Question {
+    return readQuestion(tryParse(text));
+  }
+}
+
+const PATIENCE_MS = 1000;
+
+function own<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
+function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,29 @@
+import type { Duplex } from 'node:stream';
+import type { JsonObject, Log } from '../base/index.ts';
+import type { Host, Pod } from '../pod/index.ts';
+
+/** What a door is given by the process that opens it. */
+export interface DoorContext {
+  readonly host: Host;
+  /** Where its sockets go: a directory that is there, and only for its user. */
+  readonly directory: string;
+  readonly version: string;
+  readonly log: Log;
+}
+
+/** A door that is open. */
+export interface OpenDoor {
+  /** What `polypod status` shows of it. */
+  readonly status: () => JsonObject;
+  /** Serves a link that came in through the daemon's own socket and asked for a pod; `head` are the bytes behind that line. */
+  readonly attach?: (link: Duplex, pod: Pod, head: Uint8Array) => void;
+  /** Ends all links and takes the sockets away. */
+  readonly close: () => Promise<void>;
+}
+
+/** One protocol by which clients reach pods. */
+export interface Door {
+  readonly name: string;
+  /** Loads it and opens it; throws with the reason when that cannot be. */
+  readonly open: (context: DoorContext) => Promise<OpenDoor>;
+}

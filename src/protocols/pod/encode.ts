@@ -1,0 +1,252 @@
+import type { PodEvent } from '../../pod/index.ts';
+import { given } from './given.ts';
+import { callArguments, historyItems, richContent, textOf } from './items.ts';
+import { type Said, toAll, toExtended, toPlain } from './said.ts';
+import { isHeld, type OpenBlock, type Scene } from './scene.ts';
+import { wireSettings } from './settings.ts';
+import { wireApproval, wireQueued } from './snapshot.ts';
+import { statusLines } from './status.ts';
+import type { ExtraEvents, TurnResult, WireUsage } from './wire.ts';
+
+type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { type: T }>;
+type Say<T extends PodEvent['type']> = (event: EventOf<T>, scene: Scene) => readonly Said[];
+
+const NOTHING: readonly Said[] = [];
+/** Said on purpose: it means nothing on this wire. */
+const silent = (): readonly Said[] => NOTHING;
+
+/** What is told of an event, before which the scene was this. Every kind of event has to have an answer here. */
+export function encode(event: PodEvent, scene: Scene): readonly Said[] {
+  return sayWith(event, scene);
+}
+
+function sayWith<T extends PodEvent['type']>(event: EventOf<T> & { readonly type: T }, scene: Scene): readonly Said[] {
+  const say: Say<T> = SAY[event.type];
+  return say(event, scene);
+}
+
+const SAY: { readonly [T in PodEvent['type']]: Say<T> } = {
+  ping: silent,
+  status: silent,
+  // The failure that counts is that of the run: one that was tried again is a retry.
+  error: silent,
+  usage: (event) => {
+    const { input_tokens, output_tokens, ...more } = wireUsage(event);
+    const seed = { ...given({ input_tokens, output_tokens }) };
+    return [toPlain('usage', seed), toExtended('usage', { ...seed, ...more })];
+  },
+
+  'block-start': (event) =>
+    event.blockType === 'tool-use' ? [toAll('tool_call_start', { id: event.id, name: event.name })] : NOTHING,
+  'block-delta': ({ index, delta }, scene) => {
+    const head = scene.blocks.get(index)?.head;
+    if (head?.blockType === 'text' && delta.type === 'text') return [toAll('text_delta', { text: delta.text })];
+    if (head?.blockType === 'thinking' && delta.type === 'thinking')
+      return [toAll('thinking_delta', { text: delta.text })];
+    if (head?.blockType === 'tool-use' && delta.type === 'input-json')
+      return [toAll('tool_call_args_delta', { id: head.id, json: delta.json })];
+    return NOTHING;
+  },
+  'block-stop': (event, scene) => {
+    const text = scene.blocks.get(event.index)?.pieces.join('') ?? '';
+    if (event.blockType === 'text') return [toAll('text_done', { text })];
+    if (event.blockType === 'thinking') return [toAll('thinking_done', { text })];
+    if (event.blockType !== 'tool-use') return NOTHING;
+    return [toAll('tool_call_done', { id: event.id, name: event.name, arguments: callArguments(text) })];
+  },
+  'block-abort': ({ index, reason }, scene) => aborted(scene.blocks.get(index), reason),
+
+  'run-start': ({ runId, by, door, taskId }) => [
+    toExtended('run_start', { run_id: runId, ...given({ by, door, task_id: taskId }) }),
+  ],
+  input: (event) => {
+    const { origin, item, by, door, queueId } = event;
+    // The model's own words, kept from an answer that broke off, were told as they came.
+    if (item.type !== 'message' || item.role !== 'user') return NOTHING;
+    return [
+      toExtended('user_message', {
+        text: textOf(item.content),
+        ...richContent(item.content),
+        origin: origin === 'follow-up' ? 'follow_up' : origin,
+        ...given({ by, door, queue_id: queueId }),
+      }),
+    ];
+  },
+  'turn-start': ({ turn }) => [toAll('turn_start', { turn })],
+  'llm-end': (event, scene) =>
+    isHeld(event) ? NOTHING : turnEnd(scene, event.outcome === 'completed' ? 'finished' : event.outcome),
+  'tool-start': ({ call }, scene) => [
+    ...heldTurnEnd(scene, 'finished'),
+    toExtended('tool_start', {
+      id: call.callId,
+      name: call.name,
+      arguments: call.arguments,
+      title: call.title,
+    }),
+  ],
+  'tool-update': ({ callId, text }) => [toExtended('tool_update', { id: callId, text })],
+  'tool-end': ({ callId, output, status }) => {
+    const result = { id: callId, output: textOf(output.content), is_error: output.isError };
+    return [
+      toPlain('tool_result', result),
+      toExtended('tool_result', { ...result, status, ...richContent(output.content) }),
+    ];
+  },
+  // Calls that were never begun, because their turn was left behind, have their results here only.
+  'turn-end': ({ results }, scene) => [
+    ...heldTurnEnd(scene, 'finished'),
+    ...results.flatMap((item) =>
+      item.type === 'tool-result' && !scene.answered.has(item.callId)
+        ? [toAll('tool_result', { id: item.callId, output: textOf(item.content), is_error: item.isError })]
+        : [],
+    ),
+  ],
+  'retry-start': ({ attempt, maxAttempts, delayMs, continuation, failure }) => [
+    toExtended('retry', {
+      attempt,
+      max_attempts: maxAttempts,
+      delay_ms: delayMs,
+      continuation,
+      message: failure.message,
+    }),
+  ],
+  'retry-end': ({ attempt, success, failure }) => [
+    toExtended('retry_end', { attempt, success, ...given({ message: failure?.message }) }),
+  ],
+  'compaction-start': ({ reason }) => [toExtended('compact_start', { reason })],
+  'compaction-end': ({ reason, result }) => [
+    toExtended('compact_end', { reason, status: result.status, ...compacted(result) }),
+  ],
+  'run-end': (event, scene) => [
+    ...[...scene.blocks.values()].flatMap((block) => aborted(block, 'the run ended')),
+    ...(scene.phase === 'over' ? NOTHING : turnEnd(scene, endOfTurn(event, scene))),
+    ...runError(event),
+    toExtended('run_end', runEnd(event)),
+  ],
+
+  state: ({ state }, { podId, name }) => statusLines({ podId, name, state }),
+  queued: (event) => [toExtended('queued', wireQueued(event))],
+  unqueued: ({ queueIds, reason }) => [toExtended('unqueued', { queue_ids: queueIds, ...given({ reason }) })],
+  'approval-request': ({ approval }) => [toExtended('approval_request', wireApproval(approval))],
+  'approval-response': ({ approvalId, status, at, by, door, comment, updatedArguments, remember }) => [
+    toExtended('approval_resolved', {
+      approval_id: approvalId,
+      status,
+      at,
+      ...given({ by, door, comment, updated_arguments: updatedArguments, remember }),
+    }),
+  ],
+  settings: ({ settings, by, door }) => [
+    toExtended('settings', { settings: wireSettings(settings), ...given({ by, door }) }),
+  ],
+  todos: ({ items }) => [toExtended('todos', { items })],
+  branched: ({ from, items }) => [toExtended('branched', { from, items: historyItems(items) })],
+  'shell-start': ({ shellId, command, private: isPrivate, by, door }) => [
+    toExtended('shell_start', { shell_id: shellId, command, private: isPrivate, ...given({ by, door }) }),
+  ],
+  'shell-update': ({ shellId, text }) => [toExtended('shell_update', { shell_id: shellId, text })],
+  'shell-end': ({ shellId, command, status, output, private: isPrivate }) => [
+    toExtended('shell_end', {
+      shell_id: shellId,
+      command,
+      status,
+      output: textOf(output.content),
+      is_error: output.isError,
+      private: isPrivate,
+    }),
+  ],
+  'client-call': ({ callId, name, arguments: args }) => [
+    toExtended('client_call', { call_id: callId, name, arguments: args }),
+  ],
+  'client-cancel': ({ callId }) => [toExtended('client_cancel', { call_id: callId })],
+  recovered: ({ lost }) => [toExtended('recovered', { lost: { from: lost.from, to: lost.to } })],
+  commanded: ({ command, by, door }, scene) => [
+    toExtended('commanded', { command, by, door }),
+    ...(command === 'cancel' ? heldTurnEnd(scene, 'cancelled') : NOTHING),
+  ],
+  closed: ({ by, door }) => [toExtended('closed', given({ by, door }))],
+};
+
+function heldTurnEnd(scene: Scene, result: TurnResult): readonly Said[] {
+  return scene.phase === 'held' ? turnEnd(scene, result) : NOTHING;
+}
+
+/** To a client without extras a turn is finished or paused: there is no third word. */
+function turnEnd({ turn }: Scene, result: TurnResult): readonly Said[] {
+  if (result === 'finished' || result === 'paused') return [toAll('turn_end', { turn, result })];
+  return [toPlain('turn_end', { turn, result: 'finished' }), toExtended('turn_end', { turn, result })];
+}
+
+/** How a turn ends that was under way when its run ended. */
+function endOfTurn({ outcome }: EventOf<'run-end'>, { phase }: Scene): TurnResult {
+  if (outcome.status === 'paused' || outcome.status === 'cancelled' || outcome.status === 'failed')
+    return outcome.status;
+  // The process ended while a decision was awaited: the decision still goes on with it.
+  if (phase === 'held') return 'paused';
+  return outcome.status === 'interrupted' ? 'interrupted' : 'finished';
+}
+
+/** One error per run that did not end as the model wanted; those with extras read the rest in `run_end`. */
+function runError({ outcome }: EventOf<'run-end'>): readonly Said[] {
+  switch (outcome.status) {
+    case 'failed':
+      return [toAll('error', { code: 'provider_error', message: outcome.failure.message })];
+    case 'limited':
+      return [toPlain('error', { code: 'internal', message: outcome.message })];
+    case 'interrupted':
+      return [toPlain('error', { code: 'internal', message: INTERRUPTED })];
+    default:
+      return NOTHING;
+  }
+}
+
+const INTERRUPTED = 'the process ended during the run: check what its last calls did before you go on';
+
+function runEnd({ runId, outcome, totals }: EventOf<'run-end'>): ExtraEvents['run_end'] {
+  const message =
+    outcome.status === 'failed'
+      ? outcome.failure.message
+      : outcome.status === 'limited'
+        ? outcome.message
+        : undefined;
+  return {
+    run_id: runId,
+    result: outcome.status,
+    ...given({ message }),
+    turns: totals.turns,
+    tool_calls: totals.toolCalls,
+    input_tokens: totals.inputTokens,
+    output_tokens: totals.outputTokens,
+    ...given({ cost: totals.cost }),
+  };
+}
+
+function compacted(result: EventOf<'compaction-end'>['result']): Partial<ExtraEvents['compact_end']> {
+  if (result.status === 'failed') return { message: result.failure.message };
+  if (result.status !== 'compacted') return {};
+  return {
+    summary: result.summary,
+    tokens_before: result.tokensBefore,
+    tokens_after: result.tokensAfter,
+  };
+}
+
+function aborted(block: OpenBlock | undefined, reason: string): readonly Said[] {
+  const head = block?.head;
+  if (head?.blockType === 'tool-use')
+    return [toExtended('block_aborted', { type: 'tool_call', reason, id: head.id })];
+  if (head?.blockType === 'text' || head?.blockType === 'thinking')
+    return [toExtended('block_aborted', { type: head.blockType, reason })];
+  return NOTHING;
+}
+
+function wireUsage(usage: EventOf<'usage'>): WireUsage {
+  return given({
+    input_tokens: usage.inputTokens,
+    output_tokens: usage.outputTokens,
+    total_tokens: usage.totalTokens,
+    cache_read_input_tokens: usage.cacheReadInputTokens,
+    cache_creation_input_tokens: usage.cacheCreationInputTokens,
+    reasoning_tokens: usage.reasoningTokens,
+  });
+}

@@ -1,0 +1,31 @@
+import type { SeedEvents, WireEvent, WireEvents } from './wire.ts';
+
+/** Who gets it: clients that know the seed's words only, those that have asked for extras, or both. */
+export type Kind = 'plain' | 'extended';
+
+/** One event for the wire, and whom it is for. */
+export interface Said {
+  readonly to: Kind | 'all';
+  readonly line: WireEvent;
+}
+
+export function toAll<K extends keyof SeedEvents>(event: K, data: SeedEvents[K]): Said {
+  return { to: 'all', line: lineOf(event, data) };
+}
+
+export function toPlain<K extends keyof SeedEvents>(event: K, data: SeedEvents[K]): Said {
+  return { to: 'plain', line: lineOf(event, data) };
+}
+
+export function toExtended<K extends keyof WireEvents>(event: K, data: WireEvents[K]): Said {
+  return { to: 'extended', line: lineOf(event, data) };
+}
+
+export function isFor(kind: Kind, { to }: Said): boolean {
+  return to === 'all' || to === kind;
+}
+
+function lineOf<K extends keyof WireEvents>(event: K, data: WireEvents[K]): WireEvent {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the data is that of its own event, by the signature
+  return { event, data } as WireEvent;
+}

@@ -1,0 +1,96 @@
+import type { PodEvent, PodState, Snapshot } from '../../pod/index.ts';
+
+type BlockStart = Extract<PodEvent, { type: 'block-start' }>;
+
+export interface OpenBlock {
+  readonly head: BlockStart | Snapshot['blocks'][number];
+  readonly pieces: string[];
+}
+
+/**
+ * What the wire needs to know of earlier events to tell the next one: a delta of a call carries the call's id, the end of a
+ * block its whole text, and the end of a turn waits for what is decided about its calls. A new turn begins with nothing of
+ * this, so the events since the last start of a turn are enough to know it.
+ */
+export class Scene {
+  readonly podId: string;
+  /** The number of the last event that it knows. */
+  seq: number;
+  state: PodState;
+  name: string | undefined;
+  turn: number;
+  /** Where the turn stands: `answering` until the model's answer is over, `held` until its calls are decided. */
+  phase: 'over' | 'answering' | 'held' = 'over';
+  readonly blocks = new Map<number, OpenBlock>();
+  /** Calls of the turn whose result was told. */
+  readonly answered = new Set<string>();
+
+  /** As a snapshot has it; of the turn under way only what a snapshot tells. */
+  constructor(snapshot: Snapshot) {
+    this.podId = snapshot.id;
+    this.seq = snapshot.seq;
+    this.state = snapshot.state;
+    this.name = snapshot.settings.name;
+    this.turn = snapshot.turn;
+    if (snapshot.run === undefined) return;
+    for (const block of snapshot.blocks)
+      if (block.open) this.blocks.set(block.index, { head: block, pieces: [block.text] });
+    if (snapshot.blocks.length > 0) this.phase = 'answering';
+    else if (snapshot.state === 'waiting') this.phase = 'held';
+  }
+
+  /** Takes in an event. Deltas come by the ten thousand: their cost must not depend on what came before. */
+  apply(event: PodEvent): void {
+    this.seq = event.seq;
+    switch (event.type) {
+      case 'block-start':
+        this.blocks.set(event.index, { head: event, pieces: [] });
+        return;
+      case 'block-delta': {
+        const { delta } = event;
+        this.blocks.get(event.index)?.pieces.push(delta.type === 'input-json' ? delta.json : delta.text);
+        return;
+      }
+      case 'block-stop':
+      case 'block-abort':
+        this.blocks.delete(event.index);
+        return;
+      case 'turn-start':
+        this.turn = event.turn;
+        this.phase = 'answering';
+        this.blocks.clear();
+        this.answered.clear();
+        return;
+      case 'llm-end':
+        this.phase = isHeld(event) ? 'held' : 'over';
+        return;
+      case 'tool-start':
+      case 'turn-end':
+        this.phase = 'over';
+        return;
+      case 'commanded':
+        if (event.command === 'cancel' && this.phase === 'held') this.phase = 'over';
+        return;
+      case 'tool-end':
+        this.answered.add(event.callId);
+        return;
+      case 'run-end':
+        this.phase = 'over';
+        this.blocks.clear();
+        return;
+      case 'state':
+        this.state = event.state;
+        return;
+      case 'settings':
+        this.name = event.settings.name;
+        return;
+      default:
+        return;
+    }
+  }
+}
+
+/** Whether the end of the turn has to wait: the model asked for calls, and nobody has decided about them yet. */
+export function isHeld({ outcome, items }: Extract<PodEvent, { type: 'llm-end' }>): boolean {
+  return outcome === 'completed' && items.some(({ type }) => type === 'tool-call');
+}

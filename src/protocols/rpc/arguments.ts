@@ -1,0 +1,55 @@
+import { arrayOf, isObject, type JsonObject, PolypodError } from '../../base/index.ts';
+import type { PodCommand } from '../../pod/index.ts';
+import { LEVELS, type RpcThinkingLevel } from './wire.ts';
+
+/** What may be said to a model: text and images. */
+export type Said = Extract<PodCommand, { readonly type: 'prompt' }>['content'];
+
+/** A command as it came: its type, and fields that nobody has looked at. Keys that we do not know are let be. */
+export interface Wish {
+  readonly id: unknown;
+  readonly type: string;
+  readonly fields: JsonObject;
+}
+
+export function textIn({ type, fields }: Wish, key: string): string {
+  const value = fields[key];
+  if (typeof value === 'string') return value;
+  throw new PolypodError('bad-request', `${type} needs "${key}", which is text`);
+}
+
+/** Undefined when it is not there. */
+export function anyTextIn(wish: Wish, key: string): string | undefined {
+  const value = wish.fields[key];
+  return value === undefined || value === null ? undefined : textIn(wish, key);
+}
+
+export function flagIn({ type, fields }: Wish, key: string): boolean {
+  const value = fields[key];
+  if (typeof value === 'boolean') return value;
+  throw new PolypodError('bad-request', `${type} needs "${key}", which is true or false`);
+}
+
+export function wordIn<const W extends string>(wish: Wish, key: string, words: readonly W[]): W {
+  const value = wish.fields[key];
+  const word = words.find((candidate) => candidate === value);
+  if (word !== undefined) return word;
+  throw new PolypodError('bad-request', `${wish.type} needs "${key}", which is one of ${words.join(', ')}`);
+}
+
+/** Undefined for what is no level, as the protocol has it. */
+export function levelIn({ fields }: Wish): RpcThinkingLevel | undefined {
+  return LEVELS.find((level) => level === fields.level);
+}
+
+/** The message and its images. */
+export function saidIn(wish: Wish): Said {
+  const text = textIn(wish, 'message');
+  return [{ type: 'text', text }, ...arrayOf(wish.fields.images).map((image) => imageIn(wish, image))];
+}
+
+function imageIn({ type }: Wish, image: unknown): Said[number] {
+  const { data, mimeType } = isObject(image) ? image : {};
+  if (typeof data === 'string' && typeof mimeType === 'string') return { type: 'image', mediaType: mimeType, data };
+  throw new PolypodError('bad-request', `${type}: an image needs "data" in base64 and "mimeType"`);
+}
