@@ -6,8 +6,12 @@ import type { Provider } from './llm/index.ts';
 import { ollama } from './llm/ollama/index.ts';
 import { openaiChat } from './llm/openai-chat/index.ts';
 import { openaiResponses } from './llm/openai-responses/index.ts';
+import type { Door } from './protocols/index.ts';
 
 export const providers: readonly Provider[] = [anthropic, openaiChat, openaiResponses, gemini, ollama];
+
+/** Each is loaded when it is opened. */
+export const doors: readonly Door[] = [];
 
 export function providerNamed(name: string): Provider {
   const provider = providers.find((candidate) => candidate.name === name);

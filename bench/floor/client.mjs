@@ -1,16 +1,14 @@
 import { once } from 'node:events';
 import { createConnection } from 'node:net';
 
-/** What a line says, in the words of each host. */
-const MARKS = {
-  floor: { delta: '"t":"text"', end: '"t":"end"' },
-  pod: { delta: '"type":"block-delta"', end: '"type":"run-end"' },
-};
+const DELTA = '"t":"text"';
+/** How an answer ends, in the words of each host. */
+const ENDS = { floor: '"t":"end"', pod: '"type":"run-end"' };
 
 /** One connection to a host: asks, and reads a session's lines to the end of an answer. */
 export class Client {
   #socket;
-  #marks;
+  #end;
   #rest = '';
   #deltas = 0;
   #bytes = 0;
@@ -20,12 +18,12 @@ export class Client {
   static async connect(path, kind) {
     const socket = createConnection(path);
     await once(socket, 'connect');
-    return new Client(socket, MARKS[kind]);
+    return new Client(socket, ENDS[kind]);
   }
 
-  constructor(socket, marks) {
+  constructor(socket, end) {
     this.#socket = socket;
-    this.#marks = marks;
+    this.#end = end;
     socket.setEncoding('latin1').on('data', (piece) => this.#take(piece));
   }
 
@@ -56,10 +54,10 @@ export class Client {
     this.#rest = text.slice(end);
     const lines = text.slice(0, end);
     this.#bytes += end;
-    this.#deltas += countOf(lines, this.#marks.delta);
+    this.#deltas += countOf(lines, DELTA);
     const reply = lines.indexOf('{"reply":');
     if (reply >= 0) this.#onReply?.(JSON.parse(lines.slice(reply, lines.indexOf('\n', reply))).reply);
-    if (lines.includes(this.#marks.end)) this.#onEnd?.({ deltas: this.#deltas, bytes: this.#bytes });
+    if (lines.includes(this.#end)) this.#onEnd?.({ deltas: this.#deltas, bytes: this.#bytes });
   }
 }
 

@@ -55,6 +55,13 @@ function isCutOff(error) {
 
 function linesOf(events) {
   let lines = '';
-  for (const event of events) lines += `${JSON.stringify(event)}\n`;
+  for (const event of events) lines += lineOf(event);
   return Buffer.from(lines);
+}
+
+/** A delta in the words of the floor: what is compared is what brought it here, not two spellings. */
+function lineOf(event) {
+  if (event.type !== 'block-delta') return `${JSON.stringify(event)}\n`;
+  const { seq, index, delta } = event;
+  return `{"s":${index},"n":${seq},"t":"text","d":${JSON.stringify(delta.text ?? delta.json)}}\n`;
 }

@@ -1,8 +1,8 @@
-import { connect, providers, textContent } from '../../dist/index.js';
+import { anthropic } from '../../dist/llm/anthropic/index.js';
+import { connect, textContent } from '../../dist/llm/index.js';
 import { Host } from '../../dist/pod/index.js';
 import { ground, scopeFrom } from '../../dist/tools/index.js';
 
-const anthropic = providers.find(({ name }) => name === 'anthropic');
 const model = { account: 'sim', id: 'sim', name: 'sim', reasoning: false, input: ['text'] };
 
 /** Takes any text and does nothing with it. */

@@ -23,6 +23,10 @@ export interface Surroundings {
   readonly home: string;
   /** Fires when the person interrupts. */
   readonly signal: AbortSignal;
+  /** Has a hang-up call back, which otherwise ends the process. */
+  readonly onHangUp: (callback: () => void) => void;
+  /** Has a bug that ends the process call back first. */
+  readonly onCrash: (callback: (thrown: unknown) => void) => void;
 }
 
 export interface Command<Table extends OptionTable = OptionTable> {
@@ -33,18 +37,26 @@ export interface Command<Table extends OptionTable = OptionTable> {
   readonly options: Table;
   /** Examples and what else `--help` says. */
   readonly details: string;
+  /** What stands first behind the command's name: a shell completes it. */
+  readonly words?: readonly string[];
+  /** Whether its arguments are sessions. */
+  readonly takesSessions?: boolean;
   readonly run: (args: Arguments<Table>, around: Surroundings) => Promise<ExitCode>;
 }
 
 /** A command whose options are known only to itself. */
-export interface Runnable {
+export interface Runnable extends Pick<Command, 'options' | 'words' | 'takesSessions'> {
   readonly help: string;
   readonly run: (argv: readonly string[], around: Surroundings) => Promise<ExitCode>;
 }
 
 export function runnable<const Table extends OptionTable>(command: Command<Table>): Runnable {
+  const { options, words = [], takesSessions = false } = command;
   return {
     help: helpOf(command),
+    options,
+    words,
+    takesSessions,
     run: (argv, around) => command.run(readArguments(command.name, command.options, argv), around),
   };
 }

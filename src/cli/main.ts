@@ -26,6 +26,8 @@ const around: Surroundings = {
   env: process.env,
   home: homedir(),
   signal: interruption.signal,
+  onHangUp: (callback) => void process.on('SIGHUP', callback),
+  onCrash: (callback) => void process.on('uncaughtExceptionMonitor', callback),
 };
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -1,5 +1,5 @@
 import { PolypodError } from '../base/index.ts';
-import { ModelAccess, placesFrom, readConfig } from '../daemon/index.ts';
+import { DEFAULT_CONFIG, modelAccess, placesFrom, readConfig } from '../daemon/index.ts';
 import { type ConnectOptions, type Llm, type Model, VENDORS } from '../llm/index.ts';
 import type { Surroundings } from './command.ts';
 
@@ -32,15 +32,12 @@ export async function readyModel(
   const places = placesFrom(around.env);
   const env = replaying ? { ...standInKeys(), ...around.env } : around.env;
   const { config, warnings } = offline ? NO_CONFIG : await readConfig(places);
-  const access = new ModelAccess({ env, config, places, offline, connect });
+  const access = await modelAccess({ env, config, places, offline, connect });
   const { llm, model, notices } = await access.choose(reference, around.signal);
   return { llm, model, notices: [...warnings, ...notices], close: () => access.close() };
 }
 
-const NO_CONFIG = {
-  config: { accounts: [], permissions: { rules: [], allowPaths: [], passEnv: [] }, mcpServers: [] },
-  warnings: [],
-};
+const NO_CONFIG = { config: DEFAULT_CONFIG, warnings: [] };
 
 function standInKeys(): Readonly<Record<string, string>> {
   return Object.fromEntries(

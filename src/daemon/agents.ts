@@ -16,13 +16,15 @@ import {
   todoTool,
 } from '../tools/index.ts';
 import { systemPrompt } from '../worker/index.ts';
-import { type Config, keyVariables } from './config.ts';
+import type { Config } from './config.ts';
 import { instructionsIn } from './instructions.ts';
+import { keyVariables } from './key-variables.ts';
 import type { ModelAccess } from './model-access.ts';
 import type { Places } from './places.ts';
 
 export interface AgentsOptions {
   readonly env: Environment;
+  /** This and the models are looked at for every run: they may have been loaded anew. */
   readonly config: Config;
   readonly places: Places;
   readonly models: ModelAccess;
@@ -48,13 +50,13 @@ export function agentsFrom(options: AgentsOptions): OpenAgent {
 }
 
 async function openAgent(options: AgentsOptions, { podId, cwd, todos }: Workplace): Promise<Agent> {
-  const { config, env, models, places, version } = options;
+  const { config, env, places, version } = options;
   const { permissions } = config;
   const secretEnv = keyVariables(config);
   const toolEnv = { ...safeEnv(env, { secret: secretEnv, pass: permissions.passEnv }), ...quietGit };
   const outputs = join(places.cacheDirectory, 'outputs', podId);
   const scope = (paths: readonly string[]): Promise<Scope> =>
-    scopeOf(cwd, outputs, [...permissions.allowPaths, ...(options.allowPaths ?? []), ...paths]);
+    scopeOf(cwd, outputs, [...options.config.permissions.allowPaths, ...(options.allowPaths ?? []), ...paths]);
   const sandbox = options.sandbox
     ? await bubblewrapSandbox({
         writable: (await scope([])).write,
@@ -71,10 +73,14 @@ async function openAgent(options: AgentsOptions, { podId, cwd, todos }: Workplac
     onChange: (status) => options.onServerChange?.(podId, status),
   });
   const own = [...builtinTools, todoTool(todos)];
-  const { model: best } = await models.choose();
+  await options.models.choose();
   return {
-    defaultModel: { provider: best.account, modelId: best.id },
-    model: async ({ provider, modelId }) => models.choose(referenceTo({ account: provider, id: modelId })),
+    get defaultModel() {
+      const { account, id } = options.models.best;
+      return { provider: account, modelId: id };
+    },
+    model: async ({ provider, modelId }) =>
+      options.models.choose(referenceTo({ account: provider, id: modelId })),
     tools: async () => {
       await mkdir(outputs, { recursive: true, mode: 0o700 });
       return specs.length === 0 ? own : [...own, ...(await servers.tools())];
@@ -87,8 +93,12 @@ async function openAgent(options: AgentsOptions, { podId, cwd, todos }: Workplac
         instructions: await instructionsIn(cwd),
         addition: options.system,
       }),
-    mode: options.mode ?? permissions.mode ?? 'workspace-write',
-    rules: permissions.rules,
+    get mode() {
+      return options.mode ?? options.config.permissions.mode ?? 'workspace-write';
+    },
+    get rules() {
+      return options.config.permissions.rules;
+    },
     sandboxed: sandbox !== undefined,
     ground,
     scope,

@@ -7,6 +7,7 @@ import type { DeadlinePolicy, HostLimits } from '../pod/index.ts';
 import type { Durability } from '../store/index.ts';
 import type { Mode, Rule } from '../tools/index.ts';
 import type { StatedAccount, StatedConfig } from './config-shape.ts';
+import { DEFAULT_CONFIG } from './default-config.ts';
 import type { Places } from './places.ts';
 
 /** What the user configured. A setting that is absent has its default. */
@@ -74,15 +75,6 @@ export async function readConfig({
       : [],
   };
 }
-
-/** What holds where there is no configuration file. */
-export const DEFAULT_CONFIG: Config = {
-  accounts: [],
-  permissions: { rules: [], allowPaths: [], passEnv: [] },
-  mcpServers: [],
-  daemon: { doors: {}, limits: {}, approvals: { fallback: 'deny' }, shutdownGraceMs: 10_000 },
-  log: {},
-};
 
 function daemonOf(file: StatedConfig): DaemonSettings {
   const { doors, limits = {}, hibernate_after, durability, approvals, shutdown_grace } = file;

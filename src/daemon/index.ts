@@ -1,23 +1,99 @@
 /** What a Polypod on this machine is made of: where its files are, what the user configured, what its agents work with. */
-import type { OpenAgent } from '../pod/index.ts';
+import type { Host, OpenAgent } from '../pod/index.ts';
 import type { AgentsOptions } from './agents.ts';
-import type { Workbench, WorkbenchOptions } from './workbench.ts';
+import type { LoadedConfig } from './config.ts';
+import type { ConfiguredAgentsOptions } from './configured-agents.ts';
+import type { ControlLink } from './control/link.ts';
+import type { PodHandle } from './control/remote-pod.ts';
+import type { Daemon, DaemonOptions } from './daemon.ts';
+import type { DoctorOptions, Finding } from './doctor.ts';
+import type { ModelAccess, ModelAccessOptions } from './model-access.ts';
+import type { KnownModels } from './model-files.ts';
+import type { NewSession } from './new-session.ts';
+import { controlSocket, type Places } from './places.ts';
 
 export type { AgentsOptions } from './agents.ts';
-export { configuredAgents, type ConfiguredAgentsOptions } from './configured-agents.ts';
-export { type Config, type LoadedConfig, keyVariables, readConfig } from './config.ts';
-export { download } from './download.ts';
-export { ModelAccess, type ModelAccessOptions } from './model-access.ts';
-export { type KnownModels, readModels } from './model-files.ts';
-export { type Places, placesFrom } from './places.ts';
-export type { AskedAnswer, Workbench, WorkbenchOptions } from './workbench.ts';
+export type { Config, LoadedConfig } from './config.ts';
+export type { ConfiguredAgentsOptions } from './configured-agents.ts';
+export type { ControlLink } from './control/link.ts';
+export type { PodHandle } from './control/remote-pod.ts';
+export type { Daemon, DaemonOptions } from './daemon.ts';
+export { DEFAULT_CONFIG } from './default-config.ts';
+export type { DoctorOptions, Finding } from './doctor.ts';
+export { type Called, findSession, shortIds } from './find-session.ts';
+export type { DoorHealth, Health } from './health.ts';
+export { keyVariables } from './key-variables.ts';
+export type { ModelAccess, ModelAccessOptions } from './model-access.ts';
+export type { KnownModels } from './model-files.ts';
+export type { NewSession } from './new-session.ts';
+export { controlSocket, daemonLock, daemonLogFile, type Places, placesFrom } from './places.ts';
+export type { Reloaded } from './setup.ts';
 
-/** Loaded when there is an agent to work with it: a question to a model needs no tools. */
-export async function openWorkbench(options: WorkbenchOptions): Promise<Workbench> {
-  return (await import('./workbench.ts')).openWorkbench(options);
+// Start-up is a feature: all that follows is loaded when it is used, so that a list of sessions needs no provider.
+
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  return (await import('./daemon.ts')).startDaemon(options);
 }
 
-/** Agents as the user has configured them; what they need is loaded with the first of them. */
+/** A link to the daemon of a data directory; undefined when none is up. */
+export async function daemonLink(places: Places): Promise<ControlLink | undefined> {
+  return (await import('./control/link.ts')).ControlLink.open(controlSocket(places));
+}
+
+export async function remotePod(id: string, link: ControlLink): Promise<PodHandle> {
+  return (await import('./control/remote-pod.ts')).remotePod(id, link);
+}
+
+export async function newSession(
+  host: Host,
+  models: ModelAccess,
+  wish: NewSession,
+): Promise<{ readonly id: string }> {
+  return (await import('./new-session.ts')).newSession(host, models, wish);
+}
+
+export async function removeSession(host: Host, dataDirectory: string, id: string): Promise<void> {
+  await (await import('./remove-session.ts')).removeSession(host, dataDirectory, id);
+}
+
+export async function makeDataDirectory(places: Places): Promise<void> {
+  (await import('./data-directory.ts')).makeDataDirectory(places);
+}
+
+/** Looks at everything that may be wrong. */
+export async function examine(options: DoctorOptions): Promise<readonly Finding[]> {
+  return (await import('./doctor.ts')).examine(options);
+}
+
+export async function readConfig(places: Pick<Places, 'configFile' | 'home'>): Promise<LoadedConfig> {
+  return (await import('./config.ts')).readConfig(places);
+}
+
+export async function modelAccess(options: ModelAccessOptions): Promise<ModelAccess> {
+  return new (await import('./model-access.ts')).ModelAccess(options);
+}
+
+export async function readModels(
+  places: Pick<Places, 'modelsFile' | 'refreshedModelsFile'>,
+): Promise<KnownModels> {
+  return (await import('./model-files.ts')).readModels(places);
+}
+
+export async function download(
+  url: string,
+  signal: AbortSignal,
+  headers?: Readonly<Record<string, string>>,
+): Promise<string> {
+  return (await import('./download.ts')).download(url, signal, headers);
+}
+
+export async function configuredAgents(
+  options: ConfiguredAgentsOptions,
+): Promise<{ readonly agents: OpenAgent; readonly close: () => Promise<void> }> {
+  return (await import('./configured-agents.ts')).configuredAgents(options);
+}
+
+/** Agents as the user has configured them. */
 export function agentsFrom(options: AgentsOptions): OpenAgent {
   return async (place) => (await import('./agents.ts')).agentsFrom(options)(place);
 }

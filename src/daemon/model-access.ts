@@ -41,13 +41,26 @@ export class ModelAccess {
   readonly #options: ModelAccessOptions;
   readonly #ready = new Map<string, Promise<ReadyModel>>();
   #sim: Promise<{ readonly url: string; readonly close: () => Promise<void> }> | undefined;
+  #best: Model | undefined;
 
   constructor(options: ModelAccessOptions) {
     this.#options = options;
   }
 
+  /** The model that answers when nobody names one; known once it was chosen. */
+  get best(): Model {
+    if (this.#best === undefined) throw new PolypodError('internal', 'no model was chosen so far');
+    return this.#best;
+  }
+
   /** The best model there is: the one asked for, else one with a key, else Ollama on this machine, else the simulated one. */
   async choose(reference?: string, signal: AbortSignal = NEVER): Promise<ReadyModel> {
+    const ready = await this.#lookUp(reference, signal);
+    if (reference === undefined) this.#best = ready.model;
+    return ready;
+  }
+
+  async #lookUp(reference: string | undefined, signal: AbortSignal): Promise<ReadyModel> {
     const wanted = reference ?? this.#options.reference;
     if (this.#options.offline === true || wanted === SIMULATED) return this.#simulated([]);
     const key = wanted ?? '';

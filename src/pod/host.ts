@@ -90,6 +90,9 @@ export class Host {
   /** Pods that are being made under a key. */
   readonly #making = new Map<string, Promise<Pod>>();
   #runs = 0;
+  #isDraining = false;
+  /** Called when a pod may have become quiet. */
+  readonly #onQuieter = new Set<() => void>();
 
   static async open(options: HostOptions): Promise<Host> {
     const settings = {
@@ -110,7 +113,9 @@ export class Host {
       onFailure: (error) => settings.onFailure(error, undefined),
     });
     emptyTrash(settings.files, layout, settings.now());
-    return new Host(settings, layout, catalogue);
+    const host = new Host(settings, layout, catalogue);
+    await host.#adopt();
+    return host;
   }
 
   private constructor(
@@ -316,9 +321,32 @@ export class Host {
     return this.#catalogue.rebuild(this.#rowsFromFiles());
   }
 
-  /** Closes all pods: runs are cancelled, everything is written. */
+  /**
+   * From now on no run begins; prompts that wait stay for the next process. Resolves when no run makes progress any more,
+   * or after so long; those that wait for a person do not count.
+   */
+  async drain(withinMs: number): Promise<void> {
+    this.#isDraining = true;
+    await new Promise<void>((resolve) => {
+      const look = (): void => {
+        if (this.#residents.pods().some((pod) => pod.isProgressing)) return;
+        clearTimeout(timer);
+        this.#onQuieter.delete(look);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.#onQuieter.delete(look);
+        resolve();
+      }, withinMs);
+      this.#onQuieter.add(look);
+      look();
+    });
+  }
+
+  /** Closes all pods: runs are cancelled, unless they wait for a person, and everything is written. */
   async shutdown(): Promise<void> {
-    await this.#residents.closeAll();
+    this.#isDraining = true;
+    await this.#residents.leaveAll();
     await this.#catalogue.close();
   }
 
@@ -343,15 +371,20 @@ export class Host {
 
   readonly #house: House = {
     takeSlot: () => {
-      if (this.#runs >= this.#options.limits.runs) return false;
+      if (this.#isDraining || this.#runs >= this.#options.limits.runs) return false;
       this.#runs += 1;
       return true;
     },
+    whyNoSlot: () =>
+      this.#isDraining
+        ? 'the host is shutting down and begins no run: try again when it is back, or queue it'
+        : 'as many runs as allowed are under way: wait until one ends, or queue it',
     releaseSlot: () => {
       this.#runs -= 1;
       // Prompts that wait at other pods may have waited for this place.
       setImmediate(() => {
         for (const pod of this.#residents.pods()) pod.startNext();
+        for (const look of this.#onQuieter) look();
       });
     },
     changed: (pod) => this.#changed(pod),
@@ -372,6 +405,8 @@ export class Host {
     const now = this.#options.now().toISOString();
     this.#catalogue.put(rowOf({ header, view, totals }, { file, before, now }));
     this.#residents.settle(id);
+    // It may wait for a person now.
+    for (const look of this.#onQuieter) look();
   }
 
   #toParent(pod: LivePod, tell: (parent: LivePod) => void): void {
@@ -392,14 +427,21 @@ export class Host {
     return row === undefined ? (this.#elsewhere.get(id) ?? this.#layout.session(id)) : this.#layout.path(row.file);
   }
 
-  async *#rowsFromFiles(): AsyncGenerator<Row> {
+  /** Sessions that the catalogue has lost: it is not synced, and a power cut must not hide what was acknowledged. */
+  async #adopt(): Promise<void> {
+    for await (const row of this.#rowsFromFiles((id) => this.#catalogue.get(id) === undefined))
+      this.#catalogue.put(row);
+  }
+
+  async *#rowsFromFiles(isWanted: (id: string) => boolean = () => true): AsyncGenerator<Row> {
     const { files, onFailure } = this.#options;
     for (const name of files.list(this.#layout.sessions)) {
-      if (!name.endsWith('.jsonl')) continue;
+      const id = name.slice(0, -SUFFIX.length);
+      if (!name.endsWith(SUFFIX) || !isWanted(id)) continue;
       try {
-        yield await this.#rowFromFile(this.#layout.session(name.slice(0, -'.jsonl'.length)), undefined);
+        yield await this.#rowFromFile(this.#layout.session(id), undefined);
       } catch (error) {
-        onFailure(asPolypodError(error), name);
+        onFailure(asPolypodError(error), id);
       }
     }
   }
@@ -426,6 +468,8 @@ const NOTHING = {
   cacheReadInputTokens: 0,
   cacheCreationInputTokens: 0,
 };
+
+const SUFFIX = '.jsonl';
 
 const HOST: Caller = { by: 'host', door: 'process' };
 

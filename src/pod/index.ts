@@ -29,7 +29,9 @@ export type { Watched } from './live-pod.ts';
 export { Pod, type WatchOptions } from './pod.ts';
 export {
   type AgentMessage,
+  type Answer,
   answerMessage,
+  apiOf,
   type Entry,
   fileStopReason,
   inputMessage,

@@ -8,7 +8,7 @@ import { ClientTools } from './client-tools.ts';
 import type { Caller, CommandOf, PodCommand, Receipt } from './command.ts';
 import { perform, type PodParts } from './commands/index.ts';
 import type { Approval, PodEvent, PodFact, PodState, Settlement } from './event.ts';
-import { type Batch, openSegments, type Segments } from './feed/index.ts';
+import { Batch, openSegments, type Segments } from './feed/index.ts';
 import {
   type Draft,
   Journal,
@@ -51,6 +51,8 @@ export interface PodOptions {
 export interface House {
   /** Takes one of the places for runs; false when there is none. `release` gives it back. */
   readonly takeSlot: () => boolean;
+  /** What to tell who got none. */
+  readonly whyNoSlot: () => string;
   readonly releaseSlot: () => void;
   /** Something has changed that lists show. */
   readonly changed: (pod: LivePod, events: readonly PodFact['type'][]) => void;
@@ -60,6 +62,17 @@ export interface House {
   readonly decideForChild: (podId: string, command: CommandOf<'decide'>, caller: Caller) => Promise<void>;
   /** The pod can no longer write, or was closed: it is forgotten, and opened again when it is wanted. */
   readonly gone: (pod: LivePod, error: PolypodError | undefined) => void;
+}
+
+/** Where a watcher begins. */
+export interface WatchFrom {
+  /** The last number that was seen; without one a snapshot comes first. */
+  readonly after?: number;
+  /**
+   * Whether the first batch, which may be empty, is what was told up to that number of the turn that it lies in: for a wire
+   * that says at the end of a block what was in it.
+   */
+  readonly wholeTurn?: boolean;
 }
 
 /** What a watcher gets: a snapshot first, if it has no number to go on from, then events. */
@@ -198,6 +211,7 @@ export class LivePod {
       now,
       newId: uuidv7,
       takeSlot: () => this.#takeSlot(),
+      whyNoSlot: house.whyNoSlot,
       branchTo: (entryId) => this.#branchTo(entryId),
       decideForChild: house.decideForChild,
       close: async (caller, signed) => this.#closeFor(caller, signed),
@@ -215,8 +229,9 @@ export class LivePod {
     );
   }
 
-  get isRunning(): boolean {
-    return this.#runner.active;
+  /** Whether something happens in it without a person's doing. */
+  get isProgressing(): boolean {
+    return this.#runner.active && this.view.state !== 'waiting';
   }
 
   get totals(): Totals {
@@ -245,8 +260,10 @@ export class LivePod {
   }
 
   /** Everything after a number, each event once; without one, or where that is no longer possible, a snapshot first. */
-  async *watch(after: number | undefined, signal: AbortSignal): AsyncGenerator<Watched> {
-    const canResume = after !== undefined && (await this.#journal.canResume(after));
+  async *watch({ after, wholeTurn = false }: WatchFrom, signal: AbortSignal): AsyncGenerator<Watched> {
+    let canResume = after !== undefined && (await this.#journal.canResume(after));
+    const turn = canResume && wholeTurn ? await this.#journal.turnUntil(after ?? 0) : [];
+    canResume &&= turn !== undefined;
     const snapshot = canResume ? undefined : this.#takeSnapshot();
     const { controller, release } = derivedAbort(signal);
     const batches = this.#journal.feed.watch(snapshot?.seq ?? after ?? 0, controller.signal);
@@ -255,6 +272,7 @@ export class LivePod {
         await this.#journal.written();
         yield { type: 'snapshot', reason: after === undefined ? 'joined' : 'gap', snapshot };
       }
+      if (canResume && wholeTurn) yield { type: 'events', batch: new Batch(turn ?? []) };
       for await (const batch of batches) yield { type: 'events', batch };
     } finally {
       // Also for one that leaves with the snapshot and never listens.
@@ -302,7 +320,13 @@ export class LivePod {
 
   /** Ends what runs, writes what is left, and lets go of the files. */
   async close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#closing ??= this.#close('everything');
+    await this.#closing;
+  }
+
+  /** As `close`, but a run that waits for a person is kept: it goes on, in another process, when that one has decided. */
+  async leave(): Promise<void> {
+    this.#closing ??= this.#close(this.view.state === 'waiting' ? 'all but the run' : 'everything');
     await this.#closing;
   }
 
@@ -466,8 +490,8 @@ export class LivePod {
     await Promise.all([this.#runner.quiet(), this.#shell.close()]);
   }
 
-  async #close(): Promise<void> {
-    await this.#stop();
+  async #close(ends: 'everything' | 'all but the run'): Promise<void> {
+    await (ends === 'everything' ? this.#stop() : this.#shell.close());
     this.#approvals.close();
     try {
       await this.#journal.close();

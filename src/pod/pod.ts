@@ -1,11 +1,9 @@
 import { type Caller, type PodCommand, readCommand, type Receipt } from './command.ts';
-import type { Watched } from './live-pod.ts';
+import type { WatchFrom, Watched } from './live-pod.ts';
 import type { Residents } from './residents.ts';
 import type { Snapshot } from './snapshot.ts';
 
-export interface WatchOptions {
-  /** The last number that was seen; without one a snapshot comes first. */
-  readonly after?: number;
+export interface WatchOptions extends WatchFrom {
   readonly signal?: AbortSignal;
 }
 
@@ -30,10 +28,10 @@ export class Pod {
    * possible, a snapshot comes first. Ends when the pod is closed or the signal fires; rejects with `overloaded` when the
    * reader falls too far behind, and may then be called again with the last number.
    */
-  async *watch({ after, signal = NEVER }: WatchOptions = {}): AsyncGenerator<Watched> {
+  async *watch({ signal = NEVER, ...from }: WatchOptions = {}): AsyncGenerator<Watched> {
     const { pod, done } = await this.#residents.enter(this.id);
     try {
-      yield* pod.watch(after, signal);
+      yield* pod.watch(from, signal);
     } finally {
       done();
     }

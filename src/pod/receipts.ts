@@ -38,16 +38,17 @@ export class Receipts {
     if (key === undefined) return perform(() => undefined);
     const name = nameOf(key, by);
     const digest = digestOf(command);
+    // First: it is signed before it is safe, and nobody gets the receipt before that.
+    const before = this.#underWay.get(name);
+    if (before !== undefined) {
+      if (before.digest !== digest) throw otherCommand(key);
+      return before.receipt;
+    }
     const known = this.#signed.get(name);
     if (known !== undefined && !this.#isOld(known)) {
       if (known.digest !== digest) throw otherCommand(key);
       const receipt = readReceipt(known.receipt);
       if (receipt !== undefined) return receipt;
-    }
-    const before = this.#underWay.get(name);
-    if (before !== undefined) {
-      if (before.digest !== digest) throw otherCommand(key);
-      return before.receipt;
     }
     const receipt = perform((given) => {
       const signed = { key, by, digest, at: this.#now().toISOString(), receipt: { ...given } };

@@ -85,8 +85,10 @@ export class Residents {
     await pod?.close();
   }
 
-  async closeAll(): Promise<void> {
-    await Promise.all([...this.#residents.keys()].map((id) => this.close(id)));
+  /** For the end of the process: runs that wait for a person are kept. */
+  async leaveAll(): Promise<void> {
+    const opening = [...this.#residents.values()].map((resident) => resident.opening.catch(() => undefined));
+    await Promise.all(opening.map(async (pod) => (await pod)?.leave()));
   }
 
   async #wake(id: string): Promise<Resident> {

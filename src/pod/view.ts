@@ -121,7 +121,7 @@ export class PodView {
         this.tools.delete(fact.callId);
         return;
       case 'turn-end':
-        this.items.push(...fact.results);
+        this.items.push(...this.#unanswered(fact.results));
         return;
       case 'compaction-start':
         this.compacting = true;
@@ -173,6 +173,12 @@ export class PodView {
       case 'shell-end':
         this.shells.delete(fact.shellId);
         return;
+      case 'recovered':
+        // Whatever was under way ended without a word.
+        this.compacting = false;
+        this.#blocks.clear();
+        this.tools.clear();
+        return;
       case 'ping':
       case 'usage':
       case 'status':
@@ -181,7 +187,6 @@ export class PodView {
       case 'shell-update':
       case 'client-call':
       case 'client-cancel':
-      case 'recovered':
       case 'commanded':
       case 'closed':
         return;
@@ -210,6 +215,13 @@ export class PodView {
     }
   }
 
+  /** Of a turn that a crash has parted, some results are there already. */
+  #unanswered(results: readonly Item[]): readonly Item[] {
+    const last = this.items.findLastIndex(({ type }) => type === 'tool-call');
+    const answered = new Set(this.items.slice(last + 1).map((item) => ('callId' in item ? item.callId : undefined)));
+    return results.filter((item) => !('callId' in item) || !answered.has(item.callId));
+  }
+
   #unqueue(queueIds: readonly string[]): void {
     for (const queueId of queueIds) {
       const at = this.queue.findIndex((queued) => queued.queueId === queueId);
@@ -233,11 +245,14 @@ export interface Asked {
 /** All questions of a pod: those that wait, and the last ones that were settled, so that a late answer can be told by whom. */
 export class ApprovalBook {
   readonly #asked = new Map<string, Asked>();
+  /** Kept apart: after every event, deltas too, it is asked whether there are any. */
+  #pending: readonly Approval[] = [];
   /** The questions about calls of the last answer: only they may be answered by an earlier decision. */
   readonly #ofTurn = new Map<string, string>();
 
   open(approval: Approval): void {
     this.#asked.set(approval.approvalId, { approval });
+    this.#pending = [...this.#without(approval.approvalId), approval];
     if (approval.callId !== undefined && approval.podId === undefined)
       this.#ofTurn.set(approval.callId, approval.approvalId);
   }
@@ -252,6 +267,7 @@ export class ApprovalBook {
     // Set again at the end: the oldest settled ones are the first to be forgotten.
     if (asked === undefined || !this.#asked.delete(approvalId)) return;
     this.#asked.set(approvalId, { ...asked, settlement });
+    this.#pending = this.#without(approvalId);
     if (this.#asked.size > MOST_SETTLED) this.#forget();
   }
 
@@ -265,13 +281,15 @@ export class ApprovalBook {
   }
 
   pending(): readonly Approval[] {
-    return [...this.#asked.values()].flatMap(({ approval, settlement }) =>
-      settlement === undefined ? [approval] : [],
-    );
+    return this.#pending;
   }
 
   all(): readonly Asked[] {
     return [...this.#asked.values()];
+  }
+
+  #without(approvalId: string): readonly Approval[] {
+    return this.#pending.filter((approval) => approval.approvalId !== approvalId);
   }
 
   #forget(): void {

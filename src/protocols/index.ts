@@ -1,1 +1,2 @@
 /** The doors: each turns one wire into commands and events into that wire. */
+export type { Door, DoorContext, OpenDoor } from './door.ts';

@@ -1,4 +1,6 @@
-/** Bytes to messages and back: lines, server-sent events, HTTP. */
+/** Bytes to messages and back: lines, server-sent events, HTTP, Unix sockets. */
+export { ByteLines } from './byte-lines.ts';
 export { type HttpRequest, type HttpResponse, httpTransport, type Transport } from './http-client.ts';
 export { type FrameReader, lineReader, MAX_LINE } from './lines.ts';
 export { encodeSse, sseReader } from './sse.ts';
+export { connectUnix, listenUnix } from './unix-socket.ts';

@@ -129,6 +129,17 @@ describe('a feed', () => {
     await expect(watching.next()).rejects.toThrow('watch again after 3');
   });
 
+  it('does not cut off a watcher for a batch that is larger than its queue, if it had nothing else waiting', async () => {
+    const { feed, tell } = written(10);
+    const watching = feed.watch(0, never);
+    const next = watching.next();
+    tell(...seqsFrom(1, 50).map(String));
+    expect((await next).value?.lastSeq).toBe(50);
+    tell(...seqsFrom(51, 50).map(String));
+    tell('one more');
+    await expect(watching.next()).rejects.toThrow('watch again after 50');
+  });
+
   it('counts what a watcher has waiting, not what it was spared', async () => {
     const { feed, tell } = written(10);
     // As after a snapshot that was taken before its events were told: they are told, and not handed out.

@@ -8,12 +8,7 @@ import type { Answer, Part, SimRequest } from '../../src/sim/index.ts';
 import type { Tool } from '../../src/tools/index.ts';
 import { scratch } from './stage.ts';
 
-/** A turn of the loop. */
-export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-export async function turns(count: number): Promise<void> {
-  for (let at = 0; at < count; at += 1) await turn();
-}
+export { turns } from './resume-random.ts';
 
 /**
  * A model that does what it is told: `call <tool> <arguments>` on a line of its own is a call of that tool, all other

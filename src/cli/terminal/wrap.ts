@@ -28,7 +28,9 @@ export function fitLine(line: Line, width: number): Line {
   if (widthOf(line) <= width) return line;
   if (width <= 0) return [];
   const [first] = fillParts(textOf(line), width - 1);
-  const kept = first === undefined || width === 1 ? [] : sliceLine(line, first);
+  const start = first === undefined ? [] : sliceLine(line, first);
+  // A single character can be too wide already.
+  const kept = widthOf(start) < width ? start : [];
   return [...kept, span('…', kept.at(-1)?.look)];
 }
 
@@ -64,7 +66,7 @@ function wordParts(text: string, width: number): Part[] {
   };
   for (const { word, spaces } of wordsOf(text)) {
     const columns = displayWidth(word);
-    if (used > 0 && used + columns > width) endRow();
+    if ((used > 0 || end > start) && used + columns > width) endRow();
     if (columns > width) {
       const pieces = fillParts(word, width).map((part) => ({
         start: offset + part.start,
@@ -128,9 +130,9 @@ const words = new Intl.Segmenter('th', { granularity: 'word' });
 const IDEOGRAPHIC = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\u3000-\u303F\uFF00-\uFFEF]/u;
 const UNSPACED =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\u3000-\u303F\uFF00-\uFFEF]/u;
-/** Closing marks and small kana do not start a row, opening marks do not end one. */
+/** Closing marks and small kana do not start a row, nor do the marks that word segmenters cut from their letter; opening marks do not end one. */
 const NOT_FIRST =
-  /^[\p{Pe}\p{Pf}、。，．・：；！？‼ー々〻ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ,.:;!?%…”’ๆฯ]/u;
+  /^[\p{M}\u0E33\u0EB3\u200C\u200D\p{Pe}\p{Pf}、。，．・：；！？‼ー々〻ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ,.:;!?%…”’ๆฯ]/u;
 const NOT_LAST = /[\p{Ps}\p{Pi}“‘]$/u;
 
 function sliceLine(line: Line, { start, end }: Part): Line {

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
 import { type JsonObject, type Log, messageOf, PolypodError, tryParse } from '../../base/index.ts';
 import { listenOn } from '../unix-socket.ts';
-import { encode, encodeError, type Question, readQuestion } from './line.ts';
-import { takeLines } from './take-lines.ts';
+import { Intake } from './intake.ts';
+import { encode, encodeError, readQuestion } from './line.ts';
 
 /** What a method does: answers once; what it sends before that goes out as `watched` lines, as fast as the client reads. */
 export type Method = (params: JsonObject, link: LinkSide) => Promise<JsonObject>;
@@ -68,21 +68,19 @@ export class ControlServer {
   }
 
   async #serve(socket: Socket): Promise<void> {
+    const intake = new Intake(socket);
     const gone = new AbortController();
+    // Who has said all wants its answers still, but no stream without an end.
+    socket.on('end', () => gone.abort());
     socket.on('close', () => gone.abort());
-    const link: LinkSide = {
-      signal: gone.signal,
-      send: async (lines) => {
-        if (!socket.write(lines) && !gone.signal.aborted) await once(socket, 'drain', { signal: gone.signal });
-      },
-    };
-    let isFirst = true;
-    for await (const { text, rest } of takeLines(socket)) {
-      const takeOver = isFirst ? this.#takeOver(text) : undefined;
-      isFirst = false;
+    const link: LinkSide = { signal: gone.signal, send: (lines) => written(socket, lines) };
+    for (let count = 0; ; count += 1) {
+      const text = await intake.next();
+      if (text === undefined) break;
+      const takeOver = count === 0 ? this.#takeOver(text) : undefined;
       if (takeOver !== undefined) {
         this.#sockets.delete(socket);
-        await this.#handOver(socket, takeOver, rest());
+        await this.#handOver(socket, takeOver, intake.detach());
         return;
       }
       await link.send(await this.#answer(text, link));
@@ -110,7 +108,7 @@ export class ControlServer {
 
   async #answer(text: string, link: LinkSide): Promise<string> {
     try {
-      const { method, params } = this.#question(text);
+      const { method, params } = readQuestion(tryParse(text));
       this.#options.log.debug('control', { method });
       const run = own(this.#options.methods, method);
       if (run === undefined)
@@ -123,10 +121,14 @@ export class ControlServer {
       return encodeError(thrown);
     }
   }
+}
 
-  #question(text: string): Question {
-    return readQuestion(tryParse(text));
-  }
+async function written(socket: Socket, lines: string): Promise<void> {
+  if (socket.destroyed || socket.write(lines)) return;
+  await new Promise<void>((resolve) => {
+    socket.once('drain', resolve);
+    socket.once('close', resolve);
+  });
 }
 
 const PATIENCE_MS = 1000;

@@ -169,19 +169,29 @@ export class Catalogue {
   }
 
   async #writePending(): Promise<void> {
-    while (this.#pending.size > 0) {
-      const file = await this.#ready();
-      // From here to the end nobody of this process comes in between.
-      if (file.append([...this.#pending.values()])) this.#pending.clear();
+    for (let attempts = 0; this.#pending.size > 0 && attempts < FREE_ATTEMPTS; attempts += 1)
+      await this.#appendPending();
+    if (this.#pending.size === 0) return;
+    // The file was exchanged each time before we were done: with the lock nobody exchanges it.
+    const lock = await this.#patientLock();
+    try {
+      while (this.#pending.size > 0) await this.#appendPending();
+    } finally {
+      lock.release();
     }
   }
 
-  /** The file in place, all of it read; it is made if there is none. */
+  async #appendPending(): Promise<void> {
+    const file = await this.#ready();
+    // From here to the end nobody of this process comes in between.
+    if (file.append([...this.#pending.values()])) this.#pending.clear();
+  }
+
+  /** The file, all of it read; it is made if there is none. Another may be in place by now, unless we have the lock. */
   async #ready(): Promise<CatalogueFile> {
     for (;;) {
       await this.#takeIn();
-      if (this.#file?.isInPlace()) return this.#file;
-      if (this.#files.stat(this.#path) !== undefined) continue;
+      if (this.#file !== undefined && this.#files.stat(this.#path) !== undefined) return this.#file;
       await CatalogueFile.create(this.#files, this.#path);
       // Had there been one, somebody took it away, and with it what only this process knows now.
       for (const row of this.#table.rows) this.#keep({ id: row.id, row, copied: false });
@@ -284,6 +294,7 @@ function birthOf({ createdAt, id }: Row): Cursor {
 }
 
 /** To write a file anew takes milliseconds, to rebuild it as long as it takes to read all sessions. */
+const FREE_ATTEMPTS = 3;
 const LOCK_ATTEMPTS = 200;
 const LOCK_PAUSE_MS = 25;
 

@@ -24,6 +24,8 @@ export interface PodParts {
   readonly newId: () => string;
   /** Takes one of the host's places for a run; undefined when all are taken. */
   readonly takeSlot: () => boolean;
+  /** What to tell who got none. */
+  readonly whyNoSlot: () => string;
   /** The conversation at an entry; the tree's leaf is there afterwards. */
   readonly branchTo: (entryId: string | null) => Promise<{ readonly from: string | null; readonly items: readonly Item[] }>;
   /** Hands a decision to the child whose approval it is. */

@@ -18,7 +18,7 @@ export const prompt: Handler<'prompt'> = async (command, caller, sign, pod) => {
   refuseIfBusy(pod);
   if (!pod.takeSlot()) {
     if (lane === 'prompt') return enqueue(pod, lane, { content, caller, sign, overrides, taskId });
-    throw new PolypodError('overloaded', 'as many runs as allowed are under way: wait until one ends, or queue it');
+    throw new PolypodError('overloaded', pod.whyNoSlot());
   }
   pod.approvals.cancelOwn();
   const { by, door } = caller;
@@ -78,7 +78,7 @@ export const resume: Handler<'resume'> = async (_, caller, sign, pod) => {
   const ready = await pod.runner.prepare(overrides);
   refuseIfNotPaused(pod);
   if (!pod.takeSlot())
-    throw new PolypodError('overloaded', 'as many runs as allowed are under way: wait until one ends');
+    throw new PolypodError('overloaded', pod.whyNoSlot());
   const { by, door } = caller;
   const purpose = { by, door, ...(taskId && { taskId }), ...(overrides && { overrides }) };
   const runId = pod.runner.resume(ready, purpose, (id) => sign({ runId: id }));

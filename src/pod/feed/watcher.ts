@@ -29,7 +29,8 @@ export class Watcher<Fact> {
     if (this.#end !== 'open') return;
     this.#queue.push(batch);
     this.#queued += batch.events.length;
-    if (this.#queued > this.#limit) {
+    // One batch may be larger than the bound: who has nothing else waiting is not slow.
+    if (this.#queued > this.#limit && this.#queue.length > 1) {
       this.#queue = [];
       this.#end = 'behind';
     }

@@ -27,6 +27,8 @@ export interface Draft {
 /** Numbers this far past the last entry may have been given out: a crash may have taken the events, not the entry. */
 export const RESERVED = 10_000;
 const MARK_EVERY = RESERVED / 2;
+/** So many events are worth a write of their own. */
+const ENOUGH = 256;
 
 export interface JournalParts {
   readonly tree: () => SessionTree;
@@ -51,7 +53,7 @@ interface Pending {
 /**
  * Numbers events, writes them, and only then has them told.
  *
- * All events of one turn of the loop are written together: first to the feed, which is not synced, then, as far as they
+ * The events of one turn of the loop are written together, if there are not too many of them: first to the feed, which is not synced, then, as far as they
  * leave entries, to the session file, which is. So after a kill the feed knows at least what the session knows, and what
  * it knows beyond that was told to nobody and is cut off at the next opening; after a power cut it may know less, and
  * then those who come back are given a snapshot.
@@ -62,8 +64,12 @@ export class Journal {
   #session: AppendLog | undefined;
   #lastSeq: number;
   #lastEntrySeq: number;
+  /** Numbers of the turns that began in this process. */
+  readonly #turnStarts: number[] = [];
   #pending: Pending = { events: [], records: [], lines: [] };
   #pumping = false;
+  /** The pump's turn, as long as it has not come. */
+  #due: NodeJS.Immediate | undefined;
   #failure: PolypodError | undefined;
   #waiting: { readonly seq: number; readonly resolve: () => void; readonly reject: (error: PolypodError) => void }[] = [];
 
@@ -84,13 +90,13 @@ export class Journal {
   }
 
   /** Numbers an event now; it is written and told in the next turn of the loop. Answers with its first entry's id. */
-  publish({ fact, signed, message, shellId }: Draft): string | undefined {
+  publish(draft: Draft): string | undefined {
     if (this.#failure !== undefined) throw this.#failure;
+    const { fact, signed, message } = draft;
     const seq = (this.#lastSeq += 1);
     const entries: Entry[] = [];
-    const extras: JsonObject = { seq, ...extrasOf(fact), ...(shellId === undefined ? {} : { shellId }) };
     const place = (body: Body): Entry => {
-      const entry = this.#parts.tree().append(body, extras);
+      const entry = this.#parts.tree().append(body, extrasOf(seq, draft));
       entries.push(entry);
       return entry;
     };
@@ -99,14 +105,15 @@ export class Journal {
     else if (entries.length === 0 && seq - this.#lastEntrySeq >= MARK_EVERY) place(MARK.body({}));
     const entryId = entries[0]?.id;
     const event: PodEvent = entryId === undefined ? { seq, ...fact } : { seq, ...fact, entryId };
+    if (fact.type === 'turn-start') this.#turnStarts.push(seq);
     const { events, records, lines } = this.#pending;
     events.push(event);
-    records.push({ seq, text: JSON.stringify(event) });
-    for (const [at, entry] of entries.entries()) {
+    records.push({ seq, text: encodeEvent(event) });
+    for (const entry of entries) {
       this.#lastEntrySeq = seq;
       // On the last line: whoever finds the receipt finds all that it is for.
-      const isSigned = signed !== undefined && at === entries.length - 1;
-      lines.push(encodeEntry(isSigned ? { ...entry, extras: { ...extras, receipt: signed } } : entry));
+      const isSigned = signed !== undefined && entry === entries.at(-1);
+      lines.push(encodeEntry(isSigned ? { ...entry, extras: { ...entry.extras, receipt: signed } } : entry));
     }
     this.#schedule();
     return entryId;
@@ -128,6 +135,25 @@ export class Journal {
     return after === 0 || after === segments.firstSeq - 1 || (await segments.has(after));
   }
 
+  /** What was told of the turn that a number lies in, up to that number; undefined when its start is no longer kept. */
+  async turnUntil(seq: number): Promise<readonly PodEvent[] | undefined> {
+    const { firstSeq } = this.#parts.segments;
+    const start = this.#turnStarts.findLast((turn) => turn <= seq && turn >= firstSeq);
+    let events: PodEvent[] = [];
+    let isWhole = start !== undefined || firstSeq === 1;
+    for await (const read of this.#read((start ?? firstSeq) - 1)) {
+      for (const event of read) {
+        if (event.seq > seq) return isWhole ? events : undefined;
+        // Nothing of an earlier turn can be told once its numbers are lost.
+        const isStart = event.type === 'turn-start' || (event.type === 'recovered' && event.seq === firstSeq);
+        if (isStart) events = [];
+        isWhole ||= isStart;
+        events.push(event);
+      }
+    }
+    return isWhole ? events : undefined;
+  }
+
   /** Writes what is left and ends all watchers. */
   async close(): Promise<void> {
     try {
@@ -143,12 +169,21 @@ export class Journal {
   }
 
   #schedule(): void {
-    if (this.#pumping) return;
-    this.#pumping = true;
-    // Later in this turn than all callbacks of sockets, so that one write takes what they all bring.
-    setImmediate(() => {
-      this.#pump().catch((error: unknown) => this.#fail(asPolypodError(error)));
-    });
+    if (!this.#pumping) {
+      this.#pumping = true;
+      // Later in this turn than all callbacks of sockets, so that one write takes what they all bring.
+      this.#due = setImmediate(() => this.#start());
+    } else if (this.#due !== undefined && this.#pending.events.length >= ENOUGH) {
+      // One turn may read a megabyte from a fast provider: nothing is gained by holding all of it.
+      clearImmediate(this.#due);
+      this.#due = undefined;
+      queueMicrotask(() => this.#start());
+    }
+  }
+
+  #start(): void {
+    this.#due = undefined;
+    this.#pump().catch((error: unknown) => this.#fail(asPolypodError(error)));
   }
 
   async #pump(): Promise<void> {
@@ -197,8 +232,22 @@ function closed(): PolypodError {
   return new PolypodError('conflict', 'the pod is closed: open it again');
 }
 
-function extrasOf(fact: PodFact): JsonObject {
-  return fact.type === 'input' && fact.queueId !== undefined ? { queueId: fact.queueId } : {};
+/** What the entries of an event carry beside what they say. */
+function extrasOf(seq: number, { fact, shellId }: Draft): JsonObject {
+  return {
+    seq,
+    ...(fact.type === 'input' && fact.queueId !== undefined ? { queueId: fact.queueId } : {}),
+    ...(shellId === undefined ? {} : { shellId }),
+  };
+}
+
+/** The JSON of an event. Deltas come by the ten thousand: put together by hand they cost half of what JSON.stringify takes. */
+export function encodeEvent(event: PodEvent): string {
+  if (event.type !== 'block-delta' || event.entryId !== undefined) return JSON.stringify(event);
+  const { seq, index, delta } = event;
+  const content =
+    delta.type === 'input-json' ? `"json":${JSON.stringify(delta.json)}` : `"text":${JSON.stringify(delta.text)}`;
+  return `{"seq":${seq},"type":"block-delta","index":${index},"delta":{"type":"${delta.type}",${content}}}`;
 }
 
 /** An event of the feed, whose checksum the store has verified. */

@@ -58,11 +58,14 @@ export function recovery(restored: Restored, lost: Numbering['lost']): readonly 
     facts.push({ type: 'shell-end', shellId, command, status: 'interrupted', output, private: isPrivate });
   }
   const isPaused = view.run === undefined && view.lastRun?.outcome.status === 'paused';
-  const awaited = new Set(view.approvals.pending().map(({ callId }) => callId));
+  // Not those of a child or of a client, whose calls may be named alike: nothing of ours waits for them.
+  const own = view.approvals.pending().filter(({ runId, podId }) => runId !== undefined && podId === undefined);
+  const awaited = new Set(own.map(({ callId }) => callId));
   const isAwaited = openCalls.some(({ callId }) => awaited.has(callId));
   if (openCalls.length > 0 && !isPaused && !isAwaited) {
     const results = openCalls.map(({ callId }) => earlyResults.get(callId) ?? interruptedResult(callId));
-    facts.push({ type: 'turn-end', turn: view.turn, results });
+    // All of the turn, as at any turn's end: nobody has been told yet which of them the file has.
+    facts.push({ type: 'turn-end', turn: view.turn, results: [...lastResultsIn(view.items), ...results] });
   }
   if (view.run !== undefined) {
     const { runId } = view.run;
@@ -80,6 +83,12 @@ const NOTHING = {
   cacheCreationInputTokens: 0,
   cost: 0,
 };
+
+/** The results that follow on the last call. */
+function lastResultsIn(items: readonly Item[]): readonly Item[] {
+  const last = items.findLastIndex(({ type }) => type === 'tool-call');
+  return items.slice(last + 1).filter(({ type }) => type === 'tool-result');
+}
 
 function interruptedResult(callId: string): Item {
   const { content } = errorOutput(INTERRUPTED);

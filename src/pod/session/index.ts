@@ -1,4 +1,5 @@
 /** A session as a tree of entries, in the JSON-lines format that pi and xcsh read. */
+export { apiOf } from './block.ts';
 export * from './conversation.ts';
 export * from './entry.ts';
 export * from './fact.ts';

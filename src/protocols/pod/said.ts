@@ -25,7 +25,7 @@ export function isFor(kind: Kind, { to }: Said): boolean {
   return to === 'all' || to === kind;
 }
 
-function lineOf<K extends keyof WireEvents>(event: K, data: WireEvents[K]): WireEvent {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the data is that of its own event, by the signature
+function lineOf(event: keyof WireEvents, data: WireEvents[keyof WireEvents]): WireEvent {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the data is that of its own event, by the signatures above
   return { event, data } as WireEvent;
 }

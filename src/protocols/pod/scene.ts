@@ -1,4 +1,5 @@
 import type { PodEvent, PodState, Snapshot } from '../../pod/index.ts';
+import type { Stand } from './status.ts';
 
 type BlockStart = Extract<PodEvent, { type: 'block-start' }>;
 
@@ -25,18 +26,31 @@ export class Scene {
   /** Calls of the turn whose result was told. */
   readonly answered = new Set<string>();
 
+  constructor({ podId, seq, state, name, turn }: Stand & { readonly seq: number; readonly turn: number }) {
+    this.podId = podId;
+    this.seq = seq;
+    this.state = state;
+    this.name = name;
+    this.turn = turn;
+  }
+
   /** As a snapshot has it; of the turn under way only what a snapshot tells. */
-  constructor(snapshot: Snapshot) {
-    this.podId = snapshot.id;
-    this.seq = snapshot.seq;
-    this.state = snapshot.state;
-    this.name = snapshot.settings.name;
-    this.turn = snapshot.turn;
-    if (snapshot.run === undefined) return;
-    for (const block of snapshot.blocks)
-      if (block.open) this.blocks.set(block.index, { head: block, pieces: [block.text] });
-    if (snapshot.blocks.length > 0) this.phase = 'answering';
-    else if (snapshot.state === 'waiting') this.phase = 'held';
+  static of({ id, seq, state, settings, turn, run, blocks }: Snapshot): Scene {
+    const scene = new Scene({ podId: id, seq, state, name: settings.name, turn });
+    if (run === undefined) return scene;
+    for (const block of blocks)
+      if (block.open) scene.blocks.set(block.index, { head: block, pieces: [block.text] });
+    if (blocks.length > 0) scene.phase = 'answering';
+    else if (state === 'waiting') scene.phase = 'held';
+    return scene;
+  }
+
+  /** Knows again what was told of the turn so far. */
+  recall(turn: readonly PodEvent[]): void {
+    this.phase = 'over';
+    this.blocks.clear();
+    this.answered.clear();
+    for (const event of turn) this.apply(event);
   }
 
   /** Takes in an event. Deltas come by the ten thousand: their cost must not depend on what came before. */

@@ -2,19 +2,23 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type Card,
+  type CardStatus,
+  type CardStyle,
   COLOURED,
   cardLines,
   FoldedCards,
   messageLines,
   noticeLines,
+  type NoticeTone,
   paintLine,
+  type ThoughtCard,
   type ToolCard,
   textOf,
   widthOf,
 } from '../../../src/cli/terminal/index.ts';
 import { words } from './samples.ts';
 
-const STYLE = { width: 40, expanded: false, key: 'ctrl-o' };
+const STYLE: CardStyle = { width: 40, expanded: false, key: 'ctrl-o' };
 const CALL: ToolCard = {
   type: 'tool',
   title: 'bash npm test',
@@ -32,10 +36,9 @@ const numbered = (count: number, start = '') =>
 describe('a card', () => {
   it('is one line with what happened and how long it took', () => {
     expect(shown(CALL)).toEqual(['✓ bash npm test  1.2 s']);
-    expect(shown({ ...CALL, status: 'running', durationMs: undefined })).toEqual(['● bash npm test']);
-    expect(shown({ ...CALL, status: 'waiting', durationMs: undefined })).toEqual([
-      '? bash npm test waits for approval',
-    ]);
+    const early = (status: CardStatus) => shown({ ...CALL, status, durationMs: undefined });
+    expect(early('running')).toEqual(['● bash npm test']);
+    expect(early('waiting')).toEqual(['? bash npm test waits for approval']);
   });
 
   it('keeps the time when the title is too long', () => {
@@ -79,7 +82,11 @@ describe('a card', () => {
   });
 
   it('folds thoughts to a line', () => {
-    const thought: Card = { type: 'thought', text: 'First **this**.\n\nThen that.', durationMs: 65_000 };
+    const thought: ThoughtCard = {
+      type: 'thought',
+      text: 'First **this**.\n\nThen that.',
+      durationMs: 65_000,
+    };
     expect(shown(thought)).toEqual(['✻ thought for 1 min 5 s (ctrl-o)']);
     expect(shown(thought, { ...STYLE, expanded: true })).toEqual([
       '✻ thought for 1 min 5 s',
@@ -131,9 +138,8 @@ describe('other lines', () => {
       '  of two',
       '  lines',
     ]);
-    expect(noticeLines('ada approved through hld', 'quiet', 40).map(textOf)).toEqual([
-      '· ada approved through hld',
-    ]);
-    expect(noticeLines('retrying in 2 s', 'warning', 40).map(textOf)).toEqual(['! retrying in 2 s']);
+    const notice = (text: string, tone: NoticeTone) => noticeLines(text, tone, 40).map(textOf);
+    expect(notice('ada approved through hld', 'quiet')).toEqual(['· ada approved through hld']);
+    expect(notice('retrying in 2 s', 'warning')).toEqual(['! retrying in 2 s']);
   });
 });

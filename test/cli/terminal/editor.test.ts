@@ -1,13 +1,17 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  type Choice,
+  type Completion,
   chord,
   type EditorAround,
   type EditorEvent,
   type EditorState,
+  type Folded,
   type Key,
   menuLines,
   newEditor,
+  type Place,
   renderEditor,
   textOf,
   textWidth,
@@ -20,7 +24,7 @@ const COMMANDS = ['/help', '/history', '/model'];
 
 const AROUND: EditorAround = {
   width: 20,
-  complete: (text, cursor) => {
+  complete: (text, cursor): Completion | undefined => {
     const typed = text.slice(0, cursor);
     if (!/^\/\w*$/.test(typed)) return undefined;
     const choices = COMMANDS.filter((name) => name.startsWith(typed)).map((name) => ({
@@ -30,7 +34,7 @@ const AROUND: EditorAround = {
     }));
     return { from: 0, choices, eager: false };
   },
-  recognise: (path) =>
+  recognise: (path): Folded | undefined =>
     path.endsWith('.png') ? { label: `[image ${path.split('/').at(-1)}]`, text: path, path } : undefined,
 };
 
@@ -178,11 +182,14 @@ describe('the input editor', () => {
   });
 
   it('scrolls a menu that is longer than its place', () => {
-    const choices = Array.from({ length: 9 }, (_, index) => ({
-      label: `c${index}`,
-      detail: '',
-      insert: `c${index}`,
-    }));
+    const choices = Array.from(
+      { length: 9 },
+      (_, index): Choice => ({
+        label: `c${index}`,
+        detail: '',
+        insert: `c${index}`,
+      }),
+    );
     const state = { ...newEditor(), menu: { completion: { from: 0, choices, eager: false }, selected: 8 } };
     expect(menuLines(state, 40, 3).map((line) => textOf(line).trimEnd())).toEqual([
       '  c6',
@@ -196,7 +203,7 @@ describe('the input editor', () => {
 describe('the input as it is shown', () => {
   it('puts the cursor behind wide characters, and on the next row where one is full', () => {
     const style = { width: 8, rows: 9, prompt: '> ', placeholder: '' };
-    const cursorOf = (script: string) => renderEditor(after(script).state, style).cursor;
+    const cursorOf = (script: string): Place => renderEditor(after(script).state, style).cursor;
     expect(textWidth(style)).toBe(6);
     expect(cursorOf('日本')).toEqual({ row: 0, column: 6 });
     expect(cursorOf('日本語')).toEqual({ row: 1, column: 2 });
@@ -268,7 +275,7 @@ describe('whatever is pressed', () => {
           expect(cursor.row).toBeLessThan(lines.length);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 

@@ -4,6 +4,7 @@ import {
   COLOURED,
   type Line,
   MarkdownStream,
+  type MarkdownStyle,
   markdownLines,
   paintLine,
   textOf,
@@ -11,7 +12,7 @@ import {
 } from '../../../src/cli/terminal/index.ts';
 import { chunked, markdown } from './samples.ts';
 
-const STYLE = { width: 40, base: {}, marks: false };
+const STYLE: MarkdownStyle = { width: 40, base: {}, marks: false };
 
 function shown(text: string, width = 40): string[] {
   return markdownLines(text, { ...STYLE, width }).map(textOf);
@@ -147,7 +148,7 @@ describe('markdown as it streams in', () => {
         const lines = streamed(chunks, width);
         expect(lines.map(textOf)).toEqual(shown(whole, width));
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     );
   });
 
@@ -174,7 +175,7 @@ describe('markdown as it streams in', () => {
           expect(paintLine(line, COLOURED).replace(/\p{Cc}\[[\d;]*m/gu, '')).not.toMatch(/\p{Cc}/u);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     );
   });
 

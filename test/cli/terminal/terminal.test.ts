@@ -1,14 +1,20 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import {
+  type Activity,
   activityLine,
+  duration,
+  FRAME_MS,
   type Key,
   line,
   openTerminal,
   PlainSurface,
   type Program,
+  REAL_TIMER,
   type ScreenOutput,
+  type Surface,
   statusLine,
+  type Terminal,
   type TerminalInput,
   type TerminalOutput,
   textOf,
@@ -59,7 +65,7 @@ function stage() {
   const [input, output, program, timer] = [new Input(), new Output(), new FakeProgram(), new ManualTimer()];
   const keys: Key[] = [];
   const heard: string[] = [];
-  const terminal = openTerminal({
+  const terminal: Terminal = openTerminal({
     input,
     output,
     program,
@@ -149,7 +155,7 @@ describe('without a terminal', () => {
 
   it('everything is plain lines', () => {
     const output = new Output();
-    const surface = new PlainSurface(output);
+    const surface: Surface = new PlainSurface(output);
     surface.print([line('red', { colour: 'red', bold: true }), line('\u001b[2Jx'), []]);
     surface.refresh();
     surface.close();
@@ -169,10 +175,39 @@ describe('without a terminal', () => {
   });
 });
 
+describe('time', () => {
+  it.each([
+    [40, '0 s'],
+    [1234, '1.2 s'],
+    [12_345, '12 s'],
+    [65_000, '1 min 5 s'],
+    [3_700_000, '1 h 1 min'],
+  ])('%i ms is %s', (ms, text) => {
+    expect(duration(ms)).toBe(text);
+  });
+
+  it('passes, unless it is cancelled', async () => {
+    const happened: string[] = [];
+    await new Promise<void>((settle) => {
+      const cancel = REAL_TIMER.after(0, () => happened.push('cancelled'));
+      REAL_TIMER.after(1, () => {
+        happened.push('done');
+        settle();
+      });
+      cancel();
+    });
+    expect(happened).toEqual(['done']);
+    expect(REAL_TIMER.now()).toBeGreaterThan(0);
+  });
+});
+
 describe('the lines at the bottom', () => {
   it('say what is going on, and fit', () => {
-    const activity = { text: 'bash npm test', elapsedMs: 12_000, notes: ['~340 tokens'] };
+    const activity: Activity = { text: 'bash npm test', elapsedMs: 12_000, notes: ['~340 tokens'] };
     expect(textOf(activityLine(activity, 60))).toBe('⠋ bash npm test 12 s · ~340 tokens');
+    expect(textOf(activityLine({ ...activity, elapsedMs: FRAME_MS }, 60))).toBe(
+      '⠙ bash npm test 0.1 s · ~340 tokens',
+    );
     expect(textOf(activityLine(activity, 20))).toBe('⠋ bash npm test 12 …');
     expect(textOf(statusLine('~/work', 'claude · 12 %', 30))).toBe('~/work           claude · 12 %');
     expect(textOf(statusLine('~/work', 'claude · 12 %', 18))).toBe('~/work');

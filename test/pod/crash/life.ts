@@ -2,6 +2,7 @@ import { textContent } from '../../../src/llm/index.ts';
 import type { Caller, Host, Pod, PodCommand, Receipt } from '../../../src/pod/index.ts';
 import { Ear } from './ear.ts';
 import type { Note, PodName } from './ledger.ts';
+import { logAfter, resting } from './look.ts';
 import { type Gates, witnessing } from './world.ts';
 
 export const ADA: Caller = { by: 'ada', door: 'test' };
@@ -36,6 +37,7 @@ export async function live(host: Host, cwd: string, gates: Gates, note: Note): P
   const fork = await forking(host, main, note);
   await leftOpen(main);
   await Promise.all([main.ear.stop(), fork.ear.stop()]);
+  await host.shutdown();
 }
 
 async function begin(host: Host, cwd: string, note: Note): Promise<Talk> {
@@ -115,8 +117,8 @@ async function stops({ send, ear }: Talk, gates: Gates): Promise<void> {
 }
 
 /** It leaves memory, and comes back. */
-async function closing({ pod, send }: Talk): Promise<void> {
-  await pod.handle({ type: 'close' }, ADA);
+async function closing({ send }: Talk): Promise<void> {
+  await send({ type: 'close' });
   await send({ type: 'set-todos', items: [{ content: 'all of it', status: 'completed' }] });
 }
 
@@ -152,4 +154,18 @@ async function leftOpen({ send, ear }: Talk): Promise<void> {
   await ear.hear('approval-request', ({ approval }) => approval.callId === 'toolu_pending');
   await send({ type: 'steer', content: textContent('hurry up') });
   await send({ ...say('after the question'), whenBusy: 'queue' });
+}
+
+/** Opens pods again, hears all there is, and waits until nothing more happens by itself. */
+export async function comeBack(
+  host: Host,
+  ids: Readonly<Record<string, string>>,
+  note: Note,
+): Promise<void> {
+  for (const [name, id] of Object.entries(ids)) {
+    const pod = host.pod(id);
+    const { seq } = await resting(pod);
+    const { events } = await logAfter(pod, 0, seq);
+    note({ type: 'told', pod: name === 'fork' ? 'fork' : 'main', events });
+  }
 }

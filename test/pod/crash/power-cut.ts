@@ -1,5 +1,5 @@
-import { basename, dirname, join } from 'node:path';
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { Files } from '../../../src/store/index.ts';
 import { FaultyFiles, spoiled, type Survival } from '../../store/faulty-files.ts';
 import { watched } from './boundaries.ts';
@@ -13,6 +13,9 @@ export interface Image {
   readonly witness: string;
 }
 
+/** Puts a defect between the pods and the disk. */
+export type Plant = (files: Files) => Files;
+
 /** What the disk makes of the session files, and of everything else: they need not fare alike. */
 export interface Cut {
   readonly session: Survival;
@@ -23,26 +26,28 @@ export interface Cut {
 export class Machine {
   readonly files: Files;
   readonly images: Image[] = [];
+  /** What the client of this life, and of those before, has come to know. */
   readonly knowledge: Known[];
   readonly #disk: FaultyFiles;
   readonly #directories: Set<string>;
   readonly #witness: string;
-  boundaries = 0;
+  #boundaries = 0;
 
+  /** `cutAt` says at which boundaries it is looked at, and what the disk keeps then. */
   constructor(
     from: Pick<Image, 'disk' | 'directories' | 'knowledge'>,
     witness: string,
     cutAt: (boundary: number) => Cut | undefined,
-    plant: (files: Files) => Files = (files) => files,
+    plant: Plant,
   ) {
     this.#disk = from.disk;
     this.#directories = new Set(from.directories);
     this.#witness = witness;
     this.knowledge = [...from.knowledge];
     this.files = watched(plant(filesOf(this.#disk, this.#directories)), () => {
-      const cut = cutAt(this.boundaries);
+      const cut = cutAt(this.#boundaries);
       if (cut !== undefined) this.images.push(this.#imageAfter(cut));
-      this.boundaries += 1;
+      this.#boundaries += 1;
     });
   }
 
@@ -74,12 +79,5 @@ export function filesOf(disk: FaultyFiles, directories: Set<string>): Files {
       directories.add(path);
       plain.makeDirectory(path);
     },
-    stat: (path) => plain.stat(path),
-    rename: (from, to) => {
-      directories.add(dirname(to));
-      plain.rename(from, to);
-    },
   };
 }
-
-export const DATA = join('/', 'data');

@@ -1,4 +1,4 @@
-import { nextGrapheme, previousGrapheme } from '../graphemes.ts';
+import { boundaryFrom, nextGrapheme, previousGrapheme } from '../graphemes.ts';
 
 /** From a text and a place in it to another place: what cursor keys move by and what deletions delete up to. */
 export type Motion = (text: string, offset: number) => number;
@@ -28,14 +28,14 @@ export const wordLeft: Motion = (text, offset) => {
   const start = lineStart(text, offset);
   if (start === offset) return Math.max(0, offset - 1);
   const before = Array.from(words.segment(text.slice(start, offset)));
-  return start + (before.findLast(({ isWordLike }) => isWordLike)?.index ?? 0);
+  return wholeBefore(text, start + (before.findLast(({ isWordLike }) => isWordLike)?.index ?? 0));
 };
 
 export const wordRight: Motion = (text, offset) => {
   const end = lineEnd(text, offset);
   if (end === offset) return Math.min(text.length, offset + 1);
   for (const { index, segment, isWordLike } of words.segment(text.slice(offset, end)))
-    if (isWordLike) return offset + index + segment.length;
+    if (isWordLike) return boundaryFrom(text, offset + index + segment.length);
   return end;
 };
 
@@ -46,5 +46,11 @@ export const bigWordLeft: Motion = (text, offset) => {
   const [word = ''] = /\S*\s*$/.exec(text.slice(start, offset)) ?? [];
   return offset - word.length;
 };
+
+/** Thai words are told apart also inside a character; the cursor is not. */
+function wholeBefore(text: string, offset: number): number {
+  const boundary = boundaryFrom(text, offset);
+  return boundary === offset ? offset : previousGrapheme(text, boundary);
+}
 
 const words = new Intl.Segmenter(undefined, { granularity: 'word' });

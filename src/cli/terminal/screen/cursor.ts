@@ -25,7 +25,7 @@ export class Cursor {
     this.#at = { row, column };
   }
 
-  /** Writes a text from where the cursor is, which is the start of a row. */
+  /** Writes a text from where the cursor is, after which the row is so wide. */
   write(bytes: string, width: number, columns: number): void {
     this.bytes += bytes;
     // After the last column terminals disagree about where the cursor is: only a carriage return is sure.

@@ -1,4 +1,4 @@
-import { type Line, type Paint, paintLine, widthOf } from '../look.ts';
+import { type Line, type Paint, paintLine, textOf, widthOf } from '../look.ts';
 import { chopLine, fitLine } from '../wrap.ts';
 import { Cursor } from './cursor.ts';
 import type { Live, Place } from './live.ts';
@@ -55,15 +55,7 @@ export function paintFrame(
   const changed = rows.flatMap((row, index) =>
     shown.rows[index]?.bytes === row.bytes ? [] : [{ row, index }],
   );
-  for (const { row, index } of changed) {
-    const old = shown.rows[index];
-    cursor.goTo({ row: index, column: 0 });
-    // Erased before, not after: behind a full row some terminals would erase its last character, and others would count
-    // the erased columns as text when they break lines anew.
-    if (old !== undefined && (row.width < old.width || DOUBTFUL.test(old.bytes + row.bytes)))
-      cursor.send(ERASE_LINE);
-    cursor.write(row.bytes, row.width, size.columns);
-  }
+  for (const { row, index } of changed) paintRow(cursor, { row, index, old: shown.rows[index] }, size);
   if (shown.rows.length > rows.length) {
     cursor.goTo({ row: rows.length, column: 0 });
     cursor.send(ERASE_BELOW);
@@ -79,6 +71,29 @@ export function paintFrame(
     ),
     shown: { rows: below, cursor: place, cursorVisible },
   };
+}
+
+function paintRow(
+  cursor: Cursor,
+  { row, index, old }: { readonly row: Row; readonly index: number; readonly old: Row | undefined },
+  { columns }: Size,
+): void {
+  if (old !== undefined && isContinued(old, row)) {
+    cursor.goTo({ row: index, column: old.width });
+    cursor.write(row.bytes.slice(old.bytes.length), row.width, columns);
+    return;
+  }
+  cursor.goTo({ row: index, column: 0 });
+  // Erased before, not after: behind a full row some terminals would erase its last character, and others would count the
+  // erased columns as text when they break lines anew.
+  if (old !== undefined && (row.width < old.width || DOUBTFUL.test(old.bytes + row.bytes)))
+    cursor.send(ERASE_LINE);
+  cursor.write(row.bytes, row.width, columns);
+}
+
+/** Whether only more was written at the end, as when text streams in, and every terminal agrees where that end is. */
+function isContinued(old: Row, row: Row): boolean {
+  return row.bytes.startsWith(old.bytes) && SURE.test(textOf(row.line));
 }
 
 function newRow(line: Line, source: string, { columns }: Size, paint: Paint): Row {
@@ -121,6 +136,9 @@ function clipped({ lines, cursor }: Live, { columns, rows }: Size): Live {
 
 /** Characters whose width not every terminal agrees about: a row with them must neither wrap nor leave something behind. */
 const DOUBTFUL = /\u200D|[\p{Extended_Pictographic}\p{RI}\p{M}]/u;
+
+/** Characters that are one column wide everywhere, or two. */
+const SURE = /^[ -~\u3041-\u3096\u30A1-\u30FF\u4E00-\u9FFF\uAC00-\uD7A3、。]*$/;
 
 const NO_WRAP = '\u001b[?7l';
 const WRAP = '\u001b[?7h';

@@ -1,0 +1,111 @@
+import { resolve } from 'node:path';
+import { type JsonObject, PolypodError, shape } from '../../base/index.ts';
+import { type ThinkingLevel, THINKING_LEVELS } from '../../llm/index.ts';
+import { type Host, type PodEvent, readCommand } from '../../pod/index.ts';
+import { findSession } from '../find-session.ts';
+import type { Health } from '../health.ts';
+import { metricsOf } from '../metrics.ts';
+import { type NewSession, newSession } from '../new-session.ts';
+import { removeSession } from '../remove-session.ts';
+import type { Reloaded, Setup } from '../setup.ts';
+import { encode } from './line.ts';
+import type { Method } from './server.ts';
+
+/** What the methods work with. */
+export interface ControlParts {
+  readonly host: Host;
+  readonly setup: Setup;
+  readonly dataDirectory: string;
+  readonly health: () => Promise<Health>;
+  readonly reload: () => Promise<Reloaded>;
+  /** Begins to stop; does not wait for it. */
+  readonly stop: () => void;
+}
+
+const text = shape.text();
+
+const NEW = shape.fields(
+  { cwd: text },
+  {
+    name: text,
+    model: text,
+    mode: shape.choice(['read-only', 'workspace-write', 'full-access']),
+    thinking: shape.choice<ThinkingLevel>(THINKING_LEVELS),
+    appendSystem: shape.anyText,
+  },
+);
+
+const POD = shape.fields({ pod: text }, {});
+const WATCH = shape.fields({ pod: text }, { after: shape.count(0) });
+const COMMAND = shape.fields({ pod: text, command: shape.anyObject, by: text }, { key: text });
+const LIST = shape.fields({}, { search: text });
+const NOTHING = shape.fields({}, {});
+
+/** All that can be asked of a daemon on its own socket. */
+export function methodsOf(parts: ControlParts): Readonly<Record<string, Method>> {
+  const { host, setup, dataDirectory } = parts;
+  const podNamed = async (word: string) => host.pod(findSession(await host.list(), word).id);
+  return {
+    status: async (params) => {
+      read(NOTHING, params);
+      return { ...(await parts.health()) };
+    },
+    metrics: async (params) => {
+      read(NOTHING, params);
+      return { text: metricsOf(await parts.health()) };
+    },
+    reload: async (params) => {
+      read(NOTHING, params);
+      return { ...(await parts.reload()) };
+    },
+    stop: async (params) => {
+      read(NOTHING, params);
+      parts.stop();
+      return { stopping: true };
+    },
+    ls: async (params) => {
+      const { search } = read(LIST, params);
+      return { sessions: search === undefined ? await host.list() : await host.search(search) };
+    },
+    new: async (params) => {
+      const { cwd, ...wish } = read(NEW, params);
+      return { ...(await newSession(host, setup.models, { cwd: resolve(cwd), ...wish } satisfies NewSession)) };
+    },
+    rm: async (params) => {
+      const { id } = findSession(await host.list(), read(POD, params).pod);
+      await removeSession(host, dataDirectory, id);
+      return { id };
+    },
+    model: async (params) => {
+      const { reference } = read(shape.fields({}, { reference: text }), params);
+      const { llm, model, notices } = await setup.models.choose(reference);
+      const { name, wire, baseUrl } = llm.account;
+      return { choice: { provider: model.account, modelId: model.id }, account: { name, wire, baseUrl }, notices };
+    },
+    command: async (params) => {
+      const { pod, command, by, key } = read(COMMAND, params);
+      const caller = { by, door: 'control', ...(key === undefined ? {} : { key }) };
+      return { ...(await (await podNamed(pod)).handle(readCommand(command), caller)) };
+    },
+    watch: async (params, { send, signal }) => {
+      const { pod, after } = read(WATCH, params);
+      const watching = (await podNamed(pod)).watch({ signal, ...(after === undefined ? {} : { after }) });
+      for await (const watched of watching)
+        await send(
+          watched.type === 'snapshot' ? encode({ watched: { ...watched } }) : watched.batch.as(encodeEvents),
+        );
+      return { ended: true };
+    },
+  };
+}
+
+function encodeEvents(events: readonly PodEvent[]): string {
+  return encode({ watched: { type: 'events', events } });
+}
+
+function read<T>(expected: shape.Shape<T>, params: JsonObject): T {
+  const problems: shape.Problem[] = [];
+  const value = expected.read(params, [], (problem) => problems.push(problem));
+  if (value !== undefined) return value;
+  throw new PolypodError('bad-request', shape.sentence('the params', problems));
+}

@@ -1,0 +1,209 @@
+import { type Log, LOG_LEVELS, type LogLevel, type LogSink, logTo, messageOf } from '../base/index.ts';
+import type { Environment } from '../llm/index.ts';
+import { DEFAULT_LIMITS, Host } from '../pod/index.ts';
+import type { Door } from '../protocols/index.ts';
+import type { Lock } from '../store/index.ts';
+import { agentsFrom } from './agents.ts';
+import { attachTo } from './control/attach.ts';
+import { methodsOf } from './control/methods.ts';
+import { ControlServer } from './control/server.ts';
+import { diskFree, lockDataDirectory, makeDataDirectory } from './data-directory.ts';
+import type { DaemonState, Health } from './health.ts';
+import { type LogFile, openLogFile } from './log-file.ts';
+import { OpenDoors } from './open-doors.ts';
+import { controlSocket, daemonLogFile, type Places } from './places.ts';
+import { type Reloaded, Setup } from './setup.ts';
+import { makePrivate } from './unix-socket.ts';
+
+export interface DaemonOptions {
+  readonly env: Environment;
+  readonly places: Places;
+  readonly version: string;
+  readonly doors: readonly Door[];
+  /** Only the simulated model. */
+  readonly offline?: boolean;
+  /** Before what the environment and the configuration say. */
+  readonly logLevel?: LogLevel | undefined;
+  /** Where the log goes beside its file. */
+  readonly logSinks?: readonly LogSink[];
+}
+
+/** What a daemon is made of, as far as it has come. */
+interface Parts {
+  lock?: Lock;
+  logFile?: LogFile;
+  setup?: Setup;
+  host?: Host;
+  doors?: OpenDoors;
+  control?: ControlServer;
+}
+
+/** One process that hosts many agents. It has a data directory to itself, and a socket by which commands reach it. */
+export interface Daemon {
+  readonly socket: string;
+  readonly log: Log;
+  readonly health: () => Promise<Health>;
+  /** Reads the configuration again; with a mistake in it everything stays as it was. */
+  readonly reload: () => Promise<Reloaded>;
+  /** Begins no run any more, lets those under way end for a while, interrupts the rest, and lets go of everything. */
+  readonly stop: (why: string) => Promise<void>;
+  /** Resolves when somebody has stopped it. */
+  readonly stopped: Promise<void>;
+}
+
+/** Starts a daemon, or fails with the reason and leaves nothing behind. */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const parts: Parts = {};
+  try {
+    return await assembled(options, parts);
+  } catch (thrown) {
+    await closed(parts);
+    throw thrown;
+  }
+}
+
+async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> {
+  const { env, places, version } = options;
+  const { setup, warnings } = await Setup.load({ env, places, offline: options.offline ?? false });
+  parts.setup = setup;
+  makeDataDirectory(places);
+  parts.lock = lockDataDirectory(places);
+  const logFile = (parts.logFile = openLogFile(daemonLogFile(places)));
+  const log = logTo({
+    sinks: [logFile.write, ...(options.logSinks ?? [])],
+    level: () => options.logLevel ?? levelIn(env) ?? setup.config.log.level ?? 'info',
+    redact: () => setup.redact,
+  });
+  for (const warning of warnings) log.warn(warning);
+  makePrivate(places.runtimeDirectory);
+
+  const { hibernateAfterMs, durability, limits, approvals, doors: doorSettings } = setup.config.daemon;
+  let failures = 0;
+  const host = (parts.host = await Host.open({
+    directory: places.dataDirectory,
+    agents: agentsFrom({
+      env,
+      places,
+      version,
+      get config() {
+        return setup.config;
+      },
+      get models() {
+        return setup.models;
+      },
+      onServerChange: (pod, { name, state, error }) => log.info('MCP server', { pod, name, state, error }),
+    }),
+    limits,
+    approvals,
+    ...(hibernateAfterMs === undefined ? {} : { hibernateAfterMs }),
+    ...(durability === undefined ? {} : { durability }),
+    onFailure: (error, pod) => {
+      failures += 1;
+      log.error(error.message, { code: error.code, pod });
+    },
+  }));
+
+  const startedAt = new Date();
+  let state: DaemonState = 'starting';
+  const openDoors = (parts.doors = new OpenDoors());
+  const health = async (): Promise<Health> => {
+    const { pods, runs, sessions } = host.usage;
+    const { user, system } = process.cpuUsage();
+    const free = diskFree(places.dataDirectory);
+    return {
+      state,
+      pid: process.pid,
+      version,
+      startedAt: startedAt.toISOString(),
+      uptimeSeconds: Math.round((Date.now() - startedAt.getTime()) / 1000),
+      dataDirectory: places.dataDirectory,
+      pods: { live: pods, limit: limits.pods ?? DEFAULT_LIMITS.pods },
+      runs: { active: runs, limit: limits.runs ?? DEFAULT_LIMITS.runs },
+      sessions,
+      pendingApprovals: (await host.pendingApprovals()).length,
+      doors: openDoors.health(),
+      failures,
+      ...(free === undefined ? {} : { diskFreeBytes: free }),
+      memoryBytes: process.memoryUsage.rss(),
+      cpuSeconds: (user + system) / 1e6,
+    };
+  };
+
+  const reload = async (): Promise<Reloaded> => {
+    try {
+      const reloaded = await setup.reload();
+      for (const warning of reloaded.warnings) log.warn(warning);
+      log.info('configuration reloaded', { ...reloaded });
+      return reloaded;
+    } catch (thrown) {
+      log.error('the configuration stays as it was', { reason: messageOf(thrown) });
+      throw thrown;
+    }
+  };
+
+  let stopping: Promise<void> | undefined;
+  let tellStopped = (): void => {};
+  const stopped = new Promise<void>((resolve) => {
+    tellStopped = resolve;
+  });
+  const stop = (why: string): Promise<void> => {
+    stopping ??= (async () => {
+      state = 'draining';
+      const { shutdownGraceMs } = setup.config.daemon;
+      log.info('stopping', { why, runs: host.usage.runs, graceSeconds: shutdownGraceMs / 1000 });
+      await host.drain(shutdownGraceMs);
+      await closed(parts, log);
+      tellStopped();
+    })();
+    return stopping;
+  };
+
+  const interrupted = await host.recover();
+  if (interrupted.length > 0) log.warn('sessions were left unfinished', { pods: interrupted });
+  await openDoors.open(options.doors, doorSettings, {
+    host,
+    directory: places.runtimeDirectory,
+    version,
+    log,
+  });
+  const socket = controlSocket(places);
+  const control = (parts.control = new ControlServer({
+    path: socket,
+    methods: methodsOf({
+      host,
+      setup,
+      dataDirectory: places.dataDirectory,
+      health,
+      reload,
+      stop: () => void stop('asked on the control socket'),
+    }),
+    takeOvers: { attach: attachTo(host, openDoors) },
+    log,
+  }));
+  await control.listen();
+  state = 'ready';
+  log.info('ready', { pid: process.pid, version, socket, doors: openDoors.health() });
+  return { socket, log, health, reload, stop, stopped };
+}
+
+/** Those who still watch see the last events, so the pods are closed before the doors; the lock goes last. */
+async function closed({ host, doors, control, setup, logFile, lock }: Parts, log?: Log): Promise<void> {
+  const step = async (name: string, close: () => unknown): Promise<void> => {
+    try {
+      await close();
+    } catch (thrown) {
+      log?.error(`cannot close the ${name}`, { reason: messageOf(thrown) });
+    }
+  };
+  await step('pods', () => host?.shutdown());
+  await step('doors', () => doors?.close());
+  await step('control socket', () => control?.close());
+  await step('models', () => setup?.close());
+  log?.info('stopped');
+  await step('log', () => logFile?.close());
+  await step('lock', () => lock?.release());
+}
+
+function levelIn(env: Environment): LogLevel | undefined {
+  return LOG_LEVELS.find((level) => level === env.POLYPOD_LOG_LEVEL);
+}

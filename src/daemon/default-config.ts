@@ -1,0 +1,10 @@
+import type { Config } from './config.ts';
+
+/** What holds where there is no configuration file. */
+export const DEFAULT_CONFIG: Config = {
+  accounts: [],
+  permissions: { rules: [], allowPaths: [], passEnv: [] },
+  mcpServers: [],
+  daemon: { doors: {}, limits: {}, approvals: { fallback: 'deny' }, shutdownGraceMs: 10_000 },
+  log: {},
+};

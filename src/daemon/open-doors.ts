@@ -1,0 +1,40 @@
+import { messageOf } from '../base/index.ts';
+import type { Door, DoorContext, OpenDoor } from '../protocols/index.ts';
+import type { DaemonSettings } from './config.ts';
+import type { DoorHealth } from './health.ts';
+
+/** The doors of a daemon. One that cannot be opened is reported, and keeps none of the others shut. */
+export class OpenDoors {
+  readonly #open = new Map<string, OpenDoor>();
+  readonly #shut: DoorHealth[] = [];
+
+  async open(doors: readonly Door[], settings: DaemonSettings['doors'], context: DoorContext): Promise<void> {
+    for (const { name, open } of doors) {
+      if (settings[name] === false) {
+        this.#shut.push({ name, state: 'off' });
+        continue;
+      }
+      try {
+        this.#open.set(name, await open(context));
+      } catch (thrown) {
+        const reason = messageOf(thrown);
+        this.#shut.push({ name, state: 'unavailable', reason });
+        context.log.error('a door cannot be opened', { door: name, reason });
+      }
+    }
+  }
+
+  get(name: string): OpenDoor | undefined {
+    return this.#open.get(name);
+  }
+
+  health(): readonly DoorHealth[] {
+    const open = [...this.#open].map(([name, door]): DoorHealth => ({ name, state: 'open', details: door.status() }));
+    return [...open, ...this.#shut];
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open.values()].map((door) => door.close()));
+    this.#open.clear();
+  }
+}

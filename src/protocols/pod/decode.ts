@@ -1,0 +1,188 @@
+import { asPolypodError, isObject, type JsonObject, nearest, PolypodError, shape, tryParse } from '../../base/index.ts';
+import { type PodCommand, readCommand } from '../../pod/index.ts';
+import { ourName, ourSettings } from './settings.ts';
+import type { RequestId } from './wire.ts';
+
+/** What a line asks for. */
+export type Request =
+  | { readonly type: 'command'; readonly command: PodCommand }
+  | { readonly type: 'get-status' }
+  | { readonly type: 'get-history' }
+  | { readonly type: 'subscribe'; readonly after?: number; readonly name?: string };
+
+/** A line that was read: what it asks for, or why it cannot be had. */
+export interface Decoded {
+  readonly method?: string;
+  readonly requestId?: RequestId;
+  readonly key?: string;
+  readonly request: Request | PolypodError;
+}
+
+/** Reads a line. Never throws: what is wrong with it is for its sender to know. */
+export function decode(line: string): Decoded {
+  const value = tryParse(line);
+  if (!isObject(value)) return { request: badRequest(`the line ${beginning(line)} is no JSON object`) };
+  return decodeObject(value);
+}
+
+/** Reads what a program in this process hands over. */
+export function decodeObject(value: JsonObject): Decoded {
+  const { method, params, request_id: requestId, idempotency_key: key } = value;
+  const named = {
+    ...(typeof method === 'string' ? { method } : {}),
+    ...(typeof requestId === 'string' || typeof requestId === 'number' ? { requestId } : {}),
+    ...(typeof key === 'string' ? { key } : {}),
+  };
+  try {
+    return { ...named, request: requestIn(method, params) };
+  } catch (thrown) {
+    return { ...named, request: asPolypodError(thrown) };
+  }
+}
+
+function requestIn(method: unknown, params: unknown): Request {
+  if (typeof method !== 'string') throw badRequest('a line needs a "method", which is text');
+  const read = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
+  if (read === undefined) throw unknownMethod(method);
+  return read(method, params ?? {});
+}
+
+type ReadParams = (method: string, params: unknown) => Request;
+
+const text = shape.text();
+const none = shape.fields({}, {});
+const image = shape.fields({ media_type: text, data: text }, {});
+/** The words, and pictures to go with them. */
+const message = { input: text } as const;
+const pictures = { images: shape.listOf(image) } as const;
+
+const METHODS: Readonly<Record<string, ReadParams>> = {
+  run: taking(
+    shape.fields(message, {
+      ...pictures,
+      when_busy: shape.choice(['refuse', 'queue', 'steer', 'follow_up']),
+      overrides: shape.anyObject,
+      task_id: text,
+    }),
+    ({ when_busy, overrides, task_id, ...said }) =>
+      command('prompt', {
+        content: contentOf(said),
+        ...(when_busy && { whenBusy: when_busy === 'follow_up' ? 'follow-up' : when_busy }),
+        ...(overrides && { overrides: ourSettings(overrides) }),
+        ...(task_id && { taskId: task_id }),
+      }),
+  ),
+  resume: taking(none, () => command('resume', {})),
+  cancel: taking(none, () => command('cancel', {})),
+  get_status: taking(none, () => ({ type: 'get-status' })),
+  get_history: taking(none, () => ({ type: 'get-history' })),
+
+  subscribe: taking(
+    shape.fields({}, { after: shape.count(0), name: shape.text('a name of at most 200 characters', isShort) }),
+    (params) => ({ type: 'subscribe', ...params }),
+  ),
+  pause: taking(none, () => command('pause', {})),
+  steer: taking(shape.fields(message, pictures), (said) => command('steer', { content: contentOf(said) })),
+  follow_up: taking(shape.fields(message, pictures), (said) => command('follow-up', { content: contentOf(said) })),
+  clear_queue: taking(shape.fields({}, { queue_ids: shape.listOf(text) }), ({ queue_ids }) =>
+    command('clear-queue', { ...(queue_ids && { queueIds: queue_ids }) }),
+  ),
+  abort_retry: taking(none, () => command('abort-retry', {})),
+  decide: taking(
+    shape.fields(
+      { approval_id: text, decision: shape.choice(['approve', 'deny']) },
+      {
+        comment: shape.anyText,
+        updated_arguments: text,
+        remember: shape.choice(['once', 'session', 'always']),
+      },
+    ),
+    ({ approval_id, updated_arguments, ...rest }) =>
+      command('decide', {
+        approvalId: approval_id,
+        ...(updated_arguments && { updatedArguments: updated_arguments }),
+        ...rest,
+      }),
+  ),
+  ask: taking(
+    shape.fields(
+      { tool: text, arguments: text },
+      {
+        title: text,
+        reason: shape.anyText,
+        call_id: text,
+        deadline: text,
+        fallback: shape.choice(['deny', 'pause']),
+      },
+    ),
+    ({ call_id, ...rest }) => command('ask', { ...(call_id && { callId: call_id }), ...rest }),
+  ),
+  configure: taking(shape.fields({}, { set: shape.anyObject, clear: shape.listOf(text) }), ({ set, clear }) =>
+    command('configure', { ...(set && { set: ourSettings(set) }), ...(clear && { clear: clear.map(ourName) }) }),
+  ),
+  compact: taking(shape.fields({}, { instructions: shape.anyText }), (params) => command('compact', params)),
+  branch: taking(shape.fields({ entry_id: text }, {}), ({ entry_id }) => command('branch', { entryId: entry_id })),
+  shell: taking(shape.fields({ command: text }, { private: shape.flag }), (params) => command('shell', params)),
+  abort_shell: taking(shape.fields({}, { shell_id: text }), ({ shell_id }) =>
+    command('abort-shell', { ...(shell_id && { shellId: shell_id }) }),
+  ),
+  set_todos: taking(shape.fields({ items: shape.listOf(shape.anyObject) }, {}), (params) =>
+    command('set-todos', params),
+  ),
+  tool_result: taking(
+    shape.fields({ call_id: text, output: shape.anyText }, { is_error: shape.flag }),
+    ({ call_id, output, is_error }) =>
+      command('tool-result', {
+        callId: call_id,
+        content: [{ type: 'text', text: output }],
+        ...(is_error === undefined ? {} : { isError: is_error }),
+      }),
+  ),
+  tool_update: taking(shape.fields({ call_id: text, text: shape.anyText }, {}), ({ call_id, text: said }) =>
+    command('tool-update', { callId: call_id, text: said }),
+  ),
+  close: taking(none, () => command('close', {})),
+};
+
+function taking<T>(params: shape.Shape<T>, make: (params: T) => Request): ReadParams {
+  return (method, value) => {
+    const problems: shape.Problem[] = [];
+    const read = params.read(value, [], (problem) => problems.push(problem));
+    if (read === undefined) throw badRequest(shape.sentence(`params of ${method}`, problems));
+    return make(read);
+  };
+}
+
+/** The pod reads its commands itself, so that every door refuses the same. */
+function command(type: PodCommand['type'], fields: JsonObject): Request {
+  return { type: 'command', command: readCommand({ type, ...fields }) };
+}
+
+function contentOf({ input, images = [] }: Said): readonly JsonObject[] {
+  const pictured = images.map(({ media_type, data }) => ({ type: 'image', mediaType: media_type, data }));
+  return [{ type: 'text', text: input }, ...pictured];
+}
+
+interface Said {
+  readonly input: string;
+  readonly images?: readonly shape.ValueOf<typeof image>[];
+}
+
+function isShort(name: string): boolean {
+  return name.length <= 200;
+}
+
+function unknownMethod(method: string): PolypodError {
+  const known = Object.keys(METHODS);
+  const guess = nearest(method, known);
+  const hint = guess === undefined ? `there are ${known.join(', ')}` : `did you mean "${guess}"?`;
+  return new PolypodError('unknown-method', `there is no method ${beginning(method)}: ${hint}`);
+}
+
+function badRequest(problem: string): PolypodError {
+  return new PolypodError("bad-request", problem);
+}
+
+function beginning(line: string): string {
+  return JSON.stringify(line.length > 60 ? `${line.slice(0, 60)}…` : line);
+}

@@ -1,0 +1,28 @@
+import type { Pod } from '../../pod/index.ts';
+import { Broadcast } from './broadcast.ts';
+import { Link, type LinkOptions, type Receiver } from './link.ts';
+
+/** The Pod Protocol of a process: links of the same pod, whichever way they came, hear the same broadcast. */
+export class PodDoor {
+  readonly #broadcasts = new Map<string, Promise<Broadcast>>();
+
+  /** A client of a pod, which is woken if it sleeps. Resolves when the client hears. */
+  async open(pod: Pod, receiver: Receiver, options: LinkOptions): Promise<Link> {
+    for (;;) {
+      const broadcast = await this.#broadcast(pod);
+      if (!broadcast.isOver) return new Link(broadcast, receiver, options);
+    }
+  }
+
+  #broadcast(pod: Pod): Promise<Broadcast> {
+    const known = this.#broadcasts.get(pod.id);
+    if (known !== undefined) return known;
+    const forget = (): void => {
+      if (this.#broadcasts.get(pod.id) === opening) this.#broadcasts.delete(pod.id);
+    };
+    const opening: Promise<Broadcast> = Broadcast.open(pod, forget);
+    this.#broadcasts.set(pod.id, opening);
+    opening.catch(forget);
+    return opening;
+  }
+}

@@ -1,0 +1,84 @@
+import { type JsonObject, objectIn } from '../../base/index.ts';
+import { type AgentMessage, type Answer, answerMessage, apiOf, inputMessage, resultMessage } from '../../pod/index.ts';
+import type { RpcMessage, RpcModel, RpcToolResult } from './wire.ts';
+
+/** A model as whoever composes the program knows it. What it does not know is absent. */
+export interface OfferedModel {
+  readonly provider: string;
+  readonly id: string;
+  readonly name: string;
+  readonly wire: Answer['wire'];
+  readonly baseUrl: string;
+  readonly reasoning: boolean;
+  readonly input: readonly ('text' | 'image')[];
+  readonly cost?: { readonly input: number; readonly output: number; readonly cacheRead?: number; readonly cacheWrite?: number };
+  readonly contextWindow?: number;
+  readonly maxTokens?: number;
+}
+
+/** Complete, because clients of the protocol read it without a look; unknown becomes 0 there. */
+export function modelFrame(model: OfferedModel): RpcModel {
+  const { provider, id, name, wire, baseUrl, reasoning, input, cost } = model;
+  const { input: asked = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = cost ?? {};
+  return {
+    id,
+    name,
+    api: apiOf(wire),
+    provider,
+    baseUrl,
+    reasoning,
+    input,
+    cost: { input: asked, output, cacheRead, cacheWrite },
+    contextWindow: model.contextWindow ?? 0,
+    maxTokens: model.maxTokens ?? 0,
+  };
+}
+
+type InputItem = Parameters<typeof inputMessage>[0];
+type ResultItem = Parameters<typeof resultMessage>[0];
+type AnswerItems = Parameters<typeof answerMessage>[0];
+
+/** What a person said, or what was said in their place. */
+export function inputFrame(item: InputItem, timestamp: number, attribution: 'user' | 'agent'): RpcMessage {
+  const { timestamp: at, ...message } = plain(inputMessage(item, timestamp));
+  return { ...message, role: message.role, attribution, timestamp: at };
+}
+
+export function answerFrame(items: AnswerItems, answer: Answer): RpcMessage {
+  return plain(answerMessage(items, answer));
+}
+
+export function resultFrame(item: ResultItem, toolName: string, timestamp: number, details: unknown): RpcMessage {
+  return plain(resultMessage(item, toolName, timestamp, details));
+}
+
+/** An answer that broke off, with what there was of it. */
+export function brokenFrame(
+  content: readonly JsonObject[],
+  answer: Answer,
+  why: { readonly stopReason: 'error' | 'aborted'; readonly errorMessage: string },
+): RpcMessage {
+  return { ...answerFrame([], answer), content, stopReason: why.stopReason, errorMessage: why.errorMessage };
+}
+
+/** What a call brought, in the spelling of tool events. */
+export function toolResultFrame(output: {
+  readonly content: ResultItem['content'];
+  readonly isError: boolean;
+  readonly details?: JsonObject;
+}): RpcToolResult {
+  const content = output.content.map((part): JsonObject =>
+    part.type === 'text' ? part : { type: 'image', data: part.data, mimeType: part.mediaType },
+  );
+  const details = output.details ?? (output.isError ? {} : undefined);
+  return details === undefined ? { content } : { content, details };
+}
+
+export function argumentsFrame(text: string): JsonObject {
+  return objectIn(text) ?? {};
+}
+
+/** Without what only our own reader of the file needs. */
+function plain({ polypod: _, ...message }: AgentMessage): RpcMessage {
+  return { ...message, role: message.role };
+}

@@ -1,0 +1,61 @@
+import type { Writable } from 'node:stream';
+import type { RpcEvent, RpcResponse } from './wire.ts';
+
+/** All that is written to one client, one JSON object to a line. */
+export class Outbox {
+  readonly #stream: Writable;
+  #isFull = false;
+  #isOver = false;
+  #waiting: (() => void)[] = [];
+
+  constructor(stream: Writable) {
+    this.#stream = stream;
+    stream.on('drain', () => this.#resume());
+    stream.on('close', () => this.close());
+    // The client has gone: its input ends too, and that is what the link waits for.
+    stream.on('error', () => this.close());
+  }
+
+  /** Whether the client has taken what was written so far. */
+  get isDrained(): boolean {
+    return !this.#isFull;
+  }
+
+  /** Bytes that the client has not taken. */
+  get backlog(): number {
+    return this.#isOver ? 0 : this.#stream.writableLength;
+  }
+
+  say(frame: RpcEvent | RpcResponse | { readonly type: 'ready'; readonly version: string }): void {
+    this.write(JSON.stringify(frame));
+  }
+
+  write(line: string): void {
+    if (this.#isOver) return;
+    if (!this.#stream.write(`${line}\n`)) this.#isFull = true;
+  }
+
+  /** Lines that are written until the next turn of the loop leave together. */
+  together(): void {
+    this.#stream.cork();
+    setImmediate(() => this.#stream.uncork());
+  }
+
+  /** Resolves when the client has taken what was written, or is gone. */
+  drained(): Promise<void> {
+    if (!this.#isFull || this.#isOver) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  close(): void {
+    this.#isOver = true;
+    this.#resume();
+  }
+
+  #resume(): void {
+    this.#isFull = false;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+}

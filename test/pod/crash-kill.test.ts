@@ -1,0 +1,63 @@
+import { join } from 'node:path';
+import { SessionManager } from '@mariozechner/pi-coding-agent';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Sim, startSim } from '../../src/sim/index.ts';
+import { boundariesOf, problemsOfKill, Program } from './crash/kill-sweep.ts';
+import { script } from './crash/world.ts';
+
+/** Whether a process is killed at every boundary of its life; else at some. */
+const IS_WHOLE = process.env.POLYPOD_POD_KILLS === 'all';
+const SAMPLE = Number(process.env.POLYPOD_POD_KILLS ?? 10);
+/** Processes at a time. */
+const ABREAST = 3;
+
+let sim: Sim;
+let program: Program;
+beforeAll(async () => {
+  sim = await startSim({ script });
+  program = new Program();
+});
+afterAll(async () => {
+  program.remove();
+  await sim.close();
+});
+
+describe('a process that is killed in the middle of anything', () => {
+  it('loses nothing it accepted and does nothing twice when its pods are opened again', {
+    timeout: IS_WHOLE ? 3_600_000 : 120_000,
+  }, async () => {
+    const boundaries = await boundariesOf(sim.url, program);
+    const count = IS_WHOLE ? boundaries : SAMPLE;
+    const points = Array.from({ length: count }, (_, index) => Math.floor(((index + 0.5) / count) * boundaries));
+    const problems: string[] = [];
+    let openedByPi = 0;
+    const work = points.entries();
+    const worker = async (): Promise<void> => {
+      for (const [index, at] of work) {
+        const found = await problemsOfKill({
+          url: sim.url,
+          program,
+          at,
+          // Every third one dies once more while it is being opened again.
+          ...(index % 3 === 2 && { again: (at * 7) % 60 }),
+          look: ({ directory, ids }) => {
+            if (index % 5 !== 0) return;
+            for (const id of Object.values(ids)) {
+              const pi = SessionManager.open(join(directory, 'sessions', `${id}.jsonl`));
+              expect(pi.getSessionId()).toBe(id);
+              const said = JSON.stringify(pi.buildSessionContext().messages);
+              expect(said).toContain('note last-');
+              openedByPi += 1;
+            }
+          },
+        });
+        problems.push(...found);
+      }
+    };
+    await Promise.all(Array.from({ length: ABREAST }, worker));
+    expect(problems).toEqual([]);
+    console.log(
+      `pod kill sweep: killed at ${points.length} of ${boundaries} boundaries; nothing accepted was lost, nothing done twice; pi opened ${openedByPi} of the sessions`,
+    );
+  });
+});

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Sim, startSim } from '../../src/sim/index.ts';
+import { spoiled } from '../store/faulty-files.ts';
+import { lossySweep } from './crash/lossy-sweep.ts';
+import { withoutReceipts } from './crash/without-receipts.ts';
+import { script } from './crash/world.ts';
+
+/** How many lives are cut off at every boundary; without it one life at some of them. */
+const LIVES = Number(process.env.POLYPOD_POD_SWEEP ?? 0);
+const SHARE = LIVES === 0 ? 0.06 : 1;
+
+let sim: Sim;
+beforeAll(async () => {
+  sim = await startSim({ script });
+});
+afterAll(() => sim.close());
+
+describe('a pod whose power is cut', () => {
+  it('keeps what it accepted, tells nothing wrong and does nothing twice', { timeout: 60_000 + LIVES * 600_000 }, async () => {
+    let points = 0;
+    for (let seed = 0; seed < Math.max(1, LIVES); seed += 1) {
+      const swept = await lossySweep({ url: sim.url, seed, share: SHARE });
+      points += swept.points;
+      expect(swept.problems).toEqual([]);
+    }
+    expect(points).toBeGreaterThan(20);
+    console.log(`pod crash sweep: the power was cut at ${points} points; nothing accepted was lost, nothing done twice`);
+  });
+});
+
+describe('the sweep finds', () => {
+  const nothing = () => Promise.resolve();
+  const all = { torn: 1, zeros: false, names: true };
+  const synced = { torn: 0, zeros: false, names: true };
+  const some = { seed: 1, share: 0.03 };
+
+  it('a pod that does not wait for the disk', async () => {
+    const options = { durability: 'none' } as const;
+    const { problems } = await lossySweep({ ...some, url: sim.url, survival: synced, options });
+    expect(problems.join('\n')).toMatch(/said 0 times|is gone|fails with|no longer open|instead of/);
+  });
+
+  it('a disk that says it has what it has not', async () => {
+    const plant = (files: Parameters<typeof spoiled>[0]) => spoiled(files, { sync: nothing });
+    const { problems } = await lossySweep({ ...some, url: sim.url, survival: synced, plant });
+    expect(problems.join('\n')).toMatch(/said 0 times|is gone|fails with|no longer open|instead of/);
+  });
+
+  it('a receipt that is not kept, although nothing else is lost', async () => {
+    const { problems } = await lossySweep({ ...some, url: sim.url, survival: all, plant: withoutReceipts });
+    expect(problems.join('\n')).toMatch(/took effect again|is now|said 2 times/);
+  });
+});

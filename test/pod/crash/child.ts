@@ -1,0 +1,38 @@
+import { openSync, writeSync } from 'node:fs';
+import { Host } from '../../../src/pod/index.ts';
+import { realFiles } from '../../../src/store/index.ts';
+import { watched } from './boundaries.ts';
+import type { Known } from './ledger.ts';
+import { comeBack, live } from './life.ts';
+import { agentsIn, Gates } from './world.ts';
+
+/** What a process is to live through, and when it is to die. */
+export interface Fate {
+  readonly url: string;
+  readonly directory: string;
+  readonly cwd: string;
+  readonly witness: string;
+  /** Where it notes what it knows, each line before anything else happens. */
+  readonly ledger: string;
+  /** The boundary at which it kills itself. */
+  readonly killAt: number;
+  /** Pods to come back to; without them a new life begins. */
+  readonly ids?: Readonly<Record<string, string>>;
+}
+
+const fate: Fate = JSON.parse(process.argv[2] ?? '');
+const ledger = openSync(fate.ledger, 'a');
+const gates = new Gates();
+let boundaries = 0;
+const files = watched(realFiles, () => {
+  if (boundaries === fate.killAt) process.kill(process.pid, 'SIGKILL');
+  boundaries += 1;
+});
+const { url, directory, cwd, witness, ids } = fate;
+const note = (known: Known): void => void writeSync(ledger, `${JSON.stringify(known)}\n`);
+const gate = (name: string): Promise<void> => (ids === undefined ? gates.wait(name) : Promise.resolve());
+const host = await Host.open({ directory, agents: agentsIn(url, { witness, gate }), files });
+if (ids === undefined) await live(host, cwd, gates, note);
+else await comeBack(host, ids, note);
+process.stdout.write(`${boundaries}\n`);
+process.kill(process.pid, 'SIGKILL');

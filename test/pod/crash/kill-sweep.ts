@@ -1,0 +1,129 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { messageOf } from '../../../src/base/index.ts';
+import { Host } from '../../../src/pod/index.ts';
+import { realFiles } from '../../../src/store/index.ts';
+import type { Fate } from './child.ts';
+import { type Known, ledgersOf } from './ledger.ts';
+import { problemsAfter } from './problems.ts';
+import { agentsIn } from './world.ts';
+
+/** The program of `child.ts`, compiled so that a process of its own can run it. */
+export class Program {
+  readonly #directory = mkdtempSync(join(tmpdir(), 'polypod-crash-built-'));
+
+  constructor() {
+    const config = {
+      extends: resolve('tsconfig.json'),
+      compilerOptions: {
+        rootDir: resolve('.'),
+        outDir: this.#directory,
+        typeRoots: [resolve('node_modules/@types')],
+        declaration: false,
+        sourceMap: false,
+        noCheck: true,
+      },
+      include: [],
+      files: [resolve('test/pod/crash/child.ts')],
+    };
+    writeFileSync(join(this.#directory, 'tsconfig.json'), JSON.stringify(config));
+    writeFileSync(join(this.#directory, 'package.json'), '{ "type": "module" }');
+    symlinkSync(resolve('node_modules'), join(this.#directory, 'node_modules'));
+    const compiler = resolve('node_modules/typescript/bin/tsc');
+    execFileSync(process.execPath, [compiler, '-p', join(this.#directory, 'tsconfig.json')]);
+  }
+
+  /** Runs it to its death; answers what it printed if it lived to its end. */
+  live(fate: Fate): Promise<string> {
+    const script = join(this.#directory, 'test/pod/crash/child.js');
+    const child = spawn(process.execPath, [script, JSON.stringify(fate)], { stdio: ['ignore', 'pipe', 'pipe'] });
+    let [printed, complaint] = ['', ''];
+    child.stdout.on('data', (chunk) => (printed += String(chunk)));
+    child.stderr.on('data', (chunk) => (complaint += String(chunk)));
+    return new Promise((done, fail) => {
+      child.on('close', (_, signal) => {
+        if (signal === 'SIGKILL') done(printed);
+        else fail(new Error(`the process was not killed: ${complaint}`));
+      });
+    });
+  }
+
+  remove(): void {
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}
+
+/** What a killed process left on this machine's disk. */
+export interface Remains {
+  readonly directory: string;
+  readonly problems: readonly string[];
+  readonly ids: Readonly<Record<string, string>>;
+}
+
+export interface Kill {
+  readonly url: string;
+  readonly program: Program;
+  /** The boundary of its life at which it is killed, and then, if it is told, one of its second life. */
+  readonly at: number;
+  readonly again?: number;
+  /** Looks at what is left when all has been asked. */
+  readonly look?: (remains: Remains) => void;
+}
+
+/** How many boundaries there are in a life that nothing cuts short. */
+export async function boundariesOf(url: string, program: Program): Promise<number> {
+  return inPlace(async (place) => Number(await program.live(fateIn(place, url, Number.MAX_SAFE_INTEGER))));
+}
+
+/** Kills a process at a boundary, opens in this one what it left, and asks for all that was promised. */
+export async function problemsOfKill({ url, program, at, again, look = () => {} }: Kill): Promise<readonly string[]> {
+  return inPlace(async (place) => {
+    const fate = fateIn(place, url, at);
+    await program.live(fate);
+    const ids = Object.fromEntries(ledgersOf(knowledgeIn(fate)).map(({ name, id }) => [name, id]));
+    if (again !== undefined) await program.live({ ...fate, killAt: again, ids });
+    const where = `killed at ${at}${again === undefined ? '' : ` and ${again}`}: `;
+    const problems = (await problemsOf(fate)).map((problem) => `${where}${problem}`);
+    look({ directory: fate.directory, problems, ids });
+    return problems;
+  });
+}
+
+async function problemsOf(fate: Fate): Promise<readonly string[]> {
+  const { url, directory, cwd, witness } = fate;
+  try {
+    const gate = () => Promise.resolve();
+    const host = await Host.open({ directory, agents: agentsIn(url, { witness, gate }) });
+    const reopened = { host, files: realFiles, directory, cwd, witness, isLossy: false };
+    const problems = await problemsAfter(reopened, knowledgeIn(fate));
+    await host.shutdown();
+    return problems;
+  } catch (thrown) {
+    return [`it does not open: ${messageOf(thrown)}`];
+  }
+}
+
+function fateIn(place: string, url: string, killAt: number): Fate {
+  const cwd = join(place, 'work');
+  mkdirSync(cwd);
+  const witness = join(place, 'witness');
+  writeFileSync(witness, '');
+  return { url, directory: join(place, 'data'), cwd, witness, ledger: join(place, 'ledger'), killAt };
+}
+
+function knowledgeIn({ ledger }: Fate): readonly Known[] {
+  if (!existsSync(ledger)) return [];
+  const lines = readFileSync(ledger, 'utf8').split('\n').slice(0, -1);
+  return lines.map((line): Known => JSON.parse(line));
+}
+
+async function inPlace<T>(work: (place: string) => Promise<T>): Promise<T> {
+  const place = mkdtempSync(join(tmpdir(), 'polypod-kill-'));
+  try {
+    return await work(place);
+  } finally {
+    rmSync(place, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,80 @@
+import { PolypodError } from '../../src/base/index.ts';
+import type { Pod, PodEvent } from '../../src/pod/index.ts';
+import { type Random, turns } from './resume-random.ts';
+
+/** What a watcher has been told, over all its lives. */
+export type Told =
+  | { readonly type: 'events'; readonly events: readonly PodEvent[] }
+  | { readonly type: 'snapshot'; readonly seq: number; readonly reason: 'joined' | 'gap' };
+
+export interface Cuts {
+  /** How often it was cut off, or cut itself off, and came back. */
+  count: number;
+}
+
+/**
+ * Watches a pod as a bad client does: it dawdles, it breaks off, it is cut off because it was too slow, and each time it
+ * comes back with the last number it saw. Ends with the signal.
+ */
+export async function watchBadly(
+  pod: Pod,
+  from: number | undefined,
+  tell: (told: Told) => void,
+  { random, cuts, signal }: { readonly random: Random; readonly cuts: Cuts; readonly signal: AbortSignal },
+): Promise<void> {
+  let after = from;
+  while (!signal.aborted) {
+    const patience = 1 + random(30);
+    let taken = 0;
+    try {
+      for await (const step of pod.watch({ signal, ...(after === undefined ? {} : { after }) })) {
+        if (step.type === 'snapshot') {
+          const { seq } = step.snapshot;
+          after = seq;
+          tell({ type: 'snapshot', seq, reason: step.reason });
+        } else if (step.type === 'events') {
+          const { events, lastSeq } = step.batch;
+          after = lastSeq;
+          tell({ type: 'events', events });
+        }
+        taken += 1;
+        if (taken > patience) break;
+        if (random(8) === 0) await turns(random(40));
+      }
+    } catch (error) {
+      if (!(error instanceof PolypodError) || error.code !== 'overloaded') throw error;
+    }
+    cuts.count += 1;
+    await turns(1);
+  }
+}
+
+/** The log from its start up to a number. */
+export async function logOf(pod: Pod, until: number): Promise<readonly PodEvent[]> {
+  const events: PodEvent[] = [];
+  for await (const step of pod.watch({ after: 0 })) {
+    if (step.type !== 'events') throw new Error('the log is not kept from its start');
+    events.push(...step.batch.events);
+    if ((events.at(-1)?.seq ?? 0) >= until) break;
+  }
+  return events;
+}
+
+/** Prompts a pod so many times, one run after the other. */
+export async function keepBusy(pod: Pod, prompts: number, text: string): Promise<void> {
+  for (let at = 0; at < prompts; at += 1) {
+    const receipt = await pod.handle({ type: 'prompt', content: [{ type: 'text', text }] });
+    await quietAfter(pod, receipt.seq);
+  }
+}
+
+async function quietAfter(pod: Pod, after: number): Promise<void> {
+  let isOver = false;
+  for await (const step of pod.watch({ after })) {
+    const events = step.type === 'events' ? step.batch.events : [];
+    for (const event of events) {
+      if (event.type === 'run-end') isOver = true;
+      if (isOver && event.type === 'state' && event.state === 'idle') return;
+    }
+  }
+}

@@ -1,0 +1,189 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { PodEvent } from '../../src/pod/index.ts';
+import { startSim } from '../../src/sim/index.ts';
+import type { Errand, Said } from './resume-child.ts';
+import { randomFrom, turns } from './resume-random.ts';
+import { obedient } from './resume-stage.ts';
+import { keepBusy, logOf, type Told, watchBadly } from './resume-watchers.ts';
+import { scratch, stage } from './stage.ts';
+
+/** `npm run proof:resume` asks for more. */
+const KILLS = Number(process.env.POLYPOD_RESUME_KILLS ?? 4);
+const ROUNDS = Number(process.env.POLYPOD_RESUME_ROUNDS ?? 2);
+const SEED = Number(process.env.POLYPOD_SEED ?? Date.now() % 1_000_000);
+const PODS = 3;
+const PROMPT = 'go\n[[sim deltas=400 size=5]]';
+
+/** All that one watcher was told: its snapshot, if it began with one, and every event. */
+class Heard {
+  from: number | undefined;
+  gaps = 0;
+  readonly events: PodEvent[] = [];
+
+  get last(): number | undefined {
+    return this.events.at(-1)?.seq ?? this.from;
+  }
+
+  take(told: Told): void {
+    if (told.type === 'events') this.events.push(...told.events);
+    else if (told.reason === 'gap') this.gaps += 1;
+    else this.from = told.seq;
+  }
+
+  /** Nothing lost, nothing doubled: it is the log from where it began. */
+  expectAll(log: readonly PodEvent[]): void {
+    const from = this.from ?? 0;
+    expect(this.gaps).toBe(0);
+    expect(this.events.map(({ seq }) => seq)).toEqual(log.flatMap(({ seq }) => (seq > from ? [seq] : [])));
+    expect(this.events).toEqual(log.filter(({ seq }) => seq > from));
+  }
+}
+
+function report(what: string, heard: readonly Heard[], counts: string): void {
+  const events = heard.reduce((sum, { events }) => sum + events.length, 0);
+  console.log(`${what}: ${heard.length} watchers, ${counts}, ${events} events: 0 lost, 0 doubled (seed ${SEED})`);
+}
+
+describe('watchers that are cut and come back', () => {
+  it('have each event once, in the order of the log, while pods stream', { timeout: 600_000 }, async () => {
+    const { host, cwd } = await stage(obedient, { limits: { watcher: 300 } });
+    const random = randomFrom(SEED);
+    const cuts = { count: 0 };
+    const all: Heard[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const pods = await Promise.all(Array.from({ length: PODS }, () => host.create({ cwd })));
+      const stop = new AbortController();
+      const watchers: { readonly heard: Heard; readonly over: Promise<void>; readonly pod: number }[] = [];
+      const join = (pod: number, after: number | undefined): void => {
+        const heard = new Heard();
+        const watched = pods[pod];
+        if (watched === undefined) return;
+        const own = { random, cuts, signal: stop.signal };
+        watchers.push({ heard, pod, over: watchBadly(watched, after, (told) => heard.take(told), own) });
+      };
+      for (let at = 0; at < 4 * PODS; at += 1) join(at % PODS, 0);
+      const busy = Promise.all(pods.map((pod) => keepBusy(pod, 3, PROMPT)));
+      let isBusy = true;
+      const joining = (async () => {
+        // Late ones, which begin with a snapshot.
+        for (let at = 0; isBusy && at < 4 * PODS; at += 1) {
+          await turns(random(60));
+          join(at % PODS, undefined);
+        }
+      })();
+      await busy;
+      isBusy = false;
+      await joining;
+      const ends = await Promise.all(pods.map(async (pod) => (await pod.snapshot()).seq));
+      for (const { heard, pod } of watchers) while ((heard.last ?? 0) < (ends[pod] ?? 0)) await turns(1);
+      stop.abort();
+      await Promise.all(watchers.map(({ over }) => over));
+      const logs = await Promise.all(pods.map((pod, at) => logOf(pod, ends[at] ?? 0)));
+      for (const { heard, pod } of watchers) heard.expectAll(logs[pod] ?? []);
+      all.push(...watchers.map(({ heard }) => heard));
+    }
+    expect(cuts.count).toBeGreaterThan(ROUNDS * PODS);
+    report('resume', all, `${cuts.count} cuts`);
+  });
+});
+
+describe('watchers of a host that is killed', () => {
+  const built = mkdtempSync(join(tmpdir(), 'polypod-resume-'));
+  afterAll(() => rmSync(built, { recursive: true, force: true }));
+  beforeAll(() => compile(built));
+
+  it('have each event once, across all its lives', { timeout: 3_600_000 }, async () => {
+    const sim = await startSim({ script: obedient });
+    const random = randomFrom(SEED);
+    const [directory, cwd] = [join(scratch(), 'data'), scratch()];
+    const heard = Array.from({ length: 4 * PODS }, () => new Heard());
+    let podIds: readonly string[] = [];
+    let cuts = 0;
+    for (let life = 0; life <= KILLS; life += 1) {
+      const isLast = life === KILLS;
+      const errand: Errand = {
+        ...{ directory, cwd, url: sim.url, seed: SEED + life, podIds, pods: PODS, prompt: PROMPT },
+        prompts: isLast ? 2 : 1_000,
+        // Each pod has one that comes with every life, and begins with a snapshot.
+        watchers: heard.map(({ last }, at) => ({
+          pod: at % PODS,
+          ...(last === undefined ? (at < 3 * PODS ? { after: 0 } : {}) : { after: last }),
+        })),
+      };
+      // Some die before they have said a word, most in the middle of their streams.
+      const end = await live(errand, heard, isLast ? undefined : random(400));
+      podIds = end.podIds ?? podIds;
+      cuts += end.cuts;
+      if (!isLast) continue;
+      for (const [at, one] of heard.entries()) one.expectAll(end.logs[at % PODS] ?? []);
+    }
+    await sim.close();
+    report('resume across kills', heard, `${KILLS} kills, ${cuts} cuts in the last life`);
+  });
+
+  interface Life {
+    podIds?: readonly string[];
+    logs: readonly (readonly PodEvent[])[];
+    cuts: number;
+  }
+
+  /** One process, killed when it has said so many lines, or ended when everybody has everything. */
+  async function live(errand: Errand, heard: readonly Heard[], killAfter: number | undefined): Promise<Life> {
+    const script = join(built, 'test/pod/resume-child.js');
+    const child = spawn(process.execPath, [script, JSON.stringify(errand)], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const exited = new Promise<void>((done) => child.once('close', () => done()));
+    const life: Life = { logs: [], cuts: 0 };
+    let lines = 0;
+    const isAllHeard = (): boolean =>
+      life.logs.length > 0 && heard.every(({ last }, at) => last === life.logs[at % PODS]?.at(-1)?.seq);
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const said: Said | undefined = parsed(line);
+      if (said?.type === 'told') heard[said.watcher]?.take(said.told);
+      if (said?.type === 'pods') life.podIds = said.podIds;
+      if (said?.type === 'logs') [life.logs, life.cuts] = [said.logs, said.cuts];
+      lines += 1;
+      // Not before the pods have names: without them nobody could come back.
+      if (killAfter !== undefined && lines > killAfter && life.podIds !== undefined) child.kill('SIGKILL');
+      if (isAllHeard()) child.stdin.end();
+    });
+    await exited;
+    return life;
+  }
+});
+
+/** A kill may cut the last line. */
+function parsed(line: string): Said | undefined {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The child and all it needs, as JavaScript: it is a process of its own. */
+function compile(directory: string): void {
+  const config = {
+    extends: resolve('tsconfig.json'),
+    compilerOptions: {
+      rootDir: resolve('.'),
+      outDir: directory,
+      typeRoots: [resolve('node_modules/@types')],
+      declaration: false,
+      sourceMap: false,
+      noCheck: true,
+    },
+    include: [resolve('test/pod/resume-child.ts')],
+  };
+  writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(config));
+  writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
+  symlinkSync(resolve('node_modules'), join(directory, 'node_modules'));
+  const tsc = resolve('node_modules/typescript/bin/tsc');
+  execFileSync(process.execPath, [tsc, '-p', join(directory, 'tsconfig.json')]);
+}
