@@ -13,6 +13,7 @@ const BELOW_DAEMON = [
   'store',
   'pod',
   'protocols',
+  'client',
   'sim',
   'registry',
 ];
@@ -29,6 +30,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   store: ['base'],
   pod: ['base', 'llm', 'store', 'worker', 'tools'],
   protocols: ['base', 'wire', 'pod'],
+  client: ['base', 'wire'],
   sim: ['base', 'wire', 'llm'],
   registry: ['base', 'llm', 'protocols', 'tools', 'sim'],
   daemon: BELOW_DAEMON,

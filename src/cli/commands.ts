@@ -4,13 +4,49 @@ import type { Runnable } from './command.ts';
 export const COMMANDS: Readonly<
   Record<string, { readonly summary: string; readonly load: () => Promise<Runnable> }>
 > = {
+  run: {
+    summary: 'Give an agent a task in this directory.',
+    load: async () => (await import('./run.ts')).run,
+  },
   ask: {
     summary: 'Ask a model one question and stream its answer.',
     load: async () => (await import('./ask.ts')).ask,
   },
-  decode: {
-    summary: "Print a provider's recorded stream as normalised events.",
-    load: async () => (await import('./decode.ts')).decode,
+  serve: {
+    summary: 'Host agents in a daemon.',
+    load: async () => (await import('./serve.ts')).serve,
+  },
+  status: {
+    summary: 'Tell whether a daemon is up, and how it is.',
+    load: async () => (await import('./status.ts')).status,
+  },
+  stop: {
+    summary: 'End the daemon.',
+    load: async () => (await import('./stop.ts')).stop,
+  },
+  ls: {
+    summary: 'List the sessions.',
+    load: async () => (await import('./ls.ts')).ls,
+  },
+  new: {
+    summary: 'Make a session and print its id.',
+    load: async () => (await import('./new.ts')).newCommand,
+  },
+  rm: {
+    summary: 'Move sessions to the trash.',
+    load: async () => (await import('./rm.ts')).rm,
+  },
+  logs: {
+    summary: "Show the daemon's log, or the events of a pod.",
+    load: async () => (await import('./logs.ts')).logs,
+  },
+  log: {
+    summary: 'Verify the checksums of session and feed files.',
+    load: async () => (await import('./log.ts')).log,
+  },
+  doctor: {
+    summary: 'Check that everything is well, and what to do if not.',
+    load: async () => (await import('./doctor.ts')).doctor,
   },
   models: {
     summary: 'List the known models, or refresh the list.',
@@ -20,6 +56,10 @@ export const COMMANDS: Readonly<
     summary: 'List the configured MCP servers and whether they work.',
     load: async () => (await import('./mcp.ts')).mcp,
   },
+  decode: {
+    summary: "Print a provider's recorded stream as normalised events.",
+    load: async () => (await import('./decode.ts')).decode,
+  },
   record: {
     summary: 'Record every exchange with a provider, secrets removed.',
     load: async () => (await import('./record.ts')).record,
@@ -28,12 +68,12 @@ export const COMMANDS: Readonly<
     summary: 'Serve recorded exchanges back, without a network.',
     load: async () => (await import('./replay.ts')).replay,
   },
-  run: {
-    summary: 'Give an agent a task in this directory.',
-    load: async () => (await import('./run.ts')).run,
-  },
   sim: {
     summary: 'Run a simulated provider that speaks all five wires.',
     load: async () => (await import('./sim.ts')).sim,
+  },
+  completion: {
+    summary: 'Print a completion script for your shell.',
+    load: async () => (await import('./completion.ts')).completion,
   },
 };

@@ -76,7 +76,7 @@ async function commandNamed(name: string) {
 }
 
 function overview(): string {
-  const rows = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`);
+  const rows = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`);
   return `Polypod ${version()}: one agent runtime, every control plane.
 
 Usage: polypod COMMAND [OPTIONS]

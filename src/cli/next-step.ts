@@ -1,4 +1,7 @@
-import { type Account, type Failure, type FailureKind, vendorNamed } from '../llm/index.ts';
+import { type Account as FullAccount, type Failure, type FailureKind, vendorNamed } from '../llm/index.ts';
+
+/** What of an account may be said. */
+type Account = Pick<FullAccount, 'name' | 'wire' | 'baseUrl'>;
 
 /** What happened and what to do about it, in one line. */
 export function explain(failure: Failure, account: Account, model: string): string {

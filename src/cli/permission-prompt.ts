@@ -1,11 +1,12 @@
 import { createInterface } from 'node:readline/promises';
 import { onAbort } from '../base/index.ts';
-import type { AskedAnswer } from '../daemon/index.ts';
-import type { PermissionQuestion } from '../worker/index.ts';
+import type { Approval, CommandOf } from '../pod/index.ts';
 import type { Surroundings } from './command.ts';
 import { brush, wantsColour } from './paint.ts';
 
-export type Ask = (question: PermissionQuestion, signal: AbortSignal) => Promise<AskedAnswer>;
+/** What was decided; undefined when the question was settled by somebody else, or taken back. */
+export type Ask = (approval: Approval, signal: AbortSignal) => Promise<Decision | undefined>;
+export type Decision = Pick<CommandOf<'decide'>, 'decision' | 'comment' | 'remember'>;
 
 /** Nobody is there to be asked: what needs permission is denied, and the model is told so. */
 export function denyAll(onDenied: () => void): Ask {
@@ -13,7 +14,7 @@ export function denyAll(onDenied: () => void): Ask {
     onDenied();
     return {
       decision: 'deny',
-      reason: `${reason} Nobody can be asked in this run: find another way, or say what you need.`,
+      comment: `${reason} Nobody can be asked in this run: find another way, or say what you need.`,
     };
   };
 }
@@ -21,26 +22,26 @@ export function denyAll(onDenied: () => void): Ask {
 /** Asks on the terminal, one question after the other. */
 export function askOnTerminal(around: Surroundings, makeRoom: () => void): Ask {
   let last: Promise<unknown> = Promise.resolve();
-  return (question, signal) => {
-    const answer = last.then(() => askOnce(question, around, makeRoom, signal));
+  return (approval, signal) => {
+    const answer = last.then(() => askOnce(approval, around, makeRoom, signal));
     last = answer.catch(() => {});
     return answer;
   };
 }
 
 async function askOnce(
-  { call, reason, rule }: PermissionQuestion,
+  { tool, title, reason, rule }: Approval,
   around: Surroundings,
   makeRoom: () => void,
   signal: AbortSignal,
-): Promise<AskedAnswer> {
-  if (signal.aborted) return { decision: 'pause' };
+): Promise<Decision | undefined> {
+  if (signal.aborted) return undefined;
   const paint = brush(wantsColour(around.stderr, around.env));
   makeRoom();
-  around.stderr.write(
-    `\n${paint.bold(`${call.name} wants to run:`)} ${call.title}\n  ${paint.dim(reason)}\n`,
-  );
+  around.stderr.write(`\n${paint.bold(`${tool} wants to run:`)} ${title}\n  ${paint.dim(reason)}\n`);
   const lines = createInterface({ input: around.stdin, output: around.stderr });
+  // Ctrl-C is meant for the program, although the question has the terminal.
+  lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   const forget = onAbort(signal, () => lines.close());
   try {
     const always = rule === undefined ? '' : ', [a]lways in this session';
@@ -48,24 +49,21 @@ async function askOnce(
       const line = (await lines.question(`Allow it? [y]es, [n]o${always}: `, { signal }))
         .trim()
         .toLowerCase();
-      if (line === 'y' || line === 'yes') return { decision: 'allow' };
+      if (line === 'y' || line === 'yes') return { decision: 'approve' };
       if (rule !== undefined && (line === 'a' || line === 'always'))
-        return { decision: 'allow', remember: true };
+        return { decision: 'approve', remember: 'session' };
       if (line === 'n' || line === 'no' || line === '') return await refusal(lines, signal);
     }
   } catch {
-    // The input ended, or the run was cancelled while the question stood.
-    return { decision: 'deny', reason: 'The person did not answer.' };
+    // The input ended; or the question was settled meanwhile.
+    return signal.aborted ? undefined : { decision: 'deny', comment: 'The person did not answer.' };
   } finally {
     forget();
     lines.close();
   }
 }
 
-async function refusal(lines: ReturnType<typeof createInterface>, signal: AbortSignal): Promise<AskedAnswer> {
+async function refusal(lines: ReturnType<typeof createInterface>, signal: AbortSignal): Promise<Decision> {
   const why = (await lines.question('What should it do instead? (Enter for nothing) ', { signal })).trim();
-  return {
-    decision: 'deny',
-    reason: why === '' ? 'The person did not allow it.' : `The person did not allow it: ${why}`,
-  };
+  return why === '' ? { decision: 'deny' } : { decision: 'deny', comment: why };
 }

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { stringOf } from '../base/index.ts';
 import type { DeltaContent } from '../llm/index.ts';
-import type { CallStatus, RunEvent, RunOutcome, Totals } from '../worker/index.ts';
+import type { PodFact } from '../pod/index.ts';
+import type { CallStatus, RunOutcome, Totals } from '../worker/index.ts';
 import type { Surroundings } from './command.ts';
 import { type Brush, brush, paintedDiff, wantsColour } from './paint.ts';
 import { StatusLine } from './status-line.ts';
@@ -31,7 +32,7 @@ export class RunPrinter {
     this.#status = new StatusLine(around, this.#isTerminal && !quiet);
   }
 
-  print(events: readonly RunEvent[]): void {
+  print(events: readonly PodFact[]): void {
     let text = '';
     for (const event of events) {
       if (event.type === 'block-delta') this.#count(event.delta);
@@ -63,7 +64,7 @@ export class RunPrinter {
     if (stdout.writableNeedDrain) await once(stdout, 'drain');
   }
 
-  #show(event: RunEvent): void {
+  #show(event: PodFact): void {
     const paint = this.#paint;
     switch (event.type) {
       case 'turn-start':

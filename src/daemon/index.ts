@@ -22,6 +22,7 @@ export { DEFAULT_CONFIG } from './default-config.ts';
 export type { DoctorOptions, Finding } from './doctor.ts';
 export { type Called, findSession, shortIds } from './find-session.ts';
 export type { DoorHealth, Health } from './health.ts';
+export { followLines, type FollowOptions } from './follow-lines.ts';
 export { keyVariables } from './key-variables.ts';
 export type { ModelAccess, ModelAccessOptions } from './model-access.ts';
 export type { KnownModels } from './model-files.ts';

@@ -1,6 +1,7 @@
 import type { Llm, Model } from '../llm/index.ts';
 import type { Ground, Mode, OwnSurroundings, Rule, Scope, TodoStore, Tool } from '../tools/index.ts';
 import type { ModelChoice } from './session/index.ts';
+import type { PodSettings } from './settings.ts';
 
 /** What a pod's agent works with. Made by whoever composes the program: a pod knows no provider and no configuration. */
 export interface Agent {
@@ -33,6 +34,8 @@ export interface Workplace {
   readonly podId: string;
   readonly cwd: string;
   readonly todos: TodoStore;
+  /** What the pod is set to now: MCP servers of its own are in there. */
+  readonly settings: () => PodSettings;
 }
 
 export type OpenAgent = (place: Workplace) => Promise<Agent>;

@@ -65,11 +65,7 @@ export class Approvals {
   }
 
   /** Refuses with who was first, if somebody was. */
-  async decide(
-    command: CommandOf<'decide'>,
-    caller: Caller,
-    sign: () => Signed | undefined,
-  ): Promise<void> {
+  async decide(command: CommandOf<'decide'>, caller: Caller, sign: () => Signed | undefined): Promise<void> {
     const { approval } = this.#pending(command.approvalId);
     const { updatedArguments, remember, decision } = command;
     if (updatedArguments !== undefined) await this.#reconsider(command.approvalId, updatedArguments);

@@ -83,7 +83,10 @@ const COMMAND = shape.tagged('type', {
   'abort-shell': shape.fields({}, { shellId: text }),
   'set-todos': shape.fields({ items: shape.listOf(TODO) }, {}),
   /** What a client's tool brought. */
-  'tool-result': shape.fields({ callId: text, content: CONTENT }, { isError: shape.flag, details: shape.anyObject }),
+  'tool-result': shape.fields(
+    { callId: text, content: CONTENT },
+    { isError: shape.flag, details: shape.anyObject },
+  ),
   'tool-update': shape.fields({ callId: text, text: shape.anyText }, {}),
   close: shape.fields({}, {}),
 });

@@ -37,11 +37,20 @@ export type PodOwnEvent =
   | { readonly type: 'unqueued'; readonly queueIds: readonly string[]; readonly reason?: string }
   | { readonly type: 'approval-request'; readonly approval: Approval }
   | ({ readonly type: 'approval-response'; readonly approvalId: string } & Settlement)
-  | { readonly type: 'settings'; readonly settings: PodSettings; readonly by?: string; readonly door?: string }
+  | {
+      readonly type: 'settings';
+      readonly settings: PodSettings;
+      readonly by?: string;
+      readonly door?: string;
+    }
   | { readonly type: 'todos'; readonly items: readonly TodoItem[] }
   /** The conversation goes on from an earlier place; these are its items now. */
   | { readonly type: 'branched'; readonly from: string | null; readonly items: readonly Item[] }
-  | ({ readonly type: 'shell-start'; readonly shellId: string; readonly command: string } & Partial<Origin> & {
+  | ({
+      readonly type: 'shell-start';
+      readonly shellId: string;
+      readonly command: string;
+    } & Partial<Origin> & {
         readonly private: boolean;
       })
   | { readonly type: 'shell-update'; readonly shellId: string; readonly text: string }
@@ -54,7 +63,12 @@ export type PodOwnEvent =
       readonly private: boolean;
     }
   /** A client that has registered this tool shall run it, and answer with `tool-result`. */
-  | { readonly type: 'client-call'; readonly callId: string; readonly name: string; readonly arguments: string }
+  | {
+      readonly type: 'client-call';
+      readonly callId: string;
+      readonly name: string;
+      readonly arguments: string;
+    }
   | { readonly type: 'client-cancel'; readonly callId: string }
   /** The session was opened again after its process ended without a word. Numbers in between may be lost. */
   | { readonly type: 'recovered'; readonly lost: { readonly from: number; readonly to: number } }

@@ -3,8 +3,15 @@ import { asPolypodError, type JsonObject, PolypodError, uuidv7 } from '../base/i
 import { type Durability, type Files, openLog, realFiles } from '../store/index.ts';
 import type { OpenAgent } from './agent.ts';
 import type { DeadlinePolicy } from './approvals.ts';
-import { Catalogue, type Filter, type ListOptions, type PendingApproval, type Row } from './catalogue/index.ts';
+import {
+  Catalogue,
+  type Filter,
+  type ListOptions,
+  type PendingApproval,
+  type Row,
+} from './catalogue/index.ts';
 import type { Caller, CommandOf } from './command.ts';
+import type { Settlement } from './event.ts';
 import { headerIn, makeDirectories, readWhole, restore } from './journal/index.ts';
 import { Layout } from './layout.ts';
 import { rowOf } from './listing.ts';
@@ -77,6 +84,17 @@ export interface Fork {
   readonly file?: (id: string) => string;
 }
 
+/** A row is another one. */
+export interface Change {
+  readonly id: string;
+  /** As it was. */
+  readonly before: Row | undefined;
+  /** The number of the event that changed it. */
+  readonly last: number;
+  /** The last event that watchers knew of then. */
+  readonly told: number;
+}
+
 /** The pods of a process, and the sessions they come from: what a door sees first. */
 export class Host {
   readonly #options: Required<Omit<HostOptions, 'limits'>> & { readonly limits: HostLimits };
@@ -91,6 +109,7 @@ export class Host {
   readonly #making = new Map<string, Promise<Pod>>();
   #runs = 0;
   #isDraining = false;
+  readonly #onChange = new Set<(change: Change) => void>();
   /** Called when a pod may have become quiet. */
   readonly #onQuieter = new Set<() => void>();
 
@@ -183,9 +202,13 @@ export class Host {
   /** A session file of this program, of pi or of xcsh, wherever it is; it stays where it is. */
   async openFile(file: string): Promise<Pod> {
     const { files, now } = this.#options;
-    const header = files.stat(file) === undefined ? undefined : headerIn(files.readText(file).split('\n', 1)[0] ?? '');
+    const header =
+      files.stat(file) === undefined ? undefined : headerIn(files.readText(file).split('\n', 1)[0] ?? '');
     if (header === undefined)
-      throw new PolypodError('bad-request', `${file} is no session file: it does not begin with a session header`);
+      throw new PolypodError(
+        'bad-request',
+        `${file} is no session file: it does not begin with a session header`,
+      );
     const known = this.#catalogue.get(header.id);
     if (known !== undefined && this.#layout.path(known.file) !== file)
       throw new PolypodError(
@@ -254,6 +277,15 @@ export class Host {
     return this.#catalogue.pendingApprovals();
   }
 
+  /**
+   * Hears whenever a row changes by what a pod of this process does, at once and before watchers do: who wants to know what
+   * pods do that are not yet known to it watches them from there on. Answers with how to hear no more.
+   */
+  onChange(hear: (change: Change) => void): () => void {
+    this.#onChange.add(hear);
+    return () => this.#onChange.delete(hear);
+  }
+
   row(id: string): Row | undefined {
     return this.#catalogue.get(id);
   }
@@ -308,9 +340,11 @@ export class Host {
     const rows = this.#catalogue.list().filter(isUnfinished);
     const opened = await Promise.all(
       rows.map(({ id }) =>
-        this.#residents.use(id, async () => id).catch((thrown: unknown) => {
-          this.#options.onFailure(asPolypodError(thrown), id);
-        }),
+        this.#residents
+          .use(id, async () => id)
+          .catch((thrown: unknown) => {
+            this.#options.onFailure(asPolypodError(thrown), id);
+          }),
       ),
     );
     return opened.filter((id) => id !== undefined);
@@ -350,11 +384,11 @@ export class Host {
     await this.#catalogue.close();
   }
 
-  #open(id: string): Promise<LivePod> {
+  async #open(id: string): Promise<LivePod> {
     const { files, durability, agents, limits, approvals, now } = this.#options;
     const header = this.#fresh.get(id);
-    if (header === undefined && this.#catalogue.get(id) === undefined) return Promise.reject(unknownPod(id));
-    return LivePod.open({
+    if (header === undefined && this.#catalogue.get(id) === undefined) throw unknownPod(id);
+    const pod = await LivePod.open({
       file: this.#fileOf(id),
       ...(header && { header }),
       feedDirectory: this.#layout.feed(id),
@@ -367,6 +401,30 @@ export class Host {
       now,
       house: this.#house,
     });
+    this.#compareQuestions(pod);
+    return pod;
+  }
+
+  /** A parent and its child keep the same questions, each in its own file: a crash may have come between the two. */
+  #compareQuestions(pod: LivePod): void {
+    for (const { podId, ...approval } of pod.view.approvals.pending()) {
+      if (podId === undefined) this.#house.asked(pod, approval);
+      else this.#lookAfterChild(pod.id, podId, approval.approvalId);
+    }
+  }
+
+  #lookAfterChild(parentId: string, podId: string, approvalId: string): void {
+    const isGone = this.#catalogue.get(podId) === undefined;
+    const cancelled: Settlement = { status: 'cancelled', at: this.#options.now().toISOString() };
+    const settlement = isGone
+      ? Promise.resolve(cancelled)
+      : this.#residents.use(podId, async ({ view }) => view.approvals.get(approvalId)?.settlement);
+    settlement
+      .then(async (how) => {
+        if (how !== undefined)
+          await this.#residents.use(parentId, async (parent) => parent.mirrorSettled(approvalId, how));
+      })
+      .catch((thrown: unknown) => this.#options.onFailure(asPolypodError(thrown), podId));
   }
 
   readonly #house: House = {
@@ -405,6 +463,7 @@ export class Host {
     const now = this.#options.now().toISOString();
     this.#catalogue.put(rowOf({ header, view, totals }, { file, before, now }));
     this.#residents.settle(id);
+    for (const hear of this.#onChange) hear({ id, before, ...pod.numbers });
     // It may wait for a person now.
     for (const look of this.#onQuieter) look();
   }
@@ -424,7 +483,9 @@ export class Host {
 
   #fileOf(id: string): string {
     const row = this.#catalogue.get(id);
-    return row === undefined ? (this.#elsewhere.get(id) ?? this.#layout.session(id)) : this.#layout.path(row.file);
+    return row === undefined
+      ? (this.#elsewhere.get(id) ?? this.#layout.session(id))
+      : this.#layout.path(row.file);
   }
 
   /** Sessions that the catalogue has lost: it is not synced, and a power cut must not hide what was acknowledged. */
@@ -449,14 +510,18 @@ export class Host {
   async #rowFromFile(file: string, now: string | undefined): Promise<Row> {
     const { files } = this.#options;
     const header = headerIn(files.readText(file).split('\n', 1)[0] ?? '');
-    if (header === undefined) throw new PolypodError('bad-request', `${file} does not begin with a session header`);
+    if (header === undefined)
+      throw new PolypodError('bad-request', `${file} does not begin with a session header`);
     const tree = await readWhole(files, file, header, { newId: uuidv7, now: this.#options.now });
     const { view, totals } = restore(tree);
     view.state = stateOf(view, false);
     const last = [...tree.entries()].at(-1)?.timestamp ?? header.timestamp;
     const first = conversation(tree).totals;
     const counted = totals ?? first ?? NOTHING;
-    return rowOf({ header, view, totals: counted }, { file: this.#layout.named(file), before: undefined, now: now ?? last });
+    return rowOf(
+      { header, view, totals: counted },
+      { file: this.#layout.named(file), before: undefined, now: now ?? last },
+    );
   }
 }
 

@@ -24,21 +24,35 @@ export type {
   Settlement,
 } from './event.ts';
 export { Batch, type Numbered } from './feed/index.ts';
-export { DEFAULT_LIMITS, type Fork, Host, type HostLimits, type HostOptions, type NewPod } from './host.ts';
+export {
+  type Change,
+  DEFAULT_LIMITS,
+  type Fork,
+  Host,
+  type HostLimits,
+  type HostOptions,
+  type NewPod,
+} from './host.ts';
 export type { Watched } from './live-pod.ts';
 export { Pod, type WatchOptions } from './pod.ts';
 export {
   type AgentMessage,
+  APPROVAL_REQUEST,
+  APPROVAL_RESPONSE,
   type Answer,
   answerMessage,
   apiOf,
+  encodeEntry,
   type Entry,
   fileStopReason,
+  FORK,
   inputMessage,
+  itemsOf,
   type KeptMessage,
   type ModelChoice,
   resultMessage,
   type SessionTree,
+  TOOL_END,
 } from './session/index.ts';
 export { type ClientTool, DEFAULT_SETTINGS, type PodSettings, type SettingsChange } from './settings.ts';
 export type { Snapshot, Stats } from './snapshot.ts';

@@ -1,6 +1,6 @@
 import { stringOf } from '../base/index.ts';
 import { type Item, textOf } from '../llm/index.ts';
-import type { Totals } from '../worker/index.ts';
+import type { RunOutcome, Totals } from '../worker/index.ts';
 import type { Row } from './catalogue/index.ts';
 import type { Header } from './session/index.ts';
 import type { PodView } from './view.ts';
@@ -10,8 +10,8 @@ export function rowOf(
   { header, view, totals }: { readonly header: Header; readonly view: PodView; readonly totals: Totals },
   { file, before, now }: { readonly file: string; readonly before: Row | undefined; readonly now: string },
 ): Row {
-  const { settings, run, lastRun } = view;
-  const { name, model, archived } = settings;
+  const { settings } = view;
+  const { name, model, archived, acceptEdits, skipPermissionsUntil, annotations } = settings;
   const parentId = stringOf(header.extras?.parentSessionId);
   const firstPrompt = before?.firstPrompt ?? shortened(view.items.find(isFrom('user')));
   const lastText = shortened(view.items.findLast(isFrom('assistant'))) ?? before?.lastText;
@@ -44,17 +44,48 @@ export function rowOf(
     ...(firstPrompt === undefined ? {} : { firstPrompt }),
     ...(lastText === undefined ? {} : { lastText }),
     ...(key === '' ? {} : { key }),
-    ...lastRunOf(run, lastRun),
+    ...(acceptEdits && { acceptEdits }),
+    ...(skipPermissionsUntil === undefined ? {} : { skipPermissionsUntil }),
+    ...(annotations && { annotations }),
+    ...lastRunOf(view, before?.lastRun, now),
   };
 }
 
-function lastRunOf(run: PodView['run'], lastRun: PodView['lastRun']): Pick<Row, 'lastRun'> {
-  if (run !== undefined) return { lastRun: { runId: run.runId, status: 'running' } };
-  return lastRun === undefined ? {} : { lastRun: { runId: lastRun.runId, status: lastRun.outcome.status } };
+/** When it began and ended is when lists were told so first. */
+function lastRunOf({ run, lastRun }: PodView, before: Row['lastRun'], now: string): Pick<Row, 'lastRun'> {
+  const runId = run?.runId ?? lastRun?.runId;
+  if (runId === undefined) return {};
+  const known = before?.runId === runId ? before : undefined;
+  const startedAt = known?.startedAt ?? now;
+  if (run !== undefined) return { lastRun: { runId, status: 'running', startedAt } };
+  if (lastRun === undefined) return {};
+  const message = reasonOf(lastRun.outcome);
+  return {
+    lastRun: {
+      runId,
+      status: lastRun.outcome.status,
+      startedAt,
+      endedAt: known?.endedAt ?? now,
+      ...(message === undefined ? {} : { message }),
+    },
+  };
 }
 
+function reasonOf(outcome: RunOutcome): string | undefined {
+  const message =
+    outcome.status === 'failed'
+      ? outcome.failure.message
+      : outcome.status === 'limited'
+        ? outcome.message
+        : undefined;
+  return message?.slice(0, LONGEST_REASON);
+}
+
+const LONGEST_REASON = 2_000;
+
 function isFrom(role: 'user' | 'assistant') {
-  return (item: Item): boolean => item.type === 'message' && item.role === role && textOf(item.content) !== '';
+  return (item: Item): boolean =>
+    item.type === 'message' && item.role === role && textOf(item.content) !== '';
 }
 
 const LONGEST = 200;
@@ -62,7 +93,10 @@ const LONGEST = 200;
 /** On one line; cut between characters, not inside one. */
 function shortened(item: Item | undefined): string | undefined {
   if (item?.type !== 'message') return undefined;
-  const line = textOf(item.content).slice(0, LONGEST * 4).replaceAll(/\s+/g, ' ').trim();
+  const line = textOf(item.content)
+    .slice(0, LONGEST * 4)
+    .replaceAll(/\s+/g, ' ')
+    .trim();
   if (line.length <= LONGEST) return line;
   let end = 0;
   for (const { index, segment } of new Intl.Segmenter().segment(line)) {

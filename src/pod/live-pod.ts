@@ -118,7 +118,12 @@ export class LivePod {
         get: () => view.todos,
         set: (items: PodView['todos']) => pod?.publish({ fact: { type: 'todos', items } }),
       };
-      const agent = await openAgent({ podId: header.id, cwd: header.cwd, todos });
+      const agent = await openAgent({
+        podId: header.id,
+        cwd: header.cwd,
+        todos,
+        settings: () => view.settings,
+      });
       pod = new LivePod(options, session, segments, restored, agent, lastSeq);
       await pod.#runner.look();
       pod.#recover(restored, lost);
@@ -211,7 +216,8 @@ export class LivePod {
       now,
       newId: uuidv7,
       takeSlot: () => this.#takeSlot(),
-      whyNoSlot: house.whyNoSlot,
+      whyNoSlot: () =>
+        this.#closing === undefined ? house.whyNoSlot() : 'the pod is being closed: send it again',
       branchTo: (entryId) => this.#branchTo(entryId),
       decideForChild: house.decideForChild,
       close: async (caller, signed) => this.#closeFor(caller, signed),
@@ -234,8 +240,18 @@ export class LivePod {
     return this.#runner.active && this.view.state !== 'waiting';
   }
 
+  /** Resolves when it is closed; undefined as long as it is open. */
+  get closing(): Promise<void> | undefined {
+    return this.#closing;
+  }
+
   get totals(): Totals {
     return this.#runner.totals;
+  }
+
+  /** The number of the last event, and of the last one that watchers know of. */
+  get numbers(): { readonly last: number; readonly told: number } {
+    return { last: this.#journal.lastSeq, told: this.#journal.feed.toldSeq };
   }
 
   /** As much of the session as the conversation is made of. */
@@ -374,6 +390,8 @@ export class LivePod {
   }
 
   #takeSlot(): boolean {
+    // Somebody may have closed it while the run was prepared.
+    if (this.#closing !== undefined) return false;
     this.#hasSlot ||= this.#options.house.takeSlot();
     return this.#hasSlot;
   }
@@ -438,7 +456,8 @@ export class LivePod {
     if (this.#runner.active || this.view.state !== 'paused' || !this.#wasAsked()) return;
     const { taskId, overrides } = this.view.lastRun ?? {};
     const ready = await this.#runner.prepare(overrides).catch(() => undefined);
-    if (ready === undefined || this.#runner.active || this.view.state !== 'paused' || !this.#takeSlot()) return;
+    if (ready === undefined || this.#runner.active || this.view.state !== 'paused' || !this.#takeSlot())
+      return;
     const { by, door } = caller;
     const purpose = { by, door, ...(taskId && { taskId }), ...(overrides && { overrides }) };
     this.#runner.resume(ready, purpose, () => undefined);
@@ -480,9 +499,9 @@ export class LivePod {
   }
 
   async #closeFor({ by, door }: Caller, signed: Signed | undefined): Promise<void> {
-    await this.#stop();
-    this.publish({ fact: { type: 'closed', by, door }, signed });
-    await this.close();
+    // From its first moment on nothing else begins: what waits is for the next time.
+    this.#closing ??= this.#close('everything', { fact: { type: 'closed', by, door }, signed });
+    await this.#closing;
   }
 
   async #stop(): Promise<void> {
@@ -490,8 +509,9 @@ export class LivePod {
     await Promise.all([this.#runner.quiet(), this.#shell.close()]);
   }
 
-  async #close(ends: 'everything' | 'all but the run'): Promise<void> {
+  async #close(ends: 'everything' | 'all but the run', last?: Draft): Promise<void> {
     await (ends === 'everything' ? this.#stop() : this.#shell.close());
+    if (last !== undefined) this.publish(last);
     this.#approvals.close();
     try {
       await this.#journal.close();

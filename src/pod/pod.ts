@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type Caller, type PodCommand, readCommand, type Receipt } from './command.ts';
 import type { WatchFrom, Watched } from './live-pod.ts';
 import type { Residents } from './residents.ts';
@@ -44,3 +45,5 @@ export class Pod {
 
 const IN_PROCESS: Caller = { by: 'program', door: 'process' };
 const NEVER = new AbortController().signal;
+// Every watcher listens to it that has no signal of its own.
+setMaxListeners(0, NEVER);

@@ -22,6 +22,7 @@ export class Residents {
   readonly #options: ResidentsOptions;
   /** The least recently used first. */
   readonly #residents = new Map<string, Resident>();
+  #isLeft = false;
 
   constructor(options: ResidentsOptions) {
     this.#options = options;
@@ -53,8 +54,6 @@ export class Residents {
   /** Keeps a pod in memory until `done` is called. */
   async enter(id: string): Promise<{ readonly pod: LivePod; readonly done: () => void }> {
     const resident = await this.#wake(id);
-    resident.uses += 1;
-    clearTimeout(resident.timer);
     try {
       const pod = await resident.opening;
       return { pod, done: () => this.#leave(id, resident) };
@@ -87,24 +86,32 @@ export class Residents {
 
   /** For the end of the process: runs that wait for a person are kept. */
   async leaveAll(): Promise<void> {
+    this.#isLeft = true;
     const opening = [...this.#residents.values()].map((resident) => resident.opening.catch(() => undefined));
     await Promise.all(opening.map(async (pod) => (await pod)?.leave()));
   }
 
   async #wake(id: string): Promise<Resident> {
     for (;;) {
+      if (this.#isLeft) throw new PolypodError('conflict', 'the host is shut down: open it again');
       const resident = this.#residents.get(id);
       if (resident === undefined) break;
-      if (resident.closing === undefined) {
+      const closing = resident.closing ?? resident.pod?.closing;
+      if (closing === undefined) {
         this.#residents.delete(id);
         this.#residents.set(id, resident);
+        // Counted before anybody else has a turn: one that is wanted is not free.
+        resident.uses += 1;
+        clearTimeout(resident.timer);
         return resident;
       }
-      await resident.closing;
+      // How it went has been told to whoever closed it.
+      await closing.catch(() => {});
+      if (this.#residents.get(id) === resident) this.#residents.delete(id);
     }
     this.#makeRoom();
     const opening = this.#options.open(id);
-    const resident: Resident = { opening, pod: undefined, uses: 0, timer: undefined, closing: undefined };
+    const resident: Resident = { opening, pod: undefined, uses: 1, timer: undefined, closing: undefined };
     this.#residents.set(id, resident);
     opening.then(
       (pod) => {
@@ -145,7 +152,8 @@ export class Residents {
 
   /** At the limit the one that was not needed for longest leaves; if all are needed, no other comes in. */
   #makeRoom(): void {
-    if (this.#residents.size < this.#options.limit) return;
+    const staying = [...this.#residents.values()].filter(({ closing }) => closing === undefined);
+    if (staying.length < this.#options.limit) return;
     for (const [id, resident] of this.#residents) {
       if (!isFree(resident)) continue;
       this.#hibernate(id, resident);

@@ -72,7 +72,9 @@ export class Runner {
   /** What the next events of the worker have to carry. */
   #purpose: RunPurpose = {};
   #queueId: string | undefined;
-  #signed: { readonly on: 'run-start' | 'input'; readonly by: (runId: string) => Signed | undefined } | undefined;
+  #signed:
+    | { readonly on: 'run-start' | 'input'; readonly by: (runId: string) => Signed | undefined }
+    | undefined;
   #message: AgentMessage | undefined;
   #shellId: string | undefined;
   #runId = '';
@@ -120,7 +122,7 @@ export class Runner {
       agent.model(this.#choice(overrides)),
       agent.tools(),
       agent.system(),
-      agent.scope(overrides.paths ?? []),
+      agent.scope([...(view.settings.paths ?? []), ...(overrides.paths ?? [])]),
     ]);
     const { system = own, appendSystem } = { ...view.settings, ...overrides };
     return {
@@ -235,11 +237,7 @@ export class Runner {
     return model ?? this.#parts.view.settings.model ?? this.#parts.agent.defaultModel;
   }
 
-  #newWorker(
-    items: readonly Item[],
-    totals: Totals | undefined,
-    measured: Measured | undefined,
-  ): Worker {
+  #newWorker(items: readonly Item[], totals: Totals | undefined, measured: Measured | undefined): Worker {
     const { agent, view, cwd } = this.#parts;
     const byPolicy = approveByPolicy({
       policy: () => this.#policy(),
@@ -263,7 +261,10 @@ export class Runner {
       },
       bounds: () => {
         const { maxTurns, budget } = this.overrides;
-        return { ...(maxTurns === undefined ? {} : { maxTurns }), ...(budget === undefined ? {} : { budget }) };
+        return {
+          ...(maxTurns === undefined ? {} : { maxTurns }),
+          ...(budget === undefined ? {} : { budget }),
+        };
       },
       policies: () => ({
         compaction: { ...DEFAULT_COMPACTION, auto: view.settings.autoCompaction },

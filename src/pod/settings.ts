@@ -36,6 +36,12 @@ export interface PodSettings {
   /** In place of what the agent is told about itself. */
   readonly system?: string;
   readonly appendSystem?: string;
+  /** Paths beside the working directory. */
+  readonly paths?: readonly string[];
+  /** MCP servers of this pod's own, as clients write them: `{ mcpServers: { … } }`. The agent knows what to make of it. */
+  readonly mcpConfig?: JsonObject;
+  /** What doors and clients note about the session. Lists show it; to the pod it means nothing. */
+  readonly annotations?: JsonObject;
 }
 
 export const DEFAULT_SETTINGS: PodSettings = {
@@ -70,7 +76,13 @@ export const MODEL_CHOICE: shape.Shape<ModelChoice> = shape.fields(
   {},
 );
 
-export const TIME = shape.text('a time such as 2026-01-31T12:00:00Z', (time) => !Number.isNaN(Date.parse(time)));
+export const TIME = shape.text(
+  'a time such as 2026-01-31T12:00:00Z',
+  (time) => !Number.isNaN(Date.parse(time)),
+);
+
+/** Annotations stand in every list: they are for notes, not for content. */
+const MOST_ANNOTATED = 16_384;
 
 /** What a change may set; the rest stays. */
 export const SETTINGS_CHANGE = shape.fields(
@@ -98,6 +110,13 @@ export const SETTINGS_CHANGE = shape.fields(
     archived: shape.flag,
     system: shape.anyText,
     appendSystem: shape.anyText,
+    paths: shape.listOf(shape.text()),
+    mcpConfig: shape.anyObject,
+    annotations: shape.ruled(shape.anyObject, (notes) =>
+      JSON.stringify(notes).length > MOST_ANNOTATED
+        ? `must not be longer than ${MOST_ANNOTATED} characters of JSON`
+        : undefined,
+    ),
   },
 );
 export type SettingsChange = shape.ValueOf<typeof SETTINGS_CHANGE>;
@@ -112,6 +131,9 @@ export const CLEARABLE = [
   'name',
   'system',
   'appendSystem',
+  'paths',
+  'mcpConfig',
+  'annotations',
 ] as const;
 export type Clearable = (typeof CLEARABLE)[number];
 

@@ -143,7 +143,8 @@ export class PodView {
       }
       case 'unqueued':
         for (const { queueId, taskId } of this.queue)
-          if (taskId !== undefined && fact.queueIds.includes(queueId)) this.tasks.set(taskId, { status: 'cancelled' });
+          if (taskId !== undefined && fact.queueIds.includes(queueId))
+            this.tasks.set(taskId, { status: 'cancelled' });
         this.#unqueue(fact.queueIds);
         return;
       case 'approval-request':
@@ -218,7 +219,9 @@ export class PodView {
   /** Of a turn that a crash has parted, some results are there already. */
   #unanswered(results: readonly Item[]): readonly Item[] {
     const last = this.items.findLastIndex(({ type }) => type === 'tool-call');
-    const answered = new Set(this.items.slice(last + 1).map((item) => ('callId' in item ? item.callId : undefined)));
+    const answered = new Set(
+      this.items.slice(last + 1).map((item) => ('callId' in item ? item.callId : undefined)),
+    );
     return results.filter((item) => !('callId' in item) || !answered.has(item.callId));
   }
 

@@ -28,7 +28,9 @@ describe('a process that is killed in the middle of anything', () => {
   }, async () => {
     const boundaries = await boundariesOf(sim.url, program);
     const count = IS_WHOLE ? boundaries : SAMPLE;
-    const points = Array.from({ length: count }, (_, index) => Math.floor(((index + 0.5) / count) * boundaries));
+    const points = Array.from({ length: count }, (_, index) =>
+      Math.floor(((index + 0.5) / count) * boundaries),
+    );
     const problems: string[] = [];
     let openedByPi = 0;
     const work = points.entries();

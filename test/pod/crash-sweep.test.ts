@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sim, startSim } from '../../src/sim/index.ts';
 import { spoiled } from '../store/faulty-files.ts';
+import { listen } from './crash/life.ts';
 import { lossySweep } from './crash/lossy-sweep.ts';
 import { withoutReceipts } from './crash/without-receipts.ts';
 import { script } from './crash/world.ts';
@@ -16,7 +17,9 @@ beforeAll(async () => {
 afterAll(() => sim.close());
 
 describe('a pod whose power is cut', () => {
-  it('keeps what it accepted, tells nothing wrong and does nothing twice', { timeout: 60_000 + LIVES * 600_000 }, async () => {
+  it('keeps what it accepted, tells nothing wrong and does nothing twice', {
+    timeout: 60_000 + LIVES * 600_000,
+  }, async () => {
     let points = 0;
     for (let seed = 0; seed < Math.max(1, LIVES); seed += 1) {
       const swept = await lossySweep({ url: sim.url, seed, share: SHARE });
@@ -24,7 +27,19 @@ describe('a pod whose power is cut', () => {
       expect(swept.problems).toEqual([]);
     }
     expect(points).toBeGreaterThan(20);
-    console.log(`pod crash sweep: the power was cut at ${points} points; nothing accepted was lost, nothing done twice`);
+    console.log(
+      `pod crash sweep: the power was cut at ${points} points; nothing accepted was lost, nothing done twice`,
+    );
+  });
+});
+
+describe('a pod whose power is cut in the middle of a very long answer', () => {
+  it('never gives a number to another event', { timeout: 60_000 + LIVES * 600_000 }, async () => {
+    const share = LIVES === 0 ? 0.1 : 1;
+    const { points, problems } = await lossySweep({ url: sim.url, life: listen, seed: 7, share });
+    expect(problems).toEqual([]);
+    expect(points).toBeGreaterThan(5);
+    console.log(`pod crash sweep: the power was cut at ${points} points of a long answer; no number was given twice`);
   });
 });
 

@@ -61,7 +61,9 @@ describe('a run', () => {
     expect(queueId).toBeDefined();
     await pod.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'approve' }, ADA);
     await ear.hear((event) => event.type === 'input' && event.queueId === queueId);
-    await ear.hear((event) => event.type === 'run-end' && ear.types.filter((t) => t === 'run-end').length === 2);
+    await ear.hear(
+      (event) => event.type === 'run-end' && ear.types.filter((t) => t === 'run-end').length === 2,
+    );
     expect(await texts(pod)).toEqual(['one', '(tool-call)', '(no output)', 'first', 'two', 'second']);
     expect(host.byTask('task-2')?.id).toBe(pod.id);
   });
@@ -71,10 +73,7 @@ describe('a run', () => {
     const pod = await host.create({ cwd });
     const { seq } = await pod.snapshot();
     const ear = new Listener(pod, seq);
-    await pod.handle(
-      { ...say('go'), overrides: { maxTurns: 1, system: 'Other.', tools: ['ls'] } },
-      ADA,
-    );
+    await pod.handle({ ...say('go'), overrides: { maxTurns: 1, system: 'Other.', tools: ['ls'] } }, ADA);
     const { outcome } = await ear.hearType('run-end');
     expect(outcome).toMatchObject({ status: 'limited', limit: 'max-turns' });
     const [first] = sim.requests;
@@ -97,7 +96,10 @@ describe('a run', () => {
       status: 'cancelled',
     });
     expect((await ear.hearType('run-end')).outcome).toEqual({ status: 'cancelled' });
-    expect(ear.events.find(({ type }) => type === 'commanded')).toMatchObject({ command: 'cancel', by: 'bob' });
+    expect(ear.events.find(({ type }) => type === 'commanded')).toMatchObject({
+      command: 'cancel',
+      by: 'bob',
+    });
     await expect(pod.handle({ type: 'cancel' }, BOB)).rejects.toThrow('there is no run to cancel');
     await prompted(pod, 'next');
     expect((await texts(pod)).at(-1)).toBe('after');
@@ -131,7 +133,10 @@ describe('after a restart', () => {
     const { host, cwd, reopen } = await stage([says('one'), says('two')]);
     const pod = await host.create({ cwd, settings: { name: 'first', thinking: 'low' } });
     await prompted(pod, 'hi');
-    await pod.handle({ type: 'configure', set: { mode: 'read-only', name: 'second' }, clear: ['thinking'] }, ADA);
+    await pod.handle(
+      { type: 'configure', set: { mode: 'read-only', name: 'second' }, clear: ['thinking'] },
+      ADA,
+    );
     await pod.handle({ type: 'set-todos', items: [{ content: 'rest', status: 'pending' }] }, ADA);
     await pod.handle({ type: 'steer', content: textContent('by the way') }, BOB);
     const before = await pod.snapshot();
@@ -211,7 +216,10 @@ describe("a person's own command", () => {
     const { approval } = await ear.hearType('approval-request');
     await pod.handle({ type: 'shell', command: 'echo mine' }, ADA);
     await ear.hearType('shell-end');
-    await pod.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'deny', comment: 'not now' }, BOB);
+    await pod.handle(
+      { type: 'decide', approvalId: approval.approvalId, decision: 'deny', comment: 'not now' },
+      BOB,
+    );
     await ear.hear((event) => event.type === 'input' && event.origin === 'shell');
     expect(await texts(pod)).toEqual([
       'go',
@@ -235,7 +243,12 @@ describe("a person's own command", () => {
 
 describe('the tree', () => {
   it('branches, and a fork goes its own way', async () => {
-    const { host, cwd, directory } = await stage([says('one'), says('two'), says('other two'), says('forked')]);
+    const { host, cwd, directory } = await stage([
+      says('one'),
+      says('two'),
+      says('other two'),
+      says('forked'),
+    ]);
     const pod = await host.create({ cwd });
     await prompted(pod, 'a');
     const ear = await prompted(pod, 'b');

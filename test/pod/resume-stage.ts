@@ -60,7 +60,8 @@ export function sumOf(events: readonly PodEvent[], like: Snapshot): Snapshot {
 export function killedCopy(directory: string): string {
   const copy = join(scratch(), 'data');
   cpSync(directory, copy, { recursive: true });
-  const locks = readdirSync(join(copy, 'sessions')).filter((name) => name.endsWith('.lock'));
-  for (const name of locks) rmSync(join(copy, 'sessions', name), { recursive: true });
+  // The owner of the locks still lives, but not in the world of the copy.
+  const names = readdirSync(copy, { recursive: true, encoding: 'utf8' });
+  for (const name of names) if (name.endsWith('.lock')) rmSync(join(copy, name), { recursive: true, force: true });
   return copy;
 }

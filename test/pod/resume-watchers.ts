@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { PolypodError } from '../../src/base/index.ts';
 import type { Pod, PodEvent } from '../../src/pod/index.ts';
 import { type Random, turns } from './resume-random.ts';
@@ -22,6 +23,8 @@ export async function watchBadly(
   tell: (told: Told) => void,
   { random, cuts, signal }: { readonly random: Random; readonly cuts: Cuts; readonly signal: AbortSignal },
 ): Promise<void> {
+  // Each life listens to it anew.
+  setMaxListeners(0, signal);
   let after = from;
   while (!signal.aborted) {
     const patience = 1 + random(30);
@@ -42,7 +45,7 @@ export async function watchBadly(
         if (random(8) === 0) await turns(random(40));
       }
     } catch (error) {
-      if (!(error instanceof PolypodError) || error.code !== 'overloaded') throw error;
+      if (!isOverloaded(error)) throw error;
     }
     cuts.count += 1;
     await turns(1);
@@ -68,13 +71,23 @@ export async function keepBusy(pod: Pod, prompts: number, text: string): Promise
   }
 }
 
+/** When there is somebody to start it again it starts again: being too slow for the stream is no failure here. */
 async function quietAfter(pod: Pod, after: number): Promise<void> {
   let isOver = false;
-  for await (const step of pod.watch({ after })) {
-    const events = step.type === 'events' ? step.batch.events : [];
-    for (const event of events) {
-      if (event.type === 'run-end') isOver = true;
-      if (isOver && event.type === 'state' && event.state === 'idle') return;
+  try {
+    for await (const step of pod.watch({ after })) {
+      const events = step.type === 'events' ? step.batch.events : [];
+      for (const event of events) {
+        if (event.type === 'run-end') isOver = true;
+        if (isOver && event.type === 'state' && event.state === 'idle') return;
+      }
     }
+  } catch (error) {
+    if (!isOverloaded(error)) throw error;
+    await quietAfter(pod, after);
   }
+}
+
+function isOverloaded(error: unknown): boolean {
+  return error instanceof PolypodError && error.code === 'overloaded';
 }

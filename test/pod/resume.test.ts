@@ -13,11 +13,11 @@ import { keepBusy, logOf, type Told, watchBadly } from './resume-watchers.ts';
 import { scratch, stage } from './stage.ts';
 
 /** `npm run proof:resume` asks for more. */
-const KILLS = Number(process.env.POLYPOD_RESUME_KILLS ?? 4);
+const KILLS = Number(process.env.POLYPOD_RESUME_KILLS ?? 3);
 const ROUNDS = Number(process.env.POLYPOD_RESUME_ROUNDS ?? 2);
 const SEED = Number(process.env.POLYPOD_SEED ?? Date.now() % 1_000_000);
 const PODS = 3;
-const PROMPT = 'go\n[[sim deltas=400 size=5]]';
+const PROMPT = 'go\n[[sim deltas=200 size=5]]';
 
 /** All that one watcher was told: its snapshot, if it began with one, and every event. */
 class Heard {
@@ -46,7 +46,9 @@ class Heard {
 
 function report(what: string, heard: readonly Heard[], counts: string): void {
   const events = heard.reduce((sum, { events }) => sum + events.length, 0);
-  console.log(`${what}: ${heard.length} watchers, ${counts}, ${events} events: 0 lost, 0 doubled (seed ${SEED})`);
+  console.log(
+    `${what}: ${heard.length} watchers, ${counts}, ${events} events: 0 lost, 0 doubled (seed ${SEED})`,
+  );
 }
 
 describe('watchers that are cut and come back', () => {
@@ -116,7 +118,7 @@ describe('watchers of a host that is killed', () => {
         })),
       };
       // Some die before they have said a word, most in the middle of their streams.
-      const end = await live(errand, heard, isLast ? undefined : random(400));
+      const end = await live(errand, heard, isLast ? undefined : random(120));
       podIds = end.podIds ?? podIds;
       cuts += end.cuts;
       if (!isLast) continue;

@@ -20,7 +20,9 @@ async function readOn(watching: AsyncGenerator<Watched>) {
 }
 
 /** Takes the first thing it is given, and then nothing. */
-async function lazyWatcher(pod: Pod): Promise<{ readonly seq: number; readonly watching: AsyncGenerator<Watched> }> {
+async function lazyWatcher(
+  pod: Pod,
+): Promise<{ readonly seq: number; readonly watching: AsyncGenerator<Watched> }> {
   const watching = pod.watch();
   const { value } = await watching.next();
   return { watching, seq: value?.type === 'snapshot' ? value.snapshot.seq : 0 };

@@ -29,16 +29,23 @@ const act: fc.Arbitrary<Act> = fc.oneof(
         fc.constantFrom(...prompts),
         fc.constantFrom<'queue' | 'steer' | 'follow-up'>('queue', 'steer', 'follow-up'),
       )
-      .map(([text, whenBusy]): Act => (pod) => attempt(pod, { ...say(text), whenBusy })),
+      .map(
+        ([text, whenBusy]): Act =>
+          (pod) =>
+            attempt(pod, { ...say(text), whenBusy }),
+      ),
   },
   {
     weight: 3,
-    arbitrary: fc.boolean().map((isApproved): Act => async (pod) => {
-      const [approval] = (await pod.snapshot()).approvals;
-      if (approval === undefined) return;
-      const decision = isApproved ? 'approve' : 'deny';
-      await attempt(pod, { type: 'decide', approvalId: approval.approvalId, decision, remember: 'once' });
-    }),
+    arbitrary: fc.boolean().map(
+      (isApproved): Act =>
+        async (pod) => {
+          const [approval] = (await pod.snapshot()).approvals;
+          if (approval === undefined) return;
+          const decision = isApproved ? 'approve' : 'deny';
+          await attempt(pod, { type: 'decide', approvalId: approval.approvalId, decision, remember: 'once' });
+        },
+    ),
   },
   fc
     .constantFrom<PodCommand>(
@@ -56,14 +63,21 @@ const act: fc.Arbitrary<Act> = fc.oneof(
       { type: 'ask', tool: 'x', arguments: '{}' },
       { type: 'branch', entryId: 'root' },
     )
-    .map((command): Act => (pod) => attempt(pod, command)),
+    .map(
+      (command): Act =>
+        (pod) =>
+          attempt(pod, command),
+    ),
   { weight: 4, arbitrary: fc.constant<Act>(settled) },
-  fc.nat(20).map((at): Act => async (pod) => {
-    const seen = await watched(pod);
-    const ids = seen.flatMap(({ entryId }) => entryId ?? []);
-    const entryId = ids[at % Math.max(ids.length, 1)];
-    if (entryId !== undefined) await attempt(pod, { type: 'branch', entryId });
-  }),
+  fc.nat(20).map(
+    (at): Act =>
+      async (pod) => {
+        const seen = await watched(pod);
+        const ids = seen.flatMap(({ entryId }) => entryId ?? []);
+        const entryId = ids[at % Math.max(ids.length, 1)];
+        if (entryId !== undefined) await attempt(pod, { type: 'branch', entryId });
+      },
+  ),
 );
 
 /** Until the model has nothing more to say, or waits for somebody. */
@@ -104,7 +118,8 @@ async function calm(pod: Pod): Promise<void> {
   await attempt(pod, { type: 'abort-shell' });
   const listener = new Listener(pod);
   const { snapshot } = await listener.joined();
-  if (snapshot.state !== 'idle') await listener.hear((event) => event.type === 'state' && event.state === 'idle');
+  if (snapshot.state !== 'idle')
+    await listener.hear((event) => event.type === 'state' && event.state === 'idle');
   await listener.stop();
 }
 
@@ -146,7 +161,9 @@ describe('a snapshot', () => {
 
   it('has an answer that is being written from its start', async () => {
     const parts = [{ thinking: 'about it' }, { text: 'and say '.repeat(20) }];
-    const { host, cwd } = await stage([{ parts, pace: { chunkSize: 4 }, fault: { kind: 'stall', after: 12 } }]);
+    const { host, cwd } = await stage([
+      { parts, pace: { chunkSize: 4 }, fault: { kind: 'stall', after: 12 } },
+    ]);
     const pod = await host.create({ cwd });
     const early = new Listener(pod, 0);
     await pod.handle(say('go'));

@@ -58,6 +58,6 @@ function choiceLines({ rule }: ApprovalQuestion, width: number): Line[] {
   return [...wrapLine(choices, width), ...always];
 }
 
-function inset(line: Line, width: number, break_: (line: Line, width: number) => Line[]): Line[] {
-  return break_(line, width - 2).map((part) => [span('  '), ...part]);
+function inset(line: Line, width: number, broken: (line: Line, width: number) => Line[]): Line[] {
+  return broken(line, width - 2).map((part) => [span('  '), ...part]);
 }

@@ -52,8 +52,7 @@ export function newApproval(question: ApprovalQuestion, now: number): ApprovalSt
 /** The question after a key. */
 export function updateApproval(state: ApprovalState, key: Key, around: ApprovalAround): ApprovalUpdated {
   if (state.mode === 'choosing') return choosing(state, key, around.now);
-  if (key.type === 'chord' && key.chord === 'escape')
-    return open({ ...newApproval(state.question, state.askedAt) });
+  if (key.type === 'chord' && key.chord === 'escape') return open(newApproval(state.question, state.askedAt));
   if (
     state.mode === 'commenting' &&
     key.type === 'chord' &&

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { isObject, type JsonObject, onAbort, PolypodError, tryParse } from '../../base/index.ts';
 import { lineReader } from '../../wire/index.ts';
@@ -61,7 +60,7 @@ export class ControlLink {
 
   /** Resolves when the daemon has hung up. */
   async hungUp(): Promise<void> {
-    if (!this.#socket.closed) await once(this.#socket, 'close');
+    while ((await this.#lines.next()).done !== true);
   }
 
   close(): void {

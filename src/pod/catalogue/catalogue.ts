@@ -231,9 +231,10 @@ export class Catalogue {
   }
 
   async #compact(): Promise<void> {
-    this.#nextCompaction = 2 * (this.#file?.lines ?? 0);
+    const lines = this.#file?.lines ?? 0;
     const lock = this.#lock();
-    // Another process is at it.
+    // One that fails is not tried again before there is twice as much; one that another process is at, soon.
+    this.#nextCompaction = lock === undefined ? Math.min(lines + SOON, 2 * lines) : 2 * lines;
     if (lock === undefined) return;
     try {
       const file = await this.#ready();
@@ -294,6 +295,7 @@ function birthOf({ createdAt, id }: Row): Cursor {
 }
 
 /** To write a file anew takes milliseconds, to rebuild it as long as it takes to read all sessions. */
+const SOON = 100;
 const FREE_ATTEMPTS = 3;
 const LOCK_ATTEMPTS = 200;
 const LOCK_PAUSE_MS = 25;

@@ -1,3 +1,4 @@
+import { isObject, type JsonObject } from '../../base/index.ts';
 import type { Totals } from '../../worker/index.ts';
 import { type Check, flag, list, number, optional, record, text, word } from './check.ts';
 
@@ -25,7 +26,10 @@ export interface TaskRow {
 export interface LastRun {
   readonly runId: string;
   readonly status: string;
+  readonly startedAt?: string;
   readonly endedAt?: string;
+  /** Why it failed or was stopped. */
+  readonly message?: string;
 }
 
 /** What lists and searches know of a session. Times are ISO 8601 in UTC. Whoever makes a row keeps it small. */
@@ -54,6 +58,10 @@ export interface Row {
   readonly tasks: readonly TaskRow[];
   /** The idempotency key under which the session was made. */
   readonly key?: string;
+  readonly acceptEdits?: boolean;
+  readonly skipPermissionsUntil?: string;
+  /** As the settings have them. */
+  readonly annotations?: JsonObject;
 }
 
 const isTotals = record<Totals>({
@@ -76,7 +84,13 @@ const isApproval = record<PendingApproval>({
 
 const isTask = record<TaskRow>({ taskId: text, runId: optional(text), status: text, at: text });
 
-const isLastRun = record<LastRun>({ runId: text, status: text, endedAt: optional(text) });
+const isLastRun = record<LastRun>({
+  runId: text,
+  status: text,
+  startedAt: optional(text),
+  endedAt: optional(text),
+  message: optional(text),
+});
 
 /** Whether a value is a row of our own writing; keys of a later version may stand in it, and stay. */
 export const isRow: Check<Row> = record<Row>({
@@ -98,4 +112,7 @@ export const isRow: Check<Row> = record<Row>({
   queued: number,
   tasks: list(isTask),
   key: optional(text),
+  acceptEdits: optional(flag),
+  skipPermissionsUntil: optional(text),
+  annotations: optional(isObject),
 });

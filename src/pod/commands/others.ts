@@ -5,7 +5,9 @@ import { accept, type Handler } from './parts.ts';
 export const decide: Handler<'decide'> = async (command, caller, sign, pod) => {
   const { approvalId } = command;
   const asked = pod.view.approvals.get(approvalId);
-  const podId = asked?.settlement === undefined ? asked?.approval.podId : undefined;
+  // The child knows who decided, also under which key.
+  const isOpen = asked?.settlement === undefined || caller.key !== undefined;
+  const podId = isOpen ? asked?.approval.podId : undefined;
   if (podId === undefined) await pod.approvals.decide(command, caller, () => sign({ approvalId }));
   else {
     await pod.decideForChild(podId, command, caller);

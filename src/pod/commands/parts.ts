@@ -27,7 +27,9 @@ export interface PodParts {
   /** What to tell who got none. */
   readonly whyNoSlot: () => string;
   /** The conversation at an entry; the tree's leaf is there afterwards. */
-  readonly branchTo: (entryId: string | null) => Promise<{ readonly from: string | null; readonly items: readonly Item[] }>;
+  readonly branchTo: (
+    entryId: string | null,
+  ) => Promise<{ readonly from: string | null; readonly items: readonly Item[] }>;
   /** Hands a decision to the child whose approval it is. */
   readonly decideForChild: (podId: string, command: CommandOf<'decide'>, caller: Caller) => Promise<void>;
   readonly close: (caller: Caller, signed: Signed | undefined) => Promise<void>;

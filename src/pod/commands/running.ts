@@ -77,8 +77,7 @@ export const resume: Handler<'resume'> = async (_, caller, sign, pod) => {
   const { taskId, overrides } = pod.view.lastRun ?? {};
   const ready = await pod.runner.prepare(overrides);
   refuseIfNotPaused(pod);
-  if (!pod.takeSlot())
-    throw new PolypodError('overloaded', pod.whyNoSlot());
+  if (!pod.takeSlot()) throw new PolypodError('overloaded', pod.whyNoSlot());
   const { by, door } = caller;
   const purpose = { by, door, ...(taskId && { taskId }), ...(overrides && { overrides }) };
   const runId = pod.runner.resume(ready, purpose, (id) => sign({ runId: id }));
@@ -155,16 +154,12 @@ function refuseIfBusy({ runner, view }: PodParts): void {
       `a run is waiting for approval ${waiting.approvalId}: decide, or cancel it first`,
     );
   if (runner.active)
-    throw new PolypodError(
-      'conflict',
-      'a run is under way: steer it, queue a follow-up, or cancel it first',
-    );
+    throw new PolypodError('conflict', 'a run is under way: steer it, queue a follow-up, or cancel it first');
 }
 
 function refuseIfNotPaused({ view, runner }: PodParts): void {
   const waiting = view.state === 'waiting' ? view.approvals.pending()[0] : undefined;
   if (waiting !== undefined)
     throw new PolypodError('conflict', `waiting for approval ${waiting.approvalId}: send decide`);
-  if (runner.active || view.state !== 'paused')
-    throw new PolypodError('conflict', 'nothing is paused');
+  if (runner.active || view.state !== 'paused') throw new PolypodError('conflict', 'nothing is paused');
 }

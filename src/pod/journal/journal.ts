@@ -48,15 +48,23 @@ interface Pending {
   readonly events: PodEvent[];
   readonly records: { readonly seq: number; readonly text: string }[];
   readonly lines: string[];
+  /** Whether the lines only mark how far the numbers are. */
+  isMarkOnly: boolean;
+  /** The number on the last of the lines. */
+  entrySeq: number;
+}
+
+function nothingPending(): Pending {
+  return { events: [], records: [], lines: [], isMarkOnly: true, entrySeq: 0 };
 }
 
 /**
  * Numbers events, writes them, and only then has them told.
  *
- * The events of one turn of the loop are written together, if there are not too many of them: first to the feed, which is not synced, then, as far as they
- * leave entries, to the session file, which is. So after a kill the feed knows at least what the session knows, and what
- * it knows beyond that was told to nobody and is cut off at the next opening; after a power cut it may know less, and
- * then those who come back are given a snapshot.
+ * The events of one turn of the loop are written together, if there are not too many of them: first to the feed, which is
+ * not synced, then, as far as they leave entries, to the session file, which is. So after a kill the feed knows at least
+ * what the session knows, and what it knows beyond that was told to nobody and is cut off at the next opening; after a
+ * power cut it may know less, and then those who come back are given a snapshot.
  */
 export class Journal {
   readonly feed: Feed<PodEvent>;
@@ -64,19 +72,28 @@ export class Journal {
   #session: AppendLog | undefined;
   #lastSeq: number;
   #lastEntrySeq: number;
+  /** The number on the last entry that the disk has. */
+  #safeSeq: number;
   /** Numbers of the turns that began in this process. */
   readonly #turnStarts: number[] = [];
-  #pending: Pending = { events: [], records: [], lines: [] };
+  #pending = nothingPending();
+  /** Becomes safe while events are told. */
+  #marking: Promise<void> = Promise.resolve();
   #pumping = false;
   /** The pump's turn, as long as it has not come. */
   #due: NodeJS.Immediate | undefined;
   #failure: PolypodError | undefined;
-  #waiting: { readonly seq: number; readonly resolve: () => void; readonly reject: (error: PolypodError) => void }[] = [];
+  #waiting: {
+    readonly seq: number;
+    readonly resolve: () => void;
+    readonly reject: (error: PolypodError) => void;
+  }[] = [];
 
   constructor(parts: JournalParts) {
     this.#parts = parts;
     this.#lastSeq = parts.lastSeq;
     this.#lastEntrySeq = parts.lastEntrySeq;
+    this.#safeSeq = parts.lastEntrySeq;
     const read = (after: number) => this.#read(after);
     this.feed = new Feed<PodEvent>({ read }, parts.lastSeq, parts.watcherLimit);
   }
@@ -102,7 +119,8 @@ export class Journal {
     };
     this.#parts.recorder.record(fact, message, place);
     if (signed !== undefined && entries.length === 0) place(ACCEPTED.body({}));
-    else if (entries.length === 0 && seq - this.#lastEntrySeq >= MARK_EVERY) place(MARK.body({}));
+    if (entries.length > 0) this.#pending.isMarkOnly = false;
+    else if (seq - this.#lastEntrySeq >= MARK_EVERY) place(MARK.body({}));
     const entryId = entries[0]?.id;
     const event: PodEvent = entryId === undefined ? { seq, ...fact } : { seq, ...fact, entryId };
     if (fact.type === 'turn-start') this.#turnStarts.push(seq);
@@ -110,7 +128,7 @@ export class Journal {
     events.push(event);
     records.push({ seq, text: encodeEvent(event) });
     for (const entry of entries) {
-      this.#lastEntrySeq = seq;
+      this.#lastEntrySeq = this.#pending.entrySeq = seq;
       // On the last line: whoever finds the receipt finds all that it is for.
       const isSigned = signed !== undefined && entry === entries.at(-1);
       lines.push(encodeEntry(isSigned ? { ...entry, extras: { ...entry.extras, receipt: signed } } : entry));
@@ -188,20 +206,29 @@ export class Journal {
 
   async #pump(): Promise<void> {
     while (this.#pending.events.length > 0) {
-      const { events, records, lines } = this.#pending;
-      this.#pending = { events: [], records: [], lines: [] };
-      this.#parts.segments.append(records);
+      const pending = this.#pending;
+      this.#pending = nothingPending();
+      this.#parts.segments.append(pending.records);
       await this.#parts.segments.marked();
-      if (lines.length > 0) {
-        this.#session ??= await this.#parts.session();
-        const safe = this.#session.append(lines, true);
-        this.#session.flush();
-        await safe;
-      }
-      this.feed.tell(events);
+      if (pending.lines.length > 0) await this.#keep(pending);
+      this.feed.tell(pending.events);
       this.#wake();
     }
     this.#pumping = false;
+  }
+
+  /** Waits until the lines are safe, or at least the last mark, if what is to be told is within what that one reserves. */
+  async #keep({ events, lines, isMarkOnly, entrySeq }: Pending): Promise<void> {
+    this.#session ??= await this.#parts.session();
+    await this.#marking;
+    const appended = this.#session.append(lines, true);
+    this.#session.flush();
+    const safe = appended.then(() => {
+      this.#safeSeq = entrySeq;
+    });
+    if (!isMarkOnly || (events.at(-1)?.seq ?? 0) >= this.#safeSeq + RESERVED) return safe;
+    this.#marking = safe;
+    safe.catch((error: unknown) => this.#fail(asPolypodError(error)));
   }
 
   #wake(): void {
@@ -246,7 +273,9 @@ export function encodeEvent(event: PodEvent): string {
   if (event.type !== 'block-delta' || event.entryId !== undefined) return JSON.stringify(event);
   const { seq, index, delta } = event;
   const content =
-    delta.type === 'input-json' ? `"json":${JSON.stringify(delta.json)}` : `"text":${JSON.stringify(delta.text)}`;
+    delta.type === 'input-json'
+      ? `"json":${JSON.stringify(delta.json)}`
+      : `"text":${JSON.stringify(delta.text)}`;
   return `{"seq":${seq},"type":"block-delta","index":${index},"delta":{"type":"${delta.type}",${content}}}`;
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
 import {
   acquireLock,
@@ -86,15 +86,19 @@ async function read(options: SessionOptions, lock: Lock): Promise<OpenSession> {
   const header = headerIn(text);
   if (header === undefined) throw new PolypodError('internal', `${file} has lost its header`);
   const reader = new TailReader(header, source, 'checkpoint');
+  let brokenAt: number | undefined;
   for (let to = end; to > start; ) {
     const lines = await readTail(files, file, LINES_AT_ONCE, { from: start, to });
+    brokenAt = lines.find(({ status }) => status === 'corrupt')?.offset ?? brokenAt;
     const texts = lines.flatMap((line) => ('text' in line ? [line.text] : []));
     if (!texts.toReversed().every((line) => reader.take(line))) break;
     to = lines[0]?.offset ?? start;
   }
-  const { tree, whole: isWhole } = reader.end();
-  const whole = async (): Promise<SessionTree> =>
-    isWhole ? tree : readWhole(files, file, header, source);
+  const { tree, whole: isWhole, problems } = reader.end();
+  // A line that another program left unfinished is missed by nobody; one that others hang on has been damaged.
+  if (brokenAt !== undefined && problems.some(({ reason }) => reason === 'an unknown parent'))
+    throw damaged(file, brokenAt);
+  const whole = async (): Promise<SessionTree> => (isWhole ? tree : readWhole(files, file, header, source));
   return { tree, isWhole, lock, log: opened, whole, release };
 }
 
@@ -115,6 +119,13 @@ export async function readWhole(
     }
   }
   return tree;
+}
+
+function damaged(file: string, offset: number): PolypodError {
+  return new PolypodError(
+    'internal',
+    `${basename(file)} is damaged at byte ${offset}, so what was said before cannot be gone on with. Put a copy of it in its place, or remove that line to go on with what follows it.`,
+  );
 }
 
 export function headerIn(text: string): Header | undefined {

@@ -76,7 +76,10 @@ export class Recorder {
         return;
       case 'input':
         if (fact.item.type === 'message' && fact.item.role !== 'assistant')
-          this.#say(1, place({ type: 'message', message: message ?? inputMessage(fact.item, this.#known.now()) }));
+          this.#say(
+            1,
+            place({ type: 'message', message: message ?? inputMessage(fact.item, this.#known.now()) }),
+          );
         else this.#answer([fact.item], {}, place);
         return;
       case 'turn-start':

@@ -15,25 +15,31 @@ export interface Numbering {
 /**
  * Brings feed and session together again after whatever happened to them.
  *
- * What the feed knows beyond the session was told to nobody and is taken back. Where the session knows more, by a power
- * cut or by another program, what was told cannot be told again, and who comes back gets a snapshot. In both cases the
- * numbers go on behind all that may have been given out.
+ * What the feed knows beyond the session was told to nobody, unless the session has lost its end, and is taken back. Where
+ * the session knows more, by a power cut or by another program, what was told cannot be told again, and who comes back
+ * gets a snapshot. In both cases the numbers go on behind all that may have been given out.
  */
 export async function reconcile(segments: Segments, restored: Restored): Promise<Numbering> {
   const { lastSeq: known, isForeign } = restored;
-  if (known === 0 && segments.lastSeq === 0) return { lastSeq: 0, lost: undefined };
-  if (segments.isClean && segments.lastSeq >= known && !isForeign)
-    return { lastSeq: segments.lastSeq, lost: undefined };
   const before = segments.lastSeq;
+  if (known === 0 && before === 0) return { lastSeq: 0, lost: undefined };
   const lastSeq = Math.max(before, known + RESERVED);
   if (before < known || isForeign) {
     await segments.forget(lastSeq + 1);
     return { lastSeq, lost: { from: Math.min(before, known) + 1, to: lastSeq } };
   }
-  const untold = await firstUntold(segments, known);
+  const untold = await firstUntold(segments, known).catch(() => DAMAGED);
+  if (untold === DAMAGED) {
+    await segments.forget(lastSeq + 1);
+    return { lastSeq, lost: { from: known + 1, to: lastSeq } };
+  }
+  if (segments.isClean && untold === undefined) return { lastSeq: before, lost: undefined };
   if (untold !== undefined) await segments.cutAfter(untold - 1);
   return { lastSeq, lost: { from: Math.min(segments.lastSeq, before) + 1, to: lastSeq } };
 }
+
+/** Nobody can say what is there: those who come back get a snapshot. */
+const DAMAGED = 'damaged';
 
 /** The first event past the session's last entry that should have left one. */
 async function firstUntold(segments: Segments, known: number): Promise<number | undefined> {
@@ -59,7 +65,9 @@ export function recovery(restored: Restored, lost: Numbering['lost']): readonly 
   }
   const isPaused = view.run === undefined && view.lastRun?.outcome.status === 'paused';
   // Not those of a child or of a client, whose calls may be named alike: nothing of ours waits for them.
-  const own = view.approvals.pending().filter(({ runId, podId }) => runId !== undefined && podId === undefined);
+  const own = view.approvals
+    .pending()
+    .filter(({ runId, podId }) => runId !== undefined && podId === undefined);
   const awaited = new Set(own.map(({ callId }) => callId));
   const isAwaited = openCalls.some(({ callId }) => awaited.has(callId));
   if (openCalls.length > 0 && !isPaused && !isAwaited) {

@@ -44,7 +44,14 @@ function messageIn(entry: Entry): AgentMessage | undefined {
     }
     case 'custom_message': {
       const { customType, content, display, details } = entry;
-      return { role: 'custom', customType, content, display, ...(details === undefined ? {} : { details }), timestamp };
+      return {
+        role: 'custom',
+        customType,
+        content,
+        display,
+        ...(details === undefined ? {} : { details }),
+        timestamp,
+      };
     }
     case 'branch_summary':
       return { role: 'branchSummary', summary: entry.summary, fromId: entry.fromId, timestamp };

@@ -68,7 +68,7 @@ async function receiveAll(link: Link, stream: Duplex, lines: ByteLines, head: Ui
     await receive(link, lines.push(head));
     // The stream stays open for writing when its client has said all.
     for await (const chunk of stream.iterator({ destroyOnReturn: false }))
-      await receive(link, lines.push(bytesOf(chunk)));
+      if (!link.isGone) await receive(link, lines.push(bytesOf(chunk)));
     await receive(link, lines.end());
   } catch (thrown) {
     // Where a line has no end nobody knows where the next one begins.
@@ -108,8 +108,9 @@ function receiverOf(stream: Duplex, lingerMs: number): Receiver {
       if (stream.destroyed) return;
       const timer = setTimeout(() => stream.destroy(), lingerMs);
       stream.once('close', () => clearTimeout(timer));
-      // Once all of it is written there is nothing to wait for, whatever the client still has to say.
-      stream.end(() => stream.destroy());
+      // What the client still sends is read and let go: a socket that is destroyed with unread bytes looks broken to it.
+      stream.end();
+      stream.resume();
     },
   };
 }

@@ -27,7 +27,10 @@ export interface EncoderParts {
   /** Whether an input was ours and not a person's: then it is not shown, or shown as something else. */
   readonly ownInput: (event: EventOf<'input'>) => 'hidden' | RpcMessage | undefined;
   /** What a host said about its own call, to be shown word for word. */
-  readonly hostResult: (callId: string) => { readonly partial?: RpcToolResult; readonly result?: RpcToolResult };
+  readonly hostTools: {
+    readonly partialOf: (callId: string) => RpcToolResult | undefined;
+    readonly takeResult: (callId: string) => RpcToolResult | undefined;
+  };
   /** A run is over. Whether another one is about to begin by itself. */
   readonly goesOn: (outcome: Outcome) => boolean;
 }
@@ -220,13 +223,14 @@ export class EventEncoder {
 
   #toolUpdate(callId: string, text: string): void {
     const { name = '', args = {} } = this.#calls.get(callId) ?? {};
-    const partialResult = this.#parts.hostResult(callId).partial ?? { content: [{ type: 'text', text }] };
+    const partialResult = this.#parts.hostTools.partialOf(callId) ?? { content: [{ type: 'text', text }] };
     this.#parts.say({ type: 'tool_execution_update', toolCallId: callId, toolName: name, args, partialResult });
   }
 
   #toolEnd({ callId, name, output }: EventOf<'tool-end'>): void {
     const { isError, content } = output;
-    const result = (isError ? undefined : this.#parts.hostResult(callId).result) ?? toolResultFrame(output);
+    const said = this.#parts.hostTools.takeResult(callId);
+    const result = isError || said === undefined ? toolResultFrame(output) : said;
     this.#calls.delete(callId);
     this.#parts.say({
       type: 'tool_execution_end',

@@ -86,12 +86,16 @@ export class HostTools {
     this.#open.clear();
   }
 
-  /** What the host said about a call. */
-  resultOf(callId: string): { readonly partial?: RpcToolResult; readonly result?: RpcToolResult } {
-    const partial = this.#callOf(callId)?.partial;
+  /** What the host said last of a call that it is busy with. */
+  partialOf(callId: string): RpcToolResult | undefined {
+    return this.#callOf(callId)?.partial;
+  }
+
+  /** What a call brought; asked for once. */
+  takeResult(callId: string): RpcToolResult | undefined {
     const result = this.#results.get(callId);
     this.#results.delete(callId);
-    return { ...(partial && { partial }), ...(result && { result }) };
+    return result;
   }
 
   #callOf(callId: string): OpenCall | undefined {

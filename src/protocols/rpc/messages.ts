@@ -1,4 +1,4 @@
-import { type JsonObject, objectIn } from '../../base/index.ts';
+import { arrayOf, type JsonObject, objectIn, objectOf, stringOf } from '../../base/index.ts';
 import { type AgentMessage, type Answer, answerMessage, apiOf, inputMessage, resultMessage } from '../../pod/index.ts';
 import type { RpcMessage, RpcModel, RpcToolResult } from './wire.ts';
 
@@ -76,6 +76,14 @@ export function toolResultFrame(output: {
 
 export function argumentsFrame(text: string): JsonObject {
   return objectIn(text) ?? {};
+}
+
+/** The text of a message, its blocks joined. */
+export function textOf({ content }: AgentMessage): string {
+  if (typeof content === 'string') return content;
+  return arrayOf(content)
+    .map((block) => (objectOf(block).type === 'text' ? stringOf(objectOf(block).text) : ''))
+    .join('');
 }
 
 /** Without what only our own reader of the file needs. */

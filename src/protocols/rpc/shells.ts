@@ -6,6 +6,8 @@ export type ShellEnd = Extract<PodEvent, { readonly type: 'shell-end' }>;
 
 /** Commands that the client runs: whoever asked for one gets its end, whichever comes first. */
 export class Shells {
+  /** Resolves when the last one has begun, or was refused. */
+  opening: Promise<unknown> = Promise.resolve();
   readonly #ended = new Map<string, ShellEnd>();
   readonly #waiting = new Map<string, (end: ShellEnd) => void>();
 

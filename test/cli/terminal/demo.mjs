@@ -64,6 +64,7 @@ const terminal = openTerminal({
     screen.resized();
   },
   onEnd: () => terminal.close(),
+  onLeave: () => screen.pause(),
   onContinue: () => screen.resume(),
 });
 screen.print(noticeLines('ready', 'quiet', screen.size.columns));
@@ -115,14 +116,8 @@ function onApprovalKey(key, columns) {
 }
 
 function onChord(chord, columns) {
-  if (chord === 'ctrl-d') {
-    screen.close();
-    terminal.close();
-  }
-  if (chord === 'ctrl-z') {
-    screen.pause();
-    terminal.suspend();
-  }
+  if (chord === 'ctrl-d') terminal.close();
+  if (chord === 'ctrl-z') terminal.suspend();
   if (chord === 'ctrl-o') screen.print(cards.expand({ ...CARD_STYLE, width: columns }) ?? []);
 }
 

@@ -68,6 +68,7 @@ describe('the input editor', () => {
     ['abc<left><left>X', 'aX|bc'],
     ['a👩‍💻🇹🇭<left><left>X', 'aX|👩‍💻🇹🇭'],
     ['a👩‍💻e\u0301<backspace><backspace>', 'a|'],
+    ['\u0301x<home>e', 'e\u0301|x'],
     ['語น้ำ<left><delete>', '語|'],
     ['one two three<alt-b><alt-b>X', 'one X|two three'],
     ['one two<home><ctrl-right>X', 'oneX| two'],

@@ -65,6 +65,7 @@ describe('a line', () => {
     ['日本語テキスト', 5, ['日本', '語テ', 'キス', 'ト']],
     ['「日本」語', 6, ['「日', '本」語']],
     ['👩‍💻👩‍💻👩‍💻', 4, ['👩‍💻👩‍💻', '👩‍💻']],
+    ['\u0301aน้ำ', 2, ['\u0301', 'a', 'น้ำ']],
     ['', 4, ['']],
   ])('%j in %i columns is %j', (text, width, rows) => {
     expect(wrapLine(line(text), width).map(textOf)).toEqual(rows);

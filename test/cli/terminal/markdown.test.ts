@@ -189,7 +189,7 @@ describe('markdown as it streams in', () => {
   });
 
   it('takes a line without end in parts, at the same places however it is cut', () => {
-    const text = 'word '.repeat(5000);
+    const text = `${'word '.repeat(5000)}\n\nend`;
     const cut = streamed(text.match(/[^]{1,7}/g) ?? [], 40);
     expect(cut.map(textOf)).toEqual(streamed([text], 40).map(textOf));
     const stream = new MarkdownStream(STYLE);

@@ -85,6 +85,15 @@ describe('the screen', () => {
     expect(writes.at(-1)).toBe('\u001b[2A and more\u001b[2B\u001b[4G');
   });
 
+  it('writes a row anew where terminals disagree about the width of its characters', () => {
+    const { writes, show } = stage();
+    show({ lines: lines('• one'), cursor: HERE });
+    show({ lines: lines('• one two'), cursor: HERE });
+    expect(writes.at(-1)).toBe('• one two\r');
+    show({ lines: lines('👩‍💻'), cursor: HERE });
+    expect(writes.at(-1)).toBe('\u001b[?7l\u001b[K👩‍💻\r\u001b[?7h');
+  });
+
   it('writes nothing for a line that was live and is now finished', () => {
     const { vt, writes, screen, show } = stage();
     show({ lines: lines('first', 'second'), cursor: undefined });

@@ -73,6 +73,7 @@ function stage() {
     onKey: (key) => keys.push(key),
     onResize: () => heard.push('resize'),
     onEnd: () => heard.push('end'),
+    onLeave: () => heard.push('leave'),
     onContinue: () => heard.push('continue'),
   });
   return { input, output, program, timer, keys, heard, terminal };
@@ -92,12 +93,13 @@ describe('the terminal', () => {
   });
 
   it('is given back when the process ends, whatever the reason, and only once', () => {
-    const { input, output, program } = stage();
+    const { input, output, program, heard } = stage();
     program.emit('exit');
     expect([input.raw, output.modes]).toEqual([false, DEFAULT_MODES]);
     const before = output.written;
     program.emit('exit');
     expect(output.written).toBe(before);
+    expect(heard).toEqual(['leave']);
   });
 
   it('is given back before a signal ends the process', () => {
@@ -123,7 +125,7 @@ describe('the terminal', () => {
     program.emit('SIGCONT');
     expect(input.raw).toBe(true);
     expect(output.modes).toContain('2004');
-    expect(heard).toEqual(['continue']);
+    expect(heard).toEqual(['leave', 'continue']);
   });
 
   it('tells keys and sizes; an escape alone is one after a moment', () => {

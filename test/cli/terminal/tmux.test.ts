@@ -138,6 +138,8 @@ describe.runIf(hasTmux)('on a real terminal', () => {
     pane.type('stty -a | tr " ;" "\\n\\n" | grep -x -e icanon -e echo | sort | xargs echo crashed');
     pane.press('Enter');
     await pane.see((lines) => lines.includes('crashed echo icanon'));
+    expect(pane.all().filter((line) => /^(?:demo|> ) /.test(line))).toEqual([]);
+    expect(pane.all().join('\n')).toContain('SyntaxError');
     pane.type('node test/cli/terminal/demo.mjs');
     pane.press('Enter');
     await pane.see((lines) => lines.at(-1)?.startsWith('demo') === true);

@@ -135,6 +135,8 @@ export class Vt {
     const count = Number(parameters || 1);
     if (final === 'm') return;
     if (final === 'h' || final === 'l') return this.#mode(parameters, final);
+    if (this.#pendingWrap && 'ABJK'.includes(final))
+      throw new Error(`terminals disagree about ${final} after the last column`);
     if (final === 'A') return this.#move(Math.max(this.#top, this.#at.line - count), this.#at.column);
     if (final === 'B')
       return this.#move(Math.min(this.#lines.length - 1, this.#at.line + count), this.#at.column);

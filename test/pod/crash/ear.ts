@@ -20,7 +20,9 @@ export class Ear {
     fits: (event: EventOf<T>) => boolean = () => true,
   ): Promise<EventOf<T>> {
     for (;;) {
-      const heard = this.events.find((event): event is EventOf<T> => event.type === type && fits(event as EventOf<T>));
+      const heard = this.events.find(
+        (event): event is EventOf<T> => event.type === type && fits(event as EventOf<T>),
+      );
       if (heard !== undefined) return heard;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
@@ -38,7 +40,8 @@ export class Ear {
     while (!signal.aborted) {
       const after = this.events.at(-1)?.seq ?? 0;
       for await (const watched of pod.watch({ after, signal })) {
-        if (watched.type === 'snapshot') throw new Error(`${name}: a snapshot in place of what follows ${after}`);
+        if (watched.type === 'snapshot')
+          throw new Error(`${name}: a snapshot in place of what follows ${after}`);
         const { events } = watched.batch;
         note({ type: 'told', pod: name, events });
         this.events.push(...events);

@@ -1,5 +1,13 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { messageOf } from '../../../src/base/index.ts';
@@ -38,7 +46,9 @@ export class Program {
   /** Runs it to its death; answers what it printed if it lived to its end. */
   live(fate: Fate): Promise<string> {
     const script = join(this.#directory, 'test/pod/crash/child.js');
-    const child = spawn(process.execPath, [script, JSON.stringify(fate)], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [script, JSON.stringify(fate)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let [printed, complaint] = ['', ''];
     child.stdout.on('data', (chunk) => (printed += String(chunk)));
     child.stderr.on('data', (chunk) => (complaint += String(chunk)));
@@ -78,7 +88,13 @@ export async function boundariesOf(url: string, program: Program): Promise<numbe
 }
 
 /** Kills a process at a boundary, opens in this one what it left, and asks for all that was promised. */
-export async function problemsOfKill({ url, program, at, again, look = () => {} }: Kill): Promise<readonly string[]> {
+export async function problemsOfKill({
+  url,
+  program,
+  at,
+  again,
+  look = () => {},
+}: Kill): Promise<readonly string[]> {
   return inPlace(async (place) => {
     const fate = fateIn(place, url, at);
     await program.live(fate);

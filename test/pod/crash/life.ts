@@ -19,11 +19,22 @@ interface Talk {
   readonly run: (text: string) => Promise<void>;
 }
 
+/** What a client does with a host, from its beginning to its end. */
+export type Life = (host: Host, cwd: string, gates: Gates, note: Note) => Promise<void>;
+
+/** An answer so long that its deltas take more numbers than the session file is ahead of them. */
+export const listen: Life = async (host, cwd, _, note) => {
+  const main = await begin(host, cwd, note);
+  await main.run('talk for hours');
+  await main.ear.stop();
+  await host.shutdown();
+};
+
 /**
  * The life of a pod in which everything happens once that can be lost by a crash. What is done next depends on what the
  * client was told, never on time.
  */
-export async function live(host: Host, cwd: string, gates: Gates, note: Note): Promise<void> {
+export const live: Life = async (host, cwd, gates, note) => {
   const main = await begin(host, cwd, note);
   await settings(main);
   await main.run('say much');
@@ -38,7 +49,7 @@ export async function live(host: Host, cwd: string, gates: Gates, note: Note): P
   await leftOpen(main);
   await Promise.all([main.ear.stop(), fork.ear.stop()]);
   await host.shutdown();
-}
+};
 
 async function begin(host: Host, cwd: string, note: Note): Promise<Talk> {
   note({ type: 'wanted', pod: 'main' });
@@ -157,11 +168,7 @@ async function leftOpen({ send, ear }: Talk): Promise<void> {
 }
 
 /** Opens pods again, hears all there is, and waits until nothing more happens by itself. */
-export async function comeBack(
-  host: Host,
-  ids: Readonly<Record<string, string>>,
-  note: Note,
-): Promise<void> {
+export async function comeBack(host: Host, ids: Readonly<Record<string, string>>, note: Note): Promise<void> {
   for (const [name, id] of Object.entries(ids)) {
     const pod = host.pod(id);
     const { seq } = await resting(pod);

@@ -6,7 +6,7 @@ import { Host, type HostOptions } from '../../../src/pod/index.ts';
 import type { Files } from '../../../src/store/index.ts';
 import { FaultyFiles, type Survival } from '../../store/faulty-files.ts';
 import { ledgersOf } from './ledger.ts';
-import { comeBack, live } from './life.ts';
+import { comeBack, type Life, live } from './life.ts';
 import { type Cut, filesOf, type Image, Machine, type Plant } from './power-cut.ts';
 import { problemsAfter } from './problems.ts';
 import { randomFrom } from './random.ts';
@@ -15,6 +15,7 @@ import { agentsIn, Gates } from './world.ts';
 export interface LossySweep {
   /** Of the simulator. */
   readonly url: string;
+  readonly life?: Life;
   readonly seed: number;
   /** At which part of the boundaries, 0 to 1, the power is cut. */
   readonly share: number;
@@ -37,9 +38,19 @@ const BOUNDARIES_OF_OPENING = 60;
  * One life, and the machine at many of its boundaries as a power cut would leave it. Each is opened again and asked for
  * what was promised; every other one loses its power a second time while it is being opened.
  */
-export async function lossySweep({ url, seed, share, survival, plant = (files) => files, options = {} }: LossySweep): Promise<Swept> {
+export async function lossySweep({
+  url,
+  seed,
+  share,
+  survival,
+  plant = (files) => files,
+  options = {},
+}: LossySweep): Promise<Swept> {
   const random = randomFrom(seed);
-  const cut = (): Cut => ({ session: survival ?? anySurvival(random), rest: survival ?? anySurvival(random) });
+  const cut = (): Cut => ({
+    session: survival ?? anySurvival(random),
+    rest: survival ?? anySurvival(random),
+  });
   const place = mkdtempSync(join(tmpdir(), 'polypod-crash-'));
   const problems: string[] = [];
   let points = 0;
@@ -55,7 +66,8 @@ export async function lossySweep({ url, seed, share, survival, plant = (files) =
   };
   const inspect = async (image: Image, boundary: string): Promise<void> => {
     points += 1;
-    const report = (problem: string): void => void problems.push(`seed ${seed}, power cut at ${boundary}: ${problem}`);
+    const report = (problem: string): void =>
+      void problems.push(`seed ${seed}, power cut at ${boundary}: ${problem}`);
     const witness = witnessing(image.witness);
     const files = plant(filesOf(image.disk, new Set(image.directories)));
     try {
@@ -71,7 +83,12 @@ export async function lossySweep({ url, seed, share, survival, plant = (files) =
   const cutAgain = async (image: Image): Promise<Image | undefined> => {
     const witness = witnessing(image.witness);
     const at = Math.floor(random() * BOUNDARIES_OF_OPENING);
-    const machine = new Machine(copyOf(image), witness, (boundary) => (boundary === at ? cut() : undefined), plant);
+    const machine = new Machine(
+      copyOf(image),
+      witness,
+      (boundary) => (boundary === at ? cut() : undefined),
+      plant,
+    );
     try {
       const host = await open(machine.files, witness);
       const ids = Object.fromEntries(ledgersOf(image.knowledge).map(({ name, id }) => [name, id]));
@@ -97,7 +114,9 @@ export async function lossySweep({ url, seed, share, survival, plant = (files) =
       },
       plant,
     );
-    await live(await open(machine.files, witness, gates), place, gates, (known) => machine.knowledge.push(known));
+    await live(await open(machine.files, witness, gates), place, gates, (known) =>
+      machine.knowledge.push(known),
+    );
     for (const [index, image] of machine.images.entries()) {
       const boundary = String(boundaries[index]);
       const again = index % 2 === 0 ? undefined : await cutAgain(image);
@@ -112,8 +131,16 @@ export async function lossySweep({ url, seed, share, survival, plant = (files) =
 
 function copyOf({ disk, directories, knowledge }: Image): Pick<Image, 'disk' | 'directories' | 'knowledge'> {
   const copy = new FaultyFiles();
-  for (const directory of directories) for (const path of disk.list(directory)) copy.put(path, disk.contentOf(path));
+  for (const directory of directories)
+    for (const path of disk.list(directory)) copy.put(path, disk.contentOf(path));
   return { disk: copy, directories, knowledge };
+}
+
+/** Now and then everything is there but the end of a session, the one thing that is waited for. */
+function anyCut(random: () => number): Cut {
+  const session = anySurvival(random);
+  if (random() < 0.7) return { session, rest: anySurvival(random) };
+  return { session: { ...session, names: true }, rest: { torn: 1, zeros: false, names: true } };
 }
 
 /** Often all or nothing, else torn somewhere. */

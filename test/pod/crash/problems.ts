@@ -22,7 +22,10 @@ export interface Reopened {
 }
 
 /** All that is wrong with what a crash left, for somebody who knows this much. Goes on with it as a client would. */
-export async function problemsAfter(reopened: Reopened, knowledge: readonly Known[]): Promise<readonly string[]> {
+export async function problemsAfter(
+  reopened: Reopened,
+  knowledge: readonly Known[],
+): Promise<readonly string[]> {
   const problems: string[] = [];
   for (const ledger of ledgersOf(knowledge)) {
     const report = (problem: string): void => void problems.push(`${ledger.name}: ${problem}`);
@@ -95,13 +98,15 @@ class Inquiry {
         continue;
       }
       const expected = log.filter(({ seq }) => seq > after);
-      if (JSON.stringify(events) !== JSON.stringify(expected)) this.#report(`what follows ${after} is not what the log has`);
+      if (JSON.stringify(events) !== JSON.stringify(expected))
+        this.#report(`what follows ${after} is not what the log has`);
     }
   }
 
   #checkLog(log: readonly PodEvent[]): void {
     const bySeq = new Map(log.map((event) => [event.seq, JSON.stringify(event)]));
-    if (log.some(({ seq }, at) => at > 0 && seq <= (log[at - 1]?.seq ?? 0))) this.#report('numbers do not grow');
+    if (log.some(({ seq }, at) => at > 0 && seq <= (log[at - 1]?.seq ?? 0)))
+      this.#report('numbers do not grow');
     const last = log.at(-1)?.seq ?? 0;
     for (const event of this.#ledger.told) {
       const now = bySeq.get(event.seq);
@@ -122,7 +127,12 @@ class Inquiry {
     const { sent } = this.#ledger;
     const wanted = new Map<string, { readonly last: unknown; readonly open: unknown[] }>();
     for (const { command, receipt } of sent) {
-      const values = command.type === 'configure' ? { ...command.set } : command.type === 'set-todos' ? { todos: command.items } : {};
+      const values =
+        command.type === 'configure'
+          ? { ...command.set }
+          : command.type === 'set-todos'
+            ? { todos: command.items }
+            : {};
       for (const [key, value] of Object.entries(values)) {
         if (receipt === undefined) wanted.get(key)?.open.push(value);
         else wanted.set(key, { last: value, open: [] });
@@ -138,7 +148,9 @@ class Inquiry {
   async #decidePending(): Promise<void> {
     const { sent, told } = this.#ledger;
     const { approvals } = await snapshotOf(this.#pod);
-    const asked = told.flatMap((event) => (event.type === 'approval-request' ? [event.approval.approvalId] : []));
+    const asked = told.flatMap((event) =>
+      event.type === 'approval-request' ? [event.approval.approvalId] : [],
+    );
     const answered = new Set([
       ...told.flatMap((event) => (event.type === 'approval-response' ? [event.approvalId] : [])),
       ...sent.flatMap(({ command }) => (command.type === 'decide' ? [command.approvalId] : [])),
@@ -152,7 +164,9 @@ class Inquiry {
       await this.#pod.handle({ type: 'decide', approvalId, decision: 'approve' }, ADA);
       const { lastRun, state } = await resting(this.#pod);
       if (state !== 'idle' || lastRun?.outcome.status !== 'finished')
-        this.#report(`after the decision about ${title} the run is ${lastRun?.outcome.status}, the pod ${state}`);
+        this.#report(
+          `after the decision about ${title} the run is ${lastRun?.outcome.status}, the pod ${state}`,
+        );
     }
   }
 
@@ -161,11 +175,15 @@ class Inquiry {
   /** The same key gets the same receipt, and nothing happens; what was on its way happens now, or has happened. */
   async #sendAgain({ key, command, receipt }: Sent): Promise<void> {
     const { seq } = await resting(this.#pod);
-    const again = await this.#pod.handle(command, { ...ADA, key }).catch((thrown: unknown) => messageOf(thrown));
+    const again = await this.#pod
+      .handle(command, { ...ADA, key })
+      .catch((thrown: unknown) => messageOf(thrown));
     const { seq: then } = await resting(this.#pod);
     if (receipt === undefined) return;
     if (JSON.stringify(again) !== JSON.stringify(receipt))
-      this.#report(`${command.type} under ${key} was ${JSON.stringify(receipt)}, is now ${JSON.stringify(again)}`);
+      this.#report(
+        `${command.type} under ${key} was ${JSON.stringify(receipt)}, is now ${JSON.stringify(again)}`,
+      );
     if (then !== seq) this.#report(`${command.type} under ${key} took effect again`);
   }
 
@@ -194,15 +212,24 @@ class Inquiry {
     const text = new SessionText(files.readText(join(directory, 'sessions', `${this.#ledger.id}.jsonl`)));
     text.problems.forEach(this.#report);
     for (const { command, receipt } of this.#ledger.sent) {
-      if (command.type === 'shell' && receipt !== undefined && !text.has('shell-start', { shellId: receipt.shellId }))
+      if (
+        command.type === 'shell' &&
+        receipt !== undefined &&
+        !text.has('shell-start', { shellId: receipt.shellId })
+      )
         this.#report(`the shell command ${receipt.shellId} is gone`);
-      if (command.type === 'decide' && receipt !== undefined && !text.has('approval-response', { approvalId: command.approvalId }))
+      if (
+        command.type === 'decide' &&
+        receipt !== undefined &&
+        !text.has('approval-response', { approvalId: command.approvalId })
+      )
         this.#report(`the decision about ${command.approvalId} is gone`);
       if (command.type !== 'prompt' && command.type !== 'steer' && command.type !== 'follow-up') continue;
       const [part] = command.content;
       const said = part?.type === 'text' ? part.text : '';
       const count = text.timesSaid(said);
-      if (count > 1 || (count === 0 && receipt !== undefined)) this.#report(`“${said}” was said ${count} times`);
+      if (count > 1 || (count === 0 && receipt !== undefined))
+        this.#report(`“${said}” was said ${count} times`);
     }
   }
 }

@@ -19,7 +19,10 @@ export class SessionText {
     return this.#entries.filter(({ type, message }) => {
       if (type !== 'message' || !isObject(message) || message.role !== 'user') return false;
       const { content } = message;
-      return content === text || (Array.isArray(content) && content.some((part) => isObject(part) && part.text === text));
+      return (
+        content === text ||
+        (Array.isArray(content) && content.some((part) => isObject(part) && part.text === text))
+      );
     }).length;
   }
 

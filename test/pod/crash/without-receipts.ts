@@ -18,6 +18,8 @@ const RECEIPT = '"receipt":{';
 /** As many bytes, with sums that are right. */
 function renamed(bytes: Uint8Array): Uint8Array {
   const lines = Buffer.from(bytes).toString().trimEnd().split('\n');
-  const records = lines.map((line) => `${line.slice(0, line.lastIndexOf(',"crc":'))}}`.replace(RECEIPT, '"removed":{'));
+  const records = lines.map((line) =>
+    `${line.slice(0, line.lastIndexOf(',"crc":'))}}`.replace(RECEIPT, '"removed":{'),
+  );
   return Buffer.from(sealRecords(records));
 }

@@ -4,7 +4,15 @@ import { connect, type Model } from '../../../src/llm/index.ts';
 import type { OpenAgent } from '../../../src/pod/index.ts';
 import { providerNamed } from '../../../src/registry.ts';
 import type { Answer, Script } from '../../../src/sim/index.ts';
-import { builtinTools, defineTool, ground, scopeFrom, type Tool, textOutput, todoTool } from '../../../src/tools/index.ts';
+import {
+  builtinTools,
+  defineTool,
+  ground,
+  scopeFrom,
+  type Tool,
+  textOutput,
+  todoTool,
+} from '../../../src/tools/index.ts';
 
 /** What a pod's tools do to the world outside of its session. */
 export interface World {
@@ -52,7 +60,8 @@ function noteTool({ witness, gate }: World): Tool {
     run: async ({ name, gated = false }, { update }, signal) => {
       appendFileSync(witness, `${name}\n`);
       update('noted');
-      if (gated) await Promise.race([gate(name), new Promise<void>((resolve) => void onAbort(signal, resolve))]);
+      if (gated)
+        await Promise.race([gate(name), new Promise<void>((resolve) => void onAbort(signal, resolve))]);
       return textOutput('noted', `noted ${name}`);
     },
   });
@@ -115,6 +124,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
       { text: 'Much has been said about much. '.repeat(60), chunkSize: 160 },
     ],
   },
+  'talk for hours': { parts: [], pace: { deltas: 11_000, chunkSize: 4, batch: 500 } },
   'do three things': { parts: [{ text: 'Three.' }, note('first', true), note('second'), note('third')] },
   'run it': { parts: [bash('approved'), note('beside', true)] },
   'run the other': { parts: [bash('denied')] },

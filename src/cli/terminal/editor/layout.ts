@@ -45,7 +45,7 @@ export function rowsOf({ text, folded }: Pick<EditorState, 'text' | 'folded'>, w
       offset += grapheme.length;
     }
     endRow();
-    if ((rows.at(-1)?.columns ?? 0) > width) endRow();
+    if ((rows.at(-1)?.columns ?? 0) >= width) endRow();
     start = offset + 1;
   }
   return rows;

@@ -39,6 +39,8 @@ export interface TerminalOptions {
   readonly onResize: () => void;
   /** There will be no more keys: the terminal is gone. */
   readonly onEnd: () => void;
+  /** The terminal is about to be given back, whatever the reason: the moment to take the live area away. */
+  readonly onLeave: () => void;
   /** The terminal is ours again after the process was stopped. */
   readonly onContinue: () => void;
 }
@@ -59,7 +61,7 @@ const LEAVE = '\u001b[<u\u001b[>4m\u001b[?2004l\u001b[?2026l\u001b[?7h\u001b[?25
 
 /** Takes the keyboard of a terminal, and gives it back however the process ends. */
 export function openTerminal(options: TerminalOptions): Terminal {
-  const { input, output, program, timer, onKey, onResize, onEnd, onContinue } = options;
+  const { input, output, program, timer, onKey, onResize, onEnd, onLeave, onContinue } = options;
   const decoder = new KeyDecoder();
   let forgetEscape = (): void => {};
   let isOurs = false;
@@ -79,6 +81,7 @@ export function openTerminal(options: TerminalOptions): Terminal {
   const leave = (): void => {
     if (!isOurs) return;
     isOurs = false;
+    onLeave();
     output.write(LEAVE);
     input.setRawMode?.(false);
   };

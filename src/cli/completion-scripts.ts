@@ -1,0 +1,131 @@
+import type { Option, OptionTable } from './options.ts';
+
+/** A command as far as a shell has to know it. */
+export interface Completable {
+  readonly name: string;
+  readonly summary: string;
+  readonly options: OptionTable;
+  readonly words: readonly string[];
+  readonly takesSessions: boolean;
+}
+
+/** What completes sessions: names and ids, each with what tells it apart behind a tab. */
+const SESSIONS = 'polypod completion sessions 2>/dev/null';
+
+/** By shell: the script that completes these commands. */
+export const SHELLS: Readonly<Record<string, (commands: readonly Completable[]) => string>> = { bash, zsh, fish };
+
+function bash(commands: readonly Completable[]): string {
+  const cases = commands.map(({ name, options, words, takesSessions }) => {
+    const flags = Object.entries(options).flatMap(([long, { short }]) => [
+      `--${long}`,
+      ...(short === undefined ? [] : [`-${short}`]),
+    ]);
+    const sessions = takesSessions ? ` $(${SESSIONS} | cut -f1)` : '';
+    const values = Object.entries(options).flatMap(([long, option]) =>
+      choicesOf(option).length === 0 ? [] : [`      --${long}) words="${choicesOf(option).join(' ')}" ;;\n`],
+    );
+    const value = values.length === 0 ? '' : `      case "$previous" in\n${values.join('')}      esac\n`;
+    return `    ${name})\n      words="${[...words, ...flags, '--help'].join(' ')}${sessions}"\n${value}      ;;\n`;
+  });
+  const names = commands.map(({ name }) => name).join(' ');
+  return `# bash completion for polypod
+_polypod() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD - 1]}" words
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    words="${names} help --version --help"
+  else
+    case "\${COMP_WORDS[1]}" in
+    help) words="${names}" ;;
+${cases.join('')}    esac
+  fi
+  local IFS=$' \\n'
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _polypod polypod
+`;
+}
+
+function zsh(commands: readonly Completable[]): string {
+  const names = commands.map(({ name, summary }) => `    ${quoted(`${name}:${summary}`)}`);
+  const cases = commands.map(({ name, options, words, takesSessions }) => {
+    const flags = Object.entries(options).flatMap(([long, option]) => zshOptions(long, option));
+    const first = words.length === 0 ? [] : [quoted(`1:what:(${words.join(' ')})`)];
+    const rest = takesSessions ? [quoted('*:session:_polypod_sessions')] : [quoted('*:argument:_files')];
+    return `    ${name}) _arguments ${[...flags, ...first, ...rest].join(' ')} ;;\n`;
+  });
+  return `#compdef polypod
+# zsh completion for polypod
+_polypod_sessions() {
+  local -a sessions
+  sessions=(\${(f)"$(${SESSIONS} | sed -e 's/:/\\\\:/g' -e 's/\\t/:/')"})
+  _describe session sessions
+}
+_polypod() {
+  local -a commands
+  commands=(
+${names.join('\n')}
+  )
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    return
+  fi
+  local command=$words[2]
+  shift words
+  (( CURRENT-- ))
+  case $command in
+${cases.join('')}  esac
+}
+if [ "$funcstack[1]" = "_polypod" ]; then _polypod "$@"; else compdef _polypod polypod; fi
+`;
+}
+
+function zshOptions(long: string, option: Option): readonly string[] {
+  const { short, help } = option;
+  const value = option.type === 'flag' ? '' : `:${zshText(valueName(option))}:${zshValues(option)}`;
+  const repeat = option.type === 'texts' ? '*' : '';
+  const spelled = [`--${long}`, ...(short === undefined ? [] : [`-${short}`])];
+  return spelled.map((word) => quoted(`${repeat}${word}[${zshText(help)}]${value}`));
+}
+
+function zshValues(option: Option): string {
+  const choices = choicesOf(option);
+  return choices.length === 0 ? '_files' : `(${choices.join(' ')})`;
+}
+
+/** These would end the description. */
+function zshText(text: string): string {
+  return text.replaceAll(/[[\]:]/g, (character) => `\\${character}`);
+}
+
+function fish(commands: readonly Completable[]): string {
+  const lines = commands.flatMap(({ name, summary, options, words, takesSessions }) => {
+    const of = `-n ${quoted(`__fish_seen_subcommand_from ${name}`)}`;
+    return [
+      `complete -c polypod -f -n __fish_use_subcommand -a ${name} -d ${quoted(summary)}`,
+      ...words.map((word) => `complete -c polypod -f ${of} -a ${word}`),
+      ...(takesSessions ? [`complete -c polypod -f ${of} -a ${quoted(`(${SESSIONS})`)}`] : []),
+      ...Object.entries(options).map(([long, option]) => `complete -c polypod ${of} ${fishOption(long, option)}`),
+    ];
+  });
+  return `# fish completion for polypod\n${lines.join('\n')}\n`;
+}
+
+function fishOption(long: string, option: Option): string {
+  const short = option.short === undefined ? '' : ` -s ${option.short}`;
+  const choices = choicesOf(option);
+  const value = option.type === 'flag' ? '' : choices.length === 0 ? ' -r' : ` -x -a ${quoted(choices.join(' '))}`;
+  return `-l ${long}${short}${value} -d ${quoted(option.help)}`;
+}
+
+function choicesOf(option: Option): readonly string[] {
+  return option.type === 'choice' ? option.choices : [];
+}
+
+function valueName(option: Exclude<Option, { type: 'flag' }>): string {
+  return option.type === 'choice' ? (option.value ?? 'value') : option.value;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,52 @@
+import { PolypodError } from '../base/index.ts';
+import { examine, type Finding } from '../daemon/index.ts';
+import { EXIT, runnable } from './command.ts';
+import { DATA_DIR, placesOf } from './data-dir.ts';
+import { hostHere } from './in-process.ts';
+import { type Brush, brush, wantsColour } from './paint.ts';
+
+/** `polypod doctor`: what is wrong, and what to do about it. */
+export const doctor = runnable({
+  name: 'doctor',
+  summary: 'Check configuration, keys, disk, sockets, locks and the catalogue.',
+  usage: '[OPTIONS]',
+  options: {
+    rebuild: { type: 'flag', help: 'make the catalogue again from the session files, then check' },
+    json: { type: 'flag', help: 'print a JSON list' },
+    ...DATA_DIR,
+  },
+  details: `
+Every finding that is not well comes with the next step. Keys are looked for and never shown; nothing is sent anywhere.
+
+Exit codes: 0 nothing is bad, 1 something is, 2 usage.
+
+Examples:
+  polypod doctor
+  polypod doctor --rebuild`,
+  async run({ values, positionals }, around) {
+    if (positionals.length > 0)
+      throw new PolypodError('bad-request', `doctor takes no argument, not "${positionals.join(' ')}"`);
+    const places = placesOf(values, around);
+    if (values.rebuild) {
+      const { host, close } = await hostHere({ places, offline: true }, around);
+      try {
+        const { rows } = await host.rebuild();
+        around.stderr.write(`polypod: the catalogue has ${rows} sessions now\n`);
+      } finally {
+        await close();
+      }
+    }
+    const findings = await examine({ env: around.env, places });
+    const paint = brush(wantsColour(around.stdout, around.env));
+    around.stdout.write(
+      values.json ? `${JSON.stringify(findings, null, 2)}\n` : findings.map((finding) => told(finding, paint)).join(''),
+    );
+    return findings.some(({ state }) => state === 'bad') ? EXIT.failed : EXIT.ok;
+  },
+});
+
+function told({ check, state, text, next }: Finding, paint: Brush): string {
+  const mark = state === 'ok' ? paint.green('ok     ') : paint.red(state.padEnd(7));
+  const step = next === undefined ? '' : `${' '.repeat(10)}next: ${next}\n`;
+  return `${mark}  ${paint.bold(check)}: ${text}\n${step}`;
+}

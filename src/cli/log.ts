@@ -1,0 +1,111 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { PolypodError } from '../base/index.ts';
+import { findSession, type Places } from '../daemon/index.ts';
+import { Layout, readSessions, type Row } from '../pod/sessions.ts';
+import { readLines, realFiles } from '../store/index.ts';
+import { EXIT, runnable } from './command.ts';
+import { DATA_DIR, placesOf } from './data-dir.ts';
+
+/** `polypod log verify`: whether what is on the disk is what was written. */
+export const log = runnable({
+  name: 'log',
+  summary: 'Verify the checksums of session and feed files.',
+  usage: 'verify [OPTIONS] [ID|NAME|FILE…]',
+  options: { json: { type: 'flag', help: 'print one JSON object' }, ...DATA_DIR },
+  words: ['verify'],
+  takesSessions: true,
+  details: `
+Without an argument all sessions are verified. Every line that Polypod writes ends with a checksum; lines without one,
+which other programs wrote, are counted as unverified. An unfinished last line is what a crash leaves: it was never
+acknowledged, and is cut off when the session is opened next.
+
+Exit codes: 0 nothing is damaged, 1 something is, 2 usage.
+
+Examples:
+  polypod log verify
+  polypod log verify refactoring
+  polypod log verify ~/.pi/agent/sessions/some.jsonl`,
+  async run({ values, positionals: [action, ...words] }, around) {
+    if (action !== 'verify') throw new PolypodError('bad-request', 'say what to do: polypod log verify');
+    const files = await filesMeant(placesOf(values, around), words);
+    const verdicts: Verdict[] = [];
+    for (const file of files) {
+      const verdict = await verified(file);
+      verdicts.push(verdict);
+      if (!values.json) for (const bad of verdict.bad) around.stdout.write(`${file}:${bad.line}: ${SAY[bad.status]}\n`);
+    }
+    const sum = (count: (verdict: Verdict) => number) => verdicts.reduce((total, one) => total + count(one), 0);
+    const damaged = sum(({ bad }) => bad.filter(({ status }) => status === 'corrupt').length);
+    const totals = { files: files.length, lines: sum(({ ok }) => ok), unverified: sum((one) => one.unverified), damaged };
+    around.stdout.write(
+      values.json
+        ? `${JSON.stringify({ ...totals, bad: verdicts.flatMap(({ file, bad }) => bad.map((one) => ({ file, ...one }))) })}\n`
+        : `${totals.files} files: ${totals.lines} lines are as they were written, ${totals.unverified} cannot be verified, ${damaged} are damaged\n`,
+    );
+    return damaged === 0 ? EXIT.ok : EXIT.failed;
+  },
+});
+
+interface Verdict {
+  readonly file: string;
+  readonly ok: number;
+  readonly unverified: number;
+  readonly bad: readonly { readonly line: number; readonly status: 'corrupt' | 'torn' }[];
+}
+
+const SAY = {
+  corrupt: 'damaged: not what was written',
+  torn: 'unfinished: cut off when the session is opened next',
+} as const;
+
+async function verified(file: string): Promise<Verdict> {
+  let [ok, unverified, line] = [0, 0, 0];
+  const bad: { line: number; status: 'corrupt' | 'torn' }[] = [];
+  for await (const lines of readLines(realFiles, file)) {
+    for (const { status } of lines) {
+      line += 1;
+      if (status === 'ok') ok += 1;
+      else if (status === 'unverified') unverified += 1;
+      else bad.push({ line, status });
+    }
+  }
+  return { file, ok, unverified, bad };
+}
+
+/** Of each session the file and its feed; a path is taken as it is. */
+async function filesMeant({ dataDirectory }: Places, words: readonly string[]): Promise<readonly string[]> {
+  const layout = new Layout(dataDirectory);
+  const { rows } = await readSessions(dataDirectory);
+  if (words.length > 0)
+    return words.flatMap((word) => (isFile(word) ? [word] : filesOf(findSession(rows, word), layout)));
+  // Also those that the catalogue does not know.
+  const sessions = namesIn(layout.sessions).filter((name) => name.endsWith('.jsonl'));
+  return [
+    ...sessions.map((name) => join(layout.sessions, name)),
+    ...namesIn(layout.feeds).flatMap((id) => segmentsOf(layout.feed(id))),
+  ];
+}
+
+function filesOf({ id, file }: Row, layout: Layout): readonly string[] {
+  return [layout.path(file), ...segmentsOf(layout.feed(id))];
+}
+
+function segmentsOf(directory: string): readonly string[] {
+  return namesIn(directory)
+    .filter((name) => name.endsWith('.jsonl'))
+    .map((name) => join(directory, name));
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory).toSorted();
+  } catch {
+    // Nothing was kept there so far.
+    return [];
+  }
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}

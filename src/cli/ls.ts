@@ -1,0 +1,99 @@
+import { PolypodError } from '../base/index.ts';
+import { shortIds } from '../daemon/index.ts';
+import { Layout, readSessions, type Row } from '../pod/sessions.ts';
+import { readLock } from '../store/index.ts';
+import { ago } from './ago.ts';
+import { EXIT, runnable, type Surroundings } from './command.ts';
+import { DATA_DIR, placesOf } from './data-dir.ts';
+import { displayWidth, fitWidth } from './width.ts';
+
+/** `polypod ls`: the sessions there are. */
+export const ls = runnable({
+  name: 'ls',
+  summary: 'List the sessions, those that changed last first.',
+  usage: '[OPTIONS]',
+  options: {
+    all: { type: 'flag', short: 'a', help: 'archived ones too' },
+    search: { type: 'text', short: 's', value: 'TEXT', help: 'only those in which every word of the text occurs' },
+    limit: { type: 'number', short: 'n', value: 'N', min: 1, help: 'at most so many' },
+    json: { type: 'flag', help: 'print a JSON list, with all that is known of each' },
+    ...DATA_DIR,
+  },
+  details: `
+It reads the catalogue and needs no daemon. What the ids show is enough to name a session in other commands.
+States: idle, running, waiting (for an approval), paused, interrupted (its process ended during a run).
+
+Examples:
+  polypod ls
+  polypod ls --search "failing test"
+  polypod ls --json | jq '.[] | select(.state == "waiting") | .id'`,
+  async run({ values, positionals }, around) {
+    if (positionals.length > 0)
+      throw new PolypodError('bad-request', `ls takes no argument: try --search "${positionals.join(' ')}"`);
+    const { dataDirectory } = placesOf(values, around);
+    const sessions = await readSessions(dataDirectory);
+    const found = values.search === undefined ? sessions.rows : sessions.search(values.search);
+    const layout = new Layout(dataDirectory);
+    const shown = found
+      .filter(({ archived }) => values.all || !archived)
+      .slice(0, values.limit)
+      .map((row) => ({ ...row, state: stateOf(row, layout) }));
+    if (values.json) {
+      around.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
+      return EXIT.ok;
+    }
+    if (shown.length === 0) around.stderr.write(NONE);
+    else around.stdout.write(table(shown, shortIds(sessions.rows.map(({ id }) => id)), around));
+    return EXIT.ok;
+  },
+});
+
+const NONE = 'no sessions; polypod run begins one. If there should be some, see polypod doctor\n';
+
+type Shown = Omit<Row, 'state'> & { readonly state: Row['state'] | 'interrupted' };
+
+/** A process that was killed could not say that its run is over. */
+function stateOf({ state, file }: Row, layout: Layout): Shown['state'] {
+  if (state !== 'running') return state;
+  const lock = readLock(layout.path(file));
+  return lock === undefined || lock.state === 'dead' ? 'interrupted' : state;
+}
+
+const HEADINGS = ['id', 'name', 'state', 'age', 'cost', 'asked', 'directory', 'about'];
+/** Columns of numbers are flush right. */
+const RIGHT = new Set([3, 4, 5]);
+const NAME_WIDTH = 24;
+const DIRECTORY_WIDTH = 30;
+
+function table(rows: readonly Shown[], ids: ReadonlyMap<string, string>, { stdout, home }: Surroundings): string {
+  const now = new Date();
+  const cells = rows.map((row) => [
+    ids.get(row.id) ?? row.id,
+    fitWidth(row.name ?? '', NAME_WIDTH),
+    row.state,
+    ago(row.updatedAt, now),
+    row.totals.cost === undefined ? '' : `$${row.totals.cost.toFixed(2)}`,
+    row.approvals.length === 0 ? '' : String(row.approvals.length),
+    fitEnd(row.cwd.startsWith(`${home}/`) ? `~${row.cwd.slice(home.length)}` : row.cwd, DIRECTORY_WIDTH),
+    row.firstPrompt ?? '',
+  ]);
+  const lines = [HEADINGS, ...cells];
+  const widths = HEADINGS.map((_, column) => Math.max(...lines.map((line) => displayWidth(line[column] ?? ''))));
+  return lines.map((line) => `${laidOut(line, widths, stdout.columns)}\n`).join('');
+}
+
+function laidOut(line: readonly string[], widths: readonly number[], columns: number | undefined): string {
+  const text = line.map((cell, column) => padded(cell, widths[column] ?? 0, RIGHT.has(column))).join('  ');
+  return columns === undefined ? text.trimEnd() : fitWidth(text.trimEnd(), columns);
+}
+
+function padded(text: string, width: number, isRight: boolean): string {
+  const blanks = ' '.repeat(Math.max(0, width - displayWidth(text)));
+  return isRight ? blanks + text : text + blanks;
+}
+
+/** Of a path the end says more than the beginning. */
+function fitEnd(text: string, width: number): string {
+  const characters = [...text];
+  return displayWidth(text) <= width ? text : `…${characters.slice(-(width - 1)).join('')}`;
+}

@@ -1,0 +1,64 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { messageOf, PolypodError, stringOf } from '../base/index.ts';
+import { daemonLink, newSession } from '../daemon/index.ts';
+import { MODES } from './modes.ts';
+import { EXIT, runnable } from './command.ts';
+import { DATA_DIR, placesOf } from './data-dir.ts';
+import { hostHere } from './in-process.ts';
+
+/** `polypod new`: a session without a prompt. */
+export const newCommand = runnable({
+  name: 'new',
+  summary: 'Make a session and print its id.',
+  usage: '[OPTIONS]',
+  options: {
+    name: { type: 'text', short: 'n', value: 'NAME', help: 'what it is called' },
+    cwd: { type: 'text', short: 'C', value: 'DIR', help: 'the directory to work in (default: this one)' },
+    model: { type: 'text', short: 'm', value: 'PROVIDER/ID', help: 'which model; a provider alone takes its default' },
+    mode: { type: 'choice', choices: MODES, help: 'what it may do unasked (default: as configured)' },
+    json: { type: 'flag', help: 'print one JSON object' },
+    ...DATA_DIR,
+  },
+  details: `
+Examples:
+  polypod new --name refactoring
+  polypod run --resume "$(polypod new)" "What does this project do?"`,
+  async run({ values, positionals }, around) {
+    if (positionals.length > 0)
+      throw new PolypodError('bad-request', `new takes no argument: try --name "${positionals.join(' ')}"`);
+    const places = placesOf(values, around);
+    const { name, model, mode } = values;
+    const wish = {
+      cwd: await directoryAt(values.cwd ?? '.'),
+      ...(name === undefined ? {} : { name }),
+      ...(model === undefined ? {} : { model }),
+      ...(mode === undefined ? {} : { mode }),
+    };
+    const link = await daemonLink(places);
+    const id = link === undefined ? await madeHere() : stringOf((await link.call('new', wish)).id);
+    link?.close();
+    around.stdout.write(values.json ? `${JSON.stringify({ id })}\n` : `${id}\n`);
+    return EXIT.ok;
+
+    async function madeHere(): Promise<string> {
+      const { host, models, close } = await hostHere({ places }, around);
+      try {
+        return (await newSession(host, models, wish)).id;
+      } finally {
+        await close();
+      }
+    }
+  },
+});
+
+/** The full path of a directory that is there. */
+export async function directoryAt(path: string): Promise<string> {
+  const full = resolve(path);
+  const found = await stat(full).catch((thrown: unknown) => {
+    throw new PolypodError('not-found', `cannot work in ${path}: ${messageOf(thrown)}`, { cause: thrown });
+  });
+  if (!found.isDirectory())
+    throw new PolypodError('bad-request', `cannot work in ${path}: it is not a directory`);
+  return full;
+}

@@ -1,0 +1,74 @@
+import { isObject, type JsonObject } from '../../base/index.ts';
+import { wrongField } from './errors.ts';
+
+/** The parameters of a call. As the wire has it, null and the empty text mean the same as nothing; unknown names are let be. */
+export class Params {
+  readonly #values: JsonObject;
+
+  constructor(params: unknown) {
+    if (params !== undefined && params !== null && !isObject(params))
+      throw wrongField('params', `invalid request: params must be an object, not ${kindOf(params)}`);
+    this.#values = isObject(params) ? params : {};
+  }
+
+  /** Whether something was said, be it wrong. */
+  has(name: string): boolean {
+    return this.#values[name] !== undefined;
+  }
+
+  /** As it is, for a value of any kind. */
+  raw(name: string): unknown {
+    return this.#values[name];
+  }
+
+  text(name: string): string | undefined {
+    const value = this.#values[name];
+    if (value === undefined || value === null || value === '') return undefined;
+    if (typeof value !== 'string') throw mistaken(name, 'a string', value);
+    return value;
+  }
+
+  required(name: string): string {
+    const value = this.text(name);
+    if (value === undefined) throw wrongField(name, `${name} is required`);
+    return value;
+  }
+
+  flag(name: string): boolean | undefined {
+    const value = this.#values[name];
+    if (value === undefined || value === null) return undefined;
+    if (typeof value !== 'boolean') throw mistaken(name, 'true or false', value);
+    return value;
+  }
+
+  /** A whole number; 0 means nothing. */
+  count(name: string): number | undefined {
+    const value = this.#values[name];
+    if (value === undefined || value === null || value === 0) return undefined;
+    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0)
+      throw mistaken(name, 'a whole number from 0 on', value);
+    return value;
+  }
+
+  texts(name: string): readonly string[] | undefined {
+    const value = this.#values[name];
+    if (value === undefined || value === null) return undefined;
+    if (!Array.isArray(value)) throw mistaken(name, 'a list of strings', value);
+    const texts: string[] = value.map((part: unknown) => {
+      if (typeof part !== 'string') throw mistaken(name, 'a list of strings', part);
+      return part;
+    });
+    return texts.length === 0 ? undefined : texts;
+  }
+}
+
+function mistaken(name: string, must: string, found: unknown): Error {
+  return wrongField(name, `invalid request: ${name} must be ${must}, not ${kindOf(found)}`);
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'object') return 'an object';
+  return typeof value === 'number' ? `the number ${value}` : `a ${typeof value}`;
+}

@@ -1,0 +1,159 @@
+import type { Row, Snapshot } from '../../pod/index.ts';
+import { claudeSessionId } from './identity.ts';
+import { notesIn, type Spent } from './notes.ts';
+import { errorOf } from './status.ts';
+import type { ListedSession, SessionHead, SessionResult, SessionState, SessionStatus } from './wire.ts';
+
+/** A session as lists have it. */
+export function listedSession(row: Row, status: SessionStatus, now: number): ListedSession {
+  const { lastRun } = row;
+  const error = status === 'failed' ? errorOf(row) : undefined;
+  const result = lastRun?.endedAt === undefined ? undefined : resultOf(row, error);
+  return {
+    ...head(row, status, now),
+    start_time: row.createdAt,
+    ...(isOver(status) && lastRun?.endedAt !== undefined ? { end_time: lastRun.endedAt } : {}),
+    ...(error === undefined ? {} : { error }),
+    ...(result && { result }),
+    proxy_enabled: false,
+  };
+}
+
+/** A session by itself; the snapshot is of its pod, if that could be had. */
+export function sessionState(
+  row: Row,
+  status: SessionStatus,
+  now: number,
+  snapshot: Snapshot | undefined,
+): SessionState {
+  const { lastRun } = row;
+  const spent = spentOn(row);
+  const duration = durationOf(row);
+  const model = snapshot === undefined ? undefined : modelWords(snapshot.model.modelId);
+  const contextTokens = snapshot?.stats.contextTokens ?? 0;
+  const window = snapshot?.stats.contextWindow;
+  const base = head(row, status, now);
+  return {
+    ...base,
+    last_activity_at: wholeSeconds(base.last_activity_at),
+    ...model,
+    created_at: wholeSeconds(row.createdAt),
+    ...(isOver(status) && lastRun?.endedAt !== undefined ? { completed_at: wholeSeconds(lastRun.endedAt) } : {}),
+    ...(status === 'failed' ? { error_message: errorOf(row) } : {}),
+    ...(row.totals.cost === undefined ? {} : { cost_usd: spent.cost }),
+    ...(spent.turns > 0 && {
+      total_tokens: spent.inputTokens + spent.outputTokens,
+      input_tokens: spent.inputTokens,
+      output_tokens: spent.outputTokens,
+      cache_creation_input_tokens: spent.cacheCreationInputTokens,
+      cache_read_input_tokens: spent.cacheReadInputTokens,
+    }),
+    ...(contextTokens > 0 && { effective_context_tokens: contextTokens }),
+    ...(window === undefined ? {} : { context_limit: window }),
+    ...(duration === undefined ? {} : { duration_ms: duration }),
+  };
+}
+
+/** Whether the session asks for a person, or for nothing, until somebody goes on with it. */
+export function isOver(status: SessionStatus): boolean {
+  return status === 'completed' || status === 'failed' || status === 'interrupted' || status === 'discarded';
+}
+
+/** RFC 3339 without a fraction, where the wire has none. */
+export function wholeSeconds(time: string): string {
+  return time.replace(/\.\d+(?=Z|[+-])/, '');
+}
+
+/** The first prompt of the session's own. */
+export function queryOf({ annotations, firstPrompt = '' }: Row): string {
+  return notesIn(annotations)?.query ?? firstPrompt;
+}
+
+/** Whether nothing is asked at the moment, and until when; no end if nobody gave one. */
+export function skipping(until: string | undefined, now: number): { readonly isOn: boolean; readonly expiresAt?: string } {
+  if (until === undefined || Date.parse(until) <= now) return { isOn: false };
+  return until === FOR_GOOD ? { isOn: true } : { isOn: true, expiresAt: until };
+}
+
+/** The last moment that a time in this format can name. */
+export const FOR_GOOD = '9999-12-31T23:59:59.999Z';
+
+function head(row: Row, status: SessionStatus, now: number): SessionHead {
+  const { id, lastRun, parentId, name = '', model, cwd, skipPermissionsUntil } = row;
+  const query = queryOf(row);
+  const skip = skipping(skipPermissionsUntil, now);
+  return {
+    id,
+    run_id: lastRun?.runId ?? '',
+    claude_session_id: claudeSessionId(id),
+    ...(parentId === undefined ? {} : { parent_session_id: parentId }),
+    status,
+    query,
+    summary: summaryOf(query),
+    title: name,
+    ...(model === undefined ? {} : modelWords(model.slice(model.indexOf('/') + 1))),
+    working_dir: cwd,
+    last_activity_at: row.updatedAt,
+    auto_accept_edits: row.acceptEdits ?? false,
+    dangerously_skip_permissions: skip.isOn,
+    ...(skip.expiresAt === undefined ? {} : { dangerously_skip_permissions_expires_at: skip.expiresAt }),
+    archived: row.archived,
+  };
+}
+
+function modelWords(modelId: string): Pick<SessionHead, 'model' | 'model_id'> {
+  return { model: ALIASES.find((alias) => modelId.includes(alias)) ?? modelId, model_id: modelId };
+}
+
+const ALIASES = ['opus', 'sonnet', 'haiku'];
+
+const LONGEST_SUMMARY = 50;
+
+function summaryOf(query: string): string {
+  const characters = [...query.replaceAll(/\s+/g, ' ').trim()];
+  if (characters.length <= LONGEST_SUMMARY) return characters.join('');
+  return `${characters.slice(0, LONGEST_SUMMARY - 3).join('')}...`;
+}
+
+function resultOf(row: Row, error: string | undefined): SessionResult {
+  const { cost, turns } = spentOn(row);
+  return {
+    type: 'result',
+    subtype: 'session_completed',
+    total_cost_usd: cost,
+    is_error: error !== undefined,
+    duration_ms: durationOf(row) ?? 0,
+    duration_api_ms: 0,
+    num_turns: turns,
+    result: row.lastText ?? '',
+    session_id: claudeSessionId(row.id),
+    ...(error === undefined ? {} : { error }),
+  };
+}
+
+/** What this session used itself: one that went on with another conversation does not count what was used there. */
+function spentOn({ totals, annotations }: Row): Spent {
+  const before = notesIn(annotations)?.before ?? NOTHING;
+  return {
+    cost: Math.max(0, (totals.cost ?? 0) - before.cost),
+    turns: totals.turns - before.turns,
+    inputTokens: totals.inputTokens - before.inputTokens,
+    outputTokens: totals.outputTokens - before.outputTokens,
+    cacheReadInputTokens: totals.cacheReadInputTokens - before.cacheReadInputTokens,
+    cacheCreationInputTokens: totals.cacheCreationInputTokens - before.cacheCreationInputTokens,
+  };
+}
+
+const NOTHING: Spent = {
+  cost: 0,
+  turns: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadInputTokens: 0,
+  cacheCreationInputTokens: 0,
+};
+
+function durationOf({ lastRun }: Row): number | undefined {
+  if (lastRun?.startedAt === undefined || lastRun.endedAt === undefined) return undefined;
+  return Date.parse(lastRun.endedAt) - Date.parse(lastRun.startedAt);
+}

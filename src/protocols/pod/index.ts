@@ -1,0 +1,17 @@
+/** The Pod Protocol: lines of JSON, methods in, events to everybody who listens. */
+export { PodDoor } from './door.ts';
+export { DEFAULT_DUPLEX, type DuplexOptions, serveDuplex } from './duplex-link.ts';
+export type { Link, LinkOptions, Receiver } from './link.ts';
+export { podEvents, type PodEventsOptions } from './pod-events.ts';
+export { type JoinOptions, PodListener } from './pod-listener.ts';
+export { PodSockets, type PodSocketsOptions } from './pod-sockets.ts';
+export type {
+  ExtraEvents,
+  SeedEvents,
+  WireErrorCode,
+  WireEvent,
+  WireEvents,
+  WireItem,
+  WireRequest,
+  WireSnapshot,
+} from './wire.ts';

@@ -1,0 +1,19 @@
+import { writeFile } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { PolypodError } from '../../../base/index.ts';
+import { anyTextIn } from '../arguments.ts';
+import { TEXTS } from '../errors.ts';
+import { exportPage } from '../export/page.ts';
+import type { Command } from './command.ts';
+
+/** The path is answered as it was given. */
+export const exportHtml: Command = async (wish, seat) => {
+  const { host, sessions, version } = seat.parts;
+  if (sessions.inMemory) throw new PolypodError('conflict', TEXTS.memoryExport);
+  const file = host.fileOf(seat.pod.id);
+  const path = anyTextIn(wish, 'outputPath') ?? `polypod-session-${basename(file, '.jsonl')}.html`;
+  const [snapshot, messages] = await Promise.all([seat.pod.snapshot(), host.messages(seat.pod.id)]);
+  const page = exportPage({ snapshot, messages: messages.map(({ message }) => message), version });
+  await writeFile(resolve(sessions.cwd, path), page, { mode: 0o600 });
+  return { path };
+};

@@ -1,0 +1,75 @@
+import { PolypodError } from '../../../base/index.ts';
+import { saidIn, type Said, textIn, type Wish, wordIn } from '../arguments.ts';
+import { busy, type Seat, unlessNothingRuns } from '../seat.ts';
+import type { Command } from './command.ts';
+
+/** Acknowledged before anything happens; what goes wrong after that is told later, under the same id. */
+export const prompt: Command = async (wish, seat, answer) => {
+  const content = saidIn(wish);
+  if (ranCommand(textIn(wish, 'message'), seat)) return { disposition: 'handled' };
+  const whenBusy = whenBusyIn(wish);
+  answer({ disposition: seat.isBusy ? 'queued' : 'started' });
+  return seat.prompt({ type: 'prompt', content, whenBusy }).catch(busy);
+};
+
+export const steer: Command = async (wish, seat) => {
+  await seat.handle({ type: 'steer', content: queueable(wish, seat) });
+  return { disposition: 'queued' };
+};
+
+export const followUp: Command = async (wish, seat) => {
+  await seat.handle({ type: 'follow-up', content: queueable(wish, seat) });
+  return { disposition: 'queued' };
+};
+
+export const abort: Command = async (_, seat) => {
+  await seat.endRun();
+};
+
+export const abortAndPrompt: Command = async (wish, seat, answer) => {
+  const content = saidIn(wish);
+  await seat.endRun();
+  answer({ disposition: 'started' });
+  await seat.prompt({ type: 'prompt', content, whenBusy: 'refuse' }).catch(busy);
+};
+
+export const abortRetry: Command = async (_, seat) => {
+  await seat.handle({ type: 'abort-retry' }).catch(unlessNothingRuns);
+};
+
+/** What waited, so that the client can put it back into its editor. */
+export const clearQueue: Command = async (_, seat) => {
+  const { queue } = await seat.pod.snapshot();
+  await seat.handle({ type: 'clear-queue' });
+  const texts = (lane: string): readonly string[] =>
+    queue.filter((queued) => queued.lane === lane).map(({ content }) => textOf(content));
+  return { steering: texts('steer'), followUp: texts('follow-up') };
+};
+
+function whenBusyIn({ type, id, fields }: Wish): 'steer' | 'follow-up' | 'refuse' {
+  if (fields.streamingBehavior === undefined || fields.streamingBehavior === null) return 'refuse';
+  const wish = { type, id, fields };
+  return wordIn(wish, 'streamingBehavior', ['steer', 'followUp']) === 'steer' ? 'steer' : 'follow-up';
+}
+
+/** A command of an extension's runs at once, also during a run; `/x` that nobody knows is ordinary text. */
+function ranCommand(text: string, seat: Seat): boolean {
+  const [, name = '', args = ''] = COMMAND.exec(text) ?? [];
+  return name !== '' && seat.parts.extensions.run(name, args);
+}
+
+const COMMAND = /^\/(\S+)\s*([\s\S]*)$/;
+
+function queueable(wish: Wish, seat: Seat): Said {
+  const [, name = ''] = COMMAND.exec(textIn(wish, 'message')) ?? [];
+  if (seat.parts.extensions.commands().some((command) => command.name === name))
+    throw new PolypodError(
+      'bad-request',
+      `Extension command "/${name}" cannot be queued. Use prompt() or execute the command when not streaming.`,
+    );
+  return saidIn(wish);
+}
+
+function textOf(content: Said): string {
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}

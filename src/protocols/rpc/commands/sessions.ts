@@ -1,0 +1,90 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { PolypodError } from '../../../base/index.ts';
+import type { Pod } from '../../../pod/index.ts';
+import { anyTextIn, textIn } from '../arguments.ts';
+import { TEXTS } from '../errors.ts';
+import { clientTools } from '../host-tools.ts';
+import { textOf } from '../messages.ts';
+import type { Seat } from '../seat.ts';
+import type { Command } from './command.ts';
+
+export const newSession: Command = async (wish, seat) => {
+  const parent = anyTextIn(wish, 'parentSession');
+  if (await seat.parts.extensions.cancelsSwitch('new')) return { cancelled: true };
+  await seat.endRun();
+  const { settings } = await seat.pod.snapshot();
+  // A choice of model, tools and modes is the person's, not the session's.
+  const { name: _, archived: _archived, ...kept } = settings;
+  const { cwd, file } = seat.parts.sessions;
+  const pod = await seat.parts.host.create({
+    cwd,
+    settings: kept,
+    ...(file && { file }),
+    ...(parent === undefined ? {} : { parentSession: parent }),
+  });
+  await seat.move(pod);
+  return { cancelled: false };
+};
+
+export const switchSession: Command = async (wish, seat) => {
+  const { cwd } = seat.parts.sessions;
+  const path = resolve(cwd, textIn(wish, 'sessionPath'));
+  if (await seat.parts.extensions.cancelsSwitch('resume')) return { cancelled: true };
+  await seat.endRun();
+  const isEmpty = await stat(path).then(
+    ({ size }) => size === 0,
+    () => true,
+  );
+  const { host } = seat.parts;
+  const pod = isEmpty ? await host.create({ cwd, file: () => path, lazy: true }) : await host.openFile(path);
+  await seat.move(pod);
+  await offerAgain(seat);
+  return { cancelled: false };
+};
+
+/** The client's own tools follow it to a session that does not know them. */
+async function offerAgain(seat: Seat): Promise<void> {
+  const tools = clientTools(seat.hostTools.tools);
+  if (tools.length === 0) return;
+  const { settings } = await seat.pod.snapshot();
+  const own = tools.map(({ name }) => ({ tool: name, action: 'auto' }) as const);
+  await seat.handle({ type: 'configure', set: { clientTools: tools, rules: [...own, ...settings.rules] } });
+}
+
+const forkAt =
+  (refusal: string): Command =>
+  async (wish, seat) => {
+    const entryId = textIn(wish, 'entryId');
+    const entry = (await seat.parts.host.tree(seat.pod.id)).get(entryId);
+    if (entry?.type !== 'message' || entry.message.role !== 'user') throw new PolypodError('bad-request', refusal);
+    const text = textOf(entry.message);
+    if (await seat.parts.extensions.cancelsSwitch('fork')) return { text, cancelled: true };
+    await seat.endRun();
+    await seat.move(await forked(seat, entry.parentId ?? 'root'));
+    return { text, cancelled: false };
+  };
+
+export const branch = forkAt(TEXTS.branchEntry);
+export const fork = forkAt(TEXTS.forkEntry);
+
+export const clone: Command = async (_, seat) => {
+  const { leafId } = await seat.parts.host.tree(seat.pod.id);
+  if (leafId === null) throw new PolypodError('conflict', TEXTS.nothingToClone);
+  if (await seat.parts.extensions.cancelsSwitch('fork')) return { cancelled: true };
+  await seat.endRun();
+  await seat.move(await forked(seat, undefined));
+  return { cancelled: false };
+};
+
+function forked({ pod, parts }: Seat, entryId: string | undefined): Promise<Pod> {
+  const { file } = parts.sessions;
+  return parts.host.fork(pod.id, { ...(file && { file }), ...(entryId === undefined ? {} : { entryId }) });
+}
+
+export const setSessionName: Command = async (wish, seat) => {
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  const name = textIn(wish, 'name').replaceAll(/[\u0000-\u001f\u007f]/g, ' ').replaceAll(/ +/g, ' ').trim();
+  if (name === '') throw new PolypodError('bad-request', TEXTS.emptyName);
+  await seat.handle({ type: 'configure', set: { name } });
+};

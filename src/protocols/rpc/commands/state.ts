@@ -1,0 +1,98 @@
+import type { Snapshot } from '../../../pod/index.ts';
+import { flagIn, wordIn } from '../arguments.ts';
+import { clientTools, hostToolsIn } from '../host-tools.ts';
+import { modelFrame, type OfferedModel } from '../messages.ts';
+import type { Seat } from '../seat.ts';
+import { phasesIn } from '../todos.ts';
+import type { RpcState, RpcThinkingLevel } from '../wire.ts';
+import type { Command } from './command.ts';
+
+export const getState: Command = async (_, seat): Promise<RpcState> => {
+  const [snapshot, messages] = await Promise.all([seat.pod.snapshot(), seat.parts.host.messages(seat.pod.id)]);
+  const { settings, queue } = snapshot;
+  const model = seat.modelOf(snapshot.model);
+  const level = levelOf(settings.thinking, model);
+  return {
+    model: modelFrame(model),
+    ...(level === undefined ? {} : { thinkingLevel: level }),
+    isStreaming: seat.isBusy || snapshot.run !== undefined,
+    isCompacting: snapshot.compacting,
+    steeringMode: settings.delivery.steering,
+    followUpMode: settings.delivery.followUps,
+    interruptMode: settings.delivery.interrupt,
+    ...sessionFile(seat, snapshot),
+    sessionId: snapshot.id,
+    ...(settings.name === undefined ? {} : { sessionName: settings.name }),
+    autoCompactionEnabled: settings.autoCompaction,
+    messageCount: messages.length,
+    queuedMessageCount: queue.length,
+    pendingMessageCount: queue.length,
+    todoPhases: seat.todos.phases,
+  };
+};
+
+export function sessionFile({ parts }: Seat, { id }: Snapshot): { readonly sessionFile?: string } {
+  return parts.sessions.inMemory ? {} : { sessionFile: parts.host.fileOf(id) };
+}
+
+/** None for a model that cannot do what it is set to. */
+export function levelOf(thinking: RpcThinkingLevel = 'off', { reasoning }: OfferedModel): RpcThinkingLevel | undefined {
+  return reasoning || thinking === 'off' ? thinking : undefined;
+}
+
+export const setTodos: Command = async ({ fields }, seat) => {
+  await seat.todos.set(phasesIn(fields.phases));
+  return { todoPhases: seat.todos.phases };
+};
+
+/** The client that offers a tool is also whom one would ask about it: its own tools run unasked. */
+export const setHostTools: Command = async ({ fields }, seat) => {
+  const tools = hostToolsIn(fields.tools, await seat.parts.toolNames());
+  const { settings } = await seat.pod.snapshot();
+  const before = new Set(seat.hostTools.tools.map(({ name }) => name));
+  const rules = settings.rules.filter(({ tool, action }) => !(action === 'auto' && tool !== undefined && before.has(tool)));
+  const own = tools.map(({ name }) => ({ tool: name, action: 'auto' }) as const);
+  await seat.handle({ type: 'configure', set: { clientTools: clientTools(tools), rules: [...own, ...rules] } });
+  seat.hostTools.offer(tools);
+  return { toolNames: tools.map(({ name }) => name) };
+};
+
+const DELIVERY = ['all', 'one-at-a-time'] as const;
+
+export const setSteeringMode: Command = async (wish, seat) => {
+  await seat.handle({ type: 'configure', set: { delivery: { steering: wordIn(wish, 'mode', DELIVERY) } } });
+};
+
+export const setFollowUpMode: Command = async (wish, seat) => {
+  await seat.handle({ type: 'configure', set: { delivery: { followUps: wordIn(wish, 'mode', DELIVERY) } } });
+};
+
+export const setInterruptMode: Command = async (wish, seat) => {
+  const interrupt = wordIn(wish, 'mode', ['immediate', 'wait']);
+  await seat.handle({ type: 'configure', set: { delivery: { interrupt } } });
+};
+
+export const setAutoCompaction: Command = async (wish, seat) => {
+  await seat.handle({ type: 'configure', set: { autoCompaction: flagIn(wish, 'enabled') } });
+};
+
+export const setAutoRetry: Command = async (wish, seat) => {
+  await seat.handle({ type: 'configure', set: { autoRetry: flagIn(wish, 'enabled') } });
+};
+
+export const getCommands: Command = async (_, { parts }) => ({
+  commands: parts.extensions.commands().map(({ name, description, path }) => ({
+    name,
+    ...(description === undefined ? {} : { description }),
+    source: 'extension',
+    sourceInfo: { path, source: 'cli', scope: 'temporary', origin: 'top-level' },
+  })),
+});
+
+/** Polypod speaks one language. */
+export const setLocale: Command = async () => {};
+
+export const getIntegrations: Command = async (_, seat) => {
+  const { provider } = seat.model;
+  return { version: seat.parts.version, model: { state: 'connected', provider }, services: [] };
+};

@@ -1,0 +1,49 @@
+import { PolypodError } from '../../../base/index.ts';
+import type { PodEvent } from '../../../pod/index.ts';
+import { anyTextIn, textIn } from '../arguments.ts';
+import { TEXTS } from '../errors.ts';
+import { type Seat, unlessNothingRuns } from '../seat.ts';
+import { bashResult } from '../shells.ts';
+import type { Command } from './command.ts';
+
+type CompactionEnd = Extract<PodEvent, { readonly type: 'compaction-end' }>;
+
+/** Answered when it is done; a run that is under way is ended first. */
+export const compact: Command = async (wish, seat) => {
+  const instructions = anyTextIn(wish, 'customInstructions');
+  await seat.endRun();
+  const ended = seat.hear(({ type }) => type === 'compaction-end');
+  await seat.handle({ type: 'compact', ...(instructions === undefined ? {} : { instructions }) });
+  const end = await ended;
+  if (end.type !== 'compaction-end') throw new PolypodError('internal', 'a compaction ended as something else');
+  return compacted(end, seat);
+};
+
+async function compacted({ result, entryId }: CompactionEnd, seat: Seat): Promise<unknown> {
+  switch (result.status) {
+    case 'compacted':
+      return seat.compaction(entryId);
+    case 'cancelled':
+      throw new PolypodError('conflict', TEXTS.compactionCancelled);
+    case 'failed':
+      throw new PolypodError('provider-failed', result.failure.message);
+    case 'skipped': {
+      const last = (await seat.parts.host.messages(seat.pod.id)).at(-1);
+      const isDone = last?.message.role === 'compactionSummary';
+      throw new PolypodError('conflict', isDone ? TEXTS.compacted : TEXTS.smallSession);
+    }
+  }
+}
+
+export const bash: Command = async (wish, seat) => {
+  const command = textIn(wish, 'command');
+  const isPrivate = wish.fields.excludeFromContext === true;
+  const starting = seat.handle({ type: 'shell', command, private: isPrivate });
+  seat.shells.opening = starting.catch(() => {});
+  const { shellId = '' } = await starting;
+  return bashResult(await seat.shells.wait(shellId));
+};
+
+export const abortBash: Command = async (_, seat) => {
+  await seat.handle({ type: 'abort-shell' }).catch(unlessNothingRuns);
+};

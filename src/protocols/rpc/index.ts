@@ -1,0 +1,19 @@
+/** The coding-agent protocol of pi and xcsh: commands and events as JSON lines, over stdio or any two streams. */
+import type { RpcParts } from './parts.ts';
+import type { RpcStreams } from './serve.ts';
+
+export type { OfferedModel } from './messages.ts';
+export type { ExtensionLink, RpcExtensions, RpcParts, RpcSessions } from './parts.ts';
+export type { RpcStreams } from './serve.ts';
+export type { UiRequests } from './ui.ts';
+export type { RpcRule } from './wire.ts';
+
+/** The first line of every link. It is said before anything else is loaded: clients wait for it. */
+export function readyLine(version: string): string {
+  return `${JSON.stringify({ type: 'ready', version })}\n`;
+}
+
+/** Serves one client, to whom `ready` has been said. */
+export async function serveRpc(streams: RpcStreams, parts: RpcParts, signal: AbortSignal): Promise<void> {
+  return (await import('./serve.ts')).serveRpc(streams, parts, signal);
+}

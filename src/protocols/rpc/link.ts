@@ -1,0 +1,152 @@
+import { asPolypodError, isObject, type JsonObject } from '../../base/index.ts';
+import type { Wish } from './arguments.ts';
+import { COMMANDS, type Command } from './commands/index.ts';
+import { ANSWERED } from './errors.ts';
+import type { Frame } from './frames.ts';
+import type { Outbox } from './outbox.ts';
+import type { Seat } from './seat.ts';
+
+/** Commands that take effect at once, whatever is under way. */
+const URGENT: ReadonlySet<string> = new Set(['abort', 'abort_bash', 'abort_retry']);
+/** Commands that an `abort` behind them is about. */
+const PROMPTS: ReadonlySet<string> = new Set(['prompt', 'abort_and_prompt']);
+
+export interface RpcLinkOptions {
+  /** Whether failures that have no id in the protocol get one all the same. */
+  readonly echoErrors: boolean;
+  /** A command has been answered. */
+  readonly onAnswered: () => void;
+}
+
+/** One client: its frames are read in order, answered in order, and what is urgent is done meanwhile. */
+export class RpcLink {
+  readonly #seat: Seat;
+  readonly #out: Outbox;
+  readonly #echoErrors: boolean;
+  readonly #onAnswered: () => void;
+  #line: Promise<void> = Promise.resolve();
+  /** Until all prompts so far have been taken. */
+  #prompts: Promise<void> = Promise.resolve();
+  /** Until the last `bash` so far has begun. */
+  #bash: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  constructor(seat: Seat, out: Outbox, options: RpcLinkOptions) {
+    this.#seat = seat;
+    this.#out = out;
+    this.#echoErrors = options.echoErrors;
+    this.#onAnswered = options.onAnswered;
+  }
+
+  /** Commands that have not been answered. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Resolves when all commands so far have been answered. */
+  idle(): Promise<void> {
+    return this.#line;
+  }
+
+  receive(frame: Frame): void {
+    if ('malformed' in frame) return this.#inLine(() => this.#unreadable(frame.malformed));
+    const { value } = frame;
+    if (value === null) return this.#inLine(() => this.#unreadable('null is not an object'));
+    const fields = isObject(value) ? value : {};
+    if (this.#isAnswer(fields)) return;
+    const wish: Wish = { id: fields.id ?? undefined, type: String(fields.type), fields };
+    const command = typeof fields.type === 'string' && Object.hasOwn(COMMANDS, wish.type) ? COMMANDS[wish.type] : undefined;
+    if (command === undefined) return this.#inLine(() => this.#unknown(wish, fields.type));
+    if (URGENT.has(wish.type)) this.#urgent(wish, command);
+    else this.#enqueue(wish, command);
+  }
+
+  /** What the client says about our own requests is never answered. */
+  #isAnswer(fields: JsonObject): boolean {
+    switch (fields.type) {
+      case 'extension_ui_response':
+        this.#seat.ui.answer(fields);
+        return true;
+      case 'host_tool_update':
+        return this.#seat.hostTools.update(fields);
+      case 'host_tool_result':
+        return this.#seat.hostTools.result(fields);
+      default:
+        return false;
+    }
+  }
+
+  /** At once, but not before the prompt or the command that it is about. */
+  #urgent(wish: Wish, command: Command): void {
+    if (wish.type === 'abort') this.#cancelRun();
+    this.#waiting += 1;
+    const before = wish.type === 'abort_bash' ? this.#bash : this.#prompts;
+    void before.then(() => this.#perform(wish, command)).finally(() => this.#done());
+  }
+
+  #enqueue(wish: Wish, command: Command): void {
+    if (wish.type === 'abort_and_prompt') this.#cancelRun();
+    const before = this.#line;
+    this.#inLine(() => this.#perform(wish, command));
+    if (PROMPTS.has(wish.type)) this.#prompts = this.#line;
+    // Behind the command on the same promise: by then it has begun.
+    if (wish.type === 'bash') this.#bash = before.then(() => this.#seat.shells.opening);
+  }
+
+  /** Whatever stands in line before the end of the run is told: it ends now. */
+  #cancelRun(): void {
+    this.#seat.handle({ type: 'cancel' }).catch(() => {});
+  }
+
+  #inLine(work: () => void | Promise<void>): void {
+    this.#waiting += 1;
+    this.#line = this.#line.then(work).finally(() => this.#done());
+  }
+
+  #done(): void {
+    this.#waiting -= 1;
+  }
+
+  async #perform(wish: Wish, command: Command): Promise<void> {
+    let isAnswered = false;
+    const answer = (data?: unknown): void => {
+      if (!isAnswered) this.#succeed(wish, data);
+      isAnswered = true;
+    };
+    try {
+      answer(await command(wish, this.#seat, answer));
+    } catch (thrown) {
+      this.#fail(wish, thrown, isAnswered);
+    }
+    this.#onAnswered();
+  }
+
+  #succeed({ id, type }: Wish, data: unknown): void {
+    this.#out.say({
+      ...(id === undefined ? {} : { id }),
+      type: 'response',
+      command: type,
+      success: true,
+      ...(data === undefined ? {} : { data }),
+    });
+  }
+
+  #fail({ id, type }: Wish, thrown: unknown, isLate: boolean): void {
+    const { code, message } = asPolypodError(thrown);
+    const head = id === undefined ? {} : { id };
+    if (isLate || ANSWERED[code] || this.#echoErrors)
+      this.#out.say({ ...head, type: 'response', command: type, success: false, error: message });
+    else this.#unreadable(message);
+  }
+
+  #unreadable(reason: string): void {
+    const error = `Failed to parse command: ${reason}`;
+    this.#out.say({ type: 'response', command: 'parse', success: false, error });
+  }
+
+  #unknown({ id, type }: Wish, given: unknown): void {
+    const head = id === undefined || !this.#echoErrors ? {} : { id };
+    const command = given === undefined ? {} : { command: type };
+    this.#out.say({ ...head, type: 'response', ...command, success: false, error: `Unknown command: ${type}` });
+  }
+}

@@ -1,0 +1,65 @@
+import type { Host, Pod, SettingsChange } from '../../pod/index.ts';
+import type { OfferedModel } from './messages.ts';
+import type { UiRequests } from './ui.ts';
+import type { RpcRule } from './wire.ts';
+
+/** What an RPC link is given by whoever composes the program. */
+export interface RpcParts {
+  readonly host: Host;
+  /** What new sessions are begun with. */
+  readonly sessions: RpcSessions;
+  /** The session to begin with. */
+  readonly first: () => Promise<Pod>;
+  /** Those that can be used now. */
+  readonly models: () => Promise<readonly OfferedModel[]>;
+  /** Whether the list is a choice of the person's. */
+  readonly isScoped: boolean;
+  /** The tools that agents have of their own. */
+  readonly toolNames: () => Promise<readonly string[]>;
+  readonly extensions: RpcExtensions;
+  readonly rules: readonly RpcRule[];
+  readonly version: string;
+  /** Whose commands these are, as other doors are told. */
+  readonly by: string;
+  /** Whether failures that have no id in the protocol get one all the same. */
+  readonly echoErrors: boolean;
+  readonly clearTodosAfterMs: number;
+  readonly now: () => number;
+}
+
+export interface RpcSessions {
+  readonly cwd: string;
+  /** Sessions are gone with the process: they have no files. */
+  readonly inMemory: boolean;
+  readonly settings?: SettingsChange;
+  /** Where session files go, by their id. */
+  readonly file?: (id: string) => string;
+}
+
+/** What extensions add to the protocol. */
+export interface RpcExtensions {
+  /** Begins them; their questions go to the client. */
+  readonly start: (link: ExtensionLink) => Promise<void>;
+  readonly commands: () => readonly { readonly name: string; readonly description?: string; readonly path: string }[];
+  /** Runs a command; false when there is none of that name. Never rejects for what the command does. */
+  readonly run: (name: string, args: string) => boolean;
+  /** Whether an extension objects to leaving the session. */
+  readonly cancelsSwitch: (reason: 'new' | 'resume' | 'fork') => Promise<boolean>;
+}
+
+/** What extensions are given of a link. */
+export interface ExtensionLink {
+  readonly ui: UiRequests;
+  readonly failed: (extensionPath: string, event: string, error: string) => void;
+  /** Says something to the agent, as a person would. */
+  readonly send: (text: string) => void;
+  /** Ends the process once the next response has been written. */
+  readonly shutdown: () => void;
+}
+
+export const NO_EXTENSIONS: RpcExtensions = {
+  start: async () => {},
+  commands: () => [],
+  run: () => false,
+  cancelsSwitch: async () => false,
+};

@@ -1,0 +1,79 @@
+import { asPolypodError } from '../../base/index.ts';
+import type { Pod, PodEvent, Snapshot } from '../../pod/index.ts';
+
+export interface PumpParts {
+  readonly join: (snapshot: Snapshot) => Promise<void>;
+  readonly tell: (event: PodEvent) => void | Promise<void>;
+  /** Resolves when more may be told. */
+  readonly drained: () => Promise<void>;
+}
+
+/** Brings a pod's events to the link, as fast as the client takes them: what it has not taken stays in the pod's log. */
+export class Pump {
+  readonly pod: Pod;
+  readonly #parts: PumpParts;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  #seq = -1;
+  #waiting: { readonly seq: number; readonly resolve: () => void }[] = [];
+
+  constructor(pod: Pod, parts: PumpParts) {
+    this.pod = pod;
+    this.#parts = parts;
+    // The pod is gone: the next command says so to whoever gives it.
+    this.#running = this.#run().catch(() => {});
+  }
+
+  /** Resolves when everything up to a number has been told, or nothing more will be. */
+  reached(seq: number): Promise<void> {
+    if (this.#seq >= seq || this.#stop.signal.aborted) return Promise.resolve();
+    return Promise.race([
+      new Promise<void>((resolve) => this.#waiting.push({ seq, resolve })),
+      this.#running,
+    ]);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      try {
+        await this.#follow();
+        return;
+      } catch (thrown) {
+        // Too far behind to be held in memory; what was missed is read from the log.
+        if (asPolypodError(thrown).code !== 'overloaded' || this.#stop.signal.aborted) throw thrown;
+      }
+    }
+  }
+
+  async #follow(): Promise<void> {
+    const { join, tell, drained } = this.#parts;
+    const { signal } = this.#stop;
+    const from = this.#seq < 0 ? {} : { after: this.#seq };
+    for await (const watched of this.pod.watch({ signal, ...from })) {
+      if (watched.type === 'snapshot') {
+        await join(watched.snapshot);
+        this.#reach(watched.snapshot.seq);
+        continue;
+      }
+      for (const event of watched.batch.events) {
+        const telling = tell(event);
+        if (telling !== undefined) await telling;
+      }
+      this.#reach(watched.batch.lastSeq);
+      await drained();
+      if (signal.aborted) return;
+    }
+  }
+
+  #reach(seq: number): void {
+    this.#seq = seq;
+    const reached = this.#waiting.filter((waiting) => waiting.seq <= seq);
+    this.#waiting = this.#waiting.filter((waiting) => waiting.seq > seq);
+    for (const { resolve } of reached) resolve();
+  }
+}

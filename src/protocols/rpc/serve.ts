@@ -1,0 +1,74 @@
+import type { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { onAbort } from '../../base/index.ts';
+import { FrameReader } from './frames.ts';
+import { RpcLink } from './link.ts';
+import { Outbox } from './outbox.ts';
+import type { RpcParts } from './parts.ts';
+import { Seat } from './seat.ts';
+
+/** Where a client's bytes come from and go to. */
+export interface RpcStreams {
+  readonly input: AsyncIterable<Uint8Array>;
+  readonly output: Writable;
+}
+
+/** Answers that a client has not taken: past this nothing more is read from it. */
+const MOST_BACKLOG = 8 * 1024 * 1024;
+const MOST_WAITING = 1_000;
+/** What was said before the end of the input is answered, but a command that takes long is not waited for. */
+const LAST_ANSWERS_MS = 2_000;
+
+/** Serves one client until its input ends, the signal fires, or an extension wants an end. `ready` has been said. */
+export async function serveRpc({ input, output }: RpcStreams, parts: RpcParts, signal: AbortSignal): Promise<void> {
+  const out = new Outbox(output);
+  const seat = new Seat(parts, out);
+  let isEndWanted = false;
+  const over = new AbortController();
+  const forget = onAbort(signal, () => over.abort());
+  const link = new RpcLink(seat, out, {
+    echoErrors: parts.echoErrors,
+    onAnswered: () => {
+      if (isEndWanted) over.abort();
+    },
+  });
+  try {
+    await seat.move(await parts.first());
+    await parts.extensions.start({
+      ui: seat.ui,
+      failed: (extensionPath, event, error) => seat.say({ type: 'extension_error', extensionPath, event, error }),
+      send: (text) => link.receive({ value: { type: 'prompt', message: text, streamingBehavior: 'followUp' } }),
+      shutdown: () => {
+        isEndWanted = true;
+      },
+    });
+    await read(input, link, out, over.signal);
+  } finally {
+    forget();
+    await seat.close();
+  }
+}
+
+async function read(
+  input: AsyncIterable<Uint8Array>,
+  link: RpcLink,
+  out: Outbox,
+  signal: AbortSignal,
+): Promise<void> {
+  const frames = new FrameReader();
+  const chunks = input[Symbol.asyncIterator]();
+  const ended = new Promise<undefined>((resolve) => {
+    onAbort(signal, () => resolve(undefined));
+  });
+  for (;;) {
+    const next = await Promise.race([chunks.next(), ended]);
+    if (next === undefined) return;
+    for (const frame of next.done ? frames.end() : frames.push(next.value)) link.receive(frame);
+    if (next.done) {
+      await Promise.race([link.idle(), ended, sleep(LAST_ANSWERS_MS, undefined, { ref: false })]);
+      return;
+    }
+    if (link.waiting > MOST_WAITING) await Promise.race([link.idle(), ended]);
+    if (out.backlog > MOST_BACKLOG) await Promise.race([out.drained(), ended]);
+  }
+}

@@ -1,0 +1,114 @@
+import { isObject, type JsonObject } from '../base/index.ts';
+import { elementTexts, fieldText } from './raw-json.ts';
+
+/** The codes of JSON-RPC 2.0. */
+export const RPC_CODES = {
+  parseError: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internalError: -32603,
+} as const;
+
+export interface RpcError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: JsonObject;
+}
+
+/** What a client asks for. */
+export interface RpcCall {
+  readonly method: string;
+  readonly params: unknown;
+  /** JSON text, exactly as the client wrote it; absent for a notification, which is not answered. */
+  readonly id?: string;
+}
+
+/** One message, or what is wrong with it. */
+export type RpcMessage = RpcCall | { readonly id: string; readonly error: RpcError };
+
+/** What stands in a line: a message, or several that are answered together. */
+export type RpcLine =
+  | { readonly isBatch: false; readonly message: RpcMessage }
+  | { readonly isBatch: true; readonly messages: readonly RpcMessage[] };
+
+/** Does what a call asks for; whatever it throws is made an error by `errorOf`. */
+export interface RpcService {
+  readonly serve: (call: RpcCall) => Promise<unknown>;
+  readonly errorOf: (thrown: unknown) => RpcError;
+}
+
+export function readRpc(line: string): RpcLine {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return { isBatch: false, message: refused(NO_ID, RPC_CODES.parseError, 'Parse error') };
+  }
+  if (!Array.isArray(value)) return { isBatch: false, message: messageIn(value, () => line) };
+  if (value.length === 0) return { isBatch: false, message: invalid(NO_ID, 'a batch must not be empty') };
+  let texts: readonly string[] | undefined;
+  const textAt = (index: number): string => (texts ??= elementTexts(line))[index] ?? '';
+  return {
+    isBatch: true,
+    messages: value.map((part, index) => messageIn(part, () => textAt(index))),
+  };
+}
+
+/** The reply to a line, without its end; undefined when there was nothing to answer. Calls of a batch are done in order. */
+export async function answerRpc(line: RpcLine, service: RpcService): Promise<string | undefined> {
+  if (!line.isBatch) return answer(line.message, service);
+  const replies: string[] = [];
+  for (const message of line.messages) {
+    const reply = await answer(message, service);
+    if (reply !== undefined) replies.push(reply);
+  }
+  return replies.length === 0 ? undefined : `[${replies.join(',')}]`;
+}
+
+/** `id` is JSON text. */
+export function rpcResult(result: unknown, id: string): string {
+  return `{"jsonrpc":"2.0","result":${JSON.stringify(result) ?? 'null'},"id":${id}}`;
+}
+
+export function rpcError(error: RpcError, id: string): string {
+  return `{"jsonrpc":"2.0","error":${JSON.stringify(error)},"id":${id}}`;
+}
+
+/** For what answers nobody's request. */
+export const NO_ID = 'null';
+
+async function answer(message: RpcMessage, { serve, errorOf }: RpcService): Promise<string | undefined> {
+  if ('error' in message) return rpcError(message.error, message.id);
+  const { id } = message;
+  try {
+    const result = await serve(message);
+    return id === undefined ? undefined : rpcResult(result, id);
+  } catch (thrown) {
+    const error = errorOf(thrown);
+    return id === undefined ? undefined : rpcError(error, id);
+  }
+}
+
+function messageIn(value: unknown, text: () => string): RpcMessage {
+  if (!isObject(value)) return invalid(NO_ID, 'must be an object');
+  const id = value.id === undefined ? undefined : idText(value.id, text);
+  const { jsonrpc, method, params } = value;
+  if (jsonrpc !== '2.0') return invalid(id ?? NO_ID, 'must be JSON-RPC 2.0');
+  // Without a name there is no such method; with a name that is none there is no request.
+  if (method !== undefined && typeof method !== 'string') return invalid(id ?? NO_ID, 'method must be a string');
+  return { method: method ?? '', params, ...(id === undefined ? {} : { id }) };
+}
+
+function idText(id: unknown, text: () => string): string {
+  const isKept = typeof id !== 'number' || Number.isSafeInteger(id);
+  return (isKept ? undefined : fieldText(text(), 'id')) ?? JSON.stringify(id);
+}
+
+function invalid(id: string, why: string): RpcMessage {
+  return refused(id, RPC_CODES.invalidRequest, `Invalid request: ${why}`);
+}
+
+function refused(id: string, code: number, message: string): RpcMessage {
+  return { id, error: { code, message } };
+}

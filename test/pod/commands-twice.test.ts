@@ -1,0 +1,325 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { PolypodError } from '../../src/base/index.ts';
+import type { Caller, Host, Pod, PodCommand, PodEvent, Receipt } from '../../src/pod/index.ts';
+import { killedCopy, obedient, turns, witness } from './resume-stage.ts';
+import { logOf } from './resume-watchers.ts';
+import { ADA, BOB, Listener, say, type Stage, stage } from './stage.ts';
+
+/** A pod at a moment when a command can be given. */
+interface Scene {
+  readonly pod: Pod;
+  readonly listener: Listener;
+  readonly host: Host;
+}
+
+interface Case {
+  /** Brings the pod there and says the command. */
+  readonly set: (scene: Scene) => Promise<PodCommand>;
+  /** What is counted in the log as its effect. */
+  readonly effect: (event: PodEvent) => boolean;
+  /** The same, with other content. */
+  readonly other?: (command: PodCommand) => PodCommand;
+}
+
+const is =
+  (...types: readonly PodEvent['type'][]) =>
+  (event: PodEvent): boolean =>
+    types.includes(event.type);
+const commanded = (type: PodCommand['type']) => (event: PodEvent) =>
+  event.type === 'commanded' && event.command === type;
+
+const STALLED = say('go\n[[sim deltas=20 fault=stall after=3]]');
+const stalled = async ({ pod, listener }: Scene): Promise<void> => {
+  await pod.handle(STALLED);
+  await listener.hearType('block-delta');
+};
+const asked = async ({ pod, listener }: Scene): Promise<string> => {
+  await pod.handle(say('call witness'));
+  return (await listener.hearType('approval-request')).approval.approvalId;
+};
+const called = async ({ pod, listener }: Scene): Promise<string> => {
+  const clientTools = [{ name: 'theirs', description: 'Theirs.', parameters: { type: 'object' } }];
+  await pod.handle({
+    type: 'configure',
+    set: { clientTools, rules: [{ tool: 'theirs', action: 'auto' }] },
+  });
+  await pod.handle(say('call theirs'));
+  return (await listener.hearType('client-call')).callId;
+};
+const text = (words: string) => [{ type: 'text' as const, text: words }];
+
+const CASES: { readonly [T in PodCommand['type']]: Case } = {
+  prompt: { set: async () => say('hello'), effect: is('run-start'), other: () => say('other') },
+  steer: { set: async () => ({ type: 'steer', content: text('left') }), effect: is('queued') },
+  'follow-up': { set: async () => ({ type: 'follow-up', content: text('and') }), effect: is('queued') },
+  'clear-queue': {
+    set: async ({ pod }) => {
+      await pod.handle({ type: 'steer', content: text('left') });
+      return { type: 'clear-queue' };
+    },
+    effect: is('unqueued'),
+  },
+  cancel: {
+    set: async (scene) => {
+      await stalled(scene);
+      return { type: 'cancel' };
+    },
+    effect: commanded('cancel'),
+  },
+  pause: {
+    set: async (scene) => {
+      await asked(scene);
+      return { type: 'pause' };
+    },
+    effect: commanded('pause'),
+  },
+  resume: {
+    set: async (scene) => {
+      const approvalId = await asked(scene);
+      await scene.pod.handle({ type: 'pause' });
+      await scene.pod.handle({ type: 'decide', approvalId, decision: 'approve' });
+      await scene.listener.hear((event) => event.type === 'state' && event.state === 'paused');
+      return { type: 'resume' };
+    },
+    effect: (event) => event.type === 'run-start' && event.by === 'ada',
+  },
+  'abort-retry': {
+    set: async ({ pod, listener }) => {
+      await pod.handle(say('go\n[[sim fault=500]]'));
+      await listener.hearType('retry-start');
+      return { type: 'abort-retry' };
+    },
+    effect: commanded('abort-retry'),
+  },
+  decide: {
+    set: async (scene) => ({ type: 'decide', approvalId: await asked(scene), decision: 'approve' }),
+    effect: is('approval-response'),
+    other: (command) => ({ ...command, decision: 'deny' }) as PodCommand,
+  },
+  ask: { set: async () => ({ type: 'ask', tool: 'x', arguments: '{}' }), effect: is('approval-request') },
+  configure: {
+    set: async () => ({ type: 'configure', set: { name: 'named' } }),
+    effect: (event) => event.type === 'settings' && event.by === 'ada',
+  },
+  compact: { set: async () => ({ type: 'compact' }), effect: is('compaction-start') },
+  branch: {
+    set: async ({ pod, listener }) => {
+      await pod.handle(say('hello'));
+      await listener.hear((event) => event.type === 'state' && event.state === 'idle');
+      return { type: 'branch', entryId: 'root' };
+    },
+    effect: is('branched'),
+  },
+  shell: { set: async () => ({ type: 'shell', command: 'echo ran >> ran' }), effect: is('shell-start') },
+  'abort-shell': {
+    set: async ({ pod, listener }) => {
+      await pod.handle({ type: 'shell', command: 'echo up; sleep 600' });
+      await listener.hearType('shell-update');
+      return { type: 'abort-shell' };
+    },
+    effect: commanded('abort-shell'),
+  },
+  'set-todos': {
+    set: async () => ({ type: 'set-todos', items: [{ content: 'a', status: 'pending' }] }),
+    effect: is('todos'),
+  },
+  'tool-result': {
+    set: async (scene) => ({ type: 'tool-result', callId: await called(scene), content: text('theirs') }),
+    effect: commanded('tool-result'),
+  },
+  'tool-update': {
+    set: async (scene) => ({ type: 'tool-update', callId: await called(scene), text: 'so far' }),
+    effect: is('tool-update'),
+  },
+  close: { set: async () => ({ type: 'close' }), effect: is('closed') },
+};
+
+const OPTIONS = { tools: [witness(() => {})] };
+const KEYED: Caller = { ...ADA, key: 'k' };
+
+async function sceneOn({ host, cwd }: Stage): Promise<Scene> {
+  const pod = await host.create({ cwd });
+  return { host, pod, listener: new Listener(pod, 0) };
+}
+
+async function effects(pod: Pod, effect: Case['effect']): Promise<number> {
+  const log = await logOf(pod, (await pod.snapshot()).seq);
+  return log.filter(effect).length;
+}
+
+/** Another command of the same type where there is one, else of another type. */
+function otherThan({ other }: Case, command: PodCommand): PodCommand {
+  if (other !== undefined) return other(command);
+  return command.type === 'set-todos' ? { type: 'clear-queue' } : { type: 'set-todos', items: [] };
+}
+
+describe.each(Object.entries(CASES))('%s under a key', (_, one) => {
+  it('takes effect once when it is sent twice, at once and later, and gives the same receipt', async () => {
+    const staged = await stage(obedient, OPTIONS);
+    const scene = await sceneOn(staged);
+    const command = await one.set(scene);
+    const before = await effects(scene.pod, one.effect);
+    const receipts = await Promise.all([1, 2, 3].map(() => scene.pod.handle(command, KEYED)));
+    await turns(20);
+    receipts.push(await scene.pod.handle(command, KEYED));
+    expect(new Set(receipts.map((receipt) => JSON.stringify(receipt))).size).toBe(1);
+    expect(await effects(scene.pod, one.effect)).toBe(before + 1);
+  });
+
+  it('takes effect once across a kill and across a shutdown, and gives the same receipt', async () => {
+    const staged = await stage(obedient, OPTIONS);
+    const scene = await sceneOn(staged);
+    const command = await one.set(scene);
+    const before = await effects(scene.pod, one.effect);
+    const receipt = await scene.pod.handle(command, KEYED);
+    const copy = killedCopy(staged.directory);
+    await staged.host.shutdown();
+    for (const directory of [copy, staged.directory]) {
+      const host = await staged.reopen({ directory });
+      const pod = host.pod(scene.pod.id);
+      expect(await pod.handle(command, KEYED)).toEqual(receipt);
+      expect(await effects(pod, one.effect)).toBe(before + 1);
+      await host.shutdown();
+    }
+  });
+
+  it('is refused with other content, and independent of the same key of somebody else', async () => {
+    const staged = await stage(obedient, OPTIONS);
+    const scene = await sceneOn(staged);
+    const command = await one.set(scene);
+    await scene.pod.handle(command, KEYED);
+    const refused = scene.pod.handle(otherThan(one, command), KEYED);
+    await expect(refused).rejects.toMatchObject({
+      code: 'conflict',
+      message: 'the idempotency key "k" was used for another command: use a new key for each command',
+    });
+    const todos: PodCommand = { type: 'set-todos', items: [{ content: 'bob was here', status: 'completed' }] };
+    await scene.pod.handle(todos, { ...BOB, key: 'k' });
+    expect((await scene.pod.snapshot()).todos).toEqual(todos.items);
+  });
+});
+
+describe('keys', () => {
+  it('may be used again for what was refused', async () => {
+    const staged = await stage(obedient, OPTIONS);
+    const { pod, listener } = await sceneOn(staged);
+    await pod.handle(STALLED);
+    await expect(pod.handle(say('second'), KEYED)).rejects.toMatchObject({ code: 'conflict' });
+    await pod.handle({ type: 'cancel' });
+    await listener.hear((event) => event.type === 'state' && event.state === 'idle');
+    const receipt = await pod.handle(say('second'), KEYED);
+    expect(await pod.handle(say('second'), KEYED)).toEqual(receipt);
+    expect(await effects(pod, is('run-start'))).toBe(2);
+  });
+
+  it('do not depend on the order of the fields', async () => {
+    const staged = await stage(obedient, OPTIONS);
+    const { pod } = await sceneOn(staged);
+    const receipt = await pod.handle({ type: 'ask', tool: 'x', arguments: '{}', title: 't' }, KEYED);
+    expect(await pod.handle({ title: 't', arguments: '{}', tool: 'x', type: 'ask' }, KEYED)).toEqual(receipt);
+  });
+
+  it('make one effect of many commands in any order, also with a kill between them', async () => {
+    const staged = await stage(obedient, OPTIONS);
+    const commands: readonly PodCommand[] = [
+      { ...say('hello'), whenBusy: 'queue' },
+      { type: 'steer', content: text('a') },
+      { type: 'follow-up', content: text('b') },
+      { type: 'ask', tool: 'x', arguments: '{}' },
+      { type: 'configure', set: { name: 'n' } },
+      { type: 'configure', set: { thinking: 'low' } },
+      { type: 'set-todos', items: [{ content: 'a', status: 'pending' }] },
+      { type: 'shell', command: 'true' },
+    ];
+    const sending = fc.record({ command: fc.nat(commands.length - 1), pause: fc.nat(4) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(sending, { minLength: 8, maxLength: 30 }),
+        fc.array(sending, { maxLength: 20 }),
+        async (first, second) => {
+          const pod = await staged.host.create({ cwd: staged.cwd });
+          const given = new Map<number, Receipt>();
+          const send = async (to: Pod, list: typeof first): Promise<void> => {
+            const sent: Promise<void>[] = [];
+            for (const { command: at, pause } of list) {
+              const command = commands[at];
+              if (command === undefined) continue;
+              sent.push(
+                to.handle(command, { ...ADA, key: `key ${at}` }).then((receipt) => {
+                  expect(receipt).toEqual(given.get(at) ?? receipt);
+                  given.set(at, receipt);
+                }),
+              );
+              await turns(pause);
+            }
+            await Promise.all(sent);
+          };
+          await send(pod, first);
+          const host = await staged.reopen({ directory: killedCopy(staged.directory) });
+          const again = host.pod(pod.id);
+          await send(again, second);
+          const log = await logOf(again, (await again.snapshot()).seq);
+          const ids = (type: 'queued' | 'approval-request' | 'shell-start' | 'todos') =>
+            log.filter((event) => event.type === type).length;
+          const sentOnes = (...ats: readonly number[]) => ats.filter((at) => given.has(at)).length;
+          expect(ids('approval-request')).toBe(sentOnes(3));
+          expect(ids('todos')).toBe(sentOnes(6));
+          expect(ids('shell-start')).toBe(sentOnes(7));
+          const prompted = log.filter((event) => event.type === 'input' && event.origin === 'prompt').length;
+          const waiting = log.filter((event) => event.type === 'queued' && event.lane === 'prompt').length;
+          expect(Math.max(prompted, waiting)).toBeLessThanOrEqual(sentOnes(0));
+          expect(ids('queued') - waiting).toBe(sentOnes(1, 2));
+          await host.shutdown();
+        },
+      ),
+      { numRuns: 15 },
+    );
+  });
+
+  it('are not doubled by a shell command that really runs', async () => {
+    const staged = await stage(obedient, OPTIONS);
+    const { pod, listener } = await sceneOn(staged);
+    const command: PodCommand = { type: 'shell', command: 'echo ran >> ran' };
+    await Promise.all([pod.handle(command, KEYED), pod.handle(command, KEYED)]);
+    await listener.hearType('shell-end');
+    const host = await staged.reopen({ directory: killedCopy(staged.directory) });
+    await host.pod(pod.id).handle(command, KEYED);
+    expect(readFileSync(join(staged.cwd, 'ran'), 'utf8')).toBe('ran\n');
+  });
+
+  it('give one pod for one key, also at the same time and after a restart', async () => {
+    const { host, cwd, reopen } = await stage([]);
+    const made = await Promise.all([1, 2, 3].map(() => host.create({ cwd, key: 'mine' })));
+    const ids = new Set(made.map(({ id }) => id));
+    expect(ids.size).toBe(1);
+    await host.shutdown();
+    const next = await reopen();
+    expect((await next.create({ cwd, key: 'mine' })).id).toBe(made[0]?.id);
+    const lazy = await Promise.all([1, 2].map(() => next.create({ cwd, key: 'later', lazy: true })));
+    expect(lazy[0]?.id).toBe(lazy[1]?.id);
+    expect((await next.create({ cwd, key: 'later', lazy: true })).id).toBe(lazy[0]?.id);
+  });
+
+  it('of a decision at the parent hold there too', async () => {
+    const staged = await stage(obedient, OPTIONS);
+    const parent = await staged.host.create({ cwd: staged.cwd });
+    const child = await staged.host.spawn(parent.id, { cwd: staged.cwd });
+    const above = new Listener(parent, 0);
+    await child.handle(say('call witness'));
+    const { approvalId } = (await above.hearType('approval-request')).approval;
+    const command: PodCommand = { type: 'decide', approvalId, decision: 'approve' };
+    const receipt = await parent.handle(command, KEYED);
+    expect(await parent.handle(command, KEYED)).toEqual(receipt);
+    await above.hearType('approval-response');
+    expect(await parent.handle(command, KEYED)).toEqual(receipt);
+    await expect(parent.handle(command, ADA)).rejects.toBeInstanceOf(PolypodError);
+    await staged.host.shutdown();
+    const next = await staged.reopen();
+    expect(await next.pod(parent.id).handle(command, KEYED)).toEqual(receipt);
+    expect(await effects(next.pod(child.id), is('approval-response'))).toBe(1);
+    expect(await effects(next.pod(parent.id), is('approval-response'))).toBe(1);
+  });
+});

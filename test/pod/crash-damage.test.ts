@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { messageOf, PolypodError } from '../../src/base/index.ts';
+import { Host, type PodEvent, type Snapshot } from '../../src/pod/index.ts';
+import { type Sim, startSim } from '../../src/sim/index.ts';
+import { FaultyFiles } from '../store/faulty-files.ts';
+import { foldedProblems } from './crash/folded.ts';
+import { logAfter, resting } from './crash/look.ts';
+import { filesOf } from './crash/power-cut.ts';
+import { ADA, agentsOn, say, scratch } from './stage.ts';
+
+type Contents = ReadonlyMap<string, Buffer>;
+
+/** A session as it stands on the disk, and all that is true of it. */
+interface Kept {
+  readonly id: string;
+  readonly session: string;
+  readonly feed: string;
+  /** As its process left it that closed it, and one that was killed. */
+  readonly closed: Contents;
+  readonly killed: Contents;
+  readonly events: readonly PodEvent[];
+  readonly snapshot: Snapshot;
+}
+
+let sim: Sim;
+let kept: Kept;
+
+beforeAll(async () => {
+  sim = await startSim({ script: () => ({ parts: [{ text: 'An answer, neither long nor short.' }] }) });
+  const disk = new FaultyFiles();
+  const host = await hostOn(disk);
+  const pod = await host.create({ cwd: '/work' });
+  for (const text of ['one', 'two', 'three']) {
+    await pod.handle(say(text), ADA);
+    await resting(pod);
+  }
+  const snapshot = await pod.snapshot();
+  const { events } = await logAfter(pod, 0, snapshot.seq);
+  const [session, feed] = [`/data/sessions/${pod.id}.jsonl`, `/data/feeds/${pod.id}/0000000000000001.jsonl`];
+  const contents = () =>
+    new Map(['/data/catalogue.jsonl', session, feed].map((path) => [path, disk.contentOf(path)]));
+  const killed = contents();
+  await host.shutdown();
+  kept = { id: pod.id, session, feed, closed: contents(), killed, events, snapshot };
+});
+afterAll(() => sim.close());
+
+function hostOn(disk: FaultyFiles): Promise<Host> {
+  return Host.open({ directory: '/data', agents: agentsOn(sim), files: filesOf(disk, new Set()) });
+}
+
+/** What became of a damaged session: it goes on with a part of what was true, or it says where it is damaged. */
+type Outcome = 'goes on' | 'refused' | `WRONG: ${string}`;
+
+async function outcomeOf(contents: Contents): Promise<Outcome> {
+  const disk = new FaultyFiles();
+  for (const [path, content] of contents) disk.put(path, content);
+  const host = await hostOn(disk);
+  try {
+    const pod = host.pod(kept.id);
+    const snapshot = await pod.snapshot();
+    if (!isBeginning(snapshot.items, kept.snapshot.items))
+      return 'WRONG: its conversation never was like this';
+    const heard = await logAfter(pod, 0, snapshot.seq).catch(located);
+    const known = heard.events.filter(({ seq }) => seq <= kept.snapshot.seq);
+    if (!isBeginning(known, kept.events)) return 'WRONG: these events were never told';
+    const [problem] = heard.gap === undefined ? foldedProblems(heard.events, snapshot) : [];
+    if (problem !== undefined) return `WRONG: ${problem}`;
+    await pod.handle(say('again'), ADA);
+    const { items } = await resting(pod);
+    return items.length === snapshot.items.length + 2 ? 'goes on' : 'WRONG: it does not go on';
+  } catch (thrown) {
+    if (thrown instanceof PolypodError && LOCATED.test(thrown.message)) return 'refused';
+    return `WRONG: ${messageOf(thrown)}`;
+  } finally {
+    await host.shutdown();
+  }
+}
+
+const LOCATED = /is damaged at byte \d+|does not begin with the header it should have/;
+
+/** Events that cannot be read are as good as a gap. */
+function located(thrown: unknown): { readonly events: readonly PodEvent[]; readonly gap: unknown } {
+  if (LOCATED.test(messageOf(thrown))) return { events: [], gap: thrown };
+  throw thrown;
+}
+
+function isBeginning(part: readonly unknown[], whole: readonly unknown[]): boolean {
+  return JSON.stringify(part) === JSON.stringify(whole.slice(0, part.length));
+}
+
+const STATES = ['closed', 'killed'] as const;
+const FILES = ['session', 'feed'] as const;
+
+async function outcomes(
+  state: (typeof STATES)[number],
+  file: (typeof FILES)[number],
+  damages: (content: Buffer) => Iterable<Buffer>,
+): Promise<ReadonlyMap<Outcome, number>> {
+  const counts = new Map<Outcome, number>();
+  const path = kept[file];
+  for (const damaged of damages(kept[state].get(path) ?? Buffer.alloc(0))) {
+    const outcome = await outcomeOf(new Map([...kept[state], [path, damaged]]));
+    counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  }
+  return counts;
+}
+
+describe.each(STATES)('a session that was %s', (state) => {
+  describe.each(FILES)('and whose %s', (file) => {
+    it('is torn at its end goes on with what is whole', async () => {
+      const counts = await outcomes(state, file, function* torn(content) {
+        for (let cut = 1; cut < content.length / 2; cut += 97)
+          yield content.subarray(0, content.length - cut);
+      });
+      expect([...counts.keys()]).toEqual(['goes on']);
+    });
+
+    it('has a bit turned anywhere goes on with what is true, or says where it is damaged', async () => {
+      const counts = await outcomes(state, file, function* flipped(content) {
+        for (let at = content.length - 2; at >= 0; at -= 211) {
+          const damaged = Buffer.from(content);
+          damaged[at] = (damaged[at] ?? 0) ^ 1;
+          yield damaged;
+        }
+      });
+      expect([...counts.keys()].filter((outcome) => outcome.startsWith('WRONG'))).toEqual([]);
+      expect(counts.get('goes on') ?? 0).toBeGreaterThan(0);
+    });
+  });
+});

@@ -1,0 +1,251 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { shape } from '../../src/base/index.ts';
+import { textContent } from '../../src/llm/index.ts';
+import { Host, type HostOptions, type Pod } from '../../src/pod/index.ts';
+import { startSim, type SimRequest } from '../../src/sim/index.ts';
+import type { Files, OpenFile } from '../../src/store/index.ts';
+import { defineTool, textOutput } from '../../src/tools/index.ts';
+import { type Fault, FaultyFiles } from '../store/faulty-files.ts';
+import { logAfter, resting } from './crash/look.ts';
+import { filesOf } from './crash/power-cut.ts';
+import { SessionText } from './crash/session-text.ts';
+import { ADA, agentsOn, Listener, say, scratch } from './stage.ts';
+
+const FAULTS = [
+  ['ENOSPC', 'overloaded', 'the disk is full'],
+  ['EIO', 'internal', 'input/output error'],
+  ['EROFS', 'denied', 'read-only'],
+] as const;
+
+type Operation = 'append' | 'sync' | 'truncate';
+
+/** A disk on which some operations on some files fail, as long as that is so. */
+class FailingDisk {
+  readonly disk = new FaultyFiles();
+  readonly files: Files;
+  /** How many bytes an append takes before it fails. */
+  room = 0;
+  #failing: { readonly fault: Fault; readonly operations: readonly Operation[]; readonly path: RegExp } | undefined;
+
+  constructor() {
+    const sound = filesOf(this.disk, new Set());
+    const opened = (path: string, file: OpenFile): OpenFile => ({
+      ...file,
+      append: (bytes) => {
+        if (this.#fails('append', path) && this.room > 0) {
+          const part = bytes.subarray(0, Math.min(this.room, bytes.length - 1));
+          this.room = 0;
+          return file.append(part);
+        }
+        this.#assert('append', path);
+        return file.append(bytes);
+      },
+      truncate: (size) => {
+        this.#assert('truncate', path);
+        file.truncate(size);
+      },
+      sync: async () => {
+        if (this.#fails('sync', path)) this.disk.syncFault = this.#failing?.fault;
+        // As on Linux: what was not written counts as written from now on.
+        await file.sync().finally(() => {
+          this.disk.syncFault = undefined;
+        });
+      },
+    });
+    this.files = {
+      ...sound,
+      openToAppend: (path) => opened(path, sound.openToAppend(path)),
+      openToUpdate: (path) => opened(path, sound.openToUpdate(path)),
+      create: (path) => opened(path, sound.create(path)),
+    };
+  }
+
+  fail(fault: Fault, operations: readonly Operation[], path: RegExp): void {
+    this.#failing = { fault, operations, path };
+  }
+
+  heal(): void {
+    this.#failing = undefined;
+    this.room = 0;
+  }
+
+  #fails(operation: Operation, path: string): boolean {
+    return this.#failing?.operations.includes(operation) === true && this.#failing.path.test(path);
+  }
+
+  #assert(operation: Operation, path: string): void {
+    if (this.#fails(operation, path))
+      throw Object.assign(new Error(`${this.#failing?.fault}: planted`), { code: this.#failing?.fault });
+  }
+}
+
+interface Scene {
+  readonly disk: FailingDisk;
+  readonly host: Host;
+  readonly pod: Pod;
+  readonly other: Pod;
+  /** What no command was waiting for. */
+  readonly failures: string[];
+  readonly called: string[];
+  /** Lets the tool `wait` end. */
+  readonly release: () => void;
+  readonly open: (options?: Partial<HostOptions>) => Promise<Host>;
+}
+
+/** Two pods of one host that have each said something. */
+async function scene(): Promise<Scene> {
+  const script = ({ messages }: SimRequest) =>
+    messages.at(-1)?.text === 'use the tool'
+      ? { parts: [{ toolCall: { id: 'toolu_1', name: 'wait', arguments: {} } }] }
+      : { parts: [{ text: 'Fine.' }] };
+  const sim = await startSim({ script });
+  onTestFinished(() => sim.close());
+  const called: string[] = [];
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const wait = defineTool({
+    name: 'wait',
+    description: 'Waits.',
+    input: shape.fields({}, {}),
+    parallel: false,
+    access: () => [],
+    title: () => 'wait',
+    run: async (_, { callId }) => {
+      called.push(callId);
+      await released;
+      return textOutput('waited', 'waited');
+    },
+  });
+  const disk = new FailingDisk();
+  const failures: string[] = [];
+  const open = async (options: Partial<HostOptions> = {}): Promise<Host> => {
+    const opened = await Host.open({
+      directory: '/data',
+      agents: agentsOn(sim, { tools: [wait], rules: [{ tool: 'wait', action: 'auto' }] }),
+      files: disk.files,
+      onFailure: ({ message }) => failures.push(message),
+      ...options,
+    });
+    onTestFinished(() => opened.shutdown().catch(() => {}));
+    return opened;
+  };
+  const host = await open();
+  const pods = await Promise.all([host.create({ cwd: scratch() }), host.create({ cwd: scratch() })]);
+  for (const pod of pods) {
+    await pod.handle(say('hello'), ADA);
+    await resting(pod);
+  }
+  return { disk, host, pod: pods[0], other: pods[1], failures, called, release, open };
+}
+
+/** A prompt and its answer. */
+async function saysSomething(pod: Pod, text: string): Promise<void> {
+  await pod.handle(say(text), ADA);
+  const { items, lastRun } = await resting(pod);
+  expect(lastRun?.outcome.status).toBe('finished');
+  expect(items.at(-2)).toMatchObject({ content: textContent(text) });
+}
+
+const PLACES = [
+  ['append to its session', ['append'], 'sessions/ID'],
+  ['append to its feed', ['append'], 'feeds/ID'],
+  ['append to its session half, and take it back', ['append', 'truncate'], 'sessions/ID'],
+  ['sync its session', ['sync'], 'sessions/ID'],
+  ['do anything', ['append', 'truncate', 'sync'], 'ID'],
+] as const;
+
+describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
+  it.each(PLACES)('when a pod wants to %s: it says so, the others go on, and later it does too', async (_, operations, place) => {
+    const { disk, pod, other, failures, host } = await scene();
+    const before = await pod.snapshot();
+    const listener = new Listener(pod);
+    await listener.joined();
+    disk.room = 40;
+    disk.fail(fault, operations, new RegExp(place.replace('ID', pod.id)));
+    const command = { type: 'set-todos', items: [{ content: 'survive', status: 'pending' }] } as const;
+    const keyed = { ...ADA, key: 'todos' };
+    await expect(pod.handle(command, keyed)).rejects.toMatchObject({ code, message: expect.stringContaining(words) });
+    expect(await listener.ended).toMatchObject({ code, message: expect.stringContaining(words) });
+    expect(failures.join()).toContain(words);
+    // Still ill: refused each time, and nothing hangs.
+    await expect(pod.handle(command, keyed)).rejects.toThrow(words);
+    await saysSomething(other, 'and you?');
+
+    disk.heal();
+    await pod.handle(command, keyed);
+    const after = await pod.snapshot();
+    expect(after.todos).toEqual(command.items);
+    expect(after.items).toEqual(before.items);
+    expect(after.seq).toBeGreaterThan(before.seq);
+    await saysSomething(pod, 'again');
+    const { events } = await logAfter(pod, 0, (await pod.snapshot()).seq);
+    const numbers = events.map(({ seq }) => seq);
+    expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
+    expect(events.filter(({ type }) => type === 'todos')).toHaveLength(1);
+    expect(host.usage.runs).toBe(0);
+  });
+
+  it('in the middle of a run: the run ends, its call is not made again, the next one works', async () => {
+    const { disk, pod, other, called, release } = await scene();
+    const listener = new Listener(pod);
+    await pod.handle(say('use the tool'), ADA);
+    await listener.hearType('tool-update').catch(() => {});
+    await listener.hearType('tool-start');
+    disk.fail(fault, ['append'], new RegExp(pod.id));
+    release();
+    expect(await listener.ended).toMatchObject({ code, message: expect.stringContaining(words) });
+    await expect(pod.snapshot()).rejects.toThrow(words);
+    await saysSomething(other, 'and you?');
+
+    disk.heal();
+    const { items, lastRun } = await resting(pod);
+    expect(lastRun?.outcome.status).toBe('interrupted');
+    expect(items.filter(({ type }) => type === 'tool-result')).toHaveLength(1);
+    expect(called).toEqual(['toolu_1']);
+    await saysSomething(pod, 'again');
+    expect(called).toEqual(['toolu_1']);
+  });
+
+  it('at a sync, and then loses its power: what was accepted afterwards is there', async () => {
+    const { disk, pod, open } = await scene();
+    disk.fail(fault, ['sync'], new RegExp(`sessions/${pod.id}`));
+    const keyed = { ...ADA, key: 'once' };
+    const command = { type: 'follow-up', content: textContent('remember me') } as const;
+    await expect(pod.handle(command, keyed)).rejects.toThrow(words);
+    disk.heal();
+    const receipt = await pod.handle(command, keyed);
+    await saysSomething(pod, 'again');
+    const after = disk.disk.afterPowerCut({ torn: 0, zeros: false, names: false });
+    const host = await open({ files: filesOf(after, new Set()) });
+    const text = new SessionText(after.contentOf(`/data/sessions/${pod.id}.jsonl`).toString());
+    expect(text.problems).toEqual([]);
+    expect(await host.pod(pod.id).handle(command, keyed)).toEqual(receipt);
+    expect(text.timesSaid('remember me')).toBe(1);
+  });
+
+  it('for new pods and forks: they are refused and leave nothing behind', async () => {
+    const { disk, host, pod } = await scene();
+    const names = () => disk.files.list('/data/sessions').toSorted();
+    const [before, rows] = [names(), await host.list()];
+    disk.fail(fault, ['append'], /sessions|feeds/);
+    await expect(host.create({ cwd: scratch() })).rejects.toMatchObject({ code });
+    await expect(host.fork(pod.id)).rejects.toMatchObject({ code });
+    disk.heal();
+    expect(await host.list()).toEqual(rows);
+    expect(names()).toEqual(before);
+    await saysSomething(pod, 'again');
+    const fork = await host.fork(pod.id);
+    expect((await fork.snapshot()).items).toEqual((await pod.snapshot()).items);
+  });
+
+  it('for the list of sessions only: pods do not mind', async () => {
+    const { disk, host, pod, failures } = await scene();
+    disk.fail(fault, ['append', 'sync', 'truncate'], /catalogue/);
+    await pod.handle({ type: 'configure', set: { name: 'unlisted' } }, ADA);
+    await saysSomething(pod, 'again');
+    expect(failures.join()).toContain(words);
+    expect(host.byName('unlisted').map(({ id }) => id)).toEqual([pod.id]);
+  });
+});

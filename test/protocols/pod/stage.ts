@@ -1,0 +1,185 @@
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { Pod } from '../../../src/pod/index.ts';
+import {
+  type DuplexOptions,
+  PodDoor,
+  PodListener,
+  PodSockets,
+  type WireEvent,
+} from '../../../src/protocols/pod/index.ts';
+import type { Script } from '../../../src/sim/index.ts';
+import { scratch, type Stage, stage } from '../../pod/stage.ts';
+
+export type Line = WireEvent;
+
+/** One client, whichever way it came: what it heard, and how it says something. */
+export interface Client {
+  readonly heard: readonly Line[];
+  /** A line without its newline. What is refused is heard. */
+  send(line: string): Promise<void>;
+  say(method: string, params?: object, extras?: object): Promise<void>;
+  /** The first line that fits, past or future, from one on. */
+  hear(fits: (line: Line) => boolean, from?: number): Promise<Line>;
+  close(): void;
+}
+
+export interface PodStage extends Stage {
+  readonly pod: Pod;
+  readonly door: PodDoor;
+  readonly sockets: PodSockets;
+  readonly path: string;
+  socketClient(): Promise<SocketClient>;
+  processClient(): Promise<Client>;
+}
+
+export async function podStage(
+  script: Script,
+  options: Parameters<typeof stage>[1] & { readonly duplex?: Partial<DuplexOptions>; readonly name?: string } = {},
+): Promise<PodStage> {
+  const { duplex, name = 'hello-pod', ...rest } = options;
+  const opened = await stage(script, rest);
+  const pod = await opened.host.create({ cwd: opened.cwd, settings: { name } });
+  const door = new PodDoor();
+  const sockets = new PodSockets(door, { directory: join(scratch(), 'run'), ...duplex });
+  onTestFinished(() => sockets.closeAll());
+  const path = await sockets.open(pod);
+  return {
+    ...opened,
+    pod,
+    door,
+    sockets,
+    path,
+    socketClient: () => SocketClient.connect(path),
+    processClient: () => ProcessClient.join(door, pod),
+  };
+}
+
+class Ear {
+  readonly heard: Line[] = [];
+  readonly #wakers = new Set<() => void>();
+
+  take(line: Line): void {
+    this.heard.push(line);
+    for (const wake of this.#wakers) wake();
+  }
+
+  async hear(fits: (line: Line) => boolean, from = 0): Promise<Line> {
+    for (;;) {
+      const found = this.heard.slice(from).find(fits);
+      if (found !== undefined) return found;
+      await new Promise<void>((resolve) => {
+        const wake = (): void => {
+          this.#wakers.delete(wake);
+          resolve();
+        };
+        this.#wakers.add(wake);
+      });
+    }
+  }
+}
+
+/** A client on a real socket that speaks bytes. */
+export class SocketClient implements Client {
+  readonly socket: Socket;
+  readonly closed: Promise<void>;
+  readonly #ear = new Ear();
+  #rest = '';
+
+  static async connect(path: string): Promise<SocketClient> {
+    const socket = connect({ path, allowHalfOpen: true });
+    await new Promise<void>((resolve, reject) => {
+      socket.once('connect', resolve);
+      socket.once('error', reject);
+    });
+    const client = new SocketClient(socket);
+    onTestFinished(() => client.close());
+    // The link hears once it has answered.
+    await client.say('get_status', undefined, { request_id: 'hello' });
+    await client.hear((line) => line.request_id === 'hello');
+    client.#ear.heard.length = 0;
+    return client;
+  }
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    this.closed = new Promise((resolve) => socket.once('close', () => resolve()));
+    socket.on('error', () => {});
+    socket.setEncoding('utf8');
+    socket.on('data', (text) => this.#take(String(text)));
+    // Both sides have said all.
+    socket.on('end', () => socket.end());
+  }
+
+  get heard(): readonly Line[] {
+    return this.#ear.heard;
+  }
+
+  async send(line: string | Uint8Array): Promise<void> {
+    this.socket.write(line);
+    this.socket.write('\n');
+  }
+
+  say(method: string, params?: object, extras: object = {}): Promise<void> {
+    return this.send(JSON.stringify({ method, ...(params && { params }), ...extras }));
+  }
+
+  hear(fits: (line: Line) => boolean, from?: number): Promise<Line> {
+    return this.#ear.hear(fits, from);
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  #take(text: string): void {
+    const lines = (this.#rest + text).split('\n');
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) this.#ear.take(JSON.parse(line) as Line);
+  }
+}
+
+class ProcessClient implements Client {
+  readonly #listener: PodListener;
+  readonly #ear: Ear;
+
+  static async join(door: PodDoor, pod: Pod): Promise<ProcessClient> {
+    const ear = new Ear();
+    const listener = await PodListener.join(door, pod, (event) => ear.take(event));
+    onTestFinished(() => listener.leave());
+    return new ProcessClient(listener, ear);
+  }
+
+  private constructor(listener: PodListener, ear: Ear) {
+    this.#listener = listener;
+    this.#ear = ear;
+  }
+
+  get heard(): readonly Line[] {
+    return this.#ear.heard;
+  }
+
+  async send(line: string): Promise<void> {
+    await this.#listener.request(JSON.parse(line) as { method: string }).catch(() => {});
+  }
+
+  say(method: string, params?: object, extras: object = {}): Promise<void> {
+    return this.send(JSON.stringify({ method, ...(params && { params }), ...extras }));
+  }
+
+  hear(fits: (line: Line) => boolean, from?: number): Promise<Line> {
+    return this.#ear.hear(fits, from);
+  }
+
+  close(): void {
+    this.#listener.leave();
+  }
+}
+
+/** What counts in a comparison: the event and its data. */
+export function told(lines: readonly Line[]): readonly unknown[] {
+  return lines.map(({ event, data }) => [event, data]);
+}
+
+export const isState = (state: string) => (line: Line) => line.event === 'status' && line.data.state === state;
