@@ -195,8 +195,8 @@ beforeAll(() => {
 
 describe('two processes that append while a third writes the file anew', () => {
   it.each([
-    { rows: 300, perTurn: 20, exchanges: 5 },
-    { rows: 20, perTurn: 1, exchanges: 30 },
+    { rows: 100, perTurn: 10, exchanges: 3 },
+    { rows: 20, perTurn: 1, exchanges: 10 },
   ])(
     'lose nothing: $rows rows each, $perTurn in a turn, $exchanges exchanges',
     {
