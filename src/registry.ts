@@ -11,7 +11,9 @@ import type { Door } from './protocols/index.ts';
 export const providers: readonly Provider[] = [anthropic, openaiChat, openaiResponses, gemini, ollama];
 
 /** Each is loaded when it is opened. */
-export const doors: readonly Door[] = [];
+export const doors: readonly Door[] = [
+  { name: 'pod', open: async (context) => (await import('./protocols/pod/index.ts')).openPodDoor(context) },
+];
 
 export function providerNamed(name: string): Provider {
   const provider = providers.find((candidate) => candidate.name === name);

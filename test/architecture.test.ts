@@ -9,6 +9,7 @@ const BELOW_DAEMON = [
   'timeline',
   'tools',
   'mcp',
+  'extensions',
   'worker',
   'store',
   'pod',
@@ -26,6 +27,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   timeline: ['llm'],
   tools: ['base', 'llm'],
   mcp: ['base', 'llm', 'tools'],
+  extensions: ['base', 'tools'],
   worker: ['base', 'llm', 'timeline', 'tools'],
   store: ['base'],
   pod: ['base', 'llm', 'store', 'worker', 'tools'],
@@ -37,6 +39,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   cli: [...BELOW_DAEMON, 'daemon'],
   index: ['base', 'llm', 'timeline', 'sim', 'worker', 'pod', 'registry', 'daemon'],
 };
+
+/** Second ways into a folder, for those to whom the whole of it is too much: `polypod ls` needs no worker. */
+const LIGHT_DOORS = ['src/pod/sessions.ts'];
 
 /** Folders whose subfolders are siblings that must not know each other. */
 const SIBLINGS = ['llm', 'protocols'];
@@ -117,7 +122,8 @@ function violations({ path, text }: Source): readonly string[] {
     if (from !== to) {
       if (!ALLOWED[from]?.includes(to)) return [`${where}: ${from} may not import ${to}`];
       // The registry lists the siblings one by one; everybody else enters a folder by its door.
-      const isDoor = target === `src/${to}/index.ts` || target === `src/${to}.ts`;
+      const isDoor =
+        target === `src/${to}/index.ts` || target === `src/${to}.ts` || LIGHT_DOORS.includes(target);
       const isSiblingsDoor = from === 'registry' && /^src\/(?:llm|protocols)\/[^/]+\/index\.ts$/.test(target);
       return isDoor || isSiblingsDoor ? [] : [`${where}: folders are entered by their index.ts`];
     }

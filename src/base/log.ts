@@ -27,17 +27,21 @@ export interface LogOptions {
 
 /** A log whose entries go to all sinks, without what is less important than the level, and without secrets. */
 export function logTo({ sinks, level, redact, now = () => new Date() }: LogOptions): Log {
-  const at = (own: LogLevel) => (message: string, fields: JsonObject = {}) => {
-    if (LOG_LEVELS.indexOf(own) < LOG_LEVELS.indexOf(level())) return;
-    const clean = redact();
-    const entry: LogEntry = {
-      time: now().toISOString(),
-      level: own,
-      message: clean(message),
-      fields: Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, redacted(value, clean)])),
+  const at =
+    (own: LogLevel) =>
+    (message: string, fields: JsonObject = {}) => {
+      if (LOG_LEVELS.indexOf(own) < LOG_LEVELS.indexOf(level())) return;
+      const clean = redact();
+      const entry: LogEntry = {
+        time: now().toISOString(),
+        level: own,
+        message: clean(message),
+        fields: Object.fromEntries(
+          Object.entries(fields).map(([key, value]) => [key, redacted(value, clean)]),
+        ),
+      };
+      for (const sink of sinks) sink(entry);
     };
-    for (const sink of sinks) sink(entry);
-  };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 

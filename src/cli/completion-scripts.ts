@@ -13,7 +13,11 @@ export interface Completable {
 const SESSIONS = 'polypod completion sessions 2>/dev/null';
 
 /** By shell: the script that completes these commands. */
-export const SHELLS: Readonly<Record<string, (commands: readonly Completable[]) => string>> = { bash, zsh, fish };
+export const SHELLS: Readonly<Record<string, (commands: readonly Completable[]) => string>> = {
+  bash,
+  zsh,
+  fish,
+};
 
 function bash(commands: readonly Completable[]): string {
   const cases = commands.map(({ name, options, words, takesSessions }) => {
@@ -105,7 +109,9 @@ function fish(commands: readonly Completable[]): string {
       `complete -c polypod -f -n __fish_use_subcommand -a ${name} -d ${quoted(summary)}`,
       ...words.map((word) => `complete -c polypod -f ${of} -a ${word}`),
       ...(takesSessions ? [`complete -c polypod -f ${of} -a ${quoted(`(${SESSIONS})`)}`] : []),
-      ...Object.entries(options).map(([long, option]) => `complete -c polypod ${of} ${fishOption(long, option)}`),
+      ...Object.entries(options).map(
+        ([long, option]) => `complete -c polypod ${of} ${fishOption(long, option)}`,
+      ),
     ];
   });
   return `# fish completion for polypod\n${lines.join('\n')}\n`;
@@ -114,7 +120,8 @@ function fish(commands: readonly Completable[]): string {
 function fishOption(long: string, option: Option): string {
   const short = option.short === undefined ? '' : ` -s ${option.short}`;
   const choices = choicesOf(option);
-  const value = option.type === 'flag' ? '' : choices.length === 0 ? ' -r' : ` -x -a ${quoted(choices.join(' '))}`;
+  const value =
+    option.type === 'flag' ? '' : choices.length === 0 ? ' -r' : ` -x -a ${quoted(choices.join(' '))}`;
   return `-l ${long}${short}${value} -d ${quoted(option.help)}`;
 }
 

@@ -21,7 +21,11 @@ export async function serveDetached(
   { env, stdout, stderr }: Surroundings,
 ): Promise<ExitCode> {
   const args = [
-    ...['serve', '--quiet', '--json', '--data-dir', dataDirectory],
+    'serve',
+    '--quiet',
+    '--json',
+    '--data-dir',
+    dataDirectory,
     ...(values.offline ? ['--offline'] : []),
     ...(values['log-level'] === undefined ? [] : ['--log-level', values['log-level']]),
   ];
@@ -45,7 +49,9 @@ export async function serveDetached(
   });
   const first = await Promise.race([ready, ended]);
   if (first !== 'ready') {
-    stderr.write(complaint === '' ? 'polypod serve: it ended before it was ready; see polypod logs\n' : complaint);
+    stderr.write(
+      complaint === '' ? 'polypod serve: it ended before it was ready; see polypod logs\n' : complaint,
+    );
     return exitCodeOf(first[0]);
   }
   if (values.json) stdout.write(said);

@@ -39,7 +39,9 @@ Examples:
     const findings = await examine({ env: around.env, places });
     const paint = brush(wantsColour(around.stdout, around.env));
     around.stdout.write(
-      values.json ? `${JSON.stringify(findings, null, 2)}\n` : findings.map((finding) => told(finding, paint)).join(''),
+      values.json
+        ? `${JSON.stringify(findings, null, 2)}\n`
+        : findings.map((finding) => told(finding, paint)).join(''),
     );
     return findings.some(({ state }) => state === 'bad') ? EXIT.failed : EXIT.ok;
   },

@@ -30,7 +30,8 @@ export async function driveRun(
       if (watched.type === 'snapshot') {
         before ??= watched.snapshot;
         runId ??= (await pod.handle({ type: 'prompt', ...prompt }, caller)).runId;
-        if (signal !== undefined) forget = onAbort(signal, () => void pod.handle({ type: 'cancel' }, caller).catch(() => {}));
+        if (signal !== undefined)
+          forget = onAbort(signal, () => void pod.handle({ type: 'cancel' }, caller).catch(() => {}));
         continue;
       }
       const ours: PodEvent[] = [];

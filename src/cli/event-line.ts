@@ -7,7 +7,10 @@ const WIDTH = 120;
 export function eventLine(line: string): string {
   const event = objectIn(line) ?? {};
   const text = gist(event).replaceAll(/\s+/g, ' ').trim();
-  return `${String(event.seq).padStart(6)}  ${stringOf(event.type).padEnd(17)}  ${fitWidth(text, WIDTH)}`.trimEnd() + '\n';
+  return (
+    `${String(event.seq).padStart(6)}  ${stringOf(event.type).padEnd(17)}  ${fitWidth(text, WIDTH)}`.trimEnd() +
+    '\n'
+  );
 }
 
 function gist(event: JsonObject): string {
@@ -19,6 +22,20 @@ function gist(event: JsonObject): string {
   if (isObject(outcome)) return stringOf(outcome.status);
   if (isObject(item)) return `${stringOf(event.by)} ${JSON.stringify(item.content)}`;
   if (isObject(settings)) return stringOf(settings.name);
-  const words = ['state', 'status', 'outcome', 'blockType', 'name', 'runId', 'approvalId', 'command', 'text', 'by'];
-  return words.map((word) => stringOf(event[word])).filter(Boolean).join(' ');
+  const words = [
+    'state',
+    'status',
+    'outcome',
+    'blockType',
+    'name',
+    'runId',
+    'approvalId',
+    'command',
+    'text',
+    'by',
+  ];
+  return words
+    .map((word) => stringOf(event[word]))
+    .filter(Boolean)
+    .join(' ');
 }

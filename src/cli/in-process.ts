@@ -1,10 +1,18 @@
-import { agentsFrom, DEFAULT_CONFIG, makeDataDirectory, modelAccess, type Places, readConfig } from '../daemon/index.ts';
+import {
+  agentsFrom,
+  DEFAULT_CONFIG,
+  makeDataDirectory,
+  modelAccess,
+  type Places,
+  readConfig,
+} from '../daemon/index.ts';
 import type { AgentsOptions, Config, ModelAccess } from '../daemon/index.ts';
 import type { Host } from '../pod/index.ts';
 import type { Surroundings } from './command.ts';
 import { version } from './version.ts';
 
-export interface InProcessOptions extends Pick<AgentsOptions, 'allowPaths' | 'sandbox' | 'mcpServers' | 'onServerChange'> {
+export interface InProcessOptions
+  extends Pick<AgentsOptions, 'allowPaths' | 'sandbox' | 'mcpServers' | 'onServerChange'> {
   readonly places: Places;
   /** The model when nobody names one. */
   readonly model?: string | undefined;
@@ -38,7 +46,11 @@ export async function hostHere(options: InProcessOptions, { env }: Surroundings)
     directory: places.dataDirectory,
     agents: agentsFrom({ env, config, places, models, version: version(), ...agentOptions }),
     approvals,
-    ...(isFleeting ? { files: memoryFiles(), durability: 'none' } : durability === undefined ? {} : { durability }),
+    ...(isFleeting
+      ? { files: memoryFiles(), durability: 'none' }
+      : durability === undefined
+        ? {}
+        : { durability }),
   });
   const close = async (): Promise<void> => {
     await host.shutdown();

@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { PolypodError } from '../base/index.ts';
 import { findSession, type Places } from '../daemon/index.ts';
-import { Layout, readSessions, type Row } from '../pod/sessions.ts';
+import { Layout, type Row, sessionsIn } from '../pod/sessions.ts';
 import { readLines, realFiles } from '../store/index.ts';
 import { EXIT, runnable } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
@@ -28,16 +28,23 @@ Examples:
   polypod log verify ~/.pi/agent/sessions/some.jsonl`,
   async run({ values, positionals: [action, ...words] }, around) {
     if (action !== 'verify') throw new PolypodError('bad-request', 'say what to do: polypod log verify');
-    const files = await filesMeant(placesOf(values, around), words);
+    const files = filesMeant(placesOf(values, around), words);
     const verdicts: Verdict[] = [];
     for (const file of files) {
       const verdict = await verified(file);
       verdicts.push(verdict);
-      if (!values.json) for (const bad of verdict.bad) around.stdout.write(`${file}:${bad.line}: ${SAY[bad.status]}\n`);
+      if (!values.json)
+        for (const bad of verdict.bad) around.stdout.write(`${file}:${bad.line}: ${SAY[bad.status]}\n`);
     }
-    const sum = (count: (verdict: Verdict) => number) => verdicts.reduce((total, one) => total + count(one), 0);
+    const sum = (count: (verdict: Verdict) => number) =>
+      verdicts.reduce((total, one) => total + count(one), 0);
     const damaged = sum(({ bad }) => bad.filter(({ status }) => status === 'corrupt').length);
-    const totals = { files: files.length, lines: sum(({ ok }) => ok), unverified: sum((one) => one.unverified), damaged };
+    const totals = {
+      files: files.length,
+      lines: sum(({ ok }) => ok),
+      unverified: sum((one) => one.unverified),
+      damaged,
+    };
     around.stdout.write(
       values.json
         ? `${JSON.stringify({ ...totals, bad: verdicts.flatMap(({ file, bad }) => bad.map((one) => ({ file, ...one }))) })}\n`
@@ -74,9 +81,9 @@ async function verified(file: string): Promise<Verdict> {
 }
 
 /** Of each session the file and its feed; a path is taken as it is. */
-async function filesMeant({ dataDirectory }: Places, words: readonly string[]): Promise<readonly string[]> {
+function filesMeant({ dataDirectory }: Places, words: readonly string[]): readonly string[] {
   const layout = new Layout(dataDirectory);
-  const { rows } = await readSessions(dataDirectory);
+  const rows = sessionsIn(dataDirectory);
   if (words.length > 0)
     return words.flatMap((word) => (isFile(word) ? [word] : filesOf(findSession(rows, word), layout)));
   // Also those that the catalogue does not know.

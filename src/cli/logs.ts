@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isObject, PolypodError, tryParse } from '../base/index.ts';
 import { daemonLogFile, findSession, followLines, type Places } from '../daemon/index.ts';
-import { Layout, readSessions } from '../pod/sessions.ts';
+import { Layout, sessionsIn } from '../pod/sessions.ts';
 import { EXIT, runnable, type Surroundings } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
 import { eventLine } from './event-line.ts';
@@ -33,7 +33,7 @@ Examples:
   async run({ values, positionals: [word, ...more] }, around) {
     if (more.length > 0) throw new PolypodError('bad-request', 'logs takes one session at most');
     const places = placesOf(values, around);
-    const source = word === undefined ? daemonSource(places) : await podSource(places, word, values.after ?? 0);
+    const source = word === undefined ? daemonSource(places) : podSource(places, word, values.after ?? 0);
     if (!existsSync(source.directory)) {
       around.stderr.write(`polypod: ${source.none}\n`);
       return EXIT.ok;
@@ -82,9 +82,8 @@ function daemonSource(places: Places): Source {
   };
 }
 
-async function podSource({ dataDirectory }: Places, word: string, after: number): Promise<Source> {
-  const { rows } = await readSessions(dataDirectory);
-  const { id } = findSession(rows, word);
+function podSource({ dataDirectory }: Places, word: string, after: number): Source {
+  const { id } = findSession(sessionsIn(dataDirectory), word);
   const directory = new Layout(dataDirectory).feed(id);
   let last = after;
   return {
@@ -97,7 +96,8 @@ async function podSource({ dataDirectory }: Places, word: string, after: number)
     none: `the session ${id} has no events so far`,
     keep: (line) => {
       const event = tryParse(line);
-      if (!isObject(event) || typeof event.seq !== 'number' || event.type === 'rest' || event.seq <= last) return false;
+      if (!isObject(event) || typeof event.seq !== 'number' || event.type === 'rest' || event.seq <= last)
+        return false;
       last = event.seq;
       return true;
     },

@@ -1,11 +1,10 @@
 import { PolypodError } from '../base/index.ts';
 import { shortIds } from '../daemon/index.ts';
-import { Layout, readSessions, type Row } from '../pod/sessions.ts';
-import { readLock } from '../store/index.ts';
+import { Layout, type Row, searched, sessionsIn } from '../pod/sessions.ts';
 import { ago } from './ago.ts';
 import { EXIT, runnable, type Surroundings } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
-import { displayWidth, fitWidth } from './width.ts';
+import { displayWidth, fitWidth, fitWidthEnd } from './width.ts';
 
 /** `polypod ls`: the sessions there are. */
 export const ls = runnable({
@@ -14,7 +13,12 @@ export const ls = runnable({
   usage: '[OPTIONS]',
   options: {
     all: { type: 'flag', short: 'a', help: 'archived ones too' },
-    search: { type: 'text', short: 's', value: 'TEXT', help: 'only those in which every word of the text occurs' },
+    search: {
+      type: 'text',
+      short: 's',
+      value: 'TEXT',
+      help: 'only those in which every word of the text occurs',
+    },
     limit: { type: 'number', short: 'n', value: 'N', min: 1, help: 'at most so many' },
     json: { type: 'flag', help: 'print a JSON list, with all that is known of each' },
     ...DATA_DIR,
@@ -31,19 +35,16 @@ Examples:
     if (positionals.length > 0)
       throw new PolypodError('bad-request', `ls takes no argument: try --search "${positionals.join(' ')}"`);
     const { dataDirectory } = placesOf(values, around);
-    const sessions = await readSessions(dataDirectory);
-    const found = values.search === undefined ? sessions.rows : sessions.search(values.search);
-    const layout = new Layout(dataDirectory);
-    const shown = found
-      .filter(({ archived }) => values.all || !archived)
-      .slice(0, values.limit)
-      .map((row) => ({ ...row, state: stateOf(row, layout) }));
+    const rows = sessionsIn(dataDirectory);
+    const found = values.search === undefined ? rows : searched(rows, values.search);
+    const listed = found.filter(({ archived }) => values.all || !archived).slice(0, values.limit);
+    const shown = await withTrueStates(listed, new Layout(dataDirectory));
     if (values.json) {
       around.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
       return EXIT.ok;
     }
     if (shown.length === 0) around.stderr.write(NONE);
-    else around.stdout.write(table(shown, shortIds(sessions.rows.map(({ id }) => id)), around));
+    else around.stdout.write(table(shown, shortIds(rows.map(({ id }) => id)), around));
     return EXIT.ok;
   },
 });
@@ -52,11 +53,15 @@ const NONE = 'no sessions; polypod run begins one. If there should be some, see 
 
 type Shown = Omit<Row, 'state'> & { readonly state: Row['state'] | 'interrupted' };
 
-/** A process that was killed could not say that its run is over. */
-function stateOf({ state, file }: Row, layout: Layout): Shown['state'] {
-  if (state !== 'running') return state;
-  const lock = readLock(layout.path(file));
-  return lock === undefined || lock.state === 'dead' ? 'interrupted' : state;
+/** A process that was killed could not say that its run is over: who holds the session tells. */
+async function withTrueStates(rows: readonly Row[], layout: Layout): Promise<readonly Shown[]> {
+  if (rows.every(({ state }) => state !== 'running')) return rows;
+  const { readLock } = await import('../store/index.ts');
+  return rows.map((row) => {
+    if (row.state !== 'running') return row;
+    const lock = readLock(layout.path(row.file));
+    return lock === undefined || lock.state === 'dead' ? { ...row, state: 'interrupted' } : row;
+  });
 }
 
 const HEADINGS = ['id', 'name', 'state', 'age', 'cost', 'asked', 'directory', 'about'];
@@ -65,7 +70,11 @@ const RIGHT = new Set([3, 4, 5]);
 const NAME_WIDTH = 24;
 const DIRECTORY_WIDTH = 30;
 
-function table(rows: readonly Shown[], ids: ReadonlyMap<string, string>, { stdout, home }: Surroundings): string {
+function table(
+  rows: readonly Shown[],
+  ids: ReadonlyMap<string, string>,
+  { stdout, home }: Surroundings,
+): string {
   const now = new Date();
   const cells = rows.map((row) => [
     ids.get(row.id) ?? row.id,
@@ -74,11 +83,13 @@ function table(rows: readonly Shown[], ids: ReadonlyMap<string, string>, { stdou
     ago(row.updatedAt, now),
     row.totals.cost === undefined ? '' : `$${row.totals.cost.toFixed(2)}`,
     row.approvals.length === 0 ? '' : String(row.approvals.length),
-    fitEnd(row.cwd.startsWith(`${home}/`) ? `~${row.cwd.slice(home.length)}` : row.cwd, DIRECTORY_WIDTH),
+    fitWidthEnd(row.cwd.startsWith(`${home}/`) ? `~${row.cwd.slice(home.length)}` : row.cwd, DIRECTORY_WIDTH),
     row.firstPrompt ?? '',
   ]);
   const lines = [HEADINGS, ...cells];
-  const widths = HEADINGS.map((_, column) => Math.max(...lines.map((line) => displayWidth(line[column] ?? ''))));
+  const widths = HEADINGS.map((_, column) =>
+    Math.max(...lines.map((line) => displayWidth(line[column] ?? ''))),
+  );
   return lines.map((line) => `${laidOut(line, widths, stdout.columns)}\n`).join('');
 }
 
@@ -90,10 +101,4 @@ function laidOut(line: readonly string[], widths: readonly number[], columns: nu
 function padded(text: string, width: number, isRight: boolean): string {
   const blanks = ' '.repeat(Math.max(0, width - displayWidth(text)));
   return isRight ? blanks + text : text + blanks;
-}
-
-/** Of a path the end says more than the beginning. */
-function fitEnd(text: string, width: number): string {
-  const characters = [...text];
-  return displayWidth(text) <= width ? text : `…${characters.slice(-(width - 1)).join('')}`;
 }

@@ -15,7 +15,12 @@ export const newCommand = runnable({
   options: {
     name: { type: 'text', short: 'n', value: 'NAME', help: 'what it is called' },
     cwd: { type: 'text', short: 'C', value: 'DIR', help: 'the directory to work in (default: this one)' },
-    model: { type: 'text', short: 'm', value: 'PROVIDER/ID', help: 'which model; a provider alone takes its default' },
+    model: {
+      type: 'text',
+      short: 'm',
+      value: 'PROVIDER/ID',
+      help: 'which model; a provider alone takes its default',
+    },
     mode: { type: 'choice', choices: MODES, help: 'what it may do unasked (default: as configured)' },
     json: { type: 'flag', help: 'print one JSON object' },
     ...DATA_DIR,

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { PolypodError } from '../base/index.ts';
 import { daemonLink, findSession, removeSession } from '../daemon/index.ts';
-import { readSessions, type Row } from '../pod/sessions.ts';
+import { type Row, sessionsIn } from '../pod/sessions.ts';
 import { EXIT, runnable, type Surroundings } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
 import { hostHere } from './in-process.ts';
@@ -29,7 +29,7 @@ Examples:
     if (positionals.length === 0)
       throw new PolypodError('bad-request', 'which session? Try: polypod rm ID; polypod ls lists them');
     const places = placesOf(values, around);
-    const { rows } = await readSessions(places.dataDirectory);
+    const rows = sessionsIn(places.dataDirectory);
     const meant = positionals.map((word) => findSession(rows, word));
     const isAsked = !values.yes && around.stdin.isTTY === true && around.stderr.isTTY === true;
     if (isAsked && !(await isConfirmed(meant, around))) return EXIT.failed;
@@ -51,7 +51,8 @@ Examples:
 });
 
 async function isConfirmed(rows: readonly Row[], { stdin, stderr, signal }: Surroundings): Promise<boolean> {
-  for (const { id, name, firstPrompt } of rows) stderr.write(`  ${[id, name, firstPrompt].filter(Boolean).join('  ')}\n`);
+  for (const { id, name, firstPrompt } of rows)
+    stderr.write(`  ${[id, name, firstPrompt].filter(Boolean).join('  ')}\n`);
   const lines = createInterface({ input: stdin, output: stderr });
   try {
     const what = rows.length === 1 ? 'this session' : `these ${rows.length} sessions`;

@@ -1,12 +1,20 @@
 import { arrayOf, isObject, type JsonObject, PolypodError, stringOf } from '../base/index.ts';
-import { daemonLink, findSession, newSession, type Places, type PodHandle, remotePod } from '../daemon/index.ts';
+import {
+  daemonLink,
+  findSession,
+  newSession,
+  type Places,
+  type PodHandle,
+  remotePod,
+} from '../daemon/index.ts';
 import type { ControlLink, NewSession } from '../daemon/index.ts';
 import type { Account, Model } from '../llm/index.ts';
 import type { McpServerSpec } from '../mcp/index.ts';
 import type { ModelChoice } from '../pod/index.ts';
-import { readSessions } from '../pod/sessions.ts';
+import { sessionsIn } from '../pod/sessions.ts';
 import type { Surroundings } from './command.ts';
 import { hostHere } from './in-process.ts';
+import { publishPods } from './publish-pods.ts';
 
 /** What the command line says about where a run shall happen. */
 export interface PlaceWish {
@@ -63,13 +71,18 @@ async function placeHere(wish: PlaceWish, around: Surroundings): Promise<RunPlac
   try {
     const { host, models, warnings } = here;
     const { model, notices } = await models.choose(undefined, around.signal);
-    const id = wish.resume === undefined ? await made(model) : await meant(wish);
+    const id = wish.resume === undefined ? await made(model) : meant(wish);
+    // Not waited for: the run needs nobody who watches it.
+    const published = isFleeting ? undefined : publishPods(host, places);
     return {
       pod: host.pod(id),
       model: fresh.model === undefined && !offline ? undefined : choiceOf(model),
       notices: [...warnings, ...notices],
       accountOf: async ({ provider, modelId }) => (await models.choose(`${provider}/${modelId}`)).llm.account,
-      close: here.close,
+      close: async () => {
+        await (await published)?.close();
+        await here.close();
+      },
     };
   } catch (thrown) {
     await here.close();
@@ -90,7 +103,7 @@ async function placeInDaemon(wish: PlaceWish, link: ControlLink): Promise<RunPla
     const id =
       wish.resume === undefined
         ? stringOf((await link.call('new', { ...wish.fresh, ...named })).id)
-        : await meant(wish);
+        : meant(wish);
     return {
       pod: await remotePod(id, link),
       model: reference === undefined ? undefined : modelIn(answer),
@@ -105,8 +118,8 @@ async function placeInDaemon(wish: PlaceWish, link: ControlLink): Promise<RunPla
   }
 }
 
-async function meant({ places, resume = '' }: PlaceWish): Promise<string> {
-  return findSession((await readSessions(places.dataDirectory)).rows, resume).id;
+function meant({ places, resume = '' }: PlaceWish): string {
+  return findSession(sessionsIn(places.dataDirectory), resume).id;
 }
 
 function choiceOf({ account, id }: Model): ModelChoice {
@@ -114,7 +127,8 @@ function choiceOf({ account, id }: Model): ModelChoice {
 }
 
 function modelIn({ choice }: JsonObject): ModelChoice {
-  if (!isObject(choice)) throw new PolypodError('internal', 'the daemon named no model: is it of another version?');
+  if (!isObject(choice))
+    throw new PolypodError('internal', 'the daemon named no model: is it of another version?');
   return { provider: stringOf(choice.provider), modelId: stringOf(choice.modelId) };
 }
 

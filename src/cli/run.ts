@@ -167,8 +167,10 @@ function refuseContradictions(values: {
   if (offline && model !== undefined)
     throw new PolypodError('bad-request', '--offline and --model exclude each other');
   if (resume === undefined) return;
-  if (values['no-session']) throw new PolypodError('bad-request', '--resume and --no-session exclude each other');
-  if (name !== undefined) throw new PolypodError('bad-request', '--name is for a new session: leave out --resume');
+  if (values['no-session'])
+    throw new PolypodError('bad-request', '--resume and --no-session exclude each other');
+  if (name !== undefined)
+    throw new PolypodError('bad-request', '--name is for a new session: leave out --resume');
   if (cwd !== undefined)
     throw new PolypodError('bad-request', 'a session goes on in its own directory: leave out --cwd');
 }

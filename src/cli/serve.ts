@@ -15,7 +15,11 @@ export const serve = runnable({
   summary: 'Host agents in one process that any number of clients drive and watch.',
   usage: '[OPTIONS]',
   options: {
-    detach: { type: 'flag', short: 'd', help: 'in the background; returns when it is ready, or tells why not' },
+    detach: {
+      type: 'flag',
+      short: 'd',
+      help: 'in the background; returns when it is ready, or tells why not',
+    },
     ...DATA_DIR,
     offline: { type: 'flag', help: 'only the built-in simulated model' },
     'log-level': { type: 'choice', choices: LOG_LEVELS, help: 'how much is logged (default: info)' },
@@ -54,7 +58,9 @@ Examples:
     around.onHangUp(() => void daemon.reload().catch(() => {}));
     around.onCrash((thrown) => daemon.log.error('a bug ends the daemon', { reason: messageOf(thrown) }));
     if (values.json)
-      around.stdout.write(`${JSON.stringify({ pid: process.pid, socket: daemon.socket, version: version() })}\n`);
+      around.stdout.write(
+        `${JSON.stringify({ pid: process.pid, socket: daemon.socket, version: version() })}\n`,
+      );
     const interrupted = around.signal.aborted ? undefined : once(around.signal, 'abort');
     await Promise.race([interrupted, daemon.stopped]);
     await daemon.stop('by a signal');

@@ -49,7 +49,10 @@ Examples:
 function described(health: Health): string {
   const { pods, runs, sessions, pendingApprovals, diskFreeBytes, failures } = health;
   const rows = [
-    ['daemon', `${health.state}, process ${health.pid}, up ${span(health.uptimeSeconds)}, version ${health.version}`],
+    [
+      'daemon',
+      `${health.state}, process ${health.pid}, up ${span(health.uptimeSeconds)}, version ${health.version}`,
+    ],
     ['data', health.dataDirectory],
     ['doors', health.doors.length === 0 ? 'none' : health.doors.map(doorText).join(', ')],
     ['pods', `${pods.live} in memory of at most ${pods.limit}, ${sessions} sessions`],

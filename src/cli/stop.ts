@@ -36,7 +36,10 @@ Examples:
     await link.hungUp();
     for (let waited = 0; readLock(daemonLock(places))?.state === 'alive'; waited += PAUSE_MS) {
       if (waited >= PATIENCE_MS)
-        throw new PolypodError('internal', `the daemon, process ${owner?.pid}, does not end: see polypod logs`);
+        throw new PolypodError(
+          'internal',
+          `the daemon, process ${owner?.pid}, does not end: see polypod logs`,
+        );
       await sleep(PAUSE_MS);
     }
     say('the daemon has stopped');

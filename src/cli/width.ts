@@ -3,7 +3,7 @@ export function displayWidth(text: string): number {
   // Nearly all text is plain ASCII, where every character is one column.
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += graphemeWidth(segment);
+  for (const { segment } of graphemesIn(text)) width += graphemeWidth(segment);
   return width;
 }
 
@@ -12,7 +12,7 @@ export function fitWidth(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   let kept = '';
   let width = 0;
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemesIn(text)) {
     const next = width + graphemeWidth(segment);
     if (next > columns - 1) break;
     kept += segment;
@@ -21,7 +21,26 @@ export function fitWidth(text: string, columns: number): string {
   return columns > 0 ? `${kept}…` : '';
 }
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+/** As `fitWidth`, but the end is kept: of a path it says more than the beginning. */
+export function fitWidthEnd(text: string, columns: number): string {
+  if (displayWidth(text) <= columns) return text;
+  let kept = '';
+  let width = 0;
+  for (const { segment } of [...graphemesIn(text)].toReversed()) {
+    width += graphemeWidth(segment);
+    if (width > columns - 1) break;
+    kept = segment + kept;
+  }
+  return columns > 0 ? `…${kept}` : '';
+}
+
+let segmenter: Intl.Segmenter | undefined;
+
+/** Made when the first text needs it: that takes longer than to print a whole table of plain ASCII. */
+function graphemesIn(text: string): Iterable<Intl.SegmentData> {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+  return segmenter.segment(text);
+}
 
 function graphemeWidth(grapheme: string): number {
   if (EMOJI.test(grapheme) || FLAG.test(grapheme)) return 2;

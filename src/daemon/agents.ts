@@ -56,7 +56,11 @@ async function openAgent(options: AgentsOptions, { podId, cwd, todos }: Workplac
   const toolEnv = { ...safeEnv(env, { secret: secretEnv, pass: permissions.passEnv }), ...quietGit };
   const outputs = join(places.cacheDirectory, 'outputs', podId);
   const scope = (paths: readonly string[]): Promise<Scope> =>
-    scopeOf(cwd, outputs, [...options.config.permissions.allowPaths, ...(options.allowPaths ?? []), ...paths]);
+    scopeOf(cwd, outputs, [
+      ...options.config.permissions.allowPaths,
+      ...(options.allowPaths ?? []),
+      ...paths,
+    ]);
   const sandbox = options.sandbox
     ? await bubblewrapSandbox({
         writable: (await scope([])).write,

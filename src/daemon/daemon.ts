@@ -12,8 +12,8 @@ import type { DaemonState, Health } from './health.ts';
 import { type LogFile, openLogFile } from './log-file.ts';
 import { OpenDoors } from './open-doors.ts';
 import { controlSocket, daemonLogFile, type Places } from './places.ts';
+import { makePrivate } from './private-directory.ts';
 import { type Reloaded, Setup } from './setup.ts';
-import { makePrivate } from './unix-socket.ts';
 
 export interface DaemonOptions {
   readonly env: Environment;

@@ -2,14 +2,14 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../base/index.ts';
 import { accountsFrom, type Environment } from '../llm/index.ts';
-import { Layout, readSessions } from '../pod/sessions.ts';
+import { badCatalogueLines, Layout, sessionsIn } from '../pod/sessions.ts';
 import { readLock } from '../store/index.ts';
 import { type Config, readConfig } from './config.ts';
 import { diskFree, makeDataDirectory } from './data-directory.ts';
 import { DEFAULT_CONFIG } from './default-config.ts';
 import { readModels } from './model-files.ts';
 import { controlSocket, daemonLock, type Places } from './places.ts';
-import { lookAtSocket } from './unix-socket.ts';
+import { lookAtSocket } from './socket-state.ts';
 
 /** One thing that was looked at. What is not well comes with the next step. */
 export interface Finding {
@@ -45,7 +45,9 @@ async function configuration(
   try {
     const { config, warnings } = await readConfig(places);
     const findings = warnings.map((text) => warning(check, text, 'do as it says'));
-    return { config, findings: findings.length > 0 ? findings : [ok(check, `${places.configFile} can be used`)] };
+    const isThere = statSync(places.configFile, { throwIfNoEntry: false }) !== undefined;
+    const found = isThere ? `${places.configFile} can be used` : `no ${places.configFile}: the defaults hold`;
+    return { config, findings: findings.length > 0 ? findings : [ok(check, found)] };
   } catch (thrown) {
     const finding = bad(check, messageOf(thrown), `correct ${places.configFile}`);
     return { config: DEFAULT_CONFIG, findings: [finding] };
@@ -69,7 +71,11 @@ function keys(env: Environment, { accounts }: Config, { configFile }: Places): r
     const lacking = accounts.map(({ name }) => name).filter((name) => !usable.includes(name));
     return [
       ...lacking.map((name) =>
-        warning(check, `no key for the account ${name}`, `give its key as accounts.${name} in ${configFile} says`),
+        warning(
+          check,
+          `no key for the account ${name}`,
+          `give its key as accounts.${name} in ${configFile} says`,
+        ),
       ),
       usable.length > 0
         ? ok(check, `a key is at hand for ${usable.join(', ')}`)
@@ -98,7 +104,8 @@ function dataDirectory(places: Places): readonly Finding[] {
   const found = ok(check, `${places.dataDirectory} can be written`);
   if (free === undefined) return [found];
   const text = `${(free / 1024 ** 3).toFixed(1)} GB are free for ${places.dataDirectory}`;
-  if (free < TOO_LITTLE_BYTES) return [found, bad('disk', text, 'free some space: sessions stop when it is full')];
+  if (free < TOO_LITTLE_BYTES)
+    return [found, bad('disk', text, 'free some space: sessions stop when it is full')];
   if (free < SCARCE_BYTES) return [found, warning('disk', text, 'free some space soon')];
   return [found, ok('disk', text)];
 }
@@ -142,7 +149,10 @@ function locks(places: Places): readonly Finding[] {
       ),
     ),
     dead.length > 0
-      ? ok('locks', `${dead.length} were left behind by processes that are gone; they are taken over when needed`)
+      ? ok(
+          'locks',
+          `${dead.length} were left behind by processes that are gone; they are taken over when needed`,
+        )
       : ok('locks', held === 0 ? 'none is held' : `${held} held, all by living processes`),
   ];
 }
@@ -152,11 +162,14 @@ async function catalogue(places: Places): Promise<readonly Finding[]> {
   const next = 'polypod doctor --rebuild makes it again from the session files';
   const layout = new Layout(places.dataDirectory);
   try {
-    const { rows, badLines } = await readSessions(places.dataDirectory);
+    const rows = sessionsIn(places.dataDirectory);
+    const badLines = await badCatalogueLines(places.dataDirectory);
     const listed = new Set(rows.map(({ id }) => layout.session(id)));
     const files = namesIn(layout.sessions).filter((name) => name.endsWith('.jsonl'));
     const unlisted = files.filter((name) => !listed.has(join(layout.sessions, name)));
-    const gone = rows.filter(({ file }) => statSync(layout.path(file), { throwIfNoEntry: false }) === undefined);
+    const gone = rows.filter(
+      ({ file }) => statSync(layout.path(file), { throwIfNoEntry: false }) === undefined,
+    );
     const findings = [
       ...(unlisted.length > 0
         ? [bad(check, `${unlisted.length} session files are not in it, such as ${unlisted[0]}`, next)]

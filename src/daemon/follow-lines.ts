@@ -17,18 +17,23 @@ export interface FollowOptions {
  * The whole lines of files that others append to, and that a new one may take the place of. An empty list says that all
  * that is there now has been given. No clock is involved.
  */
-export async function* followLines({ files, directory, follow, signal }: FollowOptions): AsyncGenerator<readonly string[]> {
+export async function* followLines({
+  files,
+  directory,
+  follow,
+  signal,
+}: FollowOptions): AsyncGenerator<readonly string[]> {
   const changes = follow ? new Changes(directory, signal) : undefined;
   const readers = new Map<number, Reader>();
   try {
-    do {
+    for (let isOn = true; isOn; isOn = (await changes?.next()) ?? false) {
       for (const path of files()) {
         const reader = readerOf(readers, path);
         if (reader === undefined) continue;
         for (let lines = reader.lines(); lines.length > 0; lines = reader.lines()) yield lines;
       }
       yield [];
-    } while (changes !== undefined && (await changes.next()));
+    }
   } finally {
     changes?.close();
     for (const reader of readers.values()) reader.close();
@@ -122,4 +127,3 @@ class Changes {
     this.#stop();
   }
 }
-

@@ -7,6 +7,7 @@ import type { ControlLink } from './control/link.ts';
 import type { PodHandle } from './control/remote-pod.ts';
 import type { Daemon, DaemonOptions } from './daemon.ts';
 import type { DoctorOptions, Finding } from './doctor.ts';
+import type { FollowOptions } from './follow-lines.ts';
 import type { ModelAccess, ModelAccessOptions } from './model-access.ts';
 import type { KnownModels } from './model-files.ts';
 import type { NewSession } from './new-session.ts';
@@ -22,7 +23,7 @@ export { DEFAULT_CONFIG } from './default-config.ts';
 export type { DoctorOptions, Finding } from './doctor.ts';
 export { type Called, findSession, shortIds } from './find-session.ts';
 export type { DoorHealth, Health } from './health.ts';
-export { followLines, type FollowOptions } from './follow-lines.ts';
+export type { FollowOptions } from './follow-lines.ts';
 export { keyVariables } from './key-variables.ts';
 export type { ModelAccess, ModelAccessOptions } from './model-access.ts';
 export type { KnownModels } from './model-files.ts';
@@ -59,6 +60,11 @@ export async function removeSession(host: Host, dataDirectory: string, id: strin
 
 export async function makeDataDirectory(places: Places): Promise<void> {
   (await import('./data-directory.ts')).makeDataDirectory(places);
+}
+
+/** The lines of files as others write them. */
+export async function* followLines(options: FollowOptions): AsyncGenerator<readonly string[]> {
+  yield* (await import('./follow-lines.ts')).followLines(options);
 }
 
 /** Looks at everything that may be wrong. */

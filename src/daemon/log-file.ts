@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { LogEntry, LogSink } from '../base/index.ts';
-import { makePrivate } from './unix-socket.ts';
+import { makePrivate } from './private-directory.ts';
 
 export interface LogFile {
   readonly write: LogSink;
@@ -18,7 +18,8 @@ export function openLogFile(path: string, { mostBytes = MOST_BYTES, kept = KEPT 
   let size = fstatSync(descriptor).size;
   const rotate = (): void => {
     closeSync(descriptor);
-    for (let age = kept - 1; age >= 0; age -= 1) move(age === 0 ? path : `${path}.${age}`, `${path}.${age + 1}`);
+    for (let age = kept - 1; age >= 0; age -= 1)
+      move(age === 0 ? path : `${path}.${age}`, `${path}.${age + 1}`);
     descriptor = opened(path);
     size = 0;
   };

@@ -29,7 +29,9 @@ export class OpenDoors {
   }
 
   health(): readonly DoorHealth[] {
-    const open = [...this.#open].map(([name, door]): DoorHealth => ({ name, state: 'open', details: door.status() }));
+    const open = [...this.#open].map(
+      ([name, door]): DoorHealth => ({ name, state: 'open', details: door.status() }),
+    );
     return [...open, ...this.#shut];
   }
 

@@ -38,7 +38,10 @@ export function daemonLock({ dataDirectory }: Pick<Places, 'dataDirectory'>): st
  * The places as the XDG base directory specification lays them out. POLYPOD_CONFIG names another configuration file,
  * POLYPOD_DATA_DIR another data directory, which an argument overrides, POLYPOD_RUNTIME_DIR another place for sockets.
  */
-export function placesFrom(env: Environment, asked: { readonly dataDirectory?: string | undefined } = {}): Places {
+export function placesFrom(
+  env: Environment,
+  asked: { readonly dataDirectory?: string | undefined } = {},
+): Places {
   const home = given(env.HOME) ?? homedir();
   const base = (variable: string, ...otherwise: string[]) =>
     join(absolute(env[variable]) ?? join(home, ...otherwise), 'polypod');

@@ -31,7 +31,9 @@ export class Setup {
   #models: ModelAccess;
   #redact: Redact;
 
-  static async load(options: SetupOptions): Promise<{ readonly setup: Setup; readonly warnings: readonly string[] }> {
+  static async load(
+    options: SetupOptions,
+  ): Promise<{ readonly setup: Setup; readonly warnings: readonly string[] }> {
     const { config, warnings } = await readConfig(options.places);
     return { setup: new Setup(options, config), warnings };
   }
@@ -103,7 +105,13 @@ function changes(before: Config, after: Config): Omit<Reloaded, 'warnings'> {
 function redactorFor(env: Environment, { accounts }: Config): Redact {
   const named = Object.entries(env).flatMap(([name, value]) => (isSecretName(name) && value ? [value] : []));
   const stated = accounts.flatMap(({ key, headers = {} }) => [
-    ...(key === undefined ? [] : 'env' in key ? [env[key.env] ?? ''] : 'text' in key ? [key.text.trim()] : []),
+    ...(key === undefined
+      ? []
+      : 'env' in key
+        ? [env[key.env] ?? '']
+        : 'text' in key
+          ? [key.text.trim()]
+          : []),
     ...Object.values(headers),
   ]);
   return redactor([...named, ...stated]);

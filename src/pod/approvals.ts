@@ -68,10 +68,11 @@ export class Approvals {
   async decide(command: CommandOf<'decide'>, caller: Caller, sign: () => Signed | undefined): Promise<void> {
     const { approval } = this.#pending(command.approvalId);
     const { updatedArguments, remember, decision } = command;
-    if (updatedArguments !== undefined) await this.#reconsider(command.approvalId, updatedArguments);
+    const isApproved = decision === 'approve';
+    if (isApproved && updatedArguments !== undefined)
+      await this.#reconsider(command.approvalId, updatedArguments);
     // Somebody else may have decided while the policy looked at the new arguments.
     this.#pending(command.approvalId);
-    const isApproved = decision === 'approve';
     const rule = isApproved && remember !== undefined && remember !== 'once' ? approval.rule : undefined;
     if (rule !== undefined) this.#allowFromNowOn(rule, caller);
     this.settle(

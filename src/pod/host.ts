@@ -11,6 +11,7 @@ import {
   type Row,
 } from './catalogue/index.ts';
 import type { Caller, CommandOf } from './command.ts';
+import type { PodFact } from './event.ts';
 import type { Settlement } from './event.ts';
 import { headerIn, makeDirectories, readWhole, restore } from './journal/index.ts';
 import { Layout } from './layout.ts';
@@ -27,6 +28,7 @@ import {
   type Header,
   type KeptMessage,
   keptMessages,
+  SETTINGS,
   type SessionTree,
 } from './session/index.ts';
 import { changed, DEFAULT_SETTINGS, type SettingsChange } from './settings.ts';
@@ -61,6 +63,9 @@ export interface HostOptions {
   /** Something failed that no command was waiting for. */
   readonly onFailure?: (error: PolypodError, podId: string | undefined) => void;
 }
+
+/** A pod came into memory, or left it. */
+export type PodMove = 'in' | 'out';
 
 export interface NewPod {
   readonly cwd: string;
@@ -109,6 +114,7 @@ export class Host {
   readonly #making = new Map<string, Promise<Pod>>();
   #runs = 0;
   #isDraining = false;
+  readonly #podListeners = new Set<(id: string, move: PodMove) => void>();
   readonly #onChange = new Set<(change: Change) => void>();
   /** Called when a pod may have become quiet. */
   readonly #onQuieter = new Set<() => void>();
@@ -149,6 +155,9 @@ export class Host {
       limit: options.limits.pods,
       hibernateAfterMs: options.hibernateAfterMs,
       open: (id) => this.#open(id),
+      onMove: (id, move) => {
+        for (const listener of this.#podListeners) listener(id, move);
+      },
     });
   }
 
@@ -168,7 +177,7 @@ export class Host {
 
   async #create(wish: NewPod, more: JsonObject): Promise<Pod> {
     const { cwd, settings, parentId, key, lazy = false } = wish;
-    const known = key === undefined ? undefined : this.#catalogue.byKey(key);
+    const known = key === undefined ? undefined : this.#underKey(key);
     if (known !== undefined) return this.pod(known.id);
     const id = uuidv7(this.#options.now().getTime());
     const extras = { ...(parentId && { parentSessionId: parentId }), ...(key && { key }), ...more };
@@ -191,6 +200,10 @@ export class Host {
       await live.snapshot();
     });
     return pod;
+  }
+
+  #underKey(key: string): { readonly id: string } | undefined {
+    return this.#catalogue.byKey(key) ?? [...this.#fresh.values()].find(({ extras }) => extras?.key === key);
   }
 
   /** A pod by its id; refuses when there is none. */
@@ -236,6 +249,9 @@ export class Host {
     const at = entryId === 'root' ? null : (entryId ?? tree.leafId);
     const fork = tree.fork(at, header);
     fork.append(FORK.body({ sessionId: id, ...(at === null ? {} : { entryId: at }) }), { seq: 0 });
+    // As the pod is set now, wherever in its tree that was said: what is forbidden to it is forbidden to the fork.
+    const { name: _, ...settings } = source.view.settings;
+    fork.append(SETTINGS.body({ settings }), { seq: 0 });
     const file = place?.(newId) ?? this.#layout.session(newId);
     // Under another name until it is whole: a crash leaves no half of it.
     const draft = `${file}.fork`;
@@ -311,6 +327,13 @@ export class Host {
   /** All that a session file has, on every branch. */
   async tree(id: string): Promise<SessionTree> {
     return this.#residents.use(id, (live) => live.whole());
+  }
+
+  /** Calls back for every pod in memory, now and as they come and leave. */
+  onPods(listener: (id: string, move: PodMove) => void): () => void {
+    this.#podListeners.add(listener);
+    for (const { id } of this.#residents.pods()) listener(id, 'in');
+    return () => this.#podListeners.delete(listener);
   }
 
   /** Working directories, the last used first. */
@@ -418,7 +441,10 @@ export class Host {
     const cancelled: Settlement = { status: 'cancelled', at: this.#options.now().toISOString() };
     const settlement = isGone
       ? Promise.resolve(cancelled)
-      : this.#residents.use(podId, async ({ view }) => view.approvals.get(approvalId)?.settlement);
+      : this.#residents.use(podId, async ({ view: { approvals } }) => {
+          const asked = approvals.get(approvalId);
+          return asked === undefined ? cancelled : asked.settlement;
+        });
     settlement
       .then(async (how) => {
         if (how !== undefined)
@@ -445,7 +471,7 @@ export class Host {
         for (const look of this.#onQuieter) look();
       });
     },
-    changed: (pod) => this.#changed(pod),
+    changed: (pod, by) => this.#changed(pod, by),
     asked: (pod, approval) => this.#toParent(pod, (parent) => parent.mirror({ podId: pod.id, ...approval })),
     settled: (pod, approvalId, how) => this.#toParent(pod, (parent) => parent.mirrorSettled(approvalId, how)),
     decideForChild: (podId, command, caller) => this.#decideForChild(podId, command, caller),
@@ -455,13 +481,14 @@ export class Host {
     },
   };
 
-  #changed(pod: LivePod): void {
+  #changed(pod: LivePod, by: PodFact['type']): void {
     const { id, header, view, totals } = pod;
     this.#fresh.delete(id);
     const before = this.#catalogue.get(id);
     const file = this.#layout.named(this.#fileOf(id));
     const now = this.#options.now().toISOString();
-    this.#catalogue.put(rowOf({ header, view, totals }, { file, before, now }));
+    const row = rowOf({ header, view, totals }, { file, before, now });
+    this.#catalogue.put(by === 'closed' ? { ...row, closed: true } : row);
     this.#residents.settle(id);
     for (const hear of this.#onChange) hear({ id, before, ...pod.numbers });
     // It may wait for a person now.

@@ -32,6 +32,7 @@ export {
   type HostLimits,
   type HostOptions,
   type NewPod,
+  type PodMove,
 } from './host.ts';
 export type { Watched } from './live-pod.ts';
 export { Pod, type WatchOptions } from './pod.ts';

@@ -15,6 +15,7 @@ import {
   kept,
   type OpenSession,
   openSession,
+  interruptedShells,
   reconcile,
   Recorder,
   recovery,
@@ -55,7 +56,7 @@ export interface House {
   readonly whyNoSlot: () => string;
   readonly releaseSlot: () => void;
   /** Something has changed that lists show. */
-  readonly changed: (pod: LivePod, events: readonly PodFact['type'][]) => void;
+  readonly changed: (pod: LivePod, by: PodFact['type']) => void;
   /** A question has come up, or has been settled: the parent is told. */
   readonly asked: (pod: LivePod, approval: Approval) => void;
   readonly settled: (pod: LivePod, approvalId: string, how: Settlement) => void;
@@ -218,6 +219,7 @@ export class LivePod {
       takeSlot: () => this.#takeSlot(),
       whyNoSlot: () =>
         this.#closing === undefined ? house.whyNoSlot() : 'the pod is being closed: send it again',
+      reach: (entryId) => this.#reach(entryId),
       branchTo: (entryId) => this.#branchTo(entryId),
       decideForChild: house.decideForChild,
       close: async (caller, signed) => this.#closeFor(caller, signed),
@@ -262,8 +264,8 @@ export class LivePod {
   /** Accepts a command, with a receipt once its effect is safe, or refuses it. */
   async handle(command: PodCommand, caller: Caller): Promise<Receipt> {
     if (this.#journal.failure !== undefined) throw this.#journal.failure;
-    if (this.#closing !== undefined) throw new PolypodError('conflict', 'the pod is being closed: try again');
     return this.#receipts.once(command, caller, async (sign) => {
+      if (this.#closing !== undefined) throw new PolypodError('conflict', 'the pod is being closed: try again');
       let given: Receipt | undefined;
       const receiptOf = (reply: Omit<Receipt, 'accepted' | 'seq'>): Receipt =>
         (given ??= { accepted: true, seq: this.#journal.lastSeq, ...reply });
@@ -347,8 +349,10 @@ export class LivePod {
   }
 
   #recover(restored: Restored, lost: { readonly from: number; readonly to: number } | undefined): void {
-    const drafts = recovery(restored, lost);
+    const interrupted = interruptedShells(restored, this.#options.now());
+    const drafts = recovery(restored, lost, interrupted);
     for (const draft of drafts) this.publish(draft);
+    this.#shell.keep(interrupted);
     // The worker was made before the last calls got their results.
     this.#runner.rebase(this.view.items, restored.totals, restored.measured);
     this.view.state = this.#state();
@@ -381,12 +385,18 @@ export class LivePod {
 
   #tellHouse(fact: PodFact): void {
     const { house } = this.#options;
-    if (LISTED.has(fact.type)) house.changed(this, [fact.type]);
-    if (fact.type === 'approval-request') house.asked(this, fact.approval);
+    if (LISTED.has(fact.type)) house.changed(this, fact.type);
+    if (fact.type === 'approval-request') this.#whenSafe(() => house.asked(this, fact.approval));
     if (fact.type === 'approval-response') {
       const { type: _, approvalId, ...how } = fact;
-      house.settled(this, approvalId, how);
+      this.#whenSafe(() => house.settled(this, approvalId, how));
     }
+  }
+
+  /** A parent must not know what its child, after a crash, would not. */
+  #whenSafe(tell: () => void): void {
+    // A disk that failed is told of elsewhere.
+    this.#journal.written().then(tell, () => {});
   }
 
   #takeSlot(): boolean {
@@ -469,10 +479,11 @@ export class LivePod {
     );
   }
 
-  async #branchTo(
-    entryId: string | null,
-  ): Promise<{ readonly from: string | null; readonly items: readonly Item[] }> {
+  async #reach(entryId: string | null): Promise<void> {
     if (entryId !== null && this.#tree.get(entryId) === undefined) await this.#readFurther();
+  }
+
+  #branchTo(entryId: string | null): { readonly from: string | null; readonly items: readonly Item[] } {
     const from = this.#tree.leafId;
     this.#tree.branchTo(entryId);
     const { items, entryIds, totals } = conversation(this.#tree);
@@ -561,4 +572,5 @@ const LISTED: ReadonlySet<PodFact['type']> = new Set([
   'input',
   'llm-end',
   'branched',
+  'closed',
 ]);

@@ -15,6 +15,8 @@ export interface ResidentsOptions {
   /** How long a pod that nobody needs stays in memory. */
   readonly hibernateAfterMs: number;
   readonly open: (id: string) => Promise<LivePod>;
+  /** A pod came into memory, or left. */
+  readonly onMove: (id: string, move: 'in' | 'out') => void;
 }
 
 /** The pods in memory. One that is wanted is opened; one that nobody needs any more leaves. */
@@ -75,6 +77,7 @@ export class Residents {
     if (resident?.pod !== pod) return;
     clearTimeout(resident.timer);
     this.#residents.delete(id);
+    this.#options.onMove(id, 'out');
   }
 
   async close(id: string): Promise<void> {
@@ -116,6 +119,7 @@ export class Residents {
     opening.then(
       (pod) => {
         resident.pod = pod;
+        this.#options.onMove(id, 'in');
       },
       () => {
         if (this.#residents.get(id) === resident) this.#residents.delete(id);

@@ -17,6 +17,7 @@ import type { Agent, ReadyModel } from './agent.ts';
 import type { Overrides } from './command.ts';
 import type { PodFact, RunPurpose } from './event.ts';
 import type { Draft } from './journal/index.ts';
+import { askTool, permissionTool } from './permission-tool.ts';
 import type { Signed } from './receipts.ts';
 import type { AgentMessage, ModelChoice } from './session/index.ts';
 import type { PodView } from './view.ts';
@@ -125,6 +126,7 @@ export class Runner {
       agent.scope([...(view.settings.paths ?? []), ...(overrides.paths ?? [])]),
     ]);
     const { system = own, appendSystem } = { ...view.settings, ...overrides };
+    if (view.settings.permissionTool !== undefined) permissionTool(view.settings.permissionTool, tools);
     return {
       overrides,
       model,
@@ -183,8 +185,9 @@ export class Runner {
 
   /** Does not wait any longer for the next attempt: the run fails with what it waited for. */
   abortRetry(): boolean {
-    this.#giveUp?.();
-    return this.#giveUp !== undefined;
+    const giveUp = this.#giveUp;
+    giveUp?.();
+    return giveUp !== undefined;
   }
 
   deliver(lane: 'steer' | 'follow-up', content: readonly Content[]): void {
@@ -285,7 +288,7 @@ export class Runner {
     if (ready === undefined) throw new PolypodError('internal', 'a turn began before the run was prepared');
     const { settings } = this.#parts.view;
     const names = ready.overrides.tools ?? settings.tools;
-    const all = [...ready.tools, ...this.#parts.clientTools()];
+    const all = [...ready.tools, ...this.#parts.clientTools()].filter(({ name }) => name !== settings.permissionTool);
     const thinking: ThinkingLevel | undefined = settings.thinking;
     return {
       ...ready.model,
@@ -309,7 +312,11 @@ export class Runner {
     const { view, now, ask } = this.#parts;
     const until = view.settings.skipPermissionsUntil;
     if (until !== undefined && now().getTime() < Date.parse(until)) return { decision: 'allow' };
-    return ask(question, this.#runId, signal);
+    const { permissionTool: name } = view.settings;
+    if (name === undefined) return ask(question, this.#runId, signal);
+    const { agent, cwd } = this.#parts;
+    const tool = permissionTool(name, this.#ready?.tools ?? []);
+    return askTool(tool, question, { cwd, surroundings: agent.surroundings(question.call.callId) }, signal);
   }
 
   async #wait(ms: number, signal: AbortSignal): Promise<'waited' | 'given-up'> {

@@ -1,23 +1,22 @@
 /** What can be told of the sessions of a data directory without opening any of them: a light way in, for lists. */
-import { Catalogue, type Row } from './catalogue/index.ts';
+import { glance } from './catalogue/glance.ts';
+import type { Row } from './catalogue/row.ts';
 import { Layout } from './layout.ts';
 
-export type { Filter, Row } from './catalogue/index.ts';
+export type { Row } from './catalogue/row.ts';
+export { found as searched } from './catalogue/search.ts';
 export { Layout } from './layout.ts';
 
-/** The catalogue as it stands now. */
-export interface Sessions {
-  /** Those that changed last first. */
-  readonly rows: readonly Row[];
-  /** Those in which every word of the text occurs, the best first. */
-  readonly search: (text: string) => readonly Row[];
-  /** How many lines of the catalogue could not be read. */
-  readonly badLines: number;
+/** All sessions, those that changed last first. */
+export function sessionsIn(directory: string): readonly Row[] {
+  return glance(new Layout(directory).catalogue);
 }
 
-export async function readSessions(directory: string): Promise<Sessions> {
+/** How many lines of the catalogue are not what anybody wrote. */
+export async function badCatalogueLines(directory: string): Promise<number> {
+  const { Catalogue } = await import('./catalogue/index.ts');
   const catalogue = await Catalogue.open(new Layout(directory).catalogue);
   const { badLines } = catalogue;
   await catalogue.close();
-  return { rows: catalogue.list(), search: (text) => catalogue.search(text), badLines };
+  return badLines;
 }

@@ -40,6 +40,8 @@ export interface PodSettings {
   readonly paths?: readonly string[];
   /** MCP servers of this pod's own, as clients write them: `{ mcpServers: { … } }`. The agent knows what to make of it. */
   readonly mcpConfig?: JsonObject;
+  /** The tool that is asked for permission, in place of people. */
+  readonly permissionTool?: string;
   /** What doors and clients note about the session. Lists show it; to the pod it means nothing. */
   readonly annotations?: JsonObject;
 }
@@ -112,6 +114,7 @@ export const SETTINGS_CHANGE = shape.fields(
     appendSystem: shape.anyText,
     paths: shape.listOf(shape.text()),
     mcpConfig: shape.anyObject,
+    permissionTool: shape.text(),
     annotations: shape.ruled(shape.anyObject, (notes) =>
       JSON.stringify(notes).length > MOST_ANNOTATED
         ? `must not be longer than ${MOST_ANNOTATED} characters of JSON`
@@ -133,6 +136,7 @@ export const CLEARABLE = [
   'appendSystem',
   'paths',
   'mcpConfig',
+  'permissionTool',
   'annotations',
 ] as const;
 export type Clearable = (typeof CLEARABLE)[number];

@@ -63,6 +63,11 @@ export class Shell {
     }
   }
 
+  /** More that waits for its place in the conversation. */
+  keep(ended: readonly Ended[]): void {
+    this.#ended.push(...ended);
+  }
+
   /** What waits for its place in the conversation; each is given once. */
   take(): readonly Ended[] {
     return this.#ended.splice(0);

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { PolypodError } from '../base/index.ts';
 import { Deferred } from './deferred.ts';
+import { doubt } from './doubt.ts';
 import { fileFailure } from './failure.ts';
 import { type Files, type FileState, realFiles } from './files.ts';
 import { GroupSync } from './group-sync.ts';
@@ -14,7 +15,6 @@ import {
   type LogKind,
   openLogFile,
   type Repair,
-  writeAgain,
 } from './log-file.ts';
 
 /**
@@ -82,8 +82,6 @@ export class AppendLog {
   #failure: PolypodError | undefined;
   /** Part of a rejected batch may stand past the end, and could not be taken back at once. */
   #isCutDue = false;
-  /** A sync failed: the operating system may have forgotten that what followed the last good one is not on the disk. */
-  #isSyncBroken = false;
   /** While the file is being exchanged, appends only queue. */
   #isHeld = false;
 
@@ -149,7 +147,7 @@ export class AppendLog {
     const { files, guard } = this.#settings;
     await this.#sync.idle();
     guard();
-    await this.#rescue();
+    this.#rescue();
     const opened = await openLogFile(files, this.path, this.#settings, isSynced(this.#settings));
     this.#use(opened);
     this.#failure = undefined;
@@ -261,7 +259,7 @@ export class AppendLog {
     try {
       await file.sync();
     } catch (error) {
-      this.#isSyncBroken = true;
+      doubt(this.#settings.files, this.path, this.#synced);
       this.#failure ??= fileFailure(this.path, 'append to', error);
       throw this.#failure;
     }
@@ -269,15 +267,13 @@ export class AppendLog {
   }
 
   /** Makes good what the failure left behind, as long as the file is still the one we wrote to. */
-  async #rescue(): Promise<void> {
+  #rescue(): void {
     const { files } = this.#settings;
     try {
       const state = this.#stateNow();
       if (state?.inode !== this.#current.inode || state.size < this.#end) return;
       if (this.#isCutDue) cutFile(files, this.path, this.#end);
       this.#isCutDue = false;
-      if (this.#isSyncBroken) await writeAgain(files, this.path, this.#synced, this.#end);
-      this.#isSyncBroken = false;
     } catch (error) {
       throw fileFailure(this.path, 'open', error);
     }

@@ -1,5 +1,6 @@
 import { basename, dirname } from 'node:path';
 import { PolypodError } from '../base/index.ts';
+import { settleDoubt } from './doubt.ts';
 import { fileFailure } from './failure.ts';
 import type { Files, OpenFile } from './files.ts';
 import { sealRecords, verifyLine } from './line.ts';
@@ -48,6 +49,7 @@ export async function openLogFile(
       first = await readFirstLine(files, path);
     }
     const header = headerIn(first, path, kind);
+    if (isSynced) await settleDoubt(files, path);
     return await repaired(files, path, header, isSynced);
   } catch (error) {
     throw fileFailure(path, 'open', error);
@@ -99,23 +101,6 @@ export function cutFile(files: Files, path: string, end: number): void {
   const file = files.openToUpdate(path);
   try {
     file.truncate(end);
-  } finally {
-    file.close();
-  }
-}
-
-/**
- * Writes a range of the file over itself and syncs it. After a failed sync the pages count as clean although the disk does
- * not have them, so the next sync would succeed without writing them; this makes them dirty again.
- */
-export async function writeAgain(files: Files, path: string, from: number, to: number): Promise<void> {
-  const file = files.openToUpdate(path);
-  try {
-    const bytes = Buffer.alloc(to - from);
-    await file.read(bytes, from);
-    for (let written = 0; written < bytes.length; )
-      written += file.overwrite(bytes.subarray(written), from + written);
-    await file.sync();
   } finally {
     file.close();
   }

@@ -187,6 +187,8 @@ export class Worker {
   async #loop(signal: AbortSignal): Promise<RunOutcome> {
     const before = this.totals;
     let recovered = false;
+    // What waited has just been delivered: in mode one-at-a-time the next message gets a turn of its own.
+    let delivered = false;
     for (;;) {
       const open = this.#conversation.openCalls();
       if (open.length > 0) {
@@ -194,7 +196,8 @@ export class Worker {
         if (outcome !== undefined) return outcome;
       }
       if (signal.aborted) return { status: 'cancelled' };
-      this.#deliver('steer', this.inbox.takeSteering());
+      if (!delivered) this.#deliver('steer', this.inbox.takeSteering());
+      delivered = false;
       const limit = boundReached(this.#options.bounds?.() ?? {}, difference(this.totals, before));
       if (limit !== undefined) return limit;
       if (this.#pauseWanted) return { status: 'paused', callIds: [] };
@@ -213,7 +216,9 @@ export class Worker {
       }
       if (answered.outcome === 'cancelled') return { status: 'cancelled' };
       if (answered.outcome === 'failed') return failedOutcome(answered);
-      if (!goesOn(answered.stopReason) && !this.#deliverWaiting()) return { status: 'finished' };
+      if (goesOn(answered.stopReason)) continue;
+      delivered = this.#deliverWaiting();
+      if (!delivered) return { status: 'finished' };
     }
   }
 

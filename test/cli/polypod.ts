@@ -18,6 +18,8 @@ export interface Running {
   readonly finished: Promise<Finished>;
   /** Resolves once stdout or stderr holds the text. */
   hear(text: string): Promise<void>;
+  /** What it has said so far. */
+  heard(): { readonly stdout: string; readonly stderr: string };
 }
 
 export function temporaryDirectory(): string {
@@ -51,6 +53,7 @@ export function start(args: readonly string[], env: Readonly<Record<string, stri
   return {
     child,
     finished,
+    heard: () => ({ stdout, stderr }),
     async hear(text) {
       while (!stdout.includes(text) && !stderr.includes(text)) {
         await new Promise<void>((settle) => {

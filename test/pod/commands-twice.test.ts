@@ -196,7 +196,10 @@ describe.each(Object.entries(CASES))('%s under a key', (_, one) => {
       code: 'conflict',
       message: 'the idempotency key "k" was used for another command: use a new key for each command',
     });
-    const todos: PodCommand = { type: 'set-todos', items: [{ content: 'bob was here', status: 'completed' }] };
+    const todos: PodCommand = {
+      type: 'set-todos',
+      items: [{ content: 'bob was here', status: 'completed' }],
+    };
     await scene.pod.handle(todos, { ...BOB, key: 'k' });
     expect((await scene.pod.snapshot()).todos).toEqual(todos.items);
   });

@@ -6,7 +6,7 @@ import { FaultyFiles } from '../store/faulty-files.ts';
 import { foldedProblems } from './crash/folded.ts';
 import { logAfter, resting } from './crash/look.ts';
 import { filesOf } from './crash/power-cut.ts';
-import { ADA, agentsOn, say, scratch } from './stage.ts';
+import { ADA, agentsOn, say } from './stage.ts';
 
 type Contents = ReadonlyMap<string, Buffer>;
 
@@ -34,6 +34,8 @@ beforeAll(async () => {
     await pod.handle(say(text), ADA);
     await resting(pod);
   }
+  // One event that leaves several entries.
+  await pod.handle({ type: 'configure', set: { name: 'four', thinking: 'low', archived: true } }, ADA);
   const snapshot = await pod.snapshot();
   const { events } = await logAfter(pod, 0, snapshot.seq);
   const [session, feed] = [`/data/sessions/${pod.id}.jsonl`, `/data/feeds/${pod.id}/0000000000000001.jsonl`];

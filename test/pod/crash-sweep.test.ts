@@ -39,7 +39,9 @@ describe('a pod whose power is cut in the middle of a very long answer', () => {
     const { points, problems } = await lossySweep({ url: sim.url, life: listen, seed: 7, share });
     expect(problems).toEqual([]);
     expect(points).toBeGreaterThan(5);
-    console.log(`pod crash sweep: the power was cut at ${points} points of a long answer; no number was given twice`);
+    console.log(
+      `pod crash sweep: the power was cut at ${points} points of a long answer; no number was given twice`,
+    );
   });
 });
 

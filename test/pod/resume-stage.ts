@@ -62,6 +62,7 @@ export function killedCopy(directory: string): string {
   cpSync(directory, copy, { recursive: true });
   // The owner of the locks still lives, but not in the world of the copy.
   const names = readdirSync(copy, { recursive: true, encoding: 'utf8' });
-  for (const name of names) if (name.endsWith('.lock')) rmSync(join(copy, name), { recursive: true, force: true });
+  for (const name of names)
+    if (name.endsWith('.lock')) rmSync(join(copy, name), { recursive: true, force: true });
   return copy;
 }

@@ -43,7 +43,10 @@ export function agentsOn(
   const account = { name: 'sim', wire: 'anthropic', baseUrl: sim.url, apiKey: 'any' };
   return async ({ cwd, todos }) => ({
     defaultModel: { provider: 'sim', modelId: 'sim' },
-    model: async () => ({ llm: connect(providerNamed('anthropic'), account), model: MODEL }),
+    model: async ({ modelId }) => ({
+      llm: connect(providerNamed('anthropic'), account),
+      model: { ...MODEL, id: modelId },
+    }),
     tools: async () => [...builtinTools, todoTool(todos), ...tools],
     system: async () => 'Be brief.',
     mode: 'workspace-write',

@@ -9,7 +9,10 @@ export function attachTo(host: Host, doors: OpenDoors): TakeOver {
   return async (socket, params, head) => {
     const door = doors.get('pod');
     if (door?.attach === undefined)
-      throw new PolypodError('not-found', 'the door "pod" is closed: set doors.pod in config.yaml, and restart');
+      throw new PolypodError(
+        'not-found',
+        'the door "pod" is closed: set doors.pod in config.yaml, and restart',
+      );
     const { id } = findSession(await host.list(), stringOf(params.pod));
     door.attach(socket, host.pod(id), head);
   };

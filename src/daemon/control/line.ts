@@ -1,4 +1,11 @@
-import { asPolypodError, type ErrorCode, isObject, type JsonObject, PolypodError, stringOf } from '../../base/index.ts';
+import {
+  asPolypodError,
+  type ErrorCode,
+  isObject,
+  type JsonObject,
+  PolypodError,
+  stringOf,
+} from '../../base/index.ts';
 
 /**
  * The daemon's own socket speaks lines of JSON. A client asks `{"method":…,"params":{…}}`; each question gets one line

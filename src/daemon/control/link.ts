@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import { isObject, type JsonObject, onAbort, PolypodError, tryParse } from '../../base/index.ts';
-import { lineReader } from '../../wire/index.ts';
-import { connectTo } from '../unix-socket.ts';
+import { connectUnix, lineReader } from '../../wire/index.ts';
 import { encode, errorIn } from './line.ts';
 
 /** A client's connection to the daemon. */
@@ -12,7 +11,7 @@ export class ControlLink {
 
   /** Undefined when no daemon is up. */
   static async open(path: string): Promise<ControlLink | undefined> {
-    const socket = await connectTo(path);
+    const socket = await connectUnix(path);
     return socket === undefined ? undefined : new ControlLink(path, socket);
   }
 
@@ -83,7 +82,7 @@ async function* linesFrom(socket: Socket): AsyncGenerator<JsonObject> {
   const reader = lineReader();
   try {
     for await (const piece of socket) {
-      for (const text of reader.push(piece as Buffer)) {
+      for (const text of reader.push(piece)) {
         const line = tryParse(text);
         if (isObject(line)) yield line;
       }

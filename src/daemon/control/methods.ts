@@ -69,7 +69,9 @@ export function methodsOf(parts: ControlParts): Readonly<Record<string, Method>>
     },
     new: async (params) => {
       const { cwd, ...wish } = read(NEW, params);
-      return { ...(await newSession(host, setup.models, { cwd: resolve(cwd), ...wish } satisfies NewSession)) };
+      return {
+        ...(await newSession(host, setup.models, { cwd: resolve(cwd), ...wish } satisfies NewSession)),
+      };
     },
     rm: async (params) => {
       const { id } = findSession(await host.list(), read(POD, params).pod);
@@ -80,7 +82,11 @@ export function methodsOf(parts: ControlParts): Readonly<Record<string, Method>>
       const { reference } = read(shape.fields({}, { reference: text }), params);
       const { llm, model, notices } = await setup.models.choose(reference);
       const { name, wire, baseUrl } = llm.account;
-      return { choice: { provider: model.account, modelId: model.id }, account: { name, wire, baseUrl }, notices };
+      return {
+        choice: { provider: model.account, modelId: model.id },
+        account: { name, wire, baseUrl },
+        notices,
+      };
     },
     command: async (params) => {
       const { pod, command, by, key } = read(COMMAND, params);

@@ -1,5 +1,12 @@
 import { isObject, type JsonObject } from '../../base/index.ts';
-import { Batch, type Caller, type Pod, type PodCommand, type Receipt, type Watched } from '../../pod/index.ts';
+import {
+  Batch,
+  type Caller,
+  type Pod,
+  type PodCommand,
+  type Receipt,
+  type Watched,
+} from '../../pod/index.ts';
 import type { ControlLink } from './link.ts';
 
 /** What can be done with a pod, wherever it lives. */
@@ -10,7 +17,12 @@ export function remotePod(id: string, link: ControlLink): PodHandle {
   return {
     id,
     handle: async (command: PodCommand, caller?: Caller) => {
-      const params = { pod: id, command, by: caller?.by ?? 'program', ...(caller?.key && { key: caller.key }) };
+      const params = {
+        pod: id,
+        command,
+        by: caller?.by ?? 'program',
+        ...(caller?.key && { key: caller.key }),
+      };
       return asReceipt(await link.call('command', params));
     },
     async *watch({ after, signal = NEVER } = {}) {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
 import { type JsonObject, type Log, messageOf, PolypodError, tryParse } from '../../base/index.ts';
-import { listenOn } from '../unix-socket.ts';
+import { listenUnix } from '../../wire/index.ts';
 import { Intake } from './intake.ts';
 import { encode, encodeError, readQuestion } from './line.ts';
 
@@ -37,7 +37,7 @@ export class ControlServer {
   }
 
   async listen(): Promise<void> {
-    this.#server = await listenOn(this.#options.path, (socket) => this.#accept(socket));
+    this.#server = await listenUnix(this.#options.path, (socket) => this.#accept(socket));
   }
 
   /** No new links; those that are open end once their last answer is out. The socket's file goes with it. */

@@ -3,7 +3,8 @@ import { basename, dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { PolypodError, systemCodeOf } from '../../base/index.ts';
 import { type Files, type Lock, type OpenFile, sealRecords } from '../../store/index.ts';
-import { type Change, encodeChange, HEADER, type Part, readPart } from './line.ts';
+import { type Change, encodeChange, HEADER } from './change.ts';
+import { type Part, readPart } from './line.ts';
 import type { Row } from './row.ts';
 
 /**

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { messageOf, PolypodError } from '../../base/index.ts';
 import { acquireLock, type Files, type Lock, realFiles } from '../../store/index.ts';
 import { CatalogueFile } from './catalogue-file.ts';
-import type { Change } from './line.ts';
+import type { Change } from './change.ts';
 import { type Cursor, type Filter, type ListOptions, listed, newestFirst } from './list.ts';
 import type { PendingApproval, Row } from './row.ts';
 import { found } from './search.ts';

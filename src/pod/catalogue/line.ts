@@ -1,28 +1,6 @@
-import { isObject, type JsonObject, numberOf, PolypodError, tryParse } from '../../base/index.ts';
+import { isObject, type JsonObject, tryParse } from '../../base/index.ts';
 import { verifyLine } from '../../store/index.ts';
-import { isRow, type Row } from './row.ts';
-
-const VERSION = 1;
-
-/** The record that the file begins with. */
-export const HEADER = JSON.stringify({ type: 'catalogue', version: VERSION });
-
-/** A row was put, or removed. */
-export interface Change {
-  readonly id: string;
-  /** Undefined when it was removed. */
-  readonly row: Row | undefined;
-  /** Taken over from the file before this one: older than all that was appended here, wherever it stands. */
-  readonly copied: boolean;
-}
-
-/** The record that says a change. */
-export function encodeChange({ id, row, copied }: Change): string {
-  const origin = copied ? { copied } : {};
-  return JSON.stringify(
-    row === undefined ? { type: 'removed', ...origin, id } : { type: 'row', ...origin, row },
-  );
-}
+import { type Change, changeIn, isHeader } from './change.ts';
 
 /** What some bytes of the file say, from a line's start on. */
 export interface Part {
@@ -46,7 +24,7 @@ export function readPart(bytes: Uint8Array): Part {
     const record = recordIn(line);
     const change = record && changeIn(record);
     if (change !== undefined) changes.push(change);
-    else if (record?.type === 'catalogue') hasHeader = isReadable(record);
+    else if (record !== undefined && isHeader(record)) hasHeader = true;
     else badLines += 1;
   }
   return { changes, hasHeader, badLines, length: start };
@@ -58,19 +36,4 @@ function recordIn(line: Uint8Array): JsonObject | undefined {
   if (verifyLine(line) !== 'ok') return undefined;
   const value = tryParse(Buffer.from(line.buffer, line.byteOffset, line.length).toString());
   return isObject(value) ? value : undefined;
-}
-
-function changeIn({ type, id, row, copied }: JsonObject): Change | undefined {
-  const origin = { copied: copied === true };
-  if (type === 'removed' && typeof id === 'string') return { id, row: undefined, ...origin };
-  return type === 'row' && isRow(row) ? { id: row.id, row, ...origin } : undefined;
-}
-
-function isReadable({ version }: JsonObject): boolean {
-  const found = numberOf(version) ?? 0;
-  if (found <= VERSION) return true;
-  throw new PolypodError(
-    'conflict',
-    `the catalogue has format ${found}, newer than this program reads: update polypod, or use another data directory. The file is left as it is.`,
-  );
 }

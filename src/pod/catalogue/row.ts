@@ -58,6 +58,8 @@ export interface Row {
   readonly tasks: readonly TaskRow[];
   /** The idempotency key under which the session was made. */
   readonly key?: string;
+  /** A client has closed it, and nothing has happened in it since. */
+  readonly closed?: boolean;
   readonly acceptEdits?: boolean;
   readonly skipPermissionsUntil?: string;
   /** As the settings have them. */
@@ -112,6 +114,7 @@ export const isRow: Check<Row> = record<Row>({
   queued: number,
   tasks: list(isTask),
   key: optional(text),
+  closed: optional(flag),
   acceptEdits: optional(flag),
   skipPermissionsUntil: optional(text),
   annotations: optional(isObject),

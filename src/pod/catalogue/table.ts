@@ -1,4 +1,4 @@
-import type { Change } from './line.ts';
+import type { Change } from './change.ts';
 import { newestFirst } from './list.ts';
 import type { Row } from './row.ts';
 

@@ -1,6 +1,6 @@
 import { PolypodError } from '../../base/index.ts';
 import { changed } from '../settings.ts';
-import { accept, type Handler } from './parts.ts';
+import { accept, type Handler, type PodParts } from './parts.ts';
 
 export const decide: Handler<'decide'> = async (command, caller, sign, pod) => {
   const { approvalId } = command;
@@ -37,14 +37,22 @@ export const configure: Handler<'configure'> = async ({ set = {}, clear }, { by,
 };
 
 export const branch: Handler<'branch'> = async ({ entryId }, _, sign, pod) => {
-  if (pod.runner.active || pod.view.state === 'waiting')
-    throw new PolypodError('conflict', 'a run is under way: cancel it before going back');
-  const { from, items } = await pod.branchTo(entryId === 'root' ? null : entryId);
-  const id = pod.publish({ fact: { type: 'branched', from, items }, signed: sign({ entryId }) });
+  const target = entryId === 'root' ? null : entryId;
+  refuseWhileRunning(pod);
+  await pod.reach(target);
+  // A run may have begun while the file was read.
+  refuseWhileRunning(pod);
+  const { from, items } = pod.branchTo(target);
+  pod.publish({ fact: { type: 'branched', from, items }, signed: sign({ entryId }) });
   // A turn that was left in its middle: what it asked for is not run a second time.
   pod.runner.abandon();
-  return { entryId: id ?? entryId };
+  return { entryId };
 };
+
+function refuseWhileRunning({ runner, view }: PodParts): void {
+  if (runner.active || view.state === 'waiting')
+    throw new PolypodError('conflict', 'a run is under way: cancel it before going back');
+}
 
 export const shell: Handler<'shell'> = async (command, caller, sign, pod) => {
   const shellId = pod.newId();
@@ -70,8 +78,10 @@ export const toolResult: Handler<'tool-result'> = async (command, caller, sign, 
   return {};
 };
 
-export const toolUpdate: Handler<'tool-update'> = async (command, _, _sign, pod) => {
+export const toolUpdate: Handler<'tool-update'> = async (command, caller, sign, pod) => {
   pod.clientTools.update(command);
+  // They come often: without a key what they bring is all that is told.
+  if (caller.key !== undefined) accept(command, caller, sign, pod);
   return {};
 };
 

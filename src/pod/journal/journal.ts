@@ -129,9 +129,10 @@ export class Journal {
     records.push({ seq, text: encodeEvent(event) });
     for (const entry of entries) {
       this.#lastEntrySeq = this.#pending.entrySeq = seq;
-      // On the last line: whoever finds the receipt finds all that it is for.
-      const isSigned = signed !== undefined && entry === entries.at(-1);
-      lines.push(encodeEntry(isSigned ? { ...entry, extras: { ...entry.extras, receipt: signed } } : entry));
+      // The receipt on the last line: whoever finds it finds all that it is for.
+      const isLast = entry === entries.at(-1);
+      const more = isLast ? signed && { receipt: signed } : { more: true };
+      lines.push(encodeEntry(more === undefined ? entry : { ...entry, extras: { ...entry.extras, ...more } }));
     }
     this.#schedule();
     return entryId;

@@ -4,7 +4,8 @@ import type { PodFact } from '../event.ts';
 import type { Segments } from '../feed/index.ts';
 import type { Draft } from './journal.ts';
 import { eventIn, RESERVED } from './journal.ts';
-import type { Restored } from './restore.ts';
+import { shellMessage } from '../shell.ts';
+import type { Restored, UntoldShell } from './restore.ts';
 
 /** Where the numbers go on, and which of them may be lost. */
 export interface Numbering {
@@ -28,7 +29,7 @@ export async function reconcile(segments: Segments, restored: Restored): Promise
     await segments.forget(lastSeq + 1);
     return { lastSeq, lost: { from: Math.min(before, known) + 1, to: lastSeq } };
   }
-  const untold = await firstUntold(segments, known).catch(() => DAMAGED);
+  const untold = await firstUntold(segments, known).catch((): typeof DAMAGED => DAMAGED);
   if (untold === DAMAGED) {
     await segments.forget(lastSeq + 1);
     return { lastSeq, lost: { from: known + 1, to: lastSeq } };
@@ -52,17 +53,31 @@ async function firstUntold(segments: Segments, known: number): Promise<number | 
   return undefined;
 }
 
+/** Commands of a person's that ran when the process ended; the model is told that nobody knows how they ended. */
+export function interruptedShells({ view }: Restored, at: Date): readonly UntoldShell[] {
+  return [...view.shells.values()].map(({ shellId, command, private: isPrivate }) => ({
+    shellId,
+    message: shellMessage(command, errorOutput(INTERRUPTED), { cancelled: true, isPrivate, at }),
+  }));
+}
+
 /**
  * What has to be said of a session whose process ended without a word. Calls that wait for an approval, or that a pause
  * holds, stay open; all others get a result, since nobody knows whether they took effect.
  */
-export function recovery(restored: Restored, lost: Numbering['lost']): readonly Draft[] {
+export function recovery(
+  restored: Restored,
+  lost: Numbering['lost'],
+  interrupted: readonly UntoldShell[],
+): readonly Draft[] {
   const { view, openCalls, earlyResults } = restored;
-  const facts: PodFact[] = lost === undefined ? [] : [{ type: 'recovered', lost }];
-  for (const { shellId, command, private: isPrivate } of view.shells.values()) {
+  const recovered: Draft[] = lost === undefined ? [] : [{ fact: { type: 'recovered', lost } }];
+  const ended = interrupted.map(({ shellId, message }): Draft => {
+    const { command = '', private: isPrivate = false } = view.shells.get(shellId) ?? {};
     const output = errorOutput(INTERRUPTED);
-    facts.push({ type: 'shell-end', shellId, command, status: 'interrupted', output, private: isPrivate });
-  }
+    return { fact: { type: 'shell-end', shellId, command, status: 'interrupted', output, private: isPrivate }, message };
+  });
+  const facts: PodFact[] = [];
   const isPaused = view.run === undefined && view.lastRun?.outcome.status === 'paused';
   // Not those of a child or of a client, whose calls may be named alike: nothing of ours waits for them.
   const own = view.approvals
@@ -79,7 +94,7 @@ export function recovery(restored: Restored, lost: Numbering['lost']): readonly 
     const { runId } = view.run;
     facts.push({ type: 'run-end', runId, outcome: { status: 'interrupted' }, totals: NOTHING });
   }
-  return facts.map((fact) => ({ fact }));
+  return [...recovered, ...ended, ...facts.map((fact) => ({ fact }))];
 }
 
 const NOTHING = {

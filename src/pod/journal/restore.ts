@@ -48,7 +48,7 @@ export interface Restored {
   readonly measured?: Measured;
   /** The highest number on an entry. */
   readonly lastSeq: number;
-  /** Another program has appended since: the feed does not know of it. */
+  /** Another program has appended since, or a power cut has parted an event: the feed knows something else. */
   readonly isForeign: boolean;
   readonly openCalls: readonly OpenCall[];
   /** Results of open calls that had come already. */
@@ -113,10 +113,10 @@ class Reader {
     }
     const checkpoint = CHECKPOINT.in(entry);
     if (checkpoint !== undefined) this.#resume(checkpoint.state ?? {});
-    const { seq, receipt, queueId, shellId } = entry.extras ?? {};
+    const { seq, receipt, queueId, shellId, more } = entry.extras ?? {};
     const signed = readSigned(receipt);
     if (signed !== undefined) this.signed.push(signed);
-    this.isForeign = numberOf(seq) === undefined;
+    this.isForeign = numberOf(seq) === undefined || more === true;
     this.lastSeq = Math.max(this.lastSeq, numberOf(seq) ?? 0);
     if (typeof queueId === 'string') this.view.apply({ type: 'unqueued', queueIds: [queueId] });
     if (typeof shellId === 'string') this.shells.delete(shellId);
@@ -124,9 +124,9 @@ class Reader {
     else this.#takeEntry(entry);
   }
 
-  /** What was before is another session's, but for what the pod is set to. */
+  /** What was before is another session's, but for what the pod is set to; its name and notes are its own. */
   #begin({ settings }: { readonly settings: PodSettings }): void {
-    const { name: _, ...rest } = settings;
+    const { name: _, annotations: __, ...rest } = settings;
     this.view = new PodView();
     this.view.settings = rest;
     this.signed = [];

@@ -62,8 +62,9 @@ interface Question {
 /** Rows in the order of the file: none changes its place when more is written. */
 class RowWriter {
   readonly rows: Row[] = [];
-  /** The calls of the last answer that have no result yet. */
+  /** Calls that have no result yet. */
   readonly #open = new Map<string, Row>();
+  readonly #answered = new Set<string>();
   readonly #questions = new Map<string, Question>();
   /** Asked about calls that have not been written yet. */
   #early: Question[] = [];
@@ -77,7 +78,8 @@ class RowWriter {
       for (const item of itemsOf({ role: 'toolResult', ...ended.message }))
         for (const said of saidIn(item)) this.#add(said, at);
     const request = APPROVAL_REQUEST.in(entry);
-    if (request !== undefined) this.#ask(request);
+    // A child's question is about a call of the child's.
+    if (request !== undefined && request.podId === undefined) this.#ask(request);
     const response = APPROVAL_RESPONSE.in(entry);
     const question = response && this.#questions.get(response.approvalId);
     if (question !== undefined) question.status = approvalWord(response?.status);
@@ -89,6 +91,7 @@ class RowWriter {
     this.rows.push(row);
     if (said.type !== 'tool_call') return;
     this.#open.set(said.callId, row);
+    this.#answered.delete(said.callId);
     const early = this.#early.find((question) => isAbout(question, row));
     if (early === undefined) return;
     this.#early = this.#early.filter((question) => question !== early);
@@ -99,7 +102,10 @@ class RowWriter {
   #complete(callId: string): boolean {
     const call = this.#open.get(callId);
     if (call !== undefined) call.isCompleted = true;
-    return this.#open.delete(callId);
+    this.#open.delete(callId);
+    const isFirst = !this.#answered.has(callId);
+    this.#answered.add(callId);
+    return isFirst;
   }
 
   #ask({ approvalId, tool, callId }: { readonly approvalId: string; readonly tool: string; readonly callId?: string }): void {

@@ -1,9 +1,11 @@
-import { arrayOf, isObject, type JsonObject, numberOf, objectOf } from '../../base/index.ts';
+import { isObject, type JsonObject, numberOf, stringOf } from '../../base/index.ts';
 
 /** What this door keeps of a session that it launched: what the wire gives back and the pod has no word for. */
 export interface Notes {
   /** The prompt, as far as lists show it. */
   readonly query: string;
+  /** A mark of the launch, by which the process knows one of its own that is under way. */
+  readonly launch: string;
   readonly permissionPromptTool?: string;
   readonly allowedTools?: readonly string[];
   readonly disallowedTools?: readonly string[];
@@ -30,12 +32,15 @@ export function annotated(others: JsonObject | undefined, notes: Notes): JsonObj
 export function notesIn(annotations: JsonObject | undefined): Notes | undefined {
   const notes = annotations?.[KEY];
   if (!isObject(notes)) return undefined;
-  const before = isObject(notes.before) ? spentIn(notes.before) : undefined;
+  const { permissionPromptTool, allowedTools, disallowedTools, before, error } = notes;
   return {
-    query: typeof notes.query === 'string' ? notes.query : '',
-    ...texts(notes, ['permissionPromptTool', 'error']),
-    ...lists(notes, ['allowedTools', 'disallowedTools']),
-    ...(before && { before }),
+    query: stringOf(notes.query),
+    launch: stringOf(notes.launch),
+    ...(typeof permissionPromptTool === 'string' && { permissionPromptTool }),
+    ...(Array.isArray(allowedTools) && { allowedTools: allowedTools.map(stringOf) }),
+    ...(Array.isArray(disallowedTools) && { disallowedTools: disallowedTools.map(stringOf) }),
+    ...(isObject(before) && { before: spentIn(before) }),
+    ...(typeof error === 'string' && { error }),
   };
 }
 
@@ -49,7 +54,7 @@ function cut(query: string): string {
 }
 
 function spentIn(value: JsonObject): Spent {
-  const count = (key: keyof Spent): number => numberOf(objectOf(value)[key]) ?? 0;
+  const count = (key: keyof Spent): number => numberOf(value[key]) ?? 0;
   return {
     cost: count('cost'),
     turns: count('turns'),
@@ -58,20 +63,4 @@ function spentIn(value: JsonObject): Spent {
     cacheReadInputTokens: count('cacheReadInputTokens'),
     cacheCreationInputTokens: count('cacheCreationInputTokens'),
   };
-}
-
-function texts<K extends string>(from: JsonObject, keys: readonly K[]): { readonly [P in K]?: string } {
-  const found = keys.flatMap((key) => (typeof from[key] === 'string' ? [[key, from[key]] as const] : []));
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- computed keys lose their names
-  return Object.fromEntries(found) as { readonly [P in K]?: string };
-}
-
-function lists<K extends string>(from: JsonObject, keys: readonly K[]): { readonly [P in K]?: readonly string[] } {
-  const found = keys.flatMap((key) =>
-    Array.isArray(from[key])
-      ? [[key, arrayOf(from[key]).filter((part) => typeof part === 'string')] as const]
-      : [],
-  );
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- computed keys lose their names
-  return Object.fromEntries(found) as { readonly [P in K]?: readonly string[] };
 }

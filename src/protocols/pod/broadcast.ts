@@ -26,7 +26,6 @@ export class Broadcast {
   readonly #stop = new AbortController();
   readonly #onEnd: () => void;
   #scene: Scene;
-  #waiting: { readonly seq: number; readonly resolve: () => void }[] = [];
 
   /** Resolves when it hears: nothing that happens afterwards is missed. `onEnd` is called when it hears no more. */
   static async open(pod: Pod, onEnd: () => void): Promise<Broadcast> {
@@ -88,12 +87,6 @@ export class Broadcast {
     for (const listener of this.#listeners) listener.hear(said);
   }
 
-  /** Resolves when the event with this number was told, or there are no more. */
-  reached(seq: number): Promise<void> {
-    if (this.seq >= seq || this.#stop.signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => this.#waiting.push({ seq, resolve }));
-  }
-
   /** Goes on where it was when more came at once than a watcher may leave unread. */
   async #listen(onBegin: () => void): Promise<void> {
     for (let isFirst = true; ; isFirst = false) {
@@ -125,7 +118,6 @@ export class Broadcast {
   #tell(batch: Batch<PodEvent>): void {
     const telling = tell(batch, this.#scene);
     for (const listener of this.#listeners) listener.deliver(telling);
-    this.#wake((seq) => seq <= this.seq);
   }
 
   #end(reason: PolypodError | undefined): void {
@@ -133,14 +125,6 @@ export class Broadcast {
     this.#onEnd();
     for (const listener of this.#listeners) listener.end(reason);
     this.#listeners.clear();
-    this.#wake(() => true);
-  }
-
-  #wake(isDue: (seq: number) => boolean): void {
-    if (this.#waiting.length === 0) return;
-    const due = this.#waiting.filter(({ seq }) => isDue(seq));
-    this.#waiting = this.#waiting.filter(({ seq }) => !isDue(seq));
-    for (const { resolve } of due) resolve();
   }
 }
 

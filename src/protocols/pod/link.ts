@@ -92,12 +92,13 @@ export class Link implements Listener {
 
   deliver(telling: Telling): void {
     if (!this.#isLive || telling.lastSeq <= this.#seq) return;
-    const lines = telling.lines(this.#kind, this.#seq);
-    const before = this.#seq;
+    if (this.#receiver.pending() > this.#options.pendingBytes) {
+      this.#cutOff();
+      return;
+    }
+    this.#take(telling.lines(this.#kind, this.#seq));
     this.#seq = telling.lastSeq;
-    this.#take(lines);
-    if (this.#receiver.pending() > this.#options.pendingBytes) this.#cutOff(before);
-    else this.#leaveIfQuiet();
+    this.#leaveIfQuiet();
   }
 
   hear(said: readonly Said[]): void {
@@ -129,7 +130,7 @@ export class Link implements Listener {
         return;
       case 'get-history': {
         const snapshot = await this.pod.snapshot();
-        await this.#broadcast.reached(snapshot.seq);
+        await told();
         const items = historyItems(snapshot.items);
         const said = [
           toPlain('history', { items }),
@@ -143,8 +144,7 @@ export class Link implements Listener {
         return;
       case 'command': {
         const receipt = await this.pod.handle(request.command, this.#caller(key));
-        // The client's next line finds the pod as this one has left it.
-        await this.#broadcast.reached(receipt.seq);
+        await told();
         if (requestId !== undefined) this.#answer([toExtended('accepted', accepted(receipt))], requestId);
       }
     }
@@ -192,7 +192,8 @@ export class Link implements Listener {
   }
 
   /** What it has not read stays in the pod's log: it may come back for it. */
-  #cutOff(resumeAfter: number): void {
+  #cutOff(): void {
+    const resumeAfter = this.#seq;
     const message = `cut off: more than ${this.#options.pendingBytes} bytes were waiting to be read. Connect again and subscribe after ${resumeAfter}`;
     this.#answer(
       [
@@ -213,6 +214,13 @@ export class Link implements Listener {
     this.leave();
     this.#receiver.close();
   }
+}
+
+/** What the pod has written is told in the same turn of the loop. After it a client's next line finds the pod as its last one left it. */
+function told(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }
 
 function errorLines(error: PolypodError, method: string | undefined): readonly Said[] {

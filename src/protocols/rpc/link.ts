@@ -81,7 +81,9 @@ export class RpcLink {
     if (wish.type === 'abort') this.#cancelRun();
     this.#waiting += 1;
     const before = wish.type === 'abort_bash' ? this.#bash : this.#prompts;
-    void before.then(() => this.#perform(wish, command)).finally(() => this.#done());
+    const done = before.then(() => this.#perform(wish, command)).finally(() => this.#done());
+    // It overtakes what stands before it, and nothing that stands behind it overtakes it.
+    this.#line = Promise.all([this.#line, done]).then(() => {});
   }
 
   #enqueue(wish: Wish, command: Command): void {

@@ -108,11 +108,11 @@ export async function problemsOfKill({
 }
 
 async function problemsOf(fate: Fate): Promise<readonly string[]> {
-  const { url, directory, cwd, witness } = fate;
+  const { url, directory, witness } = fate;
   try {
     const gate = () => Promise.resolve();
     const host = await Host.open({ directory, agents: agentsIn(url, { witness, gate }) });
-    const reopened = { host, files: realFiles, directory, cwd, witness, isLossy: false };
+    const reopened = { host, files: realFiles, directory, witness, isLossy: false };
     const problems = await problemsAfter(reopened, knowledgeIn(fate));
     await host.shutdown();
     return problems;

@@ -20,10 +20,6 @@ export async function logAfter(
   throw new Error(`the events after ${after} end before ${until}`);
 }
 
-export function snapshotOf(pod: Pod): Promise<Snapshot> {
-  return pod.snapshot();
-}
-
 /** What the pod is like when nothing more happens by itself. */
 export async function resting(pod: Pod): Promise<Snapshot> {
   const signal = AbortSignal.timeout(PATIENCE_MS);

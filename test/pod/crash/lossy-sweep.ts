@@ -38,59 +38,66 @@ const BOUNDARIES_OF_OPENING = 60;
  * One life, and the machine at many of its boundaries as a power cut would leave it. Each is opened again and asked for
  * what was promised; every other one loses its power a second time while it is being opened.
  */
-export async function lossySweep({
-  url,
-  seed,
-  share,
-  survival,
-  plant = (files) => files,
-  options = {},
-}: LossySweep): Promise<Swept> {
-  const random = randomFrom(seed);
-  const cut = (): Cut => ({
-    session: survival ?? anySurvival(random),
-    rest: survival ?? anySurvival(random),
-  });
+export async function lossySweep(sweep: LossySweep): Promise<Swept> {
   const place = mkdtempSync(join(tmpdir(), 'polypod-crash-'));
-  const problems: string[] = [];
-  let points = 0;
-  let witnesses = 0;
-  const witnessing = (so: string): string => {
-    const witness = join(place, `witness-${(witnesses += 1)}`);
-    writeFileSync(witness, so);
-    return witness;
-  };
-  const open = (files: Files, witness: string, gates?: Gates): Promise<Host> => {
-    const gate = (name: string): Promise<void> => gates?.wait(name) ?? Promise.resolve();
-    return Host.open({ directory: DIRECTORY, agents: agentsIn(url, { witness, gate }), files, ...options });
-  };
-  const inspect = async (image: Image, boundary: string): Promise<void> => {
-    points += 1;
-    const report = (problem: string): void =>
-      void problems.push(`seed ${seed}, power cut at ${boundary}: ${problem}`);
-    const witness = witnessing(image.witness);
-    const files = plant(filesOf(image.disk, new Set(image.directories)));
-    try {
-      const host = await open(files, witness);
-      const reopened = { host, files, directory: DIRECTORY, cwd: place, witness, isLossy: true };
-      (await problemsAfter(reopened, image.knowledge)).forEach(report);
-      await host.shutdown();
-    } catch (thrown) {
-      report(`it does not open: ${messageOf(thrown)}`);
+  try {
+    return await new Sweeper(sweep, place).sweep();
+  } finally {
+    rmSync(place, { recursive: true, force: true });
+  }
+}
+
+class Sweeper {
+  readonly #sweep: LossySweep;
+  readonly #place: string;
+  readonly #random: () => number;
+  readonly #plant: Plant;
+  readonly #problems: string[] = [];
+  #points = 0;
+  #witnesses = 0;
+
+  constructor(sweep: LossySweep, place: string) {
+    this.#sweep = sweep;
+    this.#place = place;
+    this.#random = randomFrom(sweep.seed);
+    this.#plant = sweep.plant ?? ((files) => files);
+  }
+
+  async sweep(): Promise<Swept> {
+    const { boundaries, images } = await this.#live();
+    for (const [index, image] of images.entries()) {
+      const again = index % 2 === 0 ? undefined : await this.#cutAgain(image);
+      await this.#inspect(image, `${boundaries[index]}`);
+      if (again !== undefined) await this.#inspect(again, `${boundaries[index]} and again`);
     }
-  };
+    return { points: this.#points, problems: this.#problems };
+  }
+
+  async #live(): Promise<{ readonly boundaries: readonly number[]; readonly images: readonly Image[] }> {
+    const { life = live, share } = this.#sweep;
+    const gates = new Gates();
+    const witness = this.#witnessing('');
+    const boundaries: number[] = [];
+    const cutAt = (boundary: number): Cut | undefined => {
+      if (this.#random() >= share) return undefined;
+      boundaries.push(boundary);
+      return this.#cut();
+    };
+    const begun = { disk: new FaultyFiles(), directories: new Set<string>(), knowledge: [] };
+    const machine = new Machine(begun, witness, cutAt, this.#plant);
+    const host = await this.#open(machine.files, witness, gates);
+    await life(host, this.#place, gates, (known) => machine.knowledge.push(known));
+    return { boundaries, images: machine.images };
+  }
+
   /** The same life goes on, and is cut off again while it is being taken up. */
-  const cutAgain = async (image: Image): Promise<Image | undefined> => {
-    const witness = witnessing(image.witness);
-    const at = Math.floor(random() * BOUNDARIES_OF_OPENING);
-    const machine = new Machine(
-      copyOf(image),
-      witness,
-      (boundary) => (boundary === at ? cut() : undefined),
-      plant,
-    );
+  async #cutAgain(image: Image): Promise<Image | undefined> {
+    const witness = this.#witnessing(image.witness);
+    const at = Math.floor(this.#random() * BOUNDARIES_OF_OPENING);
+    const cutAt = (boundary: number): Cut | undefined => (boundary === at ? this.#cut() : undefined);
+    const machine = new Machine(copyOf(image), witness, cutAt, this.#plant);
     try {
-      const host = await open(machine.files, witness);
+      const host = await this.#open(machine.files, witness);
       const ids = Object.fromEntries(ledgersOf(image.knowledge).map(({ name, id }) => [name, id]));
       await comeBack(host, ids, (known) => machine.knowledge.push(known));
       await host.shutdown();
@@ -98,35 +105,40 @@ export async function lossySweep({
       // What keeps it from being opened is found when the first image is looked at.
     }
     return machine.images[0];
-  };
-  try {
-    const gates = new Gates();
-    const witness = witnessing('');
-    const boundaries: number[] = [];
-    const begun = { disk: new FaultyFiles(), directories: new Set<string>(), knowledge: [] };
-    const machine = new Machine(
-      begun,
-      witness,
-      (boundary) => {
-        if (random() >= share) return undefined;
-        boundaries.push(boundary);
-        return cut();
-      },
-      plant,
-    );
-    await live(await open(machine.files, witness, gates), place, gates, (known) =>
-      machine.knowledge.push(known),
-    );
-    for (const [index, image] of machine.images.entries()) {
-      const boundary = String(boundaries[index]);
-      const again = index % 2 === 0 ? undefined : await cutAgain(image);
-      await inspect(image, boundary);
-      if (again !== undefined) await inspect(again, `${boundary} and again`);
-    }
-  } finally {
-    rmSync(place, { recursive: true, force: true });
   }
-  return { points, problems };
+
+  async #inspect(image: Image, boundary: string): Promise<void> {
+    this.#points += 1;
+    const report = (problem: string): void =>
+      void this.#problems.push(`seed ${this.#sweep.seed}, power cut at ${boundary}: ${problem}`);
+    const witness = this.#witnessing(image.witness);
+    const files = this.#plant(filesOf(image.disk, new Set(image.directories)));
+    try {
+      const host = await this.#open(files, witness);
+      const reopened = { host, files, directory: DIRECTORY, witness, isLossy: true };
+      (await problemsAfter(reopened, image.knowledge)).forEach(report);
+      await host.shutdown();
+    } catch (thrown) {
+      report(`it does not open: ${messageOf(thrown)}`);
+    }
+  }
+
+  #open(files: Files, witness: string, gates?: Gates): Promise<Host> {
+    const { url, options } = this.#sweep;
+    const gate = (name: string): Promise<void> => gates?.wait(name) ?? Promise.resolve();
+    return Host.open({ directory: DIRECTORY, agents: agentsIn(url, { witness, gate }), files, ...options });
+  }
+
+  #cut(): Cut {
+    const { survival } = this.#sweep;
+    return survival === undefined ? anyCut(this.#random) : { session: survival, rest: survival };
+  }
+
+  #witnessing(soFar: string): string {
+    const witness = join(this.#place, `witness-${(this.#witnesses += 1)}`);
+    writeFileSync(witness, soFar);
+    return witness;
+  }
 }
 
 function copyOf({ disk, directories, knowledge }: Image): Pick<Image, 'disk' | 'directories' | 'knowledge'> {

@@ -4,7 +4,7 @@ import { messageOf } from '../../../src/base/index.ts';
 import type { Host, Pod, PodEvent, Snapshot } from '../../../src/pod/index.ts';
 import type { Files } from '../../../src/store/index.ts';
 import { type Known, type Ledger, ledgersOf, type Sent } from './ledger.ts';
-import { logAfter, resting, snapshotOf } from './look.ts';
+import { logAfter, resting } from './look.ts';
 import { ADA, say } from './life.ts';
 import { SessionText } from './session-text.ts';
 import { foldedProblems } from './folded.ts';
@@ -14,7 +14,6 @@ export interface Reopened {
   readonly host: Host;
   readonly files: Files;
   readonly directory: string;
-  readonly cwd: string;
   /** All that was ever carried out, before the crash and since. */
   readonly witness: string;
   /** Whether events that were told may be lost: then a watcher must be given a snapshot instead. */
@@ -59,7 +58,7 @@ class Inquiry {
     const before = await this.#pod.snapshot();
     const log = await this.#log(before.seq);
     if (log !== undefined) await this.#checkResuming(log);
-    await this.#checkState(await resting(this.#pod));
+    this.#checkState(await resting(this.#pod));
     await this.#decidePending();
     for (const sent of this.#ledger.sent) await this.#sendAgain(sent);
     await this.#decidePending();
@@ -147,7 +146,7 @@ class Inquiry {
   /** Questions that were told and that nobody answered are still open. Now they are answered, and the run goes on. */
   async #decidePending(): Promise<void> {
     const { sent, told } = this.#ledger;
-    const { approvals } = await snapshotOf(this.#pod);
+    const { approvals } = await this.#pod.snapshot();
     const asked = told.flatMap((event) =>
       event.type === 'approval-request' ? [event.approval.approvalId] : [],
     );

@@ -146,7 +146,7 @@ class ProcessClient implements Client {
 
   static async join(door: PodDoor, pod: Pod): Promise<ProcessClient> {
     const ear = new Ear();
-    const listener = await PodListener.join(door, pod, (event) => ear.take(event));
+    const listener = await PodListener.join(door, pod, (event) => ear.take(event), { by: 'client' });
     onTestFinished(() => listener.leave());
     return new ProcessClient(listener, ear);
   }

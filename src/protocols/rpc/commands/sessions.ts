@@ -4,10 +4,10 @@ import { PolypodError } from '../../../base/index.ts';
 import type { Pod } from '../../../pod/index.ts';
 import { anyTextIn, textIn } from '../arguments.ts';
 import { TEXTS } from '../errors.ts';
-import { clientTools } from '../host-tools.ts';
 import { textOf } from '../messages.ts';
 import type { Seat } from '../seat.ts';
 import type { Command } from './command.ts';
+import { offer } from './offer.ts';
 
 export const newSession: Command = async (wish, seat) => {
   const parent = anyTextIn(wish, 'parentSession');
@@ -39,18 +39,9 @@ export const switchSession: Command = async (wish, seat) => {
   const { host } = seat.parts;
   const pod = isEmpty ? await host.create({ cwd, file: () => path, lazy: true }) : await host.openFile(path);
   await seat.move(pod);
-  await offerAgain(seat);
+  if (seat.hostTools.tools.length > 0) await offer(seat, seat.hostTools.tools);
   return { cancelled: false };
 };
-
-/** The client's own tools follow it to a session that does not know them. */
-async function offerAgain(seat: Seat): Promise<void> {
-  const tools = clientTools(seat.hostTools.tools);
-  if (tools.length === 0) return;
-  const { settings } = await seat.pod.snapshot();
-  const own = tools.map(({ name }) => ({ tool: name, action: 'auto' }) as const);
-  await seat.handle({ type: 'configure', set: { clientTools: tools, rules: [...own, ...settings.rules] } });
-}
 
 const forkAt =
   (refusal: string): Command =>

@@ -1,11 +1,12 @@
 import type { Snapshot } from '../../../pod/index.ts';
 import { flagIn, wordIn } from '../arguments.ts';
-import { clientTools, hostToolsIn } from '../host-tools.ts';
+import { hostToolsIn } from '../host-tools.ts';
 import { modelFrame, type OfferedModel } from '../messages.ts';
 import type { Seat } from '../seat.ts';
 import { phasesIn } from '../todos.ts';
 import type { RpcState, RpcThinkingLevel } from '../wire.ts';
 import type { Command } from './command.ts';
+import { offer } from './offer.ts';
 
 export const getState: Command = async (_, seat): Promise<RpcState> => {
   const [snapshot, messages] = await Promise.all([seat.pod.snapshot(), seat.parts.host.messages(seat.pod.id)]);
@@ -45,15 +46,9 @@ export const setTodos: Command = async ({ fields }, seat) => {
   return { todoPhases: seat.todos.phases };
 };
 
-/** The client that offers a tool is also whom one would ask about it: its own tools run unasked. */
 export const setHostTools: Command = async ({ fields }, seat) => {
   const tools = hostToolsIn(fields.tools, await seat.parts.toolNames());
-  const { settings } = await seat.pod.snapshot();
-  const before = new Set(seat.hostTools.tools.map(({ name }) => name));
-  const rules = settings.rules.filter(({ tool, action }) => !(action === 'auto' && tool !== undefined && before.has(tool)));
-  const own = tools.map(({ name }) => ({ tool: name, action: 'auto' }) as const);
-  await seat.handle({ type: 'configure', set: { clientTools: clientTools(tools), rules: [...own, ...rules] } });
-  seat.hostTools.offer(tools);
+  await offer(seat, tools);
   return { toolNames: tools.map(({ name }) => name) };
 };
 

@@ -1,0 +1,40 @@
+import { PolypodError } from '../../base/index.ts';
+import { connectUnix } from '../../wire/index.ts';
+import type { Surroundings } from '../command.ts';
+import { nameOf } from './me.ts';
+import type { Place } from './place.ts';
+import { wirePod } from './wire-pod.ts';
+
+/** One pod in another process, by its socket. There is nothing else to be had there. */
+export function placeElsewhere(id: string, path: string, around: Surroundings): Place {
+  const by = nameOf(around);
+  const pod = wirePod(id, path, by);
+  const refuse = async (): Promise<never> => {
+    throw new PolypodError('bad-request', 'that cannot be done from here: the session lives in another process');
+  };
+  return {
+    me: { by, door: 'pod' },
+    usualMode: undefined,
+    outlives: true,
+    notices: [],
+    sessions: refuse,
+    open: async () => pod,
+    create: refuse,
+    fork: refuse,
+    discard: async () => {},
+    prompts: refuse,
+    models: async () => [],
+    model: async (reference) => {
+      const [provider = '', ...rest] = reference.split('/');
+      if (rest.length === 0)
+        throw new PolypodError('bad-request', `name the model with its provider: PROVIDER/${reference}`);
+      return { provider, modelId: rest.join('/') };
+    },
+    isUp: async () => {
+      const socket = await connectUnix(path).catch(() => undefined);
+      socket?.destroy();
+      return socket !== undefined;
+    },
+    close: () => pod.close(),
+  };
+}

@@ -1,0 +1,40 @@
+import type { PodHandle } from '../../daemon/index.ts';
+import type { ModelChoice, Origin } from '../../pod/index.ts';
+import type { Row } from '../../pod/sessions.ts';
+
+/** Where a chat's pods live: this process, the daemon, or another process that lets one be reached. */
+export interface Place {
+  /** As whom others see what is done here. */
+  readonly me: Origin;
+  /** What runs go by when nobody has set a mode, if it is known. */
+  readonly usualMode: string | undefined;
+  /** Whether what runs goes on when this chat ends. */
+  readonly outlives: boolean;
+  /** What a person should know at the start. */
+  readonly notices: readonly string[];
+  /** Those that changed last first. */
+  readonly sessions: () => Promise<readonly Row[]>;
+  /** A session by its id, the beginning of it, or its name. */
+  readonly open: (word: string) => Promise<PodHandle>;
+  readonly create: () => Promise<PodHandle>;
+  /** A new session with the conversation of another so far. */
+  readonly fork: (id: string) => Promise<PodHandle>;
+  /** Takes away a session that was never used. */
+  readonly discard: (id: string) => Promise<void>;
+  /** The earlier prompts of a conversation, the oldest first. */
+  readonly prompts: (id: string) => Promise<readonly EarlierPrompt[]>;
+  /** References to known models, for completion. */
+  readonly models: () => Promise<readonly string[]>;
+  /** The model that a word means; refuses one that cannot be had. */
+  readonly model: (reference: string) => Promise<ModelChoice>;
+  /** Whether the pods can be reached now. */
+  readonly isUp: () => Promise<boolean>;
+  readonly close: () => Promise<void>;
+}
+
+/** A prompt that one can go back to: as if it had not been said. */
+export interface EarlierPrompt {
+  readonly text: string;
+  /** The entry before it, or `root`. */
+  readonly before: string;
+}

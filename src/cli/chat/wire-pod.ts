@@ -1,0 +1,131 @@
+import { type JsonObject, numberOf, PolypodError, stringOf } from '../../base/index.ts';
+import { PodClient, type PodLine } from '../../client/index.ts';
+import type { PodHandle } from '../../daemon/index.ts';
+import { Batch, type PodCommand, type Receipt, type Watched } from '../../pod/index.ts';
+import { WireEvents, wireSnapshot } from './wire-events.ts';
+
+/** A pod in another process, reached by its own socket over the Pod Protocol. */
+export function wirePod(id: string, path: string, name: string): PodHandle & { readonly close: () => Promise<void> } {
+  let commands: Promise<PodClient> | undefined;
+  return {
+    id,
+    async handle(command): Promise<Receipt> {
+      commands ??= PodClient.open({ path, name, attempts: 20 });
+      const client = await commands.catch((thrown: unknown) => {
+        commands = undefined;
+        throw thrown;
+      });
+      // Only its answers are wanted, but what is not read would wait.
+      void drain(client);
+      const [method, params] = methodFor(command);
+      const { data } = await client.call(method, params);
+      return receiptIn(data);
+    },
+    async *watch({ after, signal } = {}): AsyncGenerator<Watched> {
+      const client = await PodClient.open({
+        path,
+        name,
+        attempts: 0,
+        ...(after === undefined ? {} : { after }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+      const translated = new WireEvents();
+      try {
+        for await (const line of client.events()) {
+          if (line.event === 'snapshot') {
+            const snapshot = wireSnapshot(line);
+            translated.joined(snapshot);
+            yield { type: 'snapshot', reason: line.data.reason === 'gap' ? 'gap' : 'joined', snapshot };
+          } else yield* batchOf(line, translated);
+        }
+      } catch (thrown) {
+        throw new PolypodError('provider-failed', 'the pod cannot be reached any more', { cause: thrown });
+      } finally {
+        await client.close();
+      }
+    },
+    close: async () => {
+      await (await commands?.catch(() => undefined))?.close();
+    },
+  };
+}
+
+function* batchOf(line: PodLine, translated: WireEvents): Generator<Watched> {
+  const events = translated.events(line);
+  if (line.seq !== undefined && events.length > 0) yield { type: 'events', batch: new Batch(events) };
+}
+
+const draining = new WeakSet<PodClient>();
+
+async function drain(client: PodClient): Promise<void> {
+  if (draining.has(client)) return;
+  draining.add(client);
+  try {
+    for await (const _ of client.events());
+  } catch {
+    // The next command will tell.
+  }
+}
+
+/** A command as the wire has it. */
+function methodFor(command: PodCommand): readonly [string, JsonObject] {
+  switch (command.type) {
+    case 'prompt': {
+      const { whenBusy, content } = command;
+      return ['run', { ...said(content), ...(whenBusy && { when_busy: whenBusy.replace('-', '_') }) }];
+    }
+    case 'steer':
+      return ['steer', said(command.content)];
+    case 'follow-up':
+      return ['follow_up', said(command.content)];
+    case 'decide': {
+      const { type: _, approvalId, updatedArguments, ...rest } = command;
+      return [
+        'decide',
+        { approval_id: approvalId, ...(updatedArguments && { updated_arguments: updatedArguments }), ...rest },
+      ];
+    }
+    case 'branch':
+      return ['branch', { entry_id: command.entryId }];
+    case 'configure': {
+      const { set: { model, ...set } = {} } = command;
+      const wired = model && { model: { provider: model.provider, model_id: model.modelId } };
+      return ['configure', { set: { ...set, ...wired } }];
+    }
+    case 'cancel':
+    case 'pause':
+    case 'resume':
+    case 'compact':
+    case 'shell':
+    case 'close': {
+      const { type, ...params } = command;
+      return [type, params];
+    }
+    case 'clear-queue':
+      return ['clear_queue', {}];
+    case 'abort-retry':
+      return ['abort_retry', {}];
+    case 'abort-shell':
+      return ['abort_shell', {}];
+    default:
+      throw new PolypodError('bad-request', `${command.type} cannot be asked for over a pod's socket`);
+  }
+}
+
+function said(content: readonly { readonly type: string }[]): JsonObject {
+  const text = content.flatMap((part) => ('text' in part ? [stringOf(part.text)] : [])).join('\n');
+  const images = content.flatMap((part) =>
+    'mediaType' in part && 'data' in part ? [{ media_type: part.mediaType, data: part.data }] : [],
+  );
+  return { input: text, ...(images.length > 0 && { images }) };
+}
+
+function receiptIn(data: JsonObject): Receipt {
+  const [runId, queueId] = [stringOf(data.run_id), stringOf(data.queue_id)];
+  return {
+    accepted: true,
+    seq: numberOf(data.seq) ?? 0,
+    ...(runId === '' ? {} : { runId }),
+    ...(queueId === '' ? {} : { queueId }),
+  };
+}

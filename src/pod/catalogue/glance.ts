@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs';
+import { isObject, systemCodeOf, tryParse } from '../../base/index.ts';
+import { changeIn, isHeader } from './change.ts';
+import type { Row } from './row.ts';
+import { Table } from './table.ts';
+
+/**
+ * The rows of a catalogue as they stand now, those that changed last first; none if there is no file. For a list that is
+ * shown and forgotten: the file is not held, and checksums, which take longer than all the rest, are not looked at.
+ */
+export function glance(path: string): readonly Row[] {
+  const table = new Table();
+  for (const line of textOf(path).split('\n')) {
+    const record = line === '' ? undefined : tryParse(line);
+    if (!isObject(record)) continue;
+    const change = changeIn(record);
+    if (change !== undefined) table.apply(change);
+    else isHeader(record);
+  }
+  return table.rows;
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (thrown) {
+    if (systemCodeOf(thrown) === 'ENOENT') return '';
+    throw thrown;
+  }
+}

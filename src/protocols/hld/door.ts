@@ -1,0 +1,76 @@
+import type { Socket } from 'node:net';
+import type { JsonObject } from '../../base/index.ts';
+import { PolypodError } from '../../base/index.ts';
+import { connectUnix, listenUnix } from '../../wire/index.ts';
+import { Approvals } from './approvals.ts';
+import { Follower } from './follower.ts';
+import { Launcher } from './launch.ts';
+import { serveLink } from './link.ts';
+import { callMethod, type Desk } from './methods.ts';
+import { Sessions } from './sessions.ts';
+import { DEFAULT_HEARTBEAT_MS, type HldSettings } from './settings.ts';
+import { Subscriptions } from './subscriptions.ts';
+
+export interface OpenHld {
+  readonly socketPath: string;
+  readonly status: () => JsonObject;
+  /** Ends all links and takes the socket away. Sessions go on. */
+  readonly close: () => Promise<void>;
+}
+
+/** Opens the door on its socket; refuses beside a daemon that is running there. */
+export async function startHld(settings: HldSettings): Promise<OpenHld> {
+  const { host, socketPath, version, log, now = Date.now, heartbeatMs = DEFAULT_HEARTBEAT_MS } = settings;
+  await refuseBesideAnother(socketPath);
+  const subscriptions = new Subscriptions({ heartbeatMs, now });
+  const follower = new Follower({
+    host,
+    log,
+    now,
+    hear: (event, runId) => subscriptions.publish(event, runId),
+  });
+  const sessions = new Sessions(host, follower, now);
+  const desk: Desk = {
+    host,
+    sessions,
+    launcher: new Launcher(settings, sessions, now),
+    approvals: new Approvals(host, sessions, now),
+    version,
+    now,
+  };
+  const links = new Set<Socket>();
+  const accept = (socket: Socket): void => {
+    links.add(socket);
+    socket.on('close', () => links.delete(socket));
+    void serveLink(socket, {
+      serve: (call) => callMethod(call, desk),
+      subscriptions,
+      onBug: ({ message, cause }, method) => log.error('a request failed', { method, message, cause: String(cause) }),
+    });
+  };
+  try {
+    for (const { id, skipPermissionsUntil } of await host.list()) follower.watchExpiry(id, skipPermissionsUntil);
+    const server = await listenUnix(socketPath, accept);
+    return {
+      socketPath,
+      status: () => ({ socket: socketPath, links: links.size, subscribers: subscriptions.size }),
+      close: async () => {
+        follower.close();
+        subscriptions.close();
+        const closed = new Promise((resolve) => server.close(resolve));
+        for (const link of links) link.destroy();
+        await closed;
+      },
+    };
+  } catch (thrown) {
+    follower.close();
+    throw thrown;
+  }
+}
+
+async function refuseBesideAnother(path: string): Promise<void> {
+  const other = await connectUnix(path);
+  other?.destroy();
+  if (other !== undefined)
+    throw new PolypodError('conflict', `daemon already running at ${path}: end it, or set HUMANLAYER_DAEMON_SOCKET`);
+}

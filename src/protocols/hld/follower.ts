@@ -1,0 +1,155 @@
+import { asPolypodError, type Log } from '../../base/index.ts';
+import type { Change, Host, PodEvent, Row } from '../../pod/index.ts';
+import { encode, statusChange, type Told } from './encode.ts';
+import { Scene } from './scene.ts';
+import { skipping } from './session.ts';
+import type { HldEvent } from './wire.ts';
+
+export interface FollowerParts {
+  readonly host: Host;
+  readonly log: Log;
+  readonly now: () => number;
+  /** Hears all that subscribers may be told, in order. */
+  readonly hear: (event: HldEvent, runId: string | undefined) => void;
+}
+
+interface Followed {
+  readonly scene: Scene;
+  readonly stop: AbortController;
+  /** The last event that is known to be coming. */
+  last: number;
+}
+
+/**
+ * Follows every session in which something happens, whichever door it came through, and says so in the words of this wire. A
+ * session that is quiet is let go of, so that its pod may leave memory.
+ */
+export class Follower {
+  readonly #parts: FollowerParts;
+  readonly #followed = new Map<string, Followed>();
+  readonly #expiries = new Map<string, NodeJS.Timeout>();
+  readonly #forget: () => void;
+
+  constructor(parts: FollowerParts) {
+    this.#parts = parts;
+    this.#forget = parts.host.onChange((change) => this.#changed(change));
+  }
+
+  isInterrupting(sessionId: string): boolean {
+    return this.#followed.get(sessionId)?.scene.isInterrupting ?? false;
+  }
+
+  close(): void {
+    this.#forget();
+    for (const { stop } of this.#followed.values()) stop.abort();
+    for (const timer of this.#expiries.values()) clearTimeout(timer);
+    this.#followed.clear();
+    this.#expiries.clear();
+  }
+
+  /** Says when permissions are asked again, once that time comes. */
+  watchExpiry(sessionId: string, until: string | undefined): void {
+    clearTimeout(this.#expiries.get(sessionId));
+    this.#expiries.delete(sessionId);
+    const { expiresAt } = skipping(until, this.#parts.now());
+    if (expiresAt === undefined) return;
+    const left = Math.min(Date.parse(expiresAt) - this.#parts.now(), LONGEST_TIMER);
+    const timer = setTimeout(() => this.#expire(sessionId, expiresAt), left);
+    timer.unref();
+    this.#expiries.set(sessionId, timer);
+  }
+
+  #changed(change: Change): void {
+    const followed = this.#followed.get(change.id);
+    if (followed !== undefined) {
+      followed.last = change.last;
+      return;
+    }
+    const scene = Scene.before(change, this.#parts.host.row(change.id));
+    const following: Followed = { scene, stop: new AbortController(), last: change.last };
+    this.#followed.set(change.id, following);
+    this.#follow(following)
+      .catch((thrown: unknown) => {
+        this.#parts.log.error('a session cannot be followed', { sessionId: change.id, reason: asPolypodError(thrown).message });
+      })
+      .finally(() => this.#letGo(following));
+  }
+
+  #letGo(followed: Followed): void {
+    const { sessionId } = followed.scene;
+    if (this.#followed.get(sessionId) === followed) this.#followed.delete(sessionId);
+  }
+
+  /** More may happen at once than a watcher may leave unread: it goes on where it was. */
+  async #follow(followed: Followed): Promise<void> {
+    for (;;) {
+      const { seq } = followed.scene;
+      try {
+        await this.#listen(followed);
+        return;
+      } catch (thrown) {
+        const error = asPolypodError(thrown);
+        if (error.code !== 'overloaded' || followed.scene.seq === seq) throw error;
+      }
+    }
+  }
+
+  async #listen(followed: Followed): Promise<void> {
+    const { scene, stop } = followed;
+    const watching = this.#parts.host.pod(scene.sessionId).watch({ after: scene.seq, signal: stop.signal });
+    for await (const watched of watching) {
+      if (watched.type === 'snapshot') this.#compare(scene, () => scene.rebase(watched.snapshot));
+      else if (watched.type === 'events') for (const event of watched.batch.events) this.#take(scene, event);
+      // Nothing more comes by itself; the next change finds it again.
+      if (!scene.isQuiet || scene.seq < followed.last) continue;
+      this.#letGo(followed);
+      return;
+    }
+  }
+
+  #take(scene: Scene, event: PodEvent): void {
+    for (const told of encode(event, scene, this.#parts.now())) this.#tell(told, scene, event.seq);
+    this.#compare(scene, () => scene.apply(event));
+    if (event.type === 'settings') this.watchExpiry(scene.sessionId, event.settings.skipPermissionsUntil);
+  }
+
+  #compare(scene: Scene, change: () => void): void {
+    const before = scene.status;
+    change();
+    const after = scene.status;
+    // A session that is being launched is told of when it runs, or fails.
+    if (after !== before && after !== 'starting') this.#tell(statusChange(scene, before, after), scene, scene.seq);
+  }
+
+  #tell({ type, data }: Told, { lastRun }: { readonly lastRun?: Row['lastRun'] | undefined }, seq?: number): void {
+    const timestamp = new Date(this.#parts.now()).toISOString();
+    this.#parts.hear({ type, timestamp, data, ...(seq === undefined ? {} : { seq }) }, lastRun?.runId);
+  }
+
+  #expire(sessionId: string, expiresAt: string): void {
+    const { host, now } = this.#parts;
+    const row = host.row(sessionId);
+    if (row?.skipPermissionsUntil !== expiresAt) return;
+    if (Date.parse(expiresAt) > now()) {
+      this.watchExpiry(sessionId, expiresAt);
+      return;
+    }
+    this.#expiries.delete(sessionId);
+    this.#tell(
+      {
+        type: 'session_settings_changed',
+        data: {
+          session_id: sessionId,
+          run_id: row.lastRun?.runId ?? '',
+          dangerously_skip_permissions: false,
+          reason: 'expired',
+          expired_at: expiresAt,
+        },
+      },
+      row,
+    );
+  }
+}
+
+/** What `setTimeout` takes. */
+const LONGEST_TIMER = 2 ** 31 - 1;

@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+import { messageOf, PolypodError } from '../../base/index.ts';
+import type { Pod, Row, Snapshot } from '../../pod/index.ts';
+import { whileDoing } from './errors.ts';
+import { claudeSessionId } from './identity.ts';
+import { additionsIn, directoryIn, settingsOf, skipUntil, type Wish, wishIn } from './launch-wish.ts';
+import { annotated, type Notes, notesIn } from './notes.ts';
+import type { Params } from './params.ts';
+import { skipping } from './session.ts';
+import type { Sessions } from './sessions.ts';
+import { CALLER, type HldSettings } from './settings.ts';
+import { toolRules, withToolLists } from './tool-rules.ts';
+
+/** Begins sessions, and goes on with them in new ones. */
+export class Launcher {
+  readonly #settings: HldSettings;
+  readonly #sessions: Sessions;
+  readonly #now: () => number;
+
+  constructor(settings: HldSettings, sessions: Sessions, now: () => number) {
+    this.#settings = settings;
+    this.#sessions = sessions;
+    this.#now = now;
+  }
+
+  async launch(params: Params): Promise<{ readonly session_id: string; readonly run_id: string }> {
+    const query = params.required('query');
+    const wish: Wish = { query, ...wishIn(params) };
+    const title = params.text('title');
+    const skips = params.flag('dangerously_skip_permissions') ?? false;
+    const timeoutMs = params.count('dangerously_skip_permissions_timeout');
+    // Understood, and without effect: what it would show is in the events.
+    params.flag('verbose');
+    const cwd = directoryIn(params, this.#settings);
+    const model = await this.#model(params.text('model'));
+    const notes = notesOf(wish);
+    return this.#sessions.whileLaunching(notes.launch, async () => {
+      const pod = await this.#settings.host.create({
+        cwd,
+        settings: {
+          ...settingsOf(wish),
+          rules: [...toolRules(wish)],
+          ...(title === undefined ? {} : { name: title }),
+          ...(model && { model }),
+          ...(skips && { skipPermissionsUntil: skipUntil(timeoutMs, this.#now()) }),
+          annotations: annotated(undefined, notes),
+        },
+      });
+      const runId = await begin(pod, wish, notes, 'failed to launch Claude session');
+      return { session_id: pod.id, run_id: runId };
+    });
+  }
+
+  async goOn(params: Params) {
+    const parentId = params.required('session_id');
+    const query = params.required('query');
+    const asked = wishIn(params);
+    const parent = await this.#sessions.row(parentId, 'failed to get parent session');
+    const status = this.#sessions.status(parent);
+    if (!['completed', 'interrupted', 'running', 'failed'].includes(status))
+      throw new PolypodError(
+        'conflict',
+        `cannot continue session with status ${status} (must be completed, interrupted, running, or failed)`,
+      );
+    const host = this.#settings.host;
+    if (status === 'running') await endRun(host.pod(parentId));
+    const { settings, stats } = await host.pod(parentId).snapshot();
+    const wish = inherited(asked, query, settings, parent);
+    const notes: Notes = { ...notesOf(wish), before: { ...stats.totals, cost: stats.totals.cost ?? 0 } };
+    return this.#sessions.whileLaunching(notes.launch, async () => {
+      const pod = await host.fork(parentId);
+      const isExpired = !skipping(settings.skipPermissionsUntil, this.#now()).isOn;
+      await pod.handle(
+        {
+          type: 'configure',
+          set: {
+            ...settingsOf(wish),
+            rules: [...withToolLists(settings.rules, notesIn(settings.annotations) ?? {}, wish)],
+            archived: false,
+            ...(settings.name === undefined ? {} : { name: settings.name }),
+            annotations: annotated(undefined, notes),
+          },
+          ...(isExpired && { clear: ['skipPermissionsUntil'] }),
+        },
+        CALLER,
+      );
+      const runId = await begin(pod, wish, notes, 'failed to launch resumed Claude session');
+      return {
+        session_id: pod.id,
+        run_id: runId,
+        claude_session_id: claudeSessionId(pod.id),
+        parent_session_id: parentId,
+      };
+    });
+  }
+
+  /** As the wire has it, a word that names no model is no reason to refuse: the session shows which one answers. */
+  async #model(word: string | undefined) {
+    if (word === undefined) return undefined;
+    const model = await this.#settings.modelNamed(word).catch(() => undefined);
+    if (model === undefined) this.#settings.log.warn('a client asked for a model that is not known', { model: word });
+    return model;
+  }
+}
+
+/** The session's first run. A session that cannot begin stays, with the reason. */
+async function begin(pod: Pod, { query, maxTurns }: Wish, notes: Notes, doing: string): Promise<string> {
+  try {
+    const { runId = '' } = await pod.handle(
+      {
+        type: 'prompt',
+        content: [{ type: 'text', text: query }],
+        ...(maxTurns === undefined ? {} : { overrides: { maxTurns } }),
+      },
+      CALLER,
+    );
+    return runId;
+  } catch (thrown) {
+    const failure = whileDoing(doing, thrown);
+    const annotations = annotated(undefined, { ...notes, error: messageOf(failure).slice(0, 1_000) });
+    await pod.handle({ type: 'configure', set: { annotations } }, CALLER);
+    throw failure;
+  }
+}
+
+function notesOf({ query, permissionPromptTool, allowedTools, disallowedTools }: Wish): Notes {
+  return {
+    query,
+    launch: randomUUID(),
+    ...(permissionPromptTool === undefined ? {} : { permissionPromptTool }),
+    ...(allowedTools && { allowedTools }),
+    ...(disallowedTools && { disallowedTools }),
+  };
+}
+
+/** What is asked for, and for the rest what the parent had. How many turns it may take is not inherited. */
+function inherited(asked: Omit<Wish, 'query'>, query: string, settings: Snapshot['settings'], parent: Row): Wish {
+  const { allowedTools, disallowedTools } = notesIn(parent.annotations) ?? {};
+  return {
+    ...additionsIn(settings),
+    ...(allowedTools && { allowedTools }),
+    ...(disallowedTools && { disallowedTools }),
+    ...asked,
+    query,
+  };
+}
+
+/** Cancels the run and waits for its end. */
+async function endRun(pod: Pod): Promise<void> {
+  await pod.handle({ type: 'cancel' }, CALLER).catch((thrown: unknown) => {
+    // It may have ended by itself.
+    if (!(thrown instanceof PolypodError) || thrown.code !== 'conflict') throw thrown;
+  });
+  for await (const watched of pod.watch()) {
+    if (watched.type === 'snapshot' && watched.snapshot.state === 'idle') return;
+    if (watched.type === 'events' && watched.batch.events.some((event) => event.type === 'state' && event.state === 'idle'))
+      return;
+  }
+}

@@ -1,0 +1,138 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { asPolypodError, PolypodError } from '../../base/index.ts';
+import { answerRpc, ByteLines, NO_ID, readRpc, RPC_CODES, type RpcCall, rpcError } from '../../wire/index.ts';
+import { rpcErrorOf } from './errors.ts';
+import { Params } from './params.ts';
+import { filterIn, type Subscriptions } from './subscriptions.ts';
+
+export interface LinkParts {
+  readonly serve: (call: RpcCall) => Promise<unknown>;
+  readonly subscriptions: Subscriptions;
+  /** A failure that is ours, not the client's. */
+  readonly onBug: (error: PolypodError, method: string) => void;
+}
+
+/** The longest line that is read; the protocol promises 10 MiB. */
+const LONGEST_LINE = 16 * 1024 * 1024;
+
+/** What may wait for a subscriber before it is cut off. */
+const MOST_PENDING = 8 * 1024 * 1024;
+
+const NEWLINE = 10;
+
+/**
+ * One client. Requests are done one after the other and answered in their order; while one is under way, or its answer not
+ * yet read, no more is read. Nothing else is ever sent, unless the client subscribes: then nothing it says counts any more.
+ */
+export async function serveLink(socket: Socket, parts: LinkParts): Promise<void> {
+  const link = new Link(socket, parts);
+  socket.on('error', () => {});
+  try {
+    await link.read();
+    socket.end();
+  } catch {
+    // The client is gone in the middle of something.
+    socket.destroy();
+  } finally {
+    link.leave();
+  }
+}
+
+class Link {
+  readonly #socket: Socket;
+  readonly #parts: LinkParts;
+  #lines = new ByteLines(LONGEST_LINE);
+  #isSkipping = false;
+  #unsubscribe: (() => void) | undefined;
+
+  constructor(socket: Socket, parts: LinkParts) {
+    this.#socket = socket;
+    this.#parts = parts;
+  }
+
+  async read(): Promise<void> {
+    for await (const bytes of this.#socket) if (this.#unsubscribe === undefined) await this.#take(bytes as Buffer);
+    if (this.#unsubscribe === undefined && !this.#isSkipping) for (const line of this.#lines.end()) await this.#receive(line);
+  }
+
+  leave(): void {
+    this.#unsubscribe?.();
+  }
+
+  /** A line that is too long is answered at once and let go until its end; what follows counts again. */
+  async #take(bytes: Buffer): Promise<void> {
+    const from = this.#isSkipping ? bytes.indexOf(NEWLINE) + 1 : 0;
+    if (this.#isSkipping && from === 0) return;
+    this.#isSkipping = false;
+    let lines: readonly (string | PolypodError)[];
+    try {
+      lines = this.#lines.push(bytes.subarray(from));
+    } catch (thrown) {
+      this.#lines = new ByteLines(LONGEST_LINE);
+      this.#isSkipping = true;
+      const { message } = asPolypodError(thrown);
+      await this.#write(rpcError({ code: RPC_CODES.invalidRequest, message: `Invalid request: ${message}` }, NO_ID));
+      return;
+    }
+    for (const line of lines) await this.#receive(line);
+  }
+
+  async #receive(line: string | PolypodError): Promise<void> {
+    if (this.#unsubscribe !== undefined) return;
+    if (line instanceof PolypodError) {
+      await this.#write(rpcError({ code: RPC_CODES.parseError, message: 'Parse error' }, NO_ID));
+      return;
+    }
+    const read = readRpc(line);
+    if (!read.isBatch && !('error' in read.message) && read.message.method === SUBSCRIBE) {
+      await this.#subscribe(read.message);
+      return;
+    }
+    const reply = await answerRpc(read, { serve: (call) => this.#serve(call), errorOf: rpcErrorOf });
+    if (reply !== undefined) await this.#write(reply);
+  }
+
+  async #serve(call: RpcCall): Promise<unknown> {
+    if (call.method === SUBSCRIBE) throw new PolypodError('conflict', 'Subscribe needs a connection of its own');
+    try {
+      return await this.#parts.serve(call);
+    } catch (thrown) {
+      const error = asPolypodError(thrown);
+      if (error.code === 'internal') this.#parts.onBug(error, call.method);
+      throw error;
+    }
+  }
+
+  async #subscribe({ params, id = NO_ID }: RpcCall): Promise<void> {
+    const socket = this.#socket;
+    try {
+      const filter = filterIn(new Params(params));
+      this.#unsubscribe = this.#parts.subscriptions.add(filter, {
+        take: (lines) => {
+          socket.write(lines);
+          return socket.writableLength <= MOST_PENDING;
+        },
+        cutOff: () => socket.destroy(),
+      });
+    } catch (thrown) {
+      await this.#write(rpcError(rpcErrorOf(thrown), id));
+      socket.end();
+    }
+  }
+
+  async #write(reply: string): Promise<void> {
+    if (this.#socket.write(`${reply}\n`) || this.#socket.destroyed) return;
+    // One that is gone never drains.
+    const gone = new AbortController();
+    const leave = (): void => gone.abort();
+    this.#socket.once('close', leave);
+    try {
+      await once(this.#socket, 'drain', { signal: gone.signal });
+    } finally {
+      this.#socket.off('close', leave);
+    }
+  }
+}
+
+const SUBSCRIBE = 'Subscribe';

@@ -1,0 +1,189 @@
+import { PolypodError } from '../../base/index.ts';
+import type { Host, PodCommand, Row } from '../../pod/index.ts';
+import type { RpcCall } from '../../wire/index.ts';
+import type { Approvals, Decision } from './approvals.ts';
+import { ownConversation, wholeConversation } from './conversation.ts';
+import { wrongField } from './errors.ts';
+import { fileSnapshots } from './file-snapshots.ts';
+import { claudeSessionId } from './identity.ts';
+import type { Launcher } from './launch.ts';
+import { skipUntil } from './launch-wish.ts';
+import { Params } from './params.ts';
+import { recentPaths } from './recent-paths.ts';
+import { sessionState, skipping } from './session.ts';
+import type { Sessions } from './sessions.ts';
+import { CALLER } from './settings.ts';
+
+/** What the methods work with. */
+export interface Desk {
+  readonly host: Host;
+  readonly sessions: Sessions;
+  readonly launcher: Launcher;
+  readonly approvals: Approvals;
+  readonly version: string;
+  readonly now: () => number;
+}
+
+type Method = (params: Params, desk: Desk) => Promise<unknown>;
+
+/** Does what a call asks for; its result, or why not, is for the caller alone. */
+export async function callMethod({ method, params }: RpcCall, desk: Desk): Promise<unknown> {
+  const own = METHODS.get(method);
+  if (own === undefined) throw new PolypodError('unknown-method', `Method not found: ${method}`);
+  return own(new Params(params), desk);
+}
+
+const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
+  ['health', async (_, { version }) => ({ status: 'ok', version })],
+
+  ['launchSession', (params, { launcher }) => launcher.launch(params)],
+  ['continueSession', (params, { launcher }) => launcher.goOn(params)],
+  ['listSessions', async (_, { sessions }) => ({ sessions: sessions.listed(await sessions.rows()) })],
+  ['getSessionLeaves', getSessionLeaves],
+  ['getSessionState', getSessionState],
+  ['interruptSession', interruptSession],
+  ['updateSessionSettings', updateSessionSettings],
+  ['updateSessionTitle', updateSessionTitle],
+  ['archiveSession', archiveSession],
+  ['bulkArchiveSessions', bulkArchiveSessions],
+  ['getRecentPaths', async (params, { sessions }) => recentPaths(await sessions.rows(), params.count('limit'))],
+
+  ['getConversation', getConversation],
+  ['getSessionSnapshots', getSessionSnapshots],
+
+  ['fetchApprovals', async (params, { approvals }) => ({ approvals: await approvals.pending(params.text('session_id')) })],
+  ['getApproval', async (params, { approvals }) => ({ approval: await approvals.get(params.required('approval_id')) })],
+  ['createApproval', createApproval],
+  ['sendDecision', async (params, { approvals }) => approvals.decide(decisionIn(params))],
+]);
+
+/** Sessions that nobody has gone on with. */
+async function getSessionLeaves(params: Params, { sessions }: Desk) {
+  const filter = params.text('filter');
+  const rows = await sessions.rows();
+  const parents = new Set(rows.map(({ parentId }) => parentId));
+  const wanted = (row: Row): boolean => {
+    const isDraft = sessions.status(row) === 'draft';
+    if (filter === 'normal') return !row.archived && !isDraft;
+    if (filter === 'archived') return row.archived;
+    return filter !== 'draft' || isDraft;
+  };
+  return { sessions: sessions.listed(rows.filter((row) => !parents.has(row.id) && wanted(row))) };
+}
+
+async function getSessionState(params: Params, { host, sessions, now }: Desk) {
+  const id = params.required('session_id');
+  const row = await sessions.row(id, 'failed to get session');
+  // A session that another process holds is shown as far as lists know it.
+  const snapshot = await host.pod(id).snapshot().catch(() => undefined);
+  return { session: sessionState(row, sessions.status(row), now(), snapshot) };
+}
+
+async function interruptSession(params: Params, { host, sessions }: Desk) {
+  const id = params.required('session_id');
+  const status = sessions.status(await sessions.row(id, 'failed to get session'));
+  if (status !== 'running')
+    throw new PolypodError('conflict', `cannot interrupt session with status ${status} (must be running)`);
+  try {
+    await host.pod(id).handle({ type: 'cancel' }, CALLER);
+  } catch (thrown) {
+    throw new PolypodError('conflict', 'failed to interrupt session: session not found or not active', { cause: thrown });
+  }
+  return { success: true, session_id: id, status: 'interrupting' };
+}
+
+async function updateSessionSettings(params: Params, desk: Desk) {
+  const { host, sessions, approvals, now } = desk;
+  const id = params.required('session_id');
+  const acceptEdits = params.flag('auto_accept_edits');
+  const skips = params.flag('dangerously_skip_permissions');
+  const timeoutMs = params.count('dangerously_skip_permissions_timeout_ms');
+  const row = await sessions.row(id, 'failed to get session');
+  const kept = skipping(row.skipPermissionsUntil, now());
+  const until =
+    timeoutMs === undefined && kept.expiresAt !== undefined ? kept.expiresAt : skipUntil(timeoutMs, now());
+  const command: PodCommand = {
+    type: 'configure',
+    set: {
+      ...(acceptEdits === undefined ? {} : { acceptEdits }),
+      ...(skips === true && { skipPermissionsUntil: until }),
+    },
+    ...(skips === false && { clear: ['skipPermissionsUntil'] }),
+  };
+  await host.pod(id).handle(command, CALLER);
+  if (skips === true) await approvals.approveAll(row, 'Auto-approved due to bypass permissions');
+  return { success: true };
+}
+
+async function updateSessionTitle(params: Params, { host, sessions }: Desk) {
+  const id = params.required('session_id');
+  const title = params.text('title');
+  await sessions.row(id, 'failed to update session');
+  const command: PodCommand =
+    title === undefined ? { type: 'configure', clear: ['name'] } : { type: 'configure', set: { name: title } };
+  await host.pod(id).handle(command, CALLER);
+  return { success: true };
+}
+
+async function archiveSession(params: Params, desk: Desk) {
+  const id = params.required('session_id');
+  await archive(id, params.flag('archived') ?? false, desk);
+  return { success: true };
+}
+
+async function bulkArchiveSessions(params: Params, desk: Desk) {
+  const ids = params.texts('session_ids');
+  if (ids === undefined) throw wrongField('session_ids', 'session_ids is required and cannot be empty');
+  const archived = params.flag('archived') ?? false;
+  const failed: string[] = [];
+  for (const id of ids) await archive(id, archived, desk).catch(() => failed.push(id));
+  return { success: failed.length === 0, ...(failed.length > 0 && { failed_sessions: failed }) };
+}
+
+async function archive(id: string, archived: boolean, { host, sessions }: Desk): Promise<void> {
+  await sessions.row(id, 'failed to archive session');
+  await host.pod(id).handle({ type: 'configure', set: { archived } }, CALLER);
+}
+
+/** By the session's id with all that it goes on with; by Claude's alone. */
+async function getConversation(params: Params, { host, sessions }: Desk) {
+  const id = params.text('session_id');
+  const claudeId = params.text('claude_session_id');
+  if (claudeId !== undefined) {
+    const row = await sessions.find((candidate) => claudeSessionId(candidate.id) === claudeId);
+    return { events: row === undefined ? [] : ownConversation((await host.tree(row.id)).path(), row.id) };
+  }
+  if (id === undefined) throw wrongField('session_id', 'either session_id or claude_session_id is required');
+  await sessions.row(id, 'failed to get conversation');
+  return { events: wholeConversation((await host.tree(id)).path(), id) };
+}
+
+async function getSessionSnapshots(params: Params, { host, sessions }: Desk) {
+  const id = params.required('session_id');
+  await sessions.row(id, 'failed to get session');
+  return { snapshots: fileSnapshots(ownConversation((await host.tree(id)).path(), id)) };
+}
+
+async function createApproval(params: Params, { approvals }: Desk) {
+  const runId = params.required('run_id');
+  const tool = params.required('tool_name');
+  if (!params.has('tool_input')) throw wrongField('tool_input', 'tool_input is required');
+  const approvalId = await approvals.create({
+    runId,
+    tool,
+    input: params.raw('tool_input'),
+    callId: params.text('tool_use_id'),
+  });
+  return { approval_id: approvalId };
+}
+
+function decisionIn(params: Params): Decision {
+  const approvalId = params.required('approval_id');
+  const decision = params.required('decision');
+  const comment = params.text('comment');
+  if (decision !== 'approve' && decision !== 'deny')
+    throw wrongField('decision', `invalid decision: ${decision} (must be 'approve' or 'deny')`);
+  // The model reads it: without one it would not know what to do instead.
+  if (decision === 'deny' && (comment ?? '').trim() === '') throw wrongField('comment', 'comment is required for denial');
+  return { approvalId, decision, comment };
+}

@@ -1,0 +1,23 @@
+import type { Log } from '../../base/index.ts';
+import type { Host, ModelChoice } from '../../pod/index.ts';
+
+/** What the door is given by the process that opens it. */
+export interface HldSettings {
+  readonly host: Host;
+  readonly socketPath: string;
+  readonly version: string;
+  readonly log: Log;
+  /** Where sessions work that do not say where. */
+  readonly cwd: string;
+  /** What `~` stands for. */
+  readonly home: string;
+  /** The model behind a word such as `opus`, or a reference; undefined when there is none. */
+  readonly modelNamed: (word: string) => Promise<ModelChoice | undefined>;
+  readonly heartbeatMs?: number;
+  readonly now?: () => number;
+}
+
+export const DEFAULT_HEARTBEAT_MS = 30_000;
+
+/** Who acts when a client of this wire does: it has no names. The model reads it in front of a denial's comment. */
+export const CALLER = { by: 'The user', door: 'hld' } as const;

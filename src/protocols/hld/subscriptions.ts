@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto';
+import { NO_ID, rpcResult } from '../../wire/index.ts';
+import type { Params } from './params.ts';
+import { HEARTBEAT, type HldEvent, SUBSCRIBED } from './wire.ts';
+
+/** Where a subscriber's lines go. */
+export interface Subscriber {
+  /** Takes lines; false when too many wait to be read: then the subscriber is to be cut off. */
+  readonly take: (lines: string) => boolean;
+  readonly cutOff: () => void;
+}
+
+/** Which events a subscriber wants; what is not said does not matter. */
+export interface EventFilter {
+  readonly types?: ReadonlySet<string>;
+  readonly sessionId?: string;
+  readonly runId?: string;
+}
+
+export function filterIn(params: Params): EventFilter {
+  const types = params.texts('event_types');
+  const sessionId = params.text('session_id');
+  const runId = params.text('run_id');
+  return {
+    ...(types && { types: new Set(types) }),
+    ...(sessionId === undefined ? {} : { sessionId }),
+    ...(runId === undefined ? {} : { runId }),
+  };
+}
+
+interface Subscription {
+  readonly filter: EventFilter;
+  readonly subscriber: Subscriber;
+  readonly heartbeat: NodeJS.Timeout;
+}
+
+/** All that have subscribed. Every event is written once, whatever their number; nobody waits for anybody. */
+export class Subscriptions {
+  readonly #heartbeatMs: number;
+  readonly #now: () => number;
+  readonly #subscriptions = new Set<Subscription>();
+
+  constructor({ heartbeatMs, now }: { readonly heartbeatMs: number; readonly now: () => number }) {
+    this.#heartbeatMs = heartbeatMs;
+    this.#now = now;
+  }
+
+  get size(): number {
+    return this.#subscriptions.size;
+  }
+
+  /** Confirms it; what is published from now on is told. Answers with how to end it. */
+  add(filter: EventFilter, subscriber: Subscriber): () => void {
+    const heartbeat = setInterval(() => this.#send(subscription, HEARTBEAT_LINE), this.#heartbeatMs);
+    const subscription: Subscription = { filter, subscriber, heartbeat };
+    this.#subscriptions.add(subscription);
+    const confirmation = { subscription_id: newId(this.#now()), message: SUBSCRIBED };
+    this.#send(subscription, `${rpcResult(confirmation, NO_ID)}\n`);
+    return () => this.#remove(subscription);
+  }
+
+  /** `runId` is the run that it belongs to, also where the wire does not say so. */
+  publish(event: HldEvent, runId: string | undefined): void {
+    let line: string | undefined;
+    for (const subscription of this.#subscriptions)
+      if (isWanted(event, runId, subscription.filter))
+        this.#send(subscription, (line ??= `${rpcResult({ event }, NO_ID)}\n`));
+  }
+
+  close(): void {
+    for (const subscription of this.#subscriptions) this.#remove(subscription);
+  }
+
+  /** One that does not read is cut off: it can subscribe again and ask for what is, but nothing is left out silently. */
+  #send(subscription: Subscription, line: string): void {
+    if (subscription.subscriber.take(line)) return;
+    this.#remove(subscription);
+    subscription.subscriber.cutOff();
+  }
+
+  #remove(subscription: Subscription): void {
+    clearInterval(subscription.heartbeat);
+    this.#subscriptions.delete(subscription);
+  }
+}
+
+const HEARTBEAT_LINE = `${rpcResult(HEARTBEAT, NO_ID)}\n`;
+
+function isWanted(
+  { type, data }: HldEvent,
+  runId: string | undefined,
+  { types, sessionId, runId: wantedRun }: EventFilter,
+): boolean {
+  return (
+    (types === undefined || types.has(type)) &&
+    (sessionId === undefined || data.session_id === sessionId) &&
+    (wantedRun === undefined || runId === wantedRun)
+  );
+}
+
+/** The time and something random, as clients know it. */
+function newId(now: number): string {
+  const time = new Date(now).toISOString().replaceAll(/\D/g, '').slice(0, 14);
+  return `${time}-${randomBytes(8).toString('hex')}`;
+}

@@ -1,0 +1,88 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { daemonLink, type ControlLink, type PodHandle, placesFrom, remotePod } from '../../src/daemon/index.ts';
+import type { PodEvent } from '../../src/pod/index.ts';
+import { type Answer, type Sim, startSim } from '../../src/sim/index.ts';
+import { polypod, type Running, start, temporaryDirectory } from './polypod.ts';
+
+export const call = (name: string, args: object): Answer => ({ parts: [{ toolCall: { name, arguments: args } }] });
+export const says = (text: string): Answer => ({ parts: [{ text }] });
+
+/** A home with a project, a model that does what the script says, and whatever daemons run there. */
+export interface Site {
+  readonly sim: Sim;
+  readonly home: string;
+  readonly project: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly dataDirectory: string;
+  configure(yaml: string): void;
+  polypod(...args: readonly string[]): ReturnType<typeof polypod>;
+  /** Starts a daemon and waits until it is ready. */
+  serve(...args: readonly string[]): Promise<Running>;
+  link(): Promise<ControlLink>;
+  pod(id: string): Promise<PodHandle>;
+}
+
+export async function site(script: readonly Answer[] = []): Promise<Site> {
+  const sim = await startSim({ script });
+  onTestFinished(() => sim.close());
+  const home = temporaryDirectory();
+  const project = join(home, 'project');
+  mkdirSync(project);
+  const env = {
+    HOME: home,
+    ANTHROPIC_BASE_URL: sim.url,
+    ANTHROPIC_API_KEY: 'sk-test-0123456789abcdefghij',
+    USER: 'ada',
+  };
+  const places = placesFrom(env);
+  const link = async (): Promise<ControlLink> => {
+    const opened = await daemonLink(places);
+    if (opened === undefined) throw new Error('no daemon is up');
+    onTestFinished(() => opened.close());
+    return opened;
+  };
+  return {
+    sim,
+    home,
+    project,
+    env,
+    dataDirectory: places.dataDirectory,
+    link,
+    configure: (yaml) => {
+      mkdirSync(join(home, '.config/polypod'), { recursive: true });
+      writeFileSync(join(home, '.config/polypod/config.yaml'), yaml, { mode: 0o600 });
+    },
+    polypod: (...args) => polypod(args, { env }),
+    serve: async (...args) => {
+      const running = start(['serve', '--json', ...args], env);
+      const end = running.finished.then(({ code, stderr }) => {
+        throw new Error(`serve ended with ${code}: ${stderr}`);
+      });
+      end.catch(() => {});
+      await Promise.race([running.hear('"socket"'), end]);
+      return running;
+    },
+    pod: async (id) => remotePod(id, await link()),
+  };
+}
+
+/** The first event that fits, from the pod's first on. */
+export async function heard(pod: PodHandle, fits: (event: PodEvent) => boolean): Promise<PodEvent> {
+  const leave = new AbortController();
+  try {
+    for await (const watched of pod.watch({ after: 0, signal: leave.signal })) {
+      const event = watched.type === 'events' ? watched.batch.events.find(fits) : undefined;
+      if (event !== undefined) return event;
+    }
+  } finally {
+    leave.abort();
+  }
+  throw new Error('the pod was closed');
+}
+
+export const isType =
+  (type: PodEvent['type']) =>
+  (event: PodEvent): boolean =>
+    event.type === type;

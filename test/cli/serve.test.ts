@@ -1,0 +1,339 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { textContent } from '../../src/llm/index.ts';
+import { type Answer, generatedText } from '../../src/sim/index.ts';
+import { call, heard, isType, says, site } from './daemon.ts';
+import { polypod, temporaryDirectory } from './polypod.ts';
+
+const ADA = { by: 'ada', door: 'test' };
+const prompt = (text: string) => ({ type: 'prompt' as const, content: textContent(text) });
+const slow = (words: number, delayMs: number): Answer => ({
+  parts: [{ text: generatedText(words) }],
+  pace: { delayMs, chunkSize: 8 },
+});
+const logOf = (dataDirectory: string) => readFileSync(join(dataDirectory, 'logs/polypod.log'), 'utf8');
+
+describe('polypod serve', () => {
+  it('is ready, is seen by status, and stop waits until it is gone', async () => {
+    const { serve, polypod: run, dataDirectory } = await site();
+    const daemon = await serve();
+    const { pid, socket } = JSON.parse(daemon.heard().stdout) as { pid: number; socket: string };
+    const status = await run('status');
+    expect(status.code).toBe(0);
+    expect(status.stdout).toContain(`daemon  ready, process ${pid}, up `);
+    expect(status.stdout).toContain('doors   pod open');
+    expect((statSync(socket).mode & 0o777).toString(8)).toBe('600');
+    expect((statSync(join(socket, '..')).mode & 0o777).toString(8)).toBe('700');
+    expect((statSync(join(dataDirectory, 'logs/polypod.log')).mode & 0o777).toString(8)).toBe('600');
+    const stop = await run('stop');
+    expect(stop).toMatchObject({ code: 0, stderr: 'polypod: the daemon has stopped\n' });
+    expect((await daemon.finished).code).toBe(0);
+    expect(existsSync(socket)).toBe(false);
+    expect(existsSync(join(dataDirectory, 'daemon.lock'))).toBe(false);
+    expect(await run('status')).toMatchObject({ code: 3, stdout: '' });
+    expect(JSON.parse((await run('status', '--json')).stdout)).toEqual({ up: false, dataDirectory });
+    expect(await run('stop')).toMatchObject({ code: 0, stderr: expect.stringContaining('no daemon is up') });
+  });
+
+  it('refuses to be the second on a data directory, and tells who is the first', async () => {
+    const { serve, polypod: run, dataDirectory } = await site();
+    const first = await serve();
+    const second = await run('serve');
+    expect(second.code).toBe(2);
+    expect(second.stderr).toBe(
+      `polypod serve: a daemon is up already on ${dataDirectory}: process ${first.child.pid}. Use it, end it with polypod stop, or start this one with another --data-dir.\n`,
+    );
+    const detached = await run('serve', '--detach');
+    expect({ code: detached.code, stderr: detached.stderr }).toEqual({ code: 2, stderr: second.stderr });
+    // The first one noticed nothing.
+    expect((await run('status')).code).toBe(0);
+  });
+
+  it('goes to the background with --detach and comes back ready', async () => {
+    const { polypod: run, home } = await site();
+    const other = join(home, 'other');
+    const detached = await run('serve', '--detach', '--json', '--data-dir', other);
+    const { pid } = JSON.parse(detached.stdout) as { pid: number };
+    onTestFinished(() => {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // It has ended, as it should.
+      }
+    });
+    expect(detached.code).toBe(0);
+    const { stdout } = await run('status', '--json', '--data-dir', other);
+    expect(JSON.parse(stdout)).toMatchObject({ up: true, pid, state: 'ready', dataDirectory: other });
+    expect((await run('stop', '--data-dir', other)).code).toBe(0);
+    expect((await run('status', '--data-dir', other)).code).toBe(3);
+  });
+
+  it('takes the place of one that was killed: its lock and its socket are nobody’s', async () => {
+    const { serve, polypod: run } = await site();
+    const killed = await serve();
+    killed.child.kill('SIGKILL');
+    await killed.finished;
+    const doctor = await run('doctor');
+    expect(doctor.stdout).toContain('was left behind by a daemon that is gone');
+    expect(doctor.stdout).toContain('next: polypod serve takes it away');
+    expect((await run('status')).code).toBe(3);
+    await serve();
+    expect((await run('status')).code).toBe(0);
+  });
+
+  it('tells mistakes in the configuration with their line, and starts nothing', async () => {
+    const { configure, polypod: run, dataDirectory } = await site();
+    configure(
+      'version: 1\ndoors:\n  pdo: true\nlimits: { runs: 0 }\nshutdown_grace: soon\nlog: { level: wran }\ndurability: ful\n',
+    );
+    const { code, stderr } = await run('serve');
+    expect(code).toBe(2);
+    expect(stderr.replaceAll(/\S*config\.yaml/g, 'config.yaml').split('\n')).toEqual([
+      expect.stringContaining('config.yaml:3:3: doors.pdo is not a key here: did you mean "pod"?'),
+      expect.stringContaining('config.yaml:4:17: limits.runs must be a whole number from 1 on'),
+      expect.stringContaining('config.yaml:5:17: shutdown_grace must be a time'),
+      expect.stringContaining('config.yaml:6:15: log.level must be one of debug, info, warn, error, not "wran"'),
+      expect.stringContaining('config.yaml:7:13: durability must be one of full, relaxed, none, not "ful"'),
+      '',
+    ]);
+    expect(existsSync(dataDirectory)).toBe(false);
+  });
+
+  it('cannot use a data directory that is a file', async () => {
+    const { polypod: run, home } = await site();
+    const file = join(home, 'file');
+    writeFileSync(file, '');
+    const { code, stderr } = await run('serve', '--data-dir', join(file, 'inside'));
+    expect(code).toBe(2);
+    expect(stderr).toContain('cannot be used: a part of the path is a file. Put that right, or name another with --data-dir.');
+  });
+
+  it.skipIf(process.getuid?.() === 0)('cannot use a data directory that is read-only', async () => {
+    const { polypod: run, home } = await site();
+    const directory = join(home, 'locked');
+    mkdirSync(directory, { mode: 0o500 });
+    const { code, stderr } = await run('serve', '--data-dir', join(directory, 'data'));
+    expect(code).toBe(2);
+    expect(stderr).toContain('cannot be used: permission is denied');
+  });
+
+  it('says so when the path of its socket is too long', async () => {
+    const deep = join(temporaryDirectory(), 'x'.repeat(100));
+    const { code, stderr } = await polypod(['serve', '--data-dir', deep], {});
+    expect(code).toBe(2);
+    expect(stderr).toContain('too long for a socket');
+    // Nothing is left that would keep the next one out.
+    expect(existsSync(join(deep, 'daemon.lock'))).toBe(false);
+  });
+
+  it('keeps a door closed that the configuration closes', async () => {
+    const { configure, serve, polypod: run, link } = await site();
+    configure('doors: { pod: false }\n');
+    await serve();
+    expect((await run('status')).stdout).toContain('doors   pod off');
+    const id = (await run('new')).stdout.trim();
+    const answer = await lineFrom(await link(), 'attach', { pod: id });
+    expect(answer).toContain('the door \\"pod\\" is closed');
+  });
+
+  it('writes no secret to its log', async () => {
+    const { serve, dataDirectory, env, link } = await site();
+    const daemon = await serve('--log-level', 'debug');
+    const control = await link();
+    await expect(control.call(env.ANTHROPIC_API_KEY ?? '')).rejects.toThrow('there is no method');
+    await control.call('status');
+    daemon.child.kill('SIGTERM');
+    const { stderr } = await daemon.finished;
+    const log = logOf(dataDirectory);
+    expect(log).toContain('"method":"[redacted]"');
+    expect(log + stderr).not.toContain(env.ANTHROPIC_API_KEY);
+    expect(stderr).toMatch(/^\d\d:\d\d:\d\d info {2}ready pid=/);
+    for (const line of log.trimEnd().split('\n'))
+      expect(JSON.parse(line)).toMatchObject({ time: expect.any(String), level: expect.any(String) });
+  });
+});
+
+describe('a daemon that is told to stop', () => {
+  it('lets a run end that ends in time', async () => {
+    const { serve, polypod: run, pod, project } = await site([slow(20, 20)]);
+    const daemon = await serve();
+    const id = (await run('new', '-C', project, '-m', 'anthropic/x')).stdout.trim();
+    const agent = await pod(id);
+    await agent.handle(prompt('Write'), ADA);
+    await heard(agent, isType('block-delta'));
+    daemon.child.kill('SIGTERM');
+    expect((await daemon.finished).code).toBe(0);
+    expect(await lastRun(run, id)).toBe('finished');
+  });
+
+  it('interrupts a run that does not, and refuses new work meanwhile', async () => {
+    const { configure, serve, polypod: run, pod, project } = await site([slow(5000, 50)]);
+    configure('shutdown_grace: 300ms\n');
+    const daemon = await serve();
+    const id = (await run('new', '-C', project, '-m', 'anthropic/x')).stdout.trim();
+    const other = (await run('new', '-C', project, '-m', 'anthropic/x')).stdout.trim();
+    const agent = await pod(id);
+    const idle = await pod(other);
+    await agent.handle(prompt('Write'), ADA);
+    await heard(agent, isType('block-delta'));
+    daemon.child.kill('SIGTERM');
+    await daemon.hear('stopping');
+    await expect(idle.handle(prompt('More'), ADA)).rejects.toThrow('shutting down');
+    expect((await daemon.finished).code).toBe(0);
+    expect(await lastRun(run, id)).toBe('cancelled');
+    expect(await lastRun(run, other)).toBe(undefined);
+  });
+
+  it('keeps a run that waits for an approval, and goes on with it when it is back', async () => {
+    const { serve, polypod: run, pod, project } = await site([
+      call('bash', { command: 'touch made' }),
+      says('Made.'),
+    ]);
+    const daemon = await serve();
+    const id = (await run('new', '-C', project, '-m', 'anthropic/x', '--name', 'waiter')).stdout.trim();
+    const agent = await pod(id);
+    await agent.handle(prompt('Make it'), ADA);
+    await heard(agent, isType('approval-request'));
+    daemon.child.kill('SIGTERM');
+    expect((await daemon.finished).code).toBe(0);
+    const [row] = JSON.parse((await run('ls', '--json')).stdout) as [{ state: string; approvals: [{ approvalId: string }] }];
+    expect(row.state).toBe('waiting');
+    await serve();
+    const again = await pod('waiter');
+    const { approvalId } = row.approvals[0];
+    await again.handle({ type: 'decide', approvalId, decision: 'approve' }, ADA);
+    await heard(again, (event) => event.type === 'run-end' && event.outcome.status === 'finished');
+    expect(existsSync(join(project, 'made'))).toBe(true);
+  });
+
+  it('answers those who ask while it stops', async () => {
+    const { configure, serve, polypod: run, pod, project } = await site([slow(5000, 50)]);
+    configure('shutdown_grace: 1s\n');
+    const daemon = await serve();
+    const id = (await run('new', '-C', project, '-m', 'anthropic/x')).stdout.trim();
+    const agent = await pod(id);
+    await agent.handle(prompt('Write'), ADA);
+    await heard(agent, isType('block-delta'));
+    daemon.child.kill('SIGTERM');
+    await daemon.hear('stopping');
+    expect((await run('status')).stdout).toContain('daemon  draining');
+    expect((await daemon.finished).code).toBe(0);
+  });
+});
+
+describe('a daemon that was killed', () => {
+  it('marks the run that it left when it is back', async () => {
+    const { serve, polypod: run, pod, project } = await site([slow(5000, 50)]);
+    const daemon = await serve();
+    const id = (await run('new', '-C', project, '-m', 'anthropic/x')).stdout.trim();
+    const agent = await pod(id);
+    await agent.handle(prompt('Write'), ADA);
+    await heard(agent, isType('block-delta'));
+    daemon.child.kill('SIGKILL');
+    await daemon.finished;
+    const [dead] = JSON.parse((await run('ls', '--json')).stdout) as [{ state: string }];
+    expect(dead.state).toBe('interrupted');
+    const back = await serve();
+    await back.hear('sessions were left unfinished');
+    expect(await lastRun(run, id)).toBe('interrupted');
+    const [row] = JSON.parse((await run('ls', '--json')).stdout) as [{ state: string }];
+    expect(row.state).toBe('idle');
+  });
+});
+
+describe('a hang-up', () => {
+  it('has the daemon read its configuration again, for the next run of a pod that is up', async () => {
+    const touch = call('bash', { command: 'touch made' });
+    const { configure, serve, polypod: run, pod, project } = await site([touch, says('No.'), touch, says('Yes.')]);
+    const daemon = await serve();
+    const id = (await run('new', '-C', project, '-m', 'anthropic/x')).stdout.trim();
+    const agent = await pod(id);
+    await agent.handle(prompt('Make it'), ADA);
+    const asked = await heard(agent, isType('approval-request'));
+    if (asked.type !== 'approval-request') throw new Error('not asked');
+    await agent.handle({ type: 'decide', approvalId: asked.approval.approvalId, decision: 'deny' }, ADA);
+    const first = await heard(agent, isType('run-end'));
+    expect(existsSync(join(project, 'made'))).toBe(false);
+
+    configure('permissions: { rules: [{ command: touch made, action: auto }] }\nlimits: { runs: 7 }\nlog: { level: warn }\n');
+    daemon.child.kill('SIGHUP');
+    // The entry itself is of a level that is no longer logged.
+    await agent.handle(prompt('Again'), ADA).then(async () => {
+      await heard(agent, (event) => event.type === 'run-end' && event.seq > first.seq);
+    });
+    expect(existsSync(join(project, 'made'))).toBe(true);
+  });
+
+  it('says what needs a restart, and with a mistake in the file changes nothing', async () => {
+    const { configure, serve, dataDirectory, link } = await site();
+    const daemon = await serve();
+    configure('permissions: { mode: read-only }\nlimits: { runs: 7 }\nmcp_servers: { x: { command: "true" } }\n');
+    daemon.child.kill('SIGHUP');
+    await daemon.hear('configuration reloaded');
+    expect(logOf(dataDirectory)).toContain(
+      '"inForce":["permissions"],"forNewPods":["mcp_servers"],"afterRestart":["limits"]',
+    );
+    configure('limits: [7]\n');
+    daemon.child.kill('SIGHUP');
+    await daemon.hear('the configuration stays as it was');
+    expect(logOf(dataDirectory)).toContain('config.yaml:1:9: limits must be a map, not a list');
+    await expect((await link()).call('reload')).rejects.toThrow('limits must be a map');
+    expect(await (await link()).call('status')).toMatchObject({ state: 'ready' });
+  });
+});
+
+describe('the control socket', () => {
+  it.each([
+    ['no JSON', 'nonsense\n', 'bad-request'],
+    ['no method', '{"params":{}}\n', 'bad-request'],
+    ['a method there is not', '{"method":"fly"}\n', 'unknown-method'],
+    ['a name of Object’s own', '{"method":"constructor"}\n', 'unknown-method'],
+    ['params that are none', '{"method":"status","params":7}\n', 'bad-request'],
+    ['a param too many', '{"method":"status","params":{"x":1}}\n', 'bad-request'],
+    ['a pod there is not', '{"method":"watch","params":{"pod":"nobody"}}\n', 'not-found'],
+    ['bytes that are no text', '\u00ff\u00fe{"method"\n', 'bad-request'],
+  ])('answers %s with an error, and the next line as if nothing had been', async (_title, line, code) => {
+    const { serve, home } = await site();
+    await serve();
+    const socket = connect(join(home, '.local/share/polypod/run/daemon.sock'));
+    socket.end(`${line}\n\n{"method":"status"}\n`, 'latin1');
+    let text = '';
+    for await (const piece of socket) text += String(piece);
+    const [error, status] = text.trimEnd().split('\n').map((answer) => JSON.parse(answer) as object);
+    expect(error).toMatchObject({ error: { code, message: expect.any(String) } });
+    expect(status).toMatchObject({ result: { state: 'ready' } });
+  });
+
+  it('gives a link to the pod door when its first line asks for a pod, also one that sleeps', async () => {
+    const { serve, polypod: run, home, project } = await site([says('Hello!')]);
+    const id = (await run('new', '-C', project, '-m', 'anthropic/x', '--name', 'sleeper')).stdout.trim();
+    await serve();
+    const socket = connect(join(home, '.local/share/polypod/run/daemon.sock'));
+    onTestFinished(() => void socket.destroy());
+    socket.write('{"method":"attach","params":{"pod":"sleeper"}}\n{"method":"run","params":{"input":"Hi"}}\n');
+    let text = '';
+    for await (const piece of socket) {
+      text += String(piece);
+      if (text.includes('"idle"')) break;
+    }
+    expect(text).toContain('"event":"text_done","data":{"text":"Hello!"');
+    // Awake, it has a socket of its own, by its id and by its name.
+    expect(existsSync(join(home, '.local/share/polypod/run/pods', `${id}.sock`))).toBe(true);
+    expect(existsSync(join(home, '.local/share/polypod/run/pods/sleeper.sock'))).toBe(true);
+  });
+});
+
+async function lastRun(run: (...args: readonly string[]) => ReturnType<typeof polypod>, id: string): Promise<string | undefined> {
+  const rows = JSON.parse((await run('ls', '--json')).stdout) as { id: string; lastRun?: { status: string } }[];
+  return rows.find((row) => row.id === id)?.lastRun?.status;
+}
+
+async function lineFrom(link: { call(method: string, params: object): Promise<unknown> }, method: string, params: object): Promise<string> {
+  try {
+    return JSON.stringify(await link.call(method, { ...params }));
+  } catch (thrown) {
+    return JSON.stringify(String(thrown));
+  }
+}

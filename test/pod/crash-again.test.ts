@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { textContent } from '../../src/llm/index.ts';
+import { FaultyFiles } from '../store/faulty-files.ts';
+import { resting } from './crash/look.ts';
+import { filesOf } from './crash/power-cut.ts';
+import { ADA, Listener, say, stage } from './stage.ts';
+
+/** All of a disk as a kill of the process leaves it. */
+function afterKill(disk: FaultyFiles, directory: string, id: string): FaultyFiles {
+  const seen = disk.afterPowerCut({ torn: 1, zeros: false, names: true });
+  const copy = new FaultyFiles();
+  for (const part of ['', '/sessions', `/feeds/${id}`])
+    for (const path of seen.list(`${directory}${part}`)) copy.put(path, seen.contentOf(path));
+  return copy;
+}
+
+describe('a command of a person that a kill interrupts', () => {
+  it('is told to the model as what it is, once, however often the session is opened', async () => {
+    const disk = new FaultyFiles();
+    const { host, cwd, directory, reopen } = await stage(() => ({ parts: [{ text: 'Fine.' }] }), {
+      files: filesOf(disk, new Set()),
+    });
+    const pod = await host.create({ cwd });
+    await pod.handle(say('hello'), ADA);
+    await resting(pod);
+    const listener = new Listener(pod);
+    await pod.handle({ type: 'shell', command: 'echo begun && sleep 30' }, ADA);
+    await listener.hearType('shell-update');
+
+    const [first, second] = [afterKill(disk, directory, pod.id), afterKill(disk, directory, pod.id)];
+    for (const left of [first, second]) {
+      let then = left;
+      const seen: unknown[] = [];
+      for (let times = 0; times < 3; times += 1) {
+        const again = await reopen({ files: filesOf(then, new Set()) });
+        const { items, shells } = await resting(again.pod(pod.id));
+        expect(shells).toEqual([]);
+        seen.push(items.slice(2));
+        // Closed the first time, killed the second.
+        if (left === first) await again.shutdown();
+        then = afterKill(then, directory, pod.id);
+      }
+      expect(seen[0]).toMatchObject([{ type: 'message', role: 'user' }]);
+      expect(JSON.stringify(seen[0])).toContain('echo begun && sleep 30');
+      expect(JSON.stringify(seen[0])).toContain('Interrupted');
+      expect(seen[1]).toEqual(seen[0]);
+      expect(seen[2]).toEqual(seen[0]);
+    }
+  });
+});
+
+describe('a receipt', () => {
+  it('is given to nobody before it is safe, also not to the second who asks for it', async () => {
+    const disk = new FaultyFiles();
+    const { host, cwd, directory, reopen } = await stage(() => ({ parts: [{ text: 'Fine.' }] }), {
+      files: filesOf(disk, new Set()),
+    });
+    const pod = await host.create({ cwd });
+    const command = { type: 'follow-up', content: textContent('twice') } as const;
+    const keyed = { ...ADA, key: 'one' };
+    const first = pod.handle(command, keyed);
+    await pod.handle(command, keyed);
+    const after = disk.afterPowerCut({ torn: 0, zeros: false, names: false });
+    const again = await reopen({ files: filesOf(after, new Set()), directory });
+    expect((await again.pod(pod.id).snapshot()).queue).toMatchObject([{ content: command.content }]);
+    await first;
+  });
+});

@@ -1,0 +1,163 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { obedient, turns, witness } from './resume-stage.ts';
+import { Listener, say, stage } from './stage.ts';
+
+const STALLED = say('go\n[[sim deltas=20 fault=stall after=3]]');
+const text = (words: string) => [{ type: 'text' as const, text: words }];
+
+/** Every file of the sessions and feeds, with what is in it. */
+function contents(directory: string): Readonly<Record<string, string>> {
+  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' });
+  const files = names.filter((name) => !name.includes('.lock') && statSync(join(directory, name)).isFile());
+  return Object.fromEntries(files.map((name) => [name, readFileSync(join(directory, name), 'utf8')]));
+}
+
+describe('a host', () => {
+  it('lets the pod that was idle for longest leave when another one is wanted', async () => {
+    const { host, cwd } = await stage(obedient, { limits: { pods: 2 } });
+    const pods = [await host.create({ cwd }), await host.create({ cwd }), await host.create({ cwd })];
+    const snapshots = await Promise.all(pods.map((pod) => pod.snapshot()));
+    while (host.usage.pods > 2) await turns(1);
+    for (const [at, pod] of pods.entries()) {
+      expect(await pod.snapshot()).toEqual(snapshots[at]);
+      expect(host.usage.pods).toBeLessThanOrEqual(3);
+    }
+    expect(host.usage.sessions).toBe(3);
+  });
+
+  it('refuses another pod when all are needed, and takes it when one is not any more', async () => {
+    const { host, cwd } = await stage(obedient, { limits: { pods: 2 } });
+    const [first, second, third] = [
+      await host.create({ cwd }),
+      await host.create({ cwd }),
+      await host.create({ cwd, lazy: true }),
+    ];
+    const watcher = new Listener(first);
+    await watcher.joined();
+    const running = new Listener(second, 0);
+    await second.handle(STALLED);
+    await running.stop();
+    const refusal = {
+      code: 'overloaded',
+      message: '2 pods are in use, which is the limit: close one, or raise the limit',
+    };
+    await expect(third.snapshot()).rejects.toMatchObject(refusal);
+    await expect(third.watch().next()).rejects.toMatchObject(refusal);
+    await expect(third.handle(say('hello'))).rejects.toMatchObject(refusal);
+    await watcher.stop();
+    expect(await third.handle(say('hello'))).toMatchObject({ accepted: true });
+  });
+
+  it('takes one that is wanted while another one is on its way out', async () => {
+    const { host, cwd } = await stage(obedient, { limits: { pods: 1 } });
+    const pods = [await host.create({ cwd }), await host.create({ cwd }), await host.create({ cwd })];
+    for (let round = 0; round < 5; round += 1)
+      for (const pod of pods) expect((await pod.snapshot()).id).toBe(pod.id);
+  });
+
+  it('refuses a run too many, and begins one that waits when there is a place', async () => {
+    const { host, cwd } = await stage(obedient, { limits: { runs: 1 } });
+    const [first, second] = [await host.create({ cwd }), await host.create({ cwd })];
+    await first.handle(STALLED);
+    expect(host.usage.runs).toBe(1);
+    await expect(second.handle(say('hello'))).rejects.toMatchObject({
+      code: 'overloaded',
+      message: 'as many runs as allowed are under way: wait until one ends, or queue it',
+    });
+    const { queueId } = await second.handle({ ...say('hello'), whenBusy: 'queue' });
+    const listener = new Listener(second, 0);
+    expect((await second.snapshot()).queue).toMatchObject([{ queueId }]);
+    await first.handle({ type: 'cancel' });
+    expect(await listener.hearType('input')).toMatchObject({ queueId });
+    expect((await listener.hearType('run-end')).outcome.status).toBe('finished');
+    await listener.hear((event) => event.type === 'state' && event.state === 'idle');
+    expect(host.usage.runs).toBe(0);
+  });
+
+  it('refuses a message when too many wait', async () => {
+    const { host, cwd } = await stage(obedient, { limits: { queue: 2 } });
+    const pod = await host.create({ cwd });
+    await pod.handle(STALLED);
+    await pod.handle({ type: 'steer', content: text('one') });
+    await pod.handle({ ...say('two'), whenBusy: 'queue' });
+    const refusal = {
+      code: 'overloaded',
+      message: '2 messages wait already: let some be delivered, or clear the queue',
+    };
+    await expect(pod.handle({ type: 'follow-up', content: text('three') })).rejects.toMatchObject(refusal);
+    await expect(pod.handle({ ...say('three'), whenBusy: 'queue' })).rejects.toMatchObject(refusal);
+    await pod.handle({ type: 'clear-queue' });
+    await pod.handle({ type: 'follow-up', content: text('three') });
+  });
+
+  it('opens nothing any more once it is shut down', async () => {
+    const { host, cwd } = await stage(obedient);
+    const pod = await host.create({ cwd });
+    await host.shutdown();
+    const refusal = { code: 'conflict', message: 'the host is shut down: open it again' };
+    await expect(pod.snapshot()).rejects.toMatchObject(refusal);
+    await expect(pod.watch().next()).rejects.toMatchObject(refusal);
+    expect(host.usage.pods).toBe(0);
+  });
+});
+
+describe('an idle pod', () => {
+  it('leaves memory, and comes back as it was without a word in its files', async () => {
+    const { host, cwd, directory } = await stage(obedient, { hibernateAfterMs: 0 });
+    const pod = await host.create({ cwd, settings: { name: 'sleepy' } });
+    const listener = new Listener(pod, 0);
+    await pod.handle(say('hello'));
+    const { seq } = await listener.hear((event) => event.type === 'state' && event.state === 'idle');
+    const before = await pod.snapshot();
+    await listener.stop();
+    const asleep = async (): Promise<void> => {
+      while (host.usage.pods > 0) await turns(1);
+    };
+    await asleep();
+    const files = contents(directory);
+    expect(await pod.snapshot()).toEqual(before);
+    await asleep();
+    const later = new Listener(pod, seq - 3);
+    await later.hear((event) => event.seq === seq);
+    expect(later.events).toEqual(listener.events.slice(-3));
+    await later.stop();
+    await asleep();
+    expect(contents(directory)).toEqual(files);
+    const next = await pod.handle({ type: 'set-todos', items: [] });
+    expect(next.seq).toBe(seq);
+    await asleep();
+    expect((await pod.snapshot()).seq).toBe(seq + 1);
+  });
+
+  it('is not idle while somebody watches, a run goes on, a question has a deadline, or a prompt waits for a place', async () => {
+    const { host, cwd } = await stage(obedient, {
+      ...{ hibernateAfterMs: 0, limits: { runs: 1 }, tools: [witness(() => {})] },
+    });
+    const [watched, runs, asks, waits, idle] = [
+      await host.create({ cwd }),
+      await host.create({ cwd }),
+      await host.create({ cwd }),
+      await host.create({ cwd }),
+      await host.create({ cwd }),
+    ];
+    const watcher = new Listener(watched);
+    await watcher.joined();
+    await runs.handle(STALLED);
+    const deadline = new Date(Date.now() + 60_000).toISOString();
+    await asks.handle({ type: 'ask', tool: 'x', arguments: '{}', deadline });
+    await waits.handle({ ...say('hello'), whenBusy: 'queue' });
+    await idle.handle({ type: 'set-todos', items: [] });
+    while (host.usage.pods > 4) await turns(1);
+    // Once more, so that a timer of the others that should not be there has had its time too.
+    await idle.snapshot();
+    while (host.usage.pods > 4) await turns(1);
+    expect(host.usage.pods).toBe(4);
+    await watcher.stop();
+    while (host.usage.pods > 3) await turns(1);
+    const listener = new Listener(waits, 0);
+    await runs.handle({ type: 'cancel' });
+    expect((await listener.hearType('run-end')).outcome.status).toBe('finished');
+  });
+});

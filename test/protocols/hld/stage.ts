@@ -1,0 +1,180 @@
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { type JsonObject, logTo, redactor } from '../../../src/base/index.ts';
+import type { Host } from '../../../src/pod/index.ts';
+import { type HldSettings, type OpenHld, startHld } from '../../../src/protocols/hld/index.ts';
+import type { Script } from '../../../src/sim/index.ts';
+import { scratch, type Stage, stage } from '../../pod/stage.ts';
+
+export interface HldStage extends Stage {
+  readonly path: string;
+  readonly door: OpenHld;
+  readonly client: () => Promise<Client>;
+  /** A client that has subscribed; the confirmation is its first line. */
+  readonly subscriber: (params?: JsonObject) => Promise<Client>;
+  /** Ends the door and the host, and opens both again on the same files. */
+  readonly restart: (how?: 'shutdown' | 'kill') => Promise<Host>;
+}
+
+export async function hldStage(
+  script: Script,
+  options: Parameters<typeof stage>[1] & { readonly hld?: Partial<HldSettings> } = {},
+): Promise<HldStage> {
+  const { hld = {}, ...rest } = options;
+  const base = await stage(script, rest);
+  const path = hld.socketPath ?? join(scratch(), 'daemon.sock');
+  let door = await openDoor(base.host, path, base.cwd, hld);
+  let { host } = base;
+  onTestFinished(() => door.close().catch(() => {}));
+  const client = (): Promise<Client> => Client.open(path);
+  return {
+    ...base,
+    path,
+    door,
+    client,
+    subscriber: async (params = {}) => {
+      const opened = await client();
+      opened.send({ jsonrpc: '2.0', method: 'Subscribe', params, id: 'sub' });
+      await opened.line(0);
+      return opened;
+    },
+    restart: async () => {
+      await door.close();
+      await host.shutdown();
+      host = await base.reopen();
+      await host.recover();
+      door = await openDoor(host, path, base.cwd, hld);
+      return host;
+    },
+  };
+}
+
+export function openDoor(host: Host, socketPath: string, cwd: string, more: Partial<HldSettings> = {}): Promise<OpenHld> {
+  return startHld({
+    host,
+    socketPath,
+    cwd,
+    home: cwd,
+    version: '0.1.0',
+    log: SILENT,
+    modelNamed: async (word) => (word === 'nothing' ? undefined : { provider: 'sim', modelId: word }),
+    ...more,
+  });
+}
+
+const SILENT = logTo({ sinks: [], level: () => 'error', redact: () => redactor([]) });
+
+/** One connection, and all lines that came over it. */
+export class Client {
+  readonly lines: string[] = [];
+  readonly socket: Socket;
+  readonly closed: Promise<void>;
+  readonly #waiting = new Set<() => void>();
+  #rest = '';
+  #nextId = 1000;
+  #isClosed = false;
+
+  static async open(path: string): Promise<Client> {
+    const socket = connect(path);
+    await new Promise<void>((resolve, reject) => {
+      socket.once('connect', resolve);
+      socket.once('error', reject);
+    });
+    return new Client(socket);
+  }
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    this.closed = new Promise((resolve) => {
+      socket.once('close', () => {
+        this.#isClosed = true;
+        resolve();
+        this.#wake();
+      });
+    });
+    socket.setEncoding('utf8');
+    socket.on('error', () => {});
+    socket.on('data', (text: string) => {
+      const parts = (this.#rest + text).split('\n');
+      this.#rest = parts.pop() ?? '';
+      this.lines.push(...parts);
+      this.#wake();
+    });
+    onTestFinished(() => {
+      socket.destroy();
+    });
+  }
+
+  write(text: string): void {
+    this.socket.write(text);
+  }
+
+  send(message: unknown): void {
+    this.write(`${JSON.stringify(message)}\n`);
+  }
+
+  /** The line with this number, past or future. */
+  async line(index: number): Promise<string> {
+    return this.until(() => this.lines[index]);
+  }
+
+  /** The answer to a line that is written as it is. */
+  async exchange(text: string): Promise<string> {
+    const index = this.lines.length;
+    this.write(`${text}\n`);
+    return this.line(index);
+  }
+
+  async call(method: string, params?: unknown): Promise<unknown> {
+    const reply = await this.reply(method, params);
+    if (reply.error !== undefined) throw new Error(`${method}: ${JSON.stringify(reply.error)}`);
+    return reply.result;
+  }
+
+  async reply(method: string, params?: unknown): Promise<{ readonly result?: unknown; readonly error?: JsonObject }> {
+    const id = (this.#nextId += 1);
+    this.send({ jsonrpc: '2.0', method, ...(params === undefined ? {} : { params }), id });
+    return this.until(() => this.lines.map((line) => JSON.parse(line)).find((reply) => reply.id === id));
+  }
+
+  get events(): readonly HeardEvent[] {
+    return this.lines.flatMap((line) => JSON.parse(line).result?.event ?? []);
+  }
+
+  /** The first event that fits, past or future. */
+  hear(fits: (event: HeardEvent) => boolean): Promise<HeardEvent> {
+    return this.until(() => this.events.find(fits));
+  }
+
+  hearStatus(sessionId: string, status: string): Promise<HeardEvent> {
+    return this.hear(
+      ({ type, data }) =>
+        type === 'session_status_changed' &&
+        data.session_id === sessionId &&
+        data.new_status === status &&
+        data.old_status !== status,
+    );
+  }
+
+  async until<T>(look: () => T | undefined): Promise<T> {
+    for (;;) {
+      const found = look();
+      if (found !== undefined) return found;
+      if (this.#isClosed) throw new Error(`the connection was closed; lines so far: ${this.lines.join('\n')}`);
+      await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    }
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+}
+
+export interface HeardEvent {
+  readonly type: string;
+  readonly timestamp: string;
+  readonly data: Record<string, any>;
+  readonly seq?: number;
+}

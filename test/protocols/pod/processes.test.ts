@@ -1,0 +1,214 @@
+import { lstatSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { dirname, join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { PodClient, type PodLine } from '../../../src/client/index.ts';
+import { type Sim, startSim } from '../../../src/sim/index.ts';
+import { scratch } from '../../pod/stage.ts';
+import { hostileLine, randomFrom } from './hostile.ts';
+import { compiledServer, Served } from './served.ts';
+import type { Errand } from './serving-child.ts';
+
+const SEED = Number(process.env.POLYPOD_SEED ?? Date.now() % 1_000_000);
+const CLIENTS = 20;
+const KILLS = 3;
+const LINES = 10_000;
+
+const program = compiledServer();
+
+describe('a process that serves a pod', () => {
+  it('has its socket for its user alone, whatever the mask was; a killed one leaves one that the next takes over', async () => {
+    const errand = await errandOn(await sim());
+    const first = await Served.start(program, errand);
+    const { path, podId } = first.ready;
+    const modes = () => [path, dirname(path)].map((each) => (lstatSync(each).mode & 0o777).toString(8));
+    expect(modes()).toEqual(['600', '700']);
+    await first.kill();
+    expect(lstatSync(path).isSocket()).toBe(true);
+    const second = await Served.start(program, { ...errand, podId });
+    const client = await PodClient.open({ path });
+    expect(await client.status()).toMatchObject({ state: 'idle', session_id: podId });
+    await client.close();
+    expect(await second.end()).toBe(0);
+    expect(lstatSync(path, { throwIfNoEntry: false })).toBeUndefined();
+  });
+
+  it(`killed ${KILLS} times while ${CLIENTS} clients stream: each joins to the log`, { timeout: 120_000 }, async () => {
+    const random = randomFrom(SEED);
+    const errand = await errandOn(await sim());
+    let served = await Served.start(program, errand);
+    const { path, podId } = served.ready;
+    const watchers = await Promise.all(Array.from({ length: CLIENTS }, () => Watcher.open(path)));
+    const [first] = watchers;
+    if (first === undefined) throw new Error('nobody watches');
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      await first.client.run(PROMPT);
+      // In the middle of a run, wherever that is.
+      await first.heard(first.lines.length + 20 + random(200));
+      await served.kill();
+      served = await Served.start(program, { ...errand, podId });
+    }
+    await first.client.run(PROMPT);
+    const fresh = await Watcher.open(path);
+    await first.quiet();
+    const { seq: last } = first.lines.at(-1) ?? {};
+    await Promise.all([fresh, ...watchers].map((watcher) => watcher.reached(last ?? 0)));
+    const log = fresh.lines;
+    expect(log.filter(({ event }) => event === 'recovered').length).toBe(KILLS);
+    expect(log.filter(({ event }) => event === 'turn_start').length).toBe(
+      log.filter(({ event }) => event === 'turn_end').length,
+    );
+    for (const watcher of watchers) {
+      expect(watcher.losses).toBe(KILLS);
+      expect(watcher.lines, `seed ${SEED}`).toEqual(log);
+    }
+    console.log(`resume over sockets: ${CLIENTS} clients, ${KILLS} kills, ${log.length} lines each (seed ${SEED})`);
+  });
+
+  it(`lives through ${LINES} hostile lines; its memory is flat and another client's stream complete`, { timeout: 120_000 }, async () => {
+    const random = randomFrom(SEED);
+    const served = await Served.start(program, await errandOn(await sim()));
+    const { path } = served.ready;
+    const witness = await Watcher.open(path);
+    await witness.client.run(PROMPT);
+    await witness.quiet();
+    await storm(path, 2_000, random);
+    const before = await served.memory();
+    const streaming = keepRunning(witness);
+    await storm(path, LINES, random);
+    await streaming.stop();
+    const growth = (await served.memory()) - before;
+    expect(served.isAlive).toBe(true);
+    const fresh = await Watcher.open(path);
+    await fresh.reached(witness.lines.at(-1)?.seq ?? 0);
+    expect(witness.lines, `seed ${SEED}`).toEqual(fresh.lines);
+    expect(witness.losses).toBe(0);
+    expect(growth).toBeLessThan(20 * 1024 * 1024);
+    console.log(`hostile: ${LINES} lines, ${streaming.runs()} runs beside them, ${(growth / 1024 / 1024).toFixed(1)} MB more (seed ${SEED})`);
+  });
+});
+
+const PROMPT = 'go\n[[sim deltas=300 size=5 delay=1]]';
+
+async function sim(): Promise<Sim> {
+  const started = await startSim({ script: () => ({ parts: [{ text: 'ok' }] }) });
+  onTestFinished(() => started.close());
+  return started;
+}
+
+async function errandOn({ url }: Sim): Promise<Errand> {
+  return { directory: join(scratch(), 'data'), sockets: join(scratch(), 'run'), cwd: scratch(), url };
+}
+
+/** A client with all numbered lines it was told, over all its connections. */
+class Watcher {
+  readonly client: PodClient;
+  readonly lines: PodLine[] = [];
+  losses = 0;
+  #wake = (): void => {};
+
+  static async open(path: string): Promise<Watcher> {
+    const watching: { watcher?: Watcher } = {};
+    const client = await PodClient.open({
+      path,
+      after: 0,
+      backoff: { firstMs: 5, longestMs: 50 },
+      onConnection: (state) => {
+        if (state === 'lost' && watching.watcher !== undefined) watching.watcher.losses += 1;
+      },
+    });
+    watching.watcher = new Watcher(client);
+    onTestFinished(() => client.close());
+    return watching.watcher;
+  }
+
+  private constructor(client: PodClient) {
+    this.client = client;
+    void this.#read();
+  }
+
+  heard(count: number): Promise<void> {
+    return this.#until(() => this.lines.length >= count);
+  }
+
+  reached(seq: number): Promise<void> {
+    return this.#until(() => (this.lines.at(-1)?.seq ?? 0) >= seq);
+  }
+
+  /** Resolves when the pod is idle and has said so. */
+  quiet(): Promise<void> {
+    return this.#until(() => this.lines.at(-1)?.data.state === 'idle');
+  }
+
+  async #until(holds: () => boolean): Promise<void> {
+    while (!holds())
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+  }
+
+  async #read(): Promise<void> {
+    for await (const line of this.client.events()) {
+      // Answers that everybody is told are no part of the log.
+      if (line.seq === undefined) continue;
+      this.lines.push(line);
+      this.#wake();
+    }
+  }
+}
+
+/** Runs one after the other, until it is told to stop. */
+function keepRunning(watcher: Watcher): { readonly stop: () => Promise<void>; readonly runs: () => number } {
+  let [isOver, runs] = [false, 0];
+  const running = (async () => {
+    while (!isOver) {
+      await watcher.client.run(PROMPT);
+      await watcher.quiet();
+      runs += 1;
+    }
+  })();
+  const stop = async (): Promise<void> => {
+    isOver = true;
+    await running;
+  };
+  return { stop, runs: () => runs };
+}
+
+/** Many lines over many connections, some of which end in the middle of a line, or never read. */
+async function storm(path: string, count: number, random: (below: number) => number): Promise<void> {
+  let sent = 0;
+  while (sent < count) {
+    const socket = connect(path);
+    await new Promise<void>((resolve) => socket.once('connect', resolve));
+    socket.on('error', () => {});
+    if (random(5) > 0) socket.resume();
+    const lines = Math.min(count - sent, 1 + random(400));
+    for (let line = 0; line < lines && socket.writable; line += 1) {
+      socket.write(hostileLine(random));
+      if (line < lines - 1 || random(2) === 0) socket.write('\n');
+      if (socket.writableNeedDrain && !socket.isPaused()) await settled(socket, 'drain');
+    }
+    sent += lines;
+    await ended(socket, random(3));
+  }
+}
+
+async function ended(socket: Socket, how: number): Promise<void> {
+  if (how === 0) socket.destroy();
+  else if (how === 1) socket.end();
+  // One that is answered has been read: its last line is asked for.
+  else if (!socket.isPaused() && socket.writable) {
+    socket.end('\n{"method":"get_status","request_id":"last"}\n');
+    await settled(socket, 'data');
+  }
+  socket.destroy();
+}
+
+/** Until it happens, or the socket is gone. */
+function settled(socket: Socket, event: 'drain' | 'data'): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.destroyed) resolve();
+    socket.once(event, () => resolve());
+    socket.once('close', () => resolve());
+  });
+}

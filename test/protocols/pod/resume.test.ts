@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { PodDoor, PodListener } from '../../../src/protocols/pod/index.ts';
+import type { Answer } from '../../../src/sim/index.ts';
+import { type Client, isState, type Line, type PodStage, podStage } from './stage.ts';
+
+const LOOK: Answer = {
+  parts: [
+    { thinking: 'Let me think about what there is to be seen here.' },
+    { text: 'I look at two places.' },
+    { toolCall: { name: 'ls', arguments: { path: '.' } } },
+    { toolCall: { name: 'read', arguments: { path: 'not-there.txt' } } },
+  ],
+  pace: { chunkSize: 5 },
+  interleave: true,
+};
+const ASK: Answer = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch x' } } }] };
+const DONE: Answer = { parts: [{ text: 'That is all there is to say.' }], pace: { chunkSize: 4 } };
+const ENDLESS: Answer = { parts: [{ text: 'On and on and on it goes.' }], pace: { chunkSize: 3 }, fault: { kind: 'stall', after: 4 } };
+
+describe('a client that comes back', () => {
+  it('after any number gets exactly the lines that followed it', async () => {
+    const stage = await podStage([LOOK, ASK, DONE, ENDLESS]);
+    const witness = await eventful(stage);
+    const numbers = [...new Set(witness.heard.flatMap(({ seq }) => seq ?? []))];
+    const last = numbers.at(-1) ?? 0;
+    for (let after = 0; after <= last; after += 1) {
+      const got = await resumed(stage, after, last);
+      expect(got, `after ${after}`).toEqual(witness.heard.filter(({ seq }) => seq !== undefined && seq > after));
+    }
+  });
+
+  it('gets the same from the next process', async () => {
+    const stage = await podStage([LOOK, ASK, DONE, ENDLESS]);
+    const witness = await eventful(stage);
+    const last = witness.heard.at(-1)?.seq ?? 0;
+    await stage.sockets.closeAll();
+    await stage.host.shutdown();
+    const host = await stage.reopen();
+    const again = { door: new PodDoor(), pod: host.pod(stage.pod.id) };
+    for (let after = 1; after <= last; after += 7) {
+      const got = await resumed(again, after, last);
+      expect(got, `after ${after}`).toEqual(witness.heard.filter(({ seq }) => seq !== undefined && seq > after));
+    }
+  });
+
+  it('in the middle of a block without a number gets it from its start', async () => {
+    const stage = await podStage([ENDLESS]);
+    const first = await stage.socketClient();
+    await first.say('run', { input: 'Go on.' });
+    const deltas = (client: Client) => client.heard.filter(({ event }) => event === 'text_delta').length;
+    await first.hear(() => deltas(first) === 4);
+    const late = await stage.socketClient();
+    await late.say('subscribe', {});
+    const snapshot = await late.hear(({ event }) => event === 'snapshot');
+    expect(snapshot.data).toMatchObject({
+      reason: 'joined',
+      state: 'running',
+      in_flight: [{ type: 'text', text: 'On and on an', open: true }],
+    });
+  });
+
+  it('with a number that nobody has given out is told of the gap, and gets a snapshot', async () => {
+    const stage = await podStage([DONE]);
+    const client = await stage.socketClient();
+    await client.say('subscribe', { after: 1_000_000 });
+    const { data, seq } = await client.hear(({ event }) => event === 'snapshot');
+    expect({ data, seq }).toMatchObject({ data: { reason: 'gap', state: 'idle' }, seq: 1 });
+    await client.say('run', { input: 'Hello.' });
+    await client.hear(isState('idle'));
+    expect(client.heard[1]).toMatchObject({ event: 'run_start', seq: 2 });
+  });
+
+  it('while the pod is busy misses nothing and gets nothing twice', async () => {
+    const stage = await podStage([{ parts: [{ text: 'x'.repeat(4_000) }], pace: { chunkSize: 2, batch: 20, delayMs: 1 } }]);
+    const witness = await stage.socketClient();
+    await witness.say('subscribe', { after: 0 });
+    await witness.say('run', { input: 'Many words, please.' });
+    const late: Client[] = [];
+    for (let count = 0; count < 15; count += 1) {
+      await witness.hear((line) => (line.seq ?? 0) > 8 + count * 60);
+      const client = await stage.socketClient();
+      await client.say('subscribe', { after: count * 5 });
+      late.push(client);
+    }
+    await Promise.all([witness, ...late].map((client) => client.hear(isState('idle'))));
+    for (const [count, client] of late.entries()) {
+      const from = client.heard.findIndex(({ event }) => event === 'subscribed') + 1;
+      expect(client.heard.slice(from)).toEqual(
+        witness.heard.filter(({ seq }) => seq !== undefined && seq > count * 5),
+      );
+    }
+  });
+});
+
+/** A session with all that can happen in one: thinking, calls side by side, an approval, a pause and a cancel. */
+async function eventful(stage: PodStage): Promise<Client> {
+  const witness = await stage.socketClient();
+  await witness.say('subscribe', { after: 0 });
+  await witness.say('run', { input: 'What is here?' });
+  await witness.hear(({ event }) => event === 'approval_request');
+  await witness.hear((line) => line.event === 'status' && line.data.detail === 'waiting');
+  await witness.say('pause');
+  const asked = await witness.hear(({ event }) => event === 'approval_request');
+  const approvalId = asked.event === 'approval_request' ? asked.data.approval_id : '';
+  await witness.say('decide', { approval_id: approvalId, decision: 'approve' });
+  await witness.hear((line) => line.event === 'status' && line.data.detail === 'paused');
+  await witness.say('resume');
+  await witness.hear(isState('idle'));
+  const before = witness.heard.length;
+  await witness.say('run', { input: 'Go on.' });
+  await witness.hear(() => witness.heard.slice(before).filter(({ event }) => event === 'text_delta').length === 4);
+  await witness.say('cancel');
+  await witness.hear(isState('idle'), before);
+  return witness;
+}
+
+/** What a client that resumes is told, up to a number. */
+async function resumed(
+  { door, pod }: Pick<PodStage, 'door' | 'pod'>,
+  after: number,
+  until: number,
+): Promise<readonly Line[]> {
+  const lines: Line[] = [];
+  const listener = await PodListener.join(door, pod, (line) => lines.push(line));
+  await listener.request({ method: 'subscribe', params: { after } });
+  listener.leave();
+  expect(lines[0]).toEqual({ event: 'subscribed', data: { after } });
+  expect(lines.at(-1)?.seq ?? until).toBe(until);
+  return lines.slice(1);
+}
+

@@ -1,0 +1,80 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, onTestFinished } from 'vitest';
+import type { Errand, Ready } from './serving-child.ts';
+
+/** The program that serves a pod, as JavaScript: it is a process of its own. */
+export function compiledServer(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'polypod-served-'));
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+  const config = {
+    extends: resolve('tsconfig.json'),
+    compilerOptions: {
+      rootDir: resolve('.'),
+      outDir: directory,
+      typeRoots: [resolve('node_modules/@types')],
+      declaration: false,
+      sourceMap: false,
+      noCheck: true,
+    },
+    include: [resolve('test/protocols/pod/serving-child.ts')],
+  };
+  writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(config));
+  writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
+  symlinkSync(resolve('node_modules'), join(directory, 'node_modules'));
+  const tsc = resolve('node_modules/typescript/bin/tsc');
+  execFileSync(process.execPath, [tsc, '-p', join(directory, 'tsconfig.json')]);
+  return join(directory, 'test/protocols/pod/serving-child.js');
+}
+
+/** A process that serves a pod. */
+export class Served {
+  readonly ready: Ready;
+  readonly #child: ChildProcess;
+  readonly #lines: AsyncIterator<string>;
+
+  static async start(program: string, errand: Errand): Promise<Served> {
+    const child = spawn(process.execPath, ['--expose-gc', program, JSON.stringify(errand)], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => {
+      child.kill('SIGKILL');
+    });
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const first = await lines.next();
+    if (first.done === true) throw new Error('the process ended before it served');
+    return new Served(child, lines, JSON.parse(first.value) as Ready);
+  }
+
+  private constructor(child: ChildProcess, lines: AsyncIterator<string>, ready: Ready) {
+    this.#child = child;
+    this.#lines = lines;
+    this.ready = ready;
+  }
+
+  get isAlive(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** Bytes in use, after a full collection. */
+  async memory(): Promise<number> {
+    this.#child.stdin?.write('memory\n');
+    return Number((await this.#lines.next()).value);
+  }
+
+  async kill(): Promise<void> {
+    const gone = new Promise<void>((done) => this.#child.once('exit', () => done()));
+    this.#child.kill('SIGKILL');
+    await gone;
+  }
+
+  /** Resolves with its exit code when it has ended by itself. */
+  async end(): Promise<number | null> {
+    const gone = new Promise<number | null>((done) => this.#child.once('exit', done));
+    this.#child.stdin?.end();
+    return gone;
+  }
+}

@@ -1,0 +1,60 @@
+import { createInterface } from 'node:readline';
+import { connect } from '../../../src/llm/index.ts';
+import { type Agent, Host } from '../../../src/pod/index.ts';
+import { PodDoor, PodSockets } from '../../../src/protocols/pod/index.ts';
+import { providerNamed } from '../../../src/registry.ts';
+import { ground, scopeFrom } from '../../../src/tools/index.ts';
+
+/** What a process that serves one pod is given. */
+export interface Errand {
+  readonly directory: string;
+  readonly sockets: string;
+  readonly cwd: string;
+  /** The simulator's. */
+  readonly url: string;
+  /** The pod that is there already. */
+  readonly podId?: string;
+}
+
+/** What it says first. */
+export interface Ready {
+  readonly podId: string;
+  readonly path: string;
+}
+
+const errand: Errand = JSON.parse(process.argv[2] ?? '');
+const { directory, sockets: socketDirectory, cwd, url } = errand;
+const account = { name: 'sim', wire: 'anthropic', baseUrl: url, apiKey: 'any' };
+const model = { account: 'sim', id: 'sim', name: 'sim', reasoning: true, input: ['text' as const] };
+const agent: Agent = {
+  defaultModel: { provider: 'sim', modelId: 'sim' },
+  model: async () => ({ llm: connect(providerNamed('anthropic'), account), model }),
+  tools: async () => [],
+  system: async () => 'Be brief.',
+  mode: 'read-only',
+  rules: [],
+  sandboxed: false,
+  ground,
+  scope: (paths) => scopeFrom(cwd, paths, ground.realPath),
+  surroundings: () => ({ env: {}, scratch: cwd, sandbox: undefined }),
+  remember: async () => {},
+  close: async () => {},
+};
+// As loose as it can be: what is made private is made so by us.
+process.umask(0);
+const host = await Host.open({ directory, agents: async () => agent });
+const pod = errand.podId === undefined ? await host.create({ cwd }) : host.pod(errand.podId);
+const sockets = new PodSockets(new PodDoor(), { directory: socketDirectory });
+const path = await sockets.open(pod);
+process.stdout.write(`${JSON.stringify({ podId: pod.id, path })}\n`);
+
+// Each line on its input asks for its memory, after a full collection.
+for await (const _ of createInterface({ input: process.stdin })) {
+  for (let round = 0; round < 3; round += 1) {
+    globalThis.gc?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  process.stdout.write(`${process.memoryUsage().rss}\n`);
+}
+await sockets.closeAll();
+await host.shutdown();

@@ -1,0 +1,210 @@
+import { lstatSync, readlinkSync } from 'node:fs';
+import { connect } from 'node:net';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Answer } from '../../../src/sim/index.ts';
+import { isState, podStage, SocketClient, told } from './stage.ts';
+
+const HELLO: Answer = { parts: [{ text: 'Hello.' }] };
+
+describe("a pod's socket", () => {
+  it('is for its user alone', async () => {
+    const { path } = await podStage([]);
+    expect((lstatSync(path).mode & 0o777).toString(8)).toBe('600');
+    expect((lstatSync(dirname(path)).mode & 0o777).toString(8)).toBe('700');
+  });
+
+  it('is also there by the name of the pod, as long as it has it', async () => {
+    const { sockets, pod, path } = await podStage([]);
+    const byName = join(dirname(path), 'my pod.sock');
+    await sockets.name(pod.id, 'my pod');
+    expect(readlinkSync(byName)).toBe(`${pod.id}.sock`);
+    await SocketClient.connect(byName);
+    await sockets.name(pod.id, '../no file');
+    expect(lstatSync(byName, { throwIfNoEntry: false })).toBeUndefined();
+    await sockets.name(pod.id, 'again');
+    await sockets.close(pod.id);
+    expect(lstatSync(join(dirname(path), 'again.sock'), { throwIfNoEntry: false })).toBeUndefined();
+    expect(lstatSync(path, { throwIfNoEntry: false })).toBeUndefined();
+  });
+
+  it('tells everybody the same, whoever asked', async () => {
+    const stage = await podStage([HELLO]);
+    const clients = await Promise.all([stage.socketClient(), stage.socketClient(), stage.processClient()]);
+    await clients[0]?.say('run', { input: 'Hello?' });
+    await Promise.all(clients.map((client) => client.hear(isState('idle'))));
+    expect(clients[1]?.heard).toEqual(clients[0]?.heard);
+    expect(clients[2]?.heard).toEqual(clients[0]?.heard);
+    expect(clients[0]?.heard.length).toBeGreaterThan(5);
+  });
+
+  it('lets a client go without touching its run', async () => {
+    const stage = await podStage([HELLO]);
+    const [first, second] = [await stage.socketClient(), await stage.socketClient()];
+    await first.say('run', { input: 'Hello?' });
+    await first.hear(isState('running'));
+    first.close();
+    expect((await second.hear(({ event }) => event === 'text_done')).data).toEqual({ text: 'Hello.' });
+    await second.hear(isState('idle'));
+  });
+
+  it('is not held open by a pod that nobody listens to', async () => {
+    const stage = await podStage([HELLO], { hibernateAfterMs: 1 });
+    const client = await stage.socketClient();
+    expect(stage.host.usage.pods).toBe(1);
+    client.close();
+    await expect.poll(() => stage.host.usage.pods).toBe(0);
+    // And wakes it again.
+    const back = await stage.socketClient();
+    await back.say('run', { input: 'Hello?' });
+    await back.hear(isState('idle'));
+  });
+
+  it('ends with the pod, and says why', async () => {
+    const stage = await podStage([]);
+    const client = await stage.socketClient();
+    await client.say('subscribe', { after: 1 });
+    await client.say('close');
+    await client.closed;
+    expect(told(client.heard)).toEqual([
+      ['subscribed', { after: 1 }],
+      ['closed', { by: 'client', door: 'pod' }],
+    ]);
+  });
+});
+
+describe('a client that has said all', () => {
+  it('and asked for a run is told of it to its end, and then let go', async () => {
+    const stage = await podStage([HELLO]);
+    const client = await stage.socketClient();
+    client.socket.end('{"method":"run","params":{"input":"Hello?"}}\n');
+    await client.closed;
+    expect(client.heard.map(({ event }) => event)).toContain('text_done');
+    expect(client.heard.at(-1)).toMatchObject({ event: 'status', data: { state: 'idle' } });
+  });
+
+  it('needs no newline at its end', async () => {
+    const stage = await podStage([]);
+    const client = await stage.socketClient();
+    client.socket.end('{"method":"get_history"}');
+    await client.closed;
+    expect(told(client.heard)).toEqual([['history', { items: [] }]]);
+  });
+
+  it('and only listens stays', async () => {
+    const stage = await podStage([HELLO]);
+    const socket = connect({ path: stage.path, allowHalfOpen: true });
+    const silent = new SocketClient(socket);
+    socket.end();
+    const subscriber = await stage.socketClient();
+    subscriber.socket.end('{"method":"subscribe"}\n');
+    await subscriber.hear(({ event }) => event === 'snapshot');
+    const other = await stage.socketClient();
+    await other.say('run', { input: 'Hello?' });
+    await Promise.all([silent, subscriber].map((client) => client.hear(isState('idle'))));
+    silent.close();
+  });
+});
+
+describe('what a client does wrong', () => {
+  it('is told to it alone: bytes that are no text', async () => {
+    const stage = await podStage([]);
+    const [client, other] = [await stage.socketClient(), await stage.socketClient()];
+    await client.send(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]));
+    await client.say('get_status', undefined, { request_id: 1 });
+    await client.hear(({ request_id: id }) => id === 1);
+    expect(told(client.heard)[0]).toEqual(['error', { code: 'internal', message: 'a line is not UTF-8' }]);
+    expect(other.heard).toEqual([]);
+  });
+
+  it('and ends its connection, with the reason, where a line has no end', async () => {
+    const stage = await podStage([HELLO], { duplex: { lineBytes: 1_000 } });
+    const [client, other] = [await stage.socketClient(), await stage.socketClient()];
+    client.socket.write('x'.repeat(100_000));
+    await client.closed;
+    expect(told(client.heard)).toEqual([
+      ['error', { code: 'internal', message: 'a line is longer than 1000 bytes' }],
+    ]);
+    await other.say('run', { input: 'Hello?' });
+    await other.hear(isState('idle'));
+    expect(other.heard.map(({ event }) => event)).not.toContain('error');
+  });
+
+  it('has a word of its own with the extras', async () => {
+    const stage = await podStage([]);
+    const client = await stage.socketClient();
+    await client.say('subscribe', { after: 1 });
+    await client.send('[]');
+    await client.say('decide', { approval_id: 'none', decision: 'approve' });
+    await client.say('branch', { entry_id: 'none' });
+    await client.say('configure', { set: { accept_edits: 'yes' } });
+    await client.hear(() => client.heard.length === 5);
+    expect(client.heard.slice(1).map((line) => (line.event === 'error' ? line.data.code : line.event))).toEqual([
+      'invalid_request',
+      'not_found',
+      'not_found',
+      'invalid_request',
+    ]);
+  });
+});
+
+describe('a client that does not read', () => {
+  it('is cut off with the number to go on after, and nobody else notices', async () => {
+    const words: Answer = { parts: [{ text: 'y'.repeat(3_000_000) }], pace: { chunkSize: 3_000, batch: 5, delayMs: 1 } };
+    const stage = await podStage([words], { duplex: { pendingBytes: 200_000 } });
+    const [slow, quick] = [await stage.socketClient(), await stage.socketClient()];
+    slow.socket.pause();
+    await quick.say('run', { input: 'Many words.' });
+    await quick.hear(isState('idle'));
+    const texts = quick.heard.flatMap((line) => (line.event === 'text_delta' ? line.data.text : []));
+    expect(texts.join('').length).toBe(3_000_000);
+    // It comes to: what was on its way, the reason, the end.
+    slow.socket.resume();
+    await slow.closed;
+    const last = slow.heard.at(-1);
+    expect(last).toMatchObject({ event: 'error', data: { code: 'internal' } });
+    expect(slow.heard.length).toBeLessThan(quick.heard.length);
+    const resumeAfter = last?.event === 'error' ? (last.data.resume_after ?? 0) : 0;
+    const back = await stage.socketClient();
+    await back.say('subscribe', { after: resumeAfter });
+    await back.hear(isState('idle'));
+    const joined = [...slow.heard, ...back.heard].filter(({ event }) => event === 'text_delta');
+    expect(told([...new Map(joined.map((line) => [line.seq, line])).values()])).toEqual(
+      told(quick.heard.filter(({ event }) => event === 'text_delta')),
+    );
+  });
+
+  it('is destroyed when it does not even read its end', async () => {
+    const words: Answer = { parts: [{ text: 'y'.repeat(1_000_000) }], pace: { chunkSize: 3_000, batch: 5, delayMs: 1 } };
+    const stage = await podStage([words], { duplex: { pendingBytes: 1_000, lingerMs: 1 } });
+    const [slow, quick] = [await stage.socketClient(), await stage.socketClient()];
+    slow.socket.pause();
+    await quick.say('run', { input: 'Many words.' });
+    await quick.hear(isState('idle'));
+    slow.socket.resume();
+    await slow.closed;
+    expect(slow.heard.length).toBeLessThan(quick.heard.length);
+  });
+});
+
+describe('a broadcast', () => {
+  it('encodes an event once for all clients of a kind', async () => {
+    const stage = await podStage([HELLO]);
+    const taken: Buffer[][] = [[], []];
+    for (const bytes of taken) {
+      const receiver = {
+        take: (lines: { readonly bytes: Buffer }) => bytes.push(lines.bytes),
+        pending: () => 0,
+        drained: () => Promise.resolve(),
+        close: () => {},
+      };
+      await stage.door.open(stage.pod, receiver, { by: 'test', pendingBytes: 0 });
+    }
+    const client = await stage.socketClient();
+    await client.say('run', { input: 'Hello?' });
+    await client.hear(isState('idle'));
+    expect(taken[0]?.length).toBeGreaterThan(0);
+    expect(taken[0]?.every((bytes, at) => bytes === taken[1]?.[at])).toBe(true);
+  });
+});
+

@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest';
+import { PolypodError } from '../../../src/base/index.ts';
+import type { Answer } from '../../../src/sim/index.ts';
+import { type Client, isState, podStage } from './stage.ts';
+import { Names, type Step, transcriptsIn } from './transcript.ts';
+
+const PAGE = 'docs/protocols/pod.md';
+
+const CAPITAL: Answer = {
+  parts: [{ text: 'The capital of France is Paris.' }],
+  pace: { chunkSize: 11 },
+  usage: { inputTokens: 25, outputTokens: 150 },
+};
+const LOOK: Answer = {
+  parts: [
+    { thinking: 'I should look.' },
+    { toolCall: { id: 'call_123', name: 'ls', arguments: { path: '.' } } },
+  ],
+  usage: { inputTokens: 25, outputTokens: 30 },
+};
+/** Slow enough to be paused in its middle. */
+const SLOW_LOOK: Answer = {
+  parts: [{ text: 'Look.' }, { toolCall: { id: 'call_123', name: 'ls', arguments: { path: '.' } } }],
+  usage: { inputTokens: 25, outputTokens: 30 },
+  pace: { delayMs: 150 },
+};
+const DONE: Answer = { parts: [{ text: 'Nothing.' }], usage: { inputTokens: 60, outputTokens: 3 } };
+const HELLO: Answer = { parts: [{ text: 'Hello.' }], usage: { inputTokens: 60, outputTokens: 3 } };
+const ENDLESS: Answer = {
+  parts: [{ text: 'It all began with a word.' }],
+  pace: { chunkSize: 7 },
+  usage: { inputTokens: 25, outputTokens: 1 },
+  fault: { kind: 'stall', after: 2 },
+};
+const TOUCH: Answer = {
+  parts: [{ toolCall: { id: 'call_123', name: 'bash', arguments: { command: 'touch new' } } }],
+  pace: { chunkSize: 40 },
+  usage: { inputTokens: 25, outputTokens: 30 },
+};
+
+/** What has to be so before a transcript of the page begins. */
+interface Scene {
+  readonly script: readonly Answer[];
+  readonly stage?: Parameters<typeof podStage>[1];
+  /** Clients that have subscribed. */
+  readonly subscribed?: readonly string[];
+  /** Done by somebody else, before the clients are there. */
+  readonly before?: (client: Client) => Promise<void>;
+  /** Has lines that only bytes can be. */
+  readonly isRaw?: boolean;
+}
+
+const paused = async (client: Client): Promise<void> => {
+  await client.say('run', { input: 'What is here?' });
+  await client.hear(({ event }) => event === 'turn_start');
+  await client.say('pause');
+  await client.hear(isState('paused'));
+};
+
+const finished = async (client: Client): Promise<void> => {
+  await client.say('run', { input: 'What is the capital of France?' });
+  await client.hear(isState('idle'));
+};
+
+const SCENES: Readonly<Record<string, Scene>> = {
+  run: { script: [CAPITAL] },
+  tools: { script: [LOOK, DONE] },
+  'status-and-history': {
+    script: [LOOK, DONE],
+    before: async (client) => {
+      await client.say('run', { input: 'What is here?' });
+      await client.hear(isState('idle'));
+    },
+  },
+  cancel: { script: [ENDLESS] },
+  pause: { script: [SLOW_LOOK, DONE] },
+  'run-while-paused': { script: [SLOW_LOOK, HELLO], before: paused },
+  'cancel-while-paused': { script: [SLOW_LOOK], before: paused },
+  'nothing-to-do': { script: [] },
+  'provider-error': { script: [{ parts: [], fault: { kind: '401' } }] },
+  'tool-error': {
+    script: [],
+    stage: {
+      agent: {
+        system: () => Promise.reject(new PolypodError('tool-failed', 'the server of the tools does not answer')),
+      },
+    },
+  },
+  'bad-lines': { script: [], isRaw: true },
+  subscribe: { script: [CAPITAL], before: finished },
+  approval: {
+    script: [TOUCH, DONE],
+    subscribed: ['ada'],
+  },
+  'cancel-while-waiting': {
+    script: [TOUCH],
+    subscribed: [''],
+    before: async (client) => {
+      await client.say('run', { input: 'Make a file.' });
+      await client.hear(isState('paused'));
+    },
+  },
+  'request-id': { script: [], subscribed: ['ada'] },
+  'cancel-extended': { script: [ENDLESS], subscribed: [''] },
+};
+
+describe('the transcripts of the page', () => {
+  const transcripts = transcriptsIn(PAGE);
+
+  it('are all played', () => {
+    expect([...transcripts.keys()].toSorted()).toEqual(Object.keys(SCENES).toSorted());
+  });
+
+  const played = Object.entries(SCENES).flatMap(([name, scene]) =>
+    (scene.isRaw === true ? (['socket'] as const) : (['socket', 'process'] as const)).map((way) => ({ name, way, scene })),
+  );
+
+  it.each(played)('$name, by $way', async ({ name, way, scene }) => {
+    const steps = transcripts.get(name) ?? [];
+    const stage = await podStage(scene.script, scene.stage);
+    const join = way === 'socket' ? stage.socketClient : stage.processClient;
+    await scene.before?.(await join());
+    await play(join, steps, scene.subscribed ?? []);
+  });
+});
+
+async function play(
+  join: () => Promise<Client>,
+  steps: readonly Step[],
+  subscribed: readonly string[],
+): Promise<void> {
+  const clients = new Map<string, { readonly client: Client; read: number }>();
+  for (const name of new Set(steps.map(({ client }) => client))) {
+    const client = await join();
+    if (subscribed.includes(name)) {
+      await client.say('subscribe', name === '' ? {} : { name });
+      await client.hear(({ event }) => event === 'snapshot');
+    }
+    clients.set(name, { client, read: client.heard.length });
+  }
+  const [page, real] = [new Names(), new Names()];
+  const expected: unknown[] = [];
+  const actual: unknown[] = [];
+  for (const { client: name, direction, text } of steps) {
+    const one = clients.get(name);
+    if (one === undefined) throw new Error(`there is no client ${name}`);
+    if (direction === '→') {
+      // In the page and here the same id has another value.
+      await one.client.send(real.translate(text, page));
+      continue;
+    }
+    const at = one.read;
+    one.read += 1;
+    const line = await one.client.hear(() => true, at);
+    expected.push({ name, ...(page.normal(text) as object) });
+    actual.push({ name, ...(real.normal(JSON.stringify(line)) as object) });
+    // At the first difference, before it waits for what will never come.
+    if (JSON.stringify(expected.at(-1)) !== JSON.stringify(actual.at(-1))) expect(actual).toEqual(expected);
+  }
+  expect(actual).toEqual(expected);
+  for (const { client, read } of clients.values()) {
+    // Nothing else was told.
+    await client.say('get_status', undefined, { request_id: 'end' });
+    await client.hear(({ request_id: id }) => id === 'end');
+    expect(client.heard.slice(read, -1)).toEqual([]);
+    expectGrowing(client);
+  }
+}
+
+function expectGrowing({ heard }: Client): void {
+  const numbers = heard.flatMap(({ seq }) => seq ?? []);
+  expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+}

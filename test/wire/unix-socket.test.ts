@@ -1,0 +1,67 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { connectUnix, listenUnix } from '../../src/wire/index.ts';
+
+function scratch(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'polypod-wire-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+async function listening(path: string): Promise<void> {
+  const server = await listenUnix(path, (socket) => socket.end('hello'));
+  onTestFinished(() => {
+    server.close();
+  });
+}
+
+/** Runs code of a process of its own that has `listenUnix` and a path; prints what it prints. */
+function inProcess(path: string, code: string): string {
+  const from = resolve('src/wire/unix-socket.ts');
+  const script = `import { lstatSync } from 'node:fs'; import { listenUnix } from ${JSON.stringify(from)}; const path = ${JSON.stringify(path)}; ${code}`;
+  return execFileSync(process.execPath, [...TYPES, '--input-type=module-typescript', '-e', script], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+}
+
+const TYPES = ['--experimental-strip-types', '--no-warnings'];
+
+describe('a Unix socket', () => {
+  it('that a killed process left behind is taken over; one in use is not', async () => {
+    const path = join(scratch(), 'a.sock');
+    await listening(path);
+    await expect(listenUnix(path, () => {})).rejects.toThrow(`another process listens on ${path}: end it first`);
+    // Still served.
+    const socket = await connectUnix(path);
+    expect(socket).toBeDefined();
+    socket?.destroy();
+  });
+
+  it('is never put in the place of something else', async () => {
+    const path = join(scratch(), 'file.sock');
+    writeFileSync(path, 'mine');
+    await expect(listenUnix(path, () => {})).rejects.toThrow('is no socket');
+    expect(existsSync(path)).toBe(true);
+  });
+
+  it('is refused by its path when that is too long, in bytes', async () => {
+    const path = join(scratch(), `${'あ'.repeat(40)}.sock`);
+    await expect(listenUnix(path, () => {})).rejects.toThrow(/is too long for a socket: \d+ bytes, of which the system allows 10[37]/);
+  });
+
+  it('is refused in a directory that others may look into', async () => {
+    const directory = scratch();
+    chmodSync(directory, 0o755);
+    await expect(listenUnix(join(directory, 'a.sock'), () => {})).rejects.toThrow('run chmod 700');
+  });
+
+  it('is not there: nobody is reached', async () => {
+    expect(await connectUnix(join(scratch(), 'none.sock'))).toBeUndefined();
+  });
+});
+
+void inProcess;
