@@ -32,7 +32,9 @@ for (let round = 0; round < ROUNDS; round++) {
     const kind = name === 'floor' ? 'floor' : 'pod';
     const { cpuUs } = await runChild(POINT, [kind, watchers, name === kind ? 0 : 1]);
     figures[name].set(watchers, [...(figures[name].get(watchers) ?? []), cpuUs]);
-    console.error(`round ${round + 1}/${ROUNDS}  ${name}  ${watchers} watchers  ${figure(cpuUs)} µs a delivery`);
+    console.error(
+      `round ${round + 1}/${ROUNDS}  ${name}  ${watchers} watchers  ${figure(cpuUs)} µs a delivery`,
+    );
   }
 }
 
@@ -42,8 +44,14 @@ const rows = Object.entries(figures).map(([name, byWatchers]) => [
 ]);
 console.log(`${table(['CPU µs per delivery, watchers', ...WATCHERS], rows)}\n`);
 const bars = [
-  ...WATCHERS.map((watchers) => atMost(`${watchers} watchers: pod / floor`, ratio('pod', 'floor', watchers), 2)),
-  atMost(`one that never reads beside ${BESIDE}: with / without`, ratio('pod, one never reads', 'pod', BESIDE), 1.1),
+  ...WATCHERS.map((watchers) =>
+    atMost(`${watchers} watchers: pod / floor`, ratio('pod', 'floor', watchers), 2),
+  ),
+  atMost(
+    `one that never reads beside ${BESIDE}: with / without`,
+    ratio('pod, one never reads', 'pod', BESIDE),
+    1.1,
+  ),
 ];
 printBars(bars);
 printResult('fanout-process', bars);

@@ -21,7 +21,8 @@ async function answer() {
   const counts = await Promise.all(session.watching);
   const { user, system } = process.cpuUsage(before);
   const missed = counts.filter((count) => count !== DELTAS);
-  if (missed.length > 0) throw new Error(`${missed.length} watchers did not get all deltas, one ${missed[0]}`);
+  if (missed.length > 0)
+    throw new Error(`${missed.length} watchers did not get all deltas, one ${missed[0]}`);
   await session.close();
   return user + system;
 }

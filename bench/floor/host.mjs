@@ -17,7 +17,8 @@ await serveLines(path, {
     sessions.set(session.id, session);
     return { session: session.id };
   },
-  prompt: ({ session, text }) => streamDeltas(provider, text, (pieces, isEnd) => tell(sessions.get(session), pieces, isEnd)),
+  prompt: ({ session, text }) =>
+    streamDeltas(provider, text, (pieces, isEnd) => tell(sessions.get(session), pieces, isEnd)),
   close: ({ session }) => {
     sessions.get(session).clients.clear();
     return {};
@@ -29,7 +30,8 @@ process.stdin.resume().on('end', () => process.exit(0));
 /** Answers with the clients that have to drain before more should come. */
 function tell(session, pieces, isEnd) {
   let lines = '';
-  for (const piece of pieces) lines += `{"s":${session.id},"n":${++session.lines},"t":"text","d":${JSON.stringify(piece)}}\n`;
+  for (const piece of pieces)
+    lines += `{"s":${session.id},"n":${++session.lines},"t":"text","d":${JSON.stringify(piece)}}\n`;
   if (isEnd) lines += `{"s":${session.id},"n":${++session.lines},"t":"end"}\n`;
   const bytes = Buffer.from(lines);
   writeSync(log, bytes);

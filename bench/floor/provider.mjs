@@ -10,7 +10,9 @@ process.stdin.resume().on('end', () => process.exit(0));
 function answerTo({ messages }) {
   // After the results of a call there is nothing left to say.
   if (messages.at(-1).role === 'tool') return { parts: [{ text: 'Done.' }] };
-  const { work, count, size, batch, delayMs } = askedIn(messages.findLast(({ role }) => role === 'user').text);
+  const { work, count, size, batch, delayMs } = askedIn(
+    messages.findLast(({ role }) => role === 'user').text,
+  );
   const text = generatedText(count * size);
   const pace = { chunkSize: size, batch, delayMs };
   if (work === 'text') return { parts: [{ text }], pace };

@@ -8,7 +8,12 @@ const agent = new Agent({ keepAlive: true });
  * answers with the writable streams to wait for before more is read.
  */
 export function streamDeltas(provider, text, onPieces) {
-  const body = JSON.stringify({ model: 'floor', max_tokens: 100, stream: true, messages: [{ role: 'user', content: text }] });
+  const body = JSON.stringify({
+    model: 'floor',
+    max_tokens: 100,
+    stream: true,
+    messages: [{ role: 'user', content: text }],
+  });
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
   const asking = request(`${provider}/v1/messages`, { method: 'POST', agent, headers }, (response) => {
     let unfinished;

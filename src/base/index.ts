@@ -15,5 +15,6 @@ export { type Log, type LogEntry, type LogLevel, type LogSink, LOG_LEVELS, logTo
 export { nearest } from './nearest.ts';
 export { REDACTED, type Redact, redactor } from './redact.ts';
 export { type Env, type EnvRule, isSecretName, safeEnv } from './safe-env.ts';
+export { schemaProblems } from './schema-problems.ts';
 export { uuidv7 } from './uuid.ts';
 export * as shape from './shape.ts';

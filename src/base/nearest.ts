@@ -4,6 +4,8 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   let best: string | undefined;
   let bestDistance = limit + 1;
   for (const candidate of candidates) {
+    // Words that differ so much in length cannot be near; and a stranger's word may be of any length.
+    if (Math.abs(word.length - candidate.length) >= bestDistance) continue;
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }

@@ -8,6 +8,14 @@ export const COMMANDS: Readonly<
     summary: 'Give an agent a task in this directory.',
     load: async () => (await import('./run.ts')).run,
   },
+  chat: {
+    summary: 'Talk with an agent that works in this directory.',
+    load: async () => (await import('./chat.ts')).chat,
+  },
+  attach: {
+    summary: 'Watch and drive a pod that lives in the daemon or elsewhere.',
+    load: async () => (await import('./attach.ts')).attach,
+  },
   ask: {
     summary: 'Ask a model one question and stream its answer.',
     load: async () => (await import('./ask.ts')).ask,

@@ -2,7 +2,7 @@ import { PolypodError } from '../base/index.ts';
 import { examine, type Finding } from '../daemon/index.ts';
 import { EXIT, runnable } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
-import { hostHere } from './in-process.ts';
+import { hostFiles } from './in-process.ts';
 import { type Brush, brush, wantsColour } from './paint.ts';
 
 /** `polypod doctor`: what is wrong, and what to do about it. */
@@ -28,12 +28,12 @@ Examples:
       throw new PolypodError('bad-request', `doctor takes no argument, not "${positionals.join(' ')}"`);
     const places = placesOf(values, around);
     if (values.rebuild) {
-      const { host, close } = await hostHere({ places, offline: true }, around);
+      const host = await hostFiles(places);
       try {
         const { rows } = await host.rebuild();
         around.stderr.write(`polypod: the catalogue has ${rows} sessions now\n`);
       } finally {
-        await close();
+        await host.shutdown();
       }
     }
     const findings = await examine({ env: around.env, places });

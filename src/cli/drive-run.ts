@@ -28,10 +28,14 @@ export async function driveRun(
   try {
     for await (const watched of steadily(pod, leave.signal)) {
       if (watched.type === 'snapshot') {
-        before ??= watched.snapshot;
-        runId ??= (await pod.handle({ type: 'prompt', ...prompt }, caller)).runId;
-        if (signal !== undefined)
-          forget = onAbort(signal, () => void pod.handle({ type: 'cancel' }, caller).catch(() => {}));
+        const { run, lastRun } = watched.snapshot;
+        // After a gap: the run may have ended where nobody could tell us.
+        if (before !== undefined && run === undefined && lastRun?.runId === runId)
+          return { outcome: lastRun?.outcome ?? LOST, before };
+        if (before !== undefined) continue;
+        before = watched.snapshot;
+        runId = (await pod.handle({ type: 'prompt', ...prompt }, caller)).runId;
+        forget = onAbort(signal, () => void pod.handle({ type: 'cancel' }, caller).catch(() => {}));
         continue;
       }
       const ours: PodEvent[] = [];
@@ -50,13 +54,15 @@ export async function driveRun(
       if (outcome !== undefined) return { outcome, before };
     }
     // The pod was closed under us.
-    return { outcome: { status: 'interrupted' }, before };
+    return { outcome: LOST, before };
   } finally {
     forget();
     questions.close();
     leave.abort();
   }
 }
+
+const LOST: RunOutcome = { status: 'interrupted' };
 
 /** Everything in order, although a slow terminal may be cut off now and then: it goes on by number. */
 async function* steadily(pod: PodHandle, signal: AbortSignal): ReturnType<PodHandle['watch']> {

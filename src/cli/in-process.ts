@@ -1,3 +1,4 @@
+import { PolypodError } from '../base/index.ts';
 import {
   agentsFrom,
   DEFAULT_CONFIG,
@@ -57,6 +58,15 @@ export async function hostHere(options: InProcessOptions, { env }: Surroundings)
     await models.close();
   };
   return { host, config, models, warnings, close };
+}
+
+/** Hosts what is done to sessions without waking their agents: no configuration is read, and no model is looked for. */
+export async function hostFiles({ dataDirectory }: Places): Promise<Host> {
+  const { Host } = await import('../pod/index.ts');
+  const agents = (): never => {
+    throw new PolypodError('internal', 'an agent was woken where only files were to be touched');
+  };
+  return Host.open({ directory: dataDirectory, agents });
 }
 
 /** Permissions and servers count offline as well; keys and models do not. */

@@ -87,7 +87,8 @@ function table(
     row.firstPrompt ?? '',
   ]);
   const lines = [HEADINGS, ...cells];
-  const widths = HEADINGS.map((_, column) =>
+  // The last column is as wide as the rest of the line, and its texts are long: they are not measured.
+  const widths = HEADINGS.slice(0, -1).map((_, column) =>
     Math.max(...lines.map((line) => displayWidth(line[column] ?? ''))),
   );
   return lines.map((line) => `${laidOut(line, widths, stdout.columns)}\n`).join('');
@@ -99,6 +100,7 @@ function laidOut(line: readonly string[], widths: readonly number[], columns: nu
 }
 
 function padded(text: string, width: number, isRight: boolean): string {
+  if (width === 0) return text;
   const blanks = ' '.repeat(Math.max(0, width - displayWidth(text)));
   return isRight ? blanks + text : text + blanks;
 }

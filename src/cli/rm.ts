@@ -4,7 +4,7 @@ import { daemonLink, findSession, removeSession } from '../daemon/index.ts';
 import { type Row, sessionsIn } from '../pod/sessions.ts';
 import { EXIT, runnable, type Surroundings } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
-import { hostHere } from './in-process.ts';
+import { hostFiles } from './in-process.ts';
 
 /** `polypod rm`: moves sessions to the trash. */
 export const rm = runnable({
@@ -35,11 +35,11 @@ Examples:
     if (isAsked && !(await isConfirmed(meant, around))) return EXIT.failed;
     const link = await daemonLink(places);
     if (link === undefined) {
-      const { host, close } = await hostHere({ places, offline: true }, around);
+      const host = await hostFiles(places);
       try {
         for (const { id } of meant) await removeSession(host, places.dataDirectory, id);
       } finally {
-        await close();
+        await host.shutdown();
       }
     } else {
       for (const { id } of meant) await link.call('rm', { pod: id });

@@ -54,6 +54,8 @@ Examples:
       logLevel: values['log-level'],
       logSinks: values.quiet ? [] : [(entry) => void around.stderr.write(logLine(entry, paint))],
     });
+    // The terminal it was started from may go; the log is in its file too.
+    around.stderr.on('error', () => {});
     // A wrong file has been logged, and changes nothing.
     around.onHangUp(() => void daemon.reload().catch(() => {}));
     around.onCrash((thrown) => daemon.log.error('a bug ends the daemon', { reason: messageOf(thrown) }));

@@ -32,10 +32,10 @@ Examples:
     }
     try {
       if (values.metrics) {
-        around.stdout.write(stringOf((await link.call('metrics')).text));
+        around.stdout.write(stringOf((await link.callSoon('metrics')).text));
         return EXIT.ok;
       }
-      const health = await link.call('status');
+      const health = await link.callSoon('status');
       if (values.json) around.stdout.write(`${JSON.stringify({ up: true, ...health })}\n`);
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the daemon, which is this same program, wrote it
       else around.stdout.write(described(health as unknown as Health));

@@ -32,7 +32,7 @@ Examples:
       return EXIT.ok;
     }
     const owner = readLock(daemonLock(places))?.owner;
-    await link.call('stop');
+    await link.callSoon('stop');
     await link.hungUp();
     for (let waited = 0; readLock(daemonLock(places))?.state === 'alive'; waited += PAUSE_MS) {
       if (waited >= PATIENCE_MS)

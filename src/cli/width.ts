@@ -1,7 +1,6 @@
 /** How many columns of a terminal a text takes: East Asian characters and emoji take two, combining marks none. */
 export function displayWidth(text: string): number {
-  // Nearly all text is plain ASCII, where every character is one column.
-  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  if (PLAIN.test(text)) return text.length;
   let width = 0;
   for (const { segment } of graphemesIn(text)) width += graphemeWidth(segment);
   return width;
@@ -9,21 +8,27 @@ export function displayWidth(text: string): number {
 
 /** As much of the text as fits into the columns, never cut inside a character; what is left out shows as `…`. */
 export function fitWidth(text: string, columns: number): string {
-  if (displayWidth(text) <= columns) return text;
+  if (PLAIN.test(text))
+    return text.length <= columns ? text : ended(text.slice(0, Math.max(0, columns - 1)), columns);
   let kept = '';
   let width = 0;
+  // Not further than it takes: of a long text only the beginning is looked at.
   for (const { segment } of graphemesIn(text)) {
-    const next = width + graphemeWidth(segment);
-    if (next > columns - 1) break;
-    kept += segment;
-    width = next;
+    width += graphemeWidth(segment);
+    if (width > columns) return ended(kept, columns);
+    if (width < columns) kept += segment;
   }
+  return text;
+}
+
+function ended(kept: string, columns: number): string {
   return columns > 0 ? `${kept}…` : '';
 }
 
 /** As `fitWidth`, but the end is kept: of a path it says more than the beginning. */
 export function fitWidthEnd(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
+  if (columns > 0 && PLAIN.test(text)) return `…${text.slice(text.length - columns + 1)}`;
   let kept = '';
   let width = 0;
   for (const { segment } of [...graphemesIn(text)].toReversed()) {
@@ -33,6 +38,9 @@ export function fitWidthEnd(text: string, columns: number): string {
   }
   return columns > 0 ? `…${kept}` : '';
 }
+
+/** Nearly all text is ASCII, or what was cut by us: every character is one column; to look for graphemes takes a hundred times as long. */
+const PLAIN = /^[\x20-\x7e…]*$/;
 
 let segmenter: Intl.Segmenter | undefined;
 

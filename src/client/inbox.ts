@@ -30,7 +30,8 @@ export class Inbox<T> {
   }
 
   async *read(): AsyncGenerator<T> {
-    if (this.#isRead) throw new PolypodError('conflict', 'the events are being read already: one reader per client');
+    if (this.#isRead)
+      throw new PolypodError('conflict', 'the events are being read already: one reader per client');
     this.#isRead = true;
     for (;;) {
       const items = this.#waiting;

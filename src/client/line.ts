@@ -1,4 +1,13 @@
-import { type ErrorCode, isObject, type JsonObject, numberOf, objectOf, PolypodError, stringOf, tryParse } from '../base/index.ts';
+import {
+  type ErrorCode,
+  isObject,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  PolypodError,
+  stringOf,
+  tryParse,
+} from '../base/index.ts';
 
 /** A line from a pod. What its events are called and carry is in docs/protocols/pod.md. */
 export interface PodLine {

@@ -54,7 +54,10 @@ export class PodClient {
   static async open(options: PodClientOptions): Promise<PodClient> {
     const socket = await connectUnix(options.path);
     if (socket === undefined)
-      throw new PolypodError('not-found', `nobody listens on ${options.path}: is the pod, or the daemon, running?`);
+      throw new PolypodError(
+        'not-found',
+        `nobody listens on ${options.path}: is the pod, or the daemon, running?`,
+      );
     const client = new PodClient(options);
     client.#over = client.#stay(socket);
     return client;
@@ -126,7 +129,12 @@ export class PodClient {
   }
 
   async #stay(first: Socket): Promise<void> {
-    const { path, backoff = DEFAULT_BACKOFF, attempts = Number.POSITIVE_INFINITY, onConnection } = this.#options;
+    const {
+      path,
+      backoff = DEFAULT_BACKOFF,
+      attempts = Number.POSITIVE_INFINITY,
+      onConnection,
+    } = this.#options;
     let failed = 0;
     for (let socket: Socket | undefined = first; ; socket = await connectUnix(path).catch(() => undefined)) {
       if (socket !== undefined && (await this.#converse(socket))) {

@@ -52,6 +52,15 @@ const permissions = fields(
   },
 );
 
+const streamRule = fields(
+  {
+    name: text('a name'),
+    content: text('what the model is told when it breaks the rule'),
+    condition: listOf(text('a regular expression', isExpression)),
+  },
+  {},
+);
+
 /** Every door there is can be opened or closed; another word is no door. */
 const openDoors = fields({}, Object.fromEntries(doors.map(({ name }) => [name, flag])));
 
@@ -66,6 +75,7 @@ export const CONFIG = fields(
     version: number(String(CONFIG_VERSION), (version) => version === CONFIG_VERSION),
     model: text('a model, as account/id'),
     permissions,
+    stream_rules: listOf(streamRule),
     mcp_servers: MCP_SERVERS,
     doors: openDoors,
     limits,
@@ -90,3 +100,11 @@ export const CONFIG = fields(
 /** The file as it was written, once nothing is wrong with it. */
 export type StatedConfig = shape.ValueOf<typeof CONFIG>;
 export type StatedAccount = shape.ValueOf<typeof account>;
+
+function isExpression(text: string): boolean {
+  try {
+    return new RegExp(text, 'u').source !== '';
+  } catch {
+    return false;
+  }
+}

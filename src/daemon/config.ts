@@ -17,6 +17,8 @@ export interface Config {
   readonly accounts: readonly ConfiguredAccount[];
   readonly permissions: Permissions;
   readonly mcpServers: readonly McpServerSpec[];
+  /** What the model must not write: an answer that does is cut, and begun again. */
+  readonly streamRules: readonly StreamRule[];
   readonly daemon: DaemonSettings;
   readonly log: { readonly level?: LogLevel };
 }
@@ -31,6 +33,14 @@ export interface DaemonSettings {
   readonly approvals: DeadlinePolicy;
   /** How long runs may go on when the daemon is to stop. */
   readonly shutdownGraceMs: number;
+}
+
+export interface StreamRule {
+  readonly name: string;
+  /** What the model is told when it breaks the rule. */
+  readonly content: string;
+  /** Regular expressions. */
+  readonly condition: readonly string[];
 }
 
 /** What an agent may do, as far as the user has said; the command line says more. */
@@ -64,6 +74,7 @@ export async function readConfig({
       ...(model === undefined ? {} : { model }),
       permissions: permissionsOf(file.permissions),
       mcpServers: file.mcp_servers ?? [],
+      streamRules: file.stream_rules ?? [],
       daemon: daemonOf(file),
       log: file.log ?? {},
       accounts: await Promise.all(

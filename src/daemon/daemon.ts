@@ -10,6 +10,7 @@ import { ControlServer } from './control/server.ts';
 import { diskFree, lockDataDirectory, makeDataDirectory } from './data-directory.ts';
 import type { DaemonState, Health } from './health.ts';
 import { type LogFile, openLogFile } from './log-file.ts';
+import { metricsOf } from './metrics.ts';
 import { OpenDoors } from './open-doors.ts';
 import { controlSocket, daemonLogFile, type Places } from './places.ts';
 import { makePrivate } from './private-directory.ts';
@@ -165,6 +166,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     directory: places.runtimeDirectory,
     version,
     log,
+    vitals: { health: async () => ({ ...(await health()) }), metrics: async () => metricsOf(await health()) },
   });
   const socket = controlSocket(places);
   const control = (parts.control = new ControlServer({

@@ -5,6 +5,7 @@ export const DEFAULT_CONFIG: Config = {
   accounts: [],
   permissions: { rules: [], allowPaths: [], passEnv: [] },
   mcpServers: [],
+  streamRules: [],
   daemon: { doors: {}, limits: {}, approvals: { fallback: 'deny' }, shutdownGraceMs: 10_000 },
   log: {},
 };

@@ -19,7 +19,8 @@ export class Extensions {
   readonly #host: ExtensionHost;
   readonly #tools: Tool[] = [];
   readonly #commands = new Map<string, ExtensionCommand & { readonly path: string }>();
-  readonly #switchHooks: { readonly path: string; readonly hook: ExtensionHooks['session_before_switch'] }[] = [];
+  readonly #switchHooks: { readonly path: string; readonly hook: ExtensionHooks['session_before_switch'] }[] =
+    [];
   readonly #callHooks: ExtensionHooks['tool_call'][] = [];
 
   constructor(host: ExtensionHost) {
@@ -88,7 +89,8 @@ export class Extensions {
         this.#tools.push(toolFrom(tool));
       },
       registerCommand: (name, { description, handler }) => {
-        if (!/^[\w:-]+$/.test(name)) throw new PolypodError('bad-request', `a command cannot be called "${name}"`);
+        if (!/^[\w:-]+$/.test(name))
+          throw new PolypodError('bad-request', `a command cannot be called "${name}"`);
         this.#commands.set(name, { handler, path, ...(description === undefined ? {} : { description }) });
       },
       on: (event, hook) => this.#listen(path, { [event]: hook }),

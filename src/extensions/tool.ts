@@ -1,32 +1,44 @@
-import { isObject, messageOf, PolypodError } from '../base/index.ts';
-import { errorOutput, type PreparedCall, type Tool, type ToolOutput, textOutput } from '../tools/index.ts';
+import { isObject, messageOf, objectOf, PolypodError, schemaProblems } from '../base/index.ts';
+import { errorOutput, invalidArguments, type PreparedCall, type Tool, type ToolOutput, textOutput } from '../tools/index.ts';
 import type { ExtensionHooks, ExtensionResult, ExtensionTool } from './api.ts';
 
 /** An extension's tool as agents have it. */
 export function toolFrom(tool: ExtensionTool): Tool {
   const { name, description, parameters } = tool;
   if (!/^[\w-]{1,64}$/.test(name))
-    throw new PolypodError('bad-request', `a tool cannot be called "${name}": letters, digits, _ and - make a name`);
+    throw new PolypodError(
+      'bad-request',
+      `a tool cannot be called "${name}": letters, digits, _ and - make a name`,
+    );
   if (!isObject(parameters) || typeof description !== 'string')
-    throw new PolypodError('bad-request', `the tool ${name} needs a description and a JSON Schema as parameters`);
+    throw new PolypodError(
+      'bad-request',
+      `the tool ${name} needs a description and a JSON Schema as parameters`,
+    );
   return {
     name,
     description,
     parameters,
     parallel: false,
-    prepare: (input) => ({
-      access: [{ type: 'foreign', readOnly: false }],
-      title: name,
-      run: async ({ callId, cwd, update }, signal) =>
-        isObject(input)
-          ? outputOf(name, await tool.run(input, { callId, cwd, signal, update }))
-          : errorOutput(`${name} takes an object of arguments`),
-    }),
+    prepare: (input) => {
+      const problems = schemaProblems(input, { type: 'object', ...parameters });
+      if (problems.length > 0) return { invalid: invalidArguments(name, problems, input) };
+      return {
+        access: [{ type: 'foreign', readOnly: false }],
+        title: name,
+        run: async ({ callId, cwd, update }, signal) =>
+          outputOf(name, await tool.run(objectOf(input), { callId, cwd, signal, update })),
+      };
+    },
   };
 }
 
 function outputOf(name: string, result: ExtensionResult): ToolOutput {
-  const { text, isError = false, details } = typeof result === 'string' ? { text: result } : { details: undefined, ...result };
+  const {
+    text,
+    isError = false,
+    details,
+  } = typeof result === 'string' ? { text: result } : { details: undefined, ...result };
   return isError ? errorOutput(text, details) : textOutput(`${name}: done`, text, details);
 }
 

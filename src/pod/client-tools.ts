@@ -1,5 +1,5 @@
-import { onAbort, PolypodError } from '../base/index.ts';
-import { errorOutput, type Tool, type ToolOutput } from '../tools/index.ts';
+import { onAbort, PolypodError, schemaProblems } from '../base/index.ts';
+import { errorOutput, invalidArguments, type Tool, type ToolOutput } from '../tools/index.ts';
 import type { CommandOf } from './command.ts';
 import type { PodFact } from './event.ts';
 import type { ClientTool } from './settings.ts';
@@ -19,12 +19,16 @@ export class ClientTools {
       description,
       parameters,
       parallel: true,
-      prepare: (input) => ({
-        access: [{ type: 'foreign', readOnly: false }],
-        title: name,
-        run: ({ callId, update }, signal) =>
-          this.#call(callId, { name, arguments: JSON.stringify(input), update }, signal),
-      }),
+      prepare: (input) => {
+        const problems = schemaProblems(input, parameters);
+        if (problems.length > 0) return { invalid: invalidArguments(name, problems, input) };
+        return {
+          access: [{ type: 'foreign', readOnly: false }],
+          title: name,
+          run: ({ callId, update }, signal) =>
+            this.#call(callId, { name, arguments: JSON.stringify(input), update }, signal),
+        };
+      },
     };
   }
 
@@ -63,7 +67,7 @@ export class ClientTools {
       let forget = (): void => {};
       forget = onAbort(signal, () => {
         this.#publish({ type: 'client-cancel', callId });
-        finish(errorOutput('Tool execution was aborted'));
+        finish(errorOutput(`Host tool "${name}" was aborted`));
       });
     });
   }

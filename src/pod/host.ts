@@ -131,8 +131,9 @@ export class Host {
       limits: { ...DEFAULT_LIMITS, ...options.limits },
     } as const;
     const layout = new Layout(options.directory);
-    makeDirectories(settings.files, layout.sessions);
-    makeDirectories(settings.files, layout.feeds);
+    for (const directory of [layout.sessions, layout.feeds])
+      for (const parent of makeDirectories(settings.files, directory))
+        await settings.files.syncDirectory(parent);
     const catalogue = await Catalogue.open(layout.catalogue, {
       files: settings.files,
       onFailure: (error) => settings.onFailure(error, undefined),
@@ -250,7 +251,7 @@ export class Host {
     const fork = tree.fork(at, header);
     fork.append(FORK.body({ sessionId: id, ...(at === null ? {} : { entryId: at }) }), { seq: 0 });
     // As the pod is set now, wherever in its tree that was said: what is forbidden to it is forbidden to the fork.
-    const { name: _, ...settings } = source.view.settings;
+    const { name: _, annotations: __, ...settings } = source.view.settings;
     fork.append(SETTINGS.body({ settings }), { seq: 0 });
     const file = place?.(newId) ?? this.#layout.session(newId);
     // Under another name until it is whole: a crash leaves no half of it.
@@ -353,7 +354,7 @@ export class Host {
     await this.#residents.close(id);
     const file = this.#fileOf(id);
     if (file.startsWith(this.#layout.sessions))
-      moveToTrash(this.#options.files, this.#layout, id, this.#options.now());
+      await moveToTrash(this.#options.files, this.#layout, id, this.#options.now());
     this.#fresh.delete(id);
     this.#catalogue.remove(id);
   }
@@ -483,7 +484,15 @@ export class Host {
 
   #changed(pod: LivePod, by: PodFact['type']): void {
     const { id, header, view, totals } = pod;
-    this.#fresh.delete(id);
+    // A row without a file would stand in the way of whoever asks for the pod again: it is listed once there is one.
+    if (this.#fresh.has(id)) {
+      const list = (): void => {
+        this.#fresh.delete(id);
+        this.#changed(pod, by);
+      };
+      pod.written().then(list, () => {});
+      return;
+    }
     const before = this.#catalogue.get(id);
     const file = this.#layout.named(this.#fileOf(id));
     const now = this.#options.now().toISOString();
@@ -566,8 +575,10 @@ const SUFFIX = '.jsonl';
 const HOST: Caller = { by: 'host', door: 'process' };
 
 /** A run was under way, or something is due. */
-function isUnfinished({ state, queued, approvals }: Row): boolean {
-  return state === 'running' || queued > 0 || approvals.some(({ deadline }) => deadline !== undefined);
+function isUnfinished({ state, lastRun, queued, approvals }: Row): boolean {
+  // A run has begun before the state says so: the process may have ended in between.
+  const isRunning = state === 'running' || (state === 'idle' && lastRun?.status === 'running');
+  return isRunning || queued > 0 || approvals.some(({ deadline }) => deadline !== undefined);
 }
 
 function unknownPod(id: string): PolypodError {

@@ -265,13 +265,15 @@ export class LivePod {
   async handle(command: PodCommand, caller: Caller): Promise<Receipt> {
     if (this.#journal.failure !== undefined) throw this.#journal.failure;
     return this.#receipts.once(command, caller, async (sign) => {
-      if (this.#closing !== undefined) throw new PolypodError('conflict', 'the pod is being closed: try again');
+      if (this.#closing !== undefined)
+        throw new PolypodError('conflict', 'the pod is being closed: try again');
       let given: Receipt | undefined;
       const receiptOf = (reply: Omit<Receipt, 'accepted' | 'seq'>): Receipt =>
         (given ??= { accepted: true, seq: this.#journal.lastSeq, ...reply });
       const reply = await perform(command, caller, (how) => sign(receiptOf(how)), this.#parts);
       const receipt = receiptOf(reply);
       if (command.type === 'decide') await this.#goOnDecided(caller);
+      this.#goOnIdle();
       if (command.type !== 'close') await this.#journal.written();
       return receipt;
     });
@@ -297,6 +299,11 @@ export class LivePod {
       controller.abort();
       release();
     }
+  }
+
+  /** Resolves when all that has happened so far is safe. */
+  written(): Promise<void> {
+    return this.#journal.written();
   }
 
   async snapshot(): Promise<Snapshot> {
@@ -410,9 +417,15 @@ export class LivePod {
     if (this.#hasSlot) this.#options.house.releaseSlot();
     this.#hasSlot = false;
     if (this.#journal.failure !== undefined) return;
-    this.#noteShells();
     const state = this.#state();
     if (state !== this.view.state) this.publish({ fact: { type: 'state', state } });
+    this.#goOnIdle();
+  }
+
+  /** A run that ended, or one that was paused and is given up, may have been in the way of something. */
+  #goOnIdle(): void {
+    if (this.#journal.failure !== undefined) return;
+    this.#noteShells();
     this.#startNext();
   }
 

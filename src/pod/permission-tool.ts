@@ -9,7 +9,10 @@ export function permissionTool(name: string, tools: readonly Tool[]): Tool {
   if (found !== undefined) return found;
   const foreign = tools.map((tool) => tool.name).filter((known) => known.startsWith('mcp__'));
   const there = foreign.length === 0 ? 'none' : foreign.join(', ');
-  throw new PolypodError('not-found', `the permission tool ${name} is not there. Available MCP tools: ${there}`);
+  throw new PolypodError(
+    'not-found',
+    `the permission tool ${name} is not there. Available MCP tools: ${there}`,
+  );
 }
 
 /** Asks in the words of Claude Code. Whatever is not a clear yes is a no. */

@@ -6,12 +6,14 @@ import type { Layout } from './layout.ts';
 
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** Moves a session and its feed aside; they can be moved back by hand. */
-export function moveToTrash(files: Files, layout: Layout, id: string, now: Date): void {
+/** Moves a session and its feed aside; they can be moved back by hand. When it resolves, no power cut brings them back. */
+export async function moveToTrash(files: Files, layout: Layout, id: string, now: Date): Promise<void> {
   const place = join(layout.trash, `${now.getTime()}-${id}`);
   makeDirectories(files, place);
   ifThere(() => files.rename(layout.session(id), join(place, `${id}.jsonl`)));
   ifThere(() => files.rename(layout.feed(id), join(place, 'feed')));
+  // Where it is now before where it was: it is always in one of the two.
+  for (const directory of [place, layout.trash, layout.sessions]) await files.syncDirectory(directory);
 }
 
 /** Removes what has been there for longer than it is kept. */

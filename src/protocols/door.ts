@@ -9,6 +9,14 @@ export interface DoorContext {
   readonly directory: string;
   readonly version: string;
   readonly log: Log;
+  /** How the whole daemon is, for a door that tells; a process that is none has nothing to tell. */
+  readonly vitals?: Vitals;
+}
+
+export interface Vitals {
+  readonly health: () => Promise<JsonObject>;
+  /** In the text format of Prometheus. */
+  readonly metrics: () => Promise<string>;
 }
 
 /** A door that is open. */

@@ -3,6 +3,7 @@ export {
   type Access,
   defineTool,
   errorOutput,
+  invalidArguments,
   type InvalidCall,
   type OwnSurroundings,
   type PreparedCall,

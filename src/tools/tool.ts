@@ -99,7 +99,7 @@ export function defineTool<Input>(parts: ToolParts<Input>): Tool {
     prepare(value, cwd) {
       const problems: shape.Problem[] = [];
       const input = inputShape.read(value, [], (problem) => problems.push(problem));
-      if (input === undefined) return { invalid: invalidText(name, problems, value) };
+      if (input === undefined) return { invalid: invalidArguments(name, problems.map(lineOf), value) };
       return {
         access: parts.access(input, cwd),
         title: parts.title(input, cwd),
@@ -109,8 +109,13 @@ export function defineTool<Input>(parts: ToolParts<Input>): Tool {
   };
 }
 
-function invalidText(name: string, problems: readonly shape.Problem[], value: unknown): string {
-  const lines = problems.map(({ path, text }) => `  - ${path.join('.') || 'arguments'}: ${text}`);
+function lineOf({ path, text }: shape.Problem): string {
+  return `${path.join('.') || 'arguments'}: ${text}`;
+}
+
+/** What a model is told about arguments that cannot be read; each problem is `path: reason`. */
+export function invalidArguments(name: string, problems: readonly string[], value: unknown): string {
+  const lines = problems.map((problem) => `  - ${problem}`);
   return `Validation failed for tool "${name}":\n${lines.join('\n')}\n\nReceived arguments:\n${JSON.stringify(value, null, 2)}`;
 }
 

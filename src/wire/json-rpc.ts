@@ -96,7 +96,8 @@ function messageIn(value: unknown, text: () => string): RpcMessage {
   const { jsonrpc, method, params } = value;
   if (jsonrpc !== '2.0') return invalid(id ?? NO_ID, 'must be JSON-RPC 2.0');
   // Without a name there is no such method; with a name that is none there is no request.
-  if (method !== undefined && typeof method !== 'string') return invalid(id ?? NO_ID, 'method must be a string');
+  if (method !== undefined && typeof method !== 'string')
+    return invalid(id ?? NO_ID, 'method must be a string');
   return { method: method ?? '', params, ...(id === undefined ? {} : { id }) };
 }
 

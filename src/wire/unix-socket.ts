@@ -26,7 +26,7 @@ export async function connectUnix(path: string): Promise<Socket | undefined> {
 const NOBODY: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTDIR']);
 
 /**
- * Listens on a path that only this user can reach. A socket that nobody listens on any more is taken away first; one in use,
+ * Listens on a path that only this user can reach, for clients that may end their side first. A socket that nobody listens on any more is taken away first; one in use,
  * and anything that is no socket, is refused and left alone.
  */
 export async function listenUnix(path: string, accept: (socket: Socket) => void): Promise<Server> {
@@ -38,7 +38,11 @@ export async function listenUnix(path: string, accept: (socket: Socket) => void)
     );
   makePrivate(dirname(path));
   await takeAwayStale(path);
-  const server = createServer({ allowHalfOpen: true }, accept);
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    // What breaks a socket closes it, which is what its server has to know; unheard it would end the process.
+    socket.on('error', () => socket.destroy());
+    accept(socket);
+  });
   try {
     bind(server, path);
     await once(server, 'listening');

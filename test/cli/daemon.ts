@@ -1,12 +1,20 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { daemonLink, type ControlLink, type PodHandle, placesFrom, remotePod } from '../../src/daemon/index.ts';
+import {
+  daemonLink,
+  type ControlLink,
+  type PodHandle,
+  placesFrom,
+  remotePod,
+} from '../../src/daemon/index.ts';
 import type { PodEvent } from '../../src/pod/index.ts';
 import { type Answer, type Sim, startSim } from '../../src/sim/index.ts';
 import { polypod, type Running, start, temporaryDirectory } from './polypod.ts';
 
-export const call = (name: string, args: object): Answer => ({ parts: [{ toolCall: { name, arguments: args } }] });
+export const call = (name: string, args: object): Answer => ({
+  parts: [{ toolCall: { name, arguments: args } }],
+});
 export const says = (text: string): Answer => ({ parts: [{ text }] });
 
 /** A home with a project, a model that does what the script says, and whatever daemons run there. */

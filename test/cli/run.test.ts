@@ -1,12 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Answer, generatedText, startSim } from '../../src/sim/index.ts';
+import { call, heard, isType, says, site } from './daemon.ts';
 import { MAIN, polypod, start, temporaryDirectory } from './polypod.ts';
-
-const call = (name: string, args: object): Answer => ({ parts: [{ toolCall: { name, arguments: args } }] });
-const says = (text: string): Answer => ({ parts: [{ text }] });
 
 /** A project, and a model that does what the script says. */
 async function project(script: readonly Answer[], files: Readonly<Record<string, string>> = {}) {
@@ -235,6 +234,135 @@ describe('polypod run', () => {
   });
 });
 
+describe('the session of a run', () => {
+  it('is named on stderr, is listed, and can be gone on with', async () => {
+    const { polypod: run, sim, project } = await site([says('Ada it is.'), says('You are Ada.')]);
+    const first = await run('run', '-C', project, '-m', 'anthropic/x', '-n', 'names', 'I am Ada');
+    const [, id = ''] = /^polypod: session ([0-9a-f-]{36})\n/.exec(first.stderr) ?? [];
+    expect(id).not.toBe('');
+    const second = await run('run', '--resume', id.slice(0, 13), '--mode', 'read-only', 'Who am I?');
+    expect({ code: second.code, stdout: second.stdout }).toEqual({ code: 0, stdout: 'You are Ada.\n' });
+    expect(JSON.stringify(sim.requests.at(-1)?.body)).toMatch(/I am Ada.*Ada it is\..*Who am I\?/);
+    const rows = JSON.parse((await run('ls', '--json')).stdout) as object[];
+    expect(rows).toMatchObject([
+      { id, name: 'names', firstPrompt: 'I am Ada', lastText: 'You are Ada.', totals: { turns: 2 } },
+    ]);
+    expect((await run('log', 'verify')).code).toBe(0);
+  });
+
+  it('is not kept with --no-session', async () => {
+    const { polypod: run, project, dataDirectory } = await site([call('ls', {}), says('Gone.')]);
+    const { code, stdout, stderr } = await run(
+      'run',
+      '--no-session',
+      '-C',
+      project,
+      '-m',
+      'anthropic/x',
+      'Hi',
+    );
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Gone.\n' });
+    expect(stderr).not.toContain('session');
+    expect(existsSync(dataDirectory)).toBe(false);
+  });
+
+  it.each([
+    [['--resume', 'nobody'], 'there is no session "nobody"'],
+    [['--resume', 'x', '--no-session'], '--resume and --no-session exclude each other'],
+    [['--resume', 'x', '-C', '.'], 'a session goes on in its own directory: leave out --cwd'],
+    [['--resume', 'x', '--name', 'y'], '--name is for a new session: leave out --resume'],
+  ])('%j is refused', async (options, sentence) => {
+    const { polypod: run } = await site();
+    const { code, stdout, stderr } = await run('run', ...options, 'Go');
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(sentence);
+  });
+
+  it('can be attached to while it runs in its own process', async () => {
+    const { env, home, project } = await site([call('bash', { command: 'sleep 60' })]);
+    const running = start(
+      ['run', '-C', project, '-m', 'anthropic/x', '--mode', 'full-access', '-n', 'here', 'Go'],
+      env,
+    );
+    await running.hear('sleep 60');
+    const socket = connect(join(home, '.local/share/polypod/run/pods/here.sock'));
+    socket.write('{"method":"cancel"}\n');
+    expect((await running.finished).code).toBe(130);
+    socket.destroy();
+  });
+});
+
+describe('polypod run with a daemon up', () => {
+  it('has its agent in the daemon, and prints and exits as without one', async () => {
+    const script = [call('read', { path: 'a.txt' }), says('Read.')];
+    const { serve, polypod: run, project, link } = await site([...script, ...script]);
+    writeFileSync(join(project, 'a.txt'), 'hello\n');
+    const without = await run('run', '-C', project, '-m', 'anthropic/x', 'Look');
+    await serve();
+    const through = await run('run', '-C', project, '-m', 'anthropic/x', 'Look');
+    const plain = (text: string) => text.replaceAll(/session [0-9a-f-]+/g, 'session');
+    expect({ ...through, stderr: plain(through.stderr) }).toEqual({
+      ...without,
+      stderr: plain(without.stderr),
+    });
+    expect(await (await link()).call('status')).toMatchObject({ pods: { live: 1 }, sessions: 2 });
+  });
+
+  it('denies what nobody can be asked about, and explains what a provider refuses', async () => {
+    const {
+      serve,
+      polypod: run,
+      project,
+    } = await site([
+      call('bash', { command: 'touch made' }),
+      says('I may not.'),
+      { ...says('x'), fault: { kind: '401' } },
+    ]);
+    await serve();
+    const denied = await run('run', '-C', project, '-m', 'anthropic/x', 'Make a file');
+    expect({ code: denied.code, stdout: denied.stdout }).toEqual({ code: 2, stdout: 'I may not.\n' });
+    expect(denied.stderr).toContain('1 call was denied because nobody could be asked');
+    const refused = await run('run', '-C', project, '-m', 'anthropic/x', 'Go');
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(/check the key: it comes from ANTHROPIC_API_KEY/);
+  });
+
+  it('Ctrl-C cancels the run in the daemon', async () => {
+    const { env, serve, polypod: run, project, pod } = await site([call('bash', { command: 'sleep 300' })]);
+    await serve();
+    const running = start(
+      ['run', '-C', project, '-m', 'anthropic/x', '--mode', 'full-access', '-n', 'long', 'Go'],
+      env,
+    );
+    await running.hear('sleep 300');
+    running.child.kill('SIGINT');
+    expect((await running.finished).code).toBe(130);
+    const end = await heard(await pod('long'), isType('run-end'));
+    expect(end).toMatchObject({ outcome: { status: 'cancelled' } });
+    expect((await run('status')).stdout).toContain('runs    0 of');
+  });
+
+  it('says so when the daemon goes away during the run', async () => {
+    const { env, serve, project } = await site([call('bash', { command: 'sleep 300' })]);
+    const daemon = await serve();
+    const running = start(['run', '-C', project, '-m', 'anthropic/x', '--mode', 'full-access', 'Go'], env);
+    await running.hear('sleep 300');
+    daemon.child.kill('SIGKILL');
+    const { code, stderr } = await running.finished;
+    expect(code).toBe(3);
+    expect(stderr).toContain('the daemon went away: see polypod status and polypod logs');
+  });
+
+  it('--offline, --sandbox and --no-session work with one up as well', async () => {
+    const { serve, polypod: run, project, link } = await site();
+    await serve();
+    const offline = await run('run', '-C', project, '--offline', '-q', 'Hello');
+    expect(offline.stdout).toContain('I am a simulated model');
+    expect((await run('run', '-C', project, '--offline', '-q', '--no-session', 'Hello')).code).toBe(0);
+    expect(await (await link()).call('status')).toMatchObject({ sessions: 1 });
+  });
+});
+
 const hasScript = (() => {
   try {
     execFileSync('script', ['--version'], { stdio: 'ignore' });
@@ -267,6 +395,33 @@ describe.skipIf(!hasScript)('polypod run on a terminal', () => {
     expect(existsSync(join(directory, 'one'))).toBe(true);
     expect(existsSync(join(directory, 'two'))).toBe(false);
     expect(running.seen()).toContain('4 turns · 3 calls');
+  });
+
+  it('leaves a question that another client of the daemon has answered', async () => {
+    const { env, serve, project, pod } = await site([call('bash', { command: 'touch made' }), says('Made.')]);
+    await serve();
+    const line = [
+      process.execPath,
+      MAIN,
+      'run',
+      '-C',
+      project,
+      '-m',
+      'anthropic/x',
+      '-n',
+      'asker',
+      'Go',
+    ].join(' ');
+    const running = terminal(line, env);
+    await running.hear('Allow it?');
+    const agent = await pod('asker');
+    const asked = await heard(agent, isType('approval-request'));
+    if (asked.type !== 'approval-request') throw new Error('not asked');
+    const { approvalId } = asked.approval;
+    await agent.handle({ type: 'decide', approvalId, decision: 'approve' }, { by: 'bob', door: 'test' });
+    await running.hear('Made.');
+    await running.finished;
+    expect(existsSync(join(project, 'made'))).toBe(true);
   });
 
   it('shows a status line while it works, and leaves none behind', async () => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { displayWidth, fitWidth } from '../../src/cli/width.ts';
+import { displayWidth, fitWidth, fitWidthEnd } from '../../src/cli/width.ts';
 
 describe('displayWidth', () => {
   it.each([
@@ -51,5 +51,18 @@ describe('fitWidth', () => {
         expect(whole.slice(0, kept.length)).toEqual(kept);
       }),
     );
+  });
+});
+
+describe('fitWidthEnd', () => {
+  it.each([
+    ['/home/ada/project', 8, '…project'],
+    ['/home/ada/プロジェクト', 9, '…ジェクト'],
+    ['/home/ada/プロジェクト', 8, '…ェクト'],
+    ['fits', 4, 'fits'],
+    ['x', 0, ''],
+  ])('%j in %i columns is %j', (text, columns, fitted) => {
+    expect(fitWidthEnd(text, columns)).toBe(fitted);
+    expect(displayWidth(fitted)).toBeLessThanOrEqual(columns);
   });
 });

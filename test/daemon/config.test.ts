@@ -29,7 +29,13 @@ async function warningsFor(yaml: string, mode: number): Promise<readonly string[
   return warnings.map((warning) => warning.replaceAll(configFile, 'config.yaml'));
 }
 
-const NOTHING = { permissions: { rules: [], allowPaths: [], passEnv: [] }, mcpServers: [] };
+const NOTHING = {
+  permissions: { rules: [], allowPaths: [], passEnv: [] },
+  mcpServers: [],
+  streamRules: [],
+  daemon: { doors: {}, limits: {}, approvals: { fallback: 'deny' }, shutdownGraceMs: 10_000 },
+  log: {},
+};
 
 describe('a configuration', () => {
   test('that is not there means the defaults', async () => {
@@ -222,6 +228,57 @@ accounts:
     await expect(readConfig({ configFile: join(directory, 'config.yaml'), home: '/' })).rejects.toThrow(
       /^cannot read the configuration: EISDIR/,
     );
+  });
+});
+
+describe('how agents are hosted', () => {
+  test('is read with all its keys', async () => {
+    const { config } = await read(`
+doors: { pod: false }
+limits: { pods: 10, runs: 2, queue: 3, watcher: 400 }
+hibernate_after: 90s
+durability: relaxed
+approvals: { deadline: 1.5h, fallback: pause }
+shutdown_grace: 30
+log: { level: debug }
+`);
+    expect(config.daemon).toEqual({
+      doors: { pod: false },
+      limits: { pods: 10, runs: 2, queue: 3, watcher: 400 },
+      hibernateAfterMs: 90_000,
+      durability: 'relaxed',
+      approvals: { deadlineMs: 5_400_000, fallback: 'pause' },
+      shutdownGraceMs: 30_000,
+    });
+    expect(config.log).toEqual({ level: 'debug' });
+  });
+
+  test.each([
+    ['250ms', 250],
+    ['2 m', 120_000],
+    ['1d', 86_400_000],
+    ['0', 0],
+  ])('a time may be written as %s', async (text, ms) => {
+    expect((await read(`shutdown_grace: ${text}\n`)).config.daemon.shutdownGraceMs).toBe(ms);
+  });
+
+  test.each(['soon', '-1', '5 weeks', '30d', '[1]', '1h30m'])(
+    'a time may not be written as %s',
+    async (text) => {
+      const [, mistake] = await mistakesIn(`shutdown_grace: ${text}\n`);
+      expect(mistake).toMatch(
+        /^config\.yaml:1:17: shutdown_grace must be a time of at most 24 days, such as 90s/,
+      );
+    },
+  );
+
+  test.each([
+    ['doors: { telnet: true }', '1:10: doors.telnet is not a key: there are pod'],
+    ['doors: { pod: 1 }', '1:15: doors.pod must be true or false, not 1'],
+    ['limits: { runs: 1.5 }', '1:17: limits.runs must be a whole number from 1 on'],
+    ['approvals: { fallback: allow }', '1:24: approvals.fallback must be one of deny, pause, not "allow"'],
+  ])('%s is refused at its place', async (yaml, mistake) => {
+    expect((await mistakesIn(yaml))[1]).toContain(`config.yaml:${mistake}`);
   });
 });
 

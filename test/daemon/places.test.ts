@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { expect, test } from 'vitest';
-import { placesFrom } from '../../src/daemon/index.ts';
+import { controlSocket, placesFrom } from '../../src/daemon/index.ts';
 
 test('everything is under the home directory unless told otherwise', () => {
   expect(placesFrom({ HOME: '/home/ada' })).toEqual({
@@ -10,6 +10,7 @@ test('everything is under the home directory unless told otherwise', () => {
     refreshedModelsFile: '/home/ada/.cache/polypod/models.json',
     dataDirectory: '/home/ada/.local/share/polypod',
     cacheDirectory: '/home/ada/.cache/polypod',
+    runtimeDirectory: '/home/ada/.local/share/polypod/run',
   });
 });
 
@@ -22,6 +23,7 @@ test('the XDG variables move the directories', () => {
     refreshedModelsFile: '/e/polypod/models.json',
     dataDirectory: '/d/polypod',
     cacheDirectory: '/e/polypod',
+    runtimeDirectory: '/d/polypod/run',
   });
 });
 
@@ -33,6 +35,26 @@ test('a relative XDG path is ignored, as the specification has it, and so is an 
 test('POLYPOD_CONFIG names another file, and the models are beside it', () => {
   const { configFile, modelsFile } = placesFrom({ HOME: '/home/ada', POLYPOD_CONFIG: '/etc/pod.yaml' });
   expect({ configFile, modelsFile }).toEqual({ configFile: '/etc/pod.yaml', modelsFile: '/etc/models.json' });
+});
+
+test('POLYPOD_DATA_DIR names another data directory, and what is asked for counts more', () => {
+  const env = { HOME: '/home/ada', POLYPOD_DATA_DIR: '/srv/pods' };
+  expect(placesFrom(env).dataDirectory).toBe('/srv/pods');
+  expect(placesFrom(env, { dataDirectory: '/tmp/x' }).dataDirectory).toBe('/tmp/x');
+  expect(placesFrom(env, { dataDirectory: undefined }).dataDirectory).toBe('/srv/pods');
+});
+
+test('sockets are where the system has a place for them, apart for every data directory', () => {
+  const env = { HOME: '/home/ada', XDG_RUNTIME_DIR: '/run/user/1' };
+  const usual = placesFrom(env);
+  expect(usual.runtimeDirectory).toBe('/run/user/1/polypod');
+  const [one, other] = ['/a', '/b'].map(
+    (dataDirectory) => placesFrom(env, { dataDirectory }).runtimeDirectory,
+  );
+  expect(one).toMatch(/^\/run\/user\/1\/polypod-[0-9a-f]{12}$/);
+  expect(other).not.toBe(one);
+  expect(placesFrom({ ...env, POLYPOD_RUNTIME_DIR: '/r' }).runtimeDirectory).toBe('/r');
+  expect(controlSocket(usual)).toBe('/run/user/1/polypod/daemon.sock');
 });
 
 test('without HOME the home directory is the one of the account', () => {

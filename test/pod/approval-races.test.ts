@@ -430,6 +430,44 @@ describe('an approval', () => {
     expect(ran.calls).toHaveLength(2);
   });
 
+  it('that a client asked for itself says nothing about a call of the model, whatever it is called', async () => {
+    const ran = new Ran();
+    const { host, cwd } = await stage([{ parts: [{ toolCall: { id: 'guessed', name: 'witness' } }] }], {
+      tools: [witness((callId) => void ran.calls.push(callId))],
+    });
+    const pod = await host.create({ cwd });
+    const listener = new Listener(pod, 0);
+    const { approvalId = '' } = await pod.handle({
+      type: 'ask',
+      tool: 'witness',
+      arguments: '{}',
+      callId: 'guessed',
+    });
+    await pod.handle({ type: 'decide', approvalId, decision: 'approve' });
+    await pod.handle(say('go'));
+    const { approval } = await listener
+      .hear((event) => event.type === 'approval-request' && event.approval.approvalId !== approvalId)
+      .then((event) => (event.type === 'approval-request' ? event : Promise.reject(new Error('no request'))));
+    expect(approval.callId).toBe('guessed');
+    expect(ran.calls).toEqual([]);
+  });
+
+  it('that waits lets a prompt wait too, before and after a restart', async () => {
+    const { host, cwd, reopen } = await stage(obedient, { tools: [witness(() => {})] });
+    const pod = await host.create({ cwd });
+    const listener = new Listener(pod, 0);
+    await pod.handle(say('call witness'));
+    const { approvalId } = (await listener.hearType('approval-request')).approval;
+    const first = await pod.handle({ ...say('one'), whenBusy: 'queue' });
+    await host.shutdown();
+    const again = (await reopen()).pod(pod.id);
+    const later = new Listener(again, listener.lastSeq);
+    const second = await again.handle({ ...say('two'), whenBusy: 'queue' });
+    await again.handle({ type: 'decide', approvalId, decision: 'deny' });
+    for (const { queueId } of [first, second])
+      await later.hear((event) => event.type === 'input' && event.queueId === queueId);
+  });
+
   it('that nobody decides in time is denied, or pauses the run, which can be asked again', async () => {
     for (const fallback of ['deny', 'pause'] as const) {
       const ran = new Ran();

@@ -1,9 +1,11 @@
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { textContent } from '../../src/llm/index.ts';
+import { type Files, realFiles } from '../../src/store/index.ts';
 import { FaultyFiles } from '../store/faulty-files.ts';
 import { resting } from './crash/look.ts';
 import { filesOf } from './crash/power-cut.ts';
-import { ADA, Listener, say, stage } from './stage.ts';
+import { ADA, Listener, say, scratch, stage } from './stage.ts';
 
 /** All of a disk as a kill of the process leaves it. */
 function afterKill(disk: FaultyFiles, directory: string, id: string): FaultyFiles {
@@ -64,5 +66,36 @@ describe('a receipt', () => {
     const again = await reopen({ files: filesOf(after, new Set()), directory });
     expect((await again.pod(pod.id).snapshot()).queue).toMatchObject([{ content: command.content }]);
     await first;
+  });
+});
+
+describe('a session that was deleted', () => {
+  it('does not come back with the power', async () => {
+    const disk = new FaultyFiles();
+    const { host, cwd, reopen } = await stage(() => ({ parts: [{ text: 'Fine.' }] }), {
+      files: filesOf(disk, new Set()),
+    });
+    const [kept, deleted] = [await host.create({ cwd }), await host.create({ cwd })];
+    await host.delete(deleted.id);
+    const after = disk.afterPowerCut({ torn: 0, zeros: false, names: false });
+    const again = await reopen({ files: filesOf(after, new Set()) });
+    expect((await again.list()).map(({ id }) => id)).toEqual([kept.id]);
+  });
+});
+
+describe('a new data directory', () => {
+  it('is on the disk before a pod in it accepts anything', async () => {
+    const directory = join(scratch(), 'deep', 'data');
+    const synced: string[] = [];
+    const files: Files = {
+      ...realFiles,
+      syncDirectory: async (path) => {
+        synced.push(path);
+        await realFiles.syncDirectory(path);
+      },
+    };
+    await stage(() => ({ parts: [{ text: 'Fine.' }] }), { files, directory });
+    const made = [directory, join(directory, 'sessions'), join(directory, 'feeds'), dirname(directory)];
+    expect(synced).toEqual(expect.arrayContaining(made.map((path) => dirname(path))));
   });
 });

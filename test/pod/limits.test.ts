@@ -103,6 +103,73 @@ describe('a host', () => {
   });
 });
 
+describe('a prompt that waits', () => {
+  it('is begun when the paused run before it is given up, also after a restart', async () => {
+    for (const isReopened of [false, true]) {
+      const { host, cwd, reopen } = await stage(obedient, { tools: [witness(() => {})] });
+      const pod = await host.create({ cwd });
+      const listener = new Listener(pod, 0);
+      await pod.handle(say('call witness'));
+      const { approvalId } = (await listener.hearType('approval-request')).approval;
+      const { queueId } = await pod.handle({ ...say('later'), whenBusy: 'queue' });
+      let again = pod;
+      if (isReopened) {
+        await host.shutdown();
+        again = (await reopen()).pod(pod.id);
+      } else {
+        await pod.handle({ type: 'pause' });
+        await pod.handle({ type: 'decide', approvalId, decision: 'approve' });
+        await listener.hear((event) => event.type === 'state' && event.state === 'paused');
+      }
+      const later = new Listener(again, listener.lastSeq);
+      await again.handle({ type: 'cancel' });
+      await later.hear((event) => event.type === 'input' && event.queueId === queueId);
+    }
+  });
+});
+
+describe('a pod that is closed', () => {
+  it('keeps what waits, and runs it when it is opened again', async () => {
+    const { host, cwd } = await stage(({ messages }) => ({
+      parts: [{ text: 'and so on '.repeat(10) }],
+      ...(messages.at(-1)?.text.endsWith('hang') ? { fault: { kind: 'stall', after: 2 } } : {}),
+    }));
+    const pod = await host.create({ cwd });
+    await pod.handle(say('hang'));
+    const { queueId } = await pod.handle({ ...say('later'), whenBusy: 'queue' });
+    await pod.handle({ type: 'close' });
+    expect(host.usage).toMatchObject({ pods: 0, runs: 0 });
+    const listener = new Listener(pod, 0);
+    await listener.hear((event) => event.type === 'run-end' && event.outcome.status === 'finished');
+    const inputs = listener.events.filter((event) => event.type === 'input' && event.queueId === queueId);
+    expect(inputs).toHaveLength(1);
+    expect(listener.types.filter((type) => type === 'run-end')).toHaveLength(2);
+  });
+
+  it('does what was accepted before, refuses what comes too late, and leaves no run behind', async () => {
+    const { host, cwd } = await stage(obedient);
+    for (let pause = 0; pause < 25; pause += 1) {
+      const pod = await host.create({ cwd });
+      const prompting = pod.handle(say('hello'));
+      const outcome = prompting.then(
+        ({ runId }) => runId,
+        () => 'refused',
+      );
+      for (let at = 0; at < pause; at += 1) await (pause % 2 === 0 ? turns(1) : Promise.resolve());
+      await pod.handle({ type: 'close' });
+      const listener = new Listener(pod, 0);
+      await listener.hearType('closed');
+      const begun = listener.events.flatMap((event) => (event.type === 'run-start' ? [event.runId] : []));
+      const runId = await outcome;
+      expect(begun).toEqual(runId === 'refused' ? [] : [runId]);
+      const { state } = await pod.snapshot();
+      if (state !== 'idle') await listener.hear((event) => event.type === 'state' && event.state === 'idle');
+      await listener.stop();
+    }
+    while (host.usage.runs > 0) await turns(1);
+  });
+});
+
 describe('an idle pod', () => {
   it('leaves memory, and comes back as it was without a word in its files', async () => {
     const { host, cwd, directory } = await stage(obedient, { hibernateAfterMs: 0 });

@@ -8,7 +8,7 @@ export type Told =
   | { readonly type: 'events'; readonly events: readonly PodEvent[] }
   | { readonly type: 'snapshot'; readonly seq: number; readonly reason: 'joined' | 'gap' };
 
-export interface Cuts {
+interface Cuts {
   /** How often it was cut off, or cut itself off, and came back. */
   count: number;
 }
@@ -27,7 +27,7 @@ export async function watchBadly(
   setMaxListeners(0, signal);
   let after = from;
   while (!signal.aborted) {
-    const patience = 1 + random(30);
+    const patience = 1 + random(4);
     let taken = 0;
     try {
       for await (const step of pod.watch({ signal, ...(after === undefined ? {} : { after }) })) {

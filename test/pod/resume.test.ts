@@ -70,16 +70,16 @@ describe('watchers that are cut and come back', () => {
       };
       for (let at = 0; at < 4 * PODS; at += 1) join(at % PODS, 0);
       const busy = Promise.all(pods.map((pod) => keepBusy(pod, 3, PROMPT)));
-      let isBusy = true;
+      const busyUntil = new AbortController();
       const joining = (async () => {
         // Late ones, which begin with a snapshot.
-        for (let at = 0; isBusy && at < 4 * PODS; at += 1) {
+        for (let at = 0; !busyUntil.signal.aborted && at < 4 * PODS; at += 1) {
           await turns(random(60));
           join(at % PODS, undefined);
         }
       })();
       await busy;
-      isBusy = false;
+      busyUntil.abort();
       await joining;
       const ends = await Promise.all(pods.map(async (pod) => (await pod.snapshot()).seq));
       for (const { heard, pod } of watchers) while ((heard.last ?? 0) < (ends[pod] ?? 0)) await turns(1);
@@ -125,7 +125,11 @@ describe('watchers of a host that is killed', () => {
       for (const [at, one] of heard.entries()) one.expectAll(end.logs[at % PODS] ?? []);
     }
     await sim.close();
-    report('resume across kills', heard, `${KILLS} kills, ${cuts} cuts in the last life`);
+    report(
+      'resume across kills',
+      heard,
+      `${KILLS} kills, ${KILLS * heard.length} resumed in another process, ${cuts} cuts in the last life`,
+    );
   });
 
   interface Life {

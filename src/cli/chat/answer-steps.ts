@@ -61,7 +61,11 @@ export const toolEnd: Step<'tool-end'> = (view, { callId, name, status, output }
   };
 };
 
-export const shellEnd: Step<'shell-end'> = (view, { shellId, command, status, output, private: isPrivate }, now) => {
+export const shellEnd: Step<'shell-end'> = (
+  view,
+  { shellId, command, status, output, private: isPrivate },
+  now,
+) => {
   const shell = view.shells.find(({ id }) => id === shellId);
   const ended = status === 'done' ? (output.isError ? 'failed' : 'done') : 'cancelled';
   const card: ToolCard = {
@@ -73,7 +77,11 @@ export const shellEnd: Step<'shell-end'> = (view, { shellId, command, status, ou
     diff: '',
     output: textOf(output.content),
   };
-  return { shells: view.shells.filter(({ id }) => id !== shellId), prints: [{ type: 'card', card }] };
+  return {
+    shells: view.shells.filter(({ id }) => id !== shellId),
+    lastShell: shellId,
+    prints: [{ type: 'card', card }],
+  };
 };
 
 export function shellTitle(command: string, isPrivate: boolean): string {
@@ -101,11 +109,15 @@ function toolCard(
     title: call?.title ?? name,
     status: CARD_STATUS[status],
     durationMs: call && now - call.startedAt,
-    // What is said in a line need not be said again below it.
-    summary: text === '' || !text.startsWith(output.summary) ? output.summary : '',
+    summary: isTold(name, output, text) ? '' : output.summary,
     diff,
     output: text,
   };
+}
+
+/** Whether the rest of the card says it already: the title the command, the head how long it took. */
+function isTold(name: string, { summary, isError }: ToolOutput, text: string): boolean {
+  return text !== '' && ((name === 'bash' && !isError) || text.startsWith(summary));
 }
 
 const CARD_STATUS: Readonly<Record<CallStatus, CardStatus>> = {

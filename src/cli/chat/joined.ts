@@ -13,7 +13,12 @@ export function joined(snapshot: Snapshot, me: Origin, now: number): Stepped {
   const { id, cwd, state, settings, model, items, stats, blocks, tools, shells } = snapshot;
   const texts = blocks.filter(({ blockType }) => blockType === 'text');
   const thoughts = blocks.filter(({ blockType, open }) => blockType === 'thinking' && open);
-  const running = (title: string, callId: string, text: string) => ({ id: callId, title, startedAt: now, text });
+  const running = (title: string, callId: string, text: string) => ({
+    id: callId,
+    title,
+    startedAt: now,
+    text,
+  });
   return {
     view: {
       podId: id,
@@ -38,7 +43,9 @@ export function joined(snapshot: Snapshot, me: Origin, now: number): Stepped {
       totals: stats.totals,
       contextTokens: stats.contextTokens,
       contextWindow: stats.contextWindow,
-      lastOutcome: undefined,
+      lastRun: snapshot.lastRun,
+      lastShell: undefined,
+      compactions: 0,
       isClosed: false,
     },
     prints: [
@@ -56,8 +63,11 @@ function past(items: readonly Item[]): readonly Print[] {
   const prompts = items.flatMap((item, index) => (isPrompt(item) ? [index] : []));
   const from = prompts.at(-PROMPTS_SHOWN) ?? 0;
   const earlier = prompts.filter((index) => index < from).length;
-  const skipped = earlier === 0 ? [] : [notice(`${earlier} earlier ${earlier === 1 ? 'prompt' : 'prompts'} not shown`)];
-  const results = new Map(items.flatMap((item) => (item.type === 'tool-result' ? [[item.callId, item] as const] : [])));
+  const skipped =
+    earlier === 0 ? [] : [notice(`${earlier} earlier ${earlier === 1 ? 'prompt' : 'prompts'} not shown`)];
+  const results = new Map(
+    items.flatMap((item) => (item.type === 'tool-result' ? [[item.callId, item] as const] : [])),
+  );
   return [...skipped, ...items.slice(from).flatMap((item) => printsOf(item, results))];
 }
 
@@ -76,7 +86,15 @@ function printsOf(item: Item, results: ReadonlyMap<string, Result>): readonly Pr
       const status = result === undefined ? 'waiting' : result.isError ? 'failed' : 'done';
       const [summary = ''] = result?.isError === true ? textOf(result.content).split('\n', 1) : [];
       const title = `${item.name} ${argumentsInShort(item.arguments)}`.trim();
-      const card = { type: 'tool', title, status, durationMs: undefined, summary, diff: '', output: '' } as const;
+      const card = {
+        type: 'tool',
+        title,
+        status,
+        durationMs: undefined,
+        summary,
+        diff: '',
+        output: '',
+      } as const;
       return [{ type: 'card', card }];
     }
     default:

@@ -1,11 +1,4 @@
-import {
-  activityLine,
-  cardLines,
-  type Line,
-  fitLine,
-  span,
-  statusLine,
-} from '../terminal/index.ts';
+import { activityLine, cardLines, type Line, fitLine, span, statusLine } from '../terminal/index.ts';
 import { textOf } from './answer-steps.ts';
 import { figures, inShort, whereOneIs } from './status.ts';
 import { isBusy, type Running, type View } from './view.ts';
@@ -19,10 +12,13 @@ const LANES = { prompt: 'then', steer: 'steers', 'follow-up': 'afterwards' } as 
 export function goingOn(view: View, columns: number, now: number): Line[] {
   const running = [...view.calls, ...view.shells].flatMap((each) => runningLines(each, columns, now));
   const isCompacting = view.activity === 'summarising the conversation';
-  const activity = isBusy(view) && (view.state === 'running' || isCompacting) ? [activityIn(view, columns, now)] : [];
+  const activity =
+    isBusy(view) && (view.state === 'running' || isCompacting) ? [activityIn(view, columns, now)] : [];
   const queued = view.queue
     .slice(0, MOST_QUEUED)
-    .map(({ lane, content }) => fitLine([span(`↳ ${LANES[lane]}: ${textOf(content).replace(/\s+/g, ' ')}`, DIM)], columns));
+    .map(({ lane, content }) =>
+      fitLine([span(`↳ ${LANES[lane]}: ${textOf(content).replace(/\s+/g, ' ')}`, DIM)], columns),
+    );
   const more = view.queue.length - queued.length;
   const rest = more > 0 ? [fitLine([span(`  … ${more} more wait`, DIM)], columns)] : [];
   return [...running, ...activity, ...queued, ...rest];

@@ -50,20 +50,22 @@ export function compacted(result: CompactionResult): Print {
 }
 
 /** Who decided what: `ada through hld approved it`. */
-export function settled(
-  { me }: View,
-  event: Extract<PodEvent, { type: 'approval-response' }>,
-): Print {
+export function settled({ me }: View, event: Extract<PodEvent, { type: 'approval-response' }>): Print {
   const { status, by, door, comment, remember, updatedArguments } = event;
   if (status === 'expired') return notice('nobody answered in time', 'warning');
   if (status === 'cancelled') return notice('the question was taken back');
-  const [name, ...through] = otherThan(me, { ...(by && { by }), ...(door && { door }) })?.split(' through ') ?? [];
+  const [name, ...through] =
+    otherThan(me, { ...(by && { by }), ...(door && { door }) })?.split(' through ') ?? [];
   const verb = `${status}${updatedArguments === undefined ? '' : ' with other arguments'}${FOR_HOW_LONG[remember ?? 'once']}`;
   const who = name === undefined ? verb : [`${name} ${verb}`, ...through].join(' through ');
   return notice(comment === undefined || comment === '' ? who : `${who}: ${comment}`);
 }
 
-const FOR_HOW_LONG = { once: '', session: ', also from now on in this session', always: ', always from now on' };
+const FOR_HOW_LONG = {
+  once: '',
+  session: ', also from now on in this session',
+  always: ', always from now on',
+};
 
 /** What is set otherwise than before. */
 export function settingsNotices(

@@ -1,7 +1,15 @@
 import { arrayOf, asPolypodError, isObject, PolypodError, stringOf, uuidv7 } from '../../base/index.ts';
-import { type ControlLink, daemonLink, findSession, type PodHandle, readModels, remotePod } from '../../daemon/index.ts';
+import {
+  type ControlLink,
+  daemonLink,
+  findSession,
+  type PodHandle,
+  readModels,
+  remotePod,
+} from '../../daemon/index.ts';
 import { referenceTo } from '../../llm/index.ts';
-import { Layout, readSessions } from '../../pod/sessions.ts';
+import type { Caller } from '../../pod/index.ts';
+import { Layout, sessionsIn } from '../../pod/sessions.ts';
 import type { Surroundings } from '../command.ts';
 import { entriesIn, promptsAmong } from './earlier-prompts.ts';
 import { nameOf } from './me.ts';
@@ -10,33 +18,43 @@ import type { Place } from './place.ts';
 
 /** Pods of the daemon; undefined when none is up. */
 export async function placeInDaemon(
-  { places, fresh, offline }: Pick<PlaceWish, 'places' | 'fresh' | 'offline'>,
+  { places, fresh, offline, allowPaths }: Pick<PlaceWish, 'places' | 'fresh' | 'offline' | 'allowPaths'>,
   around: Surroundings,
 ): Promise<Place | undefined> {
   const first = await daemonLink(places);
   if (first === undefined) return undefined;
   const daemon = new DaemonCalls(first, () => daemonLink(places));
+  const me = { by: nameOf(around), door: 'control' };
   const reference = offline ? 'sim/offline' : fresh.model;
   const named = reference === undefined ? {} : { model: reference };
-  const sessions = async () => (await readSessions(places.dataDirectory)).rows;
+  const sessions = async () => sessionsIn(places.dataDirectory);
   try {
     // A model that cannot be had is refused before anything is made.
     const { notices } = await daemon.call('model', reference === undefined ? {} : { reference });
     return {
-      me: { by: nameOf(around), door: 'control' },
+      me,
       usualMode: undefined,
       outlives: true,
       notices: arrayOf(notices).map(stringOf),
       sessions,
       open: async (word) => daemonPod(findSession(await sessions(), word).id, daemon),
-      create: async () => daemonPod(stringOf((await daemon.link.call('new', { ...fresh, ...named })).id), daemon),
+      create: async () => {
+        const pod = daemonPod(stringOf((await daemon.link.call('new', { ...fresh, ...named })).id), daemon);
+        if (allowPaths.length > 0) await pod.handle({ type: 'configure', set: { paths: allowPaths } }, me);
+        return pod;
+      },
       fork: async () => {
-        throw new PolypodError('bad-request', 'the daemon cannot fork a session: leave, and use polypod chat --no-daemon');
+        throw new PolypodError(
+          'bad-request',
+          'the daemon cannot fork a session: leave, and use polypod chat --no-daemon',
+        );
       },
       discard: async (id) => void (await daemon.call('rm', { pod: id })),
       prompts: async (id) => {
         const row = (await sessions()).find((each) => each.id === id);
-        return row === undefined ? [] : promptsAmong(await entriesIn(new Layout(places.dataDirectory).path(row.file)));
+        return row === undefined
+          ? []
+          : promptsAmong(await entriesIn(new Layout(places.dataDirectory).path(row.file)));
       },
       models: async () => (await readModels(places)).models.map(referenceTo),
       model: async (word) => {
@@ -98,8 +116,8 @@ class DaemonCalls {
 function daemonPod(id: string, daemon: DaemonCalls): PodHandle {
   return {
     id,
-    handle: (command, caller = { by: 'program', door: 'control' }) => {
-      const keyed = { key: uuidv7(), ...caller };
+    handle: (command, caller?: Caller) => {
+      const keyed = { by: 'program', door: 'control', key: uuidv7(), ...caller };
       return daemon.again(async (link) => (await remotePod(id, link)).handle(command, keyed));
     },
     async *watch(options) {

@@ -10,7 +10,10 @@ export function placeElsewhere(id: string, path: string, around: Surroundings): 
   const by = nameOf(around);
   const pod = wirePod(id, path, by);
   const refuse = async (): Promise<never> => {
-    throw new PolypodError('bad-request', 'that cannot be done from here: the session lives in another process');
+    throw new PolypodError(
+      'bad-request',
+      'that cannot be done from here: the session lives in another process',
+    );
   };
   return {
     me: { by, door: 'pod' },

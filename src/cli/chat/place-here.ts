@@ -1,5 +1,12 @@
 import { logTo } from '../../base/index.ts';
-import { findSession, newSession, type NewSession, type Places, readModels, removeSession } from '../../daemon/index.ts';
+import {
+  findSession,
+  newSession,
+  type NewSession,
+  type Places,
+  readModels,
+  removeSession,
+} from '../../daemon/index.ts';
 import { referenceTo } from '../../llm/index.ts';
 import type { McpServerSpec } from '../../mcp/index.ts';
 import { doors } from '../../registry.ts';

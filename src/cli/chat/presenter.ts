@@ -1,10 +1,12 @@
 import {
+  fitLine,
   FoldedCards,
   type Line,
   MarkdownStream,
   messageLines,
   noticeLines,
   questionLines,
+  span,
 } from '../terminal/index.ts';
 import type { Print } from './print.ts';
 import { questionAbout } from './question.ts';
@@ -45,7 +47,10 @@ export class Presenter {
 
   /** The newest card that is not yet shown in full. */
   expanded(): Line[] {
-    return this.#cards.expand(this.#cardStyle) ?? noticeLines('nothing more is folded', 'quiet', this.#options.width());
+    return (
+      this.#cards.expand(this.#cardStyle) ??
+      noticeLines('nothing more is folded', 'quiet', this.#options.width())
+    );
   }
 
   #linesOf(print: Print): Line[] {
@@ -61,13 +66,21 @@ export class Presenter {
       case 'message': {
         const { text, from, images } = print;
         const who = from === undefined ? [] : noticeLines(`${from}:`, 'quiet', width);
-        const pictures = images === 0 ? [] : noticeLines(`with ${images} ${images === 1 ? 'image' : 'images'}`, 'quiet', width);
+        const pictures =
+          images === 0
+            ? []
+            : noticeLines(`with ${images} ${images === 1 ? 'image' : 'images'}`, 'quiet', width);
         return this.#apart(print, [...who, ...messageLines(text, width), ...pictures]);
       }
       case 'card':
         return this.#apart(print, this.#cards.print(print.card, this.#cardStyle));
       case 'question':
         return this.#apart(print, questionLines(questionAbout(print.approval), width));
+      case 'list':
+        return this.#apart(
+          print,
+          print.rows.map((row) => fitLine([span(`  ${row}`)], width)),
+        );
       case 'notice':
         return this.#apart(print, noticeLines(print.text, print.tone, width));
     }

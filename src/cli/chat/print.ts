@@ -4,12 +4,19 @@ import type { Card, NoticeTone } from '../terminal/index.ts';
 /** Something that goes into the scrollback and will not change any more, before it has a width. */
 export type Print =
   /** What somebody said; `from` if it was not the person at this terminal. */
-  | { readonly type: 'message'; readonly text: string; readonly from: string | undefined; readonly images: number }
+  | {
+      readonly type: 'message';
+      readonly text: string;
+      readonly from: string | undefined;
+      readonly images: number;
+    }
   /** The next piece of the answer. */
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'text-end' }
   | { readonly type: 'card'; readonly card: Card }
   | { readonly type: 'question'; readonly approval: Approval }
+  /** Rows that belong together, cut to the width rather than broken. */
+  | { readonly type: 'list'; readonly rows: readonly string[] }
   | { readonly type: 'notice'; readonly text: string; readonly tone: NoticeTone };
 
 export function notice(text: string, tone: NoticeTone = 'quiet'): Print {

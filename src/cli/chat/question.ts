@@ -4,7 +4,15 @@ import type { Rule } from '../../tools/index.ts';
 import type { ApprovalAnswer, ApprovalQuestion } from '../terminal/index.ts';
 
 /** An approval as a person is asked it. */
-export function questionAbout({ tool, title, reason, arguments: json, rule, podId, deadline }: Approval): ApprovalQuestion {
+export function questionAbout({
+  tool,
+  title,
+  reason,
+  arguments: json,
+  rule,
+  podId,
+  deadline,
+}: Approval): ApprovalQuestion {
   const input = argumentsIn(json);
   const child = podId === undefined ? '' : ' (asked by a child)';
   const until = deadline === undefined ? '' : ` To be answered before ${deadline}.`;
@@ -20,17 +28,19 @@ export function questionAbout({ tool, title, reason, arguments: json, rule, podI
 }
 
 /** What is decided with an answer; undefined for one that decides nothing. */
-export function decisionFor(
-  approvalId: string,
-  answer: ApprovalAnswer,
-): CommandOf<'decide'> | undefined {
+export function decisionFor(approvalId: string, answer: ApprovalAnswer): CommandOf<'decide'> | undefined {
   switch (answer.type) {
     case 'once':
       return { type: 'decide', approvalId, decision: 'approve' };
     case 'always':
       return { type: 'decide', approvalId, decision: 'approve', remember: 'session' };
     case 'edited':
-      return { type: 'decide', approvalId, decision: 'approve', updatedArguments: JSON.stringify(answer.arguments) };
+      return {
+        type: 'decide',
+        approvalId,
+        decision: 'approve',
+        updatedArguments: JSON.stringify(answer.arguments),
+      };
     case 'deny': {
       const comment = answer.comment.trim();
       return { type: 'decide', approvalId, decision: 'deny', ...(comment === '' ? {} : { comment }) };
@@ -61,10 +71,18 @@ function editLines(edit: unknown): readonly string[] {
 }
 
 function prefixed(sign: string, text: string): readonly string[] {
-  return text === '' ? [] : text.replace(/\n$/, '').split('\n').map((line) => sign + line);
+  return text === ''
+    ? []
+    : text
+        .replace(/\n$/, '')
+        .split('\n')
+        .map((line) => sign + line);
 }
 
 export function ruleInWords({ tool, command, path, exact }: Rule): string {
-  const words = [tool ?? 'any tool', ...(command === undefined ? [] : [exact === true ? command : `${command} …`])];
+  const words = [
+    tool ?? 'any tool',
+    ...(command === undefined ? [] : [exact === true ? command : `${command} …`]),
+  ];
   return [...words, ...(path === undefined ? [] : [`in ${path}`])].join(' ');
 }

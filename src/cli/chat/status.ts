@@ -8,7 +8,9 @@ export function whereOneIs(view: View, usualMode: string | undefined): string {
   return [
     ...(settings.name === undefined ? [] : [settings.name]),
     `${model.provider}/${model.modelId}`,
-    ...(settings.thinking === undefined || settings.thinking === 'off' ? [] : [`thinking ${settings.thinking}`]),
+    ...(settings.thinking === undefined || settings.thinking === 'off'
+      ? []
+      : [`thinking ${settings.thinking}`]),
     ...(mode === undefined ? [] : [mode]),
     waits,
   ].join(' · ');

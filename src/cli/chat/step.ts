@@ -59,7 +59,12 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
   'block-stop': blockStop,
   'block-abort': blockAbort,
 
-  'run-start': (_, __, now) => ({ activity: 'waiting for the model', since: now, written: 0, hasBegun: true }),
+  'run-start': (_, __, now) => ({
+    activity: 'waiting for the model',
+    since: now,
+    written: 0,
+    hasBegun: true,
+  }),
   input: (view, { origin, item, queueId, by, door }) => {
     const queue = view.queue.filter((queued) => queued.queueId !== queueId);
     const isSaid = item.type === 'message' && item.role === 'user' && origin !== 'continuation';
@@ -100,18 +105,16 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
     since: now,
     prints: reason === 'manual' ? [] : [notice('the context is full: summarising the conversation')],
   }),
-  'compaction-end': (_, { result }) => ({
+  'compaction-end': (view, { result }) => ({
+    compactions: view.compactions + 1,
     prints: [compacted(result)],
     ...(result.status === 'compacted' && { contextTokens: result.tokensAfter }),
   }),
-  'run-end': (view, { outcome, totals, conversation }) => ({
+  'run-end': (view, { runId, outcome, totals, conversation }) => ({
     calls: [],
     thoughts: new Map(),
     totals: conversation ?? { ...view.totals, turns: view.totals.turns + totals.turns },
-    lastOutcome: {
-      status: outcome.status,
-      ...(outcome.status === 'failed' && { failureKind: outcome.failure.kind }),
-    },
+    lastRun: { runId, outcome },
     prints: [{ type: 'text-end' }, ...endOfRun(outcome, view.calls)],
   }),
 
@@ -179,7 +182,10 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
   },
   closed: (view, { by, door }) => {
     const from = otherThan(view.me, { ...(by && { by }), ...(door && { door }) });
-    return { isClosed: true, prints: [notice(from === undefined ? 'closed' : `closed by ${from}`, 'warning')] };
+    return {
+      isClosed: true,
+      prints: [notice(from === undefined ? 'closed' : `closed by ${from}`, 'warning')],
+    };
   },
 };
 

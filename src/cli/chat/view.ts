@@ -1,6 +1,6 @@
 import type { Approval, ModelChoice, Origin, PodSettings, PodState, Queued } from '../../pod/index.ts';
 import type { TodoItem } from '../../tools/index.ts';
-import type { Totals } from '../../worker/index.ts';
+import type { RunOutcome, Totals } from '../../worker/index.ts';
 
 /** A call or a shell command that runs. */
 export interface Running {
@@ -45,12 +45,17 @@ export interface View {
   readonly totals: Totals;
   readonly contextTokens: number;
   readonly contextWindow: number | undefined;
-  /** How the last run ended, for an exit code. */
-  readonly lastOutcome: RunEnd | undefined;
+  /** What ended last, for whoever waits for it. */
+  readonly lastRun: RunEnd | undefined;
+  readonly lastShell: string | undefined;
+  readonly compactions: number;
   readonly isClosed: boolean;
 }
 
-export type RunEnd = { readonly status: string; readonly failureKind?: string };
+export interface RunEnd {
+  readonly runId: string;
+  readonly outcome: RunOutcome;
+}
 
 export function isBusy({ state }: Pick<View, 'state'>): boolean {
   return state === 'running' || state === 'waiting';

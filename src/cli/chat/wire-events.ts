@@ -32,7 +32,10 @@ export class WireEvents {
   joined({ blocks }: Snapshot): void {
     const last = blocks.at(-1);
     this.#index = last?.index ?? 0;
-    this.#open = last?.open === true && (last.blockType === 'text' || last.blockType === 'thinking') ? last.blockType : undefined;
+    this.#open =
+      last?.open === true && (last.blockType === 'text' || last.blockType === 'thinking')
+        ? last.blockType
+        : undefined;
   }
 
   #facts(event: string, data: JsonObject): readonly PodFact[] {
@@ -45,12 +48,17 @@ export class WireEvents {
       case 'thinking_done':
         return this.#stop();
       case 'block_aborted':
-        this.#open = undefined;
-        return [{ type: 'block-abort', index: this.#index, reason: stringOf(data.reason) }];
+        return this.#abort(stringOf(data.reason));
       case 'tool_call_start':
         this.#index += 1;
         return [
-          { type: 'block-start', index: this.#index, blockType: 'tool-use', id: stringOf(data.id), name: stringOf(data.name) },
+          {
+            type: 'block-start',
+            index: this.#index,
+            blockType: 'tool-use',
+            id: stringOf(data.id),
+            name: stringOf(data.name),
+          },
         ];
       case 'tool_start': {
         const [callId, name] = [stringOf(data.id), stringOf(data.name)];
@@ -84,12 +92,22 @@ export class WireEvents {
     return open === undefined ? [] : [{ type: 'block-stop', index: this.#index, blockType: open }];
   }
 
+  #abort(reason: string): readonly PodFact[] {
+    const blockType = this.#open ?? 'tool-use';
+    this.#open = undefined;
+    return [{ type: 'block-abort', index: this.#index, blockType, reason }];
+  }
+
   #toolEnd(data: JsonObject): PodFact {
     const callId = stringOf(data.id);
     const isError = data.is_error === true;
     const status = oneOf(STATUSES, data.status) ?? (isError ? 'failed' : 'done');
     const text = stringOf(data.output);
-    const output = { summary: text.split('\n', 1)[0] ?? '', content: [{ type: 'text', text } as const], isError };
+    const output = {
+      summary: text.split('\n', 1)[0] ?? '',
+      content: [{ type: 'text', text } as const],
+      isError,
+    };
     return { type: 'tool-end', callId, name: this.#names.get(callId) ?? '', status, output };
   }
 }
@@ -173,7 +191,10 @@ const FACTS: Readonly<Record<string, (data: JsonObject) => PodFact>> = {
   tool_update: (data) => ({ type: 'tool-update', callId: stringOf(data.id), text: stringOf(data.text) }),
   usage: (data) => {
     const [inputTokens, outputTokens] = [numberOf(data.input_tokens), numberOf(data.output_tokens)];
-    const usage = { ...(inputTokens !== undefined && { inputTokens }), ...(outputTokens !== undefined && { outputTokens }) };
+    const usage = {
+      ...(inputTokens !== undefined && { inputTokens }),
+      ...(outputTokens !== undefined && { outputTokens }),
+    };
     return { type: 'llm-end', turn: 0, outcome: 'completed', items: [], usage };
   },
   retry: (data) => ({
@@ -212,13 +233,21 @@ const FACTS: Readonly<Record<string, (data: JsonObject) => PodFact>> = {
     private: data.private === true,
     ...byIn(data),
   }),
-  shell_update: (data) => ({ type: 'shell-update', shellId: stringOf(data.shell_id), text: stringOf(data.text) }),
+  shell_update: (data) => ({
+    type: 'shell-update',
+    shellId: stringOf(data.shell_id),
+    text: stringOf(data.text),
+  }),
   shell_end: (data) => ({
     type: 'shell-end',
     shellId: stringOf(data.shell_id),
     command: stringOf(data.command),
     status: oneOf(SHELL_ENDS, data.status) ?? 'done',
-    output: { summary: '', content: [{ type: 'text', text: stringOf(data.output) }], isError: data.is_error === true },
+    output: {
+      summary: '',
+      content: [{ type: 'text', text: stringOf(data.output) }],
+      isError: data.is_error === true,
+    },
     private: data.private === true,
   }),
   recovered: () => ({ type: 'recovered', lost: { from: 0, to: 0 } }),
@@ -261,8 +290,17 @@ function outcomeIn({ result, message }: JsonObject): RunOutcome {
 function compactionIn(data: JsonObject) {
   switch (data.status) {
     case 'compacted': {
-      const [tokensBefore, tokensAfter] = [numberOf(data.tokens_before) ?? 0, numberOf(data.tokens_after) ?? 0];
-      return { status: 'compacted', summary: stringOf(data.summary), replaced: 0, tokensBefore, tokensAfter } as const;
+      const [tokensBefore, tokensAfter] = [
+        numberOf(data.tokens_before) ?? 0,
+        numberOf(data.tokens_after) ?? 0,
+      ];
+      return {
+        status: 'compacted',
+        summary: stringOf(data.summary),
+        replaced: 0,
+        tokensBefore,
+        tokensAfter,
+      } as const;
     }
     case 'failed':
       return { status: 'failed', failure: { kind: 'provider', message: stringOf(data.message) } } as const;
@@ -286,7 +324,13 @@ function approvalIn(data: JsonObject): Approval {
     ...(typeof data.deadline === 'string' ? { deadline: data.deadline } : {}),
     ...(rule === undefined
       ? {}
-      : { rule: { action: 'auto', ...words(['tool', 'command', 'path']), ...(rule.exact === true && { exact: true }) } }),
+      : {
+          rule: {
+            action: 'auto',
+            ...words(['tool', 'command', 'path']),
+            ...(rule.exact === true && { exact: true }),
+          },
+        }),
   };
 }
 
@@ -322,11 +366,18 @@ function itemIn(data: JsonObject): readonly Item[] {
     }
     case 'tool_call':
       return [
-        { type: 'tool-call', callId: stringOf(data.call_id), name: stringOf(data.name), arguments: stringOf(data.arguments) },
+        {
+          type: 'tool-call',
+          callId: stringOf(data.call_id),
+          name: stringOf(data.name),
+          arguments: stringOf(data.arguments),
+        },
       ];
     case 'tool_result': {
       const content = [{ type: 'text', text: stringOf(data.output) } as const];
-      return [{ type: 'tool-result', callId: stringOf(data.call_id), content, isError: data.is_error === true }];
+      return [
+        { type: 'tool-result', callId: stringOf(data.call_id), content, isError: data.is_error === true },
+      ];
     }
     default:
       return [];

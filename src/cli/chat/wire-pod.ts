@@ -5,7 +5,11 @@ import { Batch, type PodCommand, type Receipt, type Watched } from '../../pod/in
 import { WireEvents, wireSnapshot } from './wire-events.ts';
 
 /** A pod in another process, reached by its own socket over the Pod Protocol. */
-export function wirePod(id: string, path: string, name: string): PodHandle & { readonly close: () => Promise<void> } {
+export function wirePod(
+  id: string,
+  path: string,
+  name: string,
+): PodHandle & { readonly close: () => Promise<void> } {
   let commands: Promise<PodClient> | undefined;
   return {
     id,
@@ -82,7 +86,11 @@ function methodFor(command: PodCommand): readonly [string, JsonObject] {
       const { type: _, approvalId, updatedArguments, ...rest } = command;
       return [
         'decide',
-        { approval_id: approvalId, ...(updatedArguments && { updated_arguments: updatedArguments }), ...rest },
+        {
+          approval_id: approvalId,
+          ...(updatedArguments && { updated_arguments: updatedArguments }),
+          ...rest,
+        },
       ];
     }
     case 'branch':

@@ -29,6 +29,24 @@ export class ControlLink {
     return this.#result(await this.#next());
   }
 
+  /** The same for what a daemon that is well answers at once; one that does not is hung up on. */
+  async callSoon(method: string, params: JsonObject = {}): Promise<JsonObject> {
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      this.close();
+    }, SOON_MS);
+    try {
+      return await this.call(method, params);
+    } catch (thrown) {
+      if (!isLate) throw thrown;
+      const message = `the daemon does not answer within ${SOON_MS / 1000} s: see polypod logs; if it hangs, end its process`;
+      throw new PolypodError('provider-failed', message, { cause: thrown });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   /** The `watched` parts of an answer as they come; ends with the answer, or when the signal fires. */
   async *stream(method: string, params: JsonObject, signal: AbortSignal): AsyncGenerator<JsonObject> {
     const forget = onAbort(signal, () => this.#socket.destroy());
@@ -77,6 +95,8 @@ export class ControlLink {
     throw errorIn(line.error);
   }
 }
+
+const SOON_MS = 5000;
 
 async function* linesFrom(socket: Socket): AsyncGenerator<JsonObject> {
   const reader = lineReader();

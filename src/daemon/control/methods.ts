@@ -36,6 +36,7 @@ const NEW = shape.fields(
 );
 
 const POD = shape.fields({ pod: text }, {});
+const FORK = shape.fields({ pod: text }, { entryId: text, name: text });
 const WATCH = shape.fields({ pod: text }, { after: shape.count(0) });
 const COMMAND = shape.fields({ pod: text, command: shape.anyObject, by: text }, { key: text });
 const LIST = shape.fields({}, { search: text });
@@ -72,6 +73,10 @@ export function methodsOf(parts: ControlParts): Readonly<Record<string, Method>>
       return {
         ...(await newSession(host, setup.models, { cwd: resolve(cwd), ...wish } satisfies NewSession)),
       };
+    },
+    fork: async (params) => {
+      const { pod, ...from } = read(FORK, params);
+      return { id: (await host.fork(findSession(await host.list(), pod).id, from)).id };
     },
     rm: async (params) => {
       const { id } = findSession(await host.list(), read(POD, params).pod);

@@ -79,7 +79,6 @@ export class ControlServer {
       if (text === undefined) break;
       const takeOver = count === 0 ? this.#takeOver(text) : undefined;
       if (takeOver !== undefined) {
-        this.#sockets.delete(socket);
         await this.#handOver(socket, takeOver, intake.detach());
         return;
       }

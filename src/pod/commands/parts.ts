@@ -29,7 +29,10 @@ export interface PodParts {
   /** Has an entry read that may stand further back than what was needed so far. */
   readonly reach: (entryId: string | null) => Promise<void>;
   /** The conversation at an entry; the tree's leaf is there afterwards. */
-  readonly branchTo: (entryId: string | null) => { readonly from: string | null; readonly items: readonly Item[] };
+  readonly branchTo: (entryId: string | null) => {
+    readonly from: string | null;
+    readonly items: readonly Item[];
+  };
   /** Hands a decision to the child whose approval it is. */
   readonly decideForChild: (podId: string, command: CommandOf<'decide'>, caller: Caller) => Promise<void>;
   readonly close: (caller: Caller, signed: Signed | undefined) => Promise<void>;

@@ -8,12 +8,12 @@ import { accept, type Handler, type PodParts, type Reply, type Sign } from './pa
 export const prompt: Handler<'prompt'> = async (command, caller, sign, pod) => {
   const { content, overrides, taskId, whenBusy = 'refuse' } = command;
   const lane = whenBusy === 'queue' ? 'prompt' : whenBusy;
-  if (pod.runner.active && lane !== 'refuse')
+  if (isBusy(pod) && lane !== 'refuse')
     return enqueue(pod, lane, { content, caller, sign, overrides, taskId });
   refuseIfBusy(pod);
   const ready = await pod.runner.prepare(overrides);
   // Somebody may have been quicker while it was prepared.
-  if (pod.runner.active && lane !== 'refuse')
+  if (isBusy(pod) && lane !== 'refuse')
     return enqueue(pod, lane, { content, caller, sign, overrides, taskId });
   refuseIfBusy(pod);
   if (!pod.takeSlot()) {
@@ -144,6 +144,11 @@ function enqueue(pod: PodParts, lane: Lane, { content, caller, sign, overrides, 
   });
   if (lane !== 'prompt') runner.deliver(lane, content);
   return { queueId };
+}
+
+/** Also when the run that waits began in a process that is gone. */
+function isBusy({ runner, view }: PodParts): boolean {
+  return runner.active || view.state === 'waiting';
 }
 
 function refuseIfBusy({ runner, view }: PodParts): void {

@@ -133,10 +133,14 @@ export function headerIn(text: string): Header | undefined {
   return line.kind === 'header' ? line.header : undefined;
 }
 
-/** The directory and those above it that are not there, for their owner only. */
-export function makeDirectories(files: Files, path: string): void {
-  if (files.stat(path) !== undefined) return;
+/**
+ * Makes the directory and those above it that are not there, for their owner only. Answers in which directories something
+ * was made: until those are synced, a power cut takes the new ones with all that is in them.
+ */
+export function makeDirectories(files: Files, path: string): readonly string[] {
+  if (files.stat(path) !== undefined) return [];
   const parent = dirname(path);
-  if (parent !== path) makeDirectories(files, parent);
+  const above = parent === path ? [] : makeDirectories(files, parent);
   files.makeDirectory(path);
+  return [...above, parent];
 }

@@ -75,7 +75,10 @@ export function recovery(
   const ended = interrupted.map(({ shellId, message }): Draft => {
     const { command = '', private: isPrivate = false } = view.shells.get(shellId) ?? {};
     const output = errorOutput(INTERRUPTED);
-    return { fact: { type: 'shell-end', shellId, command, status: 'interrupted', output, private: isPrivate }, message };
+    return {
+      fact: { type: 'shell-end', shellId, command, status: 'interrupted', output, private: isPrivate },
+      message,
+    };
   });
   const facts: PodFact[] = [];
   const isPaused = view.run === undefined && view.lastRun?.outcome.status === 'paused';

@@ -23,7 +23,10 @@ interface Found {
   readonly settlement: Pick<Settlement, 'status' | 'at' | 'comment'> | undefined;
 }
 
-type Question = Pick<Approval, 'approvalId' | 'requestedAt' | 'runId' | 'callId' | 'podId' | 'tool' | 'arguments'>;
+type Question = Pick<
+  Approval,
+  'approvalId' | 'requestedAt' | 'runId' | 'callId' | 'podId' | 'tool' | 'arguments'
+>;
 
 export interface NewApproval {
   /** A run or a session: clients put either here. */
@@ -67,7 +70,10 @@ export class Approvals {
     const found = await this.#find(wireId);
     if (found !== undefined) return wireApproval(found);
     // Twice: so do clients know it.
-    throw new PolypodError('not-found', `failed to get approval: failed to get approval: approval not found: ${wireId}`);
+    throw new PolypodError(
+      'not-found',
+      `failed to get approval: failed to get approval: approval not found: ${wireId}`,
+    );
   }
 
   /** What becomes of a decision is a result, not an error. */
@@ -90,10 +96,15 @@ export class Approvals {
     const row = await this.#sessionOf(runId, callId);
     const { approvalId = '' } = await this.#host
       .pod(row.id)
-      .handle({ type: 'ask', tool, arguments: JSON.stringify(input), ...(callId === undefined ? {} : { callId }) }, CALLER);
+      .handle(
+        { type: 'ask', tool, arguments: JSON.stringify(input), ...(callId === undefined ? {} : { callId }) },
+        CALLER,
+      );
     const comment = this.#allowedBy(row, tool);
     if (comment !== undefined)
-      await this.#host.pod(row.id).handle({ type: 'decide', approvalId, decision: 'approve', comment }, CALLER);
+      await this.#host
+        .pod(row.id)
+        .handle({ type: 'decide', approvalId, decision: 'approve', comment }, CALLER);
     return wireApprovalId(approvalId);
   }
 
@@ -102,16 +113,26 @@ export class Approvals {
     for (const found of await this.#pendingOf(row)) await this.#settle(found, 'approve', comment);
   }
 
-  async #settle({ row, approval }: Found, decision: Decision['decision'], comment: string | undefined): Promise<void> {
+  async #settle(
+    { row, approval }: Found,
+    decision: Decision['decision'],
+    comment: string | undefined,
+  ): Promise<void> {
     const { approvalId } = approval;
     await this.#host
       .pod(row.id)
-      .handle({ type: 'decide', approvalId, decision, ...(comment === undefined ? {} : { comment }) }, CALLER);
+      .handle(
+        { type: 'decide', approvalId, decision, ...(comment === undefined ? {} : { comment }) },
+        CALLER,
+      );
   }
 
   /** With the id of a call the value is a session's, else a run's; either is taken for both. */
   async #sessionOf(id: string, callId: string | undefined): Promise<Row> {
-    const row = await this.#sessions.find((candidate) => candidate.id === id || candidate.lastRun?.runId === id, id);
+    const row = await this.#sessions.find(
+      (candidate) => candidate.id === id || candidate.lastRun?.runId === id,
+      id,
+    );
     if (row !== undefined) return row;
     if (callId !== undefined)
       throw noSession('failed to create approval with tool use ID: failed to get session', id);
@@ -119,7 +140,8 @@ export class Approvals {
   }
 
   #allowedBy({ skipPermissionsUntil, acceptEdits }: Row, tool: string): string | undefined {
-    if (skipping(skipPermissionsUntil, this.#now()).isOn) return 'Auto-accepted (dangerous skip permissions enabled)';
+    if (skipping(skipPermissionsUntil, this.#now()).isOn)
+      return 'Auto-accepted (dangerous skip permissions enabled)';
     return acceptEdits === true && EDITORS.has(tool) ? 'Auto-accepted (auto-accept mode enabled)' : undefined;
   }
 
@@ -133,7 +155,10 @@ export class Approvals {
     const rows = await this.#sessions.rows();
     const asking = rows.find(({ approvals }) => approvals.some((one) => one.approvalId === approvalId));
     const pending = asking === undefined ? [] : await this.#pendingOf(asking);
-    return pending.find(({ approval }) => approval.approvalId === approvalId) ?? this.#findSettled(approvalId, rows);
+    return (
+      pending.find(({ approval }) => approval.approvalId === approvalId) ??
+      this.#findSettled(approvalId, rows)
+    );
   }
 
   /** Its id says when it was asked, so only sessions that were in use then can have it. */
@@ -164,7 +189,8 @@ function questionIn(entries: Iterable<Entry>, approvalId: string, row: Row): Fou
     const request = APPROVAL_REQUEST.in(entry);
     if (request?.approvalId === approvalId) approval = request;
     const response = APPROVAL_RESPONSE.in(entry);
-    if (response?.approvalId === approvalId && approval !== undefined) return { row, approval, settlement: response };
+    if (response?.approvalId === approvalId && approval !== undefined)
+      return { row, approval, settlement: response };
   }
   return approval && { row, approval, settlement: undefined };
 }

@@ -71,7 +71,8 @@ class RowWriter {
 
   take(entry: Entry): void {
     const { timestamp: at } = entry;
-    if (entry.type === 'message') for (const item of itemsOf(entry.message)) for (const said of saidIn(item)) this.#add(said, at);
+    if (entry.type === 'message')
+      for (const item of itemsOf(entry.message)) for (const said of saidIn(item)) this.#add(said, at);
     if (entry.type === 'compaction') this.#add(summarised(entry.summary), at);
     const ended = TOOL_END.in(entry);
     if (ended !== undefined)
@@ -108,7 +109,15 @@ class RowWriter {
     return isFirst;
   }
 
-  #ask({ approvalId, tool, callId }: { readonly approvalId: string; readonly tool: string; readonly callId?: string }): void {
+  #ask({
+    approvalId,
+    tool,
+    callId,
+  }: {
+    readonly approvalId: string;
+    readonly tool: string;
+    readonly callId?: string;
+  }): void {
     const question: Question = { approvalId, tool, callId, status: 'pending' };
     this.#questions.set(approvalId, question);
     const row = [...this.#open.values()].toReversed().find((open) => isAbout(question, open));
@@ -126,7 +135,11 @@ function isAbout({ callId, tool }: Question, { said, approval }: Row): boolean {
 
 function wireRow(
   { said, at, isCompleted, approval }: Row,
-  { sessionId, claudeId, sequence }: { readonly sessionId: string; readonly claudeId: string; readonly sequence: number },
+  {
+    sessionId,
+    claudeId,
+    sequence,
+  }: { readonly sessionId: string; readonly claudeId: string; readonly sequence: number },
 ): ConversationEvent {
   return {
     id: rowId(sessionId, sequence),
@@ -148,7 +161,12 @@ function wireSaid(said: Said): Partial<ConversationEvent> {
     case 'thinking':
       return { role: 'assistant', content: said.content };
     case 'tool_call':
-      return { role: 'assistant', tool_id: said.callId, tool_name: said.name, tool_input_json: said.arguments };
+      return {
+        role: 'assistant',
+        tool_id: said.callId,
+        tool_name: said.name,
+        tool_input_json: said.arguments,
+      };
     case 'tool_result':
       return { role: 'user', tool_result_for_id: said.callId, tool_result_content: said.content };
     case 'system':

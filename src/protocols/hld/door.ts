@@ -8,7 +8,7 @@ import { Launcher } from './launch.ts';
 import { serveLink } from './link.ts';
 import { callMethod, type Desk } from './methods.ts';
 import { Sessions } from './sessions.ts';
-import { DEFAULT_HEARTBEAT_MS, type HldSettings } from './settings.ts';
+import { DEFAULT_HEARTBEAT_MS, DEFAULT_PENDING_BYTES, type HldSettings } from './settings.ts';
 import { Subscriptions } from './subscriptions.ts';
 
 export interface OpenHld {
@@ -20,7 +20,8 @@ export interface OpenHld {
 
 /** Opens the door on its socket; refuses beside a daemon that is running there. */
 export async function startHld(settings: HldSettings): Promise<OpenHld> {
-  const { host, socketPath, version, log, now = Date.now, heartbeatMs = DEFAULT_HEARTBEAT_MS } = settings;
+  const { host, socketPath, version, log, now = Date.now } = settings;
+  const { heartbeatMs = DEFAULT_HEARTBEAT_MS, pendingBytes = DEFAULT_PENDING_BYTES } = settings;
   await refuseBesideAnother(socketPath);
   const subscriptions = new Subscriptions({ heartbeatMs, now });
   const follower = new Follower({
@@ -45,11 +46,14 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
     void serveLink(socket, {
       serve: (call) => callMethod(call, desk),
       subscriptions,
-      onBug: ({ message, cause }, method) => log.error('a request failed', { method, message, cause: String(cause) }),
+      pendingBytes,
+      onBug: ({ message, cause }, method) =>
+        log.error('a request failed', { method, message, cause: String(cause) }),
     });
   };
   try {
-    for (const { id, skipPermissionsUntil } of await host.list()) follower.watchExpiry(id, skipPermissionsUntil);
+    for (const { id, skipPermissionsUntil } of await host.list())
+      follower.watchExpiry(id, skipPermissionsUntil);
     const server = await listenUnix(socketPath, accept);
     return {
       socketPath,
@@ -72,5 +76,8 @@ async function refuseBesideAnother(path: string): Promise<void> {
   const other = await connectUnix(path);
   other?.destroy();
   if (other !== undefined)
-    throw new PolypodError('conflict', `daemon already running at ${path}: end it, or set HUMANLAYER_DAEMON_SOCKET`);
+    throw new PolypodError(
+      'conflict',
+      `daemon already running at ${path}: end it, or set HUMANLAYER_DAEMON_SOCKET`,
+    );
 }

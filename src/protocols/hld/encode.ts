@@ -82,8 +82,8 @@ const TELL: { readonly [T in PodEvent['type']]: Tell<T> } = {
 
   // Whoever launched the session knows its first prompt.
   input: ({ item }, scene) => (scene.isPrompted ? conversation(saidIn(item), scene) : NOTHING),
-  'llm-end': ({ items, usage }, scene) => [
-    ...(usage === undefined ? NOTHING : [tokenUpdate(scene)]),
+  'llm-end': ({ items, outcome, usage }, scene) => [
+    ...(usage === undefined || outcome !== 'completed' ? NOTHING : [tokenUpdate(scene)]),
     ...conversation(items.flatMap(saidIn), scene),
   ],
   'tool-end': ({ callId, output }, scene) =>
@@ -91,7 +91,9 @@ const TELL: { readonly [T in PodEvent['type']]: Tell<T> } = {
   // Calls that were never begun have their results here only.
   'turn-end': ({ results }, scene) =>
     conversation(
-      results.flatMap((item) => (item.type === 'tool-result' && !scene.answered.has(item.callId) ? saidIn(item) : [])),
+      results.flatMap((item) =>
+        item.type === 'tool-result' && !scene.answered.has(item.callId) ? saidIn(item) : [],
+      ),
       scene,
     ),
   'compaction-end': ({ result }, scene) =>
@@ -100,7 +102,11 @@ const TELL: { readonly [T in PodEvent['type']]: Tell<T> } = {
   'approval-request': ({ approval }, { sessionId }) => [
     {
       type: 'new_approval',
-      data: { approval_id: wireApprovalId(approval.approvalId), session_id: sessionId, tool_name: approval.tool },
+      data: {
+        approval_id: wireApprovalId(approval.approvalId),
+        session_id: sessionId,
+        tool_name: approval.tool,
+      },
     },
   ],
   'approval-response': ({ approvalId, status, comment }, { sessionId, approvals }) => {
@@ -152,7 +158,10 @@ function settingsChange(
   ];
 }
 
-function titleChange({ name = '' }: EventOf<'settings'>['settings'], { sessionId, settings }: Scene): readonly Told[] {
+function titleChange(
+  { name = '' }: EventOf<'settings'>['settings'],
+  { sessionId, settings }: Scene,
+): readonly Told[] {
   if (name === (settings.name ?? '')) return NOTHING;
   return [{ type: 'session_status_changed', data: { session_id: sessionId, title: name } }];
 }

@@ -70,7 +70,10 @@ export class Follower {
     this.#followed.set(change.id, following);
     this.#follow(following)
       .catch((thrown: unknown) => {
-        this.#parts.log.error('a session cannot be followed', { sessionId: change.id, reason: asPolypodError(thrown).message });
+        this.#parts.log.error('a session cannot be followed', {
+          sessionId: change.id,
+          reason: asPolypodError(thrown).message,
+        });
       })
       .finally(() => this.#letGo(following));
   }
@@ -118,10 +121,15 @@ export class Follower {
     change();
     const after = scene.status;
     // A session that is being launched is told of when it runs, or fails.
-    if (after !== before && after !== 'starting') this.#tell(statusChange(scene, before, after), scene, scene.seq);
+    if (after !== before && after !== 'starting')
+      this.#tell(statusChange(scene, before, after), scene, scene.seq);
   }
 
-  #tell({ type, data }: Told, { lastRun }: { readonly lastRun?: Row['lastRun'] | undefined }, seq?: number): void {
+  #tell(
+    { type, data }: Told,
+    { lastRun }: { readonly lastRun?: Row['lastRun'] | undefined },
+    seq?: number,
+  ): void {
     const timestamp = new Date(this.#parts.now()).toISOString();
     this.#parts.hear({ type, timestamp, data, ...(seq === undefined ? {} : { seq }) }, lastRun?.runId);
   }

@@ -38,7 +38,10 @@ export function wishIn(params: Params): Omit<Wish, 'query'> {
 }
 
 /** The directory that a session is to work in, if it can. */
-export function directoryIn(params: Params, { cwd, home }: { readonly cwd: string; readonly home: string }): string {
+export function directoryIn(
+  params: Params,
+  { cwd, home }: { readonly cwd: string; readonly home: string },
+): string {
   const wanted = params.text('working_dir') ?? cwd;
   const directory = resolve(cwd, /^~(?=\/|$)/.test(wanted) ? `${home}${wanted.slice(1)}` : wanted);
   const found = statSync(directory, { throwIfNoEntry: false });
@@ -105,7 +108,8 @@ function mcpConfigIn(params: Params): JsonObject | undefined {
 
 function parsed(text: string): unknown {
   const value = tryParse(text);
-  if (value === undefined) throw wrongField('mcp_config', `invalid mcp_config JSON: ${text.slice(0, 100)} is not JSON`);
+  if (value === undefined)
+    throw wrongField('mcp_config', `invalid mcp_config JSON: ${text.slice(0, 100)} is not JSON`);
   return value;
 }
 

@@ -98,7 +98,8 @@ export class Launcher {
   async #model(word: string | undefined) {
     if (word === undefined) return undefined;
     const model = await this.#settings.modelNamed(word).catch(() => undefined);
-    if (model === undefined) this.#settings.log.warn('a client asked for a model that is not known', { model: word });
+    if (model === undefined)
+      this.#settings.log.warn('a client asked for a model that is not known', { model: word });
     return model;
   }
 }
@@ -134,7 +135,12 @@ function notesOf({ query, permissionPromptTool, allowedTools, disallowedTools }:
 }
 
 /** What is asked for, and for the rest what the parent had. How many turns it may take is not inherited. */
-function inherited(asked: Omit<Wish, 'query'>, query: string, settings: Snapshot['settings'], parent: Row): Wish {
+function inherited(
+  asked: Omit<Wish, 'query'>,
+  query: string,
+  settings: Snapshot['settings'],
+  parent: Row,
+): Wish {
   const { allowedTools, disallowedTools } = notesIn(parent.annotations) ?? {};
   return {
     ...additionsIn(settings),
@@ -153,7 +159,10 @@ async function endRun(pod: Pod): Promise<void> {
   });
   for await (const watched of pod.watch()) {
     if (watched.type === 'snapshot' && watched.snapshot.state === 'idle') return;
-    if (watched.type === 'events' && watched.batch.events.some((event) => event.type === 'state' && event.state === 'idle'))
+    if (
+      watched.type === 'events' &&
+      watched.batch.events.some((event) => event.type === 'state' && event.state === 'idle')
+    )
       return;
   }
 }

@@ -9,15 +9,14 @@ import { filterIn, type Subscriptions } from './subscriptions.ts';
 export interface LinkParts {
   readonly serve: (call: RpcCall) => Promise<unknown>;
   readonly subscriptions: Subscriptions;
+  /** What may wait for a subscriber before it is cut off. */
+  readonly pendingBytes: number;
   /** A failure that is ours, not the client's. */
   readonly onBug: (error: PolypodError, method: string) => void;
 }
 
 /** The longest line that is read; the protocol promises 10 MiB. */
 const LONGEST_LINE = 16 * 1024 * 1024;
-
-/** What may wait for a subscriber before it is cut off. */
-const MOST_PENDING = 8 * 1024 * 1024;
 
 const NEWLINE = 10;
 
@@ -52,8 +51,11 @@ class Link {
   }
 
   async read(): Promise<void> {
-    for await (const bytes of this.#socket) if (this.#unsubscribe === undefined) await this.#take(bytes as Buffer);
-    if (this.#unsubscribe === undefined && !this.#isSkipping) for (const line of this.#lines.end()) await this.#receive(line);
+    // Whoever has said all may still want to hear.
+    for await (const bytes of this.#socket.iterator({ destroyOnReturn: false }))
+      if (this.#unsubscribe === undefined) await this.#take(bytes as Buffer);
+    if (this.#unsubscribe === undefined && !this.#isSkipping)
+      for (const line of this.#lines.end()) await this.#receive(line);
   }
 
   leave(): void {
@@ -72,7 +74,9 @@ class Link {
       this.#lines = new ByteLines(LONGEST_LINE);
       this.#isSkipping = true;
       const { message } = asPolypodError(thrown);
-      await this.#write(rpcError({ code: RPC_CODES.invalidRequest, message: `Invalid request: ${message}` }, NO_ID));
+      await this.#write(
+        rpcError({ code: RPC_CODES.invalidRequest, message: `Invalid request: ${message}` }, NO_ID),
+      );
       return;
     }
     for (const line of lines) await this.#receive(line);
@@ -94,7 +98,8 @@ class Link {
   }
 
   async #serve(call: RpcCall): Promise<unknown> {
-    if (call.method === SUBSCRIBE) throw new PolypodError('conflict', 'Subscribe needs a connection of its own');
+    if (call.method === SUBSCRIBE)
+      throw new PolypodError('conflict', 'Subscribe needs a connection of its own');
     try {
       return await this.#parts.serve(call);
     } catch (thrown) {
@@ -111,7 +116,7 @@ class Link {
       this.#unsubscribe = this.#parts.subscriptions.add(filter, {
         take: (lines) => {
           socket.write(lines);
-          return socket.writableLength <= MOST_PENDING;
+          return socket.writableLength <= this.#parts.pendingBytes;
         },
         cutOff: () => socket.destroy(),
       });

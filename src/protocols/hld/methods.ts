@@ -46,13 +46,22 @@ const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['updateSessionTitle', updateSessionTitle],
   ['archiveSession', archiveSession],
   ['bulkArchiveSessions', bulkArchiveSessions],
-  ['getRecentPaths', async (params, { sessions }) => recentPaths(await sessions.rows(), params.count('limit'))],
+  [
+    'getRecentPaths',
+    async (params, { sessions }) => recentPaths(await sessions.rows(), params.count('limit')),
+  ],
 
   ['getConversation', getConversation],
   ['getSessionSnapshots', getSessionSnapshots],
 
-  ['fetchApprovals', async (params, { approvals }) => ({ approvals: await approvals.pending(params.text('session_id')) })],
-  ['getApproval', async (params, { approvals }) => ({ approval: await approvals.get(params.required('approval_id')) })],
+  [
+    'fetchApprovals',
+    async (params, { approvals }) => ({ approvals: await approvals.pending(params.text('session_id')) }),
+  ],
+  [
+    'getApproval',
+    async (params, { approvals }) => ({ approval: await approvals.get(params.required('approval_id')) }),
+  ],
   ['createApproval', createApproval],
   ['sendDecision', async (params, { approvals }) => approvals.decide(decisionIn(params))],
 ]);
@@ -75,7 +84,10 @@ async function getSessionState(params: Params, { host, sessions, now }: Desk) {
   const id = params.required('session_id');
   const row = await sessions.row(id, 'failed to get session');
   // A session that another process holds is shown as far as lists know it.
-  const snapshot = await host.pod(id).snapshot().catch(() => undefined);
+  const snapshot = await host
+    .pod(id)
+    .snapshot()
+    .catch(() => undefined);
   return { session: sessionState(row, sessions.status(row), now(), snapshot) };
 }
 
@@ -87,7 +99,9 @@ async function interruptSession(params: Params, { host, sessions }: Desk) {
   try {
     await host.pod(id).handle({ type: 'cancel' }, CALLER);
   } catch (thrown) {
-    throw new PolypodError('conflict', 'failed to interrupt session: session not found or not active', { cause: thrown });
+    throw new PolypodError('conflict', 'failed to interrupt session: session not found or not active', {
+      cause: thrown,
+    });
   }
   return { success: true, session_id: id, status: 'interrupting' };
 }
@@ -120,7 +134,9 @@ async function updateSessionTitle(params: Params, { host, sessions }: Desk) {
   const title = params.text('title');
   await sessions.row(id, 'failed to update session');
   const command: PodCommand =
-    title === undefined ? { type: 'configure', clear: ['name'] } : { type: 'configure', set: { name: title } };
+    title === undefined
+      ? { type: 'configure', clear: ['name'] }
+      : { type: 'configure', set: { name: title } };
   await host.pod(id).handle(command, CALLER);
   return { success: true };
 }
@@ -184,6 +200,7 @@ function decisionIn(params: Params): Decision {
   if (decision !== 'approve' && decision !== 'deny')
     throw wrongField('decision', `invalid decision: ${decision} (must be 'approve' or 'deny')`);
   // The model reads it: without one it would not know what to do instead.
-  if (decision === 'deny' && (comment ?? '').trim() === '') throw wrongField('comment', 'comment is required for denial');
+  if (decision === 'deny' && (comment ?? '').trim() === '')
+    throw wrongField('comment', 'comment is required for denial');
   return { approvalId, decision, comment };
 }

@@ -50,7 +50,12 @@ const KEY = 'hld';
 const LONGEST_QUERY = 2_000;
 
 function cut(query: string): string {
-  return query.length <= LONGEST_QUERY ? query : [...query].slice(0, LONGEST_QUERY - 1).join('').concat('…');
+  return query.length <= LONGEST_QUERY
+    ? query
+    : [...query]
+        .slice(0, LONGEST_QUERY - 1)
+        .join('')
+        .concat('…');
 }
 
 function spentIn(value: JsonObject): Spent {

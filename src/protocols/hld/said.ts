@@ -16,12 +16,16 @@ export function saidIn(item: Item): readonly Said[] {
   switch (item.type) {
     case 'message': {
       const content = textOf(item.content);
-      return content === '' && item.role === 'assistant' ? [] : [{ type: 'message', role: item.role, content }];
+      return content === '' && item.role === 'assistant'
+        ? []
+        : [{ type: 'message', role: item.role, content }];
     }
     case 'reasoning':
       return item.text === '' ? [] : [{ type: 'thinking', content: item.text }];
     case 'tool-call':
-      return [{ type: 'tool_call', callId: item.callId, name: item.name, arguments: argumentsOf(item.arguments) }];
+      return [
+        { type: 'tool_call', callId: item.callId, name: item.name, arguments: argumentsOf(item.arguments) },
+      ];
     case 'tool-result':
       return [{ type: 'tool_result', callId: item.callId, content: textOf(item.content) }];
     case 'opaque':

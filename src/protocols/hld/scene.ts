@@ -35,7 +35,8 @@ export class Scene {
 
   /** Before the change, after the event that was told last. */
   static before({ id, before, told }: Change, now: Row | undefined): Scene {
-    const scene = new Scene(id, (before ?? now)?.parentId, told);
+    // Of a session that nobody knew, everything is new.
+    const scene = new Scene(id, (before ?? now)?.parentId, before === undefined ? 0 : told);
     if (before === undefined) return scene;
     scene.isNew = false;
     scene.state = before.state;
@@ -43,7 +44,9 @@ export class Scene {
     scene.settings = {
       acceptEdits: before.acceptEdits ?? false,
       ...(before.name === undefined ? {} : { name: before.name }),
-      ...(before.skipPermissionsUntil === undefined ? {} : { skipPermissionsUntil: before.skipPermissionsUntil }),
+      ...(before.skipPermissionsUntil === undefined
+        ? {}
+        : { skipPermissionsUntil: before.skipPermissionsUntil }),
       ...(before.annotations && { annotations: before.annotations }),
     };
     // A fork has prompts before its first run: they are its parent's.
@@ -73,7 +76,11 @@ export class Scene {
 
   /** Whether nothing happens until somebody does something. */
   get isQuiet(): boolean {
-    return (this.state === 'idle' || this.state === 'paused') && this.lastRun?.status !== 'running' && this.queued.size === 0;
+    return (
+      (this.state === 'idle' || this.state === 'paused') &&
+      this.lastRun?.status !== 'running' &&
+      this.queued.size === 0
+    );
   }
 
   /** Some events are lost: it is as the snapshot says. */

@@ -38,7 +38,9 @@ export function sessionState(
     last_activity_at: wholeSeconds(base.last_activity_at),
     ...model,
     created_at: wholeSeconds(row.createdAt),
-    ...(isOver(status) && lastRun?.endedAt !== undefined ? { completed_at: wholeSeconds(lastRun.endedAt) } : {}),
+    ...(isOver(status) && lastRun?.endedAt !== undefined
+      ? { completed_at: wholeSeconds(lastRun.endedAt) }
+      : {}),
     ...(status === 'failed' ? { error_message: errorOf(row) } : {}),
     ...(row.totals.cost === undefined ? {} : { cost_usd: spent.cost }),
     ...(spent.turns > 0 && {
@@ -70,7 +72,10 @@ export function queryOf({ annotations, firstPrompt = '' }: Row): string {
 }
 
 /** Whether nothing is asked at the moment, and until when; no end if nobody gave one. */
-export function skipping(until: string | undefined, now: number): { readonly isOn: boolean; readonly expiresAt?: string } {
+export function skipping(
+  until: string | undefined,
+  now: number,
+): { readonly isOn: boolean; readonly expiresAt?: string } {
   if (until === undefined || Date.parse(until) <= now) return { isOn: false };
   return until === FOR_GOOD ? { isOn: true } : { isOn: true, expiresAt: until };
 }

@@ -14,10 +14,13 @@ export interface HldSettings {
   /** The model behind a word such as `opus`, or a reference; undefined when there is none. */
   readonly modelNamed: (word: string) => Promise<ModelChoice | undefined>;
   readonly heartbeatMs?: number;
+  /** Bytes that may wait for a subscriber before it is cut off. */
+  readonly pendingBytes?: number;
   readonly now?: () => number;
 }
 
 export const DEFAULT_HEARTBEAT_MS = 30_000;
+export const DEFAULT_PENDING_BYTES = 8 * 1024 * 1024;
 
 /** Who acts when a client of this wire does: it has no names. The model reads it in front of a denial's comment. */
 export const CALLER = { by: 'The user', door: 'hld' } as const;

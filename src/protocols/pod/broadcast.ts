@@ -26,6 +26,7 @@ export class Broadcast {
   readonly #stop = new AbortController();
   readonly #onEnd: () => void;
   #scene: Scene;
+  #failure: PolypodError | undefined;
 
   /** Resolves when it hears: nothing that happens afterwards is missed. `onEnd` is called when it hears no more. */
   static async open(pod: Pod, onEnd: () => void): Promise<Broadcast> {
@@ -39,6 +40,7 @@ export class Broadcast {
         )
         .finally(resolve);
     });
+    if (broadcast.#failure !== undefined) throw broadcast.#failure;
     return broadcast;
   }
 
@@ -106,7 +108,10 @@ export class Broadcast {
     let hasBegun = !isFirst;
     for await (const watched of this.pod.watch({ after: this.seq, wholeTurn: isFirst, signal })) {
       if (hasBegun && watched.type === 'snapshot')
-        throw new PolypodError('internal', `too much happened at once: connect again and subscribe after ${this.seq}`);
+        throw new PolypodError(
+          'internal',
+          `too much happened at once: connect again and subscribe after ${this.seq}`,
+        );
       if (watched.type === 'snapshot') this.#scene = Scene.of(watched.snapshot);
       else if (hasBegun) this.#tell(watched.batch);
       else this.#scene.recall(watched.batch.events);
@@ -121,6 +126,7 @@ export class Broadcast {
   }
 
   #end(reason: PolypodError | undefined): void {
+    this.#failure = reason;
     this.#stop.abort();
     this.#onEnd();
     for (const listener of this.#listeners) listener.end(reason);

@@ -1,4 +1,12 @@
-import { asPolypodError, isObject, type JsonObject, nearest, PolypodError, shape, tryParse } from '../../base/index.ts';
+import {
+  asPolypodError,
+  isObject,
+  type JsonObject,
+  nearest,
+  PolypodError,
+  shape,
+  tryParse,
+} from '../../base/index.ts';
 import { type PodCommand, readCommand } from '../../pod/index.ts';
 import { ourName, ourSettings } from './settings.ts';
 import type { RequestId } from './wire.ts';
@@ -78,12 +86,17 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
   get_history: taking(none, () => ({ type: 'get-history' })),
 
   subscribe: taking(
-    shape.fields({}, { after: shape.count(0), name: shape.text('a name of at most 200 characters', isShort) }),
+    shape.fields(
+      {},
+      { after: shape.count(0), name: shape.text('a name of at most 200 characters', isShort) },
+    ),
     (params) => ({ type: 'subscribe', ...params }),
   ),
   pause: taking(none, () => command('pause', {})),
   steer: taking(shape.fields(message, pictures), (said) => command('steer', { content: contentOf(said) })),
-  follow_up: taking(shape.fields(message, pictures), (said) => command('follow-up', { content: contentOf(said) })),
+  follow_up: taking(shape.fields(message, pictures), (said) =>
+    command('follow-up', { content: contentOf(said) }),
+  ),
   clear_queue: taking(shape.fields({}, { queue_ids: shape.listOf(text) }), ({ queue_ids }) =>
     command('clear-queue', { ...(queue_ids && { queueIds: queue_ids }) }),
   ),
@@ -118,11 +131,18 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
     ({ call_id, ...rest }) => command('ask', { ...(call_id && { callId: call_id }), ...rest }),
   ),
   configure: taking(shape.fields({}, { set: shape.anyObject, clear: shape.listOf(text) }), ({ set, clear }) =>
-    command('configure', { ...(set && { set: ourSettings(set) }), ...(clear && { clear: clear.map(ourName) }) }),
+    command('configure', {
+      ...(set && { set: ourSettings(set) }),
+      ...(clear && { clear: clear.map(ourName) }),
+    }),
   ),
   compact: taking(shape.fields({}, { instructions: shape.anyText }), (params) => command('compact', params)),
-  branch: taking(shape.fields({ entry_id: text }, {}), ({ entry_id }) => command('branch', { entryId: entry_id })),
-  shell: taking(shape.fields({ command: text }, { private: shape.flag }), (params) => command('shell', params)),
+  branch: taking(shape.fields({ entry_id: text }, {}), ({ entry_id }) =>
+    command('branch', { entryId: entry_id }),
+  ),
+  shell: taking(shape.fields({ command: text }, { private: shape.flag }), (params) =>
+    command('shell', params),
+  ),
   abort_shell: taking(shape.fields({}, { shell_id: text }), ({ shell_id }) =>
     command('abort-shell', { ...(shell_id && { shellId: shell_id }) }),
   ),
@@ -180,7 +200,7 @@ function unknownMethod(method: string): PolypodError {
 }
 
 function badRequest(problem: string): PolypodError {
-  return new PolypodError("bad-request", problem);
+  return new PolypodError('bad-request', problem);
 }
 
 function beginning(line: string): string {

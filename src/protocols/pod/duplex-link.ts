@@ -33,7 +33,7 @@ export async function serveDuplex(
   options: DuplexOptions = DEFAULT_DUPLEX,
   head: Uint8Array = NOTHING,
 ): Promise<void> {
-  // What breaks a stream closes it as well, which is what counts.
+  // What breaks a stream closes it, which is what counts.
   stream.on('error', () => stream.destroy());
   const receiver = receiverOf(stream, options.lingerMs);
   let link: Link | undefined;
@@ -48,7 +48,12 @@ export async function serveDuplex(
   }
 }
 
-async function serveLink(link: Link, stream: Duplex, options: DuplexOptions, head: Uint8Array): Promise<void> {
+async function serveLink(
+  link: Link,
+  stream: Duplex,
+  options: DuplexOptions,
+  head: Uint8Array,
+): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     if (stream.destroyed) resolve();
     else stream.once('close', resolve);

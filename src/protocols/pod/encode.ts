@@ -20,7 +20,10 @@ export function encode(event: PodEvent, scene: Scene): readonly Said[] {
   return sayWith(event, scene);
 }
 
-function sayWith<T extends PodEvent['type']>(event: EventOf<T> & { readonly type: T }, scene: Scene): readonly Said[] {
+function sayWith<T extends PodEvent['type']>(
+  event: EventOf<T> & { readonly type: T },
+  scene: Scene,
+): readonly Said[] {
   const say: Say<T> = SAY[event.type];
   return say(event, scene);
 }
@@ -40,7 +43,8 @@ const SAY: { readonly [T in PodEvent['type']]: Say<T> } = {
     event.blockType === 'tool-use' ? [toAll('tool_call_start', { id: event.id, name: event.name })] : NOTHING,
   'block-delta': ({ index, delta }, scene) => {
     const head = scene.blocks.get(index)?.head;
-    if (head?.blockType === 'text' && delta.type === 'text') return [toAll('text_delta', { text: delta.text })];
+    if (head?.blockType === 'text' && delta.type === 'text')
+      return [toAll('text_delta', { text: delta.text })];
     if (head?.blockType === 'thinking' && delta.type === 'thinking')
       return [toAll('thinking_delta', { text: delta.text })];
     if (head?.blockType === 'tool-use' && delta.type === 'input-json')

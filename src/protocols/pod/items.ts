@@ -14,7 +14,14 @@ function historyItem(item: Item): readonly WireItem[] {
     case 'message':
       return [{ type: 'message', role: item.role, content: wireContent(item.content) }];
     case 'tool-call':
-      return [{ type: 'tool_call', call_id: item.callId, name: item.name, arguments: callArguments(item.arguments) }];
+      return [
+        {
+          type: 'tool_call',
+          call_id: item.callId,
+          name: item.name,
+          arguments: callArguments(item.arguments),
+        },
+      ];
     case 'tool-result':
       return [
         {

@@ -19,8 +19,8 @@ export interface Receiver {
   pending(): number;
   /** Resolves when the other side has read what was pending, or is gone. */
   drained(): Promise<void>;
-  /** Nothing more follows. */
-  close(): void;
+  /** Nothing more follows; with what `take` threw, if it did. */
+  close(thrown?: unknown): void;
 }
 
 export interface LinkOptions {
@@ -74,6 +74,7 @@ export class Link implements Listener {
 
   /** Tells this client alone that something it sent is refused. */
   refuse(error: PolypodError): void {
+    this.#note('something');
     this.#answer(errorLines(error, undefined), undefined);
   }
 
@@ -113,14 +114,19 @@ export class Link implements Listener {
   async #request({ method, requestId, key, request }: Decoded): Promise<void> {
     try {
       if (this.isGone) throw new PolypodError('conflict', 'the link is closed: open another one');
-      if (request instanceof PolypodError) throw request;
-      if (this.#asked !== 'to-watch') this.#asked = request.type === 'subscribe' ? 'to-watch' : 'something';
+      const isRefused = request instanceof PolypodError;
+      this.#note(!isRefused && request.type === 'subscribe' ? 'to-watch' : 'something');
+      if (isRefused) throw request;
       await this.#do(request, requestId, key);
     } catch (thrown) {
       const error = asPolypodError(thrown);
       this.#refuse(error, method, requestId);
       throw error;
     }
+  }
+
+  #note(asked: 'something' | 'to-watch'): void {
+    if (this.#asked !== 'to-watch') this.#asked = asked;
   }
 
   async #do(request: Request, requestId: RequestId | undefined, key: string | undefined): Promise<void> {
@@ -188,7 +194,13 @@ export class Link implements Listener {
   }
 
   #take(lines: Lines): void {
-    if (!this.isGone && lines.events.length > 0) this.#receiver.take(lines);
+    if (this.isGone || lines.events.length === 0) return;
+    try {
+      this.#receiver.take(lines);
+    } catch (thrown) {
+      // One client's bug is not the others'.
+      this.#close(thrown);
+    }
   }
 
   /** What it has not read stays in the pod's log: it may come back for it. */
@@ -209,10 +221,10 @@ export class Link implements Listener {
     if (this.#leavesWhenQuiet && this.#broadcast.isQuiet) this.#close();
   }
 
-  #close(): void {
+  #close(thrown?: unknown): void {
     if (this.isGone) return;
     this.leave();
-    this.#receiver.close();
+    this.#receiver.close(thrown);
   }
 }
 

@@ -25,7 +25,8 @@ export async function* podEvents(
   const forget = onAbort(signal, onEnd);
   try {
     for (const line of first) await listener.request(line);
-    for (let events = await waiting.take(); events !== undefined; events = await waiting.take()) yield* events;
+    for (let events = await waiting.take(); events !== undefined; events = await waiting.take())
+      yield* events;
   } finally {
     forget();
     listener.leave();

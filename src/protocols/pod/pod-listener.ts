@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/index.ts';
 import type { Pod } from '../../pod/index.ts';
 import type { PodDoor } from './door.ts';
-import type { Link } from './link.ts';
+import type { Link, Receiver } from './link.ts';
 import type { WireEvent, WireRequest } from './wire.ts';
 
 export interface JoinOptions {
@@ -22,25 +22,16 @@ export class PodListener {
     hear: (event: WireEvent) => void,
     { by = 'program', onEnd = () => {} }: JoinOptions = {},
   ): Promise<PodListener> {
-    const link: Link = await door.open(
-      pod,
-      {
-        take: ({ events }) => {
-          try {
-            for (const event of events) hear(event);
-          } catch (thrown) {
-            // One listener's bug is not the others'.
-            link.leave();
-            onEnd(thrown);
-          }
-        },
-        // What a function was called with is read.
-        pending: () => 0,
-        drained: () => Promise.resolve(),
-        close: onEnd,
+    const receiver: Receiver = {
+      take: ({ events }) => {
+        for (const event of events) hear(event);
       },
-      { by, pendingBytes: 0 },
-    );
+      // What a function was called with is read.
+      pending: () => 0,
+      drained: () => Promise.resolve(),
+      close: onEnd,
+    };
+    const link = await door.open(pod, receiver, { by, pendingBytes: 0 });
     return new PodListener(link);
   }
 

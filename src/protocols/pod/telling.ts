@@ -39,7 +39,10 @@ export class Telling {
   lines(kind: Kind, after: number): Lines {
     const first = this.#told[0];
     if (first !== undefined && first.seq <= after)
-      return linesOf(kind, this.#told.filter(({ seq }) => seq > after));
+      return linesOf(
+        kind,
+        this.#told.filter(({ seq }) => seq > after),
+      );
     const made = this.#lines.get(kind) ?? linesOf(kind, this.#told);
     this.#lines.set(kind, made);
     return made;
@@ -60,7 +63,6 @@ export interface Marks {
 function linesOf(kind: Kind, told: readonly Told[]): Lines {
   const events: WireEvent[] = [];
   for (const { seq, said } of told)
-    for (const one of said)
-      if (isFor(kind, one)) events.push({ ...one.line, seq });
+    for (const one of said) if (isFor(kind, one)) events.push({ ...one.line, seq });
   return new Lines(events);
 }

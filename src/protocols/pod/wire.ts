@@ -103,7 +103,12 @@ export type WireItem =
       readonly role: 'user' | 'assistant' | 'system';
       readonly content: readonly WireContent[];
     }
-  | { readonly type: 'tool_call'; readonly call_id: string; readonly name: string; readonly arguments: string }
+  | {
+      readonly type: 'tool_call';
+      readonly call_id: string;
+      readonly name: string;
+      readonly arguments: string;
+    }
   | {
       readonly type: 'tool_result';
       readonly call_id: string;
@@ -203,7 +208,11 @@ export interface ExtraEvents {
   readonly settings: By & { readonly settings: JsonObject };
   readonly todos: { readonly items: readonly WireTodo[] };
   readonly branched: { readonly from: string | null; readonly items: readonly WireItem[] };
-  readonly shell_start: By & { readonly shell_id: string; readonly command: string; readonly private: boolean };
+  readonly shell_start: By & {
+    readonly shell_id: string;
+    readonly command: string;
+    readonly private: boolean;
+  };
   readonly shell_update: { readonly shell_id: string; readonly text: string };
   readonly shell_end: {
     readonly shell_id: string;
@@ -268,7 +277,11 @@ export interface WireSnapshot extends Omit<WireStatus, 'detail'> {
     readonly title: string;
     readonly text: string;
   }[];
-  readonly shells: readonly { readonly shell_id: string; readonly command: string; readonly private: boolean }[];
+  readonly shells: readonly {
+    readonly shell_id: string;
+    readonly command: string;
+    readonly private: boolean;
+  }[];
   readonly approvals: readonly WireApproval[];
   readonly queue: readonly WireQueued[];
   readonly todos: readonly WireTodo[];

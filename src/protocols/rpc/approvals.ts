@@ -49,7 +49,10 @@ export class ApprovalPrompts {
     this.#open.clear();
   }
 
-  async #answer(approval: Approval, signal: AbortSignal): Promise<Omit<CommandOf<'decide'>, 'type' | 'approvalId'>> {
+  async #answer(
+    approval: Approval,
+    signal: AbortSignal,
+  ): Promise<Omit<CommandOf<'decide'>, 'type' | 'approvalId'>> {
     const { tool, title, reason, rule } = approval;
     const { ui } = this.#parts;
     if (rule === undefined) {
@@ -57,7 +60,10 @@ export class ApprovalPrompts {
       return { decision: (await ui.confirm(request, signal)) ? 'approve' : 'deny' };
     }
     const options = [ONCE, SESSION, ALWAYS, DENY];
-    const chosen = await ui.text({ method: 'select', title: `Allow ${tool}: ${title}? ${reason}`, options }, signal);
+    const chosen = await ui.text(
+      { method: 'select', title: `Allow ${tool}: ${title}? ${reason}`, options },
+      signal,
+    );
     const remember = [...REMEMBER].find(([option]) => option === chosen)?.[1];
     return remember === undefined ? { decision: 'deny' } : { decision: 'approve', remember };
   }

@@ -50,6 +50,7 @@ export function saidIn(wish: Wish): Said {
 
 function imageIn({ type }: Wish, image: unknown): Said[number] {
   const { data, mimeType } = isObject(image) ? image : {};
-  if (typeof data === 'string' && typeof mimeType === 'string') return { type: 'image', mediaType: mimeType, data };
+  if (typeof data === 'string' && typeof mimeType === 'string')
+    return { type: 'image', mediaType: mimeType, data };
   throw new PolypodError('bad-request', `${type}: an image needs "data" in base64 and "mimeType"`);
 }

@@ -184,8 +184,10 @@ export class EventEncoder {
     const { contentIndex, kind } = place;
     this.#parts.updates.flush();
     const block = growing.finish(contentIndex);
-    if (kind === 'toolcall') this.#parts.updates.tell({ type: 'toolcall_end', contentIndex, toolCall: block });
-    else this.#parts.updates.tell({ type: `${kind}_end`, contentIndex, content: growing.textAt(contentIndex) });
+    if (kind === 'toolcall')
+      this.#parts.updates.tell({ type: 'toolcall_end', contentIndex, toolCall: block });
+    else
+      this.#parts.updates.tell({ type: `${kind}_end`, contentIndex, content: growing.textAt(contentIndex) });
   }
 
   #endAnswer({ outcome, items, usage, cost }: EventOf<'llm-end'>): void {
@@ -224,7 +226,13 @@ export class EventEncoder {
   #toolUpdate(callId: string, text: string): void {
     const { name = '', args = {} } = this.#calls.get(callId) ?? {};
     const partialResult = this.#parts.hostTools.partialOf(callId) ?? { content: [{ type: 'text', text }] };
-    this.#parts.say({ type: 'tool_execution_update', toolCallId: callId, toolName: name, args, partialResult });
+    this.#parts.say({
+      type: 'tool_execution_update',
+      toolCallId: callId,
+      toolName: name,
+      args,
+      partialResult,
+    });
   }
 
   #toolEnd({ callId, name, output }: EventOf<'tool-end'>): void {
@@ -250,7 +258,8 @@ export class EventEncoder {
     if (!this.#isTurnOpen || this.#isGivenUp) return;
     for (const item of results) {
       // A call that was not run at all has no end of its own.
-      if (item.type !== 'tool-result' || this.#results.some(({ toolCallId }) => toolCallId === item.callId)) continue;
+      if (item.type !== 'tool-result' || this.#results.some(({ toolCallId }) => toolCallId === item.callId))
+        continue;
       this.#results.push(resultFrame(item, '', this.#parts.now(), {}));
     }
     this.#isTurnOpen = false;
@@ -325,7 +334,11 @@ export class EventEncoder {
   }
 
   #endRun(outcome: Outcome): void {
-    if (outcome.status === 'cancelled' && this.#loop !== undefined && this.#answer?.stopReason !== 'aborted') {
+    if (
+      outcome.status === 'cancelled' &&
+      this.#loop !== undefined &&
+      this.#answer?.stopReason !== 'aborted'
+    ) {
       // Cancelled between two answers: clients look for an answer that says so.
       this.#beginAnswer();
       this.#breakAnswer(true, this.#about('aborted'));

@@ -115,10 +115,12 @@ export class HostTools {
 
 /** The definitions in a frame; refuses with the sentences that clients know. */
 export function hostToolsIn(value: unknown, taken: readonly string[]): readonly RpcHostTool[] {
-  if (!Array.isArray(value)) throw new PolypodError('bad-request', 'set_host_tools needs "tools", which is a list');
+  if (!Array.isArray(value))
+    throw new PolypodError('bad-request', 'set_host_tools needs "tools", which is a list');
   const tools = value.map((tool, index) => hostToolIn(isObject(tool) ? tool : {}, index));
   const names = tools.map(({ name }) => name);
-  if (new Set(names).size < names.length) throw new PolypodError('bad-request', 'RPC host tool names must be unique');
+  if (new Set(names).size < names.length)
+    throw new PolypodError('bad-request', 'RPC host tool names must be unique');
   const conflict = names.find((name) => taken.includes(name));
   if (conflict !== undefined)
     throw new PolypodError('bad-request', `RPC host tool "${conflict}" conflicts with an existing tool`);
@@ -127,14 +129,21 @@ export function hostToolsIn(value: unknown, taken: readonly string[]): readonly 
 
 function hostToolIn(tool: JsonObject, index: number): RpcHostTool {
   const name = stringOf(tool.name).trim();
-  if (name === '') throw new PolypodError('bad-request', `Host tool at index ${index} must provide a non-empty name`);
+  if (name === '')
+    throw new PolypodError('bad-request', `Host tool at index ${index} must provide a non-empty name`);
   const description = stringOf(tool.description).trim();
   if (description === '')
     throw new PolypodError('bad-request', `Host tool "${name}" must provide a non-empty description`);
   const { parameters } = tool;
   if (!isObject(parameters))
     throw new PolypodError('bad-request', `Host tool "${name}" must provide a JSON Schema object`);
-  return { name, description, parameters, label: stringOf(tool.label).trim() || name, hidden: tool.hidden === true };
+  return {
+    name,
+    description,
+    parameters,
+    label: stringOf(tool.label).trim() || name,
+    hidden: tool.hidden === true,
+  };
 }
 
 /** Those that the model is given. */

@@ -55,7 +55,8 @@ export class RpcLink {
     const fields = isObject(value) ? value : {};
     if (this.#isAnswer(fields)) return;
     const wish: Wish = { id: fields.id ?? undefined, type: String(fields.type), fields };
-    const command = typeof fields.type === 'string' && Object.hasOwn(COMMANDS, wish.type) ? COMMANDS[wish.type] : undefined;
+    const command =
+      typeof fields.type === 'string' && Object.hasOwn(COMMANDS, wish.type) ? COMMANDS[wish.type] : undefined;
     if (command === undefined) return this.#inLine(() => this.#unknown(wish, fields.type));
     if (URGENT.has(wish.type)) this.#urgent(wish, command);
     else this.#enqueue(wish, command);
@@ -149,6 +150,12 @@ export class RpcLink {
   #unknown({ id, type }: Wish, given: unknown): void {
     const head = id === undefined || !this.#echoErrors ? {} : { id };
     const command = given === undefined ? {} : { command: type };
-    this.#out.say({ ...head, type: 'response', ...command, success: false, error: `Unknown command: ${type}` });
+    this.#out.say({
+      ...head,
+      type: 'response',
+      ...command,
+      success: false,
+      error: `Unknown command: ${type}`,
+    });
   }
 }

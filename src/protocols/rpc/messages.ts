@@ -1,5 +1,12 @@
 import { arrayOf, type JsonObject, objectIn, objectOf, stringOf } from '../../base/index.ts';
-import { type AgentMessage, type Answer, answerMessage, apiOf, inputMessage, resultMessage } from '../../pod/index.ts';
+import {
+  type AgentMessage,
+  type Answer,
+  answerMessage,
+  apiOf,
+  inputMessage,
+  resultMessage,
+} from '../../pod/index.ts';
 import type { RpcMessage, RpcModel, RpcToolResult } from './wire.ts';
 
 /** A model as whoever composes the program knows it. What it does not know is absent. */
@@ -11,7 +18,12 @@ export interface OfferedModel {
   readonly baseUrl: string;
   readonly reasoning: boolean;
   readonly input: readonly ('text' | 'image')[];
-  readonly cost?: { readonly input: number; readonly output: number; readonly cacheRead?: number; readonly cacheWrite?: number };
+  readonly cost?: {
+    readonly input: number;
+    readonly output: number;
+    readonly cacheRead?: number;
+    readonly cacheWrite?: number;
+  };
   readonly contextWindow?: number;
   readonly maxTokens?: number;
 }
@@ -48,7 +60,12 @@ export function answerFrame(items: AnswerItems, answer: Answer): RpcMessage {
   return plain(answerMessage(items, answer));
 }
 
-export function resultFrame(item: ResultItem, toolName: string, timestamp: number, details: unknown): RpcMessage {
+export function resultFrame(
+  item: ResultItem,
+  toolName: string,
+  timestamp: number,
+  details: unknown,
+): RpcMessage {
   return plain(resultMessage(item, toolName, timestamp, details));
 }
 
@@ -67,8 +84,9 @@ export function toolResultFrame(output: {
   readonly isError: boolean;
   readonly details?: JsonObject;
 }): RpcToolResult {
-  const content = output.content.map((part): JsonObject =>
-    part.type === 'text' ? part : { type: 'image', data: part.data, mimeType: part.mediaType },
+  const content = output.content.map(
+    (part): JsonObject =>
+      part.type === 'text' ? part : { type: 'image', data: part.data, mimeType: part.mediaType },
   );
   const details = output.details ?? (output.isError ? {} : undefined);
   return details === undefined ? { content } : { content, details };

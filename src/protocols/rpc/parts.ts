@@ -40,7 +40,11 @@ export interface RpcSessions {
 export interface RpcExtensions {
   /** Begins them; their questions go to the client. */
   readonly start: (link: ExtensionLink) => Promise<void>;
-  readonly commands: () => readonly { readonly name: string; readonly description?: string; readonly path: string }[];
+  readonly commands: () => readonly {
+    readonly name: string;
+    readonly description?: string;
+    readonly path: string;
+  }[];
   /** Runs a command; false when there is none of that name. Never rejects for what the command does. */
   readonly run: (name: string, args: string) => boolean;
   /** Whether an extension objects to leaving the session. */

@@ -156,7 +156,15 @@ export class Seat {
   modelOf({ provider, modelId }: { readonly provider: string; readonly modelId: string }): OfferedModel {
     const known = this.#models.find((model) => model.provider === provider && model.id === modelId);
     if (known !== undefined) return known;
-    return { provider, id: modelId, name: modelId, wire: 'anthropic', baseUrl: '', reasoning: false, input: ['text'] };
+    return {
+      provider,
+      id: modelId,
+      name: modelId,
+      wire: 'anthropic',
+      baseUrl: '',
+      reasoning: false,
+      input: ['text'],
+    };
   }
 
   /** What the session file has of a compaction. */

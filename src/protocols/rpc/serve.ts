@@ -20,7 +20,11 @@ const MOST_WAITING = 1_000;
 const LAST_ANSWERS_MS = 2_000;
 
 /** Serves one client until its input ends, the signal fires, or an extension wants an end. `ready` has been said. */
-export async function serveRpc({ input, output }: RpcStreams, parts: RpcParts, signal: AbortSignal): Promise<void> {
+export async function serveRpc(
+  { input, output }: RpcStreams,
+  parts: RpcParts,
+  signal: AbortSignal,
+): Promise<void> {
   const out = new Outbox(output);
   const seat = new Seat(parts, out);
   let isEndWanted = false;
@@ -36,8 +40,10 @@ export async function serveRpc({ input, output }: RpcStreams, parts: RpcParts, s
     await seat.move(await parts.first());
     await parts.extensions.start({
       ui: seat.ui,
-      failed: (extensionPath, event, error) => seat.say({ type: 'extension_error', extensionPath, event, error }),
-      send: (text) => link.receive({ value: { type: 'prompt', message: text, streamingBehavior: 'followUp' } }),
+      failed: (extensionPath, event, error) =>
+        seat.say({ type: 'extension_error', extensionPath, event, error }),
+      send: (text) =>
+        link.receive({ value: { type: 'prompt', message: text, streamingBehavior: 'followUp' } }),
       shutdown: () => {
         isEndWanted = true;
       },
@@ -65,7 +71,10 @@ async function read(
     if (next === undefined) return;
     for (const frame of next.done ? frames.end() : frames.push(next.value)) link.receive(frame);
     if (next.done) {
-      await Promise.race([link.idle(), ended, sleep(LAST_ANSWERS_MS, undefined, { ref: false })]);
+      const enough = new AbortController();
+      const waited = sleep(LAST_ANSWERS_MS, undefined, { signal: enough.signal }).catch(() => {});
+      await Promise.race([link.idle(), ended, waited]);
+      enough.abort();
       return;
     }
     if (link.waiting > MOST_WAITING) await Promise.race([link.idle(), ended]);

@@ -60,7 +60,10 @@ const TIMED_OUT = '[Command timed out]';
 
 /** What the command itself printed: the tool's remarks for the model stand in brackets behind it. */
 function printedIn({ content, details = {}, isError }: ShellEnd['output']): string {
-  const lines = content.map((part) => (part.type === 'text' ? part.text : '')).join('').split('\n');
+  const lines = content
+    .map((part) => (part.type === 'text' ? part.text : ''))
+    .join('')
+    .split('\n');
   const remarks = [
     ...(isError ? [/^\[(?:exit code|ended by|cancelled after|not done after) .*\]$/] : []),
     ...(details.outputFile === undefined ? [] : [/^\[all .* of output are in .*\]$/]),

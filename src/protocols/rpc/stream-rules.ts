@@ -10,7 +10,10 @@ export class StreamRules {
   #seen = '';
 
   constructor(rules: readonly RpcRule[]) {
-    this.#rules = rules.map((rule) => ({ rule, patterns: rule.condition.map((text) => pattern(rule, text)) }));
+    this.#rules = rules.map((rule) => ({
+      rule,
+      patterns: rule.condition.map((text) => pattern(rule, text)),
+    }));
   }
 
   /** Another part of the answer begins. */
@@ -22,7 +25,9 @@ export class StreamRules {
   look(text: string): readonly RpcRule[] {
     if (this.#rules.length === 0) return [];
     this.#seen = (this.#seen + text).slice(-SIGHT - text.length);
-    const broken = this.#rules.filter(({ patterns }) => patterns.some((expression) => expression.test(this.#seen)));
+    const broken = this.#rules.filter(({ patterns }) =>
+      patterns.some((expression) => expression.test(this.#seen)),
+    );
     for (const hit of broken) this.#rules.splice(this.#rules.indexOf(hit), 1);
     return broken.map(({ rule }) => rule);
   }
@@ -38,8 +43,12 @@ function pattern({ name }: RpcRule, text: string): RegExp {
   try {
     return new RegExp(text, 'u');
   } catch (cause) {
-    throw new PolypodError('bad-request', `the rule ${name} has a condition that is no regular expression: ${text}`, {
-      cause,
-    });
+    throw new PolypodError(
+      'bad-request',
+      `the rule ${name} has a condition that is no regular expression: ${text}`,
+      {
+        cause,
+      },
+    );
   }
 }

@@ -6,11 +6,17 @@ type TodoItem = Snapshot['todos'][number];
 
 /** The phases in a frame: their known keys, and nothing repaired. */
 export function phasesIn(value: unknown): readonly RpcTodoPhase[] {
-  if (!Array.isArray(value)) throw new PolypodError('bad-request', 'set_todos needs "phases", which is a list');
+  if (!Array.isArray(value))
+    throw new PolypodError('bad-request', 'set_todos needs "phases", which is a list');
   return value.map((phase) => {
     const { id, name, tasks } = isObject(phase) ? phase : {};
-    if (!Array.isArray(tasks)) throw new PolypodError('bad-request', 'set_todos: every phase needs "tasks", which is a list');
-    return { id: stringOf(id), name: stringOf(name), tasks: tasks.map((task) => taskIn(isObject(task) ? task : {})) };
+    if (!Array.isArray(tasks))
+      throw new PolypodError('bad-request', 'set_todos: every phase needs "tasks", which is a list');
+    return {
+      id: stringOf(id),
+      name: stringOf(name),
+      tasks: tasks.map((task) => taskIn(isObject(task) ? task : {})),
+    };
   });
 }
 
@@ -41,10 +47,16 @@ function itemOf({ content, status }: RpcTodo): TodoItem {
  * The phases after the agent has changed its list, which knows neither phases nor ids: a step keeps its place in the phase
  * where it was, a new one comes beside the one before it.
  */
-export function followed(phases: readonly RpcTodoPhase[], items: readonly TodoItem[]): readonly RpcTodoPhase[] {
+export function followed(
+  phases: readonly RpcTodoPhase[],
+  items: readonly TodoItem[],
+): readonly RpcTodoPhase[] {
   if (isSame(itemsOf(phases), items)) return phases;
   const tasks = phases.flatMap((phase) => phase.tasks.map((task) => ({ phase: phase.id, task })));
-  let last = tasks.reduce((most, { task }) => Math.max(most, Number(/^task-(\d+)$/.exec(task.id)?.[1] ?? 0)), 0);
+  let last = tasks.reduce(
+    (most, { task }) => Math.max(most, Number(/^task-(\d+)$/.exec(task.id)?.[1] ?? 0)),
+    0,
+  );
   let place = phases[0]?.id ?? FIRST.id;
   const placed = items.map(({ content, status }) => {
     const at = tasks.findIndex(({ task }) => task.content === content);
@@ -74,7 +86,9 @@ function isSame(one: readonly TodoItem[], other: readonly TodoItem[]): boolean {
 
 /** What is still to be done. */
 export function openTasks(phases: readonly RpcTodoPhase[]): readonly RpcTodo[] {
-  return phases.flatMap(({ tasks }) => tasks.filter(({ status }) => status === 'pending' || status === 'in_progress'));
+  return phases.flatMap(({ tasks }) =>
+    tasks.filter(({ status }) => status === 'pending' || status === 'in_progress'),
+  );
 }
 
 /** Without a task, and without a phase that has none left. */

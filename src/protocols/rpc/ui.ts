@@ -21,13 +21,19 @@ export class UiRequests {
   }
 
   /** False when it is refused, dismissed, or not answered in time. */
-  async confirm(request: Omit<Extract<Dialog, { method: 'confirm' }>, 'method'>, signal?: AbortSignal): Promise<boolean> {
+  async confirm(
+    request: Omit<Extract<Dialog, { method: 'confirm' }>, 'method'>,
+    signal?: AbortSignal,
+  ): Promise<boolean> {
     const { confirmed } = await this.#ask({ method: 'confirm', ...request }, signal);
     return confirmed === true;
   }
 
   /** Undefined when it is dismissed, or not answered in time. */
-  async text(request: Exclude<Dialog, { method: 'confirm' }>, signal?: AbortSignal): Promise<string | undefined> {
+  async text(
+    request: Exclude<Dialog, { method: 'confirm' }>,
+    signal?: AbortSignal,
+  ): Promise<string | undefined> {
     const { value } = await this.#ask(request, signal);
     return typeof value === 'string' ? value : undefined;
   }

@@ -225,7 +225,12 @@ export type RpcUiRequest =
       readonly options: readonly string[];
       readonly timeout?: number;
     }
-  | { readonly method: 'confirm'; readonly title: string; readonly message: string; readonly timeout?: number }
+  | {
+      readonly method: 'confirm';
+      readonly title: string;
+      readonly message: string;
+      readonly timeout?: number;
+    }
   | {
       readonly method: 'input';
       readonly title: string;
@@ -234,7 +239,11 @@ export type RpcUiRequest =
     }
   | { readonly method: 'editor'; readonly title: string; readonly prefill?: string }
   | { readonly method: 'cancel'; readonly targetId: string }
-  | { readonly method: 'notify'; readonly message: string; readonly notifyType?: 'info' | 'warning' | 'error' }
+  | {
+      readonly method: 'notify';
+      readonly message: string;
+      readonly notifyType?: 'info' | 'warning' | 'error';
+    }
   | { readonly method: 'setStatus'; readonly statusKey: string; readonly statusText?: string }
   | {
       readonly method: 'setWidget';

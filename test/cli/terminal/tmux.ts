@@ -31,8 +31,21 @@ const PATIENCE = 500;
 
 /** The demo in a real terminal, started from a shell as a person would. */
 export async function openDemo(columns: number, rows: number): Promise<Pane> {
+  const pane = await openShell(columns, rows);
+  pane.type(`node ${resolve('test/cli/terminal/demo.mjs')}`);
+  pane.press('Enter');
+  await pane.see((lines) => lines.at(-1)?.startsWith('demo') === true);
+  return pane;
+}
+
+/** A shell in a real terminal, with these variables and few others. */
+export async function openShell(
+  columns: number,
+  rows: number,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Pane> {
   const socket = join(temporaryDirectory(), 'tmux');
-  const env = { PATH: process.env.PATH, LC_ALL: 'C.UTF-8', TERM: 'xterm-256color' };
+  const env = { PATH: process.env.PATH, LC_ALL: 'C.UTF-8', TERM: 'xterm-256color', ...variables };
   const tmux = (...args: readonly string[]) =>
     execFileSync('tmux', ['-u', '-S', socket, '-f', '/dev/null', ...args], { env, encoding: 'utf8' });
   tmux('new-session', '-d', '-x', `${columns}`, '-y', `${rows}`, "PS1='$ ' sh");
@@ -57,8 +70,5 @@ export async function openDemo(columns: number, rows: number): Promise<Pane> {
     },
   };
   await pane.see((lines) => lines.at(-1) === '$');
-  pane.type(`node ${resolve('test/cli/terminal/demo.mjs')}`);
-  pane.press('Enter');
-  await pane.see((lines) => lines.at(-1)?.startsWith('demo') === true);
   return pane;
 }

@@ -22,6 +22,14 @@ interface Talk {
 /** What a client does with a host, from its beginning to its end. */
 export type Life = (host: Host, cwd: string, gates: Gates, note: Note) => Promise<void>;
 
+/** A pod is asked for where there is one already, and nothing is said to it. */
+export const arrive: Life = async (host, cwd, _, note) => {
+  await host.create({ cwd });
+  const main = await begin(host, cwd, note);
+  await main.ear.stop();
+  await host.shutdown();
+};
+
 /** An answer so long that its deltas take more numbers than the session file is ahead of them. */
 export const listen: Life = async (host, cwd, _, note) => {
   const main = await begin(host, cwd, note);

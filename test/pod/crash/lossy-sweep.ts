@@ -23,6 +23,8 @@ export interface LossySweep {
   readonly survival?: Survival;
   readonly plant?: Plant;
   readonly options?: Partial<HostOptions>;
+  /** Goes no further than to the first point where something is wrong. */
+  readonly untilProblem?: boolean;
 }
 
 export interface Swept {
@@ -69,6 +71,7 @@ class Sweeper {
       const again = index % 2 === 0 ? undefined : await this.#cutAgain(image);
       await this.#inspect(image, `${boundaries[index]}`);
       if (again !== undefined) await this.#inspect(again, `${boundaries[index]} and again`);
+      if (this.#sweep.untilProblem && this.#problems.length > 0) break;
     }
     return { points: this.#points, problems: this.#problems };
   }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { messageOf } from '../../../src/base/index.ts';
 import type { Host, Pod, PodEvent, Snapshot } from '../../../src/pod/index.ts';
 import type { Files } from '../../../src/store/index.ts';
@@ -26,6 +26,7 @@ export async function problemsAfter(
   knowledge: readonly Known[],
 ): Promise<readonly string[]> {
   const problems: string[] = [];
+  problems.push(...(await problemsOfAsking(reopened, knowledge)));
   for (const ledger of ledgersOf(knowledge)) {
     const report = (problem: string): void => void problems.push(`${ledger.name}: ${problem}`);
     try {
@@ -38,6 +39,22 @@ export async function problemsAfter(
   const twice = carriedOut.filter((name, at) => carriedOut.indexOf(name) < at);
   if (twice.length > 0) problems.push(`carried out twice: ${twice.join()}`);
   return problems;
+}
+
+/** Who asks for a pod again, under the same key, gets the one that was given, or one that works. */
+async function problemsOfAsking(
+  { host, witness }: Reopened,
+  knowledge: readonly Known[],
+): Promise<readonly string[]> {
+  const given = ledgersOf(knowledge).find(({ name }) => name === 'main');
+  try {
+    const { id } = await host.create({ cwd: dirname(witness), key: 'main' });
+    if (given !== undefined && given.id !== id) return [`${id} is given in place of ${given.id}`];
+    await resting(host.pod(id));
+    return [];
+  } catch (thrown) {
+    return [`the pod that is asked for again fails with ${messageOf(thrown)}`];
+  }
 }
 
 /** One pod, asked for all that its client was promised. */

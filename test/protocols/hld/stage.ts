@@ -4,7 +4,8 @@ import { onTestFinished } from 'vitest';
 import { type JsonObject, logTo, redactor } from '../../../src/base/index.ts';
 import type { Host } from '../../../src/pod/index.ts';
 import { type HldSettings, type OpenHld, startHld } from '../../../src/protocols/hld/index.ts';
-import type { Script } from '../../../src/sim/index.ts';
+import type { Answer, Script } from '../../../src/sim/index.ts';
+import { killedCopy } from '../../pod/resume-stage.ts';
 import { scratch, type Stage, stage } from '../../pod/stage.ts';
 
 export interface HldStage extends Stage {
@@ -39,10 +40,11 @@ export async function hldStage(
       await opened.line(0);
       return opened;
     },
-    restart: async () => {
+    restart: async (how = 'shutdown') => {
+      const killed = how === 'kill' ? killedCopy(base.directory) : undefined;
       await door.close();
       await host.shutdown();
-      host = await base.reopen();
+      host = await base.reopen(killed === undefined ? {} : { directory: killed });
       await host.recover();
       door = await openDoor(host, path, base.cwd, hld);
       return host;
@@ -50,7 +52,12 @@ export async function hldStage(
   };
 }
 
-export function openDoor(host: Host, socketPath: string, cwd: string, more: Partial<HldSettings> = {}): Promise<OpenHld> {
+export function openDoor(
+  host: Host,
+  socketPath: string,
+  cwd: string,
+  more: Partial<HldSettings> = {},
+): Promise<OpenHld> {
   return startHld({
     host,
     socketPath,
@@ -68,6 +75,9 @@ const SILENT = logTo({ sinks: [], level: () => 'error', redact: () => redactor([
 /** One connection, and all lines that came over it. */
 export class Client {
   readonly lines: string[] = [];
+  /** What stood in the lines. */
+  readonly messages: any[] = [];
+  readonly events: HeardEvent[] = [];
   readonly socket: Socket;
   readonly closed: Promise<void>;
   readonly #waiting = new Set<() => void>();
@@ -98,7 +108,7 @@ export class Client {
     socket.on('data', (text: string) => {
       const parts = (this.#rest + text).split('\n');
       this.#rest = parts.pop() ?? '';
-      this.lines.push(...parts);
+      for (const line of parts) this.#take(line);
       this.#wake();
     });
     onTestFinished(() => {
@@ -132,14 +142,13 @@ export class Client {
     return reply.result;
   }
 
-  async reply(method: string, params?: unknown): Promise<{ readonly result?: unknown; readonly error?: JsonObject }> {
+  async reply(
+    method: string,
+    params?: unknown,
+  ): Promise<{ readonly result?: unknown; readonly error?: JsonObject }> {
     const id = (this.#nextId += 1);
     this.send({ jsonrpc: '2.0', method, ...(params === undefined ? {} : { params }), id });
-    return this.until(() => this.lines.map((line) => JSON.parse(line)).find((reply) => reply.id === id));
-  }
-
-  get events(): readonly HeardEvent[] {
-    return this.lines.flatMap((line) => JSON.parse(line).result?.event ?? []);
+    return this.until(() => this.messages.find((reply) => reply.id === id));
   }
 
   /** The first event that fits, past or future. */
@@ -161,9 +170,17 @@ export class Client {
     for (;;) {
       const found = look();
       if (found !== undefined) return found;
-      if (this.#isClosed) throw new Error(`the connection was closed; lines so far: ${this.lines.join('\n')}`);
+      if (this.#isClosed)
+        throw new Error(`the connection was closed; lines so far: ${this.lines.join('\n')}`);
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }
+  }
+
+  #take(line: string): void {
+    this.lines.push(line);
+    const message = JSON.parse(line);
+    this.messages.push(message);
+    if (message.result?.event !== undefined) this.events.push(message.result.event);
   }
 
   #wake(): void {
@@ -177,4 +194,58 @@ export interface HeardEvent {
   readonly timestamp: string;
   readonly data: Record<string, any>;
   readonly seq?: number;
+}
+
+export const says = (text: string): Answer => ({ parts: [{ text }] });
+
+export const calls = (name: string, args: Record<string, unknown>): Answer => ({
+  parts: [{ toolCall: { name, arguments: args } }],
+});
+
+/** A command that nobody has allowed. */
+export const asks = (command = 'node -e 1'): Answer => calls('bash', { command });
+
+/** An answer that never ends by itself. */
+export const STALLS: Answer = { parts: [{ text: 'I begin' }], fault: { kind: 'stall', after: 1 } };
+
+export interface Launched {
+  readonly session_id: string;
+  readonly run_id: string;
+}
+
+/** Launches a session and waits until it has this status. */
+export async function launch(
+  { client, subscriber }: HldStage,
+  params: JsonObject,
+  status: string,
+): Promise<Launched & { readonly client: Client; readonly ear: Client }> {
+  const ear = await subscriber();
+  const caller = await client();
+  const launched = (await caller.call('launchSession', params)) as Launched;
+  await ear.hearStatus(launched.session_id, status);
+  return { ...launched, client: caller, ear };
+}
+
+/** The one pending approval of a session. */
+export async function pendingApproval(client: Client, sessionId: string): Promise<string> {
+  const { approvals } = (await client.call('fetchApprovals', { session_id: sessionId })) as {
+    readonly approvals: readonly { readonly id: string }[];
+  };
+  return approvals[0]?.id ?? '';
+}
+
+export async function statusOf(client: Client, sessionId: string): Promise<unknown> {
+  const { session } = (await client.call('getSessionState', { session_id: sessionId })) as {
+    readonly session: JsonObject;
+  };
+  return session.status;
+}
+
+/** The changes of status that were heard, as `from→to`. */
+export function changesOf(ear: Client, sessionId: string): readonly string[] {
+  return ear.events.flatMap(({ type, data }) =>
+    type === 'session_status_changed' && data.session_id === sessionId && data.old_status !== data.new_status
+      ? [`${data.old_status}→${data.new_status}`]
+      : [],
+  );
 }

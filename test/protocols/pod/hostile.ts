@@ -12,12 +12,47 @@ export function randomFrom(seed: number): Random {
   };
 }
 
-const METHODS = ['run', 'resume', 'cancel', 'get_status', 'get_history', 'subscribe', 'decide', 'configure', 'steer', 'shell', 'ask', 'branch'];
+const METHODS = [
+  'run',
+  'resume',
+  'cancel',
+  'get_status',
+  'get_history',
+  'subscribe',
+  'decide',
+  'configure',
+  'steer',
+  'shell',
+  'ask',
+  'branch',
+];
 const VALUES = [
-  'null', '0', '-1', '1e400', '""', '"\\u0000"', '"\\ud800"', '[]', '{}', 'true', '"__proto__"', '{"__proto__":{"a":1}}',
-  '{"constructor":1}', '{"input":1}', '{"input":null}', '{"input":""}', '{"after":-1}', '{"after":"x"}', '{"after":1.5}',
-  '{"input":"x","images":[{"media_type":1}]}', '{"approval_id":"x","decision":"maybe"}', '{"set":{"rules":5}}', '{"set":{"__proto__":1}}',
-  '{"entry_id":[]}', '{"command":{}}', '{"tool":"x"}',
+  'null',
+  '0',
+  '-1',
+  '1e400',
+  '""',
+  '"\\u0000"',
+  '"\\ud800"',
+  '[]',
+  '{}',
+  'true',
+  '"__proto__"',
+  '{"__proto__":{"a":1}}',
+  '{"constructor":1}',
+  '{"input":1}',
+  '{"input":null}',
+  '{"input":""}',
+  '{"after":-1}',
+  '{"after":"x"}',
+  '{"after":1.5}',
+  '{"input":"x","images":[{"media_type":1}]}',
+  '{"approval_id":"x","decision":"maybe"}',
+  '{"set":{"rules":5}}',
+  '{"set":{"__proto__":1}}',
+  '{"entry_id":[]}',
+  '{"command":{}}',
+  '{"tool":"x"}',
 ];
 
 /** One line that no honest client sends. None of them is a command that would be accepted. */
@@ -39,7 +74,12 @@ export function hostileLine(random: Random): Uint8Array {
     case 6:
       return Buffer.from(JSON.stringify({ method: 'get_status', request_id: 'r'.repeat(random(5_000)) }));
     case 7:
-      return Buffer.from(JSON.stringify({ method: 'subscribe', params: { after: random(100_000) } }));
+      return Buffer.from(
+        JSON.stringify({
+          method: 'subscribe',
+          params: { after: random(40) === 0 ? random(300) : random(2 ** 31) },
+        }),
+      );
     case 8:
       return Buffer.from(JSON.stringify({ method: 'get_history', request_id: random(1_000) }));
     case 9:

@@ -15,7 +15,11 @@ const LOOK: Answer = {
 };
 const ASK: Answer = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch x' } } }] };
 const DONE: Answer = { parts: [{ text: 'That is all there is to say.' }], pace: { chunkSize: 4 } };
-const ENDLESS: Answer = { parts: [{ text: 'On and on and on it goes.' }], pace: { chunkSize: 3 }, fault: { kind: 'stall', after: 4 } };
+const ENDLESS: Answer = {
+  parts: [{ text: 'On and on and on it goes.' }],
+  pace: { chunkSize: 3 },
+  fault: { kind: 'stall', after: 4 },
+};
 
 describe('a client that comes back', () => {
   it('after any number gets exactly the lines that followed it', async () => {
@@ -25,7 +29,9 @@ describe('a client that comes back', () => {
     const last = numbers.at(-1) ?? 0;
     for (let after = 0; after <= last; after += 1) {
       const got = await resumed(stage, after, last);
-      expect(got, `after ${after}`).toEqual(witness.heard.filter(({ seq }) => seq !== undefined && seq > after));
+      expect(got, `after ${after}`).toEqual(
+        witness.heard.filter(({ seq }) => seq !== undefined && seq > after),
+      );
     }
   });
 
@@ -39,7 +45,9 @@ describe('a client that comes back', () => {
     const again = { door: new PodDoor(), pod: host.pod(stage.pod.id) };
     for (let after = 1; after <= last; after += 7) {
       const got = await resumed(again, after, last);
-      expect(got, `after ${after}`).toEqual(witness.heard.filter(({ seq }) => seq !== undefined && seq > after));
+      expect(got, `after ${after}`).toEqual(
+        witness.heard.filter(({ seq }) => seq !== undefined && seq > after),
+      );
     }
   });
 
@@ -71,7 +79,9 @@ describe('a client that comes back', () => {
   });
 
   it('while the pod is busy misses nothing and gets nothing twice', async () => {
-    const stage = await podStage([{ parts: [{ text: 'x'.repeat(4_000) }], pace: { chunkSize: 2, batch: 20, delayMs: 1 } }]);
+    const stage = await podStage([
+      { parts: [{ text: 'x'.repeat(4_000) }], pace: { chunkSize: 2, batch: 20, delayMs: 1 } },
+    ]);
     const witness = await stage.socketClient();
     await witness.say('subscribe', { after: 0 });
     await witness.say('run', { input: 'Many words, please.' });
@@ -108,7 +118,9 @@ async function eventful(stage: PodStage): Promise<Client> {
   await witness.hear(isState('idle'));
   const before = witness.heard.length;
   await witness.say('run', { input: 'Go on.' });
-  await witness.hear(() => witness.heard.slice(before).filter(({ event }) => event === 'text_delta').length === 4);
+  await witness.hear(
+    () => witness.heard.slice(before).filter(({ event }) => event === 'text_delta').length === 4,
+  );
   await witness.say('cancel');
   await witness.hear(isState('idle'), before);
   return witness;
@@ -128,4 +140,3 @@ async function resumed(
   expect(lines.at(-1)?.seq ?? until).toBe(until);
   return lines.slice(1);
 }
-

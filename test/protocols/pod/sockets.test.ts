@@ -91,6 +91,14 @@ describe('a client that has said all', () => {
     expect(told(client.heard)).toEqual([['history', { items: [] }]]);
   });
 
+  it('is let go too if nothing of it could be read', async () => {
+    const stage = await podStage([]);
+    const client = await stage.socketClient();
+    client.socket.end(Buffer.from([0xff, 0x0a]));
+    await client.closed;
+    expect(told(client.heard)).toEqual([['error', { code: 'internal', message: 'a line is not UTF-8' }]]);
+  });
+
   it('and only listens stays', async () => {
     const stage = await podStage([HELLO]);
     const socket = connect({ path: stage.path, allowHalfOpen: true });
@@ -139,18 +147,18 @@ describe('what a client does wrong', () => {
     await client.say('branch', { entry_id: 'none' });
     await client.say('configure', { set: { accept_edits: 'yes' } });
     await client.hear(() => client.heard.length === 5);
-    expect(client.heard.slice(1).map((line) => (line.event === 'error' ? line.data.code : line.event))).toEqual([
-      'invalid_request',
-      'not_found',
-      'not_found',
-      'invalid_request',
-    ]);
+    expect(
+      client.heard.slice(1).map((line) => (line.event === 'error' ? line.data.code : line.event)),
+    ).toEqual(['invalid_request', 'not_found', 'not_found', 'invalid_request']);
   });
 });
 
 describe('a client that does not read', () => {
   it('is cut off with the number to go on after, and nobody else notices', async () => {
-    const words: Answer = { parts: [{ text: 'y'.repeat(3_000_000) }], pace: { chunkSize: 3_000, batch: 5, delayMs: 1 } };
+    const words: Answer = {
+      parts: [{ text: 'y'.repeat(3_000_000) }],
+      pace: { chunkSize: 3_000, batch: 5, delayMs: 1 },
+    };
     const stage = await podStage([words], { duplex: { pendingBytes: 200_000 } });
     const [slow, quick] = [await stage.socketClient(), await stage.socketClient()];
     slow.socket.pause();
@@ -175,7 +183,10 @@ describe('a client that does not read', () => {
   });
 
   it('is destroyed when it does not even read its end', async () => {
-    const words: Answer = { parts: [{ text: 'y'.repeat(1_000_000) }], pace: { chunkSize: 3_000, batch: 5, delayMs: 1 } };
+    const words: Answer = {
+      parts: [{ text: 'y'.repeat(1_000_000) }],
+      pace: { chunkSize: 3_000, batch: 5, delayMs: 1 },
+    };
     const stage = await podStage([words], { duplex: { pendingBytes: 1_000, lingerMs: 1 } });
     const [slow, quick] = [await stage.socketClient(), await stage.socketClient()];
     slow.socket.pause();
@@ -207,4 +218,3 @@ describe('a broadcast', () => {
     expect(taken[0]?.every((bytes, at) => bytes === taken[1]?.[at])).toBe(true);
   });
 });
-

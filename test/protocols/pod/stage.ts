@@ -36,7 +36,10 @@ export interface PodStage extends Stage {
 
 export async function podStage(
   script: Script,
-  options: Parameters<typeof stage>[1] & { readonly duplex?: Partial<DuplexOptions>; readonly name?: string } = {},
+  options: Parameters<typeof stage>[1] & {
+    readonly duplex?: Partial<DuplexOptions>;
+    readonly name?: string;
+  } = {},
 ): Promise<PodStage> {
   const { duplex, name = 'hello-pod', ...rest } = options;
   const opened = await stage(script, rest);
@@ -182,4 +185,5 @@ export function told(lines: readonly Line[]): readonly unknown[] {
   return lines.map(({ event, data }) => [event, data]);
 }
 
-export const isState = (state: string) => (line: Line) => line.event === 'status' && line.data.state === state;
+export const isState = (state: string) => (line: Line) =>
+  line.event === 'status' && line.data.state === state;

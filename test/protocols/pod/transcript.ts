@@ -11,7 +11,9 @@ export interface Step {
 export function transcriptsIn(page: string): ReadonlyMap<string, readonly Step[]> {
   const text = readFileSync(page, 'utf8');
   const blocks = text.matchAll(/<!-- transcript: (\S+) -->\n```jsonl\n([\s\S]*?)```/g);
-  return new Map([...blocks].map(([, name = '', block = '']) => [name, block.trim().split('\n').map(stepIn)]));
+  return new Map(
+    [...blocks].map(([, name = '', block = '']) => [name, block.trim().split('\n').map(stepIn)]),
+  );
 }
 
 function stepIn(line: string): Step {

@@ -82,7 +82,8 @@ const SCENES: Readonly<Record<string, Scene>> = {
     script: [],
     stage: {
       agent: {
-        system: () => Promise.reject(new PolypodError('tool-failed', 'the server of the tools does not answer')),
+        system: () =>
+          Promise.reject(new PolypodError('tool-failed', 'the server of the tools does not answer')),
       },
     },
   },
@@ -112,7 +113,11 @@ describe('the transcripts of the page', () => {
   });
 
   const played = Object.entries(SCENES).flatMap(([name, scene]) =>
-    (scene.isRaw === true ? (['socket'] as const) : (['socket', 'process'] as const)).map((way) => ({ name, way, scene })),
+    (scene.isRaw === true ? (['socket'] as const) : (['socket', 'process'] as const)).map((way) => ({
+      name,
+      way,
+      scene,
+    })),
   );
 
   it.each(played)('$name, by $way', async ({ name, way, scene }) => {

@@ -77,7 +77,11 @@ describe('models', () => {
     expect(await client.get('get_available_models')).toEqual({ models: [MODEL_FRAME, other] });
     expect(await client.get('set_model', { provider: 'sim', modelId: 'other' })).toEqual(other);
     expect(await client.get('get_state')).toMatchObject({ model: other });
-    expect(await client.get('cycle_model')).toEqual({ model: MODEL_FRAME, thinkingLevel: 'off', isScoped: false });
+    expect(await client.get('cycle_model')).toEqual({
+      model: MODEL_FRAME,
+      thinkingLevel: 'off',
+      isScoped: false,
+    });
   });
 
   it('that are not there are refused under the id', async () => {
@@ -126,7 +130,10 @@ describe('the conversation', () => {
   it('is counted', async () => {
     const call = { toolCall: { name: 'bash', arguments: { command: 'true' } } };
     const usage = { inputTokens: 100, outputTokens: 7, cacheReadInputTokens: 40 };
-    const { client } = await stage([{ parts: [call], usage }, { ...SHORT, usage }]);
+    const { client } = await stage([
+      { parts: [call], usage },
+      { ...SHORT, usage },
+    ]);
     await client.run('go');
     const stats = await client.get('get_session_stats');
     expect(stats).toEqual({
@@ -152,7 +159,9 @@ describe('the conversation', () => {
     expect(ids.at(-1)).toBe(leafId);
     const { entries: later } = await client.get('get_entries', { since: ids.at(-2) });
     expect((later as Line[]).map(({ id }) => id)).toEqual([leafId]);
-    expect(await client.ask('get_entries', { since: 'nope' })).toMatchObject({ error: 'Entry not found: nope' });
+    expect(await client.ask('get_entries', { since: 'nope' })).toMatchObject({
+      error: 'Entry not found: nope',
+    });
     const { tree } = await client.get('get_tree');
     expect((tree as { entry: Line }[])[0]?.entry.id).toBe(ids[0]);
   });
@@ -206,13 +215,17 @@ describe('bash', () => {
       outputBytes: 7,
     });
     const { messages } = await client.get('get_messages');
-    expect(messages).toMatchObject([{ role: 'bashExecution', command: 'echo one; echo two; exit 3', exitCode: 3 }]);
+    expect(messages).toMatchObject([
+      { role: 'bashExecution', command: 'echo one; echo two; exit 3', exitCode: 3 },
+    ]);
     expect(client.types.filter((type) => type.startsWith('message'))).toEqual([]);
   });
 
   it('can be aborted while it runs', async () => {
     const { client } = await stage([]);
-    client.write('{"id":"b","type":"bash","command":"echo begun; sleep 60"}\n{"id":"a","type":"abort_bash"}\n');
+    client.write(
+      '{"id":"b","type":"bash","command":"echo begun; sleep 60"}\n{"id":"a","type":"abort_bash"}\n',
+    );
     const end = await client.hear(({ id }) => id === 'b');
     expect(end).toMatchObject({ success: true, data: { cancelled: true, truncated: false } });
     expect(end.data).not.toHaveProperty('exitCode');
@@ -233,7 +246,9 @@ describe('sessions', () => {
     await client.ask('set_session_name', { name: 'old' });
     await client.run('hi');
     const before = await client.get('get_state');
-    expect(await client.get('new_session', { parentSession: '/some/where.jsonl' })).toEqual({ cancelled: false });
+    expect(await client.get('new_session', { parentSession: '/some/where.jsonl' })).toEqual({
+      cancelled: false,
+    });
     const after = await client.get('get_state');
     expect(after).toMatchObject({ messageCount: 0, steeringMode: 'all' });
     expect(after).not.toHaveProperty('sessionName');
@@ -248,7 +263,9 @@ describe('sessions', () => {
     const first = await client.get('get_state');
     await client.get('new_session');
     await client.run('elsewhere');
-    expect(await client.get('switch_session', { sessionPath: first.sessionFile })).toEqual({ cancelled: false });
+    expect(await client.get('switch_session', { sessionPath: first.sessionFile })).toEqual({
+      cancelled: false,
+    });
     expect(await client.get('get_state')).toMatchObject({ sessionId: first.sessionId, messageCount: 2 });
     expect(await client.get('get_last_assistant_text')).toEqual({ text: 'ok' });
   });
@@ -261,7 +278,10 @@ describe('sessions', () => {
     expect(readFileSync(path, 'utf8')).toContain('"type":"session"');
     const foreign = join(cwd, 'notes.txt');
     writeFileSync(foreign, 'my notes\n');
-    expect(await client.ask('switch_session', { sessionPath: foreign })).toMatchObject({ id: 'q2', success: false });
+    expect(await client.ask('switch_session', { sessionPath: foreign })).toMatchObject({
+      id: 'q2',
+      success: false,
+    });
     expect(readFileSync(foreign, 'utf8')).toBe('my notes\n');
     expect(await client.get('get_state')).toMatchObject({ sessionFile: path });
   });
@@ -286,7 +306,10 @@ describe('sessions', () => {
     const { messages } = await client.get(list);
     expect((messages as { text: string }[]).map(({ text }) => text)).toEqual(['one', 'two']);
     const [, second] = messages as { entryId: string }[];
-    expect(await client.get(command, { entryId: second?.entryId })).toEqual({ text: 'two', cancelled: false });
+    expect(await client.get(command, { entryId: second?.entryId })).toEqual({
+      text: 'two',
+      cancelled: false,
+    });
     const after = await client.get('get_state');
     expect(after).toMatchObject({ messageCount: 2 });
     expect(after.sessionId).not.toBe(before.sessionId);
@@ -310,7 +333,10 @@ describe('sessions', () => {
   it('are exported as a page that runs nothing', async () => {
     const script = '<script>alert(1)</script><img src=x onerror=alert(2)>';
     const call = { toolCall: { name: 'bash', arguments: { command: `echo '${script}'` } } };
-    const { client, cwd } = await stage([{ parts: [{ thinking: script }, call] }, { parts: [{ text: script }] }]);
+    const { client, cwd } = await stage([
+      { parts: [{ thinking: script }, call] },
+      { parts: [{ text: script }] },
+    ]);
     await client.ask('set_session_name', { name: `"><script>title()</script>` });
     await client.run(script);
     const path = join(cwd, 'page.html');
@@ -329,7 +355,13 @@ describe('todos', () => {
       id: 'phase-1',
       name: 'Evaluation',
       tasks: [
-        { id: 'task-1', content: 'Map the read tool surface', status: 'in_progress', details: 'gone', notes: 'kept' },
+        {
+          id: 'task-1',
+          content: 'Map the read tool surface',
+          status: 'in_progress',
+          details: 'gone',
+          notes: 'kept',
+        },
         { id: 'task-2', content: 'Exercise edit operations', status: 'pending', unknown: true },
       ],
     },
@@ -350,7 +382,10 @@ describe('todos', () => {
     expect(await client.get('set_todos', { phases })).toEqual({ todoPhases: kept });
     expect(await client.get('get_state')).toMatchObject({ todoPhases: kept });
     expect(client.types.filter((type) => type !== 'response')).toEqual([]);
-    expect(await client.ask('set_todos', { phases: 'x' })).toMatchObject({ success: false, command: 'set_todos' });
+    expect(await client.ask('set_todos', { phases: 'x' })).toMatchObject({
+      success: false,
+      command: 'set_todos',
+    });
     expect(await client.ask('set_todos', { phases: [{ id: 'p' }] })).toMatchObject({ success: false });
   });
 
@@ -360,7 +395,10 @@ describe('todos', () => {
       { content: 'Exercise edit operations', status: 'completed' },
       { content: 'Write it down', status: 'completed' },
     ];
-    const { client } = await stage([{ parts: [{ toolCall: { name: 'todo', arguments: { items } } }] }, SHORT]);
+    const { client } = await stage([
+      { parts: [{ toolCall: { name: 'todo', arguments: { items } } }] },
+      SHORT,
+    ]);
     await client.ask('set_todos', { phases });
     await client.run('go');
     const { todoPhases } = await client.get('get_state');
@@ -386,7 +424,9 @@ describe('todos', () => {
       [2, 3],
       [3, 3],
     ]);
-    expect(reminders[0]?.todos).toEqual(kept[0]?.tasks.map(({ id, content, status }) => ({ id, content, status })));
+    expect(reminders[0]?.todos).toEqual(
+      kept[0]?.tasks.map(({ id, content, status }) => ({ id, content, status })),
+    );
     expect(lines.filter(({ type }) => type === 'agent_end')).toHaveLength(4);
     expect(lines.filter(({ type }) => type === 'agent_settled')).toHaveLength(1);
     expect(lines.filter(({ message }) => (message as Line | undefined)?.role === 'user')).toHaveLength(2);

@@ -113,6 +113,21 @@ describe('a run', () => {
     expect(gist(lines)).toContain('turn_end 2');
   });
 
+  it('hands images to the provider', async () => {
+    const bodies: string[] = [];
+    const { client } = await stage(({ body }) => {
+      bodies.push(JSON.stringify(body));
+      return { parts: [{ text: 'a picture' }] };
+    });
+    const images = [{ type: 'image', data: 'iVBORw0KGgo=', mimeType: 'image/png' }];
+    const lines = await client.run('look', { images });
+    expect(bodies[0]).toContain('"media_type":"image/png","data":"iVBORw0KGgo="');
+    expect(lines.find(({ type }) => type === 'message_end')?.message).toMatchObject({
+      role: 'user',
+      content: [{ type: 'text', text: 'look' }, images[0]],
+    });
+  });
+
   it('that fails says why, and the process goes on', async () => {
     const { client } = await stage([{ parts: [], fault: { kind: '401' } }, { parts: [{ text: 'ok' }] }]);
     const lines = await client.run('hi');
@@ -216,7 +231,8 @@ describe('messages that come during a run', () => {
         type: 'response',
         command: 'prompt',
         success: false,
-        error: 'Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.',
+        error:
+          'Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.',
       },
     ]);
   });
@@ -245,12 +261,16 @@ describe('an abort', () => {
   });
 
   it('while a tool runs ends it, and says so in an answer of its own', async () => {
-    const { client } = await stage([{ parts: [{ toolCall: { name: 'bash', arguments: { command: 'sleep 30' } } }] }]);
+    const { client } = await stage([
+      { parts: [{ toolCall: { name: 'bash', arguments: { command: 'sleep 30' } } }] },
+    ]);
     client.send({ type: 'prompt', message: 'wait' });
     await client.hear(({ type }) => type === 'tool_execution_start');
     const from = client.lines.length;
     await client.ask('abort');
-    expect(gist(client.lines.slice(from)).filter((line) => !line.startsWith('tool_execution_update'))).toEqual([
+    expect(
+      gist(client.lines.slice(from)).filter((line) => !line.startsWith('tool_execution_update')),
+    ).toEqual([
       'tool_execution_end bash failed',
       'message_start toolResult',
       'message_end toolResult',
@@ -267,7 +287,12 @@ describe('an abort', () => {
 
   it('is answered at once when nothing runs', async () => {
     const { client } = await stage([]);
-    expect(await client.ask('abort')).toEqual({ id: 'q1', type: 'response', command: 'abort', success: true });
+    expect(await client.ask('abort')).toEqual({
+      id: 'q1',
+      type: 'response',
+      command: 'abort',
+      success: true,
+    });
   });
 
   it('right behind a prompt ends that prompt', async () => {
@@ -410,7 +435,9 @@ function one(lines: readonly Line[], type: string): Line {
 }
 
 function updates(lines: readonly Line[]) {
-  return lines.filter(({ type }) => type === 'message_update').map((line) => objectOf(line.assistantMessageEvent));
+  return lines
+    .filter(({ type }) => type === 'message_update')
+    .map((line) => objectOf(line.assistantMessageEvent));
 }
 
 /** What people said, in order. */

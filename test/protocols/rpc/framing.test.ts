@@ -9,7 +9,10 @@ describe('lines', () => {
   it.each([
     ['a blank line before it', `\n  \n${ASK}\n`],
     ['a carriage return', `${ASK}\r\n`],
-    ['line separators of Unicode in a text', `{"id":"s","type":"set_session_name","name":"a\u2028b\u2029c"}\n`],
+    [
+      'line separators of Unicode in a text',
+      `{"id":"s","type":"set_session_name","name":"a\u2028b\u2029c"}\n`,
+    ],
   ])('are read with %s', async (_, text) => {
     const { client } = await stage([]);
     client.write(text);
@@ -84,7 +87,12 @@ describe('lines', () => {
 
   it('too long for us are told once, and let go until their end', () => {
     const frames = new FrameReader(1000);
-    const pieces = [`{"type":"a"}\n${'x'.repeat(900)}`, 'x'.repeat(900), `x\n{"type":"b"}\n{"ty`, 'pe":"c"}\n'];
+    const pieces = [
+      `{"type":"a"}\n${'x'.repeat(900)}`,
+      'x'.repeat(900),
+      `x\n{"type":"b"}\n{"ty`,
+      'pe":"c"}\n',
+    ];
     expect(pieces.flatMap((piece) => frames.push(Buffer.from(piece)))).toEqual([
       { value: { type: 'a' } },
       { malformed: 'a line is longer than 1000 characters' },
@@ -98,7 +106,8 @@ describe('lines', () => {
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.integer({ min: 1, max: 40 }), (bytes, size) => {
         const frames = new FrameReader(100);
         let count = 0;
-        for (let at = 0; at < bytes.length; at += size) count += frames.push(bytes.subarray(at, at + size)).length;
+        for (let at = 0; at < bytes.length; at += size)
+          count += frames.push(bytes.subarray(at, at + size)).length;
         count += frames.end().length;
         expect(count).toBeLessThanOrEqual(bytes.filter((byte) => byte === 10).length + 1);
       }),
@@ -162,6 +171,8 @@ describe('a client that misbehaves', () => {
     client.write(`${sent.join('\n')}\n`);
     expect(await client.ask('get_state')).toMatchObject({ success: true });
     expect(client.lines).toHaveLength(sent.length + 1);
-    expect(client.lines.slice(0, -1).every(({ type, success }) => type === 'response' && success === false)).toBe(true);
+    expect(
+      client.lines.slice(0, -1).every(({ type, success }) => type === 'response' && success === false),
+    ).toBe(true);
   });
 });

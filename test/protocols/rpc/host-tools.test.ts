@@ -46,7 +46,11 @@ describe('a tool of the host', () => {
       isWarning: false,
     });
     const { messages } = await client.get('get_messages');
-    expect((messages as { role: string }[])[2]).toMatchObject({ role: 'toolResult', ...result, isError: false });
+    expect((messages as { role: string }[])[2]).toMatchObject({
+      role: 'toolResult',
+      ...result,
+      isError: false,
+    });
   });
 
   it('that fails is shown as its text', async () => {
@@ -55,7 +59,12 @@ describe('a tool of the host', () => {
     const fail = async (content: object[], from: number) => {
       client.send({ type: 'prompt', message: 'go' });
       const { id } = await client.hear(({ type }) => type === 'host_tool_call', from);
-      client.send({ type: 'host_tool_result', id, result: { content, details: { lost: true } }, isError: true });
+      client.send({
+        type: 'host_tool_result',
+        id,
+        result: { content, details: { lost: true } },
+        isError: true,
+      });
       await client.hear(({ type }) => type === 'agent_settled', from);
       return client.lines.slice(from).find(({ type }) => type === 'tool_execution_end');
     };
@@ -80,11 +89,29 @@ describe('a tool of the host', () => {
     await client.ask('abort');
     const cancel = client.lines.find(({ type }) => type === 'host_tool_cancel');
     expect(cancel).toEqual({ type: 'host_tool_cancel', id: cancel?.id, targetId: call.id });
+    expect(client.lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({
+      result: { content: [{ type: 'text', text: 'Host tool "echo_host" was aborted' }], details: {} },
+      isError: true,
+    });
     const from = client.lines.length;
     client.send({ type: 'host_tool_result', id: call.id, result: { content: [] } });
     client.send({ type: 'host_tool_update', id: 'nobody', partialResult: { content: [] } });
     await client.ask('get_state');
     expect(gist(client.lines.slice(from))).toEqual(['get_state ok']);
+  });
+
+  it('is not called with arguments that its schema forbids', async () => {
+    const wrong = { parts: [{ toolCall: { name: 'echo_host', arguments: { message: 7 } } }] };
+    const { client } = await stage([wrong, DONE]);
+    await client.ask('set_host_tools', { tools: [ECHO] });
+    const lines = await client.run('go');
+    expect(lines.filter(({ type }) => type === 'host_tool_call')).toEqual([]);
+    const text =
+      'Validation failed for tool "echo_host":\n  - message: must be string\n\nReceived arguments:\n{\n  "message": 7\n}';
+    expect(lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({
+      result: { content: [{ type: 'text', text }], details: {} },
+      isError: true,
+    });
   });
 
   it('is there for the next answer of a run, and gone with the next set', async () => {
@@ -120,7 +147,9 @@ describe('a tool of the host', () => {
         ...events.flatMap((event) => (event.type === 'turn-end' ? event.results : [])),
       ].filter(({ type }) => type === 'tool-result');
       if (results.length === 0) continue;
-      expect(JSON.stringify(results)).toContain('RPC client disconnected before host tool execution completed');
+      expect(JSON.stringify(results)).toContain(
+        'RPC client disconnected before host tool execution completed',
+      );
       break;
     }
   });

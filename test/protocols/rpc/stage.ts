@@ -16,12 +16,15 @@ export interface RpcStage {
 
 export interface StageOptions {
   readonly tools?: readonly Tool[];
-  readonly agent?: Partial<Agent>;
+  readonly agent?: Partial<Omit<Agent, 'tools'>>;
   readonly parts?: Partial<RpcParts>;
 }
 
 /** A client before a pod whose model is the simulator: the door as it is, over two streams. */
-export async function stage(script: Script, { tools = [], agent = {}, parts = {} }: StageOptions = {}): Promise<RpcStage> {
+export async function stage(
+  script: Script,
+  { tools = [], agent = {}, parts = {} }: StageOptions = {},
+): Promise<RpcStage> {
   const rules = [{ tool: 'bash', action: 'auto' }] as const;
   const { host, cwd } = await podStage(script, { tools, agent: { rules, ...agent } });
   const client = new Client();
@@ -131,6 +134,11 @@ export class Client {
     this.send({ type: 'prompt', message, ...fields });
     await this.hear(({ type }) => type === 'agent_settled', from);
     return this.lines.slice(from);
+  }
+
+  /** Bytes that wait for it. */
+  get unread(): number {
+    return this.#output.readableLength + this.#output.writableLength;
   }
 
   pause(): void {

@@ -97,7 +97,10 @@ describe('a switch that an extension objects to', () => {
     client.send({ id: 'n', type: 'new_session' });
     const { id } = await request(client, 'confirm');
     client.send({ type: 'extension_ui_response', id, confirmed });
-    expect(await client.hear((line) => line.id === 'n')).toMatchObject({ success: true, data: { cancelled } });
+    expect(await client.hear((line) => line.id === 'n')).toMatchObject({
+      success: true,
+      data: { cancelled },
+    });
   });
 });
 
@@ -130,7 +133,8 @@ describe('an extension', () => {
     expect(ran).toEqual(['now please']);
     expect(await client.ask('steer', { message: '/deploy' })).toMatchObject({
       success: false,
-      error: 'Extension command "/deploy" cannot be queued. Use prompt() or execute the command when not streaming.',
+      error:
+        'Extension command "/deploy" cannot be queued. Use prompt() or execute the command when not streaming.',
     });
     expect(await client.get('get_commands')).toMatchObject({
       commands: [{ name: 'deploy', description: 'Deploys', source: 'extension' }],
@@ -212,7 +216,9 @@ describe('an approval', () => {
 
 describe('a rule of the stream', () => {
   it('cuts the answer that breaks it, and the agent begins again by the rule', async () => {
-    const rules = [{ name: 'no-any', path: '/rules/no-any.md', content: 'Never write any.', condition: [':\\s*any\\b'] }];
+    const rules = [
+      { name: 'no-any', path: '/rules/no-any.md', content: 'Never write any.', condition: [':\\s*any\\b'] },
+    ];
     const prompts: string[] = [];
     const { client } = await stage(
       ({ messages }) => {

@@ -38,9 +38,15 @@ export const getSessionStats: Command = async (_, seat): Promise<RpcSessionStats
   const messages = kept.map(({ message }) => message);
   const of = (role: string) => messages.filter((message) => message.role === role);
   const answers = of('assistant');
-  const used = (key: string) => answers.reduce((sum, { usage }) => sum + (numberOf(objectOf(usage)[key]) ?? 0), 0);
+  const used = (key: string) =>
+    answers.reduce((sum, { usage }) => sum + (numberOf(objectOf(usage)[key]) ?? 0), 0);
   const [input, output, cacheRead, cacheWrite] = ['input', 'output', 'cacheRead', 'cacheWrite'].map(used);
-  const tokens = { input: input ?? 0, output: output ?? 0, cacheRead: cacheRead ?? 0, cacheWrite: cacheWrite ?? 0 };
+  const tokens = {
+    input: input ?? 0,
+    output: output ?? 0,
+    cacheRead: cacheRead ?? 0,
+    cacheWrite: cacheWrite ?? 0,
+  };
   const { contextTokens, contextWindow } = snapshot.stats;
   return {
     ...sessionFile(seat, snapshot),

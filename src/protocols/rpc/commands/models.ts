@@ -30,7 +30,9 @@ export const cycleModel: Command = async (_, seat) => {
   };
 };
 
-export const getAvailableModels: Command = async (_, seat) => ({ models: (await seat.models()).map(modelFrame) });
+export const getAvailableModels: Command = async (_, seat) => ({
+  models: (await seat.models()).map(modelFrame),
+});
 
 /** Never fails: what is no level takes the choice away. */
 export const setThinkingLevel: Command = async (wish, seat) => {

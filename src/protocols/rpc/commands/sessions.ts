@@ -48,7 +48,8 @@ const forkAt =
   async (wish, seat) => {
     const entryId = textIn(wish, 'entryId');
     const entry = (await seat.parts.host.tree(seat.pod.id)).get(entryId);
-    if (entry?.type !== 'message' || entry.message.role !== 'user') throw new PolypodError('bad-request', refusal);
+    if (entry?.type !== 'message' || entry.message.role !== 'user')
+      throw new PolypodError('bad-request', refusal);
     const text = textOf(entry.message);
     if (await seat.parts.extensions.cancelsSwitch('fork')) return { text, cancelled: true };
     await seat.endRun();
@@ -74,8 +75,9 @@ function forked({ pod, parts }: Seat, entryId: string | undefined): Promise<Pod>
 }
 
 export const setSessionName: Command = async (wish, seat) => {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  const name = textIn(wish, 'name').replaceAll(/[\u0000-\u001f\u007f]/g, ' ').replaceAll(/ +/g, ' ').trim();
+  const name = textIn(wish, 'name')
+    .replaceAll(/[\p{Cc} ]+/gu, ' ')
+    .trim();
   if (name === '') throw new PolypodError('bad-request', TEXTS.emptyName);
   await seat.handle({ type: 'configure', set: { name } });
 };

@@ -9,7 +9,10 @@ import type { Command } from './command.ts';
 import { offer } from './offer.ts';
 
 export const getState: Command = async (_, seat): Promise<RpcState> => {
-  const [snapshot, messages] = await Promise.all([seat.pod.snapshot(), seat.parts.host.messages(seat.pod.id)]);
+  const [snapshot, messages] = await Promise.all([
+    seat.pod.snapshot(),
+    seat.parts.host.messages(seat.pod.id),
+  ]);
   const { settings, queue } = snapshot;
   const model = seat.modelOf(snapshot.model);
   const level = levelOf(settings.thinking, model);
@@ -37,7 +40,10 @@ export function sessionFile({ parts }: Seat, { id }: Snapshot): { readonly sessi
 }
 
 /** None for a model that cannot do what it is set to. */
-export function levelOf(thinking: RpcThinkingLevel = 'off', { reasoning }: OfferedModel): RpcThinkingLevel | undefined {
+export function levelOf(
+  thinking: RpcThinkingLevel = 'off',
+  { reasoning }: OfferedModel,
+): RpcThinkingLevel | undefined {
   return reasoning || thinking === 'off' ? thinking : undefined;
 }
 

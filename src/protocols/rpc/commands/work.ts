@@ -15,7 +15,8 @@ export const compact: Command = async (wish, seat) => {
   const ended = seat.hear(({ type }) => type === 'compaction-end');
   await seat.handle({ type: 'compact', ...(instructions === undefined ? {} : { instructions }) });
   const end = await ended;
-  if (end.type !== 'compaction-end') throw new PolypodError('internal', 'a compaction ended as something else');
+  if (end.type !== 'compaction-end')
+    throw new PolypodError('internal', 'a compaction ended as something else');
   return compacted(end, seat);
 };
 

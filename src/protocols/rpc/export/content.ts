@@ -42,7 +42,9 @@ export function callHtml(call: JsonObject, result: JsonObject | undefined): stri
 
 /** The one argument that says what a call is about. */
 function shortly(args: JsonObject): string {
-  const known = ['command', 'path', 'file_path', 'pattern', 'url', 'query'].find((key) => typeof args[key] === 'string');
+  const known = ['command', 'path', 'file_path', 'pattern', 'url', 'query'].find(
+    (key) => typeof args[key] === 'string',
+  );
   const text = known === undefined ? '' : stringOf(args[known]);
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }

@@ -13,7 +13,9 @@ export interface Exported {
 /** A session as one page that needs nothing else. It has no scripts, and forbids all that may be in what it shows. */
 export function exportPage({ snapshot, messages, version }: Exported): string {
   const results = new Map(
-    messages.filter(({ role }) => role === 'toolResult').map((message) => [stringOf(message.toolCallId), message]),
+    messages
+      .filter(({ role }) => role === 'toolResult')
+      .map((message) => [stringOf(message.toolCallId), message]),
   );
   const title = snapshot.settings.name ?? firstLine(messages) ?? 'Session';
   const body = messages.map((message) => messageHtml(message, results)).join('\n');
@@ -63,7 +65,11 @@ function messageHtml(message: AgentMessage, results: ReadonlyMap<string, AgentMe
     case 'developer':
       return articleHtml(message, message.role === 'user' ? 'You' : 'System', contentHtml(message.content));
     case 'assistant':
-      return articleHtml(message, `${stringOf(message.provider)}/${stringOf(message.model)}`, answerHtml(message, results));
+      return articleHtml(
+        message,
+        `${stringOf(message.provider)}/${stringOf(message.model)}`,
+        answerHtml(message, results),
+      );
     case 'toolResult':
       // Shown with its call.
       return '';
@@ -79,7 +85,8 @@ function messageHtml(message: AgentMessage, results: ReadonlyMap<string, AgentMe
 
 function articleHtml({ role, timestamp }: AgentMessage, title: string, body: string): string {
   const at = numberOf(timestamp);
-  const time = at === undefined ? '' : `<time>${new Date(at).toISOString().slice(0, 19).replace('T', ' ')}</time>`;
+  const time =
+    at === undefined ? '' : `<time>${new Date(at).toISOString().slice(0, 19).replace('T', ' ')}</time>`;
   return `<article class="${role === 'user' ? 'user' : 'other'}"><h2>${time}${escaped(title)}</h2>${body}</article>`;
 }
 
@@ -103,13 +110,18 @@ function blockHtml(block: JsonObject, results: ReadonlyMap<string, AgentMessage>
 }
 
 function commandHtml({ command, output, exitCode }: AgentMessage): string {
-  const end = numberOf(exitCode) === undefined || exitCode === 0 ? '' : ` <span class="failed">exit code ${String(exitCode)}</span>`;
+  const end =
+    numberOf(exitCode) === undefined || exitCode === 0
+      ? ''
+      : ` <span class="failed">exit code ${String(exitCode)}</span>`;
   return `<details><summary><code>${escaped(stringOf(command))}</code>${end}</summary>${diffHtml(stringOf(output))}</details>`;
 }
 
 function firstLine(messages: readonly AgentMessage[]): string | undefined {
   const first = messages.find(({ role }) => role === 'user');
-  const text = arrayOf(first?.content).map((part) => stringOf(objectOf(part).text)).join(' ');
+  const text = arrayOf(first?.content)
+    .map((part) => stringOf(objectOf(part).text))
+    .join(' ');
   const [line = ''] = text.trim().split('\n');
   return line === '' ? undefined : line.slice(0, 120);
 }

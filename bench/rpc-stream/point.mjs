@@ -1,0 +1,25 @@
+// CPU of a program in RPC mode for one answer: node point.mjs <polypod|pi> <text|tool> <count>
+// This process is the client. Every answer has a session of its own.
+import { cpuPerRun } from '../floor/measure.mjs';
+import { startProvider } from '../floor/processes.mjs';
+import { promptFor } from '../floor/prompts.mjs';
+import { PROGRAMS, RpcProgram } from './programs.mjs';
+
+const [kind, work, count] = process.argv.slice(2);
+const program = new RpcProgram(PROGRAMS[kind](await startProvider()));
+await program.ask('get_state');
+let bytes = 0;
+const cpuUs = await cpuPerRun(
+  () => answer(Math.min(2000, Number(count))),
+  () => answer(Number(count)),
+);
+console.log(JSON.stringify({ cpuUs, bytes }));
+process.exit(0);
+
+async function answer(deltas) {
+  await program.ask('new_session');
+  const [spent, written] = [program.cpuUs, program.bytes];
+  await program.prompt(promptFor({ work, count: deltas }));
+  bytes = program.bytes - written;
+  return program.cpuUs - spent;
+}

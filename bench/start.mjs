@@ -1,0 +1,94 @@
+// How long commands take from their start: node bench/start.mjs [--quick]
+//
+// Every figure is the wall clock of a fresh process of the built program, in turns with the floor, a Node that does nothing;
+// the smallest counts, since noise only ever adds. `ls` reads a catalogue of 1,000 sessions, and may take twice as long as `--version`.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { requireBuild } from './built.mjs';
+import { atMost, figure, printBars, printResult, table } from './report.mjs';
+import { writeCatalogue } from './start/catalogue.mjs';
+
+requireBuild();
+const { values: options } = parseArgs({ options: { quick: { type: 'boolean' } } });
+const ROUNDS = options.quick ? 5 : 25;
+const MAIN = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
+const home = mkdtempSync(join(tmpdir(), 'polypod-start-'));
+const listed = join(home, 'listed');
+await writeCatalogue(listed, 1000);
+
+/** Until the process ends, or until it has said a word. */
+const CASES = [
+  { name: 'node, doing nothing', args: ['-e', '0'], isFloor: true },
+  { name: 'polypod --version', args: [MAIN, '--version'] },
+  { name: 'polypod ls, 1,000 sessions', args: [MAIN, 'ls', '--data-dir', listed] },
+  { name: 'polypod run --offline, first word', args: [MAIN, 'run', '--offline', '-q', 'Hello'], until: /\S/ },
+  {
+    name: 'polypod serve --offline, ready',
+    args: [MAIN, 'serve', '--offline', '--quiet', '--json'],
+    until: /"socket"/,
+  },
+];
+
+const figures = CASES.map(() => []);
+try {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const [at, { name, args, until }] of CASES.entries()) {
+      const ms = await timed(args, until);
+      figures[at].push(ms);
+      console.error(`round ${round + 1}/${ROUNDS}  ${name}  ${figure(ms)} ms`);
+    }
+  }
+} finally {
+  rmSync(home, { recursive: true, force: true });
+}
+
+const best = figures.map((values) => Math.min(...values));
+const [floor, version, ls, run, serve] = best;
+console.log(
+  `${table(
+    ['ms', 'smallest', 'x node', 'x --version'],
+    CASES.map(({ name }, at) => {
+      const ms = best[at];
+      return [name, figure(ms), figure(ms / floor), figure(ms / version)];
+    }),
+  )}\n`,
+);
+const bars = [
+  atMost('--version / node', version / floor, 2),
+  atMost('ls with 1,000 sessions / --version', ls / version, 2),
+  atMost('run --offline to its first word / node', run / floor, 10),
+  atMost('serve to ready / node', serve / floor, 8),
+];
+printBars(bars);
+printResult('start', bars);
+
+/** Milliseconds from the start to the end, or to what is waited for, when the process is told to end. */
+function timed(args, until) {
+  return new Promise((resolve, reject) => {
+    const start = performance.now();
+    const child = spawn(process.execPath, args, {
+      cwd: home,
+      // A certificate bundle in the environment more than doubles the start of Node itself.
+      env: { PATH: process.env.PATH, HOME: home, OLLAMA_HOST: 'http://127.0.0.1:9' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let [out, errors, took] = ['', '', undefined];
+    child.stdout.on('data', (piece) => {
+      out += piece;
+      if (took !== undefined || until === undefined || !until.test(out)) return;
+      took = performance.now() - start;
+      child.kill('SIGTERM');
+    });
+    child.stderr.on('data', (piece) => (errors += piece));
+    child.on('error', reject);
+    child.on('close', (code) => {
+      if (took === undefined && code !== 0)
+        reject(new Error(`${args.join(' ')}: exit code ${code}: ${errors}`));
+      else resolve(took ?? performance.now() - start);
+    });
+  });
+}

@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { PolypodError } from '../base/index.ts';
+import { daemonLock, findSession, type Places } from '../daemon/index.ts';
+import { Layout, type Row, sessionsIn } from '../pod/sessions.ts';
+import { readLock } from '../store/index.ts';
+import { holdChat, type Place, placeElsewhere, placeInDaemon } from './chat/index.ts';
+import { runnable, type Surroundings } from './command.ts';
+import { DATA_DIR, placesOf } from './data-dir.ts';
+
+/** `polypod attach`: the view of `chat` on a pod that others may be driving. */
+export const attach = runnable({
+  name: 'attach',
+  summary: 'Watch and drive a pod that lives in the daemon or in another process.',
+  usage: '[OPTIONS] POD',
+  options: {
+    plain: { type: 'flag', help: 'lines only, as without a terminal' },
+    ...DATA_DIR,
+  },
+  takesSessions: true,
+  details: `
+POD is a session's id, the beginning of one, its name, or the path of its socket. All see the same in the same order, with
+who prompted and who approved. After a broken connection it goes on where it was. Leaving ends nothing: what runs goes on.
+
+Without a terminal it prints what happens, says each line of its input, and leaves when the input has ended and the pod is
+quiet.
+
+Examples:
+  polypod attach refactoring
+  polypod attach 0192f3a4
+  polypod attach --plain 0192f3a4 < /dev/null | tee run.txt`,
+  async run({ values, positionals }, around) {
+    const [word, ...more] = positionals;
+    if (word === undefined || more.length > 0)
+      throw new PolypodError('bad-request', 'attach takes one pod: polypod ls lists them');
+    const places = placesOf(values, around);
+    const { place, name } = await placeOf(word, places, around);
+    const pod = await place.open(name).catch(async (thrown: unknown) => {
+      await place.close();
+      throw thrown;
+    });
+    return holdChat({ place, pod, prompt: undefined, places, isPlain: values.plain }, around);
+  },
+});
+
+interface Found {
+  readonly place: Place;
+  readonly name: string;
+}
+
+/** Where the pod lives: in whoever has its session open, else in the daemon, which wakes it. */
+async function placeOf(word: string, places: Places, around: Surroundings): Promise<Found> {
+  if (word.includes('/')) {
+    const id = basename(word, '.sock');
+    return { place: placeElsewhere(id, word, around), name: id };
+  }
+  const row = findSession(sessionsIn(places.dataDirectory), word);
+  const socket = join(places.runtimeDirectory, 'pods', `${row.id}.sock`);
+  if (isElsewhere(row, places) && existsSync(socket))
+    return { place: placeElsewhere(row.id, socket, around), name: row.id };
+  const place = await placeInDaemon(
+    { places, fresh: { cwd: row.cwd }, offline: false, allowPaths: [] },
+    around,
+  );
+  if (place !== undefined) return { place, name: row.id };
+  throw new PolypodError(
+    'not-found',
+    `nothing runs the session ${row.id}: polypod chat --resume ${row.id.slice(0, 8)} goes on with it, or polypod serve hosts it`,
+  );
+}
+
+/** Whether a process other than the daemon has the session open. */
+function isElsewhere({ file }: Row, places: Places): boolean {
+  const holder = readLock(new Layout(places.dataDirectory).path(file));
+  if (holder === undefined || holder.state === 'dead') return false;
+  return holder.owner.pid !== readLock(daemonLock(places))?.owner.pid;
+}

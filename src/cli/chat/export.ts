@@ -1,0 +1,38 @@
+import { PolypodError } from '../../base/index.ts';
+import type { PodHandle } from '../../daemon/index.ts';
+import type { Item } from '../../llm/index.ts';
+import { textOf } from './answer-steps.ts';
+
+/** The conversation as a markdown document. */
+export async function markdownOf(pod: PodHandle): Promise<string> {
+  for await (const watched of pod.watch())
+    if (watched.type === 'snapshot') {
+      const { settings, id, items } = watched.snapshot;
+      return [`# ${settings.name ?? `Session ${id}`}`, ...items.flatMap(sectionsOf)]
+        .join('\n\n')
+        .concat('\n');
+    }
+  throw new PolypodError('conflict', 'the session was closed');
+}
+
+function sectionsOf(item: Item): readonly string[] {
+  switch (item.type) {
+    case 'message':
+      return [`## ${HEADINGS[item.role]}`, textOf(item.content)];
+    case 'tool-call':
+      return [`### ${item.name}`, fenced(item.arguments, 'json')];
+    case 'tool-result':
+      return [fenced(textOf(item.content), '')];
+    default:
+      return [];
+  }
+}
+
+const HEADINGS = { user: 'Prompt', assistant: 'Answer', system: 'System' } as const;
+
+/** A fence longer than any inside. */
+function fenced(text: string, language: string): string {
+  const longest = Math.max(2, ...Array.from(text.matchAll(/`+/g), ([ticks]) => ticks.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}${language}\n${text.trimEnd()}\n${fence}`;
+}

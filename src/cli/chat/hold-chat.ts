@@ -1,0 +1,30 @@
+import type { PodHandle, Places } from '../../daemon/index.ts';
+import type { ExitCode, Surroundings } from '../command.ts';
+import { wantsPlain } from '../terminal/index.ts';
+import { HistoryFile } from './history-file.ts';
+import type { Place } from './place.ts';
+import { plainChat } from './plain-chat.ts';
+import { terminalChat } from './terminal-chat.ts';
+
+export interface Chat {
+  readonly place: Place;
+  /** The session to go on with; a new one otherwise. */
+  readonly pod: PodHandle | undefined;
+  readonly prompt: string | undefined;
+  readonly places: Places;
+  readonly isPlain: boolean;
+}
+
+/** Talks until the person leaves, and closes the place behind them. */
+export async function holdChat(
+  { place, pod, prompt, places, isPlain }: Chat,
+  around: Surroundings,
+): Promise<ExitCode> {
+  try {
+    if (isPlain || wantsPlain(around, around.env)) return await plainChat({ place, pod, prompt }, around);
+    const history = new HistoryFile(places.dataDirectory);
+    return await terminalChat({ place, pod, prompt, history }, around);
+  } finally {
+    await place.close();
+  }
+}

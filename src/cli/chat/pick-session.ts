@@ -1,0 +1,46 @@
+import { createInterface } from 'node:readline/promises';
+import { PolypodError } from '../../base/index.ts';
+import { shortIds } from '../../daemon/index.ts';
+import type { Row } from '../../pod/sessions.ts';
+import { ago } from '../ago.ts';
+import type { Surroundings } from '../command.ts';
+import { fitWidth } from '../width.ts';
+
+/** What `--resume` means when nothing stands behind it: ask. */
+export const ASK_WHICH = '?';
+
+/** Lets `--resume` stand alone. */
+export function withBareResume(argv: readonly string[]): readonly string[] {
+  const end = argv.indexOf('--');
+  return argv.map((word, index) => {
+    const next = argv[index + 1];
+    const isBare = (word === '--resume' || word === '-r') && (next === undefined || next.startsWith('-'));
+    return isBare && (end < 0 || index < end) ? `--resume=${ASK_WHICH}` : word;
+  });
+}
+
+const MOST = 20;
+
+/** Shows the last sessions and asks for one of them. */
+export async function pickSession(rows: readonly Row[], around: Surroundings): Promise<string> {
+  const shown = rows.filter(({ archived }) => !archived).slice(0, MOST);
+  if (shown.length === 0)
+    throw new PolypodError('not-found', 'there is no session to go on with: leave out --resume');
+  if (around.stdin.isTTY !== true)
+    throw new PolypodError('bad-request', 'nobody can be asked which session: name it behind --resume');
+  const ids = shortIds(rows.map(({ id }) => id));
+  const now = new Date();
+  const { columns = 80 } = around.stdout;
+  for (const [index, { id, name, updatedAt, firstPrompt = '' }] of shown.entries()) {
+    const about = [ids.get(id), ago(updatedAt, now).padStart(6), name, firstPrompt.replace(/\s+/g, ' ')];
+    const text = `${String(index + 1).padStart(3)}  ${about.filter(Boolean).join('  ')}`;
+    around.stdout.write(`${fitWidth(text, columns)}\n`);
+  }
+  const lines = createInterface({ input: around.stdin, output: around.stdout });
+  try {
+    const answer = (await lines.question('Which one? ', { signal: around.signal })).trim();
+    return shown[Number(answer) - 1]?.id ?? answer;
+  } finally {
+    lines.close();
+  }
+}

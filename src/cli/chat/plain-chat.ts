@@ -1,0 +1,166 @@
+import { createInterface } from 'node:readline';
+import { onAbort } from '../../base/index.ts';
+import type { Approval } from '../../pod/index.ts';
+import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
+import { answerIn, PlainSurface } from '../terminal/index.ts';
+import { Presenter } from './presenter.ts';
+import { notice, type Print } from './print.ts';
+import { questionAbout } from './question.ts';
+import { type Accepted, Talk } from './talk.ts';
+import type { ChatOptions } from './terminal-chat.ts';
+import { isBusy, type RunEnd } from './view.ts';
+
+const NOBODY = 'Nobody can be asked in this chat: find another way, or say what you need.';
+
+/** A chat in lines, for pipes and simple terminals: each line of the input is said when the one before is done. */
+export async function plainChat(
+  { place, pod, prompt }: Omit<ChatOptions, 'history'>,
+  around: Surroundings,
+): Promise<ExitCode> {
+  const surface = new PlainSurface(around.stdout);
+  const presenter = new Presenter({ width: () => surface.size.columns, key: '', marks: true });
+  const print = (prints: readonly Print[]): void => surface.print(presenter.lines(prints));
+  const changes = new Changes();
+  const leaving = new AbortController();
+  const leave = (): void => {
+    leaving.abort();
+    changes.tell();
+  };
+  const lines = new Lines(around.stdin, () => changes.tell());
+  const forget = onAbort(around.signal, leave);
+  let code: ExitCode = EXIT.ok;
+  const worsen = (other: ExitCode): void => {
+    if (code === EXIT.ok) code = other;
+  };
+  try {
+    print(place.notices.map((text) => notice(text, 'warning')));
+    const talk = await Talk.open(place, pod, {
+      now: () => performance.now(),
+      print,
+      onView: () => changes.tell(),
+      leave,
+      suggest: (text) => print([notice(`it was: ${text}`)]),
+      copy: () => false,
+      askAgain: () => {},
+    });
+    let due: Accepted['isOver'] = (view) => !isBusy(view);
+    let next: string | undefined = prompt;
+    while (!leaving.signal.aborted) {
+      const [approval] = talk.view.approvals;
+      if (approval !== undefined) {
+        if (!(await answered(approval))) await changes.next();
+      } else if (!due(talk.view)) await changes.next();
+      else {
+        const text = next ?? lines.take();
+        next = undefined;
+        if (text === undefined && lines.isOver) break;
+        if (text === undefined) await changes.next();
+        else if (text.trim() !== '') await say(text);
+      }
+    }
+    if (around.signal.aborted) worsen(EXIT.interrupted);
+    await talk.close();
+    return code;
+
+    async function say(text: string): Promise<void> {
+      const accepted = await talk.submit({ text, paths: [], whenBusy: 'follow-up' });
+      if (accepted === undefined) return worsen(EXIT.usage);
+      due = (view) => {
+        if (!accepted.isOver(view)) return false;
+        if (accepted.isRun) worsen(codeOf(view.lastRun));
+        return true;
+      };
+    }
+
+    /** Whether there was something to answer with. */
+    async function answered({ approvalId, ...approval }: Approval): Promise<boolean> {
+      const { rule } = questionAbout({ approvalId, ...approval });
+      const text = lines.take();
+      if (text === undefined && !lines.isOver) return false;
+      if (text === undefined) worsen(EXIT.usage);
+      const answer =
+        text === undefined ? ({ type: 'deny', comment: NOBODY } as const) : answerIn(text, { rule });
+      if (answer === undefined || answer.type === 'later')
+        print([
+          notice(`answer with y, ${rule === undefined ? '' : 'a (always), '}or n and what to do instead`),
+        ]);
+      else if (await talk.decide(approvalId, answer)) await gone(approvalId);
+      return true;
+    }
+
+    async function gone(approvalId: string): Promise<void> {
+      while (!leaving.signal.aborted && talk.view.approvals.some((each) => each.approvalId === approvalId))
+        await changes.next();
+    }
+  } finally {
+    forget();
+    lines.close();
+  }
+}
+
+function codeOf(run: RunEnd | undefined): ExitCode {
+  switch (run?.outcome.status) {
+    case undefined:
+    case 'finished':
+      return EXIT.ok;
+    case 'cancelled':
+      return EXIT.interrupted;
+    case 'failed':
+      return ['auth', 'unknown-model'].includes(run.outcome.failure.kind) ? EXIT.usage : EXIT.broken;
+    case 'interrupted':
+      return EXIT.broken;
+    default:
+      return EXIT.failed;
+  }
+}
+
+/** Lets one wait until something may have changed; what changed before one waits is not missed. */
+class Changes {
+  #hasChanged = false;
+  #wake: (() => void) | undefined;
+
+  tell(): void {
+    this.#hasChanged = true;
+    this.#wake?.();
+  }
+
+  async next(): Promise<void> {
+    if (!this.#hasChanged)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    this.#hasChanged = false;
+    this.#wake = undefined;
+  }
+}
+
+/** The lines of the input as they come. */
+class Lines {
+  readonly #reader: ReturnType<typeof createInterface>;
+  readonly #waiting: string[] = [];
+  #isClosed = false;
+
+  constructor(input: Surroundings['stdin'], onChange: () => void) {
+    this.#reader = createInterface({ input });
+    this.#reader.on('line', (text) => {
+      this.#waiting.push(text);
+      onChange();
+    });
+    this.#reader.on('close', () => {
+      this.#isClosed = true;
+      onChange();
+    });
+  }
+
+  get isOver(): boolean {
+    return this.#isClosed && this.#waiting.length === 0;
+  }
+
+  take(): string | undefined {
+    return this.#waiting.shift();
+  }
+
+  close(): void {
+    this.#reader.close();
+  }
+}

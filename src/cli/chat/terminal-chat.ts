@@ -1,0 +1,318 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, isAbsolute, join } from 'node:path';
+import { onAbort } from '../../base/index.ts';
+import type { PodHandle } from '../../daemon/index.ts';
+import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
+import {
+  type ApprovalState,
+  approvalWidth,
+  chord,
+  COLOURED,
+  type EditorState,
+  type Folded,
+  FRAME_MS,
+  type Key,
+  line,
+  menuLines,
+  newApproval,
+  newEditor,
+  openTerminal,
+  REAL_TIMER,
+  renderApproval,
+  renderEditor,
+  Screen,
+  stacked,
+  still,
+  textWidth,
+  updateApproval,
+  updateEditor,
+} from '../terminal/index.ts';
+import { completionOf, type Known } from './completions.ts';
+import { imageType } from './content.ts';
+import type { HistoryFile } from './history-file.ts';
+import { footLine, goingOn } from './live-area.ts';
+import type { Place } from './place.ts';
+import { Presenter } from './presenter.ts';
+import { notice, type Print } from './print.ts';
+import { questionAbout } from './question.ts';
+import { type Said, Talk } from './talk.ts';
+import { isBusy, type View } from './view.ts';
+
+export interface ChatOptions {
+  readonly place: Place;
+  /** The session to go on with; a new one otherwise. */
+  readonly pod: PodHandle | undefined;
+  /** What to say first. */
+  readonly prompt: string | undefined;
+  readonly history: HistoryFile;
+}
+
+const PROMPT = '> ';
+const MENU_ROWS = 8;
+
+/** A chat on a terminal, until the person leaves. */
+export async function terminalChat(options: ChatOptions, around: Surroundings): Promise<ExitCode> {
+  const chat = new TerminalChat(options, around);
+  return chat.run();
+}
+
+/** Keys become commands, and the view is drawn: what the terminal parts are to each other. */
+class TerminalChat {
+  readonly #options: ChatOptions;
+  readonly #around: Surroundings;
+  readonly #screen: Screen;
+  readonly #presenter: Presenter;
+  readonly #left: Promise<void>;
+  #leave: () => void = () => {};
+  /** Keys come before it is open: what they ask for waits for it, and one thing for the other. */
+  #talk: Promise<Talk> | undefined;
+  #said: Promise<unknown> = Promise.resolve();
+  #view: View | undefined;
+  #editor: EditorState = newEditor();
+  #question: { readonly approvalId: string; readonly state: ApprovalState } | undefined;
+  /** Questions that the person does not want to answer now. */
+  readonly #putOff = new Set<string>();
+  #hint: { readonly chord: string; readonly text: string } | undefined;
+  #known: Known;
+
+  constructor(options: ChatOptions, around: Surroundings) {
+    this.#options = options;
+    this.#around = around;
+    this.#left = new Promise((resolve) => (this.#leave = resolve));
+    this.#known = { cwd: '', models: [], sessions: [] };
+    this.#screen = new Screen({
+      output: around.stdout,
+      paint: COLOURED,
+      timer: REAL_TIMER,
+      draw: (size) => this.#draw(size),
+    });
+    this.#presenter = new Presenter({ width: () => this.#screen.size.columns, key: 'ctrl-o', marks: false });
+  }
+
+  async run(): Promise<ExitCode> {
+    const { place, pod, prompt, history } = this.#options;
+    this.#editor = newEditor(await history.read());
+    const terminal = openTerminal({
+      input: this.#around.stdin,
+      output: this.#around.stdout,
+      program: process,
+      timer: REAL_TIMER,
+      onKey: (key) => this.#onKey(key, () => terminal.suspend()),
+      onResize: () => {
+        this.#presenter.resized();
+        this.#screen.resized();
+      },
+      onEnd: () => this.#leave(),
+      onLeave: () => this.#screen.pause(),
+      onContinue: () => this.#screen.resume(),
+    });
+    const forget = onAbort(this.#around.signal, () => this.#leave());
+    this.#around.onHangUp(() => this.#leave());
+    try {
+      this.#print(place.notices.map((text) => notice(text, 'warning')));
+      this.#talk = Talk.open(place, pod, this.#stage());
+      const talk = await this.#talk;
+      void this.#learn();
+      if (prompt !== undefined) this.#submit({ text: prompt, paths: [], whenBusy: 'steer' });
+      await this.#left;
+      this.#print(this.#farewell(talk.view));
+      await talk.close();
+      await history.written();
+      return this.#around.signal.aborted ? EXIT.interrupted : EXIT.ok;
+    } finally {
+      forget();
+      terminal.close();
+    }
+  }
+
+  #stage() {
+    return {
+      now: () => REAL_TIMER.now(),
+      print: (prints: readonly Print[]) => this.#print(prints),
+      onView: (view: View) => this.#onView(view),
+      leave: () => this.#leave(),
+      suggest: (text: string) => {
+        // What the person is writing just now is not taken from them.
+        if (this.#editor.text === '') this.#onEditorKey({ type: 'text', text });
+      },
+      copy: (text: string) => {
+        // Terminals that allow it take a text to the clipboard by this sequence, also over ssh.
+        this.#around.stdout.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
+        return true;
+      },
+      askAgain: () => {
+        this.#putOff.clear();
+        if (this.#view?.approvals.length === 0) this.#print([notice('nothing is asked')]);
+        this.#pose();
+      },
+    };
+  }
+
+  /** What is completed besides commands is looked up once: it may take a moment. */
+  async #learn(): Promise<void> {
+    const { place } = this.#options;
+    const [models, rows] = await Promise.all([
+      place.models().catch(() => []),
+      place.sessions().catch(() => []),
+    ]);
+    const sessions = rows
+      .filter(({ archived }) => !archived)
+      .map(({ id, name, firstPrompt = '' }) => ({ word: name ?? id, about: firstPrompt }));
+    this.#known = { ...this.#known, models, sessions };
+  }
+
+  #onView(view: View): void {
+    this.#view = view;
+    this.#known = { ...this.#known, cwd: view.cwd };
+    this.#pose();
+    this.#screen.refresh();
+  }
+
+  /** Shows the question that is next, unless the one that is shown still stands. */
+  #pose(): void {
+    const open = this.#view?.approvals ?? [];
+    if (open.some(({ approvalId }) => approvalId === this.#question?.approvalId)) return;
+    const next = open.find(({ approvalId }) => !this.#putOff.has(approvalId));
+    this.#question = next && {
+      approvalId: next.approvalId,
+      state: newApproval(questionAbout(next), REAL_TIMER.now()),
+    };
+    this.#screen.refresh();
+  }
+
+  #draw({ columns, rows }: { readonly columns: number; readonly rows: number }) {
+    const view = this.#view;
+    const now = REAL_TIMER.now();
+    const above = view === undefined ? [] : goingOn(view, columns, now);
+    const open = this.#presenter.open();
+    const gap = open.length > 0 && above.length > 0 ? [line('')] : [];
+    const input =
+      this.#question === undefined
+        ? renderEditor(this.#editor, {
+            width: columns,
+            rows: Math.max(3, Math.ceil(rows / 3)),
+            prompt: PROMPT,
+            placeholder:
+              view !== undefined && isBusy(view) ? 'steer it, or wait' : 'say something, /help for more',
+          })
+        : renderApproval(this.#question.state, { width: columns, rows });
+    const menu = this.#question === undefined ? menuLines(this.#editor, columns, MENU_ROWS) : [];
+    const hint = this.#hint === undefined ? [] : [line(this.#hint.text, { dim: true })];
+    const foot = view === undefined ? [] : [footLine(view, this.#options.place.usualMode, columns)];
+    const isMoving =
+      view !== undefined && (view.state === 'running' || view.calls.length + view.shells.length > 0);
+    return {
+      ...stacked([still([...open, ...gap, ...above, line('')]), input, still([...menu, ...hint, ...foot])]),
+      againMs: isMoving ? FRAME_MS : undefined,
+    };
+  }
+
+  #onKey(key: Key, suspend: () => void): void {
+    const pressed = key.type === 'chord' ? key.chord : '';
+    const before = this.#hint;
+    this.#hint = undefined;
+    if (pressed === 'ctrl-z') suspend();
+    else if (pressed === 'ctrl-o') this.#screen.print(this.#presenter.expanded());
+    else if (this.#question !== undefined) this.#onQuestionKey(key, pressed);
+    else if (pressed === 'alt-enter' && this.#isToWait()) this.#onEditorKey(chord('enter'), 'follow-up');
+    else {
+      const chordLeft = this.#onEditorKey(key);
+      if (chordLeft !== undefined) this.#onChord(chordLeft, before?.chord === chordLeft);
+    }
+    this.#screen.refresh();
+  }
+
+  #isToWait(): boolean {
+    return (
+      this.#view !== undefined &&
+      isBusy(this.#view) &&
+      this.#editor.menu === undefined &&
+      this.#editor.text.trim() !== ''
+    );
+  }
+
+  /** The chord that the editor has no use for. */
+  #onEditorKey(key: Key, whenBusy: Said['whenBusy'] = 'steer'): string | undefined {
+    const width = textWidth({ width: this.#screen.size.columns, prompt: PROMPT });
+    const { state, event } = updateEditor(this.#editor, key, {
+      width,
+      complete: (text, cursor) => completionOf(text, cursor, this.#known),
+      recognise: (path) => this.#recognise(path),
+    });
+    this.#editor = state;
+    this.#screen.refresh();
+    if (event?.type === 'submit') this.#submit({ text: event.text, paths: event.paths, whenBusy });
+    return event?.type === 'chord' ? event.chord : undefined;
+  }
+
+  #onChord(pressed: string, isAgain: boolean): void {
+    const busy = this.#view !== undefined && (isBusy(this.#view) || this.#view.shells.length > 0);
+    const { outlives } = this.#options.place;
+    if (busy && (pressed === 'ctrl-c' || (pressed === 'escape' && isAgain))) this.#cancel();
+    else if (pressed === 'escape' && busy)
+      this.#hint = {
+        chord: pressed,
+        text: 'Esc again cancels · Enter steers · Alt-Enter waits until it is done',
+      };
+    else if (pressed === 'ctrl-c' && !isAgain) this.#hint = { chord: pressed, text: 'Ctrl-C again leaves' };
+    else if (pressed === 'ctrl-d' && busy && !outlives && !isAgain)
+      this.#hint = { chord: pressed, text: 'Ctrl-D again ends the run and leaves' };
+    else if (pressed === 'ctrl-c' || pressed === 'ctrl-d') this.#leave();
+  }
+
+  #onQuestionKey(key: Key, pressed: string): void {
+    const question = this.#question;
+    if (question === undefined) return;
+    if (pressed === 'ctrl-c') return this.#cancel();
+    if (pressed === 'ctrl-d' && question.state.mode === 'choosing') return this.#leave();
+    const width = approvalWidth(question.state, this.#screen.size.columns);
+    const { state, answer } = updateApproval(question.state, key, { width, now: REAL_TIMER.now() });
+    if (answer === undefined) this.#question = { ...question, state };
+    else void this.#answer(question.approvalId, answer);
+  }
+
+  async #answer(approvalId: string, answer: Parameters<Talk['decide']>[1]): Promise<void> {
+    this.#question = undefined;
+    this.#putOff.add(approvalId);
+    if (answer.type === 'later') {
+      this.#print([notice('put off: /questions brings it back')]);
+      this.#pose();
+      return;
+    }
+    const isDecided = (await (await this.#talk)?.decide(approvalId, answer)) === true;
+    if (!isDecided) this.#putOff.delete(approvalId);
+    this.#pose();
+  }
+
+  #submit(said: Said): void {
+    this.#options.history.add(said.text);
+    this.#said = this.#said.then(async () => (await this.#talk)?.submit(said)).catch(() => {});
+  }
+
+  #cancel(): void {
+    void this.#talk?.then((talk) => talk.cancel());
+  }
+
+  #print(prints: readonly Print[]): void {
+    this.#screen.print(this.#presenter.lines(prints));
+  }
+
+  #farewell({ podId, settings, hasBegun, isClosed, state }: View): readonly Print[] {
+    const { outlives } = this.#options.place;
+    if (isClosed || !hasBegun) return [];
+    const word = settings.name !== undefined && /^[\w.-]+$/.test(settings.name) ? settings.name : podId;
+    if (outlives && isBusy({ state })) return [notice(`it goes on; polypod attach ${word} comes back to it`)];
+    return [notice(`polypod chat --resume ${word} goes on with this session`)];
+  }
+
+  #recognise(path: string): Folded | undefined {
+    const whole = path.startsWith('~/')
+      ? join(homedir(), path.slice(2))
+      : isAbsolute(path)
+        ? path
+        : join(this.#known.cwd, path);
+    if (imageType(whole) === undefined || !existsSync(whole)) return undefined;
+    return { label: `[image ${basename(whole)}]`, text: path, path: whole };
+  }
+}

@@ -1,0 +1,215 @@
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf, safeEnv } from '../base/index.ts';
+import {
+  agentsFrom,
+  type Config,
+  DEFAULT_CONFIG,
+  findSession,
+  makeDataDirectory,
+  modelAccess,
+  type Places,
+  placesFrom,
+  readConfig,
+} from '../daemon/index.ts';
+import type { Environment } from '../llm/index.ts';
+import type { Host, Pod } from '../pod/index.ts';
+import { type RpcParts, type RpcSessions, readyLine, serveRpc } from '../protocols/index.ts';
+import { EXIT, type ExitCode, type Surroundings } from './command.ts';
+import { rpcExtensions } from './rpc-extensions.ts';
+import type { ModelWish } from './rpc-models.ts';
+import { readRpcOptions, type RpcOptions } from './rpc-options.ts';
+import { version } from './version.ts';
+
+/**
+ * `polypod --mode rpc`: one client of the coding-agent protocol on stdin and stdout. Whoever calls it has to end the process
+ * with the code: the client may not have closed its end.
+ */
+export async function rpc(argv: readonly string[], around: Surroundings): Promise<ExitCode> {
+  try {
+    const options = readRpcOptions(argv);
+    // Clients wait for the first line; only what may be refused before it is looked at before it.
+    const early = options.provider === undefined ? undefined : await surroundingsOf(options, around);
+    around.stdout.write(readyLine(version()));
+    await serve(options, early ?? (await surroundingsOf(options, around)), around);
+    await flushed(around);
+    return EXIT.ok;
+  } catch (thrown) {
+    around.stderr.write(`${messageOf(thrown)}\n`);
+    return EXIT.failed;
+  }
+}
+
+interface Composed {
+  readonly env: Environment;
+  readonly places: Places;
+  readonly config: Config;
+  readonly wish: ModelWish;
+}
+
+async function surroundingsOf(options: RpcOptions, { env: given }: Surroundings): Promise<Composed> {
+  const { modelWish, refuseUnknownProvider, withKey } = await import('./rpc-models.ts');
+  const env = withKey(given, options);
+  const places = placesOf(env);
+  const { config: written } = await readConfig(places);
+  const config = options.isOffline ? withoutAccounts(written) : written;
+  refuseUnknownProvider(options.provider, config);
+  return { env, places, config: permitted(config, options), wish: modelWish(options) };
+}
+
+/** Permissions, rules and servers count offline as well; keys and models do not. */
+function withoutAccounts({ model: _, ...config }: Config): Config {
+  return { ...config, accounts: DEFAULT_CONFIG.accounts };
+}
+
+/** Hosts that keep their agents apart by this variable keep ours apart with it. */
+function placesOf(env: Environment): Places {
+  const places = placesFrom(env);
+  const { PI_CODING_AGENT_DIR: directory } = env;
+  return directory === undefined || directory === ''
+    ? places
+    : { ...places, dataDirectory: join(directory, 'polypod') };
+}
+
+/** Such hosts expect that tools work in the directory without a question; what the user has forbidden stays forbidden. */
+function permitted(config: Config, { isAsking, hasMcp }: RpcOptions): Config {
+  const { permissions } = config;
+  const unasked = [
+    { tool: 'bash', action: 'auto' },
+    { tool: 'mcp__*', action: 'auto' },
+  ] as const;
+  return {
+    ...config,
+    mcpServers: hasMcp ? config.mcpServers : [],
+    permissions: isAsking ? permissions : { ...permissions, rules: [...permissions.rules, ...unasked] },
+  };
+}
+
+async function serve(options: RpcOptions, composed: Composed, around: Surroundings): Promise<void> {
+  const { env, places, config, wish } = composed;
+  const { stdin, stdout, stderr, signal } = around;
+  if (options.apiKey !== undefined)
+    stderr.write(
+      'polypod: a key on the command line can be seen by others on this machine: use a variable\n',
+    );
+  const cwd = process.cwd();
+  const { extensions, extended } = rpcExtensions({
+    files: options.extensions.map((file) => resolve(cwd, file)),
+    cwd,
+    emitsTitle: /^(?:1|true|yes|on)$/i.test((env.PI_RPC_EMIT_TITLE ?? '').trim()),
+  });
+  const access = await modelAccess({
+    env,
+    config,
+    places,
+    offline: options.isOffline,
+    reference: wish.reference,
+  });
+  const { notices } = await access.choose();
+  for (const notice of notices) stderr.write(`polypod: ${notice}\n`);
+  if (options.extensions.length > 0) hideKeys(around, config);
+  const agents = extended(agentsFrom({ env, config, places, models: access, version: version() }));
+  const host = await openHost(options, { places, agents });
+  const sessions = await sessionsFor(options, cwd, wish);
+  const { offeredModels } = await import('./rpc-models.ts');
+  const parts: RpcParts = {
+    host,
+    sessions,
+    first: () => firstPod(host, sessions, options),
+    models: () => offeredModels({ env, config, places, access, scope: options.models }),
+    isScoped: options.models.length > 0,
+    toolNames: async () => {
+      const { builtinTools } = await import('../tools/index.ts');
+      return ['todo', ...builtinTools.map(({ name }) => name)];
+    },
+    extensions,
+    rules: options.hasRules ? config.streamRules.map((rule) => ({ ...rule, path: places.configFile })) : [],
+    version: version(),
+    by: env.USER ?? 'rpc',
+    echoErrors: options.echoErrors,
+    clearTodosAfterMs: 60_000,
+    now: Date.now,
+  };
+  try {
+    await serveRpc({ input: stdin, output: stdout }, parts, signal);
+  } finally {
+    // What is under way is cancelled and written, but nobody waits for a tool that does not end.
+    await Promise.race([host.shutdown().then(() => access.close()), sleep(SHUTDOWN_MS)]);
+  }
+}
+
+const SHUTDOWN_MS = 700;
+
+/** Extensions are the user's own code, and still have no business with the keys of providers. */
+function hideKeys({ env }: Surroundings, { permissions }: Config): void {
+  const safe = safeEnv(env, { secret: [], pass: permissions.passEnv });
+  for (const name of Object.keys(env)) if (!Object.hasOwn(safe, name)) Reflect.deleteProperty(env, name);
+}
+
+async function openHost(
+  { isFleeting }: RpcOptions,
+  { places, agents }: { readonly places: Places; readonly agents: Parameters<typeof Host.open>[0]['agents'] },
+): Promise<Host> {
+  const [{ Host: Pods }, { memoryFiles }] = await Promise.all([
+    import('../pod/index.ts'),
+    import('../store/index.ts'),
+  ]);
+  if (!isFleeting) await makeDataDirectory(places);
+  const memory = { files: memoryFiles(), durability: 'none' } as const;
+  return Pods.open({ directory: places.dataDirectory, agents, ...(isFleeting ? memory : {}) });
+}
+
+async function sessionsFor(options: RpcOptions, cwd: string, { thinking }: ModelWish): Promise<RpcSessions> {
+  const { sessionDir, isFleeting, tools, system, appendSystem } = options;
+  const settings = {
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(tools === undefined ? {} : { tools: [...tools] }),
+    ...(system === undefined ? {} : { system }),
+    ...(appendSystem === undefined ? {} : { appendSystem }),
+  };
+  const directory = sessionDir === undefined || isFleeting ? undefined : resolve(cwd, sessionDir);
+  if (directory !== undefined) await mkdir(directory, { recursive: true, mode: 0o700 });
+  return {
+    cwd,
+    inMemory: isFleeting,
+    ...(Object.keys(settings).length === 0 ? {} : { settings }),
+    ...(directory === undefined ? {} : { file: (id) => join(directory, fileName(id)) }),
+  };
+}
+
+/** As pi and xcsh name session files. */
+function fileName(id: string): string {
+  return `${new Date().toISOString().replaceAll(/[:.]/g, '-')}_${id}.jsonl`;
+}
+
+/** The session that the command line asks for. */
+async function firstPod(
+  host: Host,
+  sessions: RpcSessions,
+  { resume, fork, isContinued }: RpcOptions,
+): Promise<Pod> {
+  const { cwd, settings, file } = sessions;
+  if (fork !== undefined)
+    return host.fork((await podCalled(host, fork, cwd)).id, file === undefined ? {} : { file });
+  const [latest] = isContinued && resume === undefined ? await host.list({ cwd, limit: 1 }) : [];
+  const pod = resume === undefined ? latest && host.pod(latest.id) : await podCalled(host, resume, cwd);
+  if (pod === undefined)
+    return host.create({ cwd, lazy: true, ...(settings && { settings }), ...(file && { file }) });
+  if (settings !== undefined) await pod.handle({ type: 'configure', set: settings });
+  return pod;
+}
+
+/** By a path, or by an id or its beginning. */
+async function podCalled(host: Host, word: string, cwd: string): Promise<Pod> {
+  const isPath = word.includes('/') || word.endsWith('.jsonl');
+  return isPath ? host.openFile(resolve(cwd, word)) : host.pod(findSession(await host.list(), word).id);
+}
+
+/** What was said has to leave before the process does, unless nobody reads it. */
+async function flushed({ stdout }: Surroundings): Promise<void> {
+  const written = new Promise<void>((done) => stdout.write('', () => done()));
+  await Promise.race([written, sleep(FLUSH_MS)]);
+}
+
+const FLUSH_MS = 300;

@@ -1,0 +1,293 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { displayWidth } from '../../src/cli/width.ts';
+import { answer, calling, has, isIdle, newHome, openChat, say, shellIn, startIn } from './chat-stage.ts';
+import { hasTmux } from './terminal/tmux.ts';
+
+const counting = (lines: readonly string[], text: string) =>
+  lines.filter((line) => line.includes(text)).length;
+
+describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
+  test('a prompt is answered, thoughts and calls are folded, and ctrl-o unfolds them', async () => {
+    const home = newHome();
+    writeFileSync(join(home.project, 'notes.txt'), 'alpha\nbeta\n');
+    const pane = await openChat(home);
+    await say(
+      pane,
+      'change it [[sim thinking=\'beta must go\' tool=edit args=\'{"path":"notes.txt","old":"beta","new":"gamma"}\' text=\'**Done**: it says *gamma* now.\']]',
+    );
+    await pane.see(has('Done: it says gamma now.'));
+    await pane.see(isIdle);
+    const shown = pane.all().join('\n');
+    expect(shown).toContain('✓ edit notes.txt');
+    expect(shown).toContain('  -beta');
+    expect(shown).toContain('  +gamma');
+    expect(shown).toMatch(/✻ thought for [\d.]+ s \(ctrl-o\)/);
+    expect(shown).not.toMatch(/^\s+beta must go$/m);
+    expect(pane.all().at(-1)).toMatch(/^sim\/offline · workspace-write · idle +[\d.]+k? tokens$/);
+    pane.press('C-o');
+    await pane.see((lines) => lines.some((line) => /^ +beta must go$/.test(line)));
+    expect(readFileSync(join(home.project, 'notes.txt'), 'utf8')).toBe('alpha\ngamma\n');
+  });
+
+  test('a question is answered with y, once', async () => {
+    const home = newHome();
+    const pane = await openChat(home);
+    await say(pane, calling('bash', { command: 'node -e "1" > made.txt' }, 'made it'));
+    await pane.see(has('? bash wants to run'));
+    expect(existsSync(join(home.project, 'made.txt'))).toBe(false);
+    await answer(pane, 'y');
+    await pane.see(has('made it'));
+    await pane.see(isIdle);
+    expect(pane.all()).toContain('· approved');
+    expect(existsSync(join(home.project, 'made.txt'))).toBe(true);
+  });
+
+  test('a question is answered with n and what to do instead, which the model reads', async () => {
+    const home = newHome();
+    const pane = await openChat(home);
+    await say(pane, calling('bash', { command: 'node -e "1" > made.txt' }, 'as you wish'));
+    await answer(pane, 'n');
+    await pane.see(has('What should it do instead?'));
+    pane.type('use the write tool');
+    pane.press('Enter');
+    await pane.see(has('as you wish'));
+    await pane.see(isIdle);
+    expect(pane.all()).toContain('· denied: use the write tool');
+    expect(pane.all().join('\n')).toMatch(/⊘ .* denied/);
+    expect(existsSync(join(home.project, 'made.txt'))).toBe(false);
+    await say(pane, '/export out.md');
+    await pane.see(has('written to'));
+    expect(readFileSync(join(home.project, 'out.md'), 'utf8')).toContain('use the write tool');
+  });
+
+  test('always means always in this session: the second call is not asked about', async () => {
+    const home = newHome();
+    const pane = await openChat(home);
+    await say(pane, calling('bash', { command: 'node -e "0" first' }, 'one'));
+    await pane.see(has('always means: bash node'));
+    await answer(pane, 'a');
+    await pane.see((lines) => lines.includes('one'));
+    await say(pane, calling('bash', { command: 'node -e "0" first' }, 'two'));
+    await pane.see((lines) => lines.includes('two'));
+    expect(pane.all()).toContain('· approved, also from now on in this session');
+    expect(counting(pane.all(), '? bash wants to run')).toBe(1);
+  });
+
+  test('a call is edited before it runs, and a mistake in it is pointed out', async () => {
+    const home = newHome();
+    const pane = await openChat(home);
+    await say(pane, calling('bash', { command: 'node -e 1 wrong' }, 'ran it'));
+    await answer(pane, 'e');
+    await pane.see(has('"command": "node -e 1 wrong"'));
+    pane.press('C-c');
+    await pane.see(isIdle);
+    await say(pane, calling('bash', { command: 'node -e 2 wrong' }, 'ran it'));
+    await answer(pane, 'e');
+    await pane.see(has('"command": "node -e 2 wrong"'));
+    pane.press('BSpace');
+    pane.press('Enter');
+    await pane.see(has('That is not JSON'));
+    for (const key of ['C-u', 'C-u', 'C-u', 'C-u', 'C-u']) pane.press(key);
+    await pane.see((lines) => !has('node -e 2 wrong"')(lines.slice(-8)));
+    pane.type('{"command":"node -p 6*7"}');
+    pane.press('Enter');
+    await pane.see(has('ran it'));
+    await pane.see(isIdle);
+    expect(pane.all()).toContain('· approved with other arguments');
+    expect(pane.all()).toContain('  42');
+  });
+
+  test('a question that is put off comes back with /questions', async () => {
+    const pane = await openChat(newHome());
+    await say(pane, calling('bash', { command: 'node -e 1' }, 'ran it'));
+    await pane.see(has('y yes, once'));
+    pane.press('Escape');
+    await pane.see(has('put off: /questions brings it back'));
+    await pane.see((lines) => !has('y yes, once')(lines));
+    await say(pane, '/questions');
+    await answer(pane, 'y');
+    await pane.see(has('ran it'));
+  });
+
+  test('ctrl-c cancels the run, and what was queued comes back into the input', async () => {
+    const pane = await openChat(newHome());
+    await say(pane, 'talk [[sim deltas=2000 delay=10]]');
+    await pane.see(has('answering'));
+    await say(pane, 'stop that please');
+    await pane.see(has('↳ steers: stop that please'));
+    pane.type('and then rest');
+    await pane.see(has('> and then rest'));
+    pane.press('M-Enter');
+    await pane.see(has('↳ afterwards: and then rest'));
+    pane.press('Escape');
+    await pane.see(has('Esc again cancels'));
+    pane.press('C-c');
+    await pane.see(has('! cancelled'));
+    await pane.see(has('> stop that please'));
+    await pane.see(isIdle);
+    expect(pane.screen().join('\n')).not.toContain('↳');
+    expect(pane.screen().at(-2)).toBe('  and then rest');
+  });
+
+  test('while it works, a message steers it before its next turn', async () => {
+    const home = newHome();
+    const pane = await openChat(home, '--mode full-access');
+    await say(pane, calling('bash', { command: 'until [ -e go ]; do sleep 0.05; done' }, 'finished'));
+    await pane.see(has('● until'));
+    await say(pane, 'say hello [[sim text=steered]]');
+    await pane.see(has('↳ steers: say hello'));
+    writeFileSync(join(home.project, 'go'), '');
+    await pane.see((lines) => lines.includes('steered'));
+    await pane.see(isIdle);
+    expect(pane.all()).toContain('❯ say hello [[sim text=steered]]');
+  });
+
+  test('an earlier session goes on: by --continue, by its name, and from a list', async () => {
+    const home = newHome();
+    const pane = await openChat(home, '--name first-one');
+    await say(pane, 'remember the heron [[sim text=kept]]');
+    await pane.see((lines) => lines.includes('kept'));
+    await pane.see(isIdle);
+    pane.press('C-d');
+    await pane.see(has('polypod chat --resume first-one goes on'));
+    await pane.see((lines) => lines.at(-1) === '$');
+    for (const option of ['--continue', '--resume first-one']) {
+      startIn(pane, `chat --offline ${option}`);
+      await pane.see(isIdle);
+      expect(pane.screen()).toContain('❯ remember the heron [[sim text=kept]]');
+      expect(pane.screen()).toContain('kept');
+      pane.press('C-d');
+      await pane.see((lines) => lines.at(-1) === '$');
+    }
+    startIn(pane, 'chat --offline --resume');
+    await pane.see(has('Which one?'));
+    pane.type('1');
+    pane.press('Enter');
+    await pane.see(isIdle);
+    expect(pane.screen()).toContain('kept');
+    pane.press('Up');
+    await pane.see(has('> remember the heron [[sim text=kept]]'));
+    expect(statSync(join(home.home, '.local/share/polypod/prompt-history.jsonl')).mode & 0o777).toBe(0o600);
+  });
+
+  test('/branch goes back to an earlier prompt, /fork and /resume change the session', async () => {
+    const home = newHome();
+    const pane = await openChat(home);
+    for (const word of ['one', 'two']) {
+      await say(pane, `${word} [[sim text=${word}-said]]`);
+      await pane.see((lines) => lines.includes(`${word}-said`));
+      await pane.see(isIdle);
+    }
+    await say(pane, '/branch');
+    await pane.see(has('1  one [[sim text=one-said]]'));
+    await say(pane, '/branch 2');
+    await pane.see(has('> two [[sim text=two-said]]'));
+    pane.press('C-c');
+    await say(pane, '/name the-first');
+    await pane.see(has('the name is now the-first'));
+    await say(pane, '/fork');
+    await pane.see((lines) => lines.at(-1)?.startsWith('sim/offline') === true);
+    await say(pane, '/name the-second');
+    await pane.see((lines) => lines.at(-1)?.startsWith('the-second') === true);
+    await say(pane, '/resume the-first');
+    await pane.see((lines) => lines.at(-1)?.startsWith('the-first') === true);
+    await say(pane, '/mode read-only');
+    await pane.see((lines) => lines.at(-1)?.includes('read-only') === true);
+  });
+
+  test('a command of the person is run, and a run of it is cancelled with ctrl-c', async () => {
+    const pane = await openChat(newHome());
+    await say(pane, '!echo $((40 + 2))');
+    await pane.see((lines) => lines.includes('  42'));
+    await say(pane, '!!sleep 1000');
+    await pane.see(has('● !! sleep 1000'));
+    pane.press('C-c');
+    await pane.see(has('■ !! sleep 1000 cancelled'));
+  });
+
+  test('wide characters keep to 80 columns, whatever the window was in between', async () => {
+    const pane = await openChat(newHome());
+    const text = '日本語のとても長い文章です。ภาษาไทยก็มีด้วย。👩‍👩‍👧‍👦と🇯🇵も。'.repeat(4);
+    await say(pane, `言って [[sim text='${text}' size=3]]`);
+    await pane.see(isIdle);
+    await pane.see(has('も。'));
+    for (const [columns, rows] of [
+      [50, 20],
+      [100, 30],
+      [80, 24],
+    ] as const) {
+      pane.resize(columns, rows);
+      await pane.see((lines) => isIdle(lines) && lines.every((line) => displayWidth(line) <= columns));
+    }
+    expect(counting(pane.all(), 'say something')).toBe(1);
+    expect(counting(pane.all(), '· idle')).toBe(1);
+    expect(pane.all().join('').replaceAll(' ', '')).toContain('日本語のとても長い文章です。');
+  });
+
+  test('@ completes a file, / a command and its argument, and an image goes by its path', async () => {
+    const home = newHome();
+    writeFileSync(join(home.project, 'heron.txt'), '');
+    const picture = join(home.project, 'a b.png');
+    writeFileSync(
+      picture,
+      Buffer.from(
+        'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+        'base64',
+      ),
+    );
+    const pane = await openChat(home);
+    pane.type('see @her');
+    await pane.see(has('❯ heron.txt'));
+    pane.press('Tab');
+    pane.press('Enter');
+    await pane.see(has('> see @heron.txt'));
+    pane.press('C-c');
+    pane.type('/mode rea');
+    await pane.see(has('❯ read-only'));
+    pane.press('Enter', 'Enter');
+    await pane.see(has('the mode is now read-only'));
+    pane.paste(picture.replaceAll(' ', '\\ '));
+    await pane.see(has('> [image a b.png]'));
+    pane.type(' what is it? [[sim text=seen]]');
+    pane.press('Enter');
+    await pane.see((lines) => lines.includes('seen'));
+    expect(pane.all()).toContain('· with 1 image');
+  });
+
+  test('a session in which nothing was said is not kept', async () => {
+    const home = newHome();
+    const pane = await openChat(home);
+    pane.press('C-c');
+    await pane.see(has('Ctrl-C again leaves'));
+    pane.press('C-c');
+    await pane.see((lines) => lines.at(-1) === '$');
+    startIn(pane, 'ls --json');
+    await pane.see((lines) => lines.includes('[]'));
+  });
+
+  test('a run that fails says why, and the chat goes on', async () => {
+    const pane = await openChat(newHome());
+    await say(pane, 'break [[sim fault=401]]');
+    await pane.see((lines) => lines.some((line) => line.startsWith('✗ ')));
+    await say(pane, 'again [[sim text=better]]');
+    await pane.see((lines) => lines.includes('better'));
+  });
+});
+
+describe.runIf(hasTmux)('polypod chat leaves', () => {
+  test('with the terminal as it was, also when it is told to end', async () => {
+    const pane = await shellIn(newHome());
+    startIn(pane, 'chat --offline & pid=$!; fg >/dev/null');
+    await pane.see(isIdle);
+    pane.press('C-z');
+    await pane.see((lines) => lines.at(-1) === '$');
+    pane.type('kill $pid; fg >/dev/null; echo "code $?"');
+    pane.press('Enter');
+    await pane.see(has('code 130'));
+    pane.type('stty -a | tr " ;" "\\n\\n" | grep -x -e icanon -e echo | sort | xargs echo now');
+    pane.press('Enter');
+    await pane.see((lines) => lines.includes('now echo icanon'));
+  });
+});

@@ -1,0 +1,405 @@
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { sealRecords } from '../../src/store/index.ts';
+import { call, says, site } from './daemon.ts';
+import { start } from './polypod.ts';
+
+interface Listed {
+  readonly id: string;
+  readonly name?: string;
+  readonly state: string;
+  readonly cwd: string;
+  readonly model?: string;
+  readonly firstPrompt?: string;
+}
+
+const listed = (stdout: string) => JSON.parse(stdout) as readonly Listed[];
+
+/** Rows as the catalogue keeps them, the last one changed last. */
+function catalogueOf(
+  dataDirectory: string,
+  count: number,
+  row: (at: number) => object = () => ({}),
+): readonly string[] {
+  mkdirSync(dataDirectory, { recursive: true });
+  const ids = Array.from(
+    { length: count },
+    (_, at) => `01a1de9a-${(0x1000 + at).toString(16)}-7000-8000-${String(at).padStart(12, '0')}`,
+  );
+  const rows = ids.map((id, at) => ({
+    ...{
+      id,
+      file: `sessions/${id}.jsonl`,
+      cwd: `/work/${at % 7}`,
+      state: 'idle',
+      archived: false,
+      queued: 0,
+    },
+    ...{ createdAt: '2026-01-01T00:00:00.000Z', updatedAt: new Date(1.7e12 + at * 1000).toISOString() },
+    ...{ approvals: [], tasks: [], firstPrompt: `Task number ${at}` },
+    totals: {
+      turns: 1,
+      toolCalls: 0,
+      inputTokens: 1,
+      outputTokens: 1,
+      cacheReadInputTokens: 0,
+      cacheCreationInputTokens: 0,
+      cost: at / 100,
+    },
+    ...row(at),
+  }));
+  const records = [{ type: 'catalogue', version: 1 }, ...rows.map((one) => ({ type: 'row', row: one }))];
+  writeFileSync(
+    join(dataDirectory, 'catalogue.jsonl'),
+    sealRecords(records.map((record) => JSON.stringify(record))),
+  );
+  return ids;
+}
+
+describe('polypod new, ls and rm', () => {
+  it.each(['without a daemon', 'with a daemon'])('make, list and remove sessions %s', async (how) => {
+    const { serve, polypod: run, project, dataDirectory } = await site();
+    if (how === 'with a daemon') await serve();
+    const made = await run(
+      'new',
+      '-C',
+      project,
+      '-n',
+      'tea pot',
+      '-m',
+      'anthropic/claude-x',
+      '--mode',
+      'read-only',
+    );
+    expect(made).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) });
+    const id = made.stdout.trim();
+    const other = (JSON.parse((await run('new', '--json')).stdout) as { id: string }).id;
+    const rows = listed((await run('ls', '--json')).stdout);
+    expect(rows.map((row) => row.id).toSorted()).toEqual([id, other].toSorted());
+    expect(rows.find((row) => row.id === id)).toMatchObject({
+      name: 'tea pot',
+      state: 'idle',
+      cwd: project,
+      model: 'anthropic/claude-x',
+    });
+    expect((await run('ls')).stdout).toMatch(/^id +name +state +age +cost +asked +directory +about\n/);
+    expect((await run('ls')).stdout).toContain('tea pot  idle');
+
+    expect(await run('rm', 'tea bot')).toMatchObject({
+      code: 2,
+      stderr: 'polypod rm: there is no session "tea bot"; did you mean tea pot?\n',
+    });
+    expect(await run('rm', 'tea pot', other)).toMatchObject({
+      code: 0,
+      stderr: `polypod: moved ${id} to the trash\npolypod: moved ${other} to the trash\n`,
+    });
+    expect(await run('ls', '--json')).toMatchObject({ code: 0, stdout: '[]\n' });
+    expect((await run('ls')).stderr).toContain('no sessions; polypod run begins one');
+    const trash = readdirSync(join(dataDirectory, 'trash'));
+    expect(trash.map((name) => name.replace(/^\d+-/, '')).toSorted()).toEqual([id, other].toSorted());
+  });
+
+  it('take the beginning of an id that tells it from the others, and say when it does not', async () => {
+    const { polypod: run, dataDirectory } = await site();
+    const [first = '', second = ''] = catalogueOf(dataDirectory, 2);
+    const { stdout } = await run('ls');
+    expect(stdout).toContain('01a1de9a-1000');
+    expect(await run('rm', '01a1de9a')).toMatchObject({
+      code: 2,
+      stderr: `polypod rm: 2 sessions are meant by "01a1de9a": ${second}, ${first}. Write more of the id.\n`,
+    });
+    expect((await run('rm', '01a1de9a-1001')).code).toBe(0);
+    expect(listed((await run('ls', '--json')).stdout).map(({ id }) => id)).toEqual([first]);
+  });
+
+  it('refuse to remove what another process has open', async () => {
+    const { env, polypod: run, project } = await site([call('bash', { command: 'sleep 60' })]);
+    const running = start(
+      ['run', '-C', project, '-m', 'anthropic/x', '--mode', 'full-access', '-n', 'busy', 'Go'],
+      env,
+    );
+    await running.hear('sleep 60');
+    const { code, stderr } = await run('rm', 'busy');
+    expect(code).toBe(2);
+    expect(stderr).toContain(`is in use by process ${running.child.pid}: end it there first`);
+    expect(listed((await run('ls', '--json')).stdout)).toMatchObject([{ name: 'busy', state: 'running' }]);
+    running.child.kill('SIGKILL');
+    await running.finished;
+    expect(listed((await run('ls', '--json')).stdout)).toMatchObject([
+      { name: 'busy', state: 'interrupted' },
+    ]);
+    expect((await run('ls')).stdout).toContain('interrupted');
+  });
+
+  it('list a thousand sessions, each once, the last changed first, and find one of them', async () => {
+    const { polypod: run, dataDirectory } = await site();
+    const ids = catalogueOf(dataDirectory, 1000, (at) => ({
+      archived: at % 10 === 0,
+      ...(at === 77 ? { name: '日本語の名前' } : {}),
+    }));
+    const all = listed((await run('ls', '--all', '--json')).stdout);
+    expect(all.map(({ id }) => id)).toEqual(ids.toReversed());
+    expect(listed((await run('ls', '--json')).stdout)).toHaveLength(900);
+    expect((await run('ls')).stdout.trimEnd().split('\n')).toHaveLength(901);
+    expect(listed((await run('ls', '--json', '--limit', '3')).stdout).map(({ id }) => id)).toEqual(
+      ids.slice(-3).toReversed(),
+    );
+    expect(listed((await run('ls', '--json', '--search', 'NUMBER 998')).stdout)).toMatchObject([
+      { firstPrompt: 'Task number 998' },
+    ]);
+    expect(listed((await run('ls', '--json', '-s', '日本語')).stdout)).toMatchObject([{ id: ids[77] }]);
+  });
+
+  it('refuse a catalogue of a newer version and leave it as it is', async () => {
+    const { polypod: run, dataDirectory } = await site();
+    mkdirSync(dataDirectory, { recursive: true });
+    const file = join(dataDirectory, 'catalogue.jsonl');
+    writeFileSync(file, sealRecords([JSON.stringify({ type: 'catalogue', version: 2 })]));
+    const before = readFileSync(file);
+    expect(await run('ls')).toMatchObject({ code: 2, stderr: expect.stringContaining('update polypod') });
+    expect(readFileSync(file)).toEqual(before);
+  });
+});
+
+describe('polypod logs', () => {
+  it('shows the events of a pod by number, and follows them', async () => {
+    const { env, polypod: run, project } = await site([says('One.'), says('Two.')]);
+    await run('run', '-q', '-C', project, '-m', 'anthropic/x', '-n', 'talker', 'First');
+    const all = (await run('logs', '--json', 'talker')).stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { seq: number; type: string });
+    expect(all.map(({ seq }) => seq)).toEqual(all.map((_, at) => at + 1));
+    expect(all.map(({ type }) => type)).toContain('run-end');
+    const last = all.length;
+    expect((await run('logs', 'talker', '-n', '2')).stdout.trimEnd().split('\n')).toHaveLength(2);
+    expect((await run('logs', 'talker')).stdout).toMatch(/\n +\d+ {2}run-end {12}finished\n/);
+
+    const following = start(['logs', '-f', '--json', '--after', String(last), 'talker'], env);
+    await run('run', '-q', '--resume', 'talker', 'Second');
+    await following.hear('"run-end"');
+    const more = following
+      .heard()
+      .stdout.trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { seq: number }).seq);
+    expect(more).toEqual(more.map((_, at) => last + 1 + at));
+    following.child.kill('SIGINT');
+    expect((await following.finished).code).toBe(0);
+  });
+
+  it("shows the daemon's log, readable or as it is, and follows it", async () => {
+    const { env, serve, polypod: run } = await site();
+    expect((await run('logs')).stderr).toContain('no daemon has logged anything');
+    const daemon = await serve();
+    const following = start(['logs', '-f'], env);
+    await following.hear('ready');
+    daemon.child.kill('SIGHUP');
+    await following.hear('configuration reloaded');
+    const [line = ''] = (await run('logs', '--json', '-n', '1')).stdout.split('\n');
+    expect(JSON.parse(line)).toMatchObject({ level: 'info', message: 'configuration reloaded' });
+  });
+});
+
+describe('polypod log verify', () => {
+  it('finds what is damaged, and counts what cannot be verified', async () => {
+    const { polypod: run, project, dataDirectory } = await site([says('One.')]);
+    await run('run', '-q', '-C', project, '-m', 'anthropic/x', '-n', 'kept', 'First');
+    const good = await run('log', 'verify');
+    expect(good).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^2 files: \d+ lines are as they were written, 0 cannot be verified, 0 are damaged\n$/,
+      ),
+    });
+
+    const [name = ''] = readdirSync(join(dataDirectory, 'sessions'));
+    const file = join(dataDirectory, 'sessions', name);
+    const lines = readFileSync(file, 'utf8').split('\n');
+    writeFileSync(file, lines.map((line, at) => (at === 2 ? line.replace('"', "'") : line)).join('\n'));
+    appendFileSync(file, '{"type":"custom","id":"foreign"}\n');
+    const bad = await run('log', 'verify', 'kept');
+    expect(bad.code).toBe(1);
+    expect(bad.stdout).toContain(`${file}:3: damaged: not what was written\n`);
+    expect(bad.stdout).toContain('1 cannot be verified, 1 are damaged');
+    const json = JSON.parse((await run('log', 'verify', '--json', file)).stdout) as object;
+    expect(json).toMatchObject({
+      files: 1,
+      unverified: 1,
+      damaged: 1,
+      bad: [{ file, line: 3, status: 'corrupt' }],
+    });
+  });
+
+  it('an unfinished last line is what a crash leaves, not damage', async () => {
+    const { polypod: run, project, dataDirectory } = await site([says('One.')]);
+    await run('run', '-q', '-C', project, '-m', 'anthropic/x', 'First');
+    const [name = ''] = readdirSync(join(dataDirectory, 'sessions'));
+    const file = join(dataDirectory, 'sessions', name);
+    truncateSync(file, readFileSync(file).length - 5);
+    const { code, stdout } = await run('log', 'verify', file);
+    expect(code).toBe(0);
+    expect(stdout).toContain('unfinished: cut off when the session is opened next');
+  });
+
+  it('says what it can do', async () => {
+    const { polypod: run } = await site();
+    expect(await run('log', 'check')).toMatchObject({
+      code: 2,
+      stderr: 'polypod log: say what to do: polypod log verify\n',
+    });
+  });
+});
+
+describe('polypod doctor', () => {
+  it('finds everything well, and never shows a key', async () => {
+    const { polypod: run, env } = await site();
+    const { code, stdout } = await run('doctor');
+    expect(code).toBe(0);
+    expect(stdout).toContain('providers: a key is at hand for anthropic');
+    expect(stdout).not.toContain(env.ANTHROPIC_API_KEY);
+    const findings = JSON.parse((await run('doctor', '--json')).stdout) as { check: string; state: string }[];
+    expect(findings.map(({ check }) => check)).toEqual([
+      'configuration',
+      'models',
+      'providers',
+      'data directory',
+      'disk',
+      'daemon',
+      'locks',
+      'catalogue',
+    ]);
+    expect(findings.every(({ state }) => state === 'ok')).toBe(true);
+  });
+
+  it('names a mistake in the configuration, and a key that is missing', async () => {
+    const { configure, polypod: run } = await site();
+    configure('accounts: { work: { vendor: groq, key_env: NOWHERE } }\n');
+    const { code, stdout } = await run('doctor');
+    expect(code).toBe(0);
+    expect(stdout).toContain('warning  providers: no key for the account work\n          next: ');
+    configure('modle: x\n');
+    const bad = await run('doctor');
+    expect(bad.code).toBe(1);
+    expect(bad.stdout).toMatch(
+      /bad {6}configuration: .*config\.yaml:1:1: modle is not a key: did you mean "model"\?\n {10}next: correct /,
+    );
+  });
+
+  it('makes the catalogue again from the session files', async () => {
+    const { polypod: run, project, dataDirectory } = await site([says('One.')]);
+    await run('run', '-q', '-C', project, '-m', 'anthropic/x', '-n', 'kept', 'First words');
+    rmSync(join(dataDirectory, 'catalogue.jsonl'));
+    const bad = await run('doctor');
+    expect(bad.code).toBe(1);
+    expect(bad.stdout).toContain('catalogue: 1 session files are not in it');
+    expect(bad.stdout).toContain('next: polypod doctor --rebuild');
+    const rebuilt = await run('doctor', '--rebuild');
+    expect(rebuilt).toMatchObject({ code: 0, stderr: 'polypod: the catalogue has 1 sessions now\n' });
+    expect(listed((await run('ls', '--json')).stdout)).toMatchObject([
+      { name: 'kept', firstPrompt: 'First words' },
+    ]);
+  });
+});
+
+describe('polypod completion', () => {
+  it.each(['bash', 'zsh', 'fish'])('%s knows every command and option', async (shell) => {
+    const { polypod: run } = await site();
+    const { code, stdout } = await run('completion', shell);
+    expect(code).toBe(0);
+    for (const word of [
+      'serve',
+      'doctor',
+      'ls',
+      'run',
+      'completion',
+      'data-dir',
+      'workspace-write',
+      'verify',
+    ])
+      expect(stdout).toContain(word);
+  });
+
+  it('completes commands, options, choices and sessions in bash', async () => {
+    const { polypod: run, home, env } = await site();
+    await run('new', '-n', 'teapot');
+    const script = join(home, 'completion.bash');
+    writeFileSync(script, (await run('completion', 'bash')).stdout);
+    const bin = join(home, 'bin');
+    mkdirSync(bin);
+    writeFileSync(
+      join(bin, 'polypod'),
+      `#!/bin/sh\nexec "${process.execPath}" "${join(process.cwd(), 'dist/cli/main.js')}" "$@"\n`,
+      { mode: 0o755 },
+    );
+    const complete = (...words: readonly string[]) =>
+      execFileSync(
+        'bash',
+        [
+          '-c',
+          `source ${script}; COMP_WORDS=(polypod ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _polypod; printf '%s\\n' "\${COMPREPLY[@]}"`,
+        ],
+        { encoding: 'utf8', env: { ...env, PATH: `${bin}:${process.env.PATH}` } },
+      )
+        .trim()
+        .split('\n');
+    expect(complete('ser')).toEqual(['serve']);
+    expect(complete('serve', '--det')).toEqual(['--detach']);
+    expect(complete('run', '--mode', 'full')).toEqual(['full-access']);
+    expect(complete('rm', 'tea')).toEqual(['teapot']);
+  });
+
+  it('asks for the shell', async () => {
+    const { polypod: run } = await site();
+    expect(await run('completion')).toMatchObject({
+      code: 2,
+      stderr: 'polypod completion: for which shell? polypod completion bash|zsh|fish\n',
+    });
+  });
+});
+
+describe('every command', () => {
+  const COMMANDS = [
+    'run',
+    'serve',
+    'status',
+    'stop',
+    'ls',
+    'new',
+    'rm',
+    'logs',
+    'log',
+    'doctor',
+    'completion',
+  ];
+
+  it.each(COMMANDS)('%s has help with an example, and says what it does not know', async (name) => {
+    const { polypod: run } = await site();
+    const help = await run(name, '--help');
+    expect(help).toMatchObject({ code: 0, stderr: '' });
+    expect(help.stdout).toContain(`Usage: polypod ${name} `);
+    expect(help.stdout).toContain('Examples:');
+    expect(help.stdout).toContain('--data-dir DIR');
+    expect(await run(name, '--data-dri', 'x')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('unknown option --data-dri; did you mean --data-dir?'),
+    });
+  });
+
+  it('leaves nothing behind where there was nothing', async () => {
+    const { polypod: run, dataDirectory } = await site();
+    for (const args of [['ls'], ['status'], ['stop'], ['logs'], ['log', 'verify']]) await run(...args);
+    expect(existsSync(dataDirectory)).toBe(false);
+  });
+});

@@ -1,0 +1,172 @@
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { PodClient, type PodClientOptions, type PodLine } from '../../src/client/index.ts';
+import type { Answer } from '../../src/sim/index.ts';
+import { scratch } from '../pod/stage.ts';
+import { podStage } from '../protocols/pod/stage.ts';
+
+const HELLO: Answer = { parts: [{ text: 'Hello.' }] };
+const TOUCH: Answer = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch new' } } }] };
+
+async function opened(options: PodClientOptions): Promise<PodClient> {
+  const client = await PodClient.open({ backoff: { firstMs: 1, longestMs: 10 }, ...options });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** All events up to the first that fits. */
+async function until(
+  events: AsyncGenerator<PodLine>,
+  fits: (line: PodLine) => boolean,
+): Promise<readonly PodLine[]> {
+  const lines: PodLine[] = [];
+  for (;;) {
+    const { value, done } = await events.next();
+    if (done === true) return lines;
+    lines.push(value);
+    if (fits(value)) return lines;
+  }
+}
+
+const isIdle = ({ event, data }: PodLine): boolean => event === 'status' && data.state === 'idle';
+
+describe('a client', () => {
+  it('runs a prompt and hears it to its end, after a snapshot', async () => {
+    const { path, pod } = await podStage([HELLO]);
+    const client = await opened({ path, name: 'ada' });
+    const events = client.events();
+    const runId = await client.run('Hello?');
+    const lines = await until(events, isIdle);
+    expect(lines[0]).toMatchObject({ event: 'snapshot', data: { reason: 'joined', session_id: pod.id } });
+    expect(lines.find(({ event }) => event === 'user_message')?.data).toMatchObject({
+      text: 'Hello?',
+      by: 'ada',
+    });
+    expect(lines.find(({ event }) => event === 'run_end')?.data).toMatchObject({
+      run_id: runId,
+      result: 'finished',
+    });
+    expect((await client.history()).length).toBe(2);
+    expect(await client.status()).toMatchObject({ state: 'idle', detail: 'idle' });
+  });
+
+  it('decides, pauses, resumes, steers and cancels', async () => {
+    const { path } = await podStage([TOUCH, HELLO]);
+    const client = await opened({ path });
+    const events = client.events();
+    await client.run('Make a file.');
+    const asked = (await until(events, ({ event }) => event === 'approval_request')).at(-1);
+    await client.steer('Or not.');
+    await client.pause();
+    await client.decide(String(asked?.data.approval_id), 'deny', { comment: 'no' });
+    await until(events, ({ data }) => data.detail === 'paused');
+    await client.resume();
+    const rest = await until(events, isIdle);
+    expect(rest.find(({ event }) => event === 'tool_result')?.data.output).toBe(
+      'client denied this call: no',
+    );
+    await expect(client.cancel()).rejects.toMatchObject({
+      code: 'conflict',
+      message: 'there is no run to cancel',
+    });
+    await expect(client.call('rum')).rejects.toMatchObject({ code: 'bad-request' });
+  });
+
+  it('is told when nobody listens', async () => {
+    await expect(PodClient.open({ path: join(scratch(), 'none.sock') })).rejects.toMatchObject({
+      code: 'not-found',
+      message: expect.stringContaining('nobody listens on') as string,
+    });
+  });
+
+  it('gives up after as many attempts as it was told', async () => {
+    const { path, sockets } = await podStage([]);
+    const client = await opened({ path, attempts: 2 });
+    const events = client.events();
+    await events.next();
+    await sockets.closeAll();
+    await expect(events.next()).rejects.toThrow(`nobody answers on ${path} any more: tried 2 times`);
+    await expect(client.status()).rejects.toThrow('the client is closed');
+  });
+
+  it('ends its events and its calls when it is closed', async () => {
+    const { path } = await podStage([]);
+    const client = await opened({ path });
+    const events = client.events();
+    await events.next();
+    const next = events.next();
+    await client.close();
+    expect(await next).toEqual({ value: undefined, done: true });
+    await expect(client.run('Hello?')).rejects.toThrow('the client is closed');
+    await expect(client.events().next()).rejects.toThrow('one reader per client');
+  });
+
+  it('comes back when its connection breaks: each event once, each call done once', async () => {
+    const answer: Answer = {
+      parts: [{ text: 'z'.repeat(2_000) }],
+      pace: { chunkSize: 4, batch: 3, delayMs: 1 },
+    };
+    const { path } = await podStage([answer, answer]);
+    // Breaks every connection after some bytes, wherever that is.
+    const breaking = await breakingRelay(path);
+    const losses: string[] = [];
+    const client = await opened({
+      path: breaking.path,
+      after: 1,
+      onConnection: (state) => losses.push(state),
+    });
+    const events = client.events();
+    const runId = await client.run('Many words.');
+    const lines = await until(events, isIdle);
+    expect(breaking.broken()).toBeGreaterThan(5);
+    expect(losses.filter((state) => state === 'lost').length).toBeGreaterThan(3);
+    const witness = await opened({ path, after: 1 });
+    expect(lines).toEqual(await until(witness.events(), isIdle));
+    expect(lines.filter(({ event }) => event === 'run_start').map(({ data }) => data.run_id)).toEqual([
+      runId,
+    ]);
+  });
+
+  it('gets a snapshot in place of what is no longer kept', async () => {
+    const { path } = await podStage([HELLO]);
+    const client = await opened({ path, after: 999 });
+    const { value } = await client.events().next();
+    expect(value).toMatchObject({ event: 'snapshot', data: { reason: 'gap' }, seq: 1 });
+    expect(client.after).toBe(1);
+  });
+});
+
+interface Breaking {
+  readonly path: string;
+  readonly broken: () => number;
+}
+
+/** A relay whose connections break after so many bytes, more each time. */
+async function breakingRelay(to: string): Promise<Breaking> {
+  const path = join(scratch(), 'relay.sock');
+  let broken = 0;
+  const server: Server = createServer((socket: Socket) => {
+    const target = connect(to);
+    let left = 700 + broken * 997;
+    const end = (): void => {
+      socket.destroy();
+      target.destroy();
+    };
+    socket.on('error', end).on('close', end);
+    target.on('error', end).on('close', end);
+    socket.pipe(target);
+    target.on('data', (bytes: Buffer) => {
+      socket.write(bytes.subarray(0, left));
+      left -= bytes.length;
+      if (left > 0) return;
+      broken += 1;
+      socket.end(end);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  onTestFinished(() => {
+    server.close();
+  });
+  return { path, broken: () => broken };
+}

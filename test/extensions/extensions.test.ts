@@ -1,0 +1,150 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Extensions, type ExtensionUi } from '../../src/extensions/index.ts';
+import type { Tool, ToolSurroundings } from '../../src/tools/index.ts';
+
+interface Loaded {
+  readonly extensions: Extensions;
+  readonly failures: readonly (readonly string[])[];
+  readonly notices: readonly string[];
+}
+
+/** Loads modules as the program does, with a person who agrees to everything. */
+async function load(...codes: readonly string[]): Promise<Loaded> {
+  const directory = mkdtempSync(join(tmpdir(), 'polypod-extension-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const failures: string[][] = [];
+  const notices: string[] = [];
+  const ui: ExtensionUi = {
+    select: async (_, [first]) => first,
+    confirm: async () => true,
+    input: async () => 'typed',
+    editor: async (_, prefill) => prefill,
+    notify: (message) => void notices.push(message),
+    setStatus: () => {},
+    setWidget: () => {},
+    setTitle: () => {},
+    setEditorText: () => {},
+  };
+  const extensions = new Extensions({
+    cwd: directory,
+    ui,
+    send: (text) => void notices.push(`sent ${text}`),
+    shutdown: () => void notices.push('shutdown'),
+    failed: (path, event, error) => void failures.push([path.split('/').at(-1) ?? '', event, error]),
+  });
+  for (const [at, code] of codes.entries()) {
+    const file = join(directory, `extension-${at}.mjs`);
+    writeFileSync(file, code);
+    await extensions.load(file);
+  }
+  return { extensions, failures, notices };
+}
+
+const AROUND: ToolSurroundings = {
+  callId: 'c1',
+  cwd: '/',
+  env: {},
+  scratch: '/',
+  resolve: async (path) => path,
+  sandbox: undefined,
+  update: () => {},
+};
+const NEVER = new AbortController().signal;
+
+async function call(tool: Tool | undefined, input: unknown) {
+  const prepared = tool?.prepare(input, '/');
+  if (prepared === undefined || 'invalid' in prepared) return prepared;
+  return prepared.run(AROUND, NEVER);
+}
+
+const ADD = `export default (polypod) => polypod.registerTool({
+  name: 'add', description: 'Adds.',
+  parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
+  run: ({ a, b }) => String(a + b),
+});`;
+
+describe('a tool of an extension', () => {
+  it('runs with arguments that its schema allows', async () => {
+    const { extensions } = await load(ADD);
+    const [add] = extensions.tools;
+    expect(await call(add, { a: 1, b: 2 })).toEqual({
+      summary: 'add: done',
+      content: [{ type: 'text', text: '3' }],
+      isError: false,
+    });
+    expect(await call(add, { a: 1 })).toEqual({ invalid: expect.stringContaining('b: is missing') as unknown });
+  });
+
+  it('needs a name and a schema, and a name that is free', async () => {
+    const bad = `export default (polypod) => polypod.registerTool({ name: 'a b', description: '', parameters: {}, run: () => '' });`;
+    const { failures, extensions } = await load(bad, ADD, ADD);
+    expect(failures).toEqual([
+      ['extension-0.mjs', 'load', 'a tool cannot be called "a b": letters, digits, _ and - make a name'],
+      ['extension-2.mjs', 'load', 'there is a tool add of another extension'],
+    ]);
+    expect(extensions.tools.map(({ name }) => name)).toEqual(['add']);
+  });
+});
+
+describe('a hook of an extension', () => {
+  const guard = (body: string) => `export default (polypod) => polypod.on('tool_call', ${body});`;
+
+  it.each([
+    ['({ name, input }) => name === "add" && input.a > 9 ? { deny: "too big" } : undefined', { a: 10, b: 1 }, 'too big'],
+    ['() => { throw new Error("broken"); }', { a: 1, b: 1 }, "an extension's tool_call hook failed: broken"],
+  ])('denies a call: %s', async (body, input, text) => {
+    const { extensions } = await load(ADD, guard(body));
+    const [add] = extensions.extend([]);
+    expect(await call(add, input)).toMatchObject({ content: [{ type: 'text', text }], isError: true });
+  });
+
+  it('that has nothing to say lets it run', async () => {
+    const { extensions } = await load(ADD, guard('() => {}'));
+    expect(await call(extensions.extend([])[0], { a: 1, b: 1 })).toMatchObject({ isError: false });
+  });
+
+  it('objects to a switch, and has no say when it fails', async () => {
+    const objects = `export default (p) => p.on('session_before_switch', ({ reason }) => ({ cancel: reason === 'new' }));`;
+    const fails = `export default (p) => p.on('session_before_switch', () => { throw new Error('boom'); });`;
+    const { extensions, failures } = await load(fails, objects);
+    expect(await extensions.cancelsSwitch('new')).toBe(true);
+    expect(await extensions.cancelsSwitch('fork')).toBe(false);
+    expect(failures).toContainEqual(['extension-0.mjs', 'session_before_switch', 'boom']);
+  });
+
+  it('must be about something that happens', async () => {
+    const { failures } = await load(`export default (p) => p.on('sunrise', () => {});`);
+    expect(failures).toEqual([
+      ['extension-0.mjs', 'load', 'an extension listens to something that does not happen here'],
+    ]);
+  });
+});
+
+describe('a command of an extension', () => {
+  it('is called with what follows its name', async () => {
+    const { extensions, notices } = await load(
+      `export default (p) => { p.registerCommand('say', { description: 'Says.', handler: (args) => p.send(args) });
+       p.registerCommand('end', { handler: () => p.shutdown() }); }`,
+    );
+    expect(extensions.run('say', 'hello there')).toBe(true);
+    expect(extensions.run('end', '')).toBe(true);
+    expect(extensions.run('other', '')).toBe(false);
+    expect(notices).toEqual(['sent hello there', 'shutdown']);
+    expect(extensions.commands).toMatchObject([{ name: 'say', description: 'Says.' }, { name: 'end' }]);
+  });
+});
+
+describe('a module', () => {
+  it.each([
+    ['export const x = 1;', /has no default export that is a function/],
+    ['export default () => { throw new Error("no"); }', /^no$/],
+    ['syntax error here', /./],
+  ])('that is no extension is told of: %s', async (code, reason) => {
+    const { failures } = await load(code);
+    expect(failures).toHaveLength(1);
+    expect(failures[0]?.[2]).toMatch(reason);
+  });
+});

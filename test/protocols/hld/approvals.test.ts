@@ -1,0 +1,292 @@
+import { describe, expect, it } from 'vitest';
+import { type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts';
+import { ADA, say } from '../../pod/stage.ts';
+import {
+  asks,
+  calls,
+  changesOf,
+  type Client,
+  hldStage,
+  launch,
+  pendingApproval,
+  says,
+  statusOf,
+} from './stage.ts';
+
+async function approvals(client: Client, params?: JsonObject): Promise<readonly JsonObject[]> {
+  return objectOf(await client.call('fetchApprovals', params)).approvals as readonly JsonObject[];
+}
+
+async function results(client: Client, session_id: string): Promise<readonly unknown[]> {
+  const { events } = (await client.call('getConversation', { session_id })) as {
+    events: readonly JsonObject[];
+  };
+  return events.flatMap(({ tool_result_content: content }) => content ?? []);
+}
+
+describe('fetchApprovals', () => {
+  it('gives those of a session, or of all, oldest first; none is an empty list', async () => {
+    const stage = await hldStage(({ messages }) =>
+      messages.length > 1 ? says('done') : asks(`node ${messages.at(-1)?.text}`),
+    );
+    const idle = await stage.client();
+    expect(await approvals(idle)).toEqual([]);
+    expect(await approvals(idle, { session_id: 'x' })).toEqual([]);
+    const one = await launch(stage, { query: 'one' }, 'waiting_input');
+    const two = await launch(stage, { query: 'two' }, 'waiting_input');
+    expect(await approvals(idle)).toMatchObject([
+      { session_id: one.session_id },
+      { session_id: two.session_id },
+    ]);
+    expect(await approvals(idle, { session_id: two.session_id })).toEqual([
+      {
+        id: expect.stringMatching(/^local-/),
+        run_id: two.run_id,
+        session_id: two.session_id,
+        tool_use_id: expect.any(String),
+        status: 'pending',
+        created_at: expect.any(String),
+        tool_name: 'bash',
+        tool_input: { command: 'node two' },
+      },
+    ]);
+  });
+});
+
+describe('sendDecision', () => {
+  it('approves: the call is run', async () => {
+    const stage = await hldStage([
+      asks(`node -e "require('fs').writeFileSync('made', 'yes')"`),
+      calls('read', { path: 'made' }),
+      says('done'),
+    ]);
+    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const approval_id = await pendingApproval(client, session_id);
+    expect(await client.call('sendDecision', { approval_id, decision: 'approve', comment: 'fine' })).toEqual({
+      success: true,
+    });
+    await ear.hearStatus(session_id, 'completed');
+    expect(await results(client, session_id)).toEqual([expect.any(String), expect.stringContaining('yes')]);
+    expect(changesOf(ear, session_id)).toEqual([
+      'starting→running',
+      'running→waiting_input',
+      'waiting_input→running',
+      'running→completed',
+    ]);
+    const resolved = await ear.hear(({ type }) => type === 'approval_resolved');
+    expect(resolved.data).toEqual({
+      approval_id,
+      session_id,
+      approved: true,
+      response_text: 'fine',
+      tool_use_id: expect.any(String),
+    });
+    expect(objectOf(objectOf(await client.call('getApproval', { approval_id })).approval)).toMatchObject({
+      id: approval_id,
+      status: 'approved',
+      comment: 'fine',
+      responded_at: expect.any(String),
+    });
+  });
+
+  it('denies: the comment is what the model reads', async () => {
+    const stage = await hldStage([asks(), says('done')]);
+    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const approval_id = await pendingApproval(client, session_id);
+    expect(
+      await client.call('sendDecision', { approval_id, decision: 'deny', comment: 'Use make instead.' }),
+    ).toEqual({
+      success: true,
+    });
+    await ear.hearStatus(session_id, 'completed');
+    expect(JSON.stringify(stage.sim.requests.at(-1)?.body)).toContain(
+      'The user denied this call: Use make instead.',
+    );
+    const { events } = (await client.call('getConversation', { session_id })) as {
+      events: readonly JsonObject[];
+    };
+    expect(events.find(({ event_type: type }) => type === 'tool_call')).toMatchObject({
+      approval_id,
+      approval_status: 'denied',
+      is_completed: true,
+    });
+  });
+
+  it.each([
+    [{}, 'approval_id is required'],
+    [{ approval_id: 'x' }, 'decision is required'],
+    [{ approval_id: 'x', decision: 'deny' }, 'comment is required for denial'],
+    [{ approval_id: 'x', decision: 'deny', comment: '  ' }, 'comment is required for denial'],
+    [{ approval_id: 'x', decision: 'respond' }, "invalid decision: respond (must be 'approve' or 'deny')"],
+  ])('refuses %j', async (params, message) => {
+    const { error } = await (await (await hldStage([])).client()).reply('sendDecision', params);
+    expect(error).toMatchObject({ code: -32602, message });
+  });
+
+  it('answers what cannot be decided with a result', async () => {
+    const stage = await hldStage([asks(), says('done')]);
+    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const approval_id = await pendingApproval(client, session_id);
+    expect(await client.call('sendDecision', { approval_id: 'local-x', decision: 'approve' })).toEqual({
+      success: false,
+      error: 'failed to get approval: approval not found: local-x',
+    });
+    const both = await Promise.all(
+      [client, await stage.client()].map((one) =>
+        one.call('sendDecision', { approval_id, decision: 'deny', comment: 'no' }),
+      ),
+    );
+    expect(both).toContainEqual({ success: true });
+    expect(both).toContainEqual({
+      success: false,
+      error: `failed to update approval: approval ${approval_id} already decided with status: denied`,
+    });
+    await ear.hearStatus(session_id, 'completed');
+  });
+});
+
+describe('parallel approvals', () => {
+  it('are asked and decided one by one; the session waits until the last is decided', async () => {
+    const stage = await hldStage([
+      {
+        parts: [
+          { toolCall: { name: 'bash', arguments: { command: 'node -e 1' } } },
+          { toolCall: { name: 'bash', arguments: { command: 'node -e 2' } } },
+        ],
+      },
+      says('done'),
+    ]);
+    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    for (const decided of [1, 2]) {
+      const asked = await ear.until(
+        () => ear.events.filter(({ type }) => type === 'new_approval')[decided - 1],
+      );
+      expect(
+        await client.call('sendDecision', { approval_id: asked.data.approval_id, decision: 'approve' }),
+      ).toEqual({
+        success: true,
+      });
+    }
+    await ear.hearStatus(session_id, 'completed');
+    expect(await results(client, session_id)).toHaveLength(2);
+  });
+});
+
+describe('createApproval', () => {
+  it('asks about a call of a client, by run or by session, and getApproval tells the answer', async () => {
+    const stage = await hldStage([says('ok')]);
+    const { session_id, run_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
+    for (const [id, tool_use_id] of [[run_id], [session_id, 'toolu_1'], [session_id], [run_id, 'toolu_2']]) {
+      const { approval_id } = objectOf(
+        await client.call('createApproval', {
+          run_id: id,
+          tool_name: 'Bash',
+          tool_input: { command: 'ls' },
+          ...(tool_use_id && { tool_use_id }),
+        }),
+      );
+      expect(await client.call('getApproval', { approval_id })).toEqual({
+        approval: {
+          id: approval_id,
+          run_id,
+          session_id,
+          ...(tool_use_id && { tool_use_id }),
+          status: 'pending',
+          created_at: expect.any(String),
+          tool_name: 'Bash',
+          tool_input: { command: 'ls' },
+        },
+      });
+      expect((await ear.hear(({ data }) => data.approval_id === approval_id)).data).toEqual({
+        approval_id,
+        session_id,
+        tool_name: 'Bash',
+      });
+      await client.call('sendDecision', { approval_id, decision: 'deny', comment: 'no' });
+      expect(await client.call('getApproval', { approval_id })).toMatchObject({
+        approval: { status: 'denied', comment: 'no' },
+      });
+    }
+    expect(await statusOf(client, session_id)).toBe('completed');
+  });
+
+  it('is answered at once where the session allows it', async () => {
+    const stage = await hldStage([says('ok')]);
+    const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
+    const ask = async (tool_name: string) => {
+      const { approval_id } = objectOf(
+        await client.call('createApproval', {
+          run_id: session_id,
+          tool_name,
+          tool_input: null,
+          tool_use_id: tool_name,
+        }),
+      );
+      const { approval } = objectOf(await client.call('getApproval', { approval_id }));
+      return [objectOf(approval).status, objectOf(approval).comment, objectOf(approval).tool_input];
+    };
+    await client.call('updateSessionSettings', { session_id, auto_accept_edits: true });
+    expect(await ask('MultiEdit')).toEqual(['approved', 'Auto-accepted (auto-accept mode enabled)', null]);
+    expect(await ask('NotebookEdit')).toEqual(['pending', undefined, null]);
+    await client.call('updateSessionSettings', { session_id, dangerously_skip_permissions: true });
+    expect(await ask('Bash')).toEqual([
+      'approved',
+      'Auto-accepted (dangerous skip permissions enabled)',
+      null,
+    ]);
+  });
+
+  it.each([
+    [{}, -32602, 'run_id is required'],
+    [{ run_id: 'x' }, -32602, 'tool_name is required'],
+    [{ run_id: 'x', tool_name: 'Bash' }, -32602, 'tool_input is required'],
+    [
+      { run_id: 'x', tool_name: 'Bash', tool_input: {} },
+      -32603,
+      'failed to create approval: session not found for run_id: x',
+    ],
+    [
+      { run_id: 'x', tool_name: 'Bash', tool_input: {}, tool_use_id: 't' },
+      -32603,
+      'failed to create approval with tool use ID: failed to get session: session not found: x',
+    ],
+  ])('refuses %j', async (params, code, message) => {
+    const { error } = await (await (await hldStage([])).client()).reply('createApproval', params);
+    expect(error).toMatchObject({ code, message });
+  });
+
+  it('getApproval refuses one that is not there, and one without a name', async () => {
+    const client = await (await hldStage([])).client();
+    expect((await client.reply('getApproval', { approval_id: 'local-x' })).error).toEqual({
+      code: -32603,
+      message: 'failed to get approval: failed to get approval: approval not found: local-x',
+    });
+    expect((await client.reply('getApproval', {})).error).toMatchObject({
+      code: -32602,
+      message: 'approval_id is required',
+    });
+  });
+});
+
+it('an approval of a run that is cancelled is resolved, and deciding it changes nothing', async () => {
+  const { host, cwd, client: open, subscriber } = await hldStage([asks(), says('never')]);
+  const [client, ear] = [await open(), await subscriber()];
+  const pod = await host.create({ cwd });
+  await pod.handle(say('go'), ADA);
+  await ear.hearStatus(pod.id, 'waiting_input');
+  const approval_id = await pendingApproval(client, pod.id);
+  await pod.handle({ type: 'cancel' }, ADA);
+  await ear.hearStatus(pod.id, 'interrupted');
+  expect(await client.call('sendDecision', { approval_id, decision: 'approve' })).toEqual({
+    success: false,
+    error: `failed to update approval: approval ${approval_id} already decided with status: resolved`,
+  });
+  expect(await statusOf(client, pod.id)).toBe('interrupted');
+  const { events } = (await client.call('getConversation', { session_id: pod.id })) as {
+    events: readonly JsonObject[];
+  };
+  expect(events.find(({ event_type: type }) => type === 'tool_call')).toMatchObject({
+    approval_status: 'resolved',
+  });
+  expect(stringOf(approval_id)).toMatch(/^local-/);
+});

@@ -1,0 +1,218 @@
+import { describe, expect, it } from 'vitest';
+import { type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts';
+import { APPROVAL_REQUEST, APPROVAL_RESPONSE, type Entry } from '../../../src/pod/index.ts';
+import { wholeConversation } from '../../../src/protocols/hld/conversation.ts';
+import { asks, type Client, hldStage, launch, pendingApproval, says } from './stage.ts';
+
+async function conversation(client: Client, params: JsonObject): Promise<readonly JsonObject[]> {
+  return objectOf(await client.call('getConversation', params)).events as readonly JsonObject[];
+}
+
+const short = ({
+  sequence,
+  event_type: type,
+  role,
+  content,
+  tool_name: tool,
+  tool_result_content: result,
+}: JsonObject) => `${sequence} ${type} ${role}: ${content ?? tool ?? result}`;
+
+describe('getConversation', () => {
+  it('has a row for each thing said, thought, called and brought', async () => {
+    const stage = await hldStage([
+      {
+        parts: [
+          { thinking: 'Which files?', signature: 's' },
+          { text: 'I look.' },
+          { toolCall: { name: 'ls', arguments: { path: '.' } } },
+        ],
+      },
+      says('None.'),
+    ]);
+    const { session_id, client } = await launch(stage, { query: 'What is here?' }, 'completed');
+    const rows = await conversation(client, { session_id });
+    expect(rows.map(short)).toEqual([
+      '1 message user: What is here?',
+      '2 thinking assistant: Which files?',
+      '3 message assistant: I look.',
+      '4 tool_call assistant: ls',
+      expect.stringMatching(/^5 tool_result user: /),
+      '6 message assistant: None.',
+    ]);
+    const [first, , , call, result] = rows;
+    expect(first).toEqual({
+      id: expect.any(Number),
+      session_id,
+      claude_session_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      sequence: 1,
+      event_type: 'message',
+      created_at: expect.stringMatching(/^[\d-]+T[\d:]+Z$/),
+      role: 'user',
+      content: 'What is here?',
+      is_completed: false,
+    });
+    expect(call).toMatchObject({ tool_input_json: '{"path":"."}', is_completed: true });
+    expect(result).toMatchObject({ tool_result_for_id: call?.tool_id, is_completed: false });
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length);
+  });
+
+  it('of a child begins with its ancestors, as they were; of its Claude session it is the child alone', async () => {
+    const stage = await hldStage([says('one'), says('two'), says('three'), says('aside')]);
+    const { session_id: first, client, ear } = await launch(stage, { query: 'a' }, 'completed');
+    const goOn = async (session_id: string, query: string) => {
+      const child = objectOf(await client.call('continueSession', { session_id, query }));
+      await ear.hearStatus(stringOf(child.session_id), 'completed');
+      return child;
+    };
+    const second = await goOn(first, 'b');
+    const third = await goOn(stringOf(second.session_id), 'c');
+    // What the parent says after the fork is not the child's.
+    await goOn(first, 'd');
+    const rows = await conversation(client, { session_id: third.session_id ?? '' });
+    expect(rows.map((row) => [row.session_id, short(row)])).toEqual([
+      [first, '1 message user: a'],
+      [first, '2 message assistant: one'],
+      [second.session_id, '1 message user: b'],
+      [second.session_id, '2 message assistant: two'],
+      [third.session_id, '1 message user: c'],
+      [third.session_id, '2 message assistant: three'],
+    ]);
+    const own = await conversation(client, {
+      claude_session_id: third.claude_session_id ?? '',
+      session_id: first,
+    });
+    expect(own).toEqual(rows.slice(4));
+    expect(await conversation(client, { claude_session_id: 'unknown' })).toEqual([]);
+  });
+
+  it('shows the approval of a call while it is pending', async () => {
+    const stage = await hldStage([asks(), says('done')]);
+    const { session_id, client } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const rows = await conversation(client, { session_id });
+    expect(rows.at(-1)).toMatchObject({
+      event_type: 'tool_call',
+      is_completed: false,
+      approval_status: 'pending',
+      approval_id: await pendingApproval(client, session_id),
+    });
+  });
+
+  it('keeps the order of rows when results come out of order', async () => {
+    const stage = await hldStage([
+      {
+        parts: [
+          { toolCall: { name: 'bash', arguments: { command: 'node -e 1' } } },
+          { toolCall: { name: 'ls', arguments: { path: '.' } } },
+        ],
+      },
+      says('done'),
+    ]);
+    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const before = await conversation(client, { session_id });
+    await client.call('sendDecision', {
+      approval_id: await pendingApproval(client, session_id),
+      decision: 'approve',
+    });
+    await ear.hearStatus(session_id, 'completed');
+    const after = await conversation(client, { session_id });
+    expect(after.slice(0, before.length).map(short)).toEqual(before.map(short));
+    const told = ear.events.flatMap(({ data }) => data.tool_result_for_id ?? []);
+    expect(after.flatMap(({ tool_result_for_id: id }) => id ?? [])).toEqual(told);
+    expect(after.filter(({ event_type: type }) => type === 'tool_result')).toHaveLength(2);
+  });
+
+  it('refuses when nothing is named, or nothing has the name', async () => {
+    const client = await (await hldStage([])).client();
+    expect((await client.reply('getConversation')).error).toMatchObject({
+      code: -32602,
+      message: 'either session_id or claude_session_id is required',
+    });
+    expect((await client.reply('getConversation', { session_id: 'x' })).error).toEqual({
+      code: -32603,
+      message: 'failed to get conversation: session not found: x',
+    });
+  });
+});
+
+describe('an approval and its call find each other', () => {
+  const place = (id: number) => ({ id: String(id), parentId: null, timestamp: '2026-01-01T00:00:00.123Z' });
+  const called = (id: number, callId: string, name: string): Entry => ({
+    ...place(id),
+    type: 'message',
+    message: {
+      role: 'assistant',
+      api: 'anthropic-messages',
+      content: [{ type: 'toolCall', id: callId, name, arguments: {} }],
+    },
+  });
+  const asked = (id: number, approvalId: string, about: JsonObject): Entry => ({
+    ...place(id),
+    ...APPROVAL_REQUEST.body({
+      approvalId,
+      requestedAt: '',
+      tool: 'Bash',
+      arguments: '{}',
+      title: '',
+      reason: '',
+      ...about,
+    }),
+  });
+  const settled = (id: number, approvalId: string): Entry => ({
+    ...place(id),
+    ...APPROVAL_RESPONSE.body({ approvalId, status: 'approved', at: '' }),
+  });
+  const links = (entries: readonly Entry[]) =>
+    wholeConversation(entries, 's').map(({ tool_id: id, approval_id: approval, approval_status: status }) =>
+      [id, approval, status].join(' '),
+    );
+
+  it.each([
+    ['the call first', [called(1, 'c', 'bash'), asked(2, 'a', { callId: 'c' }), settled(3, 'a')]],
+    ['the approval first', [asked(1, 'a', { callId: 'c' }), called(2, 'c', 'bash'), settled(3, 'a')]],
+    [
+      'the approval and its answer first',
+      [asked(1, 'a', { callId: 'c' }), settled(2, 'a'), called(3, 'c', 'bash')],
+    ],
+    ['by name, the call first', [called(1, 'c', 'bash'), asked(2, 'a', {}), settled(3, 'a')]],
+    ['by name, the approval first', [asked(1, 'a', {}), settled(2, 'a'), called(3, 'c', 'bash')]],
+  ])('%s', (_, entries) => {
+    expect(links(entries)).toEqual(['c local-a approved']);
+  });
+
+  it('by name the newest call that has none', () => {
+    expect(
+      links([
+        called(1, 'c', 'bash'),
+        called(2, 'd', 'bash'),
+        called(3, 'e', 'read'),
+        asked(4, 'a', {}),
+        asked(5, 'b', {}),
+      ]),
+    ).toEqual(['c local-b pending', 'd local-a pending', 'e  ']);
+  });
+
+  it('but not the question of a child', () => {
+    expect(links([called(1, 'c', 'bash'), asked(2, 'a', { podId: 'child' })])).toEqual(['c  ']);
+  });
+});
+
+it('a compaction is a row of the system', async () => {
+  const long = 'word '.repeat(40_000);
+  const stage = await hldStage([says(long), says('two'), says('the sum')]);
+  const { session_id, client, ear } = await launch(stage, { query: 'a' }, 'completed');
+  const pod = stage.host.pod(session_id);
+  const { runId } = await pod.handle({ type: 'prompt', content: [{ type: 'text', text: 'b' }] });
+  await ear.hear(({ data }) => data.new_status === 'completed' && data.run_id === runId);
+  await pod.handle({ type: 'compact' });
+  const told = await ear.hear(({ data }) => data.event_type === 'system');
+  expect(told.data).toMatchObject({ content_type: 'system', subtype: 'compact', content: 'the sum' });
+  const rows = await conversation(client, { session_id });
+  expect(rows.map(({ event_type: type, role }) => `${type} ${role}`)).toEqual([
+    'message user',
+    'message assistant',
+    'message user',
+    'message assistant',
+    'system system',
+  ]);
+  expect(rows.at(-1)?.content).toBe('the sum');
+});

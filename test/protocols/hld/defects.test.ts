@@ -1,0 +1,154 @@
+import { writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts';
+import {
+  asks,
+  changesOf,
+  type Client,
+  hldStage,
+  launch,
+  pendingApproval,
+  says,
+  STALLS,
+  statusOf,
+} from './stage.ts';
+
+async function toolCalls(client: Client, session_id: string): Promise<readonly JsonObject[]> {
+  const { events } = (await client.call('getConversation', { session_id })) as {
+    events: readonly JsonObject[];
+  };
+  return events.filter(({ event_type: type }) => type === 'tool_call');
+}
+
+describe("what goes wrong in the original, and doesn't here", () => {
+  it('mcp_config {} crashes the daemon', async () => {
+    const stage = await hldStage([says('ok'), says('ok')]);
+    const { client } = await launch(stage, { query: 'hi', mcp_config: {} }, 'completed');
+    expect(await client.call('health')).toMatchObject({ status: 'ok' });
+  });
+
+  it('an interrupted session ends as failed', async () => {
+    const stage = await hldStage([STALLS]);
+    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'running');
+    await client.call('interruptSession', { session_id });
+    await ear.hearStatus(session_id, 'interrupted');
+    expect(await statusOf(client, session_id)).toBe('interrupted');
+  });
+
+  it('a session stays interrupting for ever when the daemon is ended', async () => {
+    const stage = await hldStage([STALLS, says('ok')]);
+    const { session_id } = await launch(stage, { query: 'hi' }, 'running');
+    await stage.restart('shutdown');
+    const client = await stage.client();
+    expect(await statusOf(client, session_id)).toBe('interrupted');
+    expect(
+      objectOf(await client.call('continueSession', { session_id, query: 'on' })).parent_session_id,
+    ).toBe(session_id);
+  });
+
+  it('a decision about a dead session makes it running without a process', async () => {
+    const stage = await hldStage([asks(), says('never')]);
+    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const approval_id = await pendingApproval(client, session_id);
+    await stage.host.pod(session_id).handle({ type: 'cancel' });
+    await ear.hearStatus(session_id, 'interrupted');
+    expect(await client.call('sendDecision', { approval_id, decision: 'approve' })).toMatchObject({
+      success: false,
+    });
+    expect(await statusOf(client, session_id)).toBe('interrupted');
+  });
+
+  it.each(['401', '404', '500', 'hang-up', 'context-too-long', 'bare-error', 'cut'] as const)(
+    'a failed session has no error text (%s)',
+    async (kind) => {
+      const stage = await hldStage(() => ({ parts: [{ text: 'some text' }], fault: { kind } }));
+      const pod = await stage.host.create({ cwd: stage.cwd, settings: { autoRetry: false } });
+      const ear = await stage.subscriber();
+      await pod.handle({ type: 'prompt', content: [{ type: 'text', text: 'hi' }] });
+      await ear.hearStatus(pod.id, 'failed');
+      const { session } = objectOf(
+        await (await stage.client()).call('getSessionState', { session_id: pod.id }),
+      );
+      expect(stringOf(objectOf(session).error_message).length).toBeGreaterThan(5);
+    },
+  );
+
+  it('nobody is told of a failure, of waiting, or of going on', async () => {
+    const stage = await hldStage([asks(), { parts: [], fault: { kind: '401' } }]);
+    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    await client.call('sendDecision', {
+      approval_id: await pendingApproval(client, session_id),
+      decision: 'approve',
+    });
+    await ear.hearStatus(session_id, 'failed');
+    expect(changesOf(ear, session_id)).toEqual([
+      'starting→running',
+      'running→waiting_input',
+      'waiting_input→running',
+      'running→failed',
+    ]);
+  });
+
+  it('one decision makes a session running while another approval is pending', async () => {
+    const stage = await hldStage([says('ok'), STALLS]);
+    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
+    const pod = stage.host.pod(session_id);
+    await pod.handle({ type: 'prompt', content: [{ type: 'text', text: 'more' }] });
+    await ear.hear(({ data }) => data.old_status === 'completed' && data.new_status === 'running');
+    const ask = async (id: string) =>
+      objectOf(
+        await client.call('createApproval', {
+          run_id: session_id,
+          tool_name: 'Bash',
+          tool_input: {},
+          tool_use_id: id,
+        }),
+      ).approval_id;
+    const [one, two] = [await ask('t1'), await ask('t2')];
+    expect(await statusOf(client, session_id)).toBe('waiting_input');
+    await client.call('sendDecision', { approval_id: one, decision: 'approve' });
+    expect(await statusOf(client, session_id)).toBe('waiting_input');
+    await client.call('sendDecision', { approval_id: two, decision: 'approve' });
+    expect(await statusOf(client, session_id)).toBe('running');
+  });
+
+  it('of two approvals at once one is lost', async () => {
+    const stage = await hldStage([
+      {
+        parts: [1, 2, 3].map((n) => ({ toolCall: { name: 'bash', arguments: { command: `node -e ${n}` } } })),
+      },
+      says('done'),
+    ]);
+    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    for (let count = 0; count < 3; count += 1) {
+      const { data } = await ear.until(() => ear.events.filter(({ type }) => type === 'new_approval')[count]);
+      await client.call('sendDecision', { approval_id: data.approval_id, decision: 'approve' });
+    }
+    await ear.hearStatus(session_id, 'completed');
+    const rows = await toolCalls(client, session_id);
+    expect(rows.map(({ approval_status: status, is_completed: done }) => [status, done])).toEqual(
+      Array(3).fill(['approved', true]),
+    );
+    expect(new Set(rows.map(({ approval_id: id }) => id)).size).toBe(3);
+  });
+
+  it('an approval is not linked to its call', async () => {
+    const stage = await hldStage([asks(), says('done')]);
+    const { session_id, client } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    expect(await toolCalls(client, session_id)).toMatchObject([
+      { approval_status: 'pending', approval_id: await pendingApproval(client, session_id) },
+    ]);
+  });
+
+  it('a file snapshot is empty', async () => {
+    const stage = await hldStage([
+      { parts: [{ toolCall: { name: 'read', arguments: { path: 'a' } } }] },
+      says('done'),
+    ]);
+    writeFileSync(`${stage.cwd}/a`, 'content\n');
+    const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
+    expect(await client.call('getSessionSnapshots', { session_id })).toMatchObject({
+      snapshots: [{ content: 'content' }],
+    });
+  });
+});

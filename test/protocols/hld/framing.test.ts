@@ -1,0 +1,187 @@
+import { chmodSync, existsSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { scratch, stage } from '../../pod/stage.ts';
+import { Client, hldStage, openDoor } from './stage.ts';
+
+const HEALTH = '{"jsonrpc":"2.0","method":"health","id":1}';
+const HEALTHY = '{"jsonrpc":"2.0","result":{"status":"ok","version":"0.1.0"},"id":1}';
+
+describe('a request', () => {
+  it.each([
+    ['a call', HEALTH, HEALTHY],
+    ['parameters that are null', '{"jsonrpc":"2.0","method":"health","params":null,"id":1}', HEALTHY],
+    [
+      'a large id',
+      '{"jsonrpc":"2.0","method":"health","id":18446744073709551615}',
+      HEALTHY.replace('"id":1', '"id":18446744073709551615'),
+    ],
+    ['no JSON', 'hello', '{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}'],
+    [
+      'another version',
+      '{"jsonrpc":"1.0","method":"health","id":"x"}',
+      '{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid request: must be JSON-RPC 2.0"},"id":"x"}',
+    ],
+    [
+      'a number',
+      '7',
+      '{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid request: must be an object"},"id":null}',
+    ],
+    [
+      'an unknown method',
+      '{"jsonrpc":"2.0","method":"nope","id":2}',
+      '{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found: nope"},"id":2}',
+    ],
+    [
+      'no method',
+      '{"jsonrpc":"2.0","id":2}',
+      '{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found: "},"id":2}',
+    ],
+    [
+      'a missing field',
+      '{"jsonrpc":"2.0","method":"getSessionState","id":2}',
+      '{"jsonrpc":"2.0","error":{"code":-32602,"message":"session_id is required","data":{"field":"session_id"}},"id":2}',
+    ],
+    [
+      'a field of the wrong type',
+      '{"jsonrpc":"2.0","method":"launchSession","params":{"query":7},"id":2}',
+      '{"jsonrpc":"2.0","error":{"code":-32602,"message":"invalid request: query must be a string, not the number 7","data":{"field":"query"}},"id":2}',
+    ],
+    [
+      'positional parameters',
+      '{"jsonrpc":"2.0","method":"launchSession","params":["hello"],"id":2}',
+      '{"jsonrpc":"2.0","error":{"code":-32602,"message":"invalid request: params must be an object, not an array","data":{"field":"params"}},"id":2}',
+    ],
+    [
+      'an unknown session',
+      '{"jsonrpc":"2.0","method":"getSessionState","params":{"session_id":"x"},"id":2}',
+      '{"jsonrpc":"2.0","error":{"code":-32603,"message":"failed to get session: session not found: x"},"id":2}',
+    ],
+    [
+      'a batch',
+      `[${HEALTH},{"jsonrpc":"2.0","method":"nope","id":2},{"jsonrpc":"2.0","method":"health"}]`,
+      `[${HEALTHY},{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found: nope"},"id":2}]`,
+    ],
+    [
+      'a subscription within a batch',
+      '[{"jsonrpc":"2.0","method":"Subscribe","id":2}]',
+      '[{"jsonrpc":"2.0","error":{"code":-32603,"message":"Subscribe needs a connection of its own"},"id":2}]',
+    ],
+  ])('%s is answered on a connection that stays open', async (_, line, reply) => {
+    const client = await (await hldStage([])).client();
+    expect(await client.exchange(line)).toBe(reply);
+    expect(await client.exchange(HEALTH)).toBe(HEALTHY);
+  });
+
+  it('without an id is not answered', async () => {
+    const client = await (await hldStage([])).client();
+    client.write('{"jsonrpc":"2.0","method":"health"}\n{"jsonrpc":"2.0","method":"nope"}\n\n  \n');
+    expect(await client.exchange(HEALTH)).toBe(HEALTHY);
+    expect(client.lines).toEqual([HEALTHY]);
+  });
+
+  it('is read whatever the pieces it comes in, and with CRLF', async () => {
+    const client = await (await hldStage([])).client();
+    for (const char of `${HEALTH}\r\n`) client.write(char);
+    expect(await client.line(0)).toBe(HEALTHY);
+  });
+
+  it('that is not UTF-8 is answered as a parse error', async () => {
+    const client = await (await hldStage([])).client();
+    client.socket.write(Buffer.from([0x22, 0xff, 0x22, 0x0a]));
+    expect(await client.line(0)).toContain('-32700');
+    expect(await client.exchange(HEALTH)).toBe(HEALTHY);
+  });
+
+  it('of 10 MiB is read; of 17 MiB it is answered with an error, and the next one is read', async () => {
+    const { client: open } = await hldStage([]);
+    const client = await open();
+    const padded = (bytes: number) =>
+      `{"jsonrpc":"2.0","method":"health","params":{"pad":"${'x'.repeat(bytes)}"},"id":1}`;
+    expect(await client.exchange(padded(10 * 1024 * 1024))).toBe(HEALTHY);
+    expect(await client.exchange(padded(17 * 1024 * 1024))).toBe(
+      '{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid request: a line is longer than 16777216 bytes"},"id":null}',
+    );
+    expect(await client.exchange(HEALTH)).toBe(HEALTHY);
+    expect(client.lines).toHaveLength(3);
+  });
+});
+
+describe('requests', () => {
+  it('of one connection are answered in order, however long one takes', async () => {
+    const { client: open } = await hldStage([{ parts: [{ text: 'ok' }] }]);
+    const client = await open();
+    const calls = [
+      '{"jsonrpc":"2.0","method":"launchSession","params":{"query":"hi"},"id":"first"}',
+      ...Array.from({ length: 20 }, (_, id) => `{"jsonrpc":"2.0","method":"health","id":${id}}`),
+    ];
+    client.write(`${calls.join('\n')}\n`);
+    await client.line(20);
+    expect(client.lines.map((line) => JSON.parse(line).id)).toEqual([
+      'first',
+      ...Array.from({ length: 20 }, (_, id) => id),
+    ]);
+  });
+
+  it('that were sent before the client said its last word are answered', async () => {
+    const client = await (await hldStage([])).client();
+    client.socket.end(`${HEALTH}\n${HEALTH}`);
+    await client.closed;
+    expect(client.lines).toEqual([HEALTHY, HEALTHY]);
+  });
+
+  it('of other connections do not wait for a client that reads nothing', async () => {
+    const { client: open, host, cwd } = await hldStage([]);
+    for (let count = 0; count < 20; count += 1)
+      await host.create({ cwd, settings: { annotations: { hld: { query: 'x'.repeat(2_000) } } } });
+    const deaf = await open();
+    deaf.socket.pause();
+    for (let count = 0; count < 400; count += 1)
+      deaf.write('{"jsonrpc":"2.0","method":"listSessions","id":1}\n');
+    const other = await open();
+    expect(await other.exchange(HEALTH)).toBe(HEALTHY);
+    deaf.socket.resume();
+    await deaf.line(399);
+  });
+});
+
+describe('the socket', () => {
+  it('is for its owner only, in a directory for its owner only', async () => {
+    const path = join(scratch(), 'new', 'daemon.sock');
+    await hldStage([], { hld: { socketPath: path } });
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
+  });
+
+  it('of a daemon that is running is left alone, and the door does not open', async () => {
+    const { path, host, cwd, client } = await hldStage([]);
+    await expect(openDoor(host, path, cwd)).rejects.toThrow(`daemon already running at ${path}`);
+    expect(await (await client()).exchange(HEALTH)).toBe(HEALTHY);
+  });
+
+  it('that a dead process left is taken away, and its own is gone when the door closes', async () => {
+    const { host, cwd } = await stage([]);
+    const path = join(scratch(), 'daemon.sock');
+    // A server that closes takes its socket away; one that is killed does not.
+    const dead = createServer();
+    await new Promise<void>((resolve) => dead.listen(path, resolve));
+    renameSync(path, `${path}.kept`);
+    await new Promise((resolve) => dead.close(resolve));
+    renameSync(`${path}.kept`, path);
+    const door = await openDoor(host, path, cwd);
+    onTestFinished(() => door.close());
+    expect(await (await Client.open(path)).exchange(HEALTH)).toBe(HEALTHY);
+    await door.close();
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it('is not made where something else stands, or where others may look in', async () => {
+    const { host, cwd } = await stage([]);
+    const directory = scratch();
+    writeFileSync(join(directory, 'file'), 'mine');
+    await expect(openDoor(host, join(directory, 'file'), cwd)).rejects.toThrow('is no socket');
+    chmodSync(directory, 0o755);
+    await expect(openDoor(host, join(directory, 'daemon.sock'), cwd)).rejects.toThrow('chmod 700');
+  });
+});

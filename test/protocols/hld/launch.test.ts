@@ -1,0 +1,382 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type JsonObject, objectOf, shape, stringOf } from '../../../src/base/index.ts';
+import type { Workplace } from '../../../src/pod/index.ts';
+import { defineTool, textOutput } from '../../../src/tools/index.ts';
+import { agentsOn, scratch } from '../../pod/stage.ts';
+import {
+  asks,
+  calls,
+  changesOf,
+  Client,
+  type HldStage,
+  hldStage,
+  launch,
+  openDoor,
+  says,
+  STALLS,
+} from './stage.ts';
+
+const system = ({ sim }: HldStage): string => JSON.stringify(objectOf(sim.requests.at(-1)?.body).system);
+
+async function session(stage: HldStage, id: string): Promise<JsonObject> {
+  const client = await stage.client();
+  return objectOf(objectOf(await client.call('getSessionState', { session_id: id })).session);
+}
+
+describe('launchSession', () => {
+  it('begins a session in the directory, with the title and the model that were asked for', async () => {
+    const stage = await hldStage([says('Hello.')]);
+    const directory = join(stage.cwd, 'deep');
+    mkdirSync(directory);
+    const query = `Say  hello\n${'very '.repeat(20)}kindly`;
+    const { session_id, run_id } = await launch(
+      stage,
+      { query, title: 'Greeting', model: 'haiku', working_dir: '~/deep', verbose: true, unknown: 1 },
+      'completed',
+    );
+    expect(await session(stage, session_id)).toMatchObject({
+      id: session_id,
+      run_id,
+      status: 'completed',
+      query,
+      summary: 'Say hello very very very very very very very ve...',
+      title: 'Greeting',
+      working_dir: directory,
+    });
+    const { sessions } = (await (await stage.client()).call('listSessions')) as { sessions: JsonObject[] };
+    expect(sessions).toMatchObject([
+      {
+        id: session_id,
+        model: 'haiku',
+        model_id: 'haiku',
+        result: {
+          type: 'result',
+          subtype: 'session_completed',
+          is_error: false,
+          num_turns: 1,
+          result: 'Hello.',
+        },
+      },
+    ]);
+    expect(sessions[0]?.claude_session_id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8/);
+  });
+
+  it('passes system prompt, its addition and custom instructions to the model', async () => {
+    const stage = await hldStage([says('ok')]);
+    await launch(
+      stage,
+      {
+        query: 'hi',
+        system_prompt: 'You are a cook.',
+        append_system_prompt: 'Be kind.',
+        custom_instructions: 'No salt.',
+      },
+      'completed',
+    );
+    expect(system(stage)).toContain('You are a cook.\\n\\nBe kind.\\n\\n# Custom instructions\\n\\nNo salt.');
+  });
+
+  it('ends after max_turns, as failed and with a reason', async () => {
+    const stage = await hldStage([calls('ls', { path: '.' }), calls('ls', { path: '.' }), says('never')]);
+    const { session_id } = await launch(stage, { query: 'hi', max_turns: 2 }, 'failed');
+    expect(await session(stage, session_id)).toMatchObject({
+      status: 'failed',
+      error_message: 'the run has taken the 2 turns it may take',
+    });
+  });
+
+  it('does not ask about allowed_tools, and refuses disallowed_tools', async () => {
+    const stage = await hldStage([
+      asks('node -e 1'),
+      calls('write', { path: 'x', content: 'y' }),
+      says('done'),
+    ]);
+    const { session_id, client } = await launch(
+      stage,
+      { query: 'hi', allowed_tools: ['Bash(node:*)'], disallowed_tools: ['Write'] },
+      'completed',
+    );
+    const { events } = (await client.call('getConversation', { session_id })) as { events: JsonObject[] };
+    const results = events.flatMap(({ tool_result_content: content }) => content ?? []);
+    expect(results).toEqual(['(no output)', expect.stringContaining('A rule denies writing')]);
+    expect(events.some(({ approval_id: id }) => id !== undefined)).toBe(false);
+  });
+
+  it('lets the session work in additional_directories', async () => {
+    const other = scratch();
+    const stage = await hldStage([calls('write', { path: join(other, 'x'), content: 'y' }), says('done')]);
+    const { session_id, client } = await launch(
+      stage,
+      { query: 'hi', additional_directories: [other] },
+      'completed',
+    );
+    const { events } = (await client.call('getConversation', { session_id })) as { events: JsonObject[] };
+    expect(events.find(({ event_type: type }) => type === 'tool_result')).toMatchObject({
+      tool_result_content: expect.stringContaining('x'),
+    });
+  });
+
+  it('gives mcp_config to the agent, as an object and as text; one without servers is none', async () => {
+    const places: Workplace[] = [];
+    const stage = await hldStage([says('one'), says('two'), says('three')], {});
+    const host = await stage.reopen({
+      directory: scratch(),
+      agents: async (place) => {
+        places.push(place);
+        return agentsOn(stage.sim)(place);
+      },
+    });
+    const path = join(scratch(), 's');
+    const door = await openDoor(host, path, stage.cwd);
+    const client = await Client.open(path);
+    const config = { mcpServers: { files: { command: 'x' } } };
+    for (const mcp_config of [
+      config,
+      JSON.stringify(config),
+      {},
+      { mcpServers: { codelayer: { command: 'hlyr' } } },
+      '',
+    ])
+      await client.call('launchSession', { query: 'hi', mcp_config });
+    expect(places.map((place) => place.settings().mcpConfig)).toEqual([
+      config,
+      config,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    await door.close();
+  });
+
+  it('skips permissions for as long as it says', async () => {
+    const stage = await hldStage([asks(), says('done')]);
+    const { session_id } = await launch(
+      stage,
+      { query: 'hi', dangerously_skip_permissions: true, dangerously_skip_permissions_timeout: 600_000 },
+      'completed',
+    );
+    const state = await session(stage, session_id);
+    expect(state).toMatchObject({ dangerously_skip_permissions: true });
+    const left = Date.parse(stringOf(state.dangerously_skip_permissions_expires_at)) - Date.now();
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThanOrEqual(600_000);
+  });
+
+  it('takes a model that nobody knows for none', async () => {
+    const stage = await hldStage([says('ok')]);
+    const { session_id } = await launch(stage, { query: 'hi', model: 'nothing' }, 'completed');
+    expect(await session(stage, session_id)).toMatchObject({ model: 'sim' });
+  });
+
+  it.each([
+    [{}, -32602, 'query is required'],
+    [{ query: '' }, -32602, 'query is required'],
+    [
+      { query: 'x', max_turns: 'many' },
+      -32602,
+      'invalid request: max_turns must be a whole number from 0 on, not a string',
+    ],
+    [
+      { query: 'x', allowed_tools: 'Bash' },
+      -32602,
+      'invalid request: allowed_tools must be a list of strings, not a string',
+    ],
+    [{ query: 'x', mcp_config: '{' }, -32602, 'invalid mcp_config JSON: { is not JSON'],
+    [{ query: 'x', mcp_config: 7 }, -32602, 'invalid request: mcp_config must be an object'],
+    [{ query: 'x', working_dir: '/no/where' }, -32603, 'working directory does not exist: /no/where'],
+    [{ query: 'x', working_dir: '~/file' }, -32603, 'working directory path exists but is not a directory: '],
+  ])('refuses %j, and leaves no session', async (params, code, message) => {
+    const stage = await hldStage([]);
+    writeFileSync(join(stage.cwd, 'file'), '');
+    const client = await stage.client();
+    const { error } = await client.reply('launchSession', params);
+    expect(error).toMatchObject({ code, message: expect.stringContaining(message) });
+    expect(await client.call('listSessions')).toEqual({ sessions: [] });
+  });
+
+  it('that cannot begin leaves a failed session with the reason', async () => {
+    const stage = await hldStage([], {
+      agent: {
+        model: async () => {
+          throw new Error('there is no key for sim');
+        },
+      },
+    });
+    const client = await stage.client();
+    const ear = await stage.subscriber();
+    const { error } = await client.reply('launchSession', { query: 'hi' });
+    expect(error).toEqual({
+      code: -32603,
+      message: 'failed to launch Claude session: there is no key for sim',
+    });
+    const { sessions } = (await client.call('listSessions')) as { sessions: JsonObject[] };
+    expect(sessions).toMatchObject([
+      { status: 'failed', error: 'failed to launch Claude session: there is no key for sim' },
+    ]);
+    await ear.hearStatus(stringOf(sessions[0]?.id), 'failed');
+    expect(changesOf(ear, stringOf(sessions[0]?.id))).toEqual(['starting→failed']);
+  });
+});
+
+describe('permission_prompt_tool', () => {
+  const decides = (answer: (input: JsonObject) => string) =>
+    defineTool({
+      name: 'mcp__gate__ask',
+      description: 'Decides.',
+      input: shape.fields({ tool_name: shape.text(), input: shape.anyObject, tool_use_id: shape.text() }, {}),
+      parallel: true,
+      access: () => [],
+      title: () => 'ask',
+      run: async (input) => textOutput('asked', answer(input)),
+    });
+
+  it.each([
+    [
+      'lets a call through',
+      () => '{"behavior":"allow","updatedInput":{"command":"echo changed"}}',
+      'changed',
+    ],
+    ['denies a call with its message', () => '{"behavior":"deny","message":"Not today."}', 'Not today.'],
+    ['denies a call when it answers nonsense', () => 'maybe', 'neither "allow" nor "deny"'],
+  ])('%s', async (_, answer, result) => {
+    const stage = await hldStage([asks('node -e 1'), says('done')], { tools: [decides(answer)] });
+    const { session_id, client } = await launch(
+      stage,
+      { query: 'hi', permission_prompt_tool: 'mcp__gate__ask' },
+      'completed',
+    );
+    const { events } = (await client.call('getConversation', { session_id })) as { events: JsonObject[] };
+    expect(events.find(({ event_type: type }) => type === 'tool_result')).toMatchObject({
+      tool_result_content: expect.stringContaining(result),
+    });
+  });
+
+  it('that is not there refuses the launch by name', async () => {
+    const stage = await hldStage([]);
+    const { error } = await (await stage.client()).reply('launchSession', {
+      query: 'hi',
+      permission_prompt_tool: 'mcp__x__y',
+    });
+    expect(error).toMatchObject({
+      code: -32603,
+      message:
+        'failed to launch Claude session: the permission tool mcp__x__y is not there. Available MCP tools: none',
+    });
+  });
+
+  it('of HumanLayer means our own approvals', async () => {
+    const stage = await hldStage([asks(), says('done')]);
+    await launch(
+      stage,
+      { query: 'hi', permission_prompt_tool: 'mcp__codelayer__request_permission' },
+      'waiting_input',
+    );
+  });
+});
+
+describe('continueSession', () => {
+  it('goes on in a child with what the parent was set to', async () => {
+    const stage = await hldStage([says('one'), says('two'), says('three')]);
+    const { session_id, client, ear } = await launch(
+      stage,
+      {
+        query: 'first',
+        title: 'Title',
+        model: 'opus',
+        system_prompt: 'You are a cook.',
+        append_system_prompt: 'Be kind.',
+        custom_instructions: 'No salt.',
+        max_turns: 1,
+        disallowed_tools: ['Bash'],
+      },
+      'completed',
+    );
+    await client.call('archiveSession', { session_id, archived: true });
+    const child = objectOf(
+      await client.call('continueSession', {
+        session_id,
+        query: 'second',
+        append_system_prompt: 'Be short.',
+      }),
+    );
+    expect(child).toEqual({
+      session_id: expect.any(String),
+      run_id: expect.any(String),
+      claude_session_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      parent_session_id: session_id,
+    });
+    await ear.hearStatus(stringOf(child.session_id), 'completed');
+    expect(changesOf(ear, stringOf(child.session_id))).toEqual(['starting→running', 'running→completed']);
+    expect(
+      ear.events.find(({ data }) => data.session_id === child.session_id && data.new_status === 'running'),
+    ).toMatchObject({
+      data: { parent_session_id: session_id, run_id: child.run_id },
+    });
+    expect(await session(stage, stringOf(child.session_id))).toMatchObject({
+      parent_session_id: session_id,
+      query: 'second',
+      title: 'Title',
+      model: 'opus',
+      archived: false,
+    });
+    expect(system(stage)).toContain(
+      'You are a cook.\\n\\nBe short.\\n\\n# Custom instructions\\n\\nNo salt.',
+    );
+    expect(await session(stage, session_id)).toMatchObject({
+      query: 'first',
+      archived: true,
+      status: 'completed',
+    });
+  });
+
+  it('ends a running parent first', async () => {
+    const stage = await hldStage([STALLS, says('two')]);
+    const { session_id, client, ear } = await launch(stage, { query: 'first' }, 'running');
+    const child = objectOf(await client.call('continueSession', { session_id, query: 'second' }));
+    await ear.hearStatus(stringOf(child.session_id), 'completed');
+    expect(changesOf(ear, session_id)).toEqual([
+      'starting→running',
+      'running→interrupting',
+      'interrupting→interrupted',
+    ]);
+  });
+
+  it('counts what it used itself', async () => {
+    const usage = { inputTokens: 100, outputTokens: 10 };
+    const stage = await hldStage([
+      { ...says('one'), usage },
+      { ...says('two'), usage },
+    ]);
+    const { session_id, client, ear } = await launch(stage, { query: 'first' }, 'completed');
+    const child = objectOf(await client.call('continueSession', { session_id, query: 'second' }));
+    await ear.hearStatus(stringOf(child.session_id), 'completed');
+    expect(await session(stage, stringOf(child.session_id))).toMatchObject({
+      input_tokens: 100,
+      output_tokens: 10,
+      total_tokens: 110,
+    });
+  });
+
+  it.each([
+    [{}, -32602, 'session_id is required'],
+    [{ session_id: 'x' }, -32602, 'query is required'],
+    [{ session_id: 'x', query: 'y', mcp_config: '{' }, -32602, 'invalid mcp_config JSON: '],
+    [{ session_id: 'x', query: 'y' }, -32603, 'failed to get parent session: session not found: x'],
+  ])('refuses %j', async (params, code, message) => {
+    const { error } = await (await (await hldStage([])).client()).reply('continueSession', params);
+    expect(error).toMatchObject({ code, message: expect.stringContaining(message) });
+  });
+
+  it('refuses a session that waits for a person', async () => {
+    const stage = await hldStage([asks(), says('done')]);
+    const { session_id, client } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const { error } = await client.reply('continueSession', { session_id, query: 'more' });
+    expect(error).toEqual({
+      code: -32603,
+      message:
+        'cannot continue session with status waiting_input (must be completed, interrupted, running, or failed)',
+    });
+  });
+});

@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { type JsonObject, objectOf } from '../../../src/base/index.ts';
+import { asks, changesOf, hldStage, launch, pendingApproval, says, STALLS, statusOf } from './stage.ts';
+
+describe('after a restart', () => {
+  it('sessions, conversations, approvals and settings are there as they were', async () => {
+    const stage = await hldStage([asks(), says('one'), says('two')]);
+    const { session_id, client, ear } = await launch(
+      stage,
+      { query: 'first', title: 'Kept', model: 'opus', dangerously_skip_permissions: false },
+      'waiting_input',
+    );
+    const approval_id = await pendingApproval(client, session_id);
+    await client.call('sendDecision', { approval_id, decision: 'approve', comment: 'ok' });
+    await ear.hearStatus(session_id, 'completed');
+    const child = objectOf(await client.call('continueSession', { session_id, query: 'second' }));
+    await ear.hearStatus(String(child.session_id), 'completed');
+    await client.call('updateSessionSettings', {
+      session_id,
+      auto_accept_edits: true,
+      dangerously_skip_permissions: true,
+      dangerously_skip_permissions_timeout_ms: 600_000,
+    });
+    await client.call('archiveSession', { session_id, archived: true });
+    const questions: readonly (readonly [string, JsonObject])[] = [
+      ['listSessions', {}],
+      ['getSessionState', { session_id }],
+      ['getSessionState', { session_id: child.session_id }],
+      ['getConversation', { session_id: child.session_id }],
+      ['getConversation', { claude_session_id: child.claude_session_id }],
+      ['getApproval', { approval_id }],
+      ['getSessionLeaves', {}],
+      ['getRecentPaths', {}],
+    ];
+    const before = [];
+    for (const [method, params] of questions) before.push(await client.call(method, params));
+    await stage.restart();
+    const again = await stage.client();
+    const after = [];
+    for (const [method, params] of questions) after.push(await again.call(method, params));
+    expect(after).toEqual(before);
+  });
+
+  it.each(['shutdown', 'kill'] as const)(
+    'a session that waited for a person still does, after a %s, and goes on',
+    async (how) => {
+      const stage = await hldStage([asks(), says('done')]);
+      const { session_id, client } = await launch(stage, { query: 'hi' }, 'waiting_input');
+      const approval_id = await pendingApproval(client, session_id);
+      await stage.restart(how);
+      const again = await stage.client();
+      const ear = await stage.subscriber();
+      expect(await statusOf(again, session_id)).toBe('waiting_input');
+      expect(await pendingApproval(again, session_id)).toBe(approval_id);
+      expect(await again.call('sendDecision', { approval_id, decision: 'approve' })).toEqual({
+        success: true,
+      });
+      await ear.hearStatus(session_id, 'completed');
+      expect(changesOf(ear, session_id).at(-1)).toBe('running→completed');
+    },
+  );
+
+  it('a session that ran when the process was killed has failed, with the reason, and can be continued', async () => {
+    const stage = await hldStage([STALLS, says('done')]);
+    const { session_id } = await launch(stage, { query: 'hi' }, 'running');
+    await stage.restart('kill');
+    const client = await stage.client();
+    const ear = await stage.subscriber();
+    expect(objectOf(await client.call('getSessionState', { session_id })).session).toMatchObject({
+      status: 'failed',
+      error_message: 'daemon restarted while session was active',
+    });
+    const child = objectOf(await client.call('continueSession', { session_id, query: 'go on' }));
+    await ear.hearStatus(String(child.session_id), 'completed');
+  });
+
+  it('a session that ran when the process was ended is interrupted, never interrupting for ever', async () => {
+    const stage = await hldStage([STALLS]);
+    const { session_id } = await launch(stage, { query: 'hi' }, 'running');
+    await stage.restart('shutdown');
+    expect(await statusOf(await stage.client(), session_id)).toBe('interrupted');
+  });
+
+  it('a session that was being interrupted when the process was killed is over', async () => {
+    const stage = await hldStage([STALLS]);
+    const { session_id, client } = await launch(stage, { query: 'hi' }, 'running');
+    await client.call('interruptSession', { session_id });
+    await stage.restart('kill');
+    expect(['interrupted', 'failed']).toContain(await statusOf(await stage.client(), session_id));
+  });
+
+  it('an approval of a session that is over does not bring it back', async () => {
+    const stage = await hldStage([says('ok')]);
+    const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
+    const { approval_id } = objectOf(
+      await client.call('createApproval', {
+        run_id: session_id,
+        tool_name: 'Bash',
+        tool_input: {},
+        tool_use_id: 't',
+      }),
+    );
+    await stage.restart('kill');
+    const again = await stage.client();
+    expect(await again.call('fetchApprovals', { session_id })).toMatchObject({
+      approvals: [{ id: approval_id }],
+    });
+    expect(await again.call('sendDecision', { approval_id, decision: 'approve' })).toEqual({ success: true });
+    expect(await statusOf(again, session_id)).toBe('completed');
+    expect(stage.sim.requests).toHaveLength(1);
+  });
+
+  it('permissions that were skipped for a time are asked again when it is over', async () => {
+    const stage = await hldStage([says('ok')]);
+    const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
+    await client.call('updateSessionSettings', {
+      session_id,
+      dangerously_skip_permissions: true,
+      dangerously_skip_permissions_timeout_ms: 2_000,
+    });
+    await stage.restart();
+    const ear = await stage.subscriber();
+    expect((await ear.hear(({ data }) => data.reason === 'expired')).data).toMatchObject({ session_id });
+  });
+});

@@ -1,0 +1,364 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts';
+import { ADA, Listener, say } from '../../pod/stage.ts';
+import {
+  asks,
+  calls,
+  changesOf,
+  type Client,
+  hldStage,
+  launch,
+  pendingApproval,
+  says,
+  STALLS,
+  statusOf,
+} from './stage.ts';
+
+async function listed(
+  client: Client,
+  method = 'listSessions',
+  params?: JsonObject,
+): Promise<readonly JsonObject[]> {
+  return (objectOf(await client.call(method, params)).sessions ?? []) as readonly JsonObject[];
+}
+
+describe('a session of another door', () => {
+  it('is a draft until something is asked of it, then one row whose run is the latest', async () => {
+    const { host, cwd, client: open, subscriber } = await hldStage([says('one'), says('two')]);
+    const [client, ear] = [await open(), await subscriber()];
+    const pod = await host.create({ cwd, settings: { name: 'elsewhere' } });
+    expect(await listed(client)).toMatchObject([
+      { id: pod.id, status: 'draft', title: 'elsewhere', query: '', run_id: '' },
+    ]);
+    const first = await pod.handle(say('What is it?'), ADA);
+    await ear.hearStatus(pod.id, 'completed');
+    expect(await listed(client)).toMatchObject([
+      {
+        id: pod.id,
+        status: 'completed',
+        query: 'What is it?',
+        run_id: first.runId,
+        result: { result: 'one' },
+      },
+    ]);
+    const second = await pod.handle(say('And then?'), ADA);
+    await ear.hear(({ data }) => data.new_status === 'completed' && data.run_id === second.runId);
+    expect(await listed(client)).toMatchObject([{ id: pod.id, query: 'What is it?', run_id: second.runId }]);
+    expect(changesOf(ear, pod.id)).toEqual([
+      'draft→running',
+      'running→completed',
+      'completed→running',
+      'running→completed',
+    ]);
+    expect(
+      ear.events
+        .filter(({ type }) => type === 'conversation_updated')
+        .map(({ data }) => `${data.role}: ${data.content}`),
+    ).toEqual(['assistant: one', 'user: And then?', 'assistant: two']);
+  });
+
+  it('that is closed before that is discarded', async () => {
+    const { host, cwd, client: open, subscriber } = await hldStage([]);
+    const [client, ear] = [await open(), await subscriber()];
+    const pod = await host.create({ cwd });
+    await pod.handle({ type: 'close' }, ADA);
+    await ear.hearStatus(pod.id, 'discarded');
+    expect(await listed(client)).toMatchObject([{ id: pod.id, status: 'discarded' }]);
+  });
+
+  it('is paused there, and waits for input here', async () => {
+    const {
+      host,
+      cwd,
+      client: open,
+      subscriber,
+    } = await hldStage([calls('ls', { path: '.' }), says('done')]);
+    const [client, ear] = [await open(), await subscriber()];
+    const pod = await host.create({ cwd });
+    await pod.handle(say('go'), ADA);
+    await pod.handle({ type: 'pause' }, ADA);
+    await ear.hearStatus(pod.id, 'waiting_input');
+    expect(await statusOf(client, pod.id)).toBe('waiting_input');
+    await pod.handle({ type: 'resume' }, ADA);
+    await ear.hearStatus(pod.id, 'completed');
+  });
+});
+
+describe('a session launched here', () => {
+  it('can be watched, approved and gone on with at other doors', async () => {
+    const stage = await hldStage([asks(), says('done')]);
+    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const pod = stage.host.pod(session_id);
+    const watcher = new Listener(pod);
+    const { snapshot } = await watcher.joined();
+    expect(snapshot.approvals).toHaveLength(1);
+    const [approval] = snapshot.approvals;
+    await pod.handle({ type: 'decide', approvalId: approval?.approvalId ?? '', decision: 'approve' }, ADA);
+    await ear.hearStatus(session_id, 'completed');
+    expect(ear.events.map(({ type }) => type)).toContain('approval_resolved');
+    expect(await client.call('getApproval', { approval_id: `local-${approval?.approvalId}` })).toMatchObject({
+      approval: { status: 'approved' },
+    });
+  });
+});
+
+describe('interruptSession', () => {
+  it('ends the run, as interrupted', async () => {
+    const stage = await hldStage([STALLS]);
+    const { session_id, run_id, client, ear } = await launch(stage, { query: 'hi' }, 'running');
+    expect(await client.call('interruptSession', { session_id })).toEqual({
+      success: true,
+      session_id,
+      status: 'interrupting',
+    });
+    await ear.hearStatus(session_id, 'interrupted');
+    expect(changesOf(ear, session_id)).toEqual([
+      'starting→running',
+      'running→interrupting',
+      'interrupting→interrupted',
+    ]);
+    expect(objectOf(objectOf(await client.call('getSessionState', { session_id })).session)).toMatchObject({
+      status: 'interrupted',
+      run_id,
+      completed_at: expect.stringMatching(/^[\d-]+T[\d:]+Z$/),
+    });
+  });
+
+  it('shows interrupting while the run ends', async () => {
+    let end = (): void => {};
+    const stubborn = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const stage = await hldStage([calls('stubborn', {}), says('never')], {
+      tools: [
+        {
+          name: 'stubborn',
+          description: 'Does not end at once.',
+          parameters: { type: 'object' },
+          parallel: true,
+          prepare: () => ({
+            access: [],
+            title: 'stubborn',
+            run: async () => {
+              await stubborn;
+              return { summary: '', content: [], isError: false };
+            },
+          }),
+        },
+      ],
+    });
+    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'running');
+    await ear.hear(({ data }) => data.tool_name === 'stubborn');
+    await client.call('interruptSession', { session_id });
+    await ear.hearStatus(session_id, 'interrupting');
+    expect(await statusOf(client, session_id)).toBe('interrupting');
+    const { error } = await client.reply('interruptSession', { session_id });
+    expect(error?.message).toBe('cannot interrupt session with status interrupting (must be running)');
+    end();
+    await ear.hearStatus(session_id, 'interrupted');
+  });
+
+  it.each([
+    [{}, -32602, 'session_id is required'],
+    [{ session_id: 'x' }, -32603, 'failed to get session: session not found: x'],
+  ])('refuses %j', async (params, code, message) => {
+    const { error } = await (await (await hldStage([])).client()).reply('interruptSession', params);
+    expect(error).toMatchObject({ code, message });
+  });
+
+  it('refuses a session that is over', async () => {
+    const stage = await hldStage([says('ok')]);
+    const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
+    const { error } = await client.reply('interruptSession', { session_id });
+    expect(error).toEqual({
+      code: -32603,
+      message: 'cannot interrupt session with status completed (must be running)',
+    });
+  });
+});
+
+describe('updateSessionSettings', () => {
+  it('accepts edits from then on, and says so', async () => {
+    const stage = await hldStage([says('ok')]);
+    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
+    expect(await client.call('updateSessionSettings', { session_id, auto_accept_edits: true })).toEqual({
+      success: true,
+    });
+    const told = await ear.hear(({ type }) => type === 'session_settings_changed');
+    expect(told.data).toEqual({ session_id, event_type: 'settings_updated', auto_accept_edits: true });
+    expect(await listed(client)).toMatchObject([{ auto_accept_edits: true }]);
+  });
+
+  it('skips permissions: what waits is approved, with the reason', async () => {
+    const stage = await hldStage([asks(), says('done')]);
+    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const approval_id = await pendingApproval(client, session_id);
+    await client.call('updateSessionSettings', {
+      session_id,
+      dangerously_skip_permissions: true,
+      dangerously_skip_permissions_timeout_ms: 60_000,
+    });
+    await ear.hearStatus(session_id, 'completed');
+    const told = await ear.hear(({ type }) => type === 'session_settings_changed');
+    expect(told.data).toMatchObject({
+      session_id,
+      event_type: 'settings_updated',
+      dangerously_skip_permissions: true,
+    });
+    expect(told.data.dangerously_skip_permissions_timeout_ms).toBeLessThanOrEqual(60_000);
+    expect(await client.call('getApproval', { approval_id })).toMatchObject({
+      approval: { status: 'approved', comment: 'Auto-approved due to bypass permissions' },
+    });
+  });
+
+  it('keeps an expiry that is set already, and false takes it away', async () => {
+    const stage = await hldStage([says('ok')]);
+    const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
+    const update = (more: JsonObject) => client.call('updateSessionSettings', { session_id, ...more });
+    await update({ dangerously_skip_permissions: true });
+    const [forever] = await listed(client);
+    expect(forever).toMatchObject({ dangerously_skip_permissions: true });
+    expect(forever).not.toHaveProperty('dangerously_skip_permissions_expires_at');
+    await update({ dangerously_skip_permissions: true, dangerously_skip_permissions_timeout_ms: 60_000 });
+    const [timed] = await listed(client);
+    await update({ dangerously_skip_permissions: true });
+    const [again] = await listed(client);
+    expect(again?.dangerously_skip_permissions_expires_at).toBe(
+      timed?.dangerously_skip_permissions_expires_at,
+    );
+    await update({ dangerously_skip_permissions: false });
+    expect(await listed(client)).toMatchObject([{ dangerously_skip_permissions: false }]);
+  });
+
+  it('says when the time is over', async () => {
+    const stage = await hldStage([says('ok')]);
+    const { session_id, run_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
+    await client.call('updateSessionSettings', {
+      session_id,
+      dangerously_skip_permissions: true,
+      dangerously_skip_permissions_timeout_ms: 20,
+    });
+    const told = await ear.hear(({ data }) => data.reason === 'expired');
+    expect(told).toMatchObject({
+      type: 'session_settings_changed',
+      data: {
+        session_id,
+        run_id,
+        dangerously_skip_permissions: false,
+        reason: 'expired',
+        expired_at: expect.any(String),
+      },
+    });
+    expect(await listed(client)).toMatchObject([{ dangerously_skip_permissions: false }]);
+  });
+
+  it('refuses a session that is not there', async () => {
+    const { error } = await (await (await hldStage([])).client()).reply('updateSessionSettings', {
+      session_id: 'x',
+    });
+    expect(error).toEqual({ code: -32603, message: 'failed to get session: session not found: x' });
+  });
+});
+
+describe('titles, archives, leaves and paths', () => {
+  it('a title is told to subscribers; an empty one takes it away', async () => {
+    const stage = await hldStage([says('ok')]);
+    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
+    expect(await client.call('updateSessionTitle', { session_id, title: 'New' })).toEqual({ success: true });
+    const told = await ear.hear(({ data }) => data.title === 'New');
+    expect(told).toMatchObject({ type: 'session_status_changed', data: { session_id, title: 'New' } });
+    await client.call('updateSessionTitle', { session_id, title: '' });
+    expect(await listed(client)).toMatchObject([{ title: '' }]);
+    const { error } = await client.reply('updateSessionTitle', { session_id: 'x', title: 'y' });
+    expect(error).toEqual({ code: -32603, message: 'failed to update session: session not found: x' });
+  });
+
+  it('sessions are archived one by one and in bulk', async () => {
+    const stage = await hldStage([says('a'), says('b')]);
+    const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
+    expect(await client.call('archiveSession', { session_id, archived: true })).toEqual({ success: true });
+    expect(await listed(client)).toMatchObject([{ archived: true }]);
+    expect(await client.call('archiveSession', { session_id })).toEqual({ success: true });
+    expect(await listed(client)).toMatchObject([{ archived: false }]);
+    expect(
+      await client.call('bulkArchiveSessions', { session_ids: [session_id, 'x'], archived: true }),
+    ).toEqual({
+      success: false,
+      failed_sessions: ['x'],
+    });
+    expect(await listed(client)).toMatchObject([{ archived: true }]);
+    const replies = [
+      await client.reply('archiveSession', { session_id: 'x', archived: true }),
+      await client.reply('bulkArchiveSessions', { session_ids: [] }),
+    ];
+    expect(replies.map(({ error }) => [error?.code, error?.message])).toEqual([
+      [-32603, 'failed to archive session: session not found: x'],
+      [-32602, 'session_ids is required and cannot be empty'],
+    ]);
+  });
+
+  it('leaves are the sessions that nobody has gone on with, by kind', async () => {
+    const stage = await hldStage([says('a'), says('b'), says('c')]);
+    const { session_id, client, ear } = await launch(stage, { query: 'parent' }, 'completed');
+    const child = objectOf(await client.call('continueSession', { session_id, query: 'child' }));
+    await ear.hearStatus(stringOf(child.session_id), 'completed');
+    const draft = await stage.host.create({ cwd: stage.cwd });
+    const other = await launch(stage, { query: 'old' }, 'completed');
+    await client.call('archiveSession', { session_id: other.session_id, archived: true });
+    const ids = async (filter?: string) =>
+      (await listed(client, 'getSessionLeaves', filter === undefined ? {} : { filter })).map(({ id }) => id);
+    expect(await ids()).toEqual([other.session_id, draft.id, child.session_id]);
+    expect(await ids('normal')).toEqual([child.session_id]);
+    expect(await ids('archived')).toEqual([other.session_id]);
+    expect(await ids('draft')).toEqual([draft.id]);
+    expect(await ids('nonsense')).toHaveLength(3);
+    expect(await listed(client)).toHaveLength(4);
+  });
+
+  it('paths come with their uses, the last used first', async () => {
+    const { host, cwd, client: open, directory } = await hldStage([]);
+    const client = await open();
+    await host.create({ cwd: directory });
+    await host.create({ cwd });
+    await host.create({ cwd });
+    const { paths } = (await client.call('getRecentPaths', {})) as { paths: JsonObject[] };
+    expect(paths).toEqual([
+      { path: cwd, last_used: expect.stringMatching(/T[\d:]+Z$/), usage_count: 2 },
+      { path: directory, last_used: expect.any(String), usage_count: 1 },
+    ]);
+    expect(await client.call('getRecentPaths', { limit: 1 })).toMatchObject({ paths: [{ path: cwd }] });
+  });
+
+  it('file snapshots are what the session has read, the last first', async () => {
+    const stage = await hldStage([
+      calls('read', { path: 'a.txt' }),
+      calls('read', { path: 'b.txt' }),
+      says('done'),
+    ]);
+    writeFileSync(join(stage.cwd, 'a.txt'), 'first\n[second]\n');
+    writeFileSync(join(stage.cwd, 'b.txt'), 'other\n');
+    const { session_id, client } = await launch(stage, { query: 'read' }, 'completed');
+    const { snapshots } = (await client.call('getSessionSnapshots', { session_id })) as {
+      snapshots: JsonObject[];
+    };
+    expect(snapshots).toMatchObject([
+      { file_path: 'b.txt', content: 'other' },
+      { file_path: 'a.txt', content: 'first\n[second]' },
+    ]);
+    const { error } = await client.reply('getSessionSnapshots', { session_id: 'x' });
+    expect(error?.message).toBe('failed to get session: session not found: x');
+  });
+});
+
+it('a failed session says why', async () => {
+  const stage = await hldStage([{ parts: [{ text: 'x' }], fault: { kind: '401' } }]);
+  const { session_id, client } = await launch(stage, { query: 'hi' }, 'failed');
+  const [session] = await listed(client);
+  expect(stringOf(session?.error)).not.toBe('');
+  expect(session).toMatchObject({ status: 'failed', result: { is_error: true, error: session?.error } });
+  expect(objectOf(await client.call('getSessionState', { session_id })).session).toMatchObject({
+    error_message: session?.error,
+  });
+});

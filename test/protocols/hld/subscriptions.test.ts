@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import { objectOf } from '../../../src/base/index.ts';
+import { asks, type Client, hldStage, launch, pendingApproval, says } from './stage.ts';
+
+const results = (client: Client): readonly unknown[] => client.messages.map(({ result }) => result);
+
+describe('Subscribe', () => {
+  it('is confirmed, and everything on the connection is a response without an id', async () => {
+    const stage = await hldStage([asks(), says('done')]);
+    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    await client.call('sendDecision', {
+      approval_id: await pendingApproval(client, session_id),
+      decision: 'approve',
+    });
+    await ear.hearStatus(session_id, 'completed');
+    expect(results(ear)[0]).toEqual({
+      subscription_id: expect.stringMatching(/^\d{14}-[0-9a-f]{16}$/),
+      message: 'Subscription established. Waiting for events...',
+    });
+    for (const line of ear.lines) expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0', id: null });
+    expect(
+      ear.events.map(({ type, data }) =>
+        [type, data.reason ?? data.event_type ?? data.new_status ?? ''].join(' ').trim(),
+      ),
+    ).toEqual([
+      'session_status_changed running',
+      'session_status_changed token_update',
+      'conversation_updated tool_call',
+      'new_approval',
+      'session_status_changed waiting_input',
+      'approval_resolved',
+      'session_status_changed running',
+      'conversation_updated tool_result',
+      'session_status_changed token_update',
+      'conversation_updated message',
+      'session_status_changed completed',
+    ]);
+    expect(ear.events.find(({ data }) => data.event_type === 'tool_call')?.data).toEqual({
+      session_id,
+      claude_session_id: expect.any(String),
+      event_type: 'tool_call',
+      content_type: 'tool_use',
+      parent_tool_use_id: '',
+      tool_id: expect.any(String),
+      tool_name: 'bash',
+      tool_input: { command: 'node -e 1' },
+    });
+    const numbers = ear.events.map(({ seq }) => seq ?? 0);
+    expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
+  });
+
+  it('gives only what was asked for: types, session and run together', async () => {
+    const stage = await hldStage([asks(), says('one'), says('two'), asks(), says('three')]);
+    const { session_id, run_id, client } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const ofType = await stage.subscriber({ event_types: ['approval_resolved', 'no_such_type'] });
+    const ofSession = await stage.subscriber({ session_id });
+    const ofRun = await stage.subscriber({ run_id, event_types: ['conversation_updated'] });
+    const ofNobody = await stage.subscriber({ session_id: 'other' });
+    const all = await stage.subscriber();
+    await client.call('sendDecision', {
+      approval_id: await pendingApproval(client, session_id),
+      decision: 'approve',
+    });
+    await all.hearStatus(session_id, 'completed');
+    const child = objectOf(await client.call('continueSession', { session_id, query: 'more' }));
+    await all.hearStatus(String(child.session_id), 'completed');
+    expect(ofType.events.map(({ type }) => type)).toEqual(['approval_resolved']);
+    expect(ofSession.events.every(({ data }) => data.session_id === session_id)).toBe(true);
+    expect(ofSession.events.at(-1)?.data.new_status).toBe('completed');
+    expect(ofRun.events.map(({ data }) => data.event_type)).toEqual(['tool_result', 'message']);
+    expect(ofNobody.events).toEqual([]);
+  });
+
+  it('hears a heartbeat at a fixed pace, whatever else comes', async () => {
+    const stage = await hldStage([says('ok')], { hld: { heartbeatMs: 15 } });
+    const ear = await stage.subscriber();
+    await ear.until(() =>
+      results(ear).filter((result) => objectOf(result).type === 'heartbeat').length >= 3 ? true : undefined,
+    );
+    expect(results(ear)).toContainEqual({ type: 'heartbeat', message: 'Connection alive' });
+  });
+
+  it('takes the connection: what follows is not answered', async () => {
+    const stage = await hldStage([says('ok')]);
+    const ear = await stage.client();
+    ear.write('{"jsonrpc":"2.0","method":"Subscribe","id":1}\n{"jsonrpc":"2.0","method":"health","id":2}\n');
+    await ear.line(0);
+    ear.write('{"jsonrpc":"2.0","method":"health","id":3}\nnonsense\n');
+    const { session_id } = await launch(stage, { query: 'hi' }, 'completed');
+    await ear.hearStatus(session_id, 'completed');
+    expect(ear.lines.every((line) => JSON.parse(line).id === null)).toBe(true);
+    expect(ear.lines.some((line) => line.includes('version'))).toBe(false);
+  });
+
+  it('ends when the client says its last word', async () => {
+    const stage = await hldStage([]);
+    const ear = await stage.subscriber();
+    expect(stage.door.status()).toMatchObject({ subscribers: 1 });
+    ear.socket.end();
+    await ear.closed;
+    await (await stage.client()).call('health');
+    expect(stage.door.status()).toMatchObject({ subscribers: 0 });
+  });
+
+  it('with wrong parameters is refused, and the connection closed', async () => {
+    const client = await (await hldStage([])).client();
+    client.send({ jsonrpc: '2.0', method: 'Subscribe', params: { event_types: 'all' }, id: 7 });
+    await client.closed;
+    expect(client.lines.map((line) => JSON.parse(line))).toMatchObject([{ error: { code: -32602 }, id: 7 }]);
+  });
+
+  it('is cut off when it does not read; the others get everything', async () => {
+    const text = 'x'.repeat(100_000);
+    const stage = await hldStage(() => ({ ...says(text), pace: { chunkSize: 50_000 } }), {
+      hld: { pendingBytes: 500_000 },
+    });
+    const deaf = await stage.subscriber();
+    deaf.socket.pause();
+    const ear = await stage.subscriber();
+    const pod = await stage.host.create({ cwd: stage.cwd, settings: { autoCompaction: false } });
+    const runs = 20;
+    for (let run = 0; run < runs; run += 1) {
+      const { runId } = await pod.handle({ type: 'prompt', content: [{ type: 'text', text: 'again' }] });
+      await ear.hear(({ data }) => data.new_status === 'completed' && data.run_id === runId);
+    }
+    expect(ear.events.filter(({ data }) => data.content === text)).toHaveLength(runs);
+    expect(stage.door.status()).toMatchObject({ subscribers: 1 });
+    deaf.socket.resume();
+    await deaf.closed;
+    // What it got is the beginning of what the other got: nothing is left out in between.
+    expect(deaf.lines.slice(1)).toEqual(ear.lines.slice(1, deaf.lines.length));
+    expect(deaf.events.length).toBeLessThan(ear.events.length);
+  });
+});
+
+it('no unsolicited line comes on a connection that makes requests', async () => {
+  const stage = await hldStage([says('ok')], { hld: { heartbeatMs: 5 } });
+  const client = await stage.client();
+  const { ear } = await launch(stage, { query: 'hi' }, 'completed');
+  await ear.until(() =>
+    results(ear).filter((result) => objectOf(result).type === 'heartbeat').length >= 2 ? true : undefined,
+  );
+  await client.call('health');
+  expect(client.lines).toHaveLength(1);
+});

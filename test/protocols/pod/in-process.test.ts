@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { PodListener, podEvents, type WireEvent } from '../../../src/protocols/pod/index.ts';
+import type { Answer } from '../../../src/sim/index.ts';
+import { isState, podStage, told } from './stage.ts';
+
+const HELLO: Answer = { parts: [{ text: 'Hello.' }] };
+
+describe('a listener in the same process', () => {
+  it('is told what is refused, as all are, and has it thrown', async () => {
+    const { door, pod, socketClient } = await podStage([]);
+    const other = await socketClient();
+    const heard: WireEvent[] = [];
+    const listener = await PodListener.join(door, pod, (event) => heard.push(event));
+    await expect(listener.send('cancel')).rejects.toMatchObject({ code: 'conflict' });
+    await expect(listener.send('rum')).rejects.toMatchObject({ code: 'unknown-method' });
+    await other.hear(({ event }) => event === 'error');
+    const notRunning = ['error', { code: 'not_running', message: 'there is no run to cancel' }];
+    expect(told(heard)[0]).toEqual(notRunning);
+    expect(told(heard)[1]).toEqual([
+      'error',
+      { code: 'internal', message: expect.stringContaining('"rum"') as string },
+    ]);
+    expect(told(other.heard)).toEqual([notRunning]);
+    listener.leave();
+    await expect(listener.send('get_status')).rejects.toThrow('the link is closed');
+  });
+
+  it('that throws is not called again, and stops nobody else', async () => {
+    const { door, pod, socketClient } = await podStage([HELLO]);
+    const other = await socketClient();
+    let calls = 0;
+    const ends: unknown[] = [];
+    await PodListener.join(
+      door,
+      pod,
+      () => {
+        calls += 1;
+        throw new Error('a bug');
+      },
+      { onEnd: (thrown) => ends.push(thrown) },
+    );
+    await other.say('run', { input: 'Hello?' });
+    await other.hear(isState('idle'));
+    expect(calls).toBe(1);
+    expect(ends).toEqual([new Error('a bug')]);
+    expect(other.heard.map(({ event }) => event)).toContain('text_done');
+  });
+
+  it('reads events one by one, from a number on, until it has enough', async () => {
+    const { door, pod, socketClient } = await podStage([HELLO]);
+    const other = await socketClient();
+    await other.say('run', { input: 'Hello?' });
+    await other.hear(isState('idle'));
+    const stop = new AbortController();
+    const seen: string[] = [];
+    for await (const { event } of podEvents(door, pod, {
+      signal: stop.signal,
+      first: [{ method: 'subscribe', params: { after: 1 } }],
+    })) {
+      seen.push(event);
+      if (event === 'run_end') break;
+    }
+    expect(seen).toEqual([
+      ...['subscribed', 'run_start', 'status', 'user_message', 'turn_start', 'text_delta', 'text_done'],
+      ...['usage', 'turn_end', 'run_end'],
+    ]);
+  });
+
+  it('ends with its signal, and with the pod', async () => {
+    const { door, pod, host } = await podStage([]);
+    const stop = new AbortController();
+    const stopped = podEvents(door, pod, { signal: stop.signal }).next();
+    const events = podEvents(door, pod, {
+      signal: new AbortController().signal,
+      first: [{ method: 'get_status', request_id: 1 }],
+    });
+    expect((await events.next()).value).toMatchObject({ event: 'status' });
+    stop.abort();
+    expect((await stopped).done).toBe(true);
+    await host.close(pod.id);
+    expect((await events.next()).done).toBe(true);
+  });
+
+  it('that reads too slowly is told so, with the number to go on after', async () => {
+    const { door, pod, socketClient } = await podStage([
+      { parts: [{ text: 'w'.repeat(400) }], pace: { chunkSize: 2 } },
+    ]);
+    const events = podEvents(door, pod, {
+      signal: new AbortController().signal,
+      limit: 50,
+      first: [{ method: 'get_status' }],
+    });
+    expect((await events.next()).value).toMatchObject({ event: 'status' });
+    const other = await socketClient();
+    await other.say('run', { input: 'Many words.' });
+    await other.hear(isState('idle'));
+    await expect(events.next()).rejects.toMatchObject({
+      code: 'overloaded',
+      message: 'more than 50 events were waiting to be read: subscribe after 0',
+    });
+  });
+});

@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { objectOf } from '../../../src/base/index.ts';
+import { stage } from './stage.ts';
+
+const DELTAS = 20_000;
+const LONG = { parts: [], pace: { deltas: DELTAS, chunkSize: 20, batch: 50 } };
+
+describe('a client that stops reading', () => {
+  it('holds up neither the agent nor our memory, and misses nothing', async () => {
+    const { client, host } = await stage([LONG, { parts: [{ text: 'ok' }] }]);
+    const { sessionId } = await client.get('get_state');
+    const pod = host.pod(String(sessionId));
+    client.pause();
+    client.send({ type: 'prompt', message: 'write' });
+    for await (const watched of pod.watch())
+      if (watched.type === 'events' && watched.batch.events.some(({ type }) => type === 'run-end')) break;
+    expect(client.unread).toBeLessThan(4 * 1024 * 1024);
+    client.resume();
+    await client.hear(({ type }) => type === 'agent_settled');
+    const deltas = client.lines
+      .map(({ assistantMessageEvent }) => objectOf(assistantMessageEvent))
+      .filter(({ type }) => type === 'text_delta');
+    expect(deltas.map(({ delta }) => delta).join('')).toHaveLength(DELTAS * 20);
+    const bytes = client.lines.reduce((sum, line) => sum + JSON.stringify(line).length, 0);
+    // Every delta by itself would be thousands of times the text.
+    expect(bytes).toBeLessThan(60 * DELTAS * 20);
+    await client.run('more');
+  });
+});
