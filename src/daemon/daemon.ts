@@ -3,7 +3,7 @@ import type { Environment } from '../llm/index.ts';
 import { DEFAULT_LIMITS, Host } from '../pod/index.ts';
 import type { Door } from '../protocols/index.ts';
 import type { Lock } from '../store/index.ts';
-import { agentsFrom } from './agents.ts';
+import type { AgentsOptions } from './agents.ts';
 import { attachTo } from './control/attach.ts';
 import { methodsOf } from './control/methods.ts';
 import { ControlServer } from './control/server.ts';
@@ -79,21 +79,23 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   makePrivate(places.runtimeDirectory);
 
   const { hibernateAfterMs, durability, limits, approvals, doors: doorSettings } = setup.config.daemon;
+  const agents: AgentsOptions = {
+    env,
+    places,
+    version,
+    get config() {
+      return setup.config;
+    },
+    get models() {
+      return setup.models;
+    },
+    onServerChange: (pod, { name, state, error }) => log.info('MCP server', { pod, name, state, error }),
+  };
   let failures = 0;
   const host = (parts.host = await Host.open({
     directory: places.dataDirectory,
-    agents: agentsFrom({
-      env,
-      places,
-      version,
-      get config() {
-        return setup.config;
-      },
-      get models() {
-        return setup.models;
-      },
-      onServerChange: (pod, { name, state, error }) => log.info('MCP server', { pod, name, state, error }),
-    }),
+    // Tools and servers are loaded with the first agent, not with the daemon.
+    agents: async (place) => (await import('./agents.ts')).agentsFrom(agents)(place),
     limits,
     approvals,
     ...(hibernateAfterMs === undefined ? {} : { hibernateAfterMs }),

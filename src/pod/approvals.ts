@@ -1,6 +1,6 @@
 import { onAbort, PolypodError } from '../base/index.ts';
 import type { Rule } from '../tools/index.ts';
-import type { PermissionAnswer, PermissionQuestion } from '../worker/index.ts';
+import type { PermissionAnswer, PermissionQuestion, Reconsidered } from '../worker/index.ts';
 import type { Caller, CommandOf } from './command.ts';
 import type { Approval, PodFact, Settlement } from './event.ts';
 import type { Draft } from './journal/index.ts';
@@ -19,6 +19,10 @@ export interface ApprovalsParts {
   readonly now: () => Date;
   readonly newId: () => string;
   readonly policy: DeadlinePolicy;
+  /** What the policy says of other arguments for a call that nobody waits for in this process. */
+  readonly reconsider: (tool: string, args: string) => Promise<Reconsidered>;
+  /** A deadline has passed; a call that waits in this process has its answer already. */
+  readonly onExpired: () => void;
   /** Keeps a rule beyond the session. */
   readonly remember: (rule: Rule) => Promise<void>;
 }
@@ -70,7 +74,7 @@ export class Approvals {
     const { updatedArguments, remember, decision } = command;
     const isApproved = decision === 'approve';
     if (isApproved && updatedArguments !== undefined)
-      await this.#reconsider(command.approvalId, updatedArguments);
+      await this.#reconsider(approval, updatedArguments);
     // Somebody else may have decided while the policy looked at the new arguments.
     this.#pending(command.approvalId);
     const rule = isApproved && remember !== undefined && remember !== 'once' ? approval.rule : undefined;
@@ -146,10 +150,10 @@ export class Approvals {
     return asked;
   }
 
-  /** After a restart nobody waits: then the call itself judges the new arguments when its run goes on. */
-  async #reconsider(approvalId: string, args: string): Promise<void> {
-    const again = await this.#live.get(approvalId)?.question.reconsider(args);
-    if (again !== undefined && 'refused' in again)
+  async #reconsider({ approvalId, tool }: Approval, args: string): Promise<void> {
+    const live = this.#live.get(approvalId);
+    const again = await (live?.question.reconsider(args) ?? this.#parts.reconsider(tool, args));
+    if ('refused' in again)
       throw new PolypodError('denied', `the changed arguments are refused: ${again.refused}`);
   }
 
@@ -166,7 +170,7 @@ export class Approvals {
       () => {
         const asked = this.#parts.view.approvals.get(approvalId);
         if (left > LONGEST_TIMER && asked !== undefined) this.#arm(asked.approval);
-        else this.settle(approvalId, { status: 'expired' });
+        else if (this.settle(approvalId, { status: 'expired' })) this.#parts.onExpired();
       },
       Math.min(Math.max(left, 0), LONGEST_TIMER),
     );

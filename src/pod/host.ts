@@ -514,7 +514,9 @@ export class Host {
   }
 
   async #decideForChild(podId: string, command: CommandOf<'decide'>, caller: Caller): Promise<void> {
-    await this.pod(podId).handle(command, caller);
+    const { key, ...who } = caller;
+    // The child has keys of its own: the parent's must not meet one of them.
+    await this.pod(podId).handle(command, key === undefined ? who : { ...who, key: `parent ${key}` });
   }
 
   #fileOf(id: string): string {

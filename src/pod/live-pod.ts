@@ -184,6 +184,8 @@ export class LivePod {
       now,
       newId: uuidv7,
       policy: options.approvals,
+      reconsider: (tool, args) => this.#runner.reconsider(tool, args),
+      onExpired: () => void this.#goOnDecided(DEADLINE),
       remember: (rule) => agent.remember(rule),
     });
     const clientTools = new ClientTools((fact) => publish({ fact }));
@@ -487,9 +489,11 @@ export class LivePod {
   }
 
   #wasAsked(): boolean {
-    return openCallsIn(this.view.items).some(
-      ({ callId }) => this.view.approvals.about(callId)?.settlement?.by !== undefined,
-    );
+    return openCallsIn(this.view.items).some(({ callId }) => {
+      const { approval, settlement } = this.view.approvals.about(callId) ?? {};
+      if (settlement?.status === 'expired') return approval?.fallback === 'deny';
+      return settlement?.by !== undefined;
+    });
   }
 
   async #reach(entryId: string | null): Promise<void> {
@@ -558,6 +562,9 @@ export class LivePod {
     this.#closing.catch(() => {});
   }
 }
+
+/** Who lets a run go on when nobody answered in time. */
+const DEADLINE: Caller = { by: 'deadline', door: 'process' };
 
 /** Events that come by the thousand and after which neither the state nor a list is another one. */
 const STEADY: ReadonlySet<PodFact['type']> = new Set([

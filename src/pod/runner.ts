@@ -1,4 +1,4 @@
-import { onAbort, PolypodError } from '../base/index.ts';
+import { onAbort, PolypodError, tryParse } from '../base/index.ts';
 import { type Content, type Item, type ThinkingLevel, type Wire, WIRES } from '../llm/index.ts';
 import type { Mode, Policy, Rule, Scope, Tool } from '../tools/index.ts';
 import {
@@ -7,6 +7,8 @@ import {
   type Measured,
   type PermissionAnswer,
   type PermissionQuestion,
+  type Reconsidered,
+  reconsider,
   type RunEvent,
   type RunOutcome,
   type Totals,
@@ -134,6 +136,17 @@ export class Runner {
       scope,
       system: appendSystem === undefined ? system : `${system}\n\n${appendSystem}`,
     };
+  }
+
+  /** What the policy says of other arguments for a call that waits since before this process. */
+  async reconsider(tool: string, args: string): Promise<Reconsidered> {
+    const { agent, cwd, view } = this.#parts;
+    const { tools, scope, overrides } = await this.prepare(view.lastRun?.overrides);
+    const found = [...tools, ...this.#parts.clientTools()].find(({ name }) => name === tool);
+    // Asked by a client about something of its own: there is nothing that we could run.
+    if (found === undefined) return { resolve: async (path) => path };
+    const policy = (): Policy => this.#policyWith(scope, overrides);
+    return reconsider({ policy, ground: agent.ground }, tool, found.prepare(tryParse(args), cwd));
   }
 
   /** Other settings for the turns to come, of the run that is under way too. */
@@ -300,10 +313,13 @@ export class Runner {
   }
 
   #policy(): Policy {
+    return this.#policyWith(this.#ready?.scope ?? { read: [], write: [] }, this.overrides);
+  }
+
+  #policyWith(scope: Scope, overrides: Overrides): Policy {
     const { agent, view } = this.#parts;
     const { settings } = view;
-    const mode: Mode = this.overrides.mode ?? settings.mode ?? agent.mode;
-    const scope = this.#ready?.scope ?? { read: [], write: [] };
+    const mode: Mode = overrides.mode ?? settings.mode ?? agent.mode;
     const rules = [...(settings.acceptEdits ? ACCEPT_EDITS : []), ...settings.rules, ...agent.rules];
     return { mode, rules, scope, sandboxed: agent.sandboxed };
   }

@@ -28,6 +28,7 @@ export {
   type PermissionAnswer,
   type PermissionQuestion,
   type Reconsidered,
+  reconsider,
 } from './policy-approval.ts';
 export { DEFAULT_PRUNE, type PrunePolicy } from './prune.ts';
 export type { TurnSettings } from './settings.ts';

@@ -3,6 +3,7 @@ import {
   examine,
   type Ground,
   guardFor,
+  type InvalidCall,
   judge,
   type Policy,
   type PreparedCall,
@@ -43,37 +44,42 @@ export interface PolicyApproval {
 
 /** Lets the policy decide, and asks only about what it leaves open. */
 export function approveByPolicy({ policy, ground, ask }: PolicyApproval): Approve {
-  const callOf = async (tool: string, { access }: PreparedCall): Promise<Call> => ({
-    tool,
-    access: await examine(access, ground),
-  });
-  const reconsider = async ({ call, prepare }: Question, args: string): Promise<Reconsidered> => {
-    const changed = prepare(args);
-    if ('invalid' in changed) return { refused: changed.invalid };
-    const judged = await callOf(call.name, changed);
-    const rules = policy();
-    const { decision, reason } = judge(judged, rules);
-    return decision === 'deny'
-      ? { refused: reason }
-      : { resolve: guardFor(judged, rules, ground.realPath) };
-  };
+  const again = ({ call, prepare }: Question, args: string): Promise<Reconsidered> =>
+    reconsider({ policy, ground }, call.name, prepare(args));
   return async (question, signal) => {
     const { call, prepared, advice } = question;
-    const judged = await callOf(call.name, prepared);
+    const judged = await callOf(call.name, prepared, ground);
     const rules = policy();
     const { decision, reason } = advised(judge(judged, rules), advice);
     if (decision === 'deny') return { decision, reason };
     const resolve = guardFor(judged, rules, ground.realPath);
     if (decision === 'allow') return { decision, resolve };
     const answer = await ask(
-      { call, reason, rule: ruleFor(judged, rules), reconsider: (args) => reconsider(question, args) },
+      { call, reason, rule: ruleFor(judged, rules), reconsider: (args) => again(question, args) },
       signal,
     );
     if (answer.decision !== 'allow') return answer;
     if (answer.arguments === undefined) return { ...answer, resolve };
-    const changed = await reconsider(question, answer.arguments);
+    const changed = await again(question, answer.arguments);
     return 'refused' in changed ? { decision: 'deny', reason: changed.refused } : { ...answer, ...changed };
   };
+}
+
+/** What the policy says of a call that a person has changed: it may do what needs a question, not what is forbidden. */
+export async function reconsider(
+  { policy, ground }: Pick<PolicyApproval, 'policy' | 'ground'>,
+  tool: string,
+  changed: PreparedCall | InvalidCall,
+): Promise<Reconsidered> {
+  if ('invalid' in changed) return { refused: changed.invalid };
+  const judged = await callOf(tool, changed, ground);
+  const rules = policy();
+  const { decision, reason } = judge(judged, rules);
+  return decision === 'deny' ? { refused: reason } : { resolve: guardFor(judged, rules, ground.realPath) };
+}
+
+async function callOf(tool: string, { access }: PreparedCall, ground: Ground): Promise<Call> {
+  return { tool, access: await examine(access, ground) };
 }
 
 /** A hook may ask where the policy would not, and spare a question; a denial stands. */

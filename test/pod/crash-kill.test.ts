@@ -43,7 +43,7 @@ describe('a process that is killed in the middle of anything', () => {
           // Every third one dies once more while it is being opened again.
           ...(index % 3 === 2 && { again: (at * 7) % 60 }),
           look: ({ directory, ids }) => {
-            if (index % 5 !== 0) return;
+            if (index % 5 !== 4) return;
             for (const id of Object.values(ids)) {
               const pi = SessionManager.open(join(directory, 'sessions', `${id}.jsonl`));
               expect(pi.getSessionId()).toBe(id);

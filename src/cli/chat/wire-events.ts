@@ -214,15 +214,18 @@ const FACTS: Readonly<Record<string, (data: JsonObject) => PodFact>> = {
     ...(typeof data.reason === 'string' ? { reason: data.reason } : {}),
   }),
   approval_request: (data) => ({ type: 'approval-request', approval: approvalIn(data) }),
-  approval_resolved: (data) => ({
-    type: 'approval-response',
-    approvalId: stringOf(data.approval_id),
-    status: oneOf(SETTLED, data.status) ?? 'cancelled',
-    at: stringOf(data.at),
-    ...(typeof data.comment === 'string' ? { comment: data.comment } : {}),
-    ...(typeof data.updated_arguments === 'string' ? { updatedArguments: data.updated_arguments } : {}),
-    ...byIn(data),
-  }),
+  approval_resolved: (data) => {
+    const remember = oneOf(REMEMBER, data.remember);
+    return {
+      type: 'approval-response',
+      approvalId: stringOf(data.approval_id),
+      status: oneOf(SETTLED, data.status) ?? 'cancelled',
+      at: stringOf(data.at),
+      ...textsIn(data, { comment: 'comment', updatedArguments: 'updated_arguments' }),
+      ...(remember === undefined ? {} : { remember }),
+      ...byIn(data),
+    };
+  },
   settings: (data) => ({ type: 'settings', settings: settingsIn(data.settings), ...byIn(data) }),
   todos: (data) => ({ type: 'todos', items: todosIn(data.items) }),
   branched: () => ({ type: 'branched', from: null, items: [] }),
@@ -265,6 +268,7 @@ const STATES: readonly PodState[] = ['idle', 'running', 'waiting', 'paused'];
 const ORIGINS: readonly InputOrigin[] = ['prompt', 'steer', 'follow-up', 'continuation', 'shell'];
 const REASONS = ['threshold', 'overflow', 'manual'] as const;
 const SETTLED = ['approved', 'denied', 'expired', 'cancelled'] as const;
+const REMEMBER = ['once', 'session', 'always'] as const;
 const SHELL_ENDS = ['done', 'cancelled', 'interrupted'] as const;
 const LANES = ['prompt', 'steer', 'follow-up'] as const;
 const TODO_STATES = ['pending', 'in_progress', 'completed'] as const;
@@ -311,8 +315,6 @@ function compactionIn(data: JsonObject) {
 
 function approvalIn(data: JsonObject): Approval {
   const rule = isObject(data.rule) ? data.rule : undefined;
-  const words = (keys: readonly string[]) =>
-    Object.fromEntries(keys.flatMap((key) => (typeof rule?.[key] === 'string' ? [[key, rule[key]]] : [])));
   return {
     approvalId: stringOf(data.approval_id),
     requestedAt: stringOf(data.requested_at),
@@ -320,14 +322,13 @@ function approvalIn(data: JsonObject): Approval {
     arguments: stringOf(data.arguments),
     title: stringOf(data.title),
     reason: stringOf(data.reason),
-    ...(typeof data.pod_id === 'string' ? { podId: data.pod_id } : {}),
-    ...(typeof data.deadline === 'string' ? { deadline: data.deadline } : {}),
+    ...textsIn(data, { runId: 'run_id', callId: 'call_id', podId: 'pod_id', deadline: 'deadline' }),
     ...(rule === undefined
       ? {}
       : {
           rule: {
             action: 'auto',
-            ...words(['tool', 'command', 'path']),
+            ...textsIn(rule, { tool: 'tool', command: 'command', path: 'path' }),
             ...(rule.exact === true && { exact: true }),
           },
         }),
@@ -409,8 +410,21 @@ function stateIn(value: unknown): PodState {
   return oneOf(STATES, value) ?? 'idle';
 }
 
-function byIn({ by, door }: JsonObject): { readonly by?: string; readonly door?: string } {
-  return { ...(typeof by === 'string' ? { by } : {}), ...(typeof door === 'string' ? { door } : {}) };
+function byIn(data: JsonObject): { readonly by?: string; readonly door?: string } {
+  return textsIn(data, { by: 'by', door: 'door' });
+}
+
+/** The texts that are there, under our names for them. */
+function textsIn<K extends string>(
+  data: JsonObject,
+  names: Readonly<Record<K, string>>,
+): { readonly [Name in K]?: string } {
+  const texts: { [Name in K]?: string } = {};
+  for (const name in names) {
+    const text = data[names[name]];
+    if (typeof text === 'string') texts[name] = text;
+  }
+  return texts;
 }
 
 /** The wire writes `follow_up` where we write `follow-up`. */

@@ -32,7 +32,9 @@ export const configure: Handler<'configure'> = async ({ set = {}, clear }, { by,
   pod.publish({ fact: { type: 'settings', settings, by, door }, signed: sign({}) });
   runner.refill();
   await runner.look();
-  if (runner.active) runner.refresh(await runner.prepare(runner.overrides));
+  // What of it cannot be had now is told by the next run; the settings are accepted.
+  const ready = runner.active ? await runner.prepare(runner.overrides).catch(() => undefined) : undefined;
+  if (ready !== undefined) runner.refresh(ready);
   return {};
 };
 

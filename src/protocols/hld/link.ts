@@ -52,8 +52,8 @@ class Link {
 
   async read(): Promise<void> {
     // Whoever has said all may still want to hear.
-    for await (const bytes of this.#socket.iterator({ destroyOnReturn: false }))
-      if (this.#unsubscribe === undefined) await this.#take(bytes as Buffer);
+    const chunks: AsyncIterable<Buffer> = this.#socket.iterator({ destroyOnReturn: false });
+    for await (const bytes of chunks) if (this.#unsubscribe === undefined) await this.#take(bytes);
     if (this.#unsubscribe === undefined && !this.#isSkipping)
       for (const line of this.#lines.end()) await this.#receive(line);
   }

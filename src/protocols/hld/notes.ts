@@ -50,12 +50,10 @@ const KEY = 'hld';
 const LONGEST_QUERY = 2_000;
 
 function cut(query: string): string {
-  return query.length <= LONGEST_QUERY
-    ? query
-    : [...query]
-        .slice(0, LONGEST_QUERY - 1)
-        .join('')
-        .concat('…');
+  if (query.length <= LONGEST_QUERY) return query;
+  return `${Array.from(query)
+    .slice(0, LONGEST_QUERY - 1)
+    .join('')}…`;
 }
 
 function spentIn(value: JsonObject): Spent {

@@ -115,7 +115,7 @@ const ALIASES = ['opus', 'sonnet', 'haiku'];
 const LONGEST_SUMMARY = 50;
 
 function summaryOf(query: string): string {
-  const characters = [...query.replaceAll(/\s+/g, ' ').trim()];
+  const characters = Array.from(query.replaceAll(/\s+/g, ' ').trim());
   if (characters.length <= LONGEST_SUMMARY) return characters.join('');
   return `${characters.slice(0, LONGEST_SUMMARY - 3).join('')}...`;
 }

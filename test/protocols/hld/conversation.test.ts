@@ -8,14 +8,10 @@ async function conversation(client: Client, params: JsonObject): Promise<readonl
   return objectOf(await client.call('getConversation', params)).events as readonly JsonObject[];
 }
 
-const short = ({
-  sequence,
-  event_type: type,
-  role,
-  content,
-  tool_name: tool,
-  tool_result_content: result,
-}: JsonObject) => `${sequence} ${type} ${role}: ${content ?? tool ?? result}`;
+const short = (row: JsonObject): string => {
+  const { sequence, event_type: type, role, content, tool_name: tool, tool_result_content: result } = row;
+  return [sequence, type, `${stringOf(role)}:`, content ?? tool ?? result].join(' ');
+};
 
 describe('getConversation', () => {
   it('has a row for each thing said, thought, called and brought', async () => {
@@ -207,7 +203,7 @@ it('a compaction is a row of the system', async () => {
   const told = await ear.hear(({ data }) => data.event_type === 'system');
   expect(told.data).toMatchObject({ content_type: 'system', subtype: 'compact', content: 'the sum' });
   const rows = await conversation(client, { session_id });
-  expect(rows.map(({ event_type: type, role }) => `${type} ${role}`)).toEqual([
+  expect(rows.map(({ event_type: type, role }) => [type, role].join(' '))).toEqual([
     'message user',
     'message assistant',
     'message user',

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { isObject } from '../../../src/base/index.ts';
+import { isObject, stringOf } from '../../../src/base/index.ts';
 import type { Answer, SimRequest } from '../../../src/sim/index.ts';
 import { asks, type Client, hldStage, says, STALLS } from './stage.ts';
 
@@ -37,9 +37,10 @@ describe('the page replays', () => {
     const stage = await hldStage(model);
     const links = { client: await stage.client(), other: await stage.client() };
     const heard = new Map<Client, number>();
-    const names = new Map<string, unknown>([['cwd', stage.cwd]]);
+    const names = new Map([['cwd', stage.cwd]]);
     for (const line of lines) {
-      const [mark = '', text = ''] = [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)];
+      const mark = line.slice(0, line.indexOf(' '));
+      const text = line.slice(mark.length + 1);
       const link = mark.length === 2 ? links.other : links.client;
       if (mark.startsWith('>')) link.write(`${filled(text, names)}\n`);
       else {
@@ -56,12 +57,12 @@ describe('the page replays', () => {
 });
 
 /** The text with the values that its names stand for. */
-function filled(text: string, names: ReadonlyMap<string, unknown>): string {
-  return text.replaceAll(/\$([a-z]+)/g, (whole, name: string) => String(names.get(name) ?? whole));
+function filled(text: string, names: ReadonlyMap<string, string>): string {
+  return text.replaceAll(/\$([a-z]+)/g, (whole, name: string) => names.get(name) ?? whole);
 }
 
 /** What is expected, where a name stands for what came when it was seen first. Times and numbers are never the same. */
-function bound(expected: unknown, actual: unknown, names: Map<string, unknown>): unknown {
+function bound(expected: unknown, actual: unknown, names: Map<string, string>): unknown {
   if (Array.isArray(expected))
     return expected.map((part, index) =>
       bound(part, Array.isArray(actual) ? actual[index] : undefined, names),
@@ -78,6 +79,6 @@ function bound(expected: unknown, actual: unknown, names: Map<string, unknown>):
   if (expected === '$number') return expect.any(Number);
   const [, name] = /^\$([a-z]+)$/.exec(expected) ?? [];
   if (name === undefined) return filled(expected, names);
-  if (!names.has(name)) names.set(name, actual);
+  if (!names.has(name)) names.set(name, stringOf(actual));
   return names.get(name);
 }

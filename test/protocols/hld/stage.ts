@@ -76,7 +76,7 @@ const SILENT = logTo({ sinks: [], level: () => 'error', redact: () => redactor([
 export class Client {
   readonly lines: string[] = [];
   /** What stood in the lines. */
-  readonly messages: any[] = [];
+  readonly messages: Message[] = [];
   readonly events: HeardEvent[] = [];
   readonly socket: Socket;
   readonly closed: Promise<void>;
@@ -178,7 +178,7 @@ export class Client {
 
   #take(line: string): void {
     this.lines.push(line);
-    const message = JSON.parse(line);
+    const message = JSON.parse(line) as Message & { readonly result?: { readonly event?: HeardEvent } };
     this.messages.push(message);
     if (message.result?.event !== undefined) this.events.push(message.result.event);
   }
@@ -192,8 +192,28 @@ export class Client {
 export interface HeardEvent {
   readonly type: string;
   readonly timestamp: string;
-  readonly data: Record<string, any>;
+  readonly data: HeardData;
   readonly seq?: number;
+}
+
+interface HeardData extends JsonObject {
+  readonly session_id: string;
+  readonly old_status?: string;
+  readonly new_status?: string;
+  readonly run_id?: string;
+  readonly approval_id?: string;
+  readonly reason?: string;
+  readonly event_type?: string;
+  readonly role?: string;
+  readonly content?: string;
+  readonly title?: string;
+}
+
+/** A line: a response, or several. */
+interface Message {
+  readonly id?: unknown;
+  readonly result?: unknown;
+  readonly error?: JsonObject;
 }
 
 export const says = (text: string): Answer => ({ parts: [{ text }] });

@@ -1,0 +1,174 @@
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { joined } from '../../src/cli/chat/joined.ts';
+import type { Print } from '../../src/cli/chat/print.ts';
+import { step } from '../../src/cli/chat/step.ts';
+import { steadyWatch } from '../../src/cli/chat/steady-watch.ts';
+import type { View } from '../../src/cli/chat/view.ts';
+import { wirePod } from '../../src/cli/chat/wire-pod.ts';
+import { asPolypodError } from '../../src/base/index.ts';
+import type { PodHandle } from '../../src/daemon/index.ts';
+import { openPodDoor } from '../../src/protocols/pod/index.ts';
+import type { Answer } from '../../src/sim/index.ts';
+import { BOB, say, stage } from '../pod/stage.ts';
+
+const ME = { by: 'ada', door: 'cli' };
+const silence = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+/** Watches a pod and keeps the view and what was printed. */
+class Watcher {
+  readonly prints: Print[] = [];
+  view: View | undefined;
+  readonly #leave = new AbortController();
+  #wake = (): void => {};
+
+  constructor(pod: PodHandle) {
+    void this.#watch(pod);
+    onTestFinished(() => this.#leave.abort());
+  }
+
+  async until(fits: (view: View) => boolean): Promise<View> {
+    for (;;) {
+      if (this.view !== undefined && fits(this.view)) return this.view;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  async #watch(pod: PodHandle): Promise<void> {
+    const options = { signal: this.#leave.signal, isUp: async () => true, onConnection: () => {} };
+    for await (const watched of steadyWatch(pod, options)) {
+      const steps =
+        watched.type === 'snapshot'
+          ? [joined(watched.snapshot, ME, 0)]
+          : watched.batch.events.map((event) => this.#step(event));
+      for (const { view, prints } of steps) {
+        this.view = view;
+        this.prints.push(...prints);
+      }
+      this.#wake();
+    }
+  }
+
+  #step(event: Parameters<typeof step>[1]) {
+    if (this.view === undefined) throw new Error('an event came before the snapshot');
+    const stepped = step(this.view, event, 0);
+    this.view = stepped.view;
+    return stepped;
+  }
+}
+
+/** Texts joined: the wire may cut them otherwise. */
+function gist(prints: readonly Print[]): readonly unknown[] {
+  const told: unknown[] = [];
+  let text = '';
+  for (const print of prints) {
+    if (print.type === 'text') text += print.text;
+    else {
+      if (text !== '') told.push(text);
+      text = '';
+      if (print.type !== 'text-end') told.push(comparable(print));
+    }
+  }
+  return told;
+}
+
+/** The wire carries no diffs, and no line that sums up a result. */
+function comparable(print: Print): unknown {
+  if (print.type !== 'card' || print.card.type !== 'tool') return print;
+  const { title, status } = print.card;
+  return { title, status };
+}
+
+const call = (command: string): Answer => ({
+  parts: [{ thinking: 'I must run it' }, { toolCall: { name: 'bash', arguments: { command } } }],
+});
+
+async function published(script: readonly Answer[]) {
+  const { host, cwd, directory } = await stage(script);
+  const door = await openPodDoor({ host, directory: join(directory, 'run'), version: '0', log: silence });
+  onTestFinished(() => door.close());
+  const pod = await host.create({ cwd });
+  await pod.snapshot();
+  const remote = wirePod(pod.id, join(directory, 'run', 'pods', `${pod.id}.sock`), 'ada');
+  onTestFinished(() => remote.close());
+  return { host, pod, remote };
+}
+
+describe('the same pod, watched in process and over its socket', () => {
+  it('looks the same: messages, thoughts, calls, questions, queue, settings, shell, the end', async () => {
+    const { pod, remote } = await published([
+      call('node -e 0'),
+      { parts: [{ text: 'Done: **two** 日本' }] },
+      { parts: [{ text: 'later' }] },
+    ]);
+    const [here, there] = [new Watcher(pod), new Watcher(remote)];
+    await here.until(() => true);
+    await there.until(() => true);
+    await pod.handle(say('go'), BOB);
+    const { approvals } = await there.until(({ approvals }) => approvals.length > 0);
+    await remote.handle({ type: 'prompt', content: [{ type: 'text', text: 'then' }], whenBusy: 'follow-up' });
+    await there.until(({ queue }) => queue.length === 1);
+    await remote.handle({ type: 'configure', set: { name: 'both', mode: 'read-only' } });
+    await remote.handle({ type: 'decide', approvalId: approvals[0]?.approvalId ?? '', decision: 'approve' });
+    await there.until(({ lastRun, queue }) => lastRun !== undefined && queue.length === 0);
+    const { shellId } = await pod.handle({ type: 'shell', command: 'echo hi', private: true }, BOB);
+    const seen = await there.until(({ lastShell, state }) => lastShell === shellId && state === 'idle');
+    const own = await here.until(({ lastShell, state }) => lastShell === shellId && state === 'idle');
+    expect(gist(there.prints)).toEqual(gist(here.prints));
+    expect(gist(here.prints)).toContainEqual({
+      type: 'message',
+      text: 'go',
+      from: 'bob through other',
+      images: 0,
+    });
+    expect(gist(here.prints)).toContain('Done: **two** 日本');
+    const known = ({ settings, state, queue, approvals: open, contextTokens, model, lastRun }: View) => ({
+      name: settings.name,
+      mode: settings.mode,
+      state,
+      queue,
+      open,
+      contextTokens,
+      model,
+      lastRun,
+    });
+    expect(known(seen)).toEqual(known(own));
+  });
+
+  it('looks the same to one who comes in the middle', async () => {
+    const { pod, remote } = await published([
+      { parts: [{ text: 'first' }] },
+      call('node -e 0'),
+      { parts: [{ text: 'end' }] },
+    ]);
+    const first = new Watcher(pod);
+    await first.until(() => true);
+    await pod.handle(say('one'), BOB);
+    await first.until(({ lastRun, state }) => lastRun !== undefined && state === 'idle');
+    await pod.handle(say('two'), BOB);
+    await first.until(({ approvals }) => approvals.length > 0);
+    const [here, there] = [new Watcher(pod), new Watcher(remote)];
+    await here.until(({ approvals }) => approvals.length > 0);
+    await there.until(({ approvals }) => approvals.length > 0);
+    expect(gist(there.prints)).toEqual(gist(here.prints));
+    expect(gist(here.prints)).toContainEqual({ title: 'bash node -e 0', status: 'waiting' });
+  });
+
+  it('a refusal comes back as one', async () => {
+    const { remote } = await published([]);
+    const refusal = await remote
+      .handle({ type: 'cancel' })
+      .catch((thrown: unknown) => asPolypodError(thrown));
+    expect(refusal).toMatchObject({ code: 'conflict' });
+  });
+
+  it('a pod that goes away is told as such, for whoever watches steadily', async () => {
+    const { host, pod, remote } = await published([]);
+    const watching = remote.watch();
+    expect((await watching.next()).value).toMatchObject({ type: 'snapshot' });
+    await host.close(pod.id);
+    await expect(watching.next()).rejects.toMatchObject({ code: 'provider-failed' });
+  });
+});
