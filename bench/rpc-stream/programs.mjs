@@ -46,6 +46,9 @@ function pi(provider) {
   };
 }
 
+/** Words that are looked for may be parted between two chunks. */
+const LONGEST_WORDS = 64;
+
 /** One program in RPC mode, whose output is read and not looked at but for its last words. */
 export class RpcProgram {
   bytes = 0;
@@ -66,19 +69,23 @@ export class RpcProgram {
       // The last line may be long and end with the whole answer; what it is stands at its beginning.
       this.#tail += chunk.toString('latin1');
       this.#look();
-      this.#tail = this.#tail.slice(-64);
+      this.#tail = this.#tail.slice(-LONGEST_WORDS);
     });
     process.on('exit', () => this.#child.kill('SIGKILL'));
   }
 
   async ask(type, fields = {}) {
-    this.#send({ id: type, type, ...fields });
-    await this.#hear(`"command":"${type}"`);
+    this.send({ id: type, type, ...fields });
+    await this.hear(`"command":"${type}"`);
   }
 
   async prompt(message) {
-    this.#send({ type: 'prompt', message });
-    await this.#hear(this.#end);
+    this.send({ type: 'prompt', message });
+    await this.hear(this.#end);
+  }
+
+  end() {
+    this.#child.kill('SIGKILL');
   }
 
   /** CPU of the process so far, in microseconds; the clock ticks a hundred times a second. */
@@ -88,12 +95,13 @@ export class RpcProgram {
     return (Number(fields[11]) + Number(fields[12])) * 10_000;
   }
 
-  #send(frame) {
+  send(frame) {
     this.#tail = '';
     this.#child.stdin.write(`${JSON.stringify(frame)}\n`);
   }
 
-  #hear(words) {
+  /** Resolves when the words have come since the last frame was sent. */
+  hear(words) {
     return new Promise((resolve, reject) => {
       this.#child.on('close', (code) => reject(new Error(`the program has ended with ${code}`)));
       this.#look = () => {

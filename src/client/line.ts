@@ -19,12 +19,14 @@ export interface PodLine {
   readonly requestId?: string;
 }
 
+/** Not an event of a pod: the daemon's socket refuses in words of its own when it does not know the pod. */
+export const REFUSED = 'refused';
+
 /** Undefined for what is no event. */
 export function readLine(text: string): PodLine | undefined {
   const value = tryParse(text);
   if (!isObject(value)) return undefined;
-  // The daemon's socket refuses in words of its own when it does not know the pod.
-  const { event, data } = isObject(value.error) ? { event: 'error', data: value.error } : value;
+  const { event, data } = isObject(value.error) ? { event: REFUSED, data: value.error } : value;
   if (typeof event !== 'string') return undefined;
   const [seq, requestId] = [numberOf(value.seq), stringOf(value.request_id)];
   return {
@@ -35,7 +37,7 @@ export function readLine(text: string): PodLine | undefined {
   };
 }
 
-/** The error in an `error` line, as if it had been thrown here. */
+/** The error in a line that is one, as if it had been thrown here. */
 export function errorIn({ data }: PodLine): PolypodError {
   const code = stringOf(data.code);
   return new PolypodError(CODES[code] ?? 'internal', stringOf(data.message) || 'the pod gave no reason');

@@ -5,7 +5,7 @@ import { connectUnix, lineReader } from '../wire/index.ts';
 import { type Backoff, backoffMs, DEFAULT_BACKOFF } from './backoff.ts';
 import { Calls } from './calls.ts';
 import { Inbox } from './inbox.ts';
-import { errorIn, type PodLine, readLine } from './line.ts';
+import { errorIn, type PodLine, readLine, REFUSED } from './line.ts';
 import { ResumePoint } from './resume-point.ts';
 
 export interface PodClientOptions {
@@ -191,8 +191,8 @@ export class PodClient {
       this.#isSubscribed = true;
     }
     if (!this.#isSubscribed) {
-      // Told before it was asked for; but a refusal there is for good.
-      if (line.event === 'error' && (line.requestId === SUBSCRIBE || this.#options.pod !== undefined))
+      // Told before it was asked for, unless it is a refusal: that is for good.
+      if (line.event === REFUSED || (line.event === 'error' && line.requestId === SUBSCRIBE))
         this.#end(errorIn(line));
       return;
     }

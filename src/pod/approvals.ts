@@ -1,4 +1,4 @@
-import { onAbort, PolypodError } from '../base/index.ts';
+import { messageOf, onAbort, PolypodError } from '../base/index.ts';
 import type { Rule } from '../tools/index.ts';
 import type { PermissionAnswer, PermissionQuestion, Reconsidered } from '../worker/index.ts';
 import type { Caller, CommandOf } from './command.ts';
@@ -73,8 +73,7 @@ export class Approvals {
     const { approval } = this.#pending(command.approvalId);
     const { updatedArguments, remember, decision } = command;
     const isApproved = decision === 'approve';
-    if (isApproved && updatedArguments !== undefined)
-      await this.#reconsider(approval, updatedArguments);
+    if (isApproved && updatedArguments !== undefined) await this.#reconsider(approval, updatedArguments);
     // Somebody else may have decided while the policy looked at the new arguments.
     this.#pending(command.approvalId);
     const rule = isApproved && remember !== undefined && remember !== 'once' ? approval.rule : undefined;
@@ -91,7 +90,18 @@ export class Approvals {
       },
       sign(),
     );
-    if (rule !== undefined && remember === 'always') await this.#parts.remember(rule);
+    if (rule !== undefined && remember === 'always') await this.#keepForGood(rule);
+  }
+
+  async #keepForGood(rule: Rule): Promise<void> {
+    try {
+      await this.#parts.remember(rule);
+    } catch (thrown) {
+      const reason = messageOf(thrown);
+      throw new PolypodError('internal', `the call is approved, but its rule could not be kept: ${reason}`, {
+        cause: thrown,
+      });
+    }
   }
 
   /** False if it was settled already. */

@@ -33,7 +33,7 @@ import {
 } from './session/index.ts';
 import { changed, DEFAULT_SETTINGS, type SettingsChange } from './settings.ts';
 import { stateOf } from './state.ts';
-import { emptyTrash, moveToTrash } from './trash.ts';
+import { emptyTrash, moveToTrash, removeDrafts } from './trash.ts';
 
 export interface HostLimits {
   /** Pods in memory. */
@@ -139,6 +139,7 @@ export class Host {
       onFailure: (error) => settings.onFailure(error, undefined),
     });
     emptyTrash(settings.files, layout, settings.now());
+    removeDrafts(settings.files, layout, settings.now());
     const host = new Host(settings, layout, catalogue);
     await host.#adopt();
     return host;
@@ -528,6 +529,12 @@ export class Host {
 
   /** Sessions that the catalogue has lost: it is not synced, and a power cut must not hide what was acknowledged. */
   async #adopt(): Promise<void> {
+    const { files } = this.#options;
+    const names = new Set(files.list(this.#layout.sessions));
+    // What a deletion that was cut short left behind.
+    for (const { id, file } of this.#catalogue.list())
+      if (this.#layout.path(file) === this.#layout.session(id) && !names.has(`${id}${SUFFIX}`))
+        this.#catalogue.remove(id);
     for await (const row of this.#rowsFromFiles((id) => this.#catalogue.get(id) === undefined))
       this.#catalogue.put(row);
   }

@@ -40,6 +40,7 @@ export function rowOf(
     })),
     ...(name === undefined ? {} : { name }),
     ...(parentId === '' ? {} : { parentId }),
+    ...(header.extras?.spawned === true && { spawned: true }),
     ...(model === undefined ? {} : { model: `${model.provider}/${model.modelId}` }),
     ...(firstPrompt === undefined ? {} : { firstPrompt }),
     ...(lastText === undefined ? {} : { lastText }),

@@ -301,7 +301,9 @@ export class Runner {
     if (ready === undefined) throw new PolypodError('internal', 'a turn began before the run was prepared');
     const { settings } = this.#parts.view;
     const names = ready.overrides.tools ?? settings.tools;
-    const all = [...ready.tools, ...this.#parts.clientTools()].filter(({ name }) => name !== settings.permissionTool);
+    const all = [...ready.tools, ...this.#parts.clientTools()].filter(
+      ({ name }) => name !== settings.permissionTool,
+    );
     const thinking: ThinkingLevel | undefined = settings.thinking;
     return {
       ...ready.model,

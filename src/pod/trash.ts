@@ -5,6 +5,7 @@ import { makeDirectories } from './journal/index.ts';
 import type { Layout } from './layout.ts';
 
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+const DRAFT_MS = 60 * 60 * 1000;
 
 /** Moves a session and its feed aside; they can be moved back by hand. When it resolves, no power cut brings them back. */
 export async function moveToTrash(files: Files, layout: Layout, id: string, now: Date): Promise<void> {
@@ -22,6 +23,16 @@ export function emptyTrash(files: Files, layout: Layout, now: Date): void {
   for (const name of files.list(layout.trash)) {
     const thrownAway = Number(/^(\d+)-/.exec(name)?.[1] ?? Number.NaN);
     if (now.getTime() - thrownAway > KEPT_MS) removeAll(files, join(layout.trash, name));
+  }
+}
+
+/** Removes forks that a crash left half-made; one that is being made now is younger than that. */
+export function removeDrafts(files: Files, layout: Layout, now: Date): void {
+  for (const name of files.list(layout.sessions)) {
+    const path = join(layout.sessions, name);
+    if (!name.endsWith('.fork')) continue;
+    const { modifiedMs } = files.stat(path) ?? { modifiedMs: now.getTime() };
+    if (now.getTime() - modifiedMs > DRAFT_MS) ifThere(() => files.unlink(path));
   }
 }
 

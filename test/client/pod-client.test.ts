@@ -4,6 +4,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { PodClient, type PodClientOptions, type PodLine } from '../../src/client/index.ts';
 import type { Answer } from '../../src/sim/index.ts';
 import { scratch } from '../pod/stage.ts';
+import { DEFAULT_DUPLEX, serveDuplex } from '../../src/protocols/pod/index.ts';
+import { listenUnix } from '../../src/wire/index.ts';
 import { podStage } from '../protocols/pod/stage.ts';
 
 const HELLO: Answer = { parts: [{ text: 'Hello.' }] };
@@ -134,6 +136,36 @@ describe('a client', () => {
     const { value } = await client.events().next();
     expect(value).toMatchObject({ event: 'snapshot', data: { reason: 'gap' }, seq: 1 });
     expect(client.after).toBe(1);
+  });
+});
+
+describe("with the daemon's socket", () => {
+  it('attaches to a pod by its name first, and is told at once when there is none', async () => {
+    const { door, pod } = await podStage([HELLO]);
+    const path = join(scratch(), 'daemon.sock');
+    // As the daemon does: the first line says which pod, and what follows is the pod's.
+    const server = await listenUnix(path, (socket) => {
+      socket.once('data', (bytes: Buffer) => {
+        socket.pause();
+        const end = bytes.indexOf('\n');
+        const isMine =
+          bytes.subarray(0, end).toString() === '{"method":"attach","params":{"pod":"hello-pod"}}';
+        if (isMine) void serveDuplex(door, pod, socket, DEFAULT_DUPLEX, bytes.subarray(end + 1));
+        else socket.end('{"error":{"code":"not-found","message":"there is no pod \\"other\\""}}\n');
+      });
+    });
+    onTestFinished(() => {
+      server.close();
+    });
+    const client = await opened({ path, pod: 'hello-pod' });
+    const events = client.events();
+    await client.run('Hello?');
+    expect((await until(events, isIdle)).map(({ event }) => event)).toContain('text_done');
+    const lost = await opened({ path, pod: 'other' });
+    await expect(lost.events().next()).rejects.toMatchObject({
+      code: 'not-found',
+      message: 'there is no pod "other"',
+    });
   });
 });
 

@@ -40,6 +40,8 @@ export interface Row {
   readonly name?: string;
   readonly cwd: string;
   readonly parentId?: string;
+  /** It works for its parent; without this it went on from there. */
+  readonly spawned?: boolean;
   readonly createdAt: string;
   readonly updatedAt: string;
   /** `provider/id`. */
@@ -101,6 +103,7 @@ export const isRow: Check<Row> = record<Row>({
   name: optional(text),
   cwd: text,
   parentId: optional(text),
+  spawned: optional(flag),
   createdAt: text,
   updatedAt: text,
   model: optional(text),

@@ -119,9 +119,10 @@ export class Journal {
     };
     this.#parts.recorder.record(fact, message, place);
     if (signed !== undefined && entries.length === 0) place(ACCEPTED.body({}));
-    if (entries.length > 0) this.#pending.isMarkOnly = false;
-    else if (seq - this.#lastEntrySeq >= MARK_EVERY) place(MARK.body({}));
+    // A mark keeps a number and not the event.
     const entryId = entries[0]?.id;
+    if (entryId !== undefined) this.#pending.isMarkOnly = false;
+    else if (seq - this.#lastEntrySeq >= MARK_EVERY) place(MARK.body({}));
     const event: PodEvent = entryId === undefined ? { seq, ...fact } : { seq, ...fact, entryId };
     if (fact.type === 'turn-start') this.#turnStarts.push(seq);
     const { events, records, lines } = this.#pending;
@@ -132,7 +133,9 @@ export class Journal {
       // The receipt on the last line: whoever finds it finds all that it is for.
       const isLast = entry === entries.at(-1);
       const more = isLast ? signed && { receipt: signed } : { more: true };
-      lines.push(encodeEntry(more === undefined ? entry : { ...entry, extras: { ...entry.extras, ...more } }));
+      lines.push(
+        encodeEntry(more === undefined ? entry : { ...entry, extras: { ...entry.extras, ...more } }),
+      );
     }
     this.#schedule();
     return entryId;

@@ -58,7 +58,8 @@ export class Approvals {
   async pending(sessionId: string | undefined): Promise<readonly WireApproval[]> {
     const rows = await this.#sessions.rows();
     const asking = rows.filter(({ id, approvals }) => approvals.length > 0 && (sessionId ?? id) === id);
-    const found = await Promise.all(asking.map((row) => this.#pendingOf(row)));
+    // A session that another process holds is asked about there.
+    const found = await Promise.all(asking.map((row) => this.#pendingOf(row).catch(() => [])));
     return found
       .flat()
       .filter(({ approval }) => sessionId !== undefined || approval.podId === undefined)

@@ -3,7 +3,7 @@ import type { Door } from '../door.ts';
 import type { HldSettings } from './settings.ts';
 
 export { type OpenHld, startHld } from './door.ts';
-export type { HldSettings } from './settings.ts';
+export { type HldSettings, hldSocketPath } from './settings.ts';
 
 /** What the door needs beyond what every door gets. */
 export type HldPlace = Omit<HldSettings, 'host' | 'version' | 'log'>;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { messageOf, PolypodError } from '../../base/index.ts';
-import type { Pod, Row, Snapshot } from '../../pod/index.ts';
+import { type Pod, readCommand, type Row, type SettingsChange, type Snapshot } from '../../pod/index.ts';
 import { whileDoing } from './errors.ts';
 import { claudeSessionId } from './identity.ts';
 import { additionsIn, directoryIn, settingsOf, skipUntil, type Wish, wishIn } from './launch-wish.ts';
@@ -34,18 +34,16 @@ export class Launcher {
     const cwd = directoryIn(params, this.#settings);
     const model = await this.#model(params.text('model'));
     const notes = notesOf(wish);
+    const settings = checked({
+      ...settingsOf(wish),
+      rules: [...toolRules(wish)],
+      ...(title === undefined ? {} : { name: title }),
+      ...(model && { model }),
+      ...(skips && { skipPermissionsUntil: skipUntil(timeoutMs, this.#now()) }),
+      annotations: annotated(undefined, notes),
+    });
     return this.#sessions.whileLaunching(notes.launch, async () => {
-      const pod = await this.#settings.host.create({
-        cwd,
-        settings: {
-          ...settingsOf(wish),
-          rules: [...toolRules(wish)],
-          ...(title === undefined ? {} : { name: title }),
-          ...(model && { model }),
-          ...(skips && { skipPermissionsUntil: skipUntil(timeoutMs, this.#now()) }),
-          annotations: annotated(undefined, notes),
-        },
-      });
+      const pod = await this.#settings.host.create({ cwd, settings });
       const runId = await begin(pod, wish, notes, 'failed to launch Claude session');
       return { session_id: pod.id, run_id: runId };
     });
@@ -102,6 +100,12 @@ export class Launcher {
       this.#settings.log.warn('a client asked for a model that is not known', { model: word });
     return model;
   }
+}
+
+/** A pod is made with what it would also take as a change; the rest is refused before there is one. */
+function checked(settings: SettingsChange): SettingsChange {
+  readCommand({ type: 'configure', set: settings });
+  return settings;
 }
 
 /** The session's first run. A session that cannot begin stays, with the reason. */

@@ -66,11 +66,11 @@ const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['sendDecision', async (params, { approvals }) => approvals.decide(decisionIn(params))],
 ]);
 
-/** Sessions that nobody has gone on with. */
+/** Sessions that nobody has gone on with. One that works for another does not go on with it. */
 async function getSessionLeaves(params: Params, { sessions }: Desk) {
   const filter = params.text('filter');
   const rows = await sessions.rows();
-  const parents = new Set(rows.map(({ parentId }) => parentId));
+  const parents = new Set(rows.flatMap(({ parentId, spawned = false }) => (spawned ? [] : [parentId])));
   const wanted = (row: Row): boolean => {
     const isDraft = sessions.status(row) === 'draft';
     if (filter === 'normal') return !row.archived && !isDraft;

@@ -19,6 +19,12 @@ export interface HldSettings {
   readonly now?: () => number;
 }
 
+/** Where clients look for the daemon: `HUMANLAYER_DAEMON_SOCKET` if it says so, else below their home. */
+export function hldSocketPath(wanted: string | undefined, home: string): string {
+  if (wanted === undefined || wanted === '') return `${home}/.humanlayer/daemon.sock`;
+  return /^~(?=\/|$)/.test(wanted) ? `${home}${wanted.slice(1)}` : wanted;
+}
+
 export const DEFAULT_HEARTBEAT_MS = 30_000;
 export const DEFAULT_PENDING_BYTES = 8 * 1024 * 1024;
 

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, renameSync, statSync, writeFileSync } from 'node
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { hldSocketPath } from '../../../src/protocols/hld/index.ts';
 import { scratch, stage } from '../../pod/stage.ts';
 import { Client, hldStage, openDoor } from './stage.ts';
 
@@ -147,6 +148,16 @@ describe('requests', () => {
 });
 
 describe('the socket', () => {
+  it.each([
+    [undefined, '/home/a/.humanlayer/daemon.sock'],
+    ['', '/home/a/.humanlayer/daemon.sock'],
+    ['~/x.sock', '/home/a/x.sock'],
+    ['/run/x.sock', '/run/x.sock'],
+    ['~other/x.sock', '~other/x.sock'],
+  ])('named %s is %s', (wanted, path) => {
+    expect(hldSocketPath(wanted, '/home/a')).toBe(path);
+  });
+
   it('is for its owner only, in a directory for its owner only', async () => {
     const path = join(scratch(), 'new', 'daemon.sock');
     await hldStage([], { hld: { socketPath: path } });

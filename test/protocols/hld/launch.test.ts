@@ -185,6 +185,9 @@ describe('launchSession', () => {
     ],
     [{ query: 'x', mcp_config: '{' }, -32602, 'invalid mcp_config JSON: { is not JSON'],
     [{ query: 'x', mcp_config: 7 }, -32602, 'invalid request: mcp_config must be an object'],
+    [{ query: 'x', title: 't'.repeat(201) }, -32602, 'a name of at most 200 characters'],
+    [{ query: 'x', allowed_tools: ['Bash( )'] }, -32602, 'blank'],
+    [{ query: 'x', additional_directories: [''] }, -32602, 'blank'],
     [{ query: 'x', working_dir: '/no/where' }, -32603, 'working directory does not exist: /no/where'],
     [{ query: 'x', working_dir: '~/file' }, -32603, 'working directory path exists but is not a directory: '],
   ])('refuses %j, and leaves no session', async (params, code, message) => {

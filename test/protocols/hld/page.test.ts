@@ -20,7 +20,8 @@ function model({ messages }: SimRequest): Answer {
   const last = messages.at(-1);
   if (last?.role === 'tool') return says('Then not.');
   if (last?.text.startsWith('Delete')) return asks('rm -r build');
-  return last?.text.startsWith('Wait') ? STALLS : says('Hello.');
+  // What was asked before it was interrupted may stand in front.
+  return last?.text.endsWith('Wait.') ? STALLS : says('Hello.');
 }
 
 describe('the page replays', () => {

@@ -3,7 +3,6 @@ import { basename, resolve } from 'node:path';
 import { PolypodError } from '../../../base/index.ts';
 import { anyTextIn } from '../arguments.ts';
 import { TEXTS } from '../errors.ts';
-import { exportPage } from '../export/page.ts';
 import type { Command } from './command.ts';
 
 /** The path is answered as it was given. */
@@ -13,6 +12,8 @@ export const exportHtml: Command = async (wish, seat) => {
   const file = host.fileOf(seat.pod.id);
   const path = anyTextIn(wish, 'outputPath') ?? `polypod-session-${basename(file, '.jsonl')}.html`;
   const [snapshot, messages] = await Promise.all([seat.pod.snapshot(), host.messages(seat.pod.id)]);
+  // Loaded when somebody wants a page: start-up is a feature.
+  const { exportPage } = await import('../export/page.ts');
   const page = exportPage({ snapshot, messages: messages.map(({ message }) => message), version });
   await writeFile(resolve(sessions.cwd, path), page, { mode: 0o600 });
   return { path };

@@ -1,0 +1,170 @@
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, test } from 'vitest';
+import { PodClient } from '../../src/client/index.ts';
+import { placesFrom } from '../../src/daemon/index.ts';
+import { answer, calling, has, isIdle, newHome, openChat, say, shellIn, startIn } from './chat-stage.ts';
+import { heard, isType, site, type Site } from './daemon.ts';
+import { polypod } from './polypod.ts';
+import { hasTmux } from './terminal/tmux.ts';
+
+/** Another client of the same pod, over the Pod Protocol. */
+async function bobAt({ env }: Pick<Site, 'env'>, id: string): Promise<PodClient> {
+  const path = join(placesFrom(env).runtimeDirectory, 'pods', `${id}.sock`);
+  const bob = await PodClient.open({ path, name: 'bob' });
+  onTestFinished(() => bob.close());
+  return bob;
+}
+
+const newPod = async ({ polypod: run, project }: Site, name: string) =>
+  (await run('new', '--name', name, '--cwd', project)).stdout.trim();
+
+const counting = (lines: readonly string[], text: string) =>
+  lines.filter((line) => line.includes(text)).length;
+
+/** The number of an approval that waits. */
+async function asked(bob: PodClient): Promise<string> {
+  for await (const { event, data } of bob.events())
+    if (event === 'approval_request' && typeof data.approval_id === 'string') return data.approval_id;
+  throw new Error('nothing was asked');
+}
+
+describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
+  test('shows what another client prompts and approves, and drives the same pod', async () => {
+    const place = await site();
+    await place.serve();
+    const id = await newPod(place, 'shared');
+    const pane = await shellIn(place);
+    startIn(pane, 'attach shared');
+    await pane.see(isIdle);
+    const bob = await bobAt(place, id);
+    await bob.run(calling('bash', { command: 'node -e 0' }, 'all done'));
+    await pane.see(has('· bob through pod:'));
+    await pane.see(has('y yes, once'));
+    await bob.decide(await asked(bob), 'approve');
+    await pane.see((lines) => lines.includes('all done'));
+    await pane.see(isIdle);
+    expect(pane.all()).toContain('· bob approved through pod');
+    expect(has('y yes, once')(pane.screen())).toBe(false);
+    await say(pane, calling('bash', { command: 'node -e 1' }, 'mine too'));
+    await answer(pane, 'y');
+    await pane.see((lines) => lines.includes('mine too'));
+    const { by, door } = (await heard(
+      await place.pod(id),
+      (event) => event.type === 'approval-response' && event.by !== 'bob',
+    )) as { by?: string; door?: string };
+    expect({ by, door }).toEqual({ by: 'ada', door: 'control' });
+  });
+
+  test('who is slower is told who decided, and a cancel by another is told too', async () => {
+    const place = await site();
+    await place.serve();
+    const id = await newPod(place, 'shared');
+    const pane = await shellIn(place);
+    startIn(pane, 'attach shared');
+    await pane.see(isIdle);
+    const bob = await bobAt(place, id);
+    await say(pane, 'talk [[sim deltas=3000 delay=10]]');
+    await pane.see(has('answering'));
+    await bob.cancel();
+    await pane.see(has('· cancelled by bob through pod'));
+    await pane.see(isIdle);
+    pane.press('C-d');
+    await pane.see((lines) => lines.at(-1) === '$');
+    expect((await place.polypod('status')).code).toBe(0);
+  });
+
+  test('goes on by number after the daemon was killed: nothing is missing, nothing is there twice', async () => {
+    const place = await site();
+    const first = await place.serve();
+    const id = await newPod(place, 'steady');
+    const pane = await shellIn(place, 80, 50);
+    startIn(pane, 'attach steady');
+    await pane.see(isIdle);
+    await say(pane, 'before [[sim text=before-said]]');
+    await pane.see((lines) => lines.includes('before-said'));
+    await pane.see(isIdle);
+    first.child.kill('SIGKILL');
+    await pane.see(has('the connection is lost'));
+    await place.serve();
+    await pane.see(has('· reconnected'));
+    const bob = await place.pod(id);
+    await bob.handle(
+      { type: 'prompt', content: [{ type: 'text', text: 'after [[sim text=after-said]]' }] },
+      { by: 'bob', door: 'control' },
+    );
+    await pane.see((lines) => lines.includes('after-said'));
+    await say(pane, 'mine [[sim text=mine-said]]');
+    await pane.see((lines) => lines.includes('mine-said'));
+    for (const text of ['before-said', 'after-said', 'mine-said'])
+      expect(pane.all().filter((line) => line === text)).toHaveLength(1);
+    expect(counting(pane.all(), 'not kept')).toBe(0);
+    expect(counting(pane.all(), 'bob through control:')).toBe(1);
+  });
+
+  test('reaches a chat that lives in another terminal, without any daemon', async () => {
+    const home = newHome();
+    const chat = await openChat(home, '--name live');
+    await say(chat, 'hello [[sim text=first-said]]');
+    await chat.see((lines) => lines.includes('first-said'));
+    const other = await shellIn({ ...home, env: { ...home.env, USER: 'bob' } });
+    startIn(other, 'attach live');
+    await other.see(isIdle);
+    expect(other.screen()).toContain('first-said');
+    await say(other, calling('bash', { command: 'node -e 0' }, 'second-said'));
+    await chat.see(has('· bob through pod:'));
+    await chat.see(has('y yes, once'));
+    await answer(chat, 'y');
+    await other.see(has('· ada approved through cli'));
+    await other.see((lines) => lines.includes('second-said'));
+    await chat.see((lines) => lines.includes('second-said'));
+    chat.press('C-d');
+    await chat.see((lines) => lines.at(-1) === '$');
+    await other.see(has('the connection is lost'));
+    other.press('C-d');
+    await other.see((lines) => lines.at(-1) === '$');
+  });
+
+  test('chat is a guest of the daemon when one is up, and what runs goes on without it', async () => {
+    const place = await site();
+    await place.serve();
+    const pane = await shellIn(place);
+    startIn(pane, 'chat --name guest');
+    await pane.see(isIdle);
+    await say(pane, 'talk [[sim deltas=300 delay=10]]');
+    await pane.see(has('answering'));
+    pane.press('C-d');
+    await pane.see(has('it goes on; polypod attach guest comes back to it'));
+    await pane.see((lines) => lines.at(-1) === '$');
+    const { stdout } = await place.polypod('ls', '--json');
+    const [{ id }] = JSON.parse(stdout) as [{ id: string }];
+    const end = await heard(await place.pod(id), isType('run-end'));
+    expect(end).toMatchObject({ outcome: { status: 'finished' } });
+  });
+});
+
+describe('polypod attach without a terminal', () => {
+  it('prints the conversation so far, says what it is given, and leaves when all is quiet', async () => {
+    const place = await site();
+    await place.serve();
+    await newPod(place, 'plain');
+    const attach = (input: string) => polypod(['attach', 'plain'], { env: place.env, input });
+    expect(await attach('one [[sim text=said]]\n')).toMatchObject({
+      code: 0,
+      stdout: '❯ one [[sim text=said]]\n\nsaid\n',
+    });
+    expect(await attach('')).toMatchObject({ code: 0, stdout: '❯ one [[sim text=said]]\n\nsaid\n' });
+  });
+
+  it('says what to do when there is nothing to attach to', async () => {
+    const home = newHome();
+    const run = (...args: readonly string[]) => polypod(['attach', ...args], { env: home.env });
+    expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('attach takes one pod') });
+    expect(await run('nobody')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('no session "nobody"'),
+    });
+    await polypod(['chat', '--offline', '--name', 'quiet', 'x [[sim text=y]]'], { env: home.env });
+    expect((await run('quiet')).stderr).toMatch(/nothing runs the session .*: polypod chat --resume/);
+    expect((await run('/no/such.sock')).stderr).toContain('nobody listens on /no/such.sock');
+  });
+});

@@ -1,0 +1,151 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { calling, newHome } from './chat-stage.ts';
+import { polypod, start } from './polypod.ts';
+
+const lines = (...texts: readonly string[]) => texts.map((text) => `${text}\n`).join('');
+
+function chat(input: string, ...args: readonly string[]) {
+  const home = newHome();
+  return polypod(['chat', '--offline', ...args, '--cwd', home.project], { env: home.env, input });
+}
+
+describe('polypod chat without a terminal', () => {
+  it('says each line when the one before is done, and prints plainly', async () => {
+    const { code, stdout, stderr } = await chat(
+      lines("one [[sim text='**First** answer']]", '', '/mode read-only', "two [[sim text='Second']]"),
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toBe(
+      lines(
+        "❯ one [[sim text='**First** answer']]",
+        '',
+        '**First** answer',
+        '',
+        '· the mode is now read-only',
+        '',
+        "❯ two [[sim text='Second']]",
+        '',
+        'Second',
+      ),
+    );
+  });
+
+  it('takes the first prompt from the command line', async () => {
+    const { code, stdout } = await chat('', 'hello [[sim text=there]]');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '❯ hello [[sim text=there]]\n\nthere\n' });
+  });
+
+  it('takes the answer to a question from the next line', async () => {
+    const home = newHome();
+    const make = (name: string) => calling('bash', { command: `node -e 0 > ${name}` }, `after ${name}`);
+    const { code, stdout } = await polypod(['chat', '--offline', '--cwd', home.project], {
+      env: home.env,
+      input: lines(make('yes.txt'), 'perhaps', 'y', make('no.txt'), 'n leave it'),
+    });
+    expect(code).toBe(0);
+    expect(stdout).toContain('· answer with y, a (always), or n and what to do instead');
+    expect(stdout).toContain('· approved\n');
+    expect(stdout).toContain('· denied: leave it\n');
+    expect(stdout).toContain('after no.txt');
+    expect(readdirSync(home.project)).toEqual(['yes.txt']);
+  });
+
+  it('denies what nobody can be asked about, and says so by its exit code', async () => {
+    const { code, stdout } = await chat(lines(calling('bash', { command: 'node -e 0' }, 'I could not')));
+    expect(code).toBe(2);
+    expect(stdout).toContain('· denied: Nobody can be asked in this chat');
+    expect(stdout).toContain('I could not');
+  });
+
+  it.each([
+    ['the provider refuses the key', 'x [[sim fault=401]]', 2],
+    ['the provider does not know what it was asked', 'x [[sim fault=404]]', 2],
+    ['a command does not exist', '/modle a/b', 2],
+  ])('the exit code is honest when %s', async (_, input, expected) => {
+    const { code, stdout } = await chat(lines(input, 'fine [[sim text=fine]]'));
+    expect(code).toBe(expected);
+    expect(stdout).toMatch(/^✗ /m);
+    expect(stdout).toContain('\nfine\n');
+  });
+
+  it('suggests what was meant', async () => {
+    expect((await chat('/modle\n')).stdout).toBe('✗ there is no command /modle; did you mean /model?\n');
+  });
+
+  it('is cancelled by an interrupt', async () => {
+    const home = newHome();
+    const { child, hear, finished } = start(['chat', '--offline', '--cwd', home.project], home.env);
+    child.stdin.write('talk [[sim deltas=5000 delay=10]]\n');
+    await hear('❯ talk');
+    child.kill('SIGINT');
+    expect((await finished).code).toBe(130);
+  });
+
+  it('runs a command of the person, lists sessions, exports, and forks', async () => {
+    const home = newHome();
+    const { code, stdout } = await polypod(['chat', '--offline', '--cwd', home.project], {
+      env: home.env,
+      input: lines(
+        'hi [[sim text=ho]]',
+        '!echo $((6 * 7))',
+        '/name first',
+        '/export out.md',
+        '/export out.md',
+        '/fork',
+        '/sessions',
+        '/cost',
+      ),
+    });
+    // A file that is there is not overwritten, which is a refusal.
+    expect(code).toBe(2);
+    expect(stdout).toContain('✓ ! echo $((6 * 7))');
+    expect(stdout).toContain('  42\n');
+    expect(stdout).toContain(`out.md is there already: name another file`);
+    expect(stdout.match(/hi \[\[sim text=ho\]\]/g)?.length).toBeGreaterThanOrEqual(4);
+    expect(stdout).toContain('1 turn, 0 calls');
+    expect(existsSync(join(home.project, 'out.md'))).toBe(true);
+  });
+
+  it('goes on with an earlier session, and keeps nothing with --no-session', async () => {
+    const home = newHome();
+    const run = (input: string, ...args: readonly string[]) =>
+      polypod(['chat', '--offline', ...args], { env: home.env, input });
+    await run('secret [[sim text=no]]\n', '--no-session');
+    expect((await run('', '--continue')).stderr).toContain('no session was held in');
+    await run('remember [[sim text=kept]]\n', '--name herons');
+    for (const option of [['--continue'], ['--resume', 'herons']]) {
+      const stdout = '❯ remember [[sim text=kept]]\n\nkept\n';
+      expect(await run('', ...option)).toEqual({ code: 0, stdout, stderr: '' });
+    }
+    expect(await run('', '--resume')).toMatchObject({
+      code: 2,
+      stderr: 'polypod chat: nobody can be asked which session: name it behind --resume\n',
+    });
+    expect((await run('', '--resume', 'heron')).stderr).toContain('did you mean herons?');
+  });
+
+  it.each([
+    [['--offline', '--model', 'x'], '--offline and --model exclude each other'],
+    [['--resume', 'x', '--continue'], '--resume and --continue exclude each other'],
+    [['--continue', '--no-session'], '--continue and --no-session exclude each other'],
+    [['--continue', '--name', 'x'], '--name is for a new session: leave out --continue'],
+    [['--allow-path', '/not/there'], 'cannot allow /not/there'],
+    [['--mcp-config', '/not/there'], 'cannot read the MCP servers'],
+  ])('refuses %j', async (args, reason) => {
+    const { code, stderr } = await polypod(['chat', ...args]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(reason);
+  });
+
+  it('sends an image that is mentioned', async () => {
+    const home = newHome();
+    writeFileSync(join(home.project, 'dot.png'), Buffer.from('iVBORw0KGgo=', 'base64'));
+    const { stdout } = await polypod(['chat', '--offline', '--cwd', home.project], {
+      env: home.env,
+      input: 'see @dot.png and @none.png [[sim text=seen]]\n',
+    });
+    expect(stdout).toContain('· with 1 image\n');
+  });
+});
