@@ -15,11 +15,15 @@ export function schemaProblems(value: unknown, schema: unknown, path = ''): read
 
 function objectProblems(value: JsonObject, schema: JsonObject, path: string): readonly string[] {
   const properties = objectOf(schema.properties);
-  const missing = arrayOf(schema.required).filter((key) => typeof key === 'string' && !Object.hasOwn(value, key));
+  const missing = arrayOf(schema.required).filter(
+    (key) => typeof key === 'string' && !Object.hasOwn(value, key),
+  );
   const unknown = Object.keys(value).filter((key) => !Object.hasOwn(properties, key));
   return [
     ...missing.map((key) => `${below(path, String(key))}: is missing`),
-    ...(schema.additionalProperties === false ? unknown.map((key) => `${below(path, key)}: is not a key`) : []),
+    ...(schema.additionalProperties === false
+      ? unknown.map((key) => `${below(path, key)}: is not a key`)
+      : []),
     ...Object.entries(properties).flatMap(([key, part]) =>
       Object.hasOwn(value, key) ? schemaProblems(value[key], part, below(path, key)) : [],
     ),
@@ -29,7 +33,12 @@ function objectProblems(value: JsonObject, schema: JsonObject, path: string): re
 function wrongKind(value: unknown, { type }: JsonObject): string | undefined {
   const kinds = typeof type === 'string' ? [type] : arrayOf(type).filter((kind) => typeof kind === 'string');
   const known = kinds.filter((kind) => Object.hasOwn(KINDS, kind));
-  if (known.length === 0 || known.length < kinds.length || known.some((kind) => KINDS[kind]?.(value) === true)) return;
+  if (
+    known.length === 0 ||
+    known.length < kinds.length ||
+    known.some((kind) => KINDS[kind]?.(value) === true)
+  )
+    return;
   return `must be ${known.join(' or ')}`;
 }
 

@@ -1,5 +1,12 @@
 import { isObject, messageOf, objectOf, PolypodError, schemaProblems } from '../base/index.ts';
-import { errorOutput, invalidArguments, type PreparedCall, type Tool, type ToolOutput, textOutput } from '../tools/index.ts';
+import {
+  errorOutput,
+  invalidArguments,
+  type PreparedCall,
+  type Tool,
+  type ToolOutput,
+  textOutput,
+} from '../tools/index.ts';
 import type { ExtensionHooks, ExtensionResult, ExtensionTool } from './api.ts';
 
 /** An extension's tool as agents have it. */

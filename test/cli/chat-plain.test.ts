@@ -114,7 +114,7 @@ describe('polypod chat without a terminal', () => {
       polypod(['chat', '--offline', ...args], { env: home.env, input });
     await run('secret [[sim text=no]]\n', '--no-session');
     expect((await run('', '--continue')).stderr).toContain('no session was held in');
-    await run('remember [[sim text=kept]]\n', '--name herons');
+    await run('remember [[sim text=kept]]\n', '--name', 'herons');
     for (const option of [['--continue'], ['--resume', 'herons']]) {
       const stdout = '❯ remember [[sim text=kept]]\n\nkept\n';
       expect(await run('', ...option)).toEqual({ code: 0, stdout, stderr: '' });

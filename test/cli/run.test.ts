@@ -285,7 +285,10 @@ describe('the session of a run', () => {
       env,
     );
     await running.hear('sleep 60');
-    const socket = connect(join(home, '.local/share/polypod/run/pods/here.sock'));
+    const path = join(home, '.local/share/polypod/run/pods/here.sock');
+    // It is opened beside the run, which does not wait for it.
+    while (!existsSync(path)) await new Promise((settle) => setImmediate(settle));
+    const socket = connect(path);
     socket.write('{"method":"cancel"}\n');
     expect((await running.finished).code).toBe(130);
     socket.destroy();

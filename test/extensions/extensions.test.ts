@@ -75,7 +75,9 @@ describe('a tool of an extension', () => {
       content: [{ type: 'text', text: '3' }],
       isError: false,
     });
-    expect(await call(add, { a: 1 })).toEqual({ invalid: expect.stringContaining('b: is missing') as unknown });
+    expect(await call(add, { a: 1 })).toEqual({
+      invalid: expect.stringContaining('b: is missing') as unknown,
+    });
   });
 
   it('needs a name and a schema, and a name that is free', async () => {
@@ -93,7 +95,11 @@ describe('a hook of an extension', () => {
   const guard = (body: string) => `export default (polypod) => polypod.on('tool_call', ${body});`;
 
   it.each([
-    ['({ name, input }) => name === "add" && input.a > 9 ? { deny: "too big" } : undefined', { a: 10, b: 1 }, 'too big'],
+    [
+      '({ name, input }) => name === "add" && input.a > 9 ? { deny: "too big" } : undefined',
+      { a: 10, b: 1 },
+      'too big',
+    ],
     ['() => { throw new Error("broken"); }', { a: 1, b: 1 }, "an extension's tool_call hook failed: broken"],
   ])('denies a call: %s', async (body, input, text) => {
     const { extensions } = await load(ADD, guard(body));

@@ -2,7 +2,8 @@ import { type JsonObject, numberOf, PolypodError, stringOf } from '../../base/in
 import { PodClient, type PodLine } from '../../client/index.ts';
 import type { PodHandle } from '../../daemon/index.ts';
 import { Batch, type PodCommand, type Receipt, type Watched } from '../../pod/index.ts';
-import { WireEvents, wireSnapshot } from './wire-events.ts';
+import { WireEvents } from './wire-events.ts';
+import { wireSnapshot } from './wire-snapshot.ts';
 
 /** A pod in another process, reached by its own socket over the Pod Protocol. */
 export function wirePod(

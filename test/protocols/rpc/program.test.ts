@@ -134,13 +134,21 @@ stream_rules:
   ])('cuts the answer that breaks it, with %j', async (args, times) => {
     const home = temporaryDirectory();
     writeFileSync(join(home, 'config.yaml'), RULES);
-    const program = new Program(['--offline', ...args], { HOME: home, POLYPOD_CONFIG: join(home, 'config.yaml') });
+    const program = new Program(['--offline', ...args], {
+      HOME: home,
+      POLYPOD_CONFIG: join(home, 'config.yaml'),
+    });
     const lines = await program.run(`[[sim text='let x: any = 1']]`);
     const cuts = lines.filter(({ type }) => type === 'ttsr_triggered');
     expect(cuts).toHaveLength(times);
     for (const { rules } of cuts)
       expect(rules).toEqual([
-        { name: 'no-any', path: join(home, 'config.yaml'), content: 'Never write any.', condition: [':\\s*any\\b'] },
+        {
+          name: 'no-any',
+          path: join(home, 'config.yaml'),
+          content: 'Never write any.',
+          condition: [':\\s*any\\b'],
+        },
       ]);
   });
 });

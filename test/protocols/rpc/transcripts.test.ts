@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { isObject } from '../../../src/base/index.ts';
+import { isObject, objectOf, stringOf } from '../../../src/base/index.ts';
 import { Program } from './program.ts';
+import type { Line } from './stage.ts';
 
 const PAGE = 'docs/protocols/rpc.md';
 
@@ -34,19 +35,28 @@ describe(PAGE, () => {
         at = program.lines.indexOf(heard) + 1;
         continue;
       }
-      // Progress of a tool may come or not; nothing else may.
-      const next = await program.hear(({ type }) => type !== 'tool_execution_update', at);
+      // Progress of a tool may come or not, and a text in more than one piece; nothing else may.
+      const isFree = (said: Line): boolean =>
+        said.type === 'tool_execution_update' || isFurtherDelta(said, program.lines[at - 1]);
+      const next = await program.hear((said) => !isFree(said), at);
       at = program.lines.indexOf(next) + 1;
       if (!fits(next, wanted)) expect(next).toEqual(wanted);
     }
   });
 });
 
+function isFurtherDelta(said: Line, before: Line | undefined): boolean {
+  const [kind, last] = [said, before].map((line) => stringOf(objectOf(line?.assistantMessageEvent).type));
+  return kind !== undefined && kind.endsWith('_delta') && kind === last;
+}
+
 /** The same, but for what the page leaves open. */
 function fits(said: unknown, wanted: unknown): boolean {
   if (wanted === '…') return said !== undefined;
   if (Array.isArray(wanted))
-    return Array.isArray(said) && said.length === wanted.length && wanted.every((part, at) => fits(said[at], part));
+    return (
+      Array.isArray(said) && said.length === wanted.length && wanted.every((part, at) => fits(said[at], part))
+    );
   if (!isObject(wanted)) return said === wanted;
   if (!isObject(said)) return false;
   const { '…': rest, ...named } = wanted;
