@@ -39,7 +39,8 @@ Examples:
       await place.close();
       throw thrown;
     });
-    return holdChat({ place, pod, prompt: undefined, places, isPlain: values.plain }, around);
+    const { plain: isPlain } = values;
+    return holdChat({ place, pod, prompt: undefined, places, isPlain, isFleeting: false }, around);
   },
 });
 

@@ -102,7 +102,8 @@ Examples:
       await place.close();
       throw thrown;
     });
-    return holdChat({ place, pod, prompt, places, isPlain: values.plain }, around);
+    const { plain: isPlain, 'no-session': isFleeting } = values;
+    return holdChat({ place, pod, prompt, places, isPlain, isFleeting }, around);
   },
 });
 

@@ -15,7 +15,7 @@ import {
 } from '../daemon/index.ts';
 import type { Environment } from '../llm/index.ts';
 import type { Host, Pod } from '../pod/index.ts';
-import { type RpcParts, type RpcSessions, readyLine, serveRpc } from '../protocols/index.ts';
+import { type OpenDoor, type RpcParts, type RpcSessions, readyLine, serveRpc } from '../protocols/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from './command.ts';
 import { rpcExtensions } from './rpc-extensions.ts';
 import type { ModelWish } from './rpc-models.ts';
@@ -65,11 +65,10 @@ function withoutAccounts({ model: _, ...config }: Config): Config {
 
 /** Hosts that keep their agents apart by this variable keep ours apart with it. */
 function placesOf(env: Environment): Places {
-  const places = placesFrom(env);
   const { PI_CODING_AGENT_DIR: directory } = env;
   return directory === undefined || directory === ''
-    ? places
-    : { ...places, dataDirectory: join(directory, 'polypod') };
+    ? placesFrom(env)
+    : placesFrom(env, { dataDirectory: join(directory, 'polypod') });
 }
 
 /** Such hosts expect that tools work in the directory without a question; what the user has forbidden stays forbidden. */
@@ -113,10 +112,16 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
   const host = await openHost(options, { places, agents });
   const sessions = await sessionsFor(options, cwd, wish);
   const { offeredModels } = await import('./rpc-models.ts');
+  let published: Promise<OpenDoor | undefined> = Promise.resolve(undefined);
   const parts: RpcParts = {
     host,
     sessions,
-    first: () => firstPod(host, sessions, options),
+    first: async () => {
+      const pod = await firstPod(host, sessions, options);
+      // Beside the client's first commands, which need not wait for it.
+      if (!options.isFleeting) published = publish(host, places);
+      return pod;
+    },
     models: () => offeredModels({ env, config, places, access, scope: options.models }),
     isScoped: options.models.length > 0,
     toolNames: async () => {
@@ -135,8 +140,17 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
     await serveRpc({ input: stdin, output: stdout }, parts, signal);
   } finally {
     // What is under way is cancelled and written, but nobody waits for a tool that does not end.
-    await Promise.race([host.shutdown().then(() => access.close()), sleep(SHUTDOWN_MS)]);
+    const closed = published
+      .then((door) => door?.close())
+      .then(() => host.shutdown())
+      .then(() => access.close());
+    await Promise.race([closed, sleep(SHUTDOWN_MS)]);
   }
+}
+
+/** Others may attach to the pods of this process. */
+async function publish(host: Host, places: Places): Promise<OpenDoor | undefined> {
+  return (await import('./publish-pods.ts')).publishPods(host, places);
 }
 
 const SHUTDOWN_MS = 700;

@@ -1,14 +1,22 @@
-import { type Log, LOG_LEVELS, type LogLevel, type LogSink, logTo, messageOf } from '../base/index.ts';
+import {
+  type Log,
+  LOG_LEVELS,
+  type LogLevel,
+  type LogSink,
+  logTo,
+  messageOf,
+  PolypodError,
+} from '../base/index.ts';
 import type { Environment } from '../llm/index.ts';
-import { DEFAULT_LIMITS, Host } from '../pod/index.ts';
+import { Host } from '../pod/index.ts';
 import type { Door } from '../protocols/index.ts';
 import type { Lock } from '../store/index.ts';
 import type { AgentsOptions } from './agents.ts';
 import { attachTo } from './control/attach.ts';
 import { methodsOf } from './control/methods.ts';
 import { ControlServer } from './control/server.ts';
-import { diskFree, lockDataDirectory, makeDataDirectory } from './data-directory.ts';
-import type { DaemonState, Health } from './health.ts';
+import { lockDataDirectory, makeDataDirectory } from './data-directory.ts';
+import { type DaemonState, type Health, healthOf } from './health.ts';
 import { type LogFile, openLogFile } from './log-file.ts';
 import { metricsOf } from './metrics.ts';
 import { OpenDoors } from './open-doors.ts';
@@ -65,6 +73,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> {
   const { env, places, version } = options;
+  const asked = options.logLevel ?? levelIn(env);
   const { setup, warnings } = await Setup.load({ env, places, offline: options.offline ?? false });
   parts.setup = setup;
   makeDataDirectory(places);
@@ -72,7 +81,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   const logFile = (parts.logFile = openLogFile(daemonLogFile(places)));
   const log = logTo({
     sinks: [logFile.write, ...(options.logSinks ?? [])],
-    level: () => options.logLevel ?? levelIn(env) ?? setup.config.log.level ?? 'info',
+    level: () => asked ?? setup.config.log.level ?? 'info',
     redact: () => setup.redact,
   });
   for (const warning of warnings) log.warn(warning);
@@ -106,31 +115,18 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     },
   }));
 
-  const startedAt = new Date();
   let state: DaemonState = 'starting';
   const openDoors = (parts.doors = new OpenDoors());
-  const health = async (): Promise<Health> => {
-    const { pods, runs, sessions } = host.usage;
-    const { user, system } = process.cpuUsage();
-    const free = diskFree(places.dataDirectory);
-    return {
-      state,
-      pid: process.pid,
-      version,
-      startedAt: startedAt.toISOString(),
-      uptimeSeconds: Math.round((Date.now() - startedAt.getTime()) / 1000),
-      dataDirectory: places.dataDirectory,
-      pods: { live: pods, limit: limits.pods ?? DEFAULT_LIMITS.pods },
-      runs: { active: runs, limit: limits.runs ?? DEFAULT_LIMITS.runs },
-      sessions,
-      pendingApprovals: (await host.pendingApprovals()).length,
-      doors: openDoors.health(),
-      failures,
-      ...(free === undefined ? {} : { diskFreeBytes: free }),
-      memoryBytes: process.memoryUsage.rss(),
-      cpuSeconds: (user + system) / 1e6,
-    };
-  };
+  const health = healthOf({
+    host,
+    doors: openDoors,
+    version,
+    limits,
+    dataDirectory: places.dataDirectory,
+    startedAt: new Date(),
+    state: () => state,
+    failures: () => failures,
+  });
 
   const reload = async (): Promise<Reloaded> => {
     try {
@@ -208,6 +204,9 @@ async function closed({ host, doors, control, setup, logFile, lock }: Parts, log
   await step('lock', () => lock?.release());
 }
 
-function levelIn(env: Environment): LogLevel | undefined {
-  return LOG_LEVELS.find((level) => level === env.POLYPOD_LOG_LEVEL);
+function levelIn({ POLYPOD_LOG_LEVEL: word }: Environment): LogLevel | undefined {
+  if (word === undefined || word === '') return undefined;
+  const level = LOG_LEVELS.find((known) => known === word);
+  if (level !== undefined) return level;
+  throw new PolypodError('bad-request', `POLYPOD_LOG_LEVEL is "${word}": it can be ${LOG_LEVELS.join(', ')}`);
 }

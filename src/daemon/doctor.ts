@@ -126,7 +126,13 @@ async function sockets(places: Places): Promise<readonly Finding[]> {
         ? ok(check, 'no daemon is up; polypod serve starts one')
         : warning(check, `${path} was left behind by a daemon that is gone`, 'polypod serve takes it away'),
     ...(stale.length > 0
-      ? [warning('sockets', `${stale.length} sockets of pods in ${pods} have nobody behind them`, `rm them`)]
+      ? [
+          warning(
+            'sockets',
+            `${stale.length} sockets of pods in ${pods} have nobody behind them`,
+            'nothing: each is taken away when its pod wakes',
+          ),
+        ]
       : []),
   ];
 }

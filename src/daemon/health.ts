@@ -1,4 +1,6 @@
 import type { JsonObject } from '../base/index.ts';
+import { DEFAULT_LIMITS, type Host, type HostLimits } from '../pod/index.ts';
+import { diskFree } from './data-directory.ts';
 
 export type DaemonState = 'starting' | 'ready' | 'draining';
 
@@ -28,4 +30,42 @@ export interface Health {
   readonly diskFreeBytes?: number;
   readonly memoryBytes: number;
   readonly cpuSeconds: number;
+}
+
+/** What is asked about a daemon's health. */
+export interface HealthParts {
+  readonly host: Host;
+  readonly doors: { readonly health: () => readonly DoorHealth[] };
+  readonly version: string;
+  readonly limits: Partial<HostLimits>;
+  readonly dataDirectory: string;
+  readonly startedAt: Date;
+  readonly state: () => DaemonState;
+  readonly failures: () => number;
+}
+
+export function healthOf(parts: HealthParts): () => Promise<Health> {
+  const { host, doors, version, limits, dataDirectory, startedAt } = parts;
+  return async () => {
+    const { pods, runs, sessions } = host.usage;
+    const { user, system } = process.cpuUsage();
+    const free = diskFree(dataDirectory);
+    return {
+      state: parts.state(),
+      pid: process.pid,
+      version,
+      startedAt: startedAt.toISOString(),
+      uptimeSeconds: Math.round((Date.now() - startedAt.getTime()) / 1000),
+      dataDirectory,
+      pods: { live: pods, limit: limits.pods ?? DEFAULT_LIMITS.pods },
+      runs: { active: runs, limit: limits.runs ?? DEFAULT_LIMITS.runs },
+      sessions,
+      pendingApprovals: (await host.pendingApprovals()).length,
+      doors: doors.health(),
+      failures: parts.failures(),
+      ...(free === undefined ? {} : { diskFreeBytes: free }),
+      memoryBytes: process.memoryUsage.rss(),
+      cpuSeconds: (user + system) / 1e6,
+    };
+  };
 }

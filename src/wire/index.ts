@@ -1,6 +1,19 @@
-/** Bytes to messages and back: lines, server-sent events, JSON-RPC, HTTP, Unix sockets. */
+/** Bytes to messages and back: lines, server-sent events, JSON-RPC, HTTP, WebSocket, Unix sockets. */
 export { ByteLines } from './byte-lines.ts';
 export { type HttpRequest, type HttpResponse, httpTransport, type Transport } from './http-client.ts';
+export {
+  HTTP_SERVER_LIMITS,
+  type HttpExchange,
+  type HttpServer,
+  type HttpServerLimits,
+  type HttpServerOptions,
+  type HttpUpgrade,
+  serveHttp,
+} from './http-server.ts';
+export { BODY_LIMITS, type BodyLimits, readJsonBody } from './http-server-body.ts';
+export { type GuardOptions, guardRequest } from './http-server-guard.ts';
+export { type HttpRefusal, httpRefusal, httpRefusalIn } from './http-server-refusal.ts';
+export { findRoute, type RouteAddress, type RouteMatch } from './http-server-routes.ts';
 export {
   answerRpc,
   NO_ID,

@@ -55,7 +55,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     expect({ by, door }).toEqual({ by: 'ada', door: 'control' });
   });
 
-  test('who is slower is told who decided, and a cancel by another is told too', async () => {
+  test('a cancel by another is told, and leaving ends nothing', async () => {
     const place = await site();
     await place.serve();
     const id = await newPod(place, 'shared');

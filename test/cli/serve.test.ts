@@ -103,6 +103,15 @@ describe('polypod serve', () => {
     expect(existsSync(dataDirectory)).toBe(false);
   });
 
+  it('refuses a log level there is not', async () => {
+    const { env } = await site();
+    const wrong = await polypod(['serve'], { env: { ...env, POLYPOD_LOG_LEVEL: 'loud' } });
+    expect(wrong).toMatchObject({
+      code: 2,
+      stderr: 'polypod serve: POLYPOD_LOG_LEVEL is "loud": it can be debug, info, warn, error\n',
+    });
+  });
+
   it('cannot use a data directory that is a file', async () => {
     const { polypod: run, home } = await site();
     const file = join(home, 'file');

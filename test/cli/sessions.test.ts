@@ -111,15 +111,17 @@ describe('polypod new, ls and rm', () => {
   });
 
   it('take the beginning of an id that tells it from the others, and say when it does not', async () => {
-    const { polypod: run, dataDirectory } = await site();
-    const [first = '', second = ''] = catalogueOf(dataDirectory, 2);
-    const { stdout } = await run('ls');
-    expect(stdout).toContain('01a1de9a-1000');
-    expect(await run('rm', '01a1de9a')).toMatchObject({
+    const { polypod: run } = await site();
+    const first = (await run('new')).stdout.trim();
+    const second = (await run('new')).stdout.trim();
+    expect(await run('rm', first.slice(0, 3))).toMatchObject({
       code: 2,
-      stderr: `polypod rm: 2 sessions are meant by "01a1de9a": ${second}, ${first}. Write more of the id.\n`,
+      stderr: `polypod rm: 2 sessions are meant by "${first.slice(0, 3)}": ${second}, ${first}. Write more of the id.\n`,
     });
-    expect((await run('rm', '01a1de9a-1001')).code).toBe(0);
+    const [, shown = ''] = (await run('ls')).stdout.split('\n');
+    const [short = ''] = shown.split(' ');
+    expect(second.startsWith(short) && !first.startsWith(short)).toBe(true);
+    expect((await run('rm', short)).code).toBe(0);
     expect(listed((await run('ls', '--json')).stdout).map(({ id }) => id)).toEqual([first]);
   });
 

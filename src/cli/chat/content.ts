@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { isAbsolute, join } from 'node:path';
+import { homedir } from 'node:os';
+import { basename, isAbsolute, join } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
 import type { Content } from '../../llm/index.ts';
+import type { Folded } from '../terminal/index.ts';
 
 const MOST_BYTES = 10 * 1024 * 1024;
 
@@ -18,6 +21,20 @@ export function imageType(path: string): string | undefined {
   return MEDIA_TYPES[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''];
 }
 
+/** An image whose path was pasted, as it shows in the input; undefined if it is none. */
+export function foldedImage(path: string, cwd: string): Folded | undefined {
+  const whole = wholePath(path, cwd);
+  if (imageType(whole) === undefined || !existsSync(whole)) return undefined;
+  return { label: `[image ${basename(whole)}]`, text: path, path: whole };
+}
+
+/** Images that are mentioned as `@path`. */
+export function imagesIn(text: string, cwd: string): readonly string[] {
+  return Array.from(text.matchAll(/(?:^|\s)@(\S+)/g), ([, path = '']) => path).filter(
+    (path) => imageType(path) !== undefined && existsSync(wholePath(path, cwd)),
+  );
+}
+
 /** A message with the images at these paths. */
 export async function contentOf(
   text: string,
@@ -29,7 +46,7 @@ export async function contentOf(
 }
 
 async function imageAt(path: string, cwd: string): Promise<Content> {
-  const full = isAbsolute(path) ? path : join(cwd, path);
+  const full = wholePath(path, cwd);
   try {
     const { size } = await stat(full);
     if (size > MOST_BYTES)
@@ -47,4 +64,9 @@ async function imageAt(path: string, cwd: string): Promise<Content> {
       cause: thrown,
     });
   }
+}
+
+function wholePath(path: string, cwd: string): string {
+  if (path.startsWith('~/')) return join(homedir(), path.slice(2));
+  return isAbsolute(path) ? path : join(cwd, path);
 }

@@ -4,6 +4,7 @@ import type { PodCommand, Receipt, Watched } from '../../pod/index.ts';
 import { joined } from './joined.ts';
 import type { Place } from './place.ts';
 import { notice, type Print } from './print.ts';
+import { snapshotOf } from './snapshot.ts';
 import { step } from './step.ts';
 import { steadyWatch } from './steady-watch.ts';
 import type { View } from './view.ts';
@@ -96,6 +97,18 @@ export class Conversation {
       }
     onPrints(prints);
     onView(this.#view);
+    const isSet = watched.type === 'events' && watched.batch.events.some(({ type }) => type === 'settings');
+    if (isSet && this.#view.contextWindow === undefined) void this.#learnWindow();
+  }
+
+  /** Events do not tell how much the context of another model holds. */
+  async #learnWindow(): Promise<void> {
+    // Without it the status line says less, and nothing else is amiss.
+    const snapshot = await snapshotOf(this.#pod).catch(() => undefined);
+    const contextWindow = snapshot?.stats.contextWindow;
+    if (contextWindow === undefined) return;
+    this.#view = { ...this.#view, contextWindow };
+    this.#options.onView(this.#view);
   }
 }
 

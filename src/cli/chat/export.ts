@@ -1,18 +1,12 @@
-import { PolypodError } from '../../base/index.ts';
 import type { PodHandle } from '../../daemon/index.ts';
 import type { Item } from '../../llm/index.ts';
 import { textOf } from './answer-steps.ts';
+import { snapshotOf } from './snapshot.ts';
 
 /** The conversation as a markdown document. */
 export async function markdownOf(pod: PodHandle): Promise<string> {
-  for await (const watched of pod.watch())
-    if (watched.type === 'snapshot') {
-      const { settings, id, items } = watched.snapshot;
-      return [`# ${settings.name ?? `Session ${id}`}`, ...items.flatMap(sectionsOf)]
-        .join('\n\n')
-        .concat('\n');
-    }
-  throw new PolypodError('conflict', 'the session was closed');
+  const { settings, id, items } = await snapshotOf(pod);
+  return [`# ${settings.name ?? `Session ${id}`}`, ...items.flatMap(sectionsOf)].join('\n\n').concat('\n');
 }
 
 function sectionsOf(item: Item): readonly string[] {

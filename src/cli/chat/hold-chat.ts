@@ -13,16 +13,18 @@ export interface Chat {
   readonly prompt: string | undefined;
   readonly places: Places;
   readonly isPlain: boolean;
+  /** Nothing is kept, prompts neither. */
+  readonly isFleeting: boolean;
 }
 
 /** Talks until the person leaves, and closes the place behind them. */
 export async function holdChat(
-  { place, pod, prompt, places, isPlain }: Chat,
+  { place, pod, prompt, places, isPlain, isFleeting }: Chat,
   around: Surroundings,
 ): Promise<ExitCode> {
   try {
     if (isPlain || wantsPlain(around, around.env)) return await plainChat({ place, pod, prompt }, around);
-    const history = new HistoryFile(places.dataDirectory);
+    const history = isFleeting ? undefined : new HistoryFile(places.dataDirectory);
     return await terminalChat({ place, pod, prompt, history }, around);
   } finally {
     await place.close();

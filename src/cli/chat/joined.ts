@@ -26,7 +26,8 @@ export function joined(snapshot: Snapshot, me: Origin, now: number): Stepped {
       me,
       state,
       settings,
-      model,
+      // What is chosen counts, also before the pod has looked it up.
+      model: settings.model ?? model,
       hasBegun: items.length > 0 || snapshot.queue.length > 0,
       activity: snapshot.compacting ? 'summarising the conversation' : 'working',
       since: now,

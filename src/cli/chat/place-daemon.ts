@@ -4,6 +4,7 @@ import {
   daemonLink,
   findSession,
   type PodHandle,
+  readConfig,
   readModels,
   remotePod,
 } from '../../daemon/index.ts';
@@ -14,6 +15,7 @@ import type { Surroundings } from '../command.ts';
 import { entriesIn, promptsAmong } from './earlier-prompts.ts';
 import { nameOf } from './me.ts';
 import type { PlaceWish } from './place-here.ts';
+import { NoticeBoard } from './notice-board.ts';
 import type { Place } from './place.ts';
 
 /** Pods of the daemon; undefined when none is up. */
@@ -31,11 +33,12 @@ export async function placeInDaemon(
   try {
     // A model that cannot be had is refused before anything is made.
     const { notices } = await daemon.call('model', reference === undefined ? {} : { reference });
+    const { config } = await readConfig(places);
     return {
       me,
-      usualMode: undefined,
+      usualMode: config.permissions.mode ?? 'workspace-write',
       outlives: true,
-      notices: arrayOf(notices).map(stringOf),
+      notices: new NoticeBoard(arrayOf(notices).map(stringOf)),
       sessions,
       open: async (word) => daemonPod(findSession(await sessions(), word).id, daemon),
       create: async () => {

@@ -2,6 +2,7 @@ import { PolypodError } from '../../base/index.ts';
 import { connectUnix } from '../../wire/index.ts';
 import type { Surroundings } from '../command.ts';
 import { nameOf } from './me.ts';
+import { NoticeBoard } from './notice-board.ts';
 import type { Place } from './place.ts';
 import { wirePod } from './wire-pod.ts';
 
@@ -19,9 +20,9 @@ export function placeElsewhere(id: string, path: string, around: Surroundings): 
     me: { by, door: 'pod' },
     usualMode: undefined,
     outlives: true,
-    notices: [],
+    notices: new NoticeBoard(),
     sessions: refuse,
-    open: async () => pod,
+    open: async (word) => (word === id ? pod : refuse()),
     create: refuse,
     fork: refuse,
     discard: async () => {},

@@ -15,6 +15,7 @@ import { hostHere, type InProcess } from '../in-process.ts';
 import { version } from '../version.ts';
 import { promptsAmong } from './earlier-prompts.ts';
 import { nameOf } from './me.ts';
+import { NoticeBoard } from './notice-board.ts';
 import type { Place } from './place.ts';
 
 /** What the command line says about the sessions of a chat. */
@@ -33,7 +34,7 @@ export interface PlaceWish {
 /** Pods in this process. Others can attach to them as long as it lives. */
 export async function placeHere(wish: PlaceWish, around: Surroundings): Promise<Place> {
   const { places, fresh, offline, isFleeting, allowPaths, sandbox, mcpServers } = wish;
-  const failed: string[] = [];
+  const board = new NoticeBoard();
   const here = await hostHere(
     {
       places,
@@ -44,7 +45,7 @@ export async function placeHere(wish: PlaceWish, around: Surroundings): Promise<
       mcpServers,
       model: fresh.model,
       onServerChange: (_, { name, state, error }) => {
-        if (state === 'failed') failed.push(`MCP server ${name} failed: ${error ?? 'no reason given'}`);
+        if (state === 'failed') board.post(`MCP server ${name} failed: ${error ?? 'no reason given'}`);
       },
     },
     around,
@@ -52,13 +53,14 @@ export async function placeHere(wish: PlaceWish, around: Surroundings): Promise<
   try {
     const { host, models, config, warnings } = here;
     const { model, notices } = await models.choose(undefined, around.signal);
+    for (const text of [...warnings, ...notices]) board.post(text);
     const door = isFleeting ? undefined : await published(here, places);
     const named = fresh.model === undefined && !offline ? {} : { model: `${model.account}/${model.id}` };
     return {
       me: { by: nameOf(around), door: 'cli' },
       usualMode: config.permissions.mode ?? 'workspace-write',
       outlives: false,
-      notices: [...warnings, ...notices, ...failed],
+      notices: board,
       sessions: () => host.list(),
       open: async (word) => host.pod(findSession(await host.list(), word).id),
       create: async () => host.pod((await newSession(host, models, { ...fresh, ...named })).id),

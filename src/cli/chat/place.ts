@@ -1,6 +1,7 @@
 import type { PodHandle } from '../../daemon/index.ts';
 import type { ModelChoice, Origin } from '../../pod/index.ts';
 import type { Row } from '../../pod/sessions.ts';
+import type { NoticeBoard } from './notice-board.ts';
 
 /** Where a chat's pods live: this process, the daemon, or another process that lets one be reached. */
 export interface Place {
@@ -10,8 +11,8 @@ export interface Place {
   readonly usualMode: string | undefined;
   /** Whether what runs goes on when this chat ends. */
   readonly outlives: boolean;
-  /** What a person should know at the start. */
-  readonly notices: readonly string[];
+  /** What a person should know, at the start and later. */
+  readonly notices: NoticeBoard;
   /** Those that changed last first. */
   readonly sessions: () => Promise<readonly Row[]>;
   /** A session by its id, the beginning of it, or its name. */

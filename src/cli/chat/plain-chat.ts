@@ -33,7 +33,7 @@ export async function plainChat(
     if (code === EXIT.ok) code = other;
   };
   try {
-    print(place.notices.map((text) => notice(text, 'warning')));
+    place.notices.listen((text) => print([notice(text, 'warning')]));
     const talk = await Talk.open(place, pod, {
       now: () => performance.now(),
       print,
@@ -45,6 +45,8 @@ export async function plainChat(
     });
     let due: Accepted['isOver'] = (view) => !isBusy(view);
     let next: string | undefined = prompt;
+    /** What is interrupted with us; the runs of others are not. */
+    let isOwnRun = false;
     while (!leaving.signal.aborted) {
       const [approval] = talk.view.approvals;
       if (approval !== undefined) {
@@ -58,13 +60,17 @@ export async function plainChat(
         else if (text.trim() !== '') await say(text);
       }
     }
-    if (around.signal.aborted) worsen(EXIT.interrupted);
+    if (around.signal.aborted) {
+      worsen(EXIT.interrupted);
+      if (isOwnRun && isBusy(talk.view)) await talk.cancel();
+    }
     await talk.close();
     return code;
 
     async function say(text: string): Promise<void> {
       const accepted = await talk.submit({ text, paths: [], whenBusy: 'follow-up' });
       if (accepted === undefined) return worsen(EXIT.usage);
+      isOwnRun = accepted.isRun;
       due = (view) => {
         if (!accepted.isOver(view)) return false;
         if (accepted.isRun) worsen(codeOf(view.lastRun));

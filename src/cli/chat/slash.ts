@@ -1,14 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { nearest, PolypodError, systemCodeOf } from '../../base/index.ts';
-import { shortIds } from '../../daemon/index.ts';
 import { THINKING_LEVELS } from '../../llm/index.ts';
 import { builtinTools } from '../../tools/index.ts';
-import { ago } from '../ago.ts';
 import { MODES } from '../modes.ts';
 import type { Desk } from './desk.ts';
 import { markdownOf } from './export.ts';
-import { dollars, inShort } from './status.ts';
+import { branchRows, costRows, sessionRows } from './slash-rows.ts';
 
 /** A command that is typed into the chat. */
 export interface SlashCommand {
@@ -222,37 +220,6 @@ function helpRows(): readonly string[] {
   return rows.map(([left, right]) => `${left.padEnd(width)}  ${right}`);
 }
 
-function branchRows(texts: readonly string[]): readonly string[] {
-  if (texts.length === 0) return ['nothing was said so far'];
-  const rows = texts.map((text, index) => `${String(index + 1).padStart(3)}  ${inALine(text)}`);
-  return [...rows, '/branch NUMBER goes back to before that prompt'];
-}
-
-async function sessionRows(place: Desk['place']): Promise<readonly string[]> {
-  const rows = (await place.sessions()).filter(({ archived }) => !archived);
-  const ids = shortIds(rows.map(({ id }) => id));
-  const now = new Date();
-  return rows.slice(0, 20).map(({ id, name, updatedAt, firstPrompt = '' }) => {
-    const about = name === undefined ? inALine(firstPrompt) : `${name}: ${inALine(firstPrompt)}`;
-    return [ids.get(id) ?? id, ago(updatedAt, now).padStart(6), about].join('  ');
-  });
-}
-
-function costRows({ totals, contextTokens, contextWindow }: Desk['view']): readonly string[] {
-  const { turns, toolCalls, inputTokens, outputTokens, cacheReadInputTokens, cost } = totals;
-  const window = contextWindow === undefined ? '' : ` of ${inShort(contextWindow)}`;
-  return [
-    `${counted(turns, 'turn')}, ${counted(toolCalls, 'call')}`,
-    `${inShort(inputTokens)} tokens in (${inShort(cacheReadInputTokens)} from the cache), ${inShort(outputTokens)} out`,
-    `${inShort(contextTokens)}${window} tokens in the context`,
-    cost === undefined ? 'what it cost is not known' : dollars(cost),
-  ];
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
-}
-
 async function exportTo(rest: string, { pod, view, say }: Desk): Promise<void> {
   const name = rest === '' ? `polypod-${pod.id.slice(0, 13)}.md` : rest;
   const path = isAbsolute(name) ? name : join(view.cwd, name);
@@ -269,8 +236,4 @@ function oneOf<T extends string>(known: readonly T[], word: string, what: string
   const found = known.find((one) => one === word);
   if (found !== undefined) return found;
   throw new PolypodError('bad-request', `${what} cannot be "${word}": one of ${known.join(', ')}`);
-}
-
-function inALine(text: string): string {
-  return text.replace(/\s+/g, ' ').slice(0, 200);
 }

@@ -1,11 +1,9 @@
-import { existsSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
 import { messageOf } from '../../base/index.ts';
 import type { PodHandle } from '../../daemon/index.ts';
 import type { PodCommand, Receipt } from '../../pod/index.ts';
 import type { ApprovalAnswer } from '../terminal/index.ts';
 import { textOf } from './answer-steps.ts';
-import { contentOf, imageType } from './content.ts';
+import { contentOf, imagesIn } from './content.ts';
 import { Conversation } from './conversation.ts';
 import type { Desk } from './desk.ts';
 import { inputIn } from './input-text.ts';
@@ -172,11 +170,4 @@ function acceptedWith(receipt: Receipt | undefined): Accepted {
   if (queueId === undefined) return { isOver: () => true, isRun: false };
   const isDelivered = ({ queue }: View) => !queue.some((queued) => queued.queueId === queueId);
   return { isOver: (view) => view.state === 'idle' && isDelivered(view), isRun: true };
-}
-
-/** Images that are mentioned as `@path`. */
-function imagesIn(text: string, cwd: string): readonly string[] {
-  return Array.from(text.matchAll(/(?:^|\s)@(\S+)/g), ([, path = '']) => path).filter(
-    (path) => imageType(path) !== undefined && existsSync(isAbsolute(path) ? path : join(cwd, path)),
-  );
 }

@@ -1,41 +1,27 @@
-import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { basename, isAbsolute, join } from 'node:path';
 import { onAbort } from '../../base/index.ts';
 import type { PodHandle } from '../../daemon/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
 import {
-  type ApprovalState,
-  approvalWidth,
+  type ApprovalAnswer,
   chord,
   COLOURED,
   type EditorState,
-  type Folded,
-  FRAME_MS,
   type Key,
-  line,
-  menuLines,
-  newApproval,
   newEditor,
   openTerminal,
   REAL_TIMER,
-  renderApproval,
-  renderEditor,
   Screen,
-  stacked,
-  still,
   textWidth,
-  updateApproval,
   updateEditor,
 } from '../terminal/index.ts';
 import { completionOf, type Known } from './completions.ts';
-import { imageType } from './content.ts';
+import { foldedImage } from './content.ts';
 import type { HistoryFile } from './history-file.ts';
-import { footLine, goingOn } from './live-area.ts';
+import { chatArea } from './live-area.ts';
 import type { Place } from './place.ts';
 import { Presenter } from './presenter.ts';
 import { notice, type Print } from './print.ts';
-import { questionAbout } from './question.ts';
+import { QuestionBox } from './question-box.ts';
 import { type Said, Talk } from './talk.ts';
 import { isBusy, type View } from './view.ts';
 
@@ -45,11 +31,11 @@ export interface ChatOptions {
   readonly pod: PodHandle | undefined;
   /** What to say first. */
   readonly prompt: string | undefined;
-  readonly history: HistoryFile;
+  /** Where prompts are remembered; nowhere if nothing is kept. */
+  readonly history: HistoryFile | undefined;
 }
 
 const PROMPT = '> ';
-const MENU_ROWS = 8;
 
 /** A chat on a terminal, until the person leaves. */
 export async function terminalChat(options: ChatOptions, around: Surroundings): Promise<ExitCode> {
@@ -70,9 +56,7 @@ class TerminalChat {
   #said: Promise<unknown> = Promise.resolve();
   #view: View | undefined;
   #editor: EditorState = newEditor();
-  #question: { readonly approvalId: string; readonly state: ApprovalState } | undefined;
-  /** Questions that the person does not want to answer now. */
-  readonly #putOff = new Set<string>();
+  readonly #questions = new QuestionBox();
   #hint: { readonly chord: string; readonly text: string } | undefined;
   #known: Known;
 
@@ -92,7 +76,7 @@ class TerminalChat {
 
   async run(): Promise<ExitCode> {
     const { place, pod, prompt, history } = this.#options;
-    this.#editor = newEditor(await history.read());
+    this.#editor = newEditor(await history?.read());
     const terminal = openTerminal({
       input: this.#around.stdin,
       output: this.#around.stdout,
@@ -110,7 +94,7 @@ class TerminalChat {
     const forget = onAbort(this.#around.signal, () => this.#leave());
     this.#around.onHangUp(() => this.#leave());
     try {
-      this.#print(place.notices.map((text) => notice(text, 'warning')));
+      place.notices.listen((text) => this.#print([notice(text, 'warning')]));
       this.#talk = Talk.open(place, pod, this.#stage());
       const talk = await this.#talk;
       void this.#learn();
@@ -118,7 +102,7 @@ class TerminalChat {
       await this.#left;
       this.#print(this.#farewell(talk.view));
       await talk.close();
-      await history.written();
+      await history?.written();
       return this.#around.signal.aborted ? EXIT.interrupted : EXIT.ok;
     } finally {
       forget();
@@ -142,7 +126,7 @@ class TerminalChat {
         return true;
       },
       askAgain: () => {
-        this.#putOff.clear();
+        this.#questions.reopenAll();
         if (this.#view?.approvals.length === 0) this.#print([notice('nothing is asked')]);
         this.#pose();
       },
@@ -169,43 +153,26 @@ class TerminalChat {
     this.#screen.refresh();
   }
 
-  /** Shows the question that is next, unless the one that is shown still stands. */
   #pose(): void {
-    const open = this.#view?.approvals ?? [];
-    if (open.some(({ approvalId }) => approvalId === this.#question?.approvalId)) return;
-    const next = open.find(({ approvalId }) => !this.#putOff.has(approvalId));
-    this.#question = next && {
-      approvalId: next.approvalId,
-      state: newApproval(questionAbout(next), REAL_TIMER.now()),
-    };
+    this.#questions.pose(this.#view?.approvals ?? [], REAL_TIMER.now());
     this.#screen.refresh();
   }
 
   #draw({ columns, rows }: { readonly columns: number; readonly rows: number }) {
     const view = this.#view;
-    const now = REAL_TIMER.now();
-    const above = view === undefined ? [] : goingOn(view, columns, now);
-    const open = this.#presenter.open();
-    const gap = open.length > 0 && above.length > 0 ? [line('')] : [];
-    const input =
-      this.#question === undefined
-        ? renderEditor(this.#editor, {
-            width: columns,
-            rows: Math.max(3, Math.ceil(rows / 3)),
-            prompt: PROMPT,
-            placeholder:
-              view !== undefined && isBusy(view) ? 'steer it, or wait' : 'say something, /help for more',
-          })
-        : renderApproval(this.#question.state, { width: columns, rows });
-    const menu = this.#question === undefined ? menuLines(this.#editor, columns, MENU_ROWS) : [];
-    const hint = this.#hint === undefined ? [] : [line(this.#hint.text, { dim: true })];
-    const foot = view === undefined ? [] : [footLine(view, this.#options.place.usualMode, columns)];
-    const isMoving =
-      view !== undefined && (view.state === 'running' || view.calls.length + view.shells.length > 0);
-    return {
-      ...stacked([still([...open, ...gap, ...above, line('')]), input, still([...menu, ...hint, ...foot])]),
-      againMs: isMoving ? FRAME_MS : undefined,
-    };
+    return chatArea(
+      {
+        view,
+        open: this.#presenter.open(),
+        question: this.#questions.draw(columns, rows),
+        editor: this.#editor,
+        prompt: PROMPT,
+        hint: this.#hint?.text,
+        usualMode: this.#options.place.usualMode,
+      },
+      { columns, rows },
+      REAL_TIMER.now(),
+    );
   }
 
   #onKey(key: Key, suspend: () => void): void {
@@ -214,7 +181,7 @@ class TerminalChat {
     this.#hint = undefined;
     if (pressed === 'ctrl-z') suspend();
     else if (pressed === 'ctrl-o') this.#screen.print(this.#presenter.expanded());
-    else if (this.#question !== undefined) this.#onQuestionKey(key, pressed);
+    else if (this.#questions.isOpen) this.#onQuestionKey(key, pressed);
     else if (pressed === 'alt-enter' && this.#isToWait()) this.#onEditorKey(chord('enter'), 'follow-up');
     else {
       const chordLeft = this.#onEditorKey(key);
@@ -238,7 +205,7 @@ class TerminalChat {
     const { state, event } = updateEditor(this.#editor, key, {
       width,
       complete: (text, cursor) => completionOf(text, cursor, this.#known),
-      recognise: (path) => this.#recognise(path),
+      recognise: (path) => foldedImage(path, this.#known.cwd),
     });
     this.#editor = state;
     this.#screen.refresh();
@@ -262,31 +229,21 @@ class TerminalChat {
   }
 
   #onQuestionKey(key: Key, pressed: string): void {
-    const question = this.#question;
-    if (question === undefined) return;
     if (pressed === 'ctrl-c') return this.#cancel();
-    if (pressed === 'ctrl-d' && question.state.mode === 'choosing') return this.#leave();
-    const width = approvalWidth(question.state, this.#screen.size.columns);
-    const { state, answer } = updateApproval(question.state, key, { width, now: REAL_TIMER.now() });
-    if (answer === undefined) this.#question = { ...question, state };
-    else void this.#answer(question.approvalId, answer);
+    if (pressed === 'ctrl-d' && this.#questions.isChoosing) return this.#leave();
+    const answered = this.#questions.press(key, this.#screen.size.columns, REAL_TIMER.now());
+    if (answered !== undefined) void this.#answer(answered.approvalId, answered.answer);
   }
 
-  async #answer(approvalId: string, answer: Parameters<Talk['decide']>[1]): Promise<void> {
-    this.#question = undefined;
-    this.#putOff.add(approvalId);
-    if (answer.type === 'later') {
-      this.#print([notice('put off: /questions brings it back')]);
-      this.#pose();
-      return;
-    }
-    const isDecided = (await (await this.#talk)?.decide(approvalId, answer)) === true;
-    if (!isDecided) this.#putOff.delete(approvalId);
+  async #answer(approvalId: string, answer: ApprovalAnswer): Promise<void> {
+    if (answer.type === 'later') this.#print([notice('put off: /questions brings it back')]);
+    else if ((await (await this.#talk)?.decide(approvalId, answer)) !== true)
+      this.#questions.reopen(approvalId);
     this.#pose();
   }
 
   #submit(said: Said): void {
-    this.#options.history.add(said.text);
+    this.#options.history?.add(said.text);
     this.#said = this.#said.then(async () => (await this.#talk)?.submit(said)).catch(() => {});
   }
 
@@ -304,15 +261,5 @@ class TerminalChat {
     const word = settings.name !== undefined && /^[\w.-]+$/.test(settings.name) ? settings.name : podId;
     if (outlives && isBusy({ state })) return [notice(`it goes on; polypod attach ${word} comes back to it`)];
     return [notice(`polypod chat --resume ${word} goes on with this session`)];
-  }
-
-  #recognise(path: string): Folded | undefined {
-    const whole = path.startsWith('~/')
-      ? join(homedir(), path.slice(2))
-      : isAbsolute(path)
-        ? path
-        : join(this.#known.cwd, path);
-    if (imageType(whole) === undefined || !existsSync(whole)) return undefined;
-    return { label: `[image ${basename(whole)}]`, text: path, path: whole };
   }
 }

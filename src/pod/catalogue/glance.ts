@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { isObject, systemCodeOf, tryParse } from '../../base/index.ts';
+import { isObject, messageOf, PolypodError, systemCodeOf, tryParse } from '../../base/index.ts';
 import { changeIn, isHeader } from './change.ts';
 import type { Row } from './row.ts';
 import { Table } from './table.ts';
@@ -25,6 +25,6 @@ function textOf(path: string): string {
     return readFileSync(path, 'utf8');
   } catch (thrown) {
     if (systemCodeOf(thrown) === 'ENOENT') return '';
-    throw thrown;
+    throw new PolypodError('denied', `cannot read ${path}: ${messageOf(thrown)}`, { cause: thrown });
   }
 }

@@ -7,6 +7,7 @@ import { Follower } from './follower.ts';
 import { Launcher } from './launch.ts';
 import { serveLink } from './link.ts';
 import { callMethod, type Desk } from './methods.ts';
+import { skipping } from './session.ts';
 import { Sessions } from './sessions.ts';
 import { DEFAULT_HEARTBEAT_MS, DEFAULT_PENDING_BYTES, type HldSettings } from './settings.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -20,7 +21,7 @@ export interface OpenHld {
 
 /** Opens the door on its socket; refuses beside a daemon that is running there. */
 export async function startHld(settings: HldSettings): Promise<OpenHld> {
-  const { host, socketPath, version, log, now = Date.now } = settings;
+  const { host, socketPath, log, now = Date.now } = settings;
   const { heartbeatMs = DEFAULT_HEARTBEAT_MS, pendingBytes = DEFAULT_PENDING_BYTES } = settings;
   await refuseBesideAnother(socketPath);
   const subscriptions = new Subscriptions({ heartbeatMs, now });
@@ -30,15 +31,7 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
     now,
     hear: (event, runId) => subscriptions.publish(event, runId),
   });
-  const sessions = new Sessions(host, follower, now);
-  const desk: Desk = {
-    host,
-    sessions,
-    launcher: new Launcher(settings, sessions, now),
-    approvals: new Approvals(host, sessions, now),
-    version,
-    now,
-  };
+  const desk = deskFor(settings, follower, now);
   const links = new Set<Socket>();
   const accept = (socket: Socket): void => {
     links.add(socket);
@@ -52,8 +45,8 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
     });
   };
   try {
-    for (const { id, skipPermissionsUntil } of await host.list())
-      follower.watchExpiry(id, skipPermissionsUntil);
+    for (const { id, skipPermissionsUntil: until } of await host.list())
+      if (skipping(until, now()).isOn) follower.watchExpiry(id, until);
     const server = await listenUnix(socketPath, accept);
     return {
       socketPath,
@@ -62,8 +55,11 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
         follower.close();
         subscriptions.close();
         const closed = new Promise((resolve) => server.close(resolve));
-        for (const link of links) link.destroy();
+        // What was said before is still to be heard, by those who listen.
+        for (const link of links) link.destroySoon();
+        const late = setTimeout(() => links.forEach((link) => link.destroy()), PATIENCE_MS);
         await closed;
+        clearTimeout(late);
       },
     };
   } catch (thrown) {
@@ -71,6 +67,22 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
     throw thrown;
   }
 }
+
+function deskFor(settings: HldSettings, follower: Follower, now: () => number): Desk {
+  const { host, version } = settings;
+  const sessions = new Sessions(host, follower, now);
+  return {
+    host,
+    sessions,
+    launcher: new Launcher(settings, sessions, now),
+    approvals: new Approvals(host, sessions, now),
+    version,
+    now,
+  };
+}
+
+/** How long a client may take to read what was sent when the door closes. */
+const PATIENCE_MS = 1_000;
 
 async function refuseBesideAnother(path: string): Promise<void> {
   const other = await connectUnix(path);

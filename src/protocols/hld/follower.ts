@@ -2,7 +2,7 @@ import { asPolypodError, type Log } from '../../base/index.ts';
 import type { Change, Host, PodEvent, Row } from '../../pod/index.ts';
 import { encode, statusChange, type Told } from './encode.ts';
 import { Scene } from './scene.ts';
-import { skipping } from './session.ts';
+import { FOR_GOOD } from './session.ts';
 import type { HldEvent } from './wire.ts';
 
 export interface FollowerParts {
@@ -47,14 +47,13 @@ export class Follower {
     this.#expiries.clear();
   }
 
-  /** Says when permissions are asked again, once that time comes. */
+  /** Says when permissions are asked again, once that time comes, or if it has come already. */
   watchExpiry(sessionId: string, until: string | undefined): void {
     clearTimeout(this.#expiries.get(sessionId));
     this.#expiries.delete(sessionId);
-    const { expiresAt } = skipping(until, this.#parts.now());
-    if (expiresAt === undefined) return;
-    const left = Math.min(Date.parse(expiresAt) - this.#parts.now(), LONGEST_TIMER);
-    const timer = setTimeout(() => this.#expire(sessionId, expiresAt), left);
+    if (until === undefined || until === FOR_GOOD) return;
+    const left = Math.min(Math.max(Date.parse(until) - this.#parts.now(), 0), LONGEST_TIMER);
+    const timer = setTimeout(() => this.#expire(sessionId, until), left);
     timer.unref();
     this.#expiries.set(sessionId, timer);
   }
@@ -112,8 +111,10 @@ export class Follower {
 
   #take(scene: Scene, event: PodEvent): void {
     for (const told of encode(event, scene, this.#parts.now())) this.#tell(told, scene, event.seq);
+    const { skipPermissionsUntil: before } = scene.settings;
     this.#compare(scene, () => scene.apply(event));
-    if (event.type === 'settings') this.watchExpiry(scene.sessionId, event.settings.skipPermissionsUntil);
+    const { skipPermissionsUntil: after } = scene.settings;
+    if (after !== before) this.watchExpiry(scene.sessionId, after);
   }
 
   #compare(scene: Scene, change: () => void): void {

@@ -93,8 +93,11 @@ async function getSessionState(params: Params, { host, sessions, now }: Desk) {
 
 async function interruptSession(params: Params, { host, sessions }: Desk) {
   const id = params.required('session_id');
-  const status = sessions.status(await sessions.row(id, 'failed to get session'));
-  if (status !== 'running')
+  const row = await sessions.row(id, 'failed to get session');
+  const status = sessions.status(row);
+  // One that was paused at another door waits for nothing that could be decided here: it would wait for ever.
+  const isPaused = status === 'waiting_input' && row.approvals.length === 0;
+  if (status !== 'running' && !isPaused)
     throw new PolypodError('conflict', `cannot interrupt session with status ${status} (must be running)`);
   try {
     await host.pod(id).handle({ type: 'cancel' }, CALLER);

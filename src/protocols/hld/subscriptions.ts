@@ -32,13 +32,19 @@ interface Subscription {
   readonly filter: EventFilter;
   readonly subscriber: Subscriber;
   readonly heartbeat: NodeJS.Timeout;
+  /** What is to be sent with the next write. */
+  lines: string[];
 }
 
-/** All that have subscribed. Every event is written once, whatever their number; nobody waits for anybody. */
+/**
+ * All that have subscribed. An event is encoded once, whatever their number, and what happens at once is sent with one write
+ * to each; nobody waits for anybody.
+ */
 export class Subscriptions {
   readonly #heartbeatMs: number;
   readonly #now: () => number;
   readonly #subscriptions = new Set<Subscription>();
+  #isDue = false;
 
   constructor({ heartbeatMs, now }: { readonly heartbeatMs: number; readonly now: () => number }) {
     this.#heartbeatMs = heartbeatMs;
@@ -52,7 +58,7 @@ export class Subscriptions {
   /** Confirms it; what is published from now on is told. Answers with how to end it. */
   add(filter: EventFilter, subscriber: Subscriber): () => void {
     const heartbeat = setInterval(() => this.#send(subscription, HEARTBEAT_LINE), this.#heartbeatMs);
-    const subscription: Subscription = { filter, subscriber, heartbeat };
+    const subscription: Subscription = { filter, subscriber, heartbeat, lines: [] };
     this.#subscriptions.add(subscription);
     const confirmation = { subscription_id: newId(this.#now()), message: SUBSCRIBED };
     this.#send(subscription, `${rpcResult(confirmation, NO_ID)}\n`);
@@ -67,15 +73,30 @@ export class Subscriptions {
         this.#send(subscription, (line ??= `${rpcResult({ event }, NO_ID)}\n`));
   }
 
+  /** Sends what is left, and ends them all. */
   close(): void {
+    this.#flush();
     for (const subscription of this.#subscriptions) this.#remove(subscription);
   }
 
-  /** One that does not read is cut off: it can subscribe again and ask for what is, but nothing is left out silently. */
   #send(subscription: Subscription, line: string): void {
-    if (subscription.subscriber.take(line)) return;
-    this.#remove(subscription);
-    subscription.subscriber.cutOff();
+    subscription.lines.push(line);
+    if (this.#isDue) return;
+    this.#isDue = true;
+    setImmediate(() => this.#flush());
+  }
+
+  /** One that does not read is cut off: it can subscribe again and ask for what is, but nothing is left out silently. */
+  #flush(): void {
+    this.#isDue = false;
+    for (const subscription of this.#subscriptions) {
+      const { lines, subscriber } = subscription;
+      if (lines.length === 0) continue;
+      subscription.lines = [];
+      if (subscriber.take(lines.join(''))) continue;
+      this.#remove(subscription);
+      subscriber.cutOff();
+    }
   }
 
   #remove(subscription: Subscription): void {

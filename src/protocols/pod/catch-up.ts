@@ -10,14 +10,16 @@ import type { Telling } from './telling.ts';
 export interface Latecomer {
   readonly say: (said: readonly Said[], seq?: number) => void;
   readonly tell: (telling: Telling) => void;
+  /** It is where everybody is: from now on it is told what they are told. */
+  readonly arrive: (seq: number) => void;
   /** Resolves when it has read what it was told: it gets the past at its own pace. */
   readonly drained: () => Promise<void>;
   readonly signal: AbortSignal;
 }
 
 /**
- * Tells a client what was before its time, until it is where everybody is, and answers with that number. Without a number to
- * begin after, or where what follows that is no longer kept, it begins with a snapshot.
+ * Tells a client what was before its time, until it is where everybody is. Without a number to begin after, or where what
+ * follows that is no longer kept, it begins with a snapshot.
  *
  * It has its own watch and its own scene, so that nobody waits for it.
  */
@@ -25,54 +27,47 @@ export async function catchUp(
   broadcast: Broadcast,
   after: number | undefined,
   client: Latecomer,
-): Promise<number> {
-  if (after === undefined) {
-    const snapshot = await broadcast.pod.snapshot();
-    return follow(broadcast, showSnapshot(client, snapshot, 'joined'), client);
-  }
-  if (after !== broadcast.seq) return follow(broadcast, after, client, () => saySubscribed(client, after));
-  saySubscribed(client, after);
-  return after;
-}
-
-async function follow(
-  broadcast: Broadcast,
-  after: number,
-  client: Latecomer,
-  onResume?: () => void,
-): Promise<number> {
-  let seq = after;
-  let begin = onResume;
+): Promise<void> {
+  let seq = after ?? showSnapshot(client, await broadcast.pod.snapshot(), 'joined');
+  // Whether there is something after a number that a client has brought has to be looked up, unless all are there.
+  let isKnown = after === undefined;
+  if (after === broadcast.seq) isKnown = saySubscribed(client, after);
   while (!client.signal.aborted && !broadcast.isOver) {
-    // In the same breath: nothing can be told to the others in between.
-    if (begin === undefined && broadcast.seq <= seq) return seq;
+    if (isKnown && hasArrived(broadcast, seq, client)) return;
     let scene: Scene | undefined;
     try {
       const { signal } = client;
       for await (const watched of broadcast.pod.watch({ after: seq, wholeTurn: true, signal })) {
         if (watched.type === 'snapshot') {
-          seq = showSnapshot(client, watched.snapshot, 'gap');
           scene = Scene.of(watched.snapshot);
+          seq = showSnapshot(client, watched.snapshot, 'gap');
         } else if (scene === undefined) {
           scene = new Scene({ ...broadcast.stand, seq });
           scene.recall(watched.batch.events);
-          begin?.();
+          if (!isKnown) saySubscribed(client, seq);
         } else {
           client.tell(tell(watched.batch, scene));
           seq = watched.batch.lastSeq;
         }
-        begin = undefined;
-        if (broadcast.seq <= seq) return seq;
+        isKnown = true;
+        if (hasArrived(broadcast, seq, client)) return;
         await client.drained();
       }
-      return seq;
+      // The pod was closed, or the client is gone.
+      return;
     } catch (thrown) {
       const error = asPolypodError(thrown);
       // It read too slowly for its own watch, and goes on where it was.
       if (error.code !== 'overloaded') throw error;
     }
   }
-  return seq;
+}
+
+/** Looked at and said in one breath: nothing can be told to the others in between. */
+function hasArrived(broadcast: Broadcast, seq: number, client: Latecomer): boolean {
+  if (broadcast.seq > seq) return false;
+  client.arrive(seq);
+  return true;
 }
 
 function showSnapshot(client: Latecomer, snapshot: Snapshot, reason: 'joined' | 'gap'): number {
@@ -80,6 +75,7 @@ function showSnapshot(client: Latecomer, snapshot: Snapshot, reason: 'joined' | 
   return snapshot.seq;
 }
 
-function saySubscribed(client: Latecomer, after: number): void {
+function saySubscribed(client: Latecomer, after: number): true {
   client.say([toExtended('subscribed', { after })]);
+  return true;
 }

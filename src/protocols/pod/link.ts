@@ -163,14 +163,22 @@ export class Link implements Listener {
     if (name !== undefined) this.#by = name;
     this.#kind = 'extended';
     this.#isLive = false;
-    const caughtUp = await catchUp(this.#broadcast, after, {
-      say: (said, seq) => this.#answer(said, requestId, seq),
-      tell: (telling) => this.#take(telling.lines('extended', 0)),
-      drained: () => this.#receiver.drained(),
-      signal: this.#gone.signal,
-    });
-    this.#seq = caughtUp;
-    this.#isLive = true;
+    try {
+      await catchUp(this.#broadcast, after, {
+        say: (said, seq) => this.#answer(said, requestId, seq),
+        tell: (telling) => this.#take(telling.lines('extended', 0)),
+        arrive: (seq) => {
+          [this.#seq, this.#isLive] = [seq, true];
+        },
+        drained: () => this.#receiver.drained(),
+        signal: this.#gone.signal,
+      });
+    } catch (thrown) {
+      // Where it is cannot be told, so what follows cannot either.
+      const error = asPolypodError(thrown);
+      this.end(error);
+      throw error;
+    }
   }
 
   #caller(key: string | undefined): Caller {

@@ -88,7 +88,7 @@ export class EventEncoder {
     },
     'block-start': (event) => this.#blockStart(event),
     'block-delta': (event) => this.#delta(event),
-    'block-stop': ({ index }) => this.#blockStop(index),
+    'block-stop': (event) => this.#blockStop(event),
     'block-abort': undefined,
     'llm-end': (event) => this.#endAnswer(event),
     'tool-start': ({ call }) => this.#toolStart(call),
@@ -167,27 +167,31 @@ export class EventEncoder {
     this.#growing?.start(event);
     const place = this.#growing?.at(event.index);
     if (place === undefined) return;
-    this.#parts.updates.tell({ type: `${place.kind}_start`, contentIndex: place.contentIndex });
+    const { kind, contentIndex } = place;
+    this.#parts.updates.tell({ type: `${kind}_start`, contentIndex }, event.seq);
   }
 
-  #delta({ index, delta }: EventOf<'block-delta'>): void {
+  #delta({ index, delta, seq }: EventOf<'block-delta'>): void {
     const place = this.#growing?.at(index);
     if (place === undefined) return;
     const text = delta.type === 'input-json' ? delta.json : delta.text;
-    this.#parts.updates.delta(place.contentIndex, place.kind, text);
+    this.#parts.updates.delta(place, text, seq);
   }
 
-  #blockStop(index: number): void {
+  #blockStop({ index, seq }: EventOf<'block-stop'>): void {
     const growing = this.#growing;
     const place = growing?.at(index);
     if (growing === undefined || place === undefined) return;
     const { contentIndex, kind } = place;
     this.#parts.updates.flush();
     const block = growing.finish(contentIndex);
-    if (kind === 'toolcall')
-      this.#parts.updates.tell({ type: 'toolcall_end', contentIndex, toolCall: block });
-    else
-      this.#parts.updates.tell({ type: `${kind}_end`, contentIndex, content: growing.textAt(contentIndex) });
+    const content = growing.textAt(contentIndex);
+    this.#parts.updates.tell(
+      kind === 'toolcall'
+        ? { type: 'toolcall_end', contentIndex, toolCall: block }
+        : { type: `${kind}_end`, contentIndex, content },
+      seq,
+    );
   }
 
   #endAnswer({ outcome, items, usage, cost }: EventOf<'llm-end'>): void {

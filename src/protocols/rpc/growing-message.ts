@@ -7,6 +7,11 @@ type BlockStart = Extract<PodEvent, { readonly type: 'block-start' }>;
 /** Which of the protocol's three kinds of content a block is shown as; what a provider did by itself is not shown. */
 export type ContentKind = 'text' | 'thinking' | 'toolcall';
 
+export interface ContentPlace {
+  readonly contentIndex: number;
+  readonly kind: ContentKind;
+}
+
 interface GrowingBlock {
   readonly kind: ContentKind;
   readonly head: JsonObject;
@@ -28,7 +33,7 @@ export class GrowingMessage {
   }
 
   /** The block's place in the content, and its kind; undefined for one that is not shown. */
-  at(index: number): { readonly contentIndex: number; readonly kind: ContentKind } | undefined {
+  at(index: number): ContentPlace | undefined {
     const contentIndex = this.#places.get(index);
     const block = contentIndex === undefined ? undefined : this.#blocks[contentIndex];
     return contentIndex === undefined || block === undefined ? undefined : { contentIndex, kind: block.kind };

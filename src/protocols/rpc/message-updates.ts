@@ -1,4 +1,4 @@
-import type { ContentKind, GrowingMessage } from './growing-message.ts';
+import type { ContentKind, ContentPlace, GrowingMessage } from './growing-message.ts';
 import type { Outbox } from './outbox.ts';
 import type { RpcAssistantEvent } from './wire.ts';
 
@@ -14,7 +14,7 @@ export class MessageUpdates {
   readonly #now: () => number;
   #message: GrowingMessage | undefined;
   /** Deltas that are not written yet, by their place in the content. */
-  readonly #pending = new Map<number, { readonly kind: ContentKind; text: string }>();
+  readonly #pending = new Map<number, { readonly kind: ContentKind; text: string; seq: number }>();
   #notBefore = 0;
   #isScheduled = false;
 
@@ -28,18 +28,22 @@ export class MessageUpdates {
     this.#pending.clear();
   }
 
-  delta(contentIndex: number, kind: ContentKind, text: string): void {
+  /** `seq` is the number of the pod's event. */
+  delta({ contentIndex, kind }: ContentPlace, text: string, seq: number): void {
     this.#message?.grow(contentIndex, text);
     const pending = this.#pending.get(contentIndex);
-    if (pending === undefined) this.#pending.set(contentIndex, { kind, text });
-    else pending.text += text;
+    if (pending === undefined) this.#pending.set(contentIndex, { kind, text, seq });
+    else {
+      pending.text += text;
+      pending.seq = seq;
+    }
     this.#schedule();
   }
 
   /** Something else about the answer: not merged with anything, and after all deltas before it. */
-  tell(event: RpcAssistantEvent): void {
+  tell(event: RpcAssistantEvent, seq: number): void {
     this.flush();
-    this.#write(event);
+    this.#write(event, seq);
   }
 
   /** Writes what waits: whatever is said next comes after it. */
@@ -47,8 +51,8 @@ export class MessageUpdates {
     if (this.#pending.size === 0) return;
     const pending = [...this.#pending];
     this.#pending.clear();
-    for (const [contentIndex, { kind, text }] of pending)
-      this.#write({ type: `${kind}_delta`, contentIndex, delta: text });
+    for (const [contentIndex, { kind, text, seq }] of pending)
+      this.#write({ type: `${kind}_delta`, contentIndex, delta: text }, seq);
   }
 
   end(): void {
@@ -56,11 +60,11 @@ export class MessageUpdates {
     this.#message = undefined;
   }
 
-  #write(event: RpcAssistantEvent): void {
+  #write(event: RpcAssistantEvent, seq: number): void {
     if (this.#message === undefined) return;
     const message = this.#message.json();
     const head = JSON.stringify(event).slice(0, -1);
-    const line = `{"type":"message_update","message":${message},"assistantMessageEvent":${head},"partial":${message}}}`;
+    const line = `{"type":"message_update","message":${message},"assistantMessageEvent":${head},"partial":${message}},"seq":${seq}}`;
     this.#out.write(line);
     this.#notBefore = this.#now() + line.length / BYTES_PER_MS;
   }

@@ -26,7 +26,7 @@ export class Outbox {
     return this.#isOver ? 0 : this.#stream.writableLength;
   }
 
-  say(frame: RpcEvent | RpcResponse | { readonly type: 'ready'; readonly version: string }): void {
+  say(frame: (RpcEvent & { readonly seq?: number }) | RpcResponse): void {
     this.write(JSON.stringify(frame));
   }
 
@@ -35,10 +35,10 @@ export class Outbox {
     if (!this.#stream.write(`${line}\n`)) this.#isFull = true;
   }
 
-  /** Lines that are written until the next turn of the loop leave together. */
-  together(): void {
+  /** Whatever is written until it is let go leaves together. */
+  hold(): () => void {
     this.#stream.cork();
-    setImmediate(() => this.#stream.uncork());
+    return () => this.#stream.uncork();
   }
 
   /** Resolves when the client has taken what was written, or is gone. */

@@ -4,6 +4,8 @@ import type { Pod, PodEvent, Snapshot } from '../../pod/index.ts';
 export interface PumpParts {
   readonly join: (snapshot: Snapshot) => Promise<void>;
   readonly tell: (event: PodEvent) => void | Promise<void>;
+  /** What is told until it is let go leaves together. */
+  readonly hold: () => () => void;
   /** Resolves when more may be told. */
   readonly drained: () => Promise<void>;
 }
@@ -40,9 +42,11 @@ export class Pump {
 
   async #run(): Promise<void> {
     for (;;) {
+      const before = this.#seq;
       try {
         await this.#follow();
-        return;
+        // Somebody has closed the pod: it is opened again, unless that brings nothing.
+        if (this.#stop.signal.aborted || this.#seq === before) return;
       } catch (thrown) {
         // Too far behind to be held in memory; what was missed is read from the log.
         if (asPolypodError(thrown).code !== 'overloaded' || this.#stop.signal.aborted) throw thrown;
@@ -51,7 +55,7 @@ export class Pump {
   }
 
   async #follow(): Promise<void> {
-    const { join, tell, drained } = this.#parts;
+    const { join, drained } = this.#parts;
     const { signal } = this.#stop;
     const from = this.#seq < 0 ? {} : { after: this.#seq };
     for await (const watched of this.pod.watch({ signal, ...from })) {
@@ -60,13 +64,22 @@ export class Pump {
         this.#reach(watched.snapshot.seq);
         continue;
       }
-      for (const event of watched.batch.events) {
-        const telling = tell(event);
-        if (telling !== undefined) await telling;
-      }
+      await this.#tell(watched.batch.events);
       this.#reach(watched.batch.lastSeq);
       await drained();
       if (signal.aborted) return;
+    }
+  }
+
+  async #tell(events: readonly PodEvent[]): Promise<void> {
+    const letGo = this.#parts.hold();
+    try {
+      for (const event of events) {
+        const telling = this.#parts.tell(event);
+        if (telling !== undefined) await telling;
+      }
+    } finally {
+      letGo();
     }
   }
 

@@ -1,6 +1,7 @@
 import { PolypodError } from '../../base/index.ts';
 import type { Caller, Pod, PodCommand, PodEvent, Receipt, Snapshot } from '../../pod/index.ts';
 import { ApprovalPrompts } from './approvals.ts';
+import { Continuations } from './continuations.ts';
 import { EventEncoder } from './encode.ts';
 import { TEXTS } from './errors.ts';
 import { HostTools } from './host-tools.ts';
@@ -10,16 +11,15 @@ import type { Outbox } from './outbox.ts';
 import type { RpcParts } from './parts.ts';
 import { Pump } from './pump.ts';
 import { Shells } from './shells.ts';
-import { injectionOf, StreamRules } from './stream-rules.ts';
 import { TodoBoard } from './todo-board.ts';
 import { UiRequests } from './ui.ts';
-import type { RpcCompaction, RpcEvent, RpcMessage, RpcRule } from './wire.ts';
+import type { RpcCompaction, RpcEvent } from './wire.ts';
 
-type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { readonly type: T }>;
-
-/** Inputs that nobody typed. */
-const REMINDER = 'todo-reminder';
-const INJECTION = 'ttsr-injection';
+/** Waits for an event, until it has come or nobody wants it any more. */
+export interface Listening {
+  readonly heard: Promise<PodEvent>;
+  readonly forget: () => void;
+}
 
 /** Where a client sits: before one pod at a time, with all that the link keeps about it. */
 export class Seat {
@@ -31,15 +31,16 @@ export class Seat {
   readonly #out: Outbox;
   readonly #updates: MessageUpdates;
   readonly #approvals: ApprovalPrompts;
-  readonly #rules: StreamRules;
+  readonly #continuations: Continuations;
   #encoder: EventEncoder;
   #pump: Pump | undefined;
   #models: readonly OfferedModel[] = [];
   #model: { readonly provider: string; readonly modelId: string } = { provider: '', modelId: '' };
+  /** The number of the event that is being told. */
+  #seq = 0;
   #isBusy = false;
-  /** The last prompt came from here: only then it is ours to go on by ourselves. */
-  #isOurs = false;
-  #broken: readonly RpcRule[] = [];
+  /** When it was last told that nothing runs. */
+  #quietSeq = 0;
   #listeners = new Set<(event: PodEvent) => void>();
   #ids = 0;
 
@@ -63,7 +64,19 @@ export class Seat {
       ui: this.ui,
       decide: async (decision) => this.#inform({ type: 'decide', ...decision }),
     });
-    this.#rules = new StreamRules(parts.rules);
+    this.#continuations = new Continuations({
+      say: (event) => this.say(event),
+      todos: this.todos,
+      rules: parts.rules,
+      now: parts.now,
+      cancel: () => this.#inform({ type: 'cancel' }),
+      prompt: (text, by) => {
+        this.#handle({ type: 'prompt', content: [{ type: 'text', text }] }, by)
+          // Somebody else may be quicker: then the agent goes on anyway.
+          .catch(unlessConflict)
+          .catch(() => this.say({ type: 'agent_settled', aborted: false }));
+      },
+    });
     this.#encoder = this.#newEncoder();
   }
 
@@ -87,6 +100,12 @@ export class Seat {
     this.#out.say(event);
   }
 
+  /** Something that the pod's event under way means. */
+  #sayNumbered(event: RpcEvent): void {
+    this.#updates.flush();
+    this.#out.say({ ...event, seq: this.#seq });
+  }
+
   async handle(command: PodCommand): Promise<Receipt> {
     return this.#handle(command, this.parts.by);
   }
@@ -95,9 +114,9 @@ export class Seat {
   async prompt(command: Extract<PodCommand, { readonly type: 'prompt' }>): Promise<void> {
     const receipt = await this.handle(command);
     if (receipt.runId === undefined) return;
-    this.#isBusy = true;
-    this.#isOurs = true;
-    this.todos.prompted();
+    // It may be over by now.
+    this.#isBusy ||= receipt.seq > this.#quietSeq;
+    this.#continuations.prompted();
   }
 
   /** Sits down before another pod. */
@@ -117,6 +136,7 @@ export class Seat {
         joined();
       },
       tell: (event) => this.#tell(event),
+      hold: () => this.#out.hold(),
       drained: () => this.#out.drained(),
     });
     this.#pump = pump;
@@ -125,27 +145,32 @@ export class Seat {
 
   /** Ends what runs, and resolves when its end has been told. */
   async endRun(): Promise<void> {
-    await this.handle({ type: 'cancel' }).catch(unlessNothingRuns);
+    await this.handle({ type: 'cancel' }).catch(unlessConflict);
     for (;;) {
+      const changed = this.listen(({ type }) => type === 'state' || type === 'closed');
       const { state, seq } = await this.pod.snapshot();
       if (state !== 'running' && state !== 'waiting') {
+        changed.forget();
         await this.#pump?.reached(seq);
         return;
       }
-      await this.hear(({ type }) => type === 'state' || type === 'closed');
+      await changed.heard;
     }
   }
 
-  /** The next event that fits. */
-  hear(fits: (event: PodEvent) => boolean): Promise<PodEvent> {
-    return new Promise((resolve) => {
-      const listen = (event: PodEvent): void => {
-        if (!fits(event)) return;
-        this.#listeners.delete(listen);
-        resolve(event);
-      };
-      this.#listeners.add(listen);
+  /** The next event that fits, from now on. */
+  listen(fits: (event: PodEvent) => boolean): Listening {
+    let resolve = (_: PodEvent): void => {};
+    const heard = new Promise<PodEvent>((settle) => {
+      resolve = settle;
     });
+    const listener = (event: PodEvent): void => {
+      if (!fits(event)) return;
+      this.#listeners.delete(listener);
+      resolve(event);
+    };
+    this.#listeners.add(listener);
+    return { heard, forget: () => this.#listeners.delete(listener) };
   }
 
   async models(): Promise<readonly OfferedModel[]> {
@@ -187,9 +212,9 @@ export class Seat {
     this.#updates.end();
     this.#approvals.close();
     this.todos.close();
+    this.#continuations.leave();
     this.#isBusy = false;
-    this.#isOurs = false;
-    this.#broken = [];
+    this.#quietSeq = 0;
   }
 
   #handle(command: PodCommand, by: string): Promise<Receipt> {
@@ -212,7 +237,7 @@ export class Seat {
   #tell(event: PodEvent): void | Promise<void> {
     if (event.type === 'block-delta') {
       this.#encoder.encode(event);
-      this.#look(event);
+      this.#continuations.look(event);
       return;
     }
     if (event.type === 'compaction-end' && event.reason !== 'manual')
@@ -221,6 +246,7 @@ export class Seat {
   }
 
   #tellWith(event: PodEvent, compaction: RpcCompaction | undefined): void {
+    this.#seq = event.seq;
     this.#note(event);
     this.#encoder.encode(event, compaction);
     for (const listen of this.#listeners) listen(event);
@@ -252,71 +278,32 @@ export class Seat {
         return;
       case 'state':
         this.#isBusy = event.state === 'running' || event.state === 'waiting';
+        if (!this.#isBusy) this.#quietSeq = event.seq;
         return;
       case 'block-start':
-        this.#rules.begin();
+        this.#continuations.look(event);
         return;
       default:
     }
   }
 
-  #look({ delta }: EventOf<'block-delta'>): void {
-    const broken = this.#rules.look(delta.type === 'input-json' ? delta.json : delta.text);
-    if (broken.length === 0) return;
-    this.#broken = [...this.#broken, ...broken];
-    this.say({ type: 'ttsr_triggered', rules: broken });
-    this.#inform({ type: 'cancel' });
-  }
-
   #newEncoder(): EventEncoder {
     return new EventEncoder({
-      say: (event) => this.say(event),
+      say: (event) => this.#sayNumbered(event),
       updates: this.#updates,
       now: this.parts.now,
       model: () => this.model,
       hostTools: this.hostTools,
-      ownInput: (event) => this.#ownInput(event),
-      goesOn: (outcome) => this.#goesOn(outcome),
+      ownInput: (event) => this.#continuations.shown(event),
+      goesOn: (outcome) => this.#continuations.goesOn(outcome),
     });
-  }
-
-  #ownInput({ by, item }: EventOf<'input'>): 'hidden' | RpcMessage | undefined {
-    if (by === REMINDER) return 'hidden';
-    if (by !== INJECTION || item.type !== 'message') return undefined;
-    const content = item.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
-    return {
-      role: 'custom',
-      customType: INJECTION,
-      content,
-      display: false,
-      attribution: 'agent',
-      timestamp: this.parts.now(),
-    };
-  }
-
-  /** Goes on by itself: by the rule that cut the answer, or for tasks that are left. */
-  #goesOn({ status }: EventOf<'run-end'>['outcome']): boolean {
-    const broken = this.#broken;
-    this.#broken = [];
-    if (broken.length > 0) return this.#say(injectionOf(broken), INJECTION);
-    const reminder = this.#isOurs && status === 'finished' ? this.todos.reminder() : undefined;
-    if (reminder !== undefined) return this.#say(reminder, REMINDER);
-    this.#isOurs = false;
-    return false;
-  }
-
-  #say(text: string, by: string): true {
-    this.#handle({ type: 'prompt', content: [{ type: 'text', text }] }, by).catch(() => {
-      // Somebody else was quicker: then the agent goes on anyway.
-    });
-    return true;
   }
 }
 
 const DOOR = 'rpc';
 
-/** For what ends something: that there was nothing to end is no failure. */
-export function unlessNothingRuns(thrown: unknown): void {
+/** For what is of no use as things are: that there was nothing to end, or somebody was quicker, is no failure. */
+export function unlessConflict(thrown: unknown): void {
   if (!(thrown instanceof PolypodError) || thrown.code !== 'conflict') throw thrown;
 }
 

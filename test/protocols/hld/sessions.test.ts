@@ -84,6 +84,19 @@ describe('a session of another door', () => {
     await pod.handle({ type: 'resume' }, ADA);
     await ear.hearStatus(pod.id, 'completed');
   });
+
+  it('that is paused there can be interrupted here', async () => {
+    const { host, cwd, client: open, subscriber } = await hldStage([calls('ls', { path: '.' }), says('on')]);
+    const [client, ear] = [await open(), await subscriber()];
+    const pod = await host.create({ cwd });
+    await pod.handle(say('go'), ADA);
+    await pod.handle({ type: 'pause' }, ADA);
+    await ear.hearStatus(pod.id, 'waiting_input');
+    await client.call('interruptSession', { session_id: pod.id });
+    await ear.hearStatus(pod.id, 'interrupted');
+    const child = objectOf(await client.call('continueSession', { session_id: pod.id, query: 'on' }));
+    await ear.hearStatus(stringOf(child.session_id), 'completed');
+  });
 });
 
 describe('a session launched here', () => {

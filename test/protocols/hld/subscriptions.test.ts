@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { objectOf } from '../../../src/base/index.ts';
-import { asks, type Client, hldStage, launch, pendingApproval, says } from './stage.ts';
+import { asks, type Client, hldStage, launch, pendingApproval, says, STALLS } from './stage.ts';
 
 const results = (client: Client): readonly unknown[] => client.messages.map(({ result }) => result);
 
@@ -131,6 +131,15 @@ describe('Subscribe', () => {
     expect(deaf.lines.slice(1)).toEqual(ear.lines.slice(1, deaf.lines.length));
     expect(deaf.events.length).toBeLessThan(ear.events.length);
   });
+});
+
+it('whoever listens hears the last events before the door closes', async () => {
+  const stage = await hldStage([STALLS]);
+  const { session_id, ear } = await launch(stage, { query: 'hi' }, 'running');
+  await stage.host.shutdown();
+  await stage.door.close();
+  await ear.closed;
+  expect(ear.events.at(-1)?.data).toMatchObject({ session_id, new_status: 'interrupted' });
 });
 
 it('no unsolicited line comes on a connection that makes requests', async () => {

@@ -100,6 +100,29 @@ describe('a client that comes back', () => {
       );
     }
   });
+
+  it('at any moment of a stream misses nothing', async () => {
+    const stage = await podStage([
+      { parts: [{ text: 'x'.repeat(9_000) }], pace: { chunkSize: 3, batch: 5, delayMs: 1 } },
+    ]);
+    const witness: Line[] = [];
+    const first = await PodListener.join(stage.door, stage.pod, (line) => witness.push(line));
+    await first.send('subscribe', { after: 1 });
+    const isOver = (): boolean => witness.at(-1)?.event === 'status' && witness.length > 9;
+    await first.send('run', { input: 'Many words.' });
+    const late: Line[][] = [];
+    while (!isOver()) {
+      const lines: Line[] = [];
+      const listener = await PodListener.join(stage.door, stage.pod, (line) => lines.push(line));
+      await listener.send('subscribe', { after: 1 });
+      late.push(lines);
+      // Nothing but a turn of the loop, so that they come as close together as can be.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(late.length).toBeGreaterThan(5);
+    const numbers = witness.map(({ seq }) => seq);
+    for (const lines of late) expect(lines.map(({ seq }) => seq)).toEqual(numbers);
+  });
 });
 
 /** A session with all that can happen in one: thinking, calls side by side, an approval, a pause and a cancel. */

@@ -96,6 +96,15 @@ describe('a run', () => {
       expect(objectOf(assistantMessageEvent).partial).toEqual(message);
   });
 
+  it('numbers its events as every other door does', async () => {
+    const { client, host } = await stage([{ parts: [{ text: 'Hello' }] }]);
+    await client.run('hi');
+    const { sessionId } = await client.get('get_state');
+    const { seq } = await host.pod(String(sessionId)).snapshot();
+    expect(client.numbers).toEqual(client.numbers.toSorted((one, other) => one - other));
+    expect(client.numbers.at(-1)).toBe(seq);
+  });
+
   it('keeps the fragments of calls that grow side by side apart', async () => {
     const call = (command: string) => ({ toolCall: { name: 'bash', arguments: { command } } });
     const { client } = await stage([

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { polypod, temporaryDirectory } from '../../cli/polypod.ts';
 import { gist } from './gist.ts';
 import { Program } from './program.ts';
@@ -40,6 +41,19 @@ describe('polypod --mode rpc', () => {
     await program.hear(({ type }) => type === 'tool_execution_start');
     program.child.kill('SIGTERM');
     expect((await program.finished).code).toBe(0);
+  });
+
+  it('lives through garbage', async () => {
+    const program = new Program(['--offline']);
+    const lines = Array.from(
+      { length: 500 },
+      (_, at) => [`{"half":${at}`, `[${at}]`, `\u0000\u0007${at}`, '{}'][at % 4],
+    );
+    program.write(`${lines.join('\n')}\n"${'x'.repeat(5_000_000)}\n`);
+    program.child.stdin?.write(Buffer.from([0xff, 0xfe, 0xc3, 0x28, 0x0a]));
+    expect(await program.ask('get_state')).toMatchObject({ success: true });
+    const refused = program.lines.filter(({ success }) => success === false);
+    expect(refused).toHaveLength(lines.length + 2);
   });
 
   it('refuses files on its command line', async () => {
@@ -119,6 +133,42 @@ describe('polypod --mode rpc', () => {
     expect(existsSync(join(asking.home, 'made.txt'))).toBe(false);
   });
 });
+
+describe('a session in RPC mode', () => {
+  it('is open to other doors at the same time', async () => {
+    const runtime = temporaryDirectory();
+    const program = new Program(['--offline'], { XDG_RUNTIME_DIR: runtime });
+    const { sessionId } = await program.get('get_state');
+    const path = join(runtime, 'polypod', 'pods', `${String(sessionId)}.sock`);
+    const socket = await connected(path);
+    onTestFinished(() => void socket.destroy());
+    let told = '';
+    const finished = new Promise<void>((resolve) => {
+      socket.setEncoding('utf8').on('data', (text: string) => {
+        told += text;
+        if (told.includes('"state":"idle"')) resolve();
+      });
+    });
+    await program.run('[[sim text=everywhere]]');
+    await finished;
+    expect(told).toContain('"event":"text_done","data":{"text":"everywhere"}');
+    socket.write('{"method":"run","params":{"input":"from there [[sim text=back]]"}}\n');
+    await program.hear(
+      ({ type, message }) => type === 'message_end' && JSON.stringify(message).includes('back'),
+    );
+  });
+});
+
+/** The socket comes a moment after the program is ready. */
+async function connected(path: string): Promise<Socket> {
+  for (;;) {
+    const socket = connect(path);
+    const isOpen = await new Promise<boolean>((resolve) => {
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    });
+    if (isOpen) return socket;
+  }
+}
 
 describe('a rule of the configuration', () => {
   const RULES = `

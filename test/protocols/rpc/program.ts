@@ -10,6 +10,8 @@ export class Program {
   readonly home: string;
   readonly finished: ReturnType<typeof start>['finished'];
   readonly lines: Line[] = [];
+  /** The numbers of the events, which the lines are kept without. */
+  readonly numbers: number[] = [];
   #rest = '';
   #wake: (() => void)[] = [];
   #ids = 0;
@@ -70,7 +72,11 @@ export class Program {
   #take(text: string): void {
     const lines = (this.#rest + text).split('\n');
     this.#rest = lines.pop() ?? '';
-    this.lines.push(...lines.map((line) => JSON.parse(line) as Line));
+    for (const line of lines) {
+      const { seq, ...rest } = JSON.parse(line) as Line & { seq?: number };
+      this.lines.push(rest as Line);
+      if (seq !== undefined) this.numbers.push(seq);
+    }
     this.#ring();
   }
 

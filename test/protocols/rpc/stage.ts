@@ -72,6 +72,8 @@ export type Line = JsonObject & { readonly type: string };
 /** Writes lines and keeps every line that comes back. */
 export class Client {
   readonly lines: Line[] = [];
+  /** The numbers of the events, which the lines are kept without. */
+  readonly numbers: number[] = [];
   over: Promise<void> = Promise.resolve();
   readonly #input = new PassThrough();
   readonly #output = new PassThrough();
@@ -160,7 +162,11 @@ export class Client {
   #take(text: string): void {
     const lines = (this.#rest + text).split('\n');
     this.#rest = lines.pop() ?? '';
-    this.lines.push(...lines.map((line) => JSON.parse(line) as Line));
+    for (const line of lines) {
+      const { seq, ...rest } = JSON.parse(line) as Line & { seq?: number };
+      this.lines.push(rest as Line);
+      if (seq !== undefined) this.numbers.push(seq);
+    }
     for (const wake of this.#wake.splice(0)) wake();
   }
 }

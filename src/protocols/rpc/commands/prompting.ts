@@ -1,6 +1,6 @@
 import { PolypodError } from '../../../base/index.ts';
 import { saidIn, type Said, textIn, type Wish, wordIn } from '../arguments.ts';
-import { busy, type Seat, unlessNothingRuns } from '../seat.ts';
+import { busy, type Seat, unlessConflict } from '../seat.ts';
 import type { Command } from './command.ts';
 
 /** Acknowledged before anything happens; what goes wrong after that is told later, under the same id. */
@@ -34,7 +34,7 @@ export const abortAndPrompt: Command = async (wish, seat, answer) => {
 };
 
 export const abortRetry: Command = async (_, seat) => {
-  await seat.handle({ type: 'abort-retry' }).catch(unlessNothingRuns);
+  await seat.handle({ type: 'abort-retry' }).catch(unlessConflict);
 };
 
 /** What waited, so that the client can put it back into its editor. */

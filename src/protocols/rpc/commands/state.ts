@@ -19,7 +19,7 @@ export const getState: Command = async (_, seat): Promise<RpcState> => {
   return {
     model: modelFrame(model),
     ...(level === undefined ? {} : { thinkingLevel: level }),
-    isStreaming: seat.isBusy || snapshot.run !== undefined,
+    isStreaming: snapshot.run !== undefined,
     isCompacting: snapshot.compacting,
     steeringMode: settings.delivery.steering,
     followUpMode: settings.delivery.followUps,

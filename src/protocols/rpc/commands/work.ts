@@ -2,7 +2,7 @@ import { PolypodError } from '../../../base/index.ts';
 import type { PodEvent } from '../../../pod/index.ts';
 import { anyTextIn, textIn } from '../arguments.ts';
 import { TEXTS } from '../errors.ts';
-import { type Seat, unlessNothingRuns } from '../seat.ts';
+import { type Seat, unlessConflict } from '../seat.ts';
 import { bashResult } from '../shells.ts';
 import type { Command } from './command.ts';
 
@@ -12,9 +12,14 @@ type CompactionEnd = Extract<PodEvent, { readonly type: 'compaction-end' }>;
 export const compact: Command = async (wish, seat) => {
   const instructions = anyTextIn(wish, 'customInstructions');
   await seat.endRun();
-  const ended = seat.hear(({ type }) => type === 'compaction-end');
-  await seat.handle({ type: 'compact', ...(instructions === undefined ? {} : { instructions }) });
-  const end = await ended;
+  const ended = seat.listen(({ type }) => type === 'compaction-end');
+  await seat
+    .handle({ type: 'compact', ...(instructions === undefined ? {} : { instructions }) })
+    .catch((thrown) => {
+      ended.forget();
+      throw thrown;
+    });
+  const end = await ended.heard;
   if (end.type !== 'compaction-end')
     throw new PolypodError('internal', 'a compaction ended as something else');
   return compacted(end, seat);
@@ -46,5 +51,5 @@ export const bash: Command = async (wish, seat) => {
 };
 
 export const abortBash: Command = async (_, seat) => {
-  await seat.handle({ type: 'abort-shell' }).catch(unlessNothingRuns);
+  await seat.handle({ type: 'abort-shell' }).catch(unlessConflict);
 };

@@ -1,0 +1,103 @@
+// The HLD door under load: node bench/hld.mjs [--quick]
+//
+// 500 connections, 200 of them subscribers, and 100 sessions running at once on the simulator, while 300 other clients come, ask
+// or subscribe, and leave. Host, provider and clients are processes of their own. Every subscriber must have the same lines.
+import { connect } from 'node:net';
+import { parseArgs } from 'node:util';
+import { requireBuild } from './built.mjs';
+import { start, startProvider, scratch } from './floor/processes.mjs';
+import { promptFor } from './floor/prompts.mjs';
+import { Client } from './hld/client.mjs';
+import { atMost, figure, printBars, printResult, table } from './report.mjs';
+
+const { values: options } = parseArgs({ options: { quick: { type: 'boolean' } } });
+requireBuild();
+const SHARE = options.quick ? 0.2 : 1;
+const [SESSIONS, SUBSCRIBERS, CALLERS, GUESTS] = [100, 200, 300, 300].map((full) => full * SHARE);
+/** Slow enough that all sessions run at the same time. */
+const PROMPT = promptFor({ count: 200, delayMs: 300 });
+const MB = 1024 * 1024;
+
+const directory = scratch();
+const path = `${directory}/daemon.sock`;
+await start(new URL('hld/host.mjs', import.meta.url), [path, await startProvider(), directory]);
+const subscribers = await many(SUBSCRIBERS, async () => {
+  const client = await Client.open(path);
+  await client.call('Subscribe', {});
+  return client;
+});
+const callers = await many(CALLERS, () => Client.open(path));
+const before = await spent();
+const began = performance.now();
+const guests = many(GUESTS, comeAndGo);
+await many(SESSIONS, (index) => callers[index].call('launchSession', { query: PROMPT }));
+const launched = performance.now() - began;
+const [reference] = subscribers;
+await reference.until(() => completed(reference) === SESSIONS);
+await Promise.all(
+  subscribers.map((client) => client.until(() => client.lines.length >= reference.lines.length)),
+);
+const tookMs = performance.now() - began;
+const after = await spent();
+await guests;
+
+const expected = reference.lines.slice(1).join('\n');
+const incomplete = subscribers.filter(({ lines }) => lines.slice(1).join('\n') !== expected).length;
+const delivered = (reference.lines.length - 1) * SUBSCRIBERS;
+const cpuUs = after.cpuUs - before.cpuUs;
+console.log(
+  table(
+    [
+      'sessions',
+      'subscribers',
+      'connections',
+      'launched ms',
+      'all done ms',
+      'events told',
+      'CPU µs each',
+      'RSS MB',
+    ],
+    [
+      [
+        SESSIONS,
+        SUBSCRIBERS,
+        SUBSCRIBERS + CALLERS,
+        figure(launched),
+        figure(tookMs),
+        delivered,
+        figure(cpuUs / delivered),
+        figure(after.rss / MB),
+      ],
+    ],
+  ),
+);
+const bars = [
+  atMost('subscribers that were not told everything', incomplete, 0),
+  atMost('sessions that did not complete', SESSIONS - completed(reference), 0),
+];
+printBars(bars);
+printResult('hld', bars);
+process.exit();
+
+function completed({ lines }) {
+  return lines.filter((line) => line.includes('"new_status":"completed"') && !line.includes('token_update'))
+    .length;
+}
+
+async function comeAndGo(index) {
+  const guest = await Client.open(path);
+  const method = ['Subscribe', 'listSessions', 'health'][index % 3];
+  if (index % 2 === 0) await guest.call(method, {});
+  else guest.socket.write(`{"jsonrpc":"2.0","method":"${method}","id":1}\n`);
+  guest.socket.destroy();
+}
+
+async function spent() {
+  let text = '';
+  for await (const piece of connect(`${path}.spent`)) text += piece;
+  return JSON.parse(text);
+}
+
+function many(count, make) {
+  return Promise.all(Array.from({ length: count }, (_, index) => make(index)));
+}

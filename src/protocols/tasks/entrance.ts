@@ -1,0 +1,78 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { type PolypodError } from '../../base/index.ts';
+import { httpRefusal } from '../../wire/index.ts';
+import { allows, type KeyRecord, type Scope } from './keys/key.ts';
+import type { KeyRing } from './keys/key-ring.ts';
+import { Rates } from './keys/rates.ts';
+import type { TasksLimits } from './settings.ts';
+
+/** Who comes in: by a key that is good, not too often, and only for what the key is for. */
+export class Entrance {
+  readonly #ring: KeyRing | undefined;
+  readonly #rates: Rates;
+  readonly #wrong: Rates;
+
+  /** Without a ring everybody is let in. */
+  constructor(ring: KeyRing | undefined, { rate, wrongKeys }: Pick<TasksLimits, 'rate' | 'wrongKeys'>) {
+    this.#ring = ring;
+    this.#rates = new Rates(rate);
+    this.#wrong = new Rates(wrongKeys);
+  }
+
+  /** Whose request it is. Keys are looked for in headers only: addresses end up in logs and histories. */
+  enter(headers: IncomingHttpHeaders, remote: string): KeyRecord {
+    if (this.#ring === undefined) return this.#limited(EVERYBODY);
+    const wait = this.#wrong.wait(remote);
+    if (wait > 0) throw tooMany('too many wrong keys came from this address', wait);
+    const text = keyIn(headers);
+    const key = text === undefined ? undefined : this.#ring.find(text);
+    if (key !== undefined) return this.#limited(key);
+    if (text !== undefined) this.#wrong.take(remote);
+    throw httpRefusal(
+      401,
+      'unauthorized',
+      text === undefined
+        ? 'a key is needed: send it as "Authorization: Bearer <key>" or in X-API-Key'
+        : 'the key is not good: it is wrong, or was revoked',
+      { headers: { 'www-authenticate': 'Bearer realm="polypod"' } },
+    );
+  }
+
+  isGood(key: KeyRecord): boolean {
+    return this.#ring === undefined || this.#ring.isGood(key);
+  }
+
+  #limited(key: KeyRecord): KeyRecord {
+    const wait = this.#rates.take(key.id);
+    if (wait > 0) throw tooMany('this key asks too often', wait);
+    return key;
+  }
+}
+
+export function requireScope(key: KeyRecord, scope: Scope): void {
+  if (allows(key, scope)) return;
+  throw httpRefusal(403, 'missing_scope', `this key may not do that: it needs the scope ${scope}`, {
+    details: { scope },
+  });
+}
+
+/** A WebSocket of a browser cannot send headers, but it may offer subprotocols. */
+function keyIn(headers: IncomingHttpHeaders): string | undefined {
+  const [, bearer] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
+  if (bearer !== undefined) return bearer;
+  const named = headers['x-api-key'];
+  if (typeof named === 'string' && named !== '') return named;
+  const offered = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim());
+  return offered?.find((name) => name.startsWith(BEARER))?.slice(BEARER.length);
+}
+
+function tooMany(why: string, seconds: number): PolypodError {
+  return httpRefusal(429, 'rate_limited', `${why}: try again in ${seconds} s`, {
+    headers: { 'retry-after': String(seconds) },
+    details: { retryAfter: seconds },
+  });
+}
+
+const BEARER = 'bearer.';
+
+const EVERYBODY: KeyRecord = { id: 'noauth00', owner: 'local', scopes: ['admin'], hash: '', createdAt: '' };

@@ -1,0 +1,100 @@
+import { statSync } from 'node:fs';
+import { type Log, messageOf } from '../../../base/index.ts';
+import { hashOf, idIn, isSameHash, type KeyRecord, type Scope } from './key.ts';
+import { readKeys } from './key-file.ts';
+
+/** A key that came by the environment. It is nowhere kept, and holds as long as the process. */
+export interface GivenKey {
+  readonly key: string;
+  readonly owner: string;
+  readonly scopes: readonly Scope[];
+}
+
+export interface KeyRingOptions {
+  readonly file?: string;
+  readonly given?: readonly GivenKey[];
+  readonly log: Log;
+  /** How often the file is looked at while nobody asks. */
+  readonly lookMs?: number;
+}
+
+/** The keys that are good now. The file may be changed by another program at any time. */
+export class KeyRing {
+  readonly #options: KeyRingOptions;
+  readonly #given: readonly KeyRecord[];
+  readonly #timer: NodeJS.Timeout;
+  readonly #listeners = new Set<() => void>();
+  #kept: readonly KeyRecord[] = [];
+  #mark = '';
+
+  /** Throws when the file cannot be read. */
+  constructor(options: KeyRingOptions) {
+    this.#options = options;
+    this.#given = (options.given ?? []).map(recordOf);
+    if (options.file !== undefined) {
+      this.#mark = markOf(options.file);
+      this.#kept = readKeys(options.file);
+    }
+    this.#timer = setInterval(() => this.refresh(), options.lookMs ?? 1_000);
+    this.#timer.unref();
+  }
+
+  /** The key that this text is; undefined for none, or for one that was revoked. */
+  find(key: string): KeyRecord | undefined {
+    this.refresh();
+    const hash = hashOf(key);
+    const id = idIn(key);
+    // Also without a candidate something is compared: the time does not tell which ids there are.
+    const kept = this.#kept.find((record) => record.id === id);
+    const isKept = isSameHash(hash, kept?.hash ?? NO_HASH);
+    if (kept !== undefined && isKept && kept.revokedAt === undefined) return kept;
+    return this.#given.find((record) => isSameHash(hash, record.hash));
+  }
+
+  /** Whether a key that was found before is still good. */
+  isGood({ id, hash }: KeyRecord): boolean {
+    const holds = (record: KeyRecord): boolean =>
+      record.id === id && record.hash === hash && record.revokedAt === undefined;
+    return this.#kept.some(holds) || this.#given.some(holds);
+  }
+
+  /** Calls back when keys may have changed. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Looks at the file. One that cannot be read any more leaves the keys as they are, and is told of. */
+  refresh(): void {
+    const { file, log } = this.#options;
+    if (file === undefined) return;
+    const mark = markOf(file);
+    if (mark === this.#mark) return;
+    this.#mark = mark;
+    try {
+      this.#kept = readKeys(file);
+    } catch (thrown) {
+      log.error('the keys cannot be read: those from before hold', { file, reason: messageOf(thrown) });
+      return;
+    }
+    for (const listener of this.#listeners) listener();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#listeners.clear();
+  }
+}
+
+function recordOf({ key, owner, scopes }: GivenKey): KeyRecord {
+  const hash = hashOf(key);
+  return { id: hash.slice(0, 12), owner, scopes, hash, createdAt: '' };
+}
+
+/** Changes with every change of the file, which is always replaced as a whole. */
+function markOf(file: string): string {
+  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? '' : `${stat.ino} ${stat.mtimeNs} ${stat.size}`;
+}
+
+const NO_HASH = '0'.repeat(64);

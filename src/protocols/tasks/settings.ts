@@ -1,0 +1,92 @@
+import type { JsonObject, Log } from '../../base/index.ts';
+import type { Host, ModelChoice, Pod } from '../../pod/index.ts';
+import type { BodyLimits, HttpServerLimits } from '../../wire/index.ts';
+import type { Vitals } from '../door.ts';
+import type { GivenKey } from './keys/key-ring.ts';
+import type { Rate } from './keys/rates.ts';
+import type { StreamLine } from './wire.ts';
+
+export type Mode = 'read-only' | 'workspace-write' | 'full-access';
+
+/** What the door is given by the process that opens it. */
+export interface TasksSettings {
+  readonly host: Host;
+  readonly version: string;
+  readonly log: Log;
+  /** The agent's own name, for `GET /status`. */
+  readonly name?: string;
+  /** 127.0.0.1 and 8000 if nothing is said. */
+  readonly address?: string;
+  readonly port?: number;
+  /** PEM texts of the certificate and its key. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+  /** Somebody in front of us speaks TLS: said explicitly, it permits an address that others reach. */
+  readonly behindProxy?: boolean;
+  /** Names under which the server is reached, and pages that may use it; none if nothing is said. */
+  readonly hosts?: readonly string[];
+  readonly origins?: readonly string[];
+  /** Where the keys are kept, and keys from the environment. */
+  readonly keyFile?: string;
+  readonly keys?: readonly GivenKey[];
+  /** Lets everybody in who reaches a loopback address. */
+  readonly noAuth?: boolean;
+  /** Where sessions work that do not say where, and where others may. */
+  readonly cwd: string;
+  readonly directories?: readonly string[];
+  /** The most that a key permits which says nothing about it. */
+  readonly mode?: Mode;
+  /** The model behind a reference; undefined when there is none. */
+  readonly modelNamed: (reference: string) => Promise<ModelChoice | undefined>;
+  /** What runs `command_execution`: a model that calls this tool with what it is told, word by word. */
+  readonly command?: { readonly model: ModelChoice; readonly tool: string };
+  /** A pod's events as lines of the extended Pod Protocol: a door does not know its siblings, so it is handed this one's words. */
+  readonly project: Project;
+  readonly vitals?: Vitals;
+  /** Whether new work is refused because the process is about to end. */
+  readonly isDraining?: () => boolean;
+  /** Where the audit log goes; nowhere if nothing is said. */
+  readonly auditFile?: string;
+  readonly limits?: Partial<TasksLimits>;
+}
+
+/** A pod's lines after a number, then live; without a number, or where that is not kept, a snapshot first. */
+export type Project = (
+  pod: Pod,
+  options: { readonly after?: number; readonly by: string; readonly signal: AbortSignal },
+) => AsyncIterable<StreamLine>;
+
+export interface TasksLimits {
+  readonly http: Partial<HttpServerLimits>;
+  readonly body: BodyLimits;
+  /** Requests of one key. */
+  readonly rate: Rate;
+  /** Wrong keys from one address. */
+  readonly wrongKeys: Rate;
+  /** Tasks that wait, of all sessions. */
+  readonly pending: number;
+  /** Streams of one key at the same time. */
+  readonly streams: number;
+  /** Bytes that a stream's client may leave unread before we wait for it. */
+  readonly unreadBytes: number;
+  readonly keepAliveMs: number;
+}
+
+export const TASKS_LIMITS: TasksLimits = {
+  http: {},
+  body: { bytes: 1024 * 1024, depth: 32 },
+  rate: { perMinute: 1_200, burst: 200 },
+  wrongKeys: { perMinute: 30, burst: 10 },
+  pending: 1_000,
+  streams: 2_000,
+  unreadBytes: 4 * 1024 * 1024,
+  keepAliveMs: 15_000,
+};
+
+export interface OpenTasks {
+  readonly url: string;
+  readonly port: number;
+  readonly status: () => JsonObject;
+  /** Looks at the key file now: streams of keys that were revoked end. */
+  readonly refreshKeys: () => void;
+  readonly close: () => Promise<void>;
+}

@@ -1,0 +1,61 @@
+import type { Row } from '../../pod/index.ts';
+import type { TaskHistory } from './task-history.ts';
+import { resultOf } from './task-result.ts';
+import type { TaskState, TaskStatusReply, TaskType } from './wire.ts';
+
+/** Where a task stands: by how its run stands, and by what its pod waits for. */
+export function stateOf(status: string, isLast: boolean, { state }: Pick<Row, 'state'>): TaskState {
+  switch (status) {
+    case 'pending':
+      return 'pending';
+    case 'running':
+      return state === 'waiting' ? 'waiting_approval' : 'running';
+    case 'finished':
+      return 'succeeded';
+    case 'failed':
+    case 'cancelled':
+    case 'limited':
+      return status;
+    default:
+      // Paused, or parted by a crash: it goes on with a decision, unless another has begun since.
+      if (isLast && state === 'waiting') return 'waiting_approval';
+      if (isLast && state === 'running') return 'running';
+      if (isLast && state === 'paused') return 'paused';
+      return 'interrupted';
+  }
+}
+
+/** The four words of the wire. */
+export const STATUS: Readonly<Record<TaskState, TaskStatusReply['status']>> = {
+  pending: 'pending',
+  running: 'in_progress',
+  waiting_approval: 'in_progress',
+  paused: 'in_progress',
+  succeeded: 'completed',
+  failed: 'failed',
+  cancelled: 'failed',
+  interrupted: 'failed',
+  limited: 'failed',
+};
+
+/** Whether nothing will become of it any more. */
+export function isOver(state: TaskState): boolean {
+  return STATUS[state] === 'completed' || STATUS[state] === 'failed';
+}
+
+/** What a task that is over has to tell beside its state. */
+export function outcomeOf(
+  state: TaskState,
+  taskType: TaskType,
+  history: TaskHistory,
+): Pick<TaskStatusReply, 'result' | 'errorMessage' | 'progress'> {
+  if (STATUS[state] === 'completed') return { progress: 100, result: resultOf(taskType, history) };
+  if (STATUS[state] !== 'failed') return {};
+  return { errorMessage: history.reason ?? REASONS[state] ?? 'the task failed' };
+}
+
+const REASONS: Partial<Readonly<Record<TaskState, string>>> = {
+  cancelled: 'the task was cancelled',
+  interrupted: 'the process ended during the task: check what it did last, then submit it again',
+  limited: 'the task was stopped by a limit',
+};

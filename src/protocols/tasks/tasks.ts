@@ -1,0 +1,189 @@
+import { asPolypodError, type PolypodError } from '../../base/index.ts';
+import type { Caller, Host, Overrides, Row, TaskRow } from '../../pod/index.ts';
+import { httpRefusal } from '../../wire/index.ts';
+import { unknown } from './errors.ts';
+import type { KeyRecord } from './keys/key.ts';
+import type { OwnedSessions } from './owned-sessions.ts';
+import { permit } from './permit.ts';
+import type { TasksLimits, TasksSettings } from './settings.ts';
+import { type TaskHistory, taskIn } from './task-history.ts';
+import { newTaskId, readTaskId } from './task-id.ts';
+import { isOver, outcomeOf, STATUS, stateOf } from './task-status.ts';
+import type { SubmitReply, SubmitRequest, TaskLine, TaskState, TaskStatusReply, TaskType } from './wire.ts';
+
+export interface FoundTask {
+  readonly taskId: string;
+  readonly taskType: TaskType;
+  readonly row: Row;
+  readonly state: TaskState;
+  /** Undefined for one that is not over: then nothing had to be read. */
+  readonly history: TaskHistory | undefined;
+}
+
+/** Tasks: prompts that wait or run in the sessions of this door's clients. All that is known of them is in those sessions. */
+export class Tasks {
+  readonly #host: Host;
+  readonly #sessions: OwnedSessions;
+  readonly #settings: TasksSettings;
+  readonly #limits: TasksLimits;
+  /** Answers about tasks that are over: they do not change, and are asked for again and again. */
+  readonly #over = new Map<string, TaskStatusReply>();
+
+  constructor(settings: TasksSettings, limits: TasksLimits, sessions: OwnedSessions) {
+    this.#host = settings.host;
+    this.#settings = settings;
+    this.#limits = limits;
+    this.#sessions = sessions;
+  }
+
+  async submit(key: KeyRecord, wish: SubmitRequest, idempotencyKey?: string): Promise<SubmitReply> {
+    if (this.#settings.isDraining?.() === true) throw draining();
+    const { cwd, overrides } = await permit(wish.context ?? {}, key, this.#settings);
+    const pod = await this.#sessions.obtain(key, wish.sessionId, cwd ?? this.#settings.cwd);
+    const row = this.#host.row(pod.id);
+    if (cwd !== undefined && row !== undefined && row.cwd !== cwd)
+      throw httpRefusal(
+        409,
+        'other_directory',
+        `the session works in another directory: leave context.workingDirectory out, or use another session`,
+        { details: { field: 'context.workingDirectory' } },
+      );
+    const name = { podId: pod.id, taskType: wish.taskType };
+    const taskId = newTaskId(name, idempotencyKey === undefined ? undefined : [key.owner, idempotencyKey]);
+    const work = this.#workFor(wish, overrides);
+    if (typeof work === 'string') return { taskId, status: 'rejected', message: work };
+    const { pending } = this.#limits;
+    if (this.#sessions.pending >= pending)
+      return { taskId, status: 'rejected', message: `${pending} tasks wait already: try again later` };
+    try {
+      await pod.handle(
+        { type: 'prompt', content: [{ type: 'text', text: work.text }], taskId, overrides: work.overrides, whenBusy: 'queue' },
+        callerFor(key, idempotencyKey),
+      );
+      return { taskId, status: 'accepted' };
+    } catch (thrown) {
+      return { taskId, status: 'rejected', message: rejection(asPolypodError(thrown)) };
+    }
+  }
+
+  /** A task that the key may see. */
+  async find(key: KeyRecord, taskId: string): Promise<FoundTask> {
+    const { podId, taskType } = readTaskId(taskId) ?? {};
+    const row = podId === undefined ? undefined : this.#sessions.pod(key, podId);
+    if (row === undefined || taskType === undefined) throw unknown(`task ${taskId}`);
+    const listed = row.tasks.find((task) => task.taskId === taskId);
+    const state = listed && stateIn(row, listed);
+    if (state !== undefined && !isOver(state)) return { taskId, taskType, row, state, history: undefined };
+    const history = await this.history(row.id, taskId);
+    if (history === undefined) throw unknown(`task ${taskId}`);
+    return { taskId, taskType, row, state: state ?? stateOf(history.status, false, row), history };
+  }
+
+  async history(podId: string, taskId: string): Promise<TaskHistory | undefined> {
+    return taskIn(await this.#host.tree(podId), taskId);
+  }
+
+  async status(key: KeyRecord, taskId: string): Promise<TaskStatusReply> {
+    const known = this.#over.get(taskId);
+    const podId = readTaskId(taskId)?.podId ?? '';
+    if (known !== undefined && this.#sessions.pod(key, podId) !== undefined) return known;
+    const { row, state, taskType, history } = await this.find(key, taskId);
+    const reply: TaskStatusReply = {
+      taskId,
+      status: STATUS[state],
+      ...(state === 'pending' && { progress: 0 }),
+      ...(history && outcomeOf(state, taskType, history)),
+      state,
+      sessionId: this.#sessions.nameFor(key, row),
+    };
+    if (isOver(state)) this.#keep(reply);
+    return reply;
+  }
+
+  /** Takes it out of the queue, or ends its run. */
+  async cancel(key: KeyRecord, taskId: string): Promise<TaskStatusReply> {
+    const { row, state } = await this.find(key, taskId);
+    if (isOver(state))
+      throw httpRefusal(409, 'task_over', `the task is over already: it is ${state}`, { details: { state } });
+    const pod = this.#host.pod(row.id);
+    const { queue } = await pod.snapshot();
+    const waiting = queue.find((queued) => queued.taskId === taskId);
+    const command =
+      waiting === undefined
+        ? ({ type: 'cancel' } as const)
+        : ({ type: 'clear-queue', queueIds: [waiting.queueId] } as const);
+    await pod.handle(command, callerFor(key));
+    return this.status(key, taskId);
+  }
+
+  /** Newest first. */
+  async list(key: KeyRecord, filter: { readonly sessionId?: string; readonly status?: string }): Promise<readonly TaskLine[]> {
+    const rows =
+      filter.sessionId === undefined
+        ? await this.#sessions.list(key)
+        : [this.#sessions.get(key, filter.sessionId)];
+    return rows
+      .flatMap((row) =>
+        row.tasks.map((task): TaskLine => {
+          const state = stateIn(row, task);
+          const sessionId = this.#sessions.nameFor(key, row);
+          return { taskId: task.taskId, sessionId, status: STATUS[state], state, updatedAt: task.at };
+        }),
+      )
+      .filter(({ status }) => filter.status === undefined || filter.status === status)
+      .toSorted((one, other) => (one.updatedAt < other.updatedAt ? 1 : -1));
+  }
+
+  /** What the run is given, or why there is none. */
+  #workFor(
+    { taskType, userPrompt, context = {} }: SubmitRequest,
+    overrides: Overrides,
+  ): { readonly text: string; readonly overrides: Overrides } | string {
+    const { command } = this.#settings;
+    const { files = [] } = context;
+    const about = files.length === 0 ? '' : `\n\nFiles:\n${files.map((file) => `- ${file}`).join('\n')}`;
+    const text = `${userPrompt}${about}`;
+    switch (taskType) {
+      case 'chat':
+        return { text, overrides: { ...overrides, tools: [] } };
+      case 'file_operation':
+        return { text, overrides: { ...overrides, tools: FILE_TOOLS } };
+      case 'command_execution': {
+        if (command === undefined) return 'this agent executes no commands';
+        const { model, tool } = command;
+        return { text: userPrompt, overrides: { ...overrides, model, tools: [tool], maxTurns: 2 } };
+      }
+      case 'complex_task':
+        return 'this agent takes no complex_task yet: submit a chat or a file_operation';
+    }
+  }
+
+  #keep(reply: TaskStatusReply): void {
+    this.#over.set(reply.taskId, reply);
+    const [oldest] = this.#over.keys();
+    if (this.#over.size > MOST_KEPT && oldest !== undefined) this.#over.delete(oldest);
+  }
+}
+
+export function callerFor({ owner }: KeyRecord, idempotencyKey?: string): Caller {
+  return { by: owner, door: 'tasks', ...(idempotencyKey !== undefined && { key: idempotencyKey }) };
+}
+
+function stateIn(row: Row, task: TaskRow): TaskState {
+  return stateOf(task.status, row.tasks.at(-1)?.taskId === task.taskId, row);
+}
+
+/** A task that cannot be run now, or not here, is an answer; a bug, or another task under the same key, is none. */
+function rejection(error: PolypodError): string {
+  if (error.code === 'internal' || error.code === 'conflict') throw error;
+  return error.message;
+}
+
+function draining(): PolypodError {
+  return httpRefusal(503, 'draining', 'the agent is about to stop: try again when it is back', {
+    headers: { 'retry-after': '10' },
+  });
+}
+
+const FILE_TOOLS = ['read', 'write', 'edit', 'ls', 'find', 'grep'];
+const MOST_KEPT = 1_000;

@@ -1,0 +1,93 @@
+import type { IncomingMessage } from 'node:http';
+import { isObject, type JsonObject } from '../base/index.ts';
+import { httpRefusal } from './http-server-refusal.ts';
+
+export interface BodyLimits {
+  readonly bytes: number;
+  /** How deep lists and objects may lie in each other. */
+  readonly depth: number;
+}
+
+export const BODY_LIMITS: BodyLimits = { bytes: 1024 * 1024, depth: 32 };
+
+/** The JSON object of a request's body; refuses everything else, before it is parsed where that is possible. */
+export async function readJsonBody(
+  request: IncomingMessage,
+  limits: BodyLimits = BODY_LIMITS,
+): Promise<JsonObject> {
+  refuseOtherTypes(request.headers['content-type']);
+  const text = decoded(await readBytes(request, limits.bytes));
+  refuseDeep(text, limits.depth);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw httpRefusal(400, 'malformed_json', 'the body is not JSON: check its quotes, commas and brackets');
+  }
+  if (isObject(value)) return value;
+  throw httpRefusal(400, 'invalid_request', 'the body must be a JSON object');
+}
+
+/** Also for safety: a page elsewhere may send forms and text to us without asking, but not JSON. */
+function refuseOtherTypes(type: string | undefined): void {
+  if (type !== undefined && /^application\/json\s*(?:;|$)/i.test(type)) return;
+  throw httpRefusal(415, 'unsupported_media_type', 'the body must have the Content-Type application/json');
+}
+
+async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const tooLarge = (): Error =>
+    // The rest of the body is not read, so the connection cannot be used again.
+    httpRefusal(413, 'body_too_large', `the body is larger than ${limit} bytes`, {
+      headers: { connection: 'close' },
+    });
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge();
+  const pieces: Buffer[] = [];
+  let size = 0;
+  await new Promise<void>((resolve, reject) => {
+    request.on('data', (bytes: Buffer) => {
+      size += bytes.length;
+      if (size <= limit) pieces.push(bytes);
+      else {
+        request.pause();
+        reject(tooLarge());
+      }
+    });
+    request.on('end', resolve);
+    request.on('close', () => reject(httpRefusal(400, 'incomplete_body', 'the body ended too early')));
+    request.on('error', () => reject(httpRefusal(400, 'incomplete_body', 'the body could not be read')));
+  });
+  return Buffer.concat(pieces);
+}
+
+function decoded(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw httpRefusal(400, 'malformed_utf8', 'the body is not UTF-8');
+  }
+}
+
+/** Counts brackets outside of strings: what is refused is never built. */
+function refuseDeep(text: string, limit: number): void {
+  let depth = 0;
+  let isInString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charCodeAt(at);
+    if (isInString) {
+      if (char === BACKSLASH) at += 1;
+      else if (char === QUOTE) isInString = false;
+    } else if (char === QUOTE) isInString = true;
+    else if (char === OPEN_BRACE || char === OPEN_BRACKET) {
+      depth += 1;
+      if (depth > limit)
+        throw httpRefusal(400, 'too_deep', `the body's lists and objects lie more than ${limit} deep`);
+    } else if (char === CLOSE_BRACE || char === CLOSE_BRACKET) depth -= 1;
+  }
+}
+
+const QUOTE = 34;
+const OPEN_BRACKET = 91;
+const BACKSLASH = 92;
+const CLOSE_BRACKET = 93;
+const OPEN_BRACE = 123;
+const CLOSE_BRACE = 125;

@@ -1,0 +1,158 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { messageOf, PolypodError, systemCodeOf, uuidv7 } from '../base/index.ts';
+
+export interface HttpServerLimits {
+  readonly headerBytes: number;
+  /** For a client to send its headers, and its whole request. */
+  readonly headersMs: number;
+  readonly requestMs: number;
+  readonly connections: number;
+}
+
+export const HTTP_SERVER_LIMITS: HttpServerLimits = {
+  headerBytes: 16 * 1024,
+  headersMs: 10_000,
+  requestMs: 30_000,
+  connections: 10_000,
+};
+
+/** One request, and where its answer goes. */
+export interface HttpExchange {
+  readonly requestId: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly url: URL;
+}
+
+/** A request to speak another protocol on its connection. */
+export interface HttpUpgrade {
+  readonly requestId: string;
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  readonly head: Buffer;
+  readonly url: URL;
+}
+
+export interface HttpServerOptions {
+  readonly host: string;
+  /** 0 for any that is free. */
+  readonly port: number;
+  /** PEM texts. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+  readonly limits?: Partial<HttpServerLimits>;
+  /** Neither may reject. */
+  readonly handle: (exchange: HttpExchange) => Promise<void>;
+  readonly upgrade: (upgrade: HttpUpgrade) => Promise<void>;
+}
+
+export interface HttpServer {
+  readonly url: string;
+  readonly port: number;
+  readonly connections: number;
+  /** Takes no more requests and ends all connections. */
+  readonly close: () => Promise<void>;
+}
+
+/** Listens, with bounds on all that a client may make us wait for or keep. */
+export async function serveHttp(options: HttpServerOptions): Promise<HttpServer> {
+  const { host, port, tls, handle, upgrade } = options;
+  const limits = { ...HTTP_SERVER_LIMITS, ...options.limits };
+  const scheme = tls === undefined ? 'http' : 'https';
+  const settings = {
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    connectionsCheckingInterval: Math.min(1_000, limits.headersMs, limits.requestMs),
+    keepAliveTimeout: 10_000,
+  };
+  const listener: RequestListener = (request, response) => {
+    void handle({ ...describe(request, scheme), request, response });
+  };
+  const server: Server =
+    tls === undefined ? createServer(settings, listener) : createTlsServer({ ...settings, ...tls }, listener);
+  server.maxConnections = limits.connections;
+  const sockets = new Set<Socket>();
+  server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  server.on('clientError', answerUnreadable);
+  server.on('upgrade', (request, socket, head) => {
+    socket.on('error', () => socket.destroy());
+    void upgrade({ ...describe(request, scheme), request, socket, head });
+  });
+  const address = await listen(server, host, port);
+  const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  return {
+    url: `${scheme}://${name}:${address.port}`,
+    port: address.port,
+    get connections() {
+      return sockets.size;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}
+
+function describe(request: IncomingMessage, scheme: string): Pick<HttpExchange, 'requestId' | 'url'> {
+  const given = request.headers['x-request-id'];
+  const requestId = typeof given === 'string' && /^[\w-]{1,64}$/.test(given) ? given : uuidv7();
+  // The host is looked at elsewhere: here it must only not spoil the reading of the path.
+  const target = request.url ?? '/';
+  const url = URL.canParse(target, `${scheme}://host`) ? new URL(target, `${scheme}://host`) : NOWHERE;
+  return { requestId, url };
+}
+
+function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (thrown) => {
+      const why =
+        systemCodeOf(thrown) === 'EADDRINUSE' ? 'it is in use: choose another port' : messageOf(thrown);
+      reject(new PolypodError('conflict', `cannot listen on ${host} port ${port}: ${why}`, { cause: thrown }));
+    });
+    server.listen(port, host, () => {
+      const address = server.address();
+      if (typeof address === 'object' && address !== null) resolve(address);
+    });
+  });
+}
+
+/** What came cannot be read as HTTP, or came too slowly: there is no request to answer, only a connection. */
+function answerUnreadable(thrown: Error, socket: Duplex): void {
+  const [status, word, message] = UNREADABLE[systemCodeOf(thrown) ?? ''] ?? [
+    '400 Bad Request',
+    'malformed_request',
+    'this is not HTTP/1.1',
+  ];
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const body = JSON.stringify({ error: { code: word, message } });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    () => socket.destroy(),
+  );
+}
+
+const UNREADABLE: Readonly<Record<string, readonly [status: string, word: string, message: string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [
+    '408 Request Timeout',
+    'request_timeout',
+    'the request took too long to arrive: send it again, faster',
+  ],
+  HPE_HEADER_OVERFLOW: [
+    '431 Request Header Fields Too Large',
+    'headers_too_large',
+    'the headers are too large: send fewer or shorter ones',
+  ],
+};
+
+/** A path that no route has. */
+const NOWHERE = new URL('http://host/%00');

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import type { Change, PodEvent } from '../../src/pod/index.ts';
+import { ADA, Listener, say, stage } from './stage.ts';
+
+const says = (text: string) => ({ parts: [{ text }] });
+
+describe('whoever hears of changes', () => {
+  it('can watch a pod from the change on and misses nothing', async () => {
+    const { host, cwd } = await stage([says('one'), says('two')]);
+    const changes: Change[] = [];
+    const heard: Listener[] = [];
+    const forget = host.onChange((change) => {
+      changes.push(change);
+      // Of a new pod everything is new; of one that was known what was not told yet.
+      if (changes.length === 1) heard.push(new Listener(host.pod(change.id), 0));
+    });
+    const pod = await host.create({ cwd });
+    const before = await pod.snapshot();
+    const all = new Listener(pod, 0);
+    await pod.handle(say('go'), ADA);
+    await all.hear((event) => event.type === 'state' && event.state === 'idle');
+    const isIdle = (event: PodEvent) => event.type === 'state' && event.state === 'idle';
+    await heard[0]?.hear(isIdle);
+    expect(heard[0]?.events).toEqual(all.events);
+    expect(changes.map(({ before: row }) => row?.state).slice(0, 2)).toEqual([undefined, 'idle']);
+    expect(changes.every(({ id, last, told }) => id === pod.id && told <= last)).toBe(true);
+    expect(changes.at(-1)?.last).toBeGreaterThan(before.seq);
+    forget();
+    const count = changes.length;
+    await pod.handle({ type: 'configure', set: { name: 'x' } }, ADA);
+    expect(changes).toHaveLength(count);
+  });
+});
+
+describe('a row', () => {
+  it('has the run with its times and the reason of a failure, settings and annotations', async () => {
+    const { host, cwd } = await stage([{ parts: [], fault: { kind: '401' } }]);
+    const annotations = { door: { note: 'x' } };
+    const pod = await host.create({ cwd, settings: { annotations, acceptEdits: true } });
+    const ear = new Listener(pod, 0);
+    await pod.handle({ type: 'configure', set: { skipPermissionsUntil: '2030-01-01T00:00:00Z' } }, ADA);
+    const { runId } = await pod.handle(say('go'), ADA);
+    const end = await ear.hearType('run-end');
+    await ear.hear((event) => event.type === 'state' && event.state === 'idle');
+    expect(host.row(pod.id)).toMatchObject({
+      acceptEdits: true,
+      skipPermissionsUntil: '2030-01-01T00:00:00Z',
+      annotations,
+      lastRun: {
+        runId,
+        status: 'failed',
+        startedAt: expect.any(String),
+        endedAt: expect.any(String),
+        message: end.outcome.status === 'failed' ? end.outcome.failure.message : '',
+      },
+    });
+  });
+
+  it('of a fork has no annotations; of a child it says so; a closed one is closed until something happens', async () => {
+    const { host, cwd } = await stage([]);
+    const pod = await host.create({ cwd, settings: { annotations: { a: 1 } } });
+    const fork = await host.fork(pod.id);
+    expect(host.row(fork.id)).not.toHaveProperty('annotations');
+    expect((await fork.snapshot()).settings).not.toHaveProperty('annotations');
+    const child = await host.spawn(pod.id, { cwd });
+    await child.snapshot();
+    expect(host.row(child.id)).toMatchObject({ parentId: pod.id, spawned: true });
+    expect(host.row(fork.id)).not.toHaveProperty('spawned');
+    await fork.handle({ type: 'close' }, ADA);
+    expect(host.row(fork.id)).toMatchObject({ closed: true });
+    await host.pod(fork.id).handle({ type: 'configure', set: { name: 'open' } }, ADA);
+    expect(host.row(fork.id)).not.toHaveProperty('closed');
+  });
+});
+
+it('annotations are notes: long ones are refused', async () => {
+  const { host, cwd } = await stage([]);
+  const pod = await host.create({ cwd });
+  const annotations = { text: 'x'.repeat(20_000) };
+  await expect(pod.handle({ type: 'configure', set: { annotations } }, ADA)).rejects.toThrow(
+    'must not be longer',
+  );
+});

@@ -1,0 +1,39 @@
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Layout, searched, sessionsIn } from '../../src/pod/sessions.ts';
+import { say, scratch, stage } from './stage.ts';
+
+test('a list without a host shows what the host lists, in its order', async () => {
+  const { host, directory, cwd } = await stage([{ parts: [{ text: 'Hello.' }] }]);
+  const first = await host.create({ cwd, settings: { name: 'first' } });
+  const gone = await host.create({ cwd, settings: { name: 'gone' } });
+  await host.create({ cwd, settings: { name: 'second' } });
+  await host.delete(gone.id);
+  await first.handle(say('Hi'));
+  for await (const watched of first.watch({ after: 0 }))
+    if (watched.type === 'events' && watched.batch.events.some(({ type }) => type === 'run-end')) break;
+  await host.shutdown();
+  const rows = sessionsIn(directory);
+  expect(rows).toEqual(await host.list());
+  expect(rows.map(({ name }) => name)).toEqual(['first', 'second']);
+  expect(searched(rows, 'SEC').map(({ name }) => name)).toEqual(['second']);
+});
+
+test('lines that nobody wrote, and one that is not finished, are passed over', async () => {
+  const { host, directory, cwd } = await stage([]);
+  await host.create({ cwd, settings: { name: 'kept' } });
+  await host.shutdown();
+  appendFileSync(
+    new Layout(directory).catalogue,
+    '\nnonsense\n{"type":"row","row":{"id":7}}\n[1]\n{"type":"row","ro',
+  );
+  expect(sessionsIn(directory).map(({ name }) => name)).toEqual(['kept']);
+});
+
+test('no catalogue is no session; one of a newer version is refused', () => {
+  const directory = scratch();
+  expect(sessionsIn(join(directory, 'nowhere'))).toEqual([]);
+  writeFileSync(new Layout(directory).catalogue, '{"type":"catalogue","version":2}\n');
+  expect(() => sessionsIn(directory)).toThrow('newer than this program reads');
+});
