@@ -4,7 +4,7 @@ import { PodClient } from '../../src/client/index.ts';
 import { placesFrom } from '../../src/daemon/index.ts';
 import { answer, calling, has, isIdle, newHome, openChat, say, shellIn, startIn } from './chat-stage.ts';
 import { heard, isType, site, type Site } from './daemon.ts';
-import { polypod } from './polypod.ts';
+import { polypod, start } from './polypod.ts';
 import { hasTmux } from './terminal/tmux.ts';
 
 /** Another client of the same pod, over the Pod Protocol. */
@@ -153,6 +153,20 @@ describe('polypod attach without a terminal', () => {
       stdout: '❯ one [[sim text=said]]\n\nsaid\n',
     });
     expect(await attach('')).toMatchObject({ code: 0, stdout: '❯ one [[sim text=said]]\n\nsaid\n' });
+  });
+
+  it('an interrupted chat takes its own run with it, also in the daemon', async () => {
+    const place = await site();
+    await place.serve();
+    const chat = start(['chat', 'talk [[sim deltas=5000 delay=10]]'], place.env);
+    await chat.hear('❯ talk');
+    chat.child.kill('SIGINT');
+    expect((await chat.finished).code).toBe(130);
+    const { stdout } = await place.polypod('ls', '--json');
+    const [{ id }] = JSON.parse(stdout) as [{ id: string }];
+    expect(await heard(await place.pod(id), isType('run-end'))).toMatchObject({
+      outcome: { status: 'cancelled' },
+    });
   });
 
   it('says what to do when there is nothing to attach to', async () => {

@@ -17,7 +17,7 @@ function shown(name: string): readonly string[] {
 /** Times and counts of tokens are of the moment. */
 function comparable(lines: readonly string[]): readonly string[] {
   return lines.map((line) =>
-    line.replace(/ {2,}[\d.]+k? tokens.*$/, '  FIGURES').replace(/[\d.]+ s\b/, 'TIME'),
+    line.replace(/ {2,}(?:[\d.]+k? tokens|\d+%).*$/, '  FIGURES').replace(/[\d.]+ s\b/, 'TIME'),
   );
 }
 

@@ -139,6 +139,19 @@ describe('polypod chat without a terminal', () => {
     expect(stderr).toContain(reason);
   });
 
+  it('tells of an MCP server that fails, also when that comes late', async () => {
+    const home = newHome();
+    const file = join(home.home, 'servers.json');
+    writeFileSync(file, JSON.stringify({ mcpServers: { broken: { command: '/not/there' } } }));
+    const { code, stdout } = await polypod(
+      ['chat', '--offline', '--mcp-config', file, '--cwd', home.project, 'hi [[sim text=ho]]'],
+      { env: home.env },
+    );
+    expect(code).toBe(0);
+    expect(stdout).toContain('! MCP server broken failed');
+    expect(stdout).toContain('\nho\n');
+  });
+
   it('sends an image that is mentioned', async () => {
     const home = newHome();
     writeFileSync(join(home.project, 'dot.png'), Buffer.from('iVBORw0KGgo=', 'base64'));

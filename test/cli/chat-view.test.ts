@@ -3,7 +3,7 @@ import { joined } from '../../src/cli/chat/joined.ts';
 import type { Print } from '../../src/cli/chat/print.ts';
 import { decisionFor, questionAbout } from '../../src/cli/chat/question.ts';
 import { inputIn } from '../../src/cli/chat/input-text.ts';
-import { figures, inShort, whereOneIs } from '../../src/cli/chat/status.ts';
+import { inShort, statusTexts } from '../../src/cli/chat/status.ts';
 import { step } from '../../src/cli/chat/step.ts';
 import type { View } from '../../src/cli/chat/view.ts';
 import { DEFAULT_SETTINGS, type PodEvent, type PodFact, type Snapshot } from '../../src/pod/index.ts';
@@ -262,7 +262,7 @@ describe('the view of a pod', () => {
       { ...end, usage: { inputTokens: 400, outputTokens: 100 }, cost },
       { ...end, usage: { inputTokens: 500, outputTokens: 10 }, cost },
     ]);
-    expect(figures(view)).toBe('510 tokens (51%) · $0.50');
+    expect(statusTexts(view, undefined, 80).right).toBe('510 tokens (51%) · $0.50');
   });
 
   it('shows the last prompts of an earlier conversation and counts the rest', () => {
@@ -341,13 +341,21 @@ describe('what is read and asked', () => {
     expect(decisionFor('a', { type: 'later' })).toBeUndefined();
   });
 
-  it('the status line says where one is', () => {
+  it('the status line says where one is, and gives up what matters least', () => {
+    const settings = { ...DEFAULT_SETTINGS, name: 'tidy', thinking: 'high' } as const;
+    const end = { type: 'llm-end', turn: 1, outcome: 'completed', items: [] } as const;
     const { view } = after([
-      { type: 'settings', settings: { ...DEFAULT_SETTINGS, name: 'tidy', thinking: 'high' } },
+      { type: 'settings', settings },
+      { ...end, usage: { inputTokens: 500 } },
     ]);
-    expect(whereOneIs(view, 'workspace-write')).toBe(
+    const at = (columns: number) => Object.values(statusTexts(view, 'workspace-write', columns));
+    expect(at(80)).toEqual([
       'tidy · sim/offline · thinking high · workspace-write · idle',
-    );
+      '500 tokens (50%)',
+    ]);
+    expect(at(70)).toEqual(['tidy · sim/offline · thinking high · workspace-write · idle', '50%']);
+    expect(at(61)).toEqual(['tidy · offline · thinking high · workspace-write · idle', '50%']);
+    expect(at(40)).toEqual(['offline · workspace-write · idle', '50%']);
     expect([999, 1234, 34_567, 1_234_567].map(inShort)).toEqual(['999', '1.2k', '35k', '1.2M']);
   });
 });

@@ -267,6 +267,17 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     await pane.see((lines) => lines.includes('[]'));
   });
 
+  test('with --no-session nothing is left behind, prompts neither', async () => {
+    const home = newHome();
+    const pane = await openChat(home, '--no-session');
+    await say(pane, 'whisper [[sim text=hushed]]');
+    await pane.see((lines) => lines.includes('hushed'));
+    await pane.see(isIdle);
+    pane.press('C-d');
+    await pane.see((lines) => lines.at(-1) === '$');
+    expect(existsSync(join(home.home, '.local/share/polypod'))).toBe(false);
+  });
+
   test('a run that fails says why, and the chat goes on', async () => {
     const pane = await openChat(newHome());
     await say(pane, 'break [[sim fault=401]]');

@@ -15,7 +15,7 @@ import {
   still,
 } from '../terminal/index.ts';
 import { textOf } from './answer-steps.ts';
-import { figures, inShort, whereOneIs } from './status.ts';
+import { inShort, statusTexts } from './status.ts';
 import { isBusy, type Running, type View } from './view.ts';
 
 const DIM = { dim: true } as const;
@@ -82,7 +82,8 @@ function goingOn(view: View, columns: number, now: number): Line[] {
 
 /** The last line of the screen. */
 function footLine(view: View, usualMode: string | undefined, columns: number): Line {
-  return statusLine(whereOneIs(view, usualMode), figures(view), columns);
+  const { left, right } = statusTexts(view, usualMode, columns);
+  return statusLine(left, right, columns);
 }
 
 function runningLines({ title, text, startedAt }: Running, width: number, now: number): Line[] {

@@ -1,27 +1,46 @@
+import { displayWidth } from '../width.ts';
 import type { View } from './view.ts';
 
-/** Where one is: the session's name, the model, the mode, and what the pod does. */
-export function whereOneIs(view: View, usualMode: string | undefined): string {
+/** The status line's two sides, as much of both as fits: where one is, and how full and how dear the conversation is. */
+export function statusTexts(
+  view: View,
+  usualMode: string | undefined,
+  columns: number,
+): { readonly left: string; readonly right: string } {
+  const sides = [
+    { left: whereOneIs(view, usualMode, 'full'), right: figures(view, 'full') },
+    { left: whereOneIs(view, usualMode, 'full'), right: figures(view, 'short') },
+    { left: whereOneIs(view, usualMode, 'short'), right: figures(view, 'short') },
+  ];
+  const least = { left: whereOneIs(view, usualMode, 'least'), right: figures(view, 'short') };
+  return sides.find(({ left, right }) => displayWidth(left) + 2 + displayWidth(right) <= columns) ?? least;
+}
+
+type Length = 'full' | 'short' | 'least';
+
+/** The session's name, the model, the mode, and what the pod does. */
+function whereOneIs(view: View, usualMode: string | undefined, length: Length): string {
   const { settings, model, state, approvals } = view;
+  const { name, thinking } = settings;
   const mode = settings.mode ?? usualMode;
-  const waits = approvals.length > 1 ? `${approvals.length} questions` : state;
   return [
-    ...(settings.name === undefined ? [] : [settings.name]),
-    `${model.provider}/${model.modelId}`,
-    ...(settings.thinking === undefined || settings.thinking === 'off'
-      ? []
-      : [`thinking ${settings.thinking}`]),
+    ...(name === undefined || length === 'least' ? [] : [name]),
+    length === 'full' ? `${model.provider}/${model.modelId}` : model.modelId,
+    ...(thinking === undefined || thinking === 'off' || length === 'least' ? [] : [`thinking ${thinking}`]),
     ...(mode === undefined ? [] : [mode]),
-    waits,
+    approvals.length > 1 ? `${approvals.length} questions` : state,
   ].join(' · ');
 }
 
 /** How full the context is and what the conversation has cost. */
-export function figures({ contextTokens, contextWindow, totals }: View): string {
-  const share = contextWindow === undefined ? '' : ` (${Math.round((100 * contextTokens) / contextWindow)}%)`;
-  const context = contextTokens === 0 ? [] : [`${inShort(contextTokens)} tokens${share}`];
+function figures({ contextTokens, contextWindow, totals }: View, length: Length): string {
+  const share =
+    contextWindow === undefined ? undefined : `${Math.round((100 * contextTokens) / contextWindow)}%`;
+  const tokens = `${inShort(contextTokens)} tokens`;
+  const full = share === undefined ? tokens : `${tokens} (${share})`;
+  const context = length === 'full' ? full : (share ?? tokens);
   const cost = totals.cost === undefined || totals.cost === 0 ? [] : [dollars(totals.cost)];
-  return [...context, ...cost].join(' · ');
+  return [...(contextTokens === 0 ? [] : [context]), ...cost].join(' · ');
 }
 
 export function dollars(amount: number): string {
