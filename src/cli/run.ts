@@ -2,7 +2,6 @@ import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { messageOf, PolypodError } from '../base/index.ts';
 import { textContent, THINKING_LEVELS } from '../llm/index.ts';
-import { readMcpConfig } from '../mcp/index.ts';
 import type { Caller, ModelChoice, Overrides } from '../pod/index.ts';
 import type { RunOutcome } from '../worker/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from './command.ts';
@@ -227,6 +226,7 @@ async function existing(path: string): Promise<void> {
 
 async function serversIn(file: string | undefined) {
   if (file === undefined) return [];
+  const { readMcpConfig } = await import('../mcp/index.ts');
   const text = await readFile(file, 'utf8').catch((thrown: unknown) => {
     throw new PolypodError('not-found', `cannot read the MCP servers: ${messageOf(thrown)}`, {
       cause: thrown,

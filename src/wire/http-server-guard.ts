@@ -13,7 +13,10 @@ export interface GuardOptions {
  * Refuses what a page elsewhere makes a browser send. A name that was pointed at this machine (DNS rebinding) shows in
  * `Host`: only addresses and names that we know are let in. Answers with the origin to allow, if the request has one.
  */
-export function guardRequest(headers: IncomingHttpHeaders, { hosts, origins }: GuardOptions): string | undefined {
+export function guardRequest(
+  headers: IncomingHttpHeaders,
+  { hosts, origins }: GuardOptions,
+): string | undefined {
   const name = hostName(headers.host ?? '');
   if (name === undefined || !(isIP(name) > 0 || name === 'localhost' || hosts.includes(name)))
     throw httpRefusal(

@@ -1,4 +1,10 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -114,7 +120,9 @@ function listen(server: Server, host: string, port: number): Promise<AddressInfo
     server.once('error', (thrown) => {
       const why =
         systemCodeOf(thrown) === 'EADDRINUSE' ? 'it is in use: choose another port' : messageOf(thrown);
-      reject(new PolypodError('conflict', `cannot listen on ${host} port ${port}: ${why}`, { cause: thrown }));
+      reject(
+        new PolypodError('conflict', `cannot listen on ${host} port ${port}: ${why}`, { cause: thrown }),
+      );
     });
     server.listen(port, host, () => {
       const address = server.address();

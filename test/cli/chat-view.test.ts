@@ -223,6 +223,15 @@ describe('the view of a pod', () => {
     expect(view.lastRun).toEqual({ runId: 'r', outcome });
   });
 
+  it('adds up what runs have used where nobody tells the sum', () => {
+    const outcome = { status: 'finished' } as const;
+    const run = { type: 'run-end', runId: 'r', outcome, totals: { ...TOTALS, turns: 2, cost: 0.5 } } as const;
+    expect(after([run, run]).view.totals).toMatchObject({ turns: 4, cost: 1 });
+    const { cost: _, ...unknown } = run.totals;
+    expect(after([run, { ...run, totals: unknown }]).view.totals).not.toHaveProperty('cost');
+    expect(after([{ ...run, conversation: { ...TOTALS, turns: 9 } }]).view.totals.turns).toBe(9);
+  });
+
   it('leaves no call running when its run is over', () => {
     const call = { callId: 'c1', name: 'bash', arguments: '{}', title: 'sleep 9' };
     const { view, prints } = after([

@@ -267,6 +267,18 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     await pane.see((lines) => lines.includes('[]'));
   });
 
+  test('a session that another process has open is refused, and the chat goes on', async () => {
+    const home = newHome();
+    const first = await openChat(home, '--name taken');
+    await say(first, 'hello [[sim text=here]]');
+    await first.see((lines) => lines.includes('here'));
+    const pane = await openChat(home);
+    await say(pane, '/resume taken');
+    await pane.see((lines) => lines.some((line) => line.startsWith('✗ ')));
+    await say(pane, 'still [[sim text=there]]');
+    await pane.see((lines) => lines.includes('there'));
+  });
+
   test('with --no-session nothing is left behind, prompts neither', async () => {
     const home = newHome();
     const pane = await openChat(home, '--no-session');
@@ -276,6 +288,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     pane.press('C-d');
     await pane.see((lines) => lines.at(-1) === '$');
     expect(existsSync(join(home.home, '.local/share/polypod'))).toBe(false);
+    expect(pane.all().join('\n')).not.toContain('--resume');
   });
 
   test('a run that fails says why, and the chat goes on', async () => {

@@ -1,11 +1,11 @@
-import { asPolypodError, messageOf } from '../../base/index.ts';
+import { messageOf, PolypodError } from '../../base/index.ts';
 import type { PodHandle } from '../../daemon/index.ts';
 import type { PodCommand, Receipt, Watched } from '../../pod/index.ts';
 import { joined } from './joined.ts';
 import type { Place } from './place.ts';
 import { notice, type Print } from './print.ts';
 import { snapshotOf } from './snapshot.ts';
-import { step } from './step.ts';
+import { step, type Stepped } from './step.ts';
 import { steadyWatch } from './steady-watch.ts';
 import type { View } from './view.ts';
 
@@ -23,34 +23,54 @@ export interface ConversationOptions {
 export class Conversation {
   readonly #options: ConversationOptions;
   readonly #pod: PodHandle;
-  readonly #leaving = new AbortController();
+  readonly #leaving: AbortController;
+  readonly #source: AsyncGenerator<Watched>;
+  /** What of the past is shown when it begins. */
+  readonly #past: readonly Print[];
   #view: View;
   #watching: Promise<void> = Promise.resolve();
 
-  /** Resolves once the pod has told how it stands. */
+  /** Resolves once the pod has told how it stands; nothing is shown before `begin`. */
   static async open(pod: PodHandle, options: ConversationOptions): Promise<Conversation> {
+    const { place, onPrints, now } = options;
     const leaving = new AbortController();
-    const watching = steadyWatch(pod, {
+    const source = steadyWatch(pod, {
       signal: leaving.signal,
-      isUp: options.place.isUp,
-      onConnection: (state) => options.onPrints([state === 'lost' ? LOST : BACK]),
+      isUp: place.isUp,
+      onConnection: (state) => onPrints([state === 'lost' ? LOST : BACK]),
     });
-    const { value: first } = await watching.next();
+    const { value: first } = await source.next();
     if (first?.type !== 'snapshot')
-      throw asPolypodError(new Error(`the pod ${pod.id} did not tell how it stands`));
-    const { view, prints } = joined(first.snapshot, options.place.me, options.now());
-    const conversation = new Conversation(pod, options, leaving, view);
-    options.onPrints(prints);
-    options.onView(view);
-    conversation.#watching = conversation.#follow(watching);
-    return conversation;
+      throw new PolypodError('internal', `the pod ${pod.id} did not tell how it stands`);
+    return new Conversation(pod, options, {
+      leaving,
+      source,
+      start: joined(first.snapshot, place.me, now()),
+    });
   }
 
-  private constructor(pod: PodHandle, options: ConversationOptions, leaving: AbortController, view: View) {
+  private constructor(
+    pod: PodHandle,
+    options: ConversationOptions,
+    parts: {
+      readonly leaving: AbortController;
+      readonly source: AsyncGenerator<Watched>;
+      readonly start: Stepped;
+    },
+  ) {
     this.#pod = pod;
     this.#options = options;
-    this.#leaving = leaving;
-    this.#view = view;
+    this.#leaving = parts.leaving;
+    this.#source = parts.source;
+    this.#view = parts.start.view;
+    this.#past = parts.start.prints;
+  }
+
+  /** Shows what was said so far, and from now on what happens. */
+  begin(): void {
+    this.#options.onPrints(this.#past);
+    this.#options.onView(this.#view);
+    this.#watching = this.#follow(this.#source);
   }
 
   get pod(): PodHandle {

@@ -1,4 +1,4 @@
-import type { Origin, PodCommand, PodEvent, PodSettings } from '../../pod/index.ts';
+import type { PodCommand, PodEvent, PodSettings } from '../../pod/index.ts';
 import type { CompactionResult, RunOutcome } from '../../worker/index.ts';
 import type { ToolCard } from '../terminal/index.ts';
 import { notice, type Print } from './print.ts';
@@ -54,8 +54,7 @@ export function settled({ me }: View, event: Extract<PodEvent, { type: 'approval
   const { status, by, door, comment, remember, updatedArguments } = event;
   if (status === 'expired') return notice('nobody answered in time', 'warning');
   if (status === 'cancelled') return notice('the question was taken back');
-  const [name, ...through] =
-    otherThan(me, { ...(by && { by }), ...(door && { door }) })?.split(' through ') ?? [];
+  const [name, ...through] = otherThan(me, { by, door })?.split(' through ') ?? [];
   const verb = `${status}${updatedArguments === undefined ? '' : ' with other arguments'}${FOR_HOW_LONG[remember ?? 'once']}`;
   const who = name === undefined ? verb : [`${name} ${verb}`, ...through].join(' through ');
   return notice(comment === undefined || comment === '' ? who : `${who}: ${comment}`);
@@ -71,7 +70,7 @@ const FOR_HOW_LONG = {
 export function settingsNotices(
   { me, settings: before }: View,
   after: PodSettings,
-  origin: Partial<Origin>,
+  origin: { readonly by?: string | undefined; readonly door?: string | undefined },
 ): readonly Print[] {
   const from = otherThan(me, origin);
   return SHOWN.flatMap(([name, valueOf]) => {

@@ -1,4 +1,5 @@
 import type { PodEvent } from '../../pod/index.ts';
+import type { Totals } from '../../worker/index.ts';
 import {
   blockAbort,
   blockDelta,
@@ -71,7 +72,7 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
     // What a person ran beside the agent has its card.
     if (!isSaid || origin === 'shell') return { queue };
     const images = item.content.filter(({ type }) => type === 'image').length;
-    const from = otherThan(view.me, { ...(by && { by }), ...(door && { door }) });
+    const from = otherThan(view.me, { by, door });
     return { queue, prints: [{ type: 'message', text: textOf(item.content), from, images }] };
   },
   'turn-start': () => ({ activity: 'waiting for the model', written: 0, thoughts: new Map() }),
@@ -113,7 +114,7 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
   'run-end': (view, { runId, outcome, totals, conversation }) => ({
     calls: [],
     thoughts: new Map(),
-    totals: conversation ?? { ...view.totals, turns: view.totals.turns + totals.turns },
+    totals: conversation ?? added(view.totals, totals),
     lastRun: { runId, outcome },
     prints: [{ type: 'text-end' }, ...endOfRun(outcome, view.calls)],
   }),
@@ -139,7 +140,7 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
     ...(settings.model && { model: settings.model }),
     // Another model has other limits, which nobody has told us.
     ...(settings.model && isOther(settings.model, view.model) && { contextWindow: undefined }),
-    prints: settingsNotices(view, settings, { ...(by && { by }), ...(door && { door }) }),
+    prints: settingsNotices(view, settings, { by, door }),
   }),
   todos: (_, { items }) => {
     const done = items.filter(({ status }) => status === 'completed').length;
@@ -152,7 +153,7 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
     prints: [notice('went back to an earlier place; what was said since stays in the session')],
   }),
   'shell-start': (view, { shellId, command, private: isPrivate, by, door }, now) => {
-    const from = otherThan(view.me, { ...(by && { by }), ...(door && { door }) });
+    const from = otherThan(view.me, { by, door });
     const title = shellTitle(command, isPrivate);
     return {
       hasBegun: true,
@@ -181,7 +182,7 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
     return from === undefined || wish === undefined ? {} : { prints: [notice(`${wish} by ${from}`)] };
   },
   closed: (view, { by, door }) => {
-    const from = otherThan(view.me, { ...(by && { by }), ...(door && { door }) });
+    const from = otherThan(view.me, { by, door });
     return {
       isClosed: true,
       prints: [notice(from === undefined ? 'closed' : `closed by ${from}`, 'warning')],
@@ -191,4 +192,17 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
 
 function isOther(one: View['model'], other: View['model']): boolean {
   return one.provider !== other.provider || one.modelId !== other.modelId;
+}
+
+/** One cost that is not known makes the sum unknown. */
+function added({ cost: before, ...one }: Totals, { cost, ...more }: Totals): Totals {
+  return {
+    turns: one.turns + more.turns,
+    toolCalls: one.toolCalls + more.toolCalls,
+    inputTokens: one.inputTokens + more.inputTokens,
+    outputTokens: one.outputTokens + more.outputTokens,
+    cacheReadInputTokens: one.cacheReadInputTokens + more.cacheReadInputTokens,
+    cacheCreationInputTokens: one.cacheCreationInputTokens + more.cacheCreationInputTokens,
+    ...(before === undefined || cost === undefined ? {} : { cost: before + cost }),
+  };
 }

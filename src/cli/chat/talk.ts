@@ -46,7 +46,9 @@ export class Talk {
 
   static async open(place: Place, pod: PodHandle | undefined, stage: Stage): Promise<Talk> {
     const fresh = pod ?? (await place.create());
-    const talk = new Talk(place, stage, await Conversation.open(fresh, optionsFor(place, stage)));
+    const conversation = await Conversation.open(fresh, optionsFor(place, stage));
+    const talk = new Talk(place, stage, conversation);
+    conversation.begin();
     if (pod === undefined) talk.#made.add(fresh.id);
     return talk;
   }
@@ -145,10 +147,13 @@ export class Talk {
   async #enter(pod: PodHandle): Promise<void> {
     if (pod.id === this.#conversation.pod.id) return;
     const isNew = (await this.#place.sessions()).find(({ id }) => id === pod.id)?.firstPrompt === undefined;
+    // One that cannot be opened leaves everything as it is.
+    const next = await Conversation.open(pod, optionsFor(this.#place, this.#stage));
     await this.#leaveConversation();
     if (isNew) this.#made.add(pod.id);
+    this.#conversation = next;
     this.#stage.print([notice(`session ${pod.id}`)]);
-    this.#conversation = await Conversation.open(pod, optionsFor(this.#place, this.#stage));
+    next.begin();
   }
 
   async #leaveConversation(): Promise<void> {

@@ -256,10 +256,12 @@ class TerminalChat {
   }
 
   #farewell({ podId, settings, hasBegun, isClosed, state }: View): readonly Print[] {
-    const { outlives } = this.#options.place;
-    if (isClosed || !hasBegun) return [];
+    const { place, history } = this.#options;
+    // Without a history nothing is kept that one could come back to.
+    if (isClosed || !hasBegun || history === undefined) return [];
     const word = settings.name !== undefined && /^[\w.-]+$/.test(settings.name) ? settings.name : podId;
-    if (outlives && isBusy({ state })) return [notice(`it goes on; polypod attach ${word} comes back to it`)];
+    if (place.outlives && isBusy({ state }))
+      return [notice(`it goes on; polypod attach ${word} comes back to it`)];
     return [notice(`polypod chat --resume ${word} goes on with this session`)];
   }
 }

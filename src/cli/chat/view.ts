@@ -62,7 +62,10 @@ export function isBusy({ state }: Pick<View, 'state'>): boolean {
 }
 
 /** A person or program as others are told: `ada through hld`; undefined for oneself, or when nobody knows. */
-export function otherThan(me: Origin, { by, door }: Partial<Origin>): string | undefined {
+export function otherThan(
+  me: Origin,
+  { by, door }: { readonly by?: string | undefined; readonly door?: string | undefined },
+): string | undefined {
   if (by === undefined || (by === me.by && door === me.door)) return undefined;
   return door === undefined ? by : `${by} through ${door}`;
 }

@@ -28,6 +28,8 @@ export const FACTS: Readonly<Record<string, (data: JsonObject) => PodFact>> = {
         ...NOTHING_USED,
         turns: numberOf(data.turns) ?? 0,
         toolCalls: numberOf(data.tool_calls) ?? 0,
+        inputTokens: numberOf(data.input_tokens) ?? 0,
+        outputTokens: numberOf(data.output_tokens) ?? 0,
         ...(cost === undefined ? {} : { cost }),
       },
     };

@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isObject, type JsonObject, objectOf, tryParse } from '../../base/index.ts';
-import { PolypodError } from '../../base/index.ts';
 import type { PodSettings, SettingsChange } from '../../pod/index.ts';
 import { wrongField } from './errors.ts';
 import type { Params } from './params.ts';
@@ -23,18 +22,17 @@ export interface Wish extends ToolLists {
 
 /** Reads all that is to be honoured, before anything is made. */
 export function wishIn(params: Params): Omit<Wish, 'query'> {
-  const texts = {
+  return given({
     systemPrompt: params.text('system_prompt'),
     appendSystemPrompt: params.text('append_system_prompt'),
     customInstructions: params.text('custom_instructions'),
-    permissionPromptTool: permissionTool(params.text('permission_prompt_tool')),
+    permissionPromptTool: params.text('permission_prompt_tool'),
     mcpConfig: mcpConfigIn(params),
     allowedTools: params.texts('allowed_tools'),
     disallowedTools: params.texts('disallowed_tools'),
     paths: params.texts('additional_directories'),
     maxTurns: params.count('max_turns'),
-  };
-  return given(texts);
+  });
 }
 
 /** The directory that a session is to work in, if it can. */
@@ -50,7 +48,7 @@ export function directoryIn(
     found === undefined
       ? `working directory does not exist: ${directory}`
       : `working directory path exists but is not a directory: ${directory}`;
-  throw new PolypodError('not-found', problem, { cause: { field: 'working_dir' } });
+  throw wrongField('working_dir', problem);
 }
 
 /** The time until which nothing is asked, if that is wanted. */
@@ -86,11 +84,11 @@ export function settingsOf(wish: Partial<Wish>): SettingsChange {
     appendSystem,
     paths: wish.paths,
     mcpConfig: wish.mcpConfig,
-    permissionTool: wish.permissionPromptTool,
+    permissionTool: permissionTool(wish.permissionPromptTool),
   });
 }
 
-/** Native approvals need no tool: it is the same as saying nothing. */
+/** Our own approvals need no tool. */
 function permissionTool(name: string | undefined): string | undefined {
   return name === NATIVE_PERMISSION_TOOL ? undefined : name;
 }

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { messageOf, PolypodError } from '../../base/index.ts';
-import { type Pod, readCommand, type Row, type SettingsChange, type Snapshot } from '../../pod/index.ts';
+import { asPolypodError, PolypodError } from '../../base/index.ts';
+import {
+  type Pod,
+  type PodCommand,
+  type PodSettings,
+  readCommand,
+  type Row,
+  type SettingsChange,
+} from '../../pod/index.ts';
 import { whileDoing } from './errors.ts';
 import { claudeSessionId } from './identity.ts';
 import { additionsIn, directoryIn, settingsOf, skipUntil, type Wish, wishIn } from './launch-wish.ts';
@@ -10,6 +17,7 @@ import { skipping } from './session.ts';
 import type { Sessions } from './sessions.ts';
 import { CALLER, type HldSettings } from './settings.ts';
 import { toolRules, withToolLists } from './tool-rules.ts';
+import { NATIVE_PERMISSION_TOOL, type SessionStatus } from './wire.ts';
 
 /** Begins sessions, and goes on with them in new ones. */
 export class Launcher {
@@ -54,34 +62,15 @@ export class Launcher {
     const query = params.required('query');
     const asked = wishIn(params);
     const parent = await this.#sessions.row(parentId, 'failed to get parent session');
-    const status = this.#sessions.status(parent);
-    if (!['completed', 'interrupted', 'running', 'failed'].includes(status))
-      throw new PolypodError(
-        'conflict',
-        `cannot continue session with status ${status} (must be completed, interrupted, running, or failed)`,
-      );
-    const host = this.#settings.host;
-    if (status === 'running') await endRun(host.pod(parentId));
+    const { host } = this.#settings;
+    if (this.#statusToGoOn(parent) === 'running') await endRun(host.pod(parentId));
     const { settings, stats } = await host.pod(parentId).snapshot();
     const wish = inherited(asked, query, settings, parent);
     const notes: Notes = { ...notesOf(wish), before: { ...stats.totals, cost: stats.totals.cost ?? 0 } };
+    const change = this.#changeFor(wish, notes, settings);
     return this.#sessions.whileLaunching(notes.launch, async () => {
       const pod = await host.fork(parentId);
-      const isExpired = !skipping(settings.skipPermissionsUntil, this.#now()).isOn;
-      await pod.handle(
-        {
-          type: 'configure',
-          set: {
-            ...settingsOf(wish),
-            rules: [...withToolLists(settings.rules, notesIn(settings.annotations) ?? {}, wish)],
-            archived: false,
-            ...(settings.name === undefined ? {} : { name: settings.name }),
-            annotations: annotated(undefined, notes),
-          },
-          ...(isExpired && { clear: ['skipPermissionsUntil'] }),
-        },
-        CALLER,
-      );
+      await pod.handle(change, CALLER);
       const runId = await begin(pod, wish, notes, 'failed to launch resumed Claude session');
       return {
         session_id: pod.id,
@@ -89,6 +78,38 @@ export class Launcher {
         claude_session_id: claudeSessionId(pod.id),
         parent_session_id: parentId,
       };
+    });
+  }
+
+  #statusToGoOn(parent: Row): SessionStatus {
+    const status = this.#sessions.status(parent);
+    if (GOES_ON.has(status)) return status;
+    throw new PolypodError(
+      'conflict',
+      `cannot continue session with status ${status} (must be completed, interrupted, running, or failed)`,
+    );
+  }
+
+  /** What makes a fork of the parent the session that is wanted. The rest it has from the fork. */
+  #changeFor(
+    wish: Wish,
+    notes: Notes,
+    { rules, name, annotations, skipPermissionsUntil }: PodSettings,
+  ): PodCommand {
+    const isExpired = !skipping(skipPermissionsUntil, this.#now()).isOn;
+    return readCommand({
+      type: 'configure',
+      set: {
+        ...settingsOf(wish),
+        rules: withToolLists(rules, notesIn(annotations) ?? {}, wish),
+        archived: false,
+        ...(name === undefined ? {} : { name }),
+        annotations: annotated(undefined, notes),
+      },
+      clear: [
+        ...(isExpired ? ['skipPermissionsUntil'] : []),
+        ...(wish.permissionPromptTool === NATIVE_PERMISSION_TOOL ? ['permissionTool'] : []),
+      ],
     });
   }
 
@@ -101,6 +122,9 @@ export class Launcher {
     return model;
   }
 }
+
+/** The statuses of sessions that can be gone on with. */
+const GOES_ON: ReadonlySet<SessionStatus> = new Set(['completed', 'interrupted', 'running', 'failed']);
 
 /** A pod is made with what it would also take as a change; the rest is refused before there is one. */
 function checked(settings: SettingsChange): SettingsChange {
@@ -122,29 +146,26 @@ async function begin(pod: Pod, { query, maxTurns }: Wish, notes: Notes, doing: s
     return runId;
   } catch (thrown) {
     const failure = whileDoing(doing, thrown);
-    const annotations = annotated(undefined, { ...notes, error: messageOf(failure).slice(0, 1_000) });
-    await pod.handle({ type: 'configure', set: { annotations } }, CALLER);
+    const annotations = annotated(undefined, { ...notes, error: failure.message.slice(0, LONGEST_ERROR) });
+    // Why it could not begin is what the client has to know, not that this could not be kept.
+    await pod.handle({ type: 'configure', set: { annotations } }, CALLER).catch(() => {});
     throw failure;
   }
 }
 
-function notesOf({ query, permissionPromptTool, allowedTools, disallowedTools }: Wish): Notes {
+const LONGEST_ERROR = 1_000;
+
+function notesOf({ query, allowedTools, disallowedTools }: Wish): Notes {
   return {
     query,
     launch: randomUUID(),
-    ...(permissionPromptTool === undefined ? {} : { permissionPromptTool }),
     ...(allowedTools && { allowedTools }),
     ...(disallowedTools && { disallowedTools }),
   };
 }
 
 /** What is asked for, and for the rest what the parent had. How many turns it may take is not inherited. */
-function inherited(
-  asked: Omit<Wish, 'query'>,
-  query: string,
-  settings: Snapshot['settings'],
-  parent: Row,
-): Wish {
+function inherited(asked: Omit<Wish, 'query'>, query: string, settings: PodSettings, parent: Row): Wish {
   const { allowedTools, disallowedTools } = notesIn(parent.annotations) ?? {};
   return {
     ...additionsIn(settings),
@@ -159,7 +180,7 @@ function inherited(
 async function endRun(pod: Pod): Promise<void> {
   await pod.handle({ type: 'cancel' }, CALLER).catch((thrown: unknown) => {
     // It may have ended by itself.
-    if (!(thrown instanceof PolypodError) || thrown.code !== 'conflict') throw thrown;
+    if (asPolypodError(thrown).code !== 'conflict') throw thrown;
   });
   for await (const watched of pod.watch()) {
     if (watched.type === 'snapshot' && watched.snapshot.state === 'idle') return;

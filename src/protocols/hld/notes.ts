@@ -6,7 +6,6 @@ export interface Notes {
   readonly query: string;
   /** A mark of the launch, by which the process knows one of its own that is under way. */
   readonly launch: string;
-  readonly permissionPromptTool?: string;
   readonly allowedTools?: readonly string[];
   readonly disallowedTools?: readonly string[];
   /** What the conversation had cost before this session went on with it. */
@@ -32,11 +31,10 @@ export function annotated(others: JsonObject | undefined, notes: Notes): JsonObj
 export function notesIn(annotations: JsonObject | undefined): Notes | undefined {
   const notes = annotations?.[KEY];
   if (!isObject(notes)) return undefined;
-  const { permissionPromptTool, allowedTools, disallowedTools, before, error } = notes;
+  const { allowedTools, disallowedTools, before, error } = notes;
   return {
     query: stringOf(notes.query),
     launch: stringOf(notes.launch),
-    ...(typeof permissionPromptTool === 'string' && { permissionPromptTool }),
     ...(Array.isArray(allowedTools) && { allowedTools: allowedTools.map(stringOf) }),
     ...(Array.isArray(disallowedTools) && { disallowedTools: disallowedTools.map(stringOf) }),
     ...(isObject(before) && { before: spentIn(before) }),

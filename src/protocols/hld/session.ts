@@ -1,6 +1,7 @@
 import type { Row, Snapshot } from '../../pod/index.ts';
 import { claudeSessionId } from './identity.ts';
 import { notesIn, type Spent } from './notes.ts';
+import { textOf } from './said.ts';
 import { errorOf } from './status.ts';
 import type { ListedSession, SessionHead, SessionResult, SessionState, SessionStatus } from './wire.ts';
 
@@ -35,6 +36,7 @@ export function sessionState(
   const base = head(row, status, now);
   return {
     ...base,
+    query: snapshot === undefined ? base.query : wholeQuery(base.query, snapshot),
     last_activity_at: wholeSeconds(base.last_activity_at),
     ...model,
     created_at: wholeSeconds(row.createdAt),
@@ -69,6 +71,19 @@ export function wholeSeconds(time: string): string {
 /** The first prompt of the session's own. */
 export function queryOf({ annotations, firstPrompt = '' }: Row): string {
   return notesIn(annotations)?.query ?? firstPrompt;
+}
+
+/** Lists have only the beginning of a long prompt: the conversation has all of it, unless that was summarised. */
+function wholeQuery(query: string, { items }: Snapshot): string {
+  const beginning = onOneLine(query.replace(/…$/, ''));
+  const said = items.flatMap((item) =>
+    item.type === 'message' && item.role === 'user' ? [textOf(item.content)] : [],
+  );
+  return said.find((text) => beginning !== '' && onOneLine(text).startsWith(beginning)) ?? query;
+}
+
+function onOneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
 }
 
 /** Whether nothing is asked at the moment, and until when; no end if nobody gave one. */
@@ -115,7 +130,7 @@ const ALIASES = ['opus', 'sonnet', 'haiku'];
 const LONGEST_SUMMARY = 50;
 
 function summaryOf(query: string): string {
-  const characters = Array.from(query.replaceAll(/\s+/g, ' ').trim());
+  const characters = Array.from(onOneLine(query));
   if (characters.length <= LONGEST_SUMMARY) return characters.join('');
   return `${characters.slice(0, LONGEST_SUMMARY - 3).join('')}...`;
 }

@@ -51,6 +51,8 @@ export async function serveRpc(
     await read(input, link, out, over.signal);
   } finally {
     forget();
+    // Nothing more is said: a client that does not read must not hold us up.
+    out.close();
     await seat.close();
   }
 }

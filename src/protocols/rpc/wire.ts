@@ -25,9 +25,6 @@ export interface RpcModel {
   readonly maxTokens: number;
 }
 
-export type RpcText = { readonly type: 'text'; readonly text: string };
-export type RpcImage = { readonly type: 'image'; readonly data: string; readonly mimeType: string };
-
 /** A message of any role, as in the session file. */
 export type RpcMessage = JsonObject & { readonly role: string };
 

@@ -24,7 +24,9 @@ export function wireError(error: PolypodError, requestId: string): WireError {
   const [status, word] = CODES[error.code];
   const refusal = httpRefusalIn(error) ?? { status, word };
   const isBug = error.code === 'internal';
-  const message = isBug ? 'something is broken here: the log knows what, under this request id' : error.message;
+  const message = isBug
+    ? 'something is broken here: the log knows what, under this request id'
+    : error.message;
   const details = isBug ? { requestId } : refusal.details;
   return { ...refusal, body: { error: { code: refusal.word, message, ...(details && { details }) } } };
 }

@@ -3,6 +3,8 @@ import { readFields } from './errors.ts';
 import { MODES } from './keys/key.ts';
 import { type SubmitRequest, TASK_TYPES, type WireContext } from './wire.ts';
 
+const MOST_PATHS = 100;
+
 const path = shape.text(
   'an absolute path without zero characters',
   (text) => text.startsWith('/') && !text.includes('\0') && text.length <= 4_096,
@@ -62,5 +64,3 @@ function bounded<T>(list: shape.Shape<readonly T[]>): shape.Shape<readonly T[]> 
   );
   return { schema: { ...schema, maxItems: MOST_PATHS }, read };
 }
-
-const MOST_PATHS = 100;

@@ -7,6 +7,9 @@ export interface TaskHistory {
   /** The numbers of its first event, and of its last once it is over. */
   readonly firstSeq: number;
   readonly lastSeq: number | undefined;
+  /** The number of the start of its last run. */
+  readonly runSeq: number | undefined;
+  readonly queueId: string | undefined;
   readonly runIds: ReadonlySet<string>;
   /** As the run ended; `pending` before it began, `running` while it goes on. */
   readonly status: string;
@@ -31,6 +34,7 @@ class Walk {
   #queueId: string | undefined;
   #firstSeq: number | undefined;
   #lastSeq: number | undefined;
+  #runSeq: number | undefined;
   #status = 'pending';
   #reason: string | undefined;
   #isOpen = false;
@@ -73,6 +77,8 @@ class Walk {
     return {
       firstSeq: this.#firstSeq,
       lastSeq: this.#lastSeq,
+      runSeq: this.#runSeq,
+      queueId: this.#queueId,
       runIds: this.#runIds,
       status: this.#status,
       reason: this.#reason,
@@ -86,6 +92,7 @@ class Walk {
     this.#runIds.add(runId);
     this.#firstSeq ??= seq;
     this.#lastSeq = undefined;
+    this.#runSeq = seq;
     this.#status = 'running';
     this.#isOpen = true;
   }

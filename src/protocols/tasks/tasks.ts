@@ -1,4 +1,4 @@
-import { asPolypodError, type PolypodError } from '../../base/index.ts';
+import { asPolypodError, type PolypodError, uuidv7 } from '../../base/index.ts';
 import type { Caller, Host, Overrides, Row, TaskRow } from '../../pod/index.ts';
 import { httpRefusal } from '../../wire/index.ts';
 import { unknown } from './errors.ts';
@@ -7,7 +7,7 @@ import type { OwnedSessions } from './owned-sessions.ts';
 import { permit } from './permit.ts';
 import type { TasksLimits, TasksSettings } from './settings.ts';
 import { type TaskHistory, taskIn } from './task-history.ts';
-import { newTaskId, readTaskId } from './task-id.ts';
+import { newTaskId, readTaskId, type TaskName } from './task-id.ts';
 import { isOver, outcomeOf, STATUS, stateOf } from './task-status.ts';
 import type { SubmitReply, SubmitRequest, TaskLine, TaskState, TaskStatusReply, TaskType } from './wire.ts';
 
@@ -27,7 +27,7 @@ export class Tasks {
   readonly #settings: TasksSettings;
   readonly #limits: TasksLimits;
   /** Answers about tasks that are over: they do not change, and are asked for again and again. */
-  readonly #over = new Map<string, TaskStatusReply>();
+  readonly #over = new Map<string, Omit<TaskStatusReply, 'sessionId'>>();
 
   constructor(settings: TasksSettings, limits: TasksLimits, sessions: OwnedSessions) {
     this.#host = settings.host;
@@ -39,6 +39,9 @@ export class Tasks {
   async submit(key: KeyRecord, wish: SubmitRequest, idempotencyKey?: string): Promise<SubmitReply> {
     if (this.#settings.isDraining?.() === true) throw draining();
     const { cwd, overrides } = await permit(wish.context ?? {}, key, this.#settings);
+    const work = this.#workFor(wish, overrides);
+    // One that is not taken leaves no session behind.
+    if (typeof work === 'string') return rejected({ podId: uuidv7(), taskType: wish.taskType }, work);
     const pod = await this.#sessions.obtain(key, wish.sessionId, cwd ?? this.#settings.cwd);
     const row = this.#host.row(pod.id);
     if (cwd !== undefined && row !== undefined && row.cwd !== cwd)
@@ -50,14 +53,18 @@ export class Tasks {
       );
     const name = { podId: pod.id, taskType: wish.taskType };
     const taskId = newTaskId(name, idempotencyKey === undefined ? undefined : [key.owner, idempotencyKey]);
-    const work = this.#workFor(wish, overrides);
-    if (typeof work === 'string') return { taskId, status: 'rejected', message: work };
     const { pending } = this.#limits;
     if (this.#sessions.pending >= pending)
-      return { taskId, status: 'rejected', message: `${pending} tasks wait already: try again later` };
+      return rejected(name, `${pending} tasks wait already: try again later`);
     try {
       await pod.handle(
-        { type: 'prompt', content: [{ type: 'text', text: work.text }], taskId, overrides: work.overrides, whenBusy: 'queue' },
+        {
+          type: 'prompt',
+          content: [{ type: 'text', text: work.text }],
+          taskId,
+          overrides: work.overrides,
+          whenBusy: 'queue',
+        },
         callerFor(key, idempotencyKey),
       );
       return { taskId, status: 'accepted' };
@@ -85,19 +92,19 @@ export class Tasks {
 
   async status(key: KeyRecord, taskId: string): Promise<TaskStatusReply> {
     const known = this.#over.get(taskId);
-    const podId = readTaskId(taskId)?.podId ?? '';
-    if (known !== undefined && this.#sessions.pod(key, podId) !== undefined) return known;
+    const knownRow = known && this.#sessions.pod(key, readTaskId(taskId)?.podId ?? '');
+    if (known !== undefined && knownRow !== undefined)
+      return { ...known, sessionId: this.#sessions.nameFor(key, knownRow) };
     const { row, state, taskType, history } = await this.find(key, taskId);
-    const reply: TaskStatusReply = {
+    const reply = {
       taskId,
       status: STATUS[state],
       ...(state === 'pending' && { progress: 0 }),
       ...(history && outcomeOf(state, taskType, history)),
       state,
-      sessionId: this.#sessions.nameFor(key, row),
     };
     if (isOver(state)) this.#keep(reply);
-    return reply;
+    return { ...reply, sessionId: this.#sessions.nameFor(key, row) };
   }
 
   /** Takes it out of the queue, or ends its run. */
@@ -117,7 +124,10 @@ export class Tasks {
   }
 
   /** Newest first. */
-  async list(key: KeyRecord, filter: { readonly sessionId?: string; readonly status?: string }): Promise<readonly TaskLine[]> {
+  async list(
+    key: KeyRecord,
+    filter: { readonly sessionId?: string; readonly status?: string },
+  ): Promise<readonly TaskLine[]> {
     const rows =
       filter.sessionId === undefined
         ? await this.#sessions.list(key)
@@ -158,11 +168,15 @@ export class Tasks {
     }
   }
 
-  #keep(reply: TaskStatusReply): void {
+  #keep(reply: Omit<TaskStatusReply, 'sessionId'>): void {
     this.#over.set(reply.taskId, reply);
     const [oldest] = this.#over.keys();
     if (this.#over.size > MOST_KEPT && oldest !== undefined) this.#over.delete(oldest);
   }
+}
+
+function rejected(name: TaskName, message: string): SubmitReply {
+  return { taskId: newTaskId(name), status: 'rejected', message };
 }
 
 export function callerFor({ owner }: KeyRecord, idempotencyKey?: string): Caller {

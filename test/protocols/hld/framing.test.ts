@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
+import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { hldSocketPath } from '../../../src/protocols/hld/index.ts';
 import { scratch, stage } from '../../pod/stage.ts';
@@ -145,6 +146,40 @@ describe('requests', () => {
     deaf.socket.resume();
     await deaf.line(399);
   });
+});
+
+it('whatever a client sends, every line that is no notification has one reply, and the next request is answered', async () => {
+  const { client: open } = await hldStage([]);
+  const client = await open();
+  const anything = fc.oneof(
+    fc.json(),
+    fc.string().map((text) => text.replaceAll(/[\r\n]/g, ' ')),
+    fc
+      .record({
+        jsonrpc: fc.constant('2.0'),
+        method: fc.constantFrom(
+          'health',
+          'listSessions',
+          'getConversation',
+          'sendDecision',
+          'updateSessionSettings',
+        ),
+        params: fc.jsonValue(),
+        id: fc.jsonValue(),
+      })
+      .map((call) => JSON.stringify(call)),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(anything, { maxLength: 20 }), async (lines) => {
+      const from = client.lines.length;
+      client.write(`${lines.join('\n')}\n${HEALTH}\n`);
+      const replies = lines.filter((line) => line.trim() !== '').length + 1;
+      await client.line(from + replies - 1);
+      expect(client.lines.slice(from)).toHaveLength(replies);
+      expect(client.lines.at(-1)).toBe(HEALTHY);
+    }),
+    { numRuns: 50 },
+  );
 });
 
 describe('the socket', () => {

@@ -188,8 +188,8 @@ describe('launchSession', () => {
     [{ query: 'x', title: 't'.repeat(201) }, -32602, 'a name of at most 200 characters'],
     [{ query: 'x', allowed_tools: ['Bash( )'] }, -32602, 'blank'],
     [{ query: 'x', additional_directories: [''] }, -32602, 'blank'],
-    [{ query: 'x', working_dir: '/no/where' }, -32603, 'working directory does not exist: /no/where'],
-    [{ query: 'x', working_dir: '~/file' }, -32603, 'working directory path exists but is not a directory: '],
+    [{ query: 'x', working_dir: '/no/where' }, -32602, 'working directory does not exist: /no/where'],
+    [{ query: 'x', working_dir: '~/file' }, -32602, 'working directory path exists but is not a directory: '],
   ])('refuses %j, and leaves no session', async (params, code, message) => {
     const stage = await hldStage([]);
     writeFileSync(join(stage.cwd, 'file'), '');
@@ -267,6 +267,25 @@ describe('permission_prompt_tool', () => {
       message:
         'failed to launch Claude session: the permission tool mcp__x__y is not there. Available MCP tools: none',
     });
+  });
+
+  it('is inherited, until a call names that of HumanLayer', async () => {
+    const tool = decides(() => '{"behavior":"allow"}');
+    const stage = await hldStage([says('one'), asks(), says('two'), asks(), says('three')], {
+      tools: [tool],
+    });
+    const { session_id, client, ear } = await launch(
+      stage,
+      { query: 'hi', permission_prompt_tool: 'mcp__gate__ask' },
+      'completed',
+    );
+    const goOn = async (more: JsonObject) =>
+      stringOf(
+        objectOf(await client.call('continueSession', { session_id, query: 'on', ...more })).session_id,
+      );
+    await ear.hearStatus(await goOn({}), 'completed');
+    const native = await goOn({ permission_prompt_tool: 'mcp__codelayer__request_permission' });
+    await ear.hearStatus(native, 'waiting_input');
   });
 
   it('of HumanLayer means our own approvals', async () => {

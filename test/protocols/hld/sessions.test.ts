@@ -365,6 +365,22 @@ describe('titles, archives, leaves and paths', () => {
   });
 });
 
+it('lists show the beginning of a long query, the session all of it', async () => {
+  const stage = await hldStage([says('one'), says('two')]);
+  const query = `Line one\nand ${'very '.repeat(1_000)}long`;
+  const { session_id, client, ear } = await launch(stage, { query }, 'completed');
+  const pod = await stage.host.create({ cwd: stage.cwd });
+  await pod.handle(say(query), ADA);
+  await ear.hearStatus(pod.id, 'completed');
+  const [other, own] = await listed(client);
+  expect(stringOf(own?.query)).toHaveLength(2_000);
+  expect(stringOf(other?.query).length).toBeLessThanOrEqual(200);
+  for (const id of [session_id, pod.id]) {
+    const { session } = objectOf(await client.call('getSessionState', { session_id: id }));
+    expect(objectOf(session).query).toBe(query);
+  }
+});
+
 it('a failed session says why', async () => {
   const stage = await hldStage([{ parts: [{ text: 'x' }], fault: { kind: '401' } }]);
   const { session_id, client } = await launch(stage, { query: 'hi' }, 'failed');

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { Script } from '../../../src/sim/index.ts';
 import { gist } from './gist.ts';
-import { stage } from './stage.ts';
+import { stageProgram } from './program.ts';
+import { type RpcClient, stage as stageStreams } from './stage.ts';
 
 const ECHO = {
   name: 'echo_host',
@@ -11,7 +13,12 @@ const ECHO = {
 const CALL = { parts: [{ toolCall: { id: 'toolu_1', name: 'echo_host', arguments: { message: 'hello' } } }] };
 const DONE = { parts: [{ text: 'done' }] };
 
-describe('a tool of the host', () => {
+const STAGES: readonly (readonly [string, (script: Script) => Promise<{ readonly client: RpcClient }>])[] = [
+  ['over two streams', stageStreams],
+  ['over the pipes of the built program', stageProgram],
+];
+
+describe.each(STAGES)('a tool of the host, %s', (_, stage) => {
   it('is called over the wire, and its words come through unchanged', async () => {
     const { client } = await stage([CALL, DONE]);
     expect(await client.get('set_host_tools', { tools: [ECHO] })).toEqual({ toolNames: ['echo_host'] });
@@ -131,8 +138,28 @@ describe('a tool of the host', () => {
     expect(asked).toEqual([['echo_host'], ['Other_host'], ['Other_host'], []]);
   });
 
+  it.each([
+    [[{ description: 'd', parameters: {} }], 'Host tool at index 0 must provide a non-empty name'],
+    [[{ name: 'a', description: ' ', parameters: {} }], 'Host tool "a" must provide a non-empty description'],
+    [[{ name: 'a', description: 'd' }], 'Host tool "a" must provide a JSON Schema object'],
+    [[{ name: 'a', description: 'd', parameters: [] }], 'Host tool "a" must provide a JSON Schema object'],
+    [[ECHO, ECHO], 'RPC host tool names must be unique'],
+    [[{ ...ECHO, name: 'bash' }], 'RPC host tool "bash" conflicts with an existing tool'],
+  ])('is checked: %j', async (tools, error) => {
+    const { client } = await stage([]);
+    expect(await client.ask('set_host_tools', { tools })).toEqual({
+      id: 'q1',
+      type: 'response',
+      command: 'set_host_tools',
+      success: false,
+      error,
+    });
+  });
+});
+
+describe('a tool of the host', () => {
   it('that waits is given up when the client goes', async () => {
-    const { client, host } = await stage([CALL, DONE]);
+    const { client, host } = await stageStreams([CALL, DONE]);
     await client.ask('set_host_tools', { tools: [ECHO] });
     const { sessionId } = await client.get('get_state');
     client.send({ type: 'prompt', message: 'go' });
@@ -152,23 +179,5 @@ describe('a tool of the host', () => {
       );
       break;
     }
-  });
-
-  it.each([
-    [[{ description: 'd', parameters: {} }], 'Host tool at index 0 must provide a non-empty name'],
-    [[{ name: 'a', description: ' ', parameters: {} }], 'Host tool "a" must provide a non-empty description'],
-    [[{ name: 'a', description: 'd' }], 'Host tool "a" must provide a JSON Schema object'],
-    [[{ name: 'a', description: 'd', parameters: [] }], 'Host tool "a" must provide a JSON Schema object'],
-    [[ECHO, ECHO], 'RPC host tool names must be unique'],
-    [[{ ...ECHO, name: 'bash' }], 'RPC host tool "bash" conflicts with an existing tool'],
-  ])('is checked: %j', async (tools, error) => {
-    const { client } = await stage([]);
-    expect(await client.ask('set_host_tools', { tools })).toEqual({
-      id: 'q1',
-      type: 'response',
-      command: 'set_host_tools',
-      success: false,
-      error,
-    });
   });
 });

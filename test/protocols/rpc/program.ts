@@ -1,16 +1,35 @@
 import type { ChildProcess } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { JsonObject } from '../../../src/base/index.ts';
+import { type Script, startSim } from '../../../src/sim/index.ts';
 import { start, temporaryDirectory } from '../../cli/polypod.ts';
-import type { Line } from './stage.ts';
+import type { Line, RpcClient } from './stage.ts';
+
+/** The built program before a model with a script. It is ready, and its first line is taken away. */
+export async function stageProgram(script: Script): Promise<{ readonly client: Program }> {
+  const sim = await startSim({ script });
+  onTestFinished(() => sim.close());
+  const home = temporaryDirectory();
+  const config = join(home, 'config.yaml');
+  writeFileSync(config, `accounts:\n  sim: { wire: anthropic, base_url: "${sim.url}", key: any }\n`, {
+    mode: 0o600,
+  });
+  const model = { account: 'sim', id: 'sim', name: 'Sim', reasoning: true, contextWindow: 100_000 };
+  writeFileSync(join(home, 'models.json'), JSON.stringify([model]));
+  const client = new Program(['--model', 'sim/sim'], { HOME: home, POLYPOD_CONFIG: config });
+  await client.hear(({ type }) => type === 'ready');
+  client.lines.splice(0);
+  return { client };
+}
 
 /** The built program in RPC mode, over real pipes. */
-export class Program {
+export class Program implements RpcClient {
   readonly child: ChildProcess;
   readonly home: string;
   readonly finished: ReturnType<typeof start>['finished'];
   readonly lines: Line[] = [];
-  /** The numbers of the events, which the lines are kept without. */
   readonly numbers: number[] = [];
   #rest = '';
   #wake: (() => void)[] = [];
@@ -25,6 +44,10 @@ export class Program {
     running.child.stdin.on('error', () => {});
     void running.finished.then(() => this.#ring());
     onTestFinished(() => void running.child.stdin.end());
+  }
+
+  get types(): readonly string[] {
+    return this.lines.map(({ type }) => type);
   }
 
   write(text: string): void {
@@ -51,14 +74,17 @@ export class Program {
     for (;;) {
       const heard = this.lines.slice(from).find(fits);
       if (heard !== undefined) return heard;
-      if (this.child.exitCode !== null) throw new Error(`the program has ended with ${this.child.exitCode}`);
+      if (this.child.exitCode !== null) {
+        const { code, stderr } = await this.finished;
+        throw new Error(`the program has ended with ${code}: ${stderr}`);
+      }
       await new Promise<void>((resolve) => this.#wake.push(resolve));
     }
   }
 
-  async run(message: string): Promise<readonly Line[]> {
+  async run(message: string, fields: object = {}): Promise<readonly Line[]> {
     const from = this.lines.length;
-    this.send({ type: 'prompt', message });
+    this.send({ type: 'prompt', message, ...fields });
     await this.hear(({ type }) => type === 'agent_settled', from);
     return this.lines.slice(from);
   }

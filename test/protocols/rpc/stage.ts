@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import type { JsonObject } from '../../../src/base/index.ts';
 import type { Agent, Host } from '../../../src/pod/index.ts';
-import { type RpcParts, readyLine, serveRpc } from '../../../src/protocols/index.ts';
+import { type RpcParts, serveRpc } from '../../../src/protocols/index.ts';
 import { NO_EXTENSIONS } from '../../../src/protocols/rpc/parts.ts';
 import type { Script } from '../../../src/sim/index.ts';
 import type { Tool } from '../../../src/tools/index.ts';
@@ -69,10 +69,23 @@ export const OFFERED = {
 
 export type Line = JsonObject & { readonly type: string };
 
-/** Writes lines and keeps every line that comes back. */
-export class Client {
-  readonly lines: Line[] = [];
+/** A client of the protocol, however it is connected. */
+export interface RpcClient {
+  readonly lines: readonly Line[];
   /** The numbers of the events, which the lines are kept without. */
+  readonly numbers: readonly number[];
+  readonly types: readonly string[];
+  write(text: string): void;
+  send(frame: object): void;
+  ask(type: string, fields?: object): Promise<Line>;
+  get(type: string, fields?: object): Promise<JsonObject>;
+  hear(fits: (line: Line) => boolean, from?: number): Promise<Line>;
+  run(message: string, fields?: object): Promise<readonly Line[]>;
+}
+
+/** Writes lines and keeps every line that comes back. */
+export class Client implements RpcClient {
+  readonly lines: Line[] = [];
   readonly numbers: number[] = [];
   over: Promise<void> = Promise.resolve();
   readonly #input = new PassThrough();
@@ -170,5 +183,3 @@ export class Client {
     for (const wake of this.#wake.splice(0)) wake();
   }
 }
-
-export { readyLine };

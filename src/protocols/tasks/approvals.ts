@@ -1,0 +1,71 @@
+import { shape } from '../../base/index.ts';
+import type { Host, Row } from '../../pod/index.ts';
+import { readFields, unknown } from './errors.ts';
+import type { KeyRecord } from './keys/key.ts';
+import type { OwnedSessions } from './owned-sessions.ts';
+import { known } from './submit-wish.ts';
+import { callerFor } from './tasks.ts';
+import type { ApprovalLine } from './wire.ts';
+
+const DECISION = known(
+  shape.fields(
+    { decision: shape.choice(['approve', 'deny']) },
+    {
+      comment: shape.anyText,
+      updatedArguments: shape.text(),
+      remember: shape.choice(['once', 'session', 'always']),
+      sessionId: shape.text(),
+    },
+  ),
+);
+
+/** Questions that wait for a person, in the sessions that a key may use. */
+export class Approvals {
+  readonly #host: Host;
+  readonly #sessions: OwnedSessions;
+  /** Where questions were that are answered: who comes late is told who was first. */
+  readonly #answered = new Map<string, string>();
+
+  constructor(host: Host, sessions: OwnedSessions) {
+    this.#host = host;
+    this.#sessions = sessions;
+  }
+
+  async list(key: KeyRecord, sessionId?: string): Promise<readonly ApprovalLine[]> {
+    const only = sessionId === undefined ? undefined : this.#sessions.get(key, sessionId).id;
+    const seen = new Set<string>();
+    return (await this.#host.pendingApprovals()).flatMap(({ row, approval }) => {
+      // A child's question is asked at its parent too.
+      if (seen.has(approval.approvalId) || !this.#sessions.mayUse(key, row)) return [];
+      if (only !== undefined && row.id !== only) return [];
+      seen.add(approval.approvalId);
+      return [{ ...approval, sessionId: this.#sessions.nameFor(key, row) }];
+    });
+  }
+
+  async decide(key: KeyRecord, approvalId: string, body: unknown): Promise<'approve' | 'deny'> {
+    const { sessionId, ...decision } = readFields('the decision', DECISION, body);
+    const row =
+      sessionId === undefined ? await this.#rowOf(key, approvalId) : this.#sessions.get(key, sessionId);
+    await this.#host.pod(row.id).handle({ type: 'decide', approvalId, ...decision }, callerFor(key));
+    this.#note(approvalId, row.id);
+    return decision.decision;
+  }
+
+  async #rowOf(key: KeyRecord, approvalId: string): Promise<Row> {
+    const pending = await this.#host.pendingApprovals();
+    const row =
+      pending.find((asked) => asked.approval.approvalId === approvalId)?.row ??
+      this.#host.row(this.#answered.get(approvalId) ?? '');
+    if (row === undefined || !this.#sessions.mayUse(key, row)) throw unknown(`approval ${approvalId}`);
+    return row;
+  }
+
+  #note(approvalId: string, podId: string): void {
+    this.#answered.set(approvalId, podId);
+    const [oldest] = this.#answered.keys();
+    if (this.#answered.size > MOST_NOTED && oldest !== undefined) this.#answered.delete(oldest);
+  }
+}
+
+const MOST_NOTED = 1_000;

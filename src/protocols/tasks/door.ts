@@ -1,0 +1,102 @@
+import { isIP } from 'node:net';
+import { PolypodError } from '../../base/index.ts';
+import { type HttpServer, serveHttp } from '../../wire/index.ts';
+import { Approvals } from './approvals.ts';
+import { AuditLog } from './audit-log.ts';
+import { Entrance } from './entrance.ts';
+import { KeyRing } from './keys/key-ring.ts';
+import { LiveStreams } from './live-streams.ts';
+import { openApi } from './openapi.ts';
+import { OwnedSessions } from './owned-sessions.ts';
+import type { Desk } from './route.ts';
+import { ROUTES } from './routes.ts';
+import { type Counter, serveRequest } from './serve-request.ts';
+import { type OpenTasks, TASKS_LIMITS, type TasksSettings } from './settings.ts';
+import { Tasks } from './tasks.ts';
+
+/** Opens the door; refuses where it would stand open to others without protection. */
+export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
+  const { host, log, address = '127.0.0.1', port = 8_000, tls, auditFile } = settings;
+  refuseUnprotected(settings, address);
+  const limits = { ...TASKS_LIMITS, ...settings.limits };
+  const ring = settings.noAuth === true ? undefined : ringOf(settings);
+  const sessions = await OwnedSessions.open(host);
+  const streams = new LiveStreams(limits.streams);
+  const entrance = new Entrance(ring, limits);
+  const desk: Desk = {
+    settings,
+    limits,
+    sessions,
+    streams,
+    tasks: new Tasks(settings, limits, sessions),
+    approvals: new Approvals(host, sessions),
+    document: openApi(ROUTES, settings.version),
+  };
+  ring?.onChange(() => streams.endWhere((key) => !entrance.isGood(key), 'the key was revoked'));
+  const audit = auditFile === undefined ? undefined : await AuditLog.open(auditFile, log);
+  const guard = { hosts: settings.hosts ?? [], origins: settings.origins ?? [] };
+  const counter: Counter = { routes: ROUTES, guard, entrance, desk, audit, log };
+  const letGo = async (): Promise<void> => {
+    ring?.close();
+    sessions.close();
+    await audit?.close();
+  };
+  let server: HttpServer;
+  try {
+    server = await serveHttp({
+      host: address,
+      port,
+      ...(tls && { tls }),
+      limits: limits.http,
+      handle: (exchange) => serveRequest(exchange, counter),
+      upgrade: async ({ socket }) => {
+        socket.destroy();
+      },
+    });
+  } catch (thrown) {
+    await letGo();
+    throw thrown;
+  }
+  return {
+    url: server.url,
+    port: server.port,
+    status: () => ({ url: server.url, connections: server.connections, streams: streams.size }),
+    refreshKeys: () => ring?.refresh(),
+    close: async () => {
+      streams.endWhere(() => true, 'the agent stops');
+      await server.close();
+      await letGo();
+    },
+  };
+}
+
+function ringOf({ keyFile, keys, log }: TasksSettings): KeyRing {
+  return new KeyRing({ ...(keyFile !== undefined && { file: keyFile }), ...(keys && { given: keys }), log });
+}
+
+/** Keys go over this connection: where others can listen it has to be a private one. */
+function refuseUnprotected(
+  { tls, behindProxy, noAuth, keyFile, keys }: TasksSettings,
+  address: string,
+): void {
+  if (noAuth === true && !isLoopback(address))
+    throw new PolypodError(
+      'bad-request',
+      `${address} is reached by others: without keys only a loopback address may be used`,
+    );
+  if (noAuth !== true && keyFile === undefined && (keys ?? []).length === 0)
+    throw new PolypodError(
+      'bad-request',
+      'a key is needed: name a file of keys, or give one by the environment',
+    );
+  if (!isLoopback(address) && tls === undefined && behindProxy !== true)
+    throw new PolypodError(
+      'bad-request',
+      `${address} is reached by others: give a certificate and its key, or say that a proxy in front speaks TLS`,
+    );
+}
+
+function isLoopback(address: string): boolean {
+  if (isIP(address) === 4) return address.startsWith('127.');
+  return address === '::1' || address === 'localhost';
+}

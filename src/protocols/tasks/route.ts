@@ -1,0 +1,60 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { JsonObject } from '../../base/index.ts';
+import type { RouteAddress } from '../../wire/index.ts';
+import type { Approvals } from './approvals.ts';
+import type { KeyRecord, Scope } from './keys/key.ts';
+import type { LiveStreams } from './live-streams.ts';
+import type { OwnedSessions } from './owned-sessions.ts';
+import type { SchemaName } from './schemas.ts';
+import type { TasksLimits, TasksSettings } from './settings.ts';
+import type { Tasks } from './tasks.ts';
+
+/** What requests are answered with. */
+export interface Desk {
+  readonly settings: TasksSettings;
+  readonly limits: TasksLimits;
+  readonly sessions: OwnedSessions;
+  readonly tasks: Tasks;
+  readonly approvals: Approvals;
+  readonly streams: LiveStreams;
+  readonly document: JsonObject;
+}
+
+/** A request that was let in. */
+export interface Call {
+  readonly key: KeyRecord;
+  readonly params: ReadonlyMap<string, string>;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+  /** Empty where the route has none. */
+  readonly body: JsonObject;
+  /** For answers that go on. */
+  readonly response: ServerResponse;
+}
+
+/** What is answered; `sent` when it is on its way already. */
+export type Reply =
+  | { readonly json: object; readonly status?: number; readonly audit?: AuditNote }
+  | { readonly text: string; readonly type: string }
+  | { readonly sent: true }
+  | { readonly nothing: true };
+
+/** What the audit log is told beside who asked for what. */
+export interface AuditNote {
+  readonly target: string;
+  readonly result?: string;
+  readonly approvedBy?: string;
+}
+
+/** One thing that can be asked for. The table of all of them is what the OpenAPI document is made of. */
+export interface Route extends RouteAddress {
+  readonly summary: string;
+  /** What a key has to be for; undefined where none is needed. */
+  readonly scope: Scope | undefined;
+  readonly body?: SchemaName;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The schema of what is answered, or the type of something that is no JSON. */
+  readonly reply: SchemaName | { readonly type: string };
+  readonly answer: (call: Call, desk: Desk) => Promise<Reply>;
+}

@@ -1,0 +1,126 @@
+import type { JsonObject } from '../../base/index.ts';
+import { SUBMIT } from './submit-wish.ts';
+
+const text: JsonObject = { type: 'string' };
+const amount: JsonObject = { type: 'number', minimum: 0 };
+const time: JsonObject = { type: 'string', format: 'date-time' };
+
+const object = (properties: JsonObject, required: readonly string[]): JsonObject => ({
+  type: 'object',
+  properties,
+  required,
+});
+const list = (items: JsonObject): JsonObject => ({ type: 'array', items });
+
+const STATUS: JsonObject = { type: 'string', enum: ['pending', 'in_progress', 'completed', 'failed'] };
+const STATE: JsonObject = {
+  type: 'string',
+  enum: [
+    'pending',
+    'running',
+    'waiting_approval',
+    'paused',
+    'succeeded',
+    'failed',
+    'cancelled',
+    'interrupted',
+    'limited',
+  ],
+};
+
+const USAGE = object(
+  { inputTokens: amount, outputTokens: amount, turns: amount, toolCalls: amount, cost: amount },
+  ['inputTokens', 'outputTokens', 'turns', 'toolCalls'],
+);
+
+const SESSION = object(
+  {
+    sessionId: text,
+    podId: text,
+    state: { type: 'string', enum: ['idle', 'running', 'waiting', 'paused'] },
+    workingDirectory: text,
+    createdAt: time,
+    updatedAt: time,
+    queued: amount,
+    usage: USAGE,
+  },
+  ['sessionId', 'podId', 'state', 'workingDirectory', 'createdAt', 'updatedAt', 'queued', 'usage'],
+);
+
+const TASK_LINE = object({ taskId: text, sessionId: text, status: STATUS, state: STATE, updatedAt: time }, [
+  'taskId',
+  'sessionId',
+  'status',
+  'state',
+  'updatedAt',
+]);
+
+const APPROVAL = object(
+  { approvalId: text, sessionId: text, tool: text, title: text, requestedAt: time, deadline: time },
+  ['approvalId', 'sessionId', 'tool', 'title', 'requestedAt'],
+);
+
+/** All that is sent and answered, by the names that the OpenAPI document has for it. */
+export const SCHEMAS = {
+  SubmitRequest: SUBMIT.schema,
+  SubmitReply: object(
+    { taskId: text, status: { type: 'string', enum: ['accepted', 'rejected'] }, message: text },
+    ['taskId', 'status'],
+  ),
+  TaskStatus: object(
+    {
+      taskId: text,
+      status: STATUS,
+      progress: { type: 'number', minimum: 0, maximum: 100 },
+      result: { type: 'object', additionalProperties: true },
+      errorMessage: text,
+      state: STATE,
+      sessionId: text,
+    },
+    ['taskId', 'status'],
+  ),
+  TaskList: object({ tasks: list(TASK_LINE) }, ['tasks']),
+  Session: SESSION,
+  SessionList: object({ sessions: list(SESSION) }, ['sessions']),
+  ApprovalList: object({ approvals: list(APPROVAL) }, ['approvals']),
+  Decision: object(
+    {
+      decision: { type: 'string', enum: ['approve', 'deny'] },
+      comment: text,
+      updatedArguments: text,
+      remember: { type: 'string', enum: ['once', 'session', 'always'] },
+      sessionId: text,
+    },
+    ['decision'],
+  ),
+  Decided: object({ approvalId: text, decision: text }, ['approvalId', 'decision']),
+  Usage: object(
+    { total: USAGE, sessions: list(object({ sessionId: text, usage: USAGE }, ['sessionId', 'usage'])) },
+    ['total', 'sessions'],
+  ),
+  AgentStatus: object(
+    {
+      agentName: text,
+      role: text,
+      status: { type: 'string', enum: ['idle', 'busy', 'error'] },
+      currentTask: text,
+      version: text,
+      running: amount,
+      pending: amount,
+    },
+    ['agentName', 'role', 'status', 'version', 'running', 'pending'],
+  ),
+  Health: object({ status: { type: 'string', enum: ['ok', 'draining'] } }, ['status']),
+  Document: object({ openapi: text }, ['openapi']),
+  Error: object(
+    {
+      error: object({ code: text, message: text, details: { type: 'object', additionalProperties: true } }, [
+        'code',
+        'message',
+      ]),
+    },
+    ['error'],
+  ),
+} as const satisfies Readonly<Record<string, JsonObject>>;
+
+export type SchemaName = keyof typeof SCHEMAS;

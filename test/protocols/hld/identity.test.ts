@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { uuidv7 } from '../../../src/base/index.ts';
+import {
+  approvalIdIn,
+  claudeSessionId,
+  rowId,
+  timeOf,
+  wireApprovalId,
+} from '../../../src/protocols/hld/identity.ts';
+
+it("a session has one id of Claude's, which is a UUID and always the same", () => {
+  const [one, other] = [uuidv7(), uuidv7()];
+  expect(claudeSessionId(one)).toBe(claudeSessionId(one));
+  expect(claudeSessionId(one)).not.toBe(claudeSessionId(other));
+  expect(claudeSessionId(one)).toMatch(
+    /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+  );
+});
+
+it('rows have numbers that grow within a session and that every reader of JSON can hold', () => {
+  const sessionId = uuidv7();
+  const [first, second] = [rowId(sessionId, 1), rowId(sessionId, 2)];
+  expect(second - first).toBe(1);
+  expect(Number.isSafeInteger(rowId(sessionId, 2 ** 20))).toBe(true);
+  expect(rowId(uuidv7(), 1)).not.toBe(first);
+});
+
+it('the id of an approval says when it was asked', () => {
+  const at = Date.parse('2026-01-02T03:04:05.678Z');
+  const id = uuidv7(at);
+  expect(timeOf(approvalIdIn(wireApprovalId(id)))).toBe(at);
+  expect(approvalIdIn(id)).toBe(id);
+  expect(timeOf('nonsense')).toBeUndefined();
+  expect(timeOf(claudeSessionId(id))).toBeUndefined();
+});

@@ -1,0 +1,347 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { schemaProblems } from '../../../src/base/index.ts';
+import { calls, says, STALLS, task, tasksStage } from './stage.ts';
+
+/** As the seed has them, word by word. */
+const SUBMIT_REPLY = {
+  type: 'object',
+  properties: {
+    taskId: { type: 'string' },
+    status: { type: 'string', enum: ['accepted', 'rejected'] },
+    message: { type: 'string' },
+  },
+  required: ['taskId', 'status'],
+};
+const STATUS_REPLY = {
+  type: 'object',
+  properties: {
+    taskId: { type: 'string' },
+    status: { type: 'string', enum: ['pending', 'in_progress', 'completed', 'failed'] },
+    progress: { type: 'number' },
+    result: { type: 'object', additionalProperties: true },
+    errorMessage: { type: 'string' },
+  },
+  required: ['taskId', 'status'],
+};
+
+describe('submitting a task', () => {
+  it('is accepted, and its result can be asked for', async () => {
+    const client = (await tasksStage([says('Hello.')])).client();
+    const { status, body, headers } = await client.post('/submit_task', task());
+    expect(status).toBe(200);
+    expect(schemaProblems(body, SUBMIT_REPLY)).toEqual([]);
+    expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    const done = await client.done(String(body.taskId));
+    expect(schemaProblems(done, STATUS_REPLY)).toEqual([]);
+    expect(done).toMatchObject({
+      taskId: body.taskId,
+      status: 'completed',
+      progress: 100,
+      result: { text: 'Hello.', usage: { turns: 1, toolCalls: 0 } },
+      sessionId: 's1',
+    });
+  });
+
+  it('of the type chat gives the model no tools', async () => {
+    const { client, sim } = await tasksStage([says('Hello.')]);
+    const ada = client();
+    await ada.done(await ada.submit());
+    expect(sim.requests[0]?.body).not.toHaveProperty('tools');
+  });
+
+  it('of the type command_execution runs the prompt as a command, and tells its exit code', async () => {
+    const { client, sim } = await tasksStage([], {
+      agent: { mode: 'full-access' },
+      tasks: { mode: 'full-access' },
+    });
+    const ada = client();
+    const taskId = await ada.submit({ taskType: 'command_execution', userPrompt: 'echo hi; exit 3' });
+    const { result } = await ada.done(taskId);
+    expect(result).toMatchObject({ stderr: '', exitCode: 3 });
+    expect((result as { stdout: string }).stdout).toContain('hi');
+    expect(sim.requests).toEqual([]);
+  });
+
+  it('of the type command_execution is judged by the policy', async () => {
+    const { client, cwd } = await tasksStage([]);
+    const ada = client();
+    const taskId = await ada.submit({ taskType: 'command_execution', userPrompt: 'node -e 1 > made' });
+    await ada.until(taskId, 'waiting_approval');
+    const { body } = await ada.get<{
+      approvals: readonly { approvalId: string; sessionId: string; tool: string }[];
+    }>('/approvals');
+    expect(body.approvals).toMatchObject([{ sessionId: 's1', tool: 'bash' }]);
+    const decide = `/approvals/${body.approvals[0]?.approvalId}/decide`;
+    expect((await ada.post(decide, { decision: 'approve' })).status).toBe(200);
+    await ada.done(taskId);
+    expect(readFileSync(join(cwd, 'made'), 'utf8')).toBe('');
+    const late = await ada.post(decide, { decision: 'deny' });
+    expect(late.status).toBe(409);
+    expect(JSON.stringify(late.body)).toContain('ada');
+  });
+
+  it('of the type file_operation lists what was changed, with diffs', async () => {
+    const { client, sim } = await tasksStage([
+      calls('write', { path: 'a.txt', content: 'one\n' }),
+      says('Written.'),
+    ]);
+    const ada = client();
+    const taskId = await ada.submit({ taskType: 'file_operation', userPrompt: 'Write a file.' });
+    const { result } = await ada.done(taskId);
+    expect(result).toMatchObject({ text: 'Written.', changes: [{ path: 'a.txt', tool: 'write' }] });
+    expect(JSON.stringify(result)).toContain('+one');
+    expect(JSON.stringify(sim.requests[0]?.body)).not.toContain('"bash"');
+  });
+
+  it('of the type complex_task is rejected with a reason, and leaves no session', async () => {
+    const ada = (await tasksStage([])).client();
+    const { status, body } = await ada.post('/submit_task', task({ taskType: 'complex_task' }));
+    expect({ status, body }).toMatchObject({ status: 200, body: { status: 'rejected' } });
+    expect(schemaProblems(body, SUBMIT_REPLY)).toEqual([]);
+    expect(String(body.message)).toContain('complex_task');
+    expect((await ada.get('/sessions')).body).toEqual({ sessions: [] });
+  });
+
+  it.each([
+    [{}, 'sessionId'],
+    [{ sessionId: '' }, 'sessionId'],
+    [{ sessionId: 's1', userPrompt: 7, taskType: 'chat' }, 'userPrompt'],
+    [{ sessionId: 's1', userPrompt: 'x', taskType: 'chats' }, 'taskType'],
+    [task({ context: 'here' }), 'context'],
+    [task({ context: { workingDirectory: 'relative' } }), 'context.workingDirectory'],
+    [task({ context: { model: 'nothing' } }), 'context.model'],
+    [task({ context: { maxTurns: 0 } }), 'context.maxTurns'],
+    [task({ context: { allowedPaths: [1] } }), 'context.allowedPaths.0'],
+  ])('is refused with the name of the field: %j', async (body, field) => {
+    const answer = await (await tasksStage([])).client().post('/submit_task', body);
+    expect(answer.status).toBe(400);
+    expect(answer.body).toMatchObject({ error: { code: 'invalid_request', details: { field } } });
+  });
+
+  it('passes over keys that mean nothing to it', async () => {
+    const ada = (await tasksStage([says('Hello.')])).client();
+    await ada.done(await ada.submit({ more: 1, context: { editor: 'vi', __proto__: { a: 1 } } }));
+  });
+
+  it('works in the directory of its context, and stays there', async () => {
+    const { client, cwd } = await tasksStage([says('One.'), says('Two.')]);
+    const ada = client();
+    mkdirSync(join(cwd, 'sub'));
+    await ada.done(await ada.submit({ context: { workingDirectory: join(cwd, 'sub') } }));
+    const { body } = await ada.get('/sessions/s1');
+    expect(body).toMatchObject({ workingDirectory: join(cwd, 'sub'), state: 'idle' });
+    const other = await ada.post('/submit_task', task({ context: { workingDirectory: cwd } }));
+    expect(other.status).toBe(409);
+  });
+
+  it.each([
+    ['a directory elsewhere', { workingDirectory: '/etc' }, 'context.workingDirectory'],
+    ['paths elsewhere', { allowedPaths: ['/'] }, 'context.allowedPaths.0'],
+    ['a mode that permits more', { permissionMode: 'full-access' }, 'context.permissionMode'],
+  ])('is refused when it asks for more than its key may have: %s', async (_, context, field) => {
+    const answer = await (await tasksStage([])).client().post('/submit_task', task({ context }));
+    expect(answer.status).toBe(403);
+    expect(answer.body).toMatchObject({ error: { code: 'outside_key', details: { field } } });
+  });
+
+  it('is refused a model that its key may not use', async () => {
+    const { client } = await tasksStage([says('Hello.')]);
+    const ada = client({ limits: { models: ['small'] } });
+    const answer = await ada.post('/submit_task', task({ context: { model: 'large' } }));
+    expect(answer.status).toBe(403);
+    await ada.done(await ada.submit({ context: { model: 'small' } }));
+  });
+
+  it('runs the tasks of one session in order, and those of others beside them', async () => {
+    const { client } = await tasksStage(({ messages }) =>
+      messages.at(-1)?.text === 'wait' ? STALLS : says(`done ${messages.length}`),
+    );
+    const ada = client();
+    const first = await ada.submit({ userPrompt: 'wait' });
+    const second = await ada.submit({ userPrompt: 'go' });
+    const other = await ada.submit({ sessionId: 's2', userPrompt: 'go' });
+    await ada.done(other);
+    expect(await ada.until(second, 'pending')).toMatchObject({ status: 'pending', progress: 0 });
+    const cancelled = await ada.post(`/tasks/${first}/cancel`);
+    expect(cancelled.status).toBe(200);
+    await ada.done(second);
+    expect((await ada.get(`/tasks/${first}/status`)).body).toMatchObject({
+      status: 'failed',
+      state: 'cancelled',
+      errorMessage: 'the task was cancelled',
+    });
+    const { body } = await ada.get<{ tasks: readonly { taskId: string }[] }>('/tasks');
+    expect(new Set(body.tasks.map(({ taskId }) => taskId))).toEqual(new Set([first, second, other]));
+    expect((await ada.post(`/tasks/${first}/cancel`)).status).toBe(409);
+  });
+
+  it('is rejected with a reason when too much waits', async () => {
+    const { client } = await tasksStage([STALLS], { tasks: { limits: { pending: 1 } } });
+    const ada = client();
+    await ada.submit();
+    const waiting = await ada.submit();
+    const { status, body } = await ada.post('/submit_task', task());
+    expect({ status, body }).toMatchObject({ status: 200, body: { status: 'rejected' } });
+    expect(String(body.message)).toContain('wait');
+    await ada.post(`/tasks/${waiting}/cancel`);
+    expect((await ada.get(`/tasks/${waiting}/status`)).body).toMatchObject({ state: 'cancelled' });
+    await ada.submit();
+  });
+
+  it('is refused with 503 while the agent is about to stop', async () => {
+    const { client } = await tasksStage([], { tasks: { isDraining: () => true } });
+    const ada = client();
+    const { status, body, headers } = await ada.post('/submit_task', task());
+    expect(status).toBe(503);
+    expect(body).toMatchObject({ error: { code: 'draining' } });
+    expect(headers.get('retry-after')).toBe('10');
+    expect((await ada.get('/health')).body).toEqual({ status: 'draining' });
+  });
+
+  it('under an idempotency key is done once', async () => {
+    const { client, sim, restart } = await tasksStage([says('Hello.')]);
+    const ada = client();
+    const once = { 'idempotency-key': 'k1' };
+    const taskId = await ada.submit({}, once);
+    expect(await ada.submit({}, once)).toBe(taskId);
+    await ada.done(taskId);
+    await restart();
+    expect(await ada.submit({}, once)).toBe(taskId);
+    expect(sim.requests).toHaveLength(1);
+    const other = await ada.post('/submit_task', task({ userPrompt: 'Other.' }), once);
+    expect(other.status).toBe(409);
+  });
+});
+
+describe('the status of a task', () => {
+  it('tells why it failed', async () => {
+    const { client } = await tasksStage([{ parts: [], fault: { kind: '401' } }]);
+    const ada = client();
+    const body = await ada.until(await ada.submit(), 'failed');
+    expect(schemaProblems(body, STATUS_REPLY)).toEqual([]);
+    expect(body).toMatchObject({ status: 'failed' });
+    expect(String(body.errorMessage)).not.toBe('');
+  });
+
+  it('is the same after a restart', async () => {
+    const { client, restart } = await tasksStage([says('Hello.'), says('Again.')]);
+    const ada = client();
+    const first = await ada.done(await ada.submit());
+    const second = await ada.done(await ada.submit());
+    expect(second.result).toMatchObject({ text: 'Again.', usage: { turns: 1 } });
+    await restart();
+    expect((await ada.get(`/tasks/${String(first.taskId)}/status`)).body).toEqual(first);
+    expect((await ada.get(`/tasks/${String(second.taskId)}/status`)).body).toEqual(second);
+  });
+
+  it('tells that a kill came in between', async () => {
+    const { client, restart } = await tasksStage([STALLS]);
+    const ada = client();
+    const taskId = await ada.submit();
+    await ada.until(taskId, 'running');
+    await restart('kill');
+    expect((await ada.get(`/tasks/${taskId}/status`)).body).toMatchObject({
+      status: 'failed',
+      state: 'interrupted',
+    });
+  });
+
+  it('waits for its approval also after a kill, and goes on with it', async () => {
+    const { client, restart, cwd } = await tasksStage([]);
+    const ada = client();
+    const taskId = await ada.submit({ taskType: 'command_execution', userPrompt: 'node -e 1 > made' });
+    await ada.until(taskId, 'waiting_approval');
+    await restart('kill');
+    await ada.until(taskId, 'waiting_approval');
+    const { body } = await ada.get<{ approvals: readonly { approvalId: string }[] }>(
+      '/approvals?sessionId=s1',
+    );
+    await ada.post(`/approvals/${body.approvals[0]?.approvalId}/decide`, { decision: 'approve' });
+    expect(await ada.done(taskId)).toMatchObject({ result: { exitCode: 0 } });
+    expect(readFileSync(join(cwd, 'made'), 'utf8')).toBe('');
+  });
+});
+
+describe('owners', () => {
+  it('have sessions of their own under the same name, and do not see those of others', async () => {
+    const { client } = await tasksStage([says('For ada.'), says('For bob.')]);
+    const ada = client();
+    const bob = client({ owner: 'bob' });
+    const hers = await ada.submit();
+    await ada.done(hers);
+    const his = await bob.submit();
+    expect(await bob.done(his)).toMatchObject({ result: { text: 'For bob.' } });
+    for (const path of [`/tasks/${hers}/status`, `/tasks/${hers}/events`])
+      expect((await bob.get(path)).status).toBe(404);
+    expect((await bob.post(`/tasks/${hers}/cancel`)).status).toBe(404);
+    expect((await bob.get<{ sessions: unknown[] }>('/sessions')).body.sessions).toHaveLength(1);
+    const { body } = await ada.get('/sessions/s1');
+    expect((await bob.get(`/sessions/${String(body.podId)}`)).status).toBe(404);
+    expect((await bob.post('/submit_task', task({ sessionId: body.podId }))).status).toBe(404);
+    const granted = client({ owner: 'carol', grants: [String(body.podId)] });
+    expect((await granted.get(`/tasks/${hers}/status`)).status).toBe(200);
+    const admin = client({ owner: 'root', scopes: ['admin'] });
+    expect((await admin.get<{ sessions: unknown[] }>('/sessions')).body.sessions).toHaveLength(2);
+    expect((await admin.get(`/tasks/${his}/status`)).body).toMatchObject({ status: 'completed' });
+  });
+
+  it('keep their sessions with a new key', async () => {
+    const { client } = await tasksStage([says('Hello.')]);
+    const taskId = await client().submit();
+    await client().done(taskId);
+  });
+});
+
+describe('the agent itself', () => {
+  it('tells what it does and what was used', async () => {
+    const { client } = await tasksStage([says('Hello.'), STALLS]);
+    const ada = client();
+    expect((await ada.get('/status')).body).toMatchObject({
+      agentName: 'polypod',
+      status: 'idle',
+      running: 0,
+    });
+    await ada.done(await ada.submit());
+    expect((await ada.get('/usage')).body).toMatchObject({
+      total: { turns: 1 },
+      sessions: [{ sessionId: 's1', usage: { turns: 1 } }],
+    });
+    const taskId = await ada.submit();
+    await ada.until(taskId, 'running');
+    expect((await ada.get('/status')).body).toMatchObject({
+      status: 'busy',
+      running: 1,
+      currentTask: taskId,
+    });
+    const admin = client({ scopes: ['admin'] });
+    const { body } = await admin.get<{ text: string }>('/metrics');
+    expect(body.text).toContain('polypod_tasks_pending 0');
+  });
+
+  it('writes an audit log that names who did what, and no key', async () => {
+    const { client, auditFile, door, bare } = await tasksStage([says('Hello.')]);
+    writeFileSync(auditFile, '');
+    const ada = client();
+    const taskId = await ada.submit({}, { 'x-request-id': 'r-1' });
+    await bare('ppk_000000000000_wrongwrongwrongwrongwrong').get('/tasks');
+    await door().close();
+    const text = readFileSync(auditFile, 'utf8');
+    const lines = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown);
+    expect(lines).toMatchObject([
+      {
+        requestId: 'r-1',
+        actor: 'ada',
+        action: 'POST /submit_task',
+        target: taskId,
+        policyResult: 'allowed',
+      },
+      { action: 'GET /tasks', policyResult: 'unauthorized' },
+    ]);
+    expect(text).not.toContain('ppk_');
+  });
+});
