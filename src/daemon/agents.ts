@@ -10,7 +10,6 @@ import {
   ground,
   type Mode,
   quietGit,
-  type Rule,
   type Scope,
   scopeFrom,
   todoTool,
@@ -18,6 +17,7 @@ import {
 import { systemPrompt } from '../worker/index.ts';
 import type { Config } from './config.ts';
 import { instructionsIn } from './instructions.ts';
+import { KeptRules } from './kept-rules.ts';
 import { keyVariables } from './key-variables.ts';
 import type { ModelAccess } from './model-access.ts';
 import type { Places } from './places.ts';
@@ -39,17 +39,20 @@ export interface AgentsOptions {
   readonly system?: string | undefined;
   /** Directories that sandboxed commands must not see. */
   readonly hidden?: readonly string[];
-  /** Keeps a rule beyond the session. */
-  readonly remember?: (rule: Rule) => Promise<void>;
   readonly onServerChange?: (podId: string, status: McpServerStatus) => void;
 }
 
 /** Agents as the user has configured them: models by account, the built-in tools, MCP servers, permissions. */
 export function agentsFrom(options: AgentsOptions): OpenAgent {
-  return (place) => openAgent(options, place);
+  let kept: Promise<KeptRules> | undefined;
+  return async (place) => openAgent(options, place, await (kept ??= KeptRules.open(options.places.rulesFile)));
 }
 
-async function openAgent(options: AgentsOptions, { podId, cwd, todos }: Workplace): Promise<Agent> {
+async function openAgent(
+  options: AgentsOptions,
+  { podId, cwd, todos }: Workplace,
+  kept: KeptRules,
+): Promise<Agent> {
   const { config, env, places, version } = options;
   const { permissions } = config;
   const secretEnv = keyVariables(config);
@@ -101,13 +104,13 @@ async function openAgent(options: AgentsOptions, { podId, cwd, todos }: Workplac
       return options.mode ?? options.config.permissions.mode ?? 'workspace-write';
     },
     get rules() {
-      return options.config.permissions.rules;
+      return [...options.config.permissions.rules, ...kept.rules];
     },
     sandboxed: sandbox !== undefined,
     ground,
     scope,
     surroundings: () => ({ env: toolEnv, scratch: outputs, sandbox }),
-    remember: options.remember ?? (async () => {}),
+    remember: (rule) => kept.keep(rule),
     close: () => servers.close(),
   };
 }

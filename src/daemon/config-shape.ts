@@ -32,7 +32,7 @@ const account = fields(
   },
 );
 
-const rule = fields(
+export const rule = fields(
   { action: choice(['auto', 'ask', 'deny']) },
   {
     tool: text("a pattern for a tool's name"),

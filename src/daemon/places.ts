@@ -9,6 +9,8 @@ export interface Places {
   readonly configFile: string;
   /** The user's own models, beside the configuration. */
   readonly modelsFile: string;
+  /** The rules that answering "always" has made, beside the configuration too. */
+  readonly rulesFile: string;
   /** What `polypod models refresh` brought last; may be deleted at any time. */
   readonly refreshedModelsFile: string;
   /** Sessions, feeds and the catalogue: what must not be lost. */
@@ -54,6 +56,7 @@ export function placesFrom(
     home,
     configFile,
     modelsFile: join(dirname(configFile), 'models.json'),
+    rulesFile: join(dirname(configFile), 'rules.json'),
     refreshedModelsFile: join(cacheDirectory, 'models.json'),
     dataDirectory,
     cacheDirectory,

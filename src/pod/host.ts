@@ -92,7 +92,7 @@ export interface Fork {
 /** A row is another one. */
 export interface Change {
   readonly id: string;
-  /** As it was. */
+  /** As it was; a new pod has none. */
   readonly before: Row | undefined;
   /** The number of the event that changed it. */
   readonly last: number;
@@ -296,8 +296,8 @@ export class Host {
   }
 
   /**
-   * Hears whenever a row changes by what a pod of this process does, at once and before watchers do: who wants to know what
-   * pods do that are not yet known to it watches them from there on. Answers with how to hear no more.
+   * Hears whenever a row changes by what a pod of this process does. Who watches the pod after `told`, or a new one after 0,
+   * misses nothing, so a door need not watch pods in which nothing happens. Answers with how to hear no more.
    */
   onChange(hear: (change: Change) => void): () => void {
     this.#onChange.add(hear);

@@ -106,7 +106,7 @@ describe('submitting a task', () => {
 
   it.each([
     [{}, 'sessionId'],
-    [{ sessionId: '' }, 'sessionId'],
+    [task({ sessionId: ' ' }), 'sessionId'],
     [{ sessionId: 's1', userPrompt: 7, taskType: 'chat' }, 'userPrompt'],
     [{ sessionId: 's1', userPrompt: 'x', taskType: 'chats' }, 'taskType'],
     [task({ context: 'here' }), 'context'],
@@ -122,7 +122,7 @@ describe('submitting a task', () => {
 
   it('passes over keys that mean nothing to it', async () => {
     const ada = (await tasksStage([says('Hello.')])).client();
-    await ada.done(await ada.submit({ more: 1, context: { editor: 'vi', __proto__: { a: 1 } } }));
+    await ada.done(await ada.submit({ more: 1, context: { editor: 'vi' } }));
   });
 
   it('works in the directory of its context, and stays there', async () => {

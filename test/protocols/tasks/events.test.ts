@@ -1,0 +1,176 @@
+import { describe, expect, it } from 'vitest';
+import { generatedText } from '../../../src/sim/index.ts';
+import { revokeKey } from '../../../src/protocols/tasks/index.ts';
+import { type Client, type HeardEvent, says, STALLS, tasksStage } from './stage.ts';
+
+const LONG = { parts: [{ text: generatedText(40) }], pace: { chunkSize: 1 } };
+
+/** The lines of a session from its first event on, as far as the log has them. */
+async function whole(client: Client, path: string): Promise<readonly HeardEvent[]> {
+  const reader = await client.events(path);
+  await reader.ended;
+  return reader.heard.filter(({ id }) => id !== undefined);
+}
+
+describe('the events of a task', () => {
+  it('come from its first to its last, and then the stream ends', async () => {
+    const { client } = await tasksStage([says('One.'), says('Two.')]);
+    const ada = client();
+    await ada.done(await ada.submit());
+    const reader = await ada.events(`/tasks/${await ada.submit()}/events`);
+    expect(reader.response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    await reader.ended;
+    const told = reader.heard.filter(({ id }) => id !== undefined);
+    expect(told[0]?.event).toBe('run_start');
+    expect(told.at(-1)?.event).toBe('run_end');
+    expect(told.filter(({ event }) => event === 'text_done').map(({ line }) => line.data.text)).toEqual([
+      'Two.',
+    ]);
+    expect(told.every(({ id, line }) => id?.startsWith(`${line.seq}.`))).toBe(true);
+  });
+
+  it('are told of a task that waits, and of none before it', async () => {
+    const { client } = await tasksStage(({ messages }) =>
+      messages.at(-1)?.text === 'wait' ? STALLS : says('mine'),
+    );
+    const ada = client();
+    const first = await ada.submit({ userPrompt: 'wait' });
+    const second = await ada.submit({ userPrompt: 'go' });
+    const reader = await ada.events(`/tasks/${second}/events`);
+    await reader.hear('queued');
+    await ada.post(`/tasks/${first}/cancel`);
+    await reader.ended;
+    expect(reader.names.filter((name) => name === 'run_start' || name === 'run_end')).toEqual([
+      'run_start',
+      'run_end',
+    ]);
+    expect((await reader.hear('run_start')).line.data.task_id).toBe(second);
+  });
+
+  it('end when a task is taken out of the queue', async () => {
+    const { client } = await tasksStage([STALLS]);
+    const ada = client();
+    await ada.submit();
+    const waiting = await ada.submit();
+    const reader = await ada.events(`/tasks/${waiting}/events`);
+    await reader.hear('queued');
+    await ada.post(`/tasks/${waiting}/cancel`);
+    await reader.ended;
+    expect(reader.names.at(-1)).toBe('unqueued');
+  });
+
+  it('have all been seen: 204, so that a browser stops asking', async () => {
+    const { client } = await tasksStage([says('One.')]);
+    const ada = client();
+    const path = `/tasks/${await ada.submit()}/events`;
+    const reader = await ada.events(path);
+    await reader.ended;
+    expect((await ada.get(path, { 'last-event-id': reader.lastId })).status).toBe(204);
+  });
+
+  it('join to the whole, wherever the connection breaks', async () => {
+    const { client, restart } = await tasksStage([LONG]);
+    const ada = client();
+    const path = `/tasks/${await ada.submit()}/events`;
+    const all = await whole(ada, path);
+    expect(all.length).toBeGreaterThan(40);
+    for (const cut of [0, 1, 2, 3, Math.floor(all.length / 2), all.length - 3, all.length - 2]) {
+      const rest = await ada.events(path, { 'last-event-id': all[cut]?.id ?? '' });
+      await rest.ended;
+      expect(rest.heard.filter(({ id }) => id !== undefined)).toEqual(all.slice(cut + 1));
+    }
+    await restart('kill');
+    expect(await whole(ada, path)).toEqual(all);
+    const rest = await ada.events(`${path}?after=${all[5]?.id}`);
+    await rest.ended;
+    expect(rest.heard.filter(({ id }) => id !== undefined)).toEqual(all.slice(6));
+  });
+});
+
+describe('the events of a session', () => {
+  it('begin with a snapshot, and go on live for every client', async () => {
+    const { client } = await tasksStage([says('One.'), says('Two.')]);
+    const ada = client();
+    await ada.done(await ada.submit());
+    const readers = await Promise.all([1, 2, 3].map(() => ada.events('/sessions/s1/events')));
+    for (const reader of readers) {
+      const { line } = await reader.hear('snapshot');
+      expect(line.data).toMatchObject({ reason: 'joined', state: 'idle' });
+    }
+    await ada.submit();
+    const heard = await Promise.all(
+      readers.map(async (reader) => {
+        const { line } = await reader.hear('run_end');
+        return reader.heard.filter(({ line: { seq = 0 } }) => seq <= (line.seq ?? 0));
+      }),
+    );
+    expect(heard[1]).toEqual(heard[0]);
+    expect(heard[2]).toEqual(heard[0]);
+  });
+
+  it('go on after a number, and tell of a gap when that is not possible', async () => {
+    const { client } = await tasksStage([says('One.')]);
+    const ada = client();
+    await ada.done(await ada.submit());
+    const from = await ada.events('/sessions/s1/events?after=1');
+    await from.hear('run_end');
+    expect(from.names).not.toContain('snapshot');
+    const beyond = await ada.events('/sessions/s1/events?after=99999');
+    expect((await beyond.hear('snapshot')).line.data).toMatchObject({ reason: 'gap' });
+  });
+
+  it('are refused after something that is no number', async () => {
+    const { client } = await tasksStage([says('One.')]);
+    const ada = client();
+    await ada.done(await ada.submit());
+    for (const after of ['x', '-1', '1.', '1.2.3', '']) {
+      const { status, body } = await ada.get(`/sessions/s1/events?after=${after}`);
+      expect({ status, body }).toMatchObject({
+        status: 400,
+        body: { error: { details: { field: 'after' } } },
+      });
+    }
+    expect((await ada.get('/sessions/none/events')).status).toBe(404);
+  });
+
+  it('are kept alive while nothing happens', async () => {
+    const { client } = await tasksStage([says('One.')], { tasks: { limits: { keepAliveMs: 5 } } });
+    const ada = client();
+    await ada.done(await ada.submit());
+    const reader = await ada.events('/sessions/s1/events');
+    await reader.hear('snapshot');
+    while (reader.comments.length < 2)
+      await new Promise((resolve) => {
+        setTimeout(resolve, 5);
+      });
+    expect(reader.comments[0]).toBe(': keep-alive');
+  });
+
+  it('end with the key that they were asked for with', async () => {
+    const { client, bare, key, keyFile, door } = await tasksStage([says('One.')]);
+    const ada = client();
+    await ada.done(await ada.submit());
+    const other = key();
+    const [reader, kept] = await Promise.all([
+      bare(other).events('/sessions/s1/events'),
+      ada.events('/sessions/s1/events'),
+    ]);
+    await Promise.all([reader.hear('snapshot'), kept.hear('snapshot')]);
+    revokeKey(keyFile, other.split('_')[1] ?? '');
+    door().refreshKeys();
+    await reader.ended;
+    expect(reader.heard.at(-1)?.line.data).toMatchObject({ message: 'the key was revoked' });
+    expect((await bare(other).get('/tasks')).status).toBe(401);
+    await ada.submit();
+    await kept.hear('run_start');
+  });
+
+  it('are not given to more streams than a key may have', async () => {
+    const { client } = await tasksStage([says('One.')], { tasks: { limits: { streams: 1 } } });
+    const ada = client();
+    await ada.done(await ada.submit());
+    const first = await ada.events('/sessions/s1/events');
+    await first.hear('snapshot');
+    expect((await ada.get('/sessions/s1/events')).status).toBe(429);
+  });
+});

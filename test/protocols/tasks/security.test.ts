@@ -1,0 +1,222 @@
+import { readFileSync, statSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { readKeys, revokeKey } from '../../../src/protocols/tasks/index.ts';
+import { oddRequest, raw, says, type TasksStage, task, tasksStage } from './stage.ts';
+
+async function expectAlive(stage: TasksStage): Promise<void> {
+  expect((await stage.bare().get('/health')).body).toEqual({ status: 'ok' });
+}
+
+describe('keys', () => {
+  it('are needed for everything but the question whether the agent is up', async () => {
+    const stage = await tasksStage([]);
+    for (const path of [
+      '/tasks',
+      '/sessions',
+      '/status',
+      '/metrics',
+      '/openapi.json',
+      '/ws',
+      '/usage',
+      '/approvals',
+    ]) {
+      const { status, body, headers } = await stage.bare().get(path);
+      expect({ path, status, body }).toMatchObject({
+        status: 401,
+        body: { error: { code: 'unauthorized' } },
+      });
+      expect(headers.get('www-authenticate')).toContain('Bearer');
+    }
+    expect((await stage.bare().post('/submit_task', task())).status).toBe(401);
+    await expectAlive(stage);
+  });
+
+  it('come in either header, and never in the address', async () => {
+    const { key, bare } = await tasksStage([]);
+    const text = key();
+    expect((await bare().get('/tasks', { 'x-api-key': text })).status).toBe(200);
+    expect((await bare().get('/tasks', { authorization: `bearer ${text}` })).status).toBe(200);
+    for (const query of ['key', 'api_key', 'access_token', 'token'])
+      expect((await bare().get(`/tasks?${query}=${text}`)).status).toBe(401);
+  });
+
+  it('that are wrong, cut, or revoked open nothing', async () => {
+    const { key, bare, keyFile } = await tasksStage([]);
+    const text = key();
+    const id = text.split('_')[1] ?? '';
+    for (const wrong of [`${text}x`, text.slice(0, -1), `ppk_${id}_${'a'.repeat(43)}`, 'x', id])
+      expect((await bare(wrong).get('/tasks')).status).toBe(401);
+    expect((await bare(text).get('/tasks')).status).toBe(200);
+    revokeKey(keyFile, id);
+    expect((await bare(text).get('/tasks')).status).toBe(401);
+    expect(readKeys(keyFile)).toMatchObject([{ id, owner: 'ada' }]);
+  });
+
+  it('are kept as hashes, for their owner only', async () => {
+    const { key, keyFile, logged, bare } = await tasksStage([]);
+    const text = key();
+    await bare(text).get('/tasks');
+    expect(readFileSync(keyFile, 'utf8')).not.toContain(text.split('_')[2] ?? text);
+    expect(statSync(keyFile).mode & 0o777).toBe(0o600);
+    expect(logged.join('\n')).not.toContain(text);
+  });
+
+  it('do only what their scopes say', async () => {
+    const { client } = await tasksStage([says('Hello.')]);
+    const reader = client({ scopes: ['read'] });
+    const submitter = client({ scopes: ['submit'] });
+    const refused = await reader.post('/submit_task', task());
+    expect(refused).toMatchObject({
+      status: 403,
+      body: { error: { code: 'missing_scope', details: { scope: 'submit' } } },
+    });
+    const taskId = await submitter.submit();
+    expect((await submitter.get(`/tasks/${taskId}/status`)).status).toBe(403);
+    await reader.done(taskId);
+    expect((await reader.post('/approvals/x/decide', { decision: 'approve' })).status).toBe(403);
+    expect((await reader.get('/metrics')).status).toBe(403);
+  });
+
+  it('may ask only so often', async () => {
+    const { client } = await tasksStage([], { tasks: { limits: { rate: { perMinute: 1, burst: 2 } } } });
+    const ada = client();
+    expect([(await ada.get('/tasks')).status, (await ada.get('/tasks')).status]).toEqual([200, 200]);
+    const { status, body, headers } = await ada.get('/tasks');
+    expect({ status, body }).toMatchObject({ status: 429, body: { error: { code: 'rate_limited' } } });
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await client({ owner: 'bob' }).get('/tasks')).status).toBe(200);
+  });
+
+  it('cannot be guessed fast', async () => {
+    const { bare, client } = await tasksStage([], {
+      tasks: { limits: { wrongKeys: { perMinute: 1, burst: 2 } } },
+    });
+    expect((await bare('a').get('/tasks')).status).toBe(401);
+    expect((await bare('b').get('/tasks')).status).toBe(401);
+    expect((await client().get('/tasks')).status).toBe(429);
+  });
+
+  it('may come from the environment', async () => {
+    const { bare } = await tasksStage([], {
+      tasks: { keys: [{ key: 'from-the-environment', owner: 'ci', scopes: ['read'] }] },
+    });
+    expect((await bare('from-the-environment').get('/tasks')).status).toBe(200);
+  });
+});
+
+describe('where it listens', () => {
+  it.each([
+    ['an address of others without TLS', { address: '0.0.0.0' }, 'certificate'],
+    [
+      'an address of others without keys',
+      { address: '0.0.0.0', noAuth: true, behindProxy: true },
+      'loopback',
+    ],
+  ])('refuses %s', async (_, tasks, word) => {
+    await expect(tasksStage([], { tasks })).rejects.toThrow(word);
+  });
+
+  it('permits an address of others behind a proxy, and no keys on a loopback address', async () => {
+    const behind = await tasksStage([], { tasks: { address: '0.0.0.0', behindProxy: true } });
+    expect((await behind.bare().get('/tasks')).status).toBe(401);
+    const open = await tasksStage([], { tasks: { noAuth: true } });
+    expect((await open.bare().get('/tasks')).status).toBe(200);
+  });
+});
+
+describe('pages elsewhere', () => {
+  it('do not reach it under a name that was pointed here', async () => {
+    const stage = await tasksStage([], { tasks: { hosts: ['agent.example'] } });
+    const { url } = stage.door();
+    const { port } = new URL(url);
+    const statusFor = async (host: string) => (await oddRequest(url, '/health', { host })).status;
+    for (const host of [
+      'evil.example',
+      `evil.example:${port}`,
+      '127.0.0.1.evil.example',
+      'a@127.0.0.1',
+      'x/y',
+    ])
+      expect([host, await statusFor(host)]).toEqual([host, 403]);
+    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, 'LOCALHOST', '[::1]:80', 'agent.example'])
+      expect([host, await statusFor(host)]).toEqual([host, 200]);
+  });
+
+  it('do not use it unless they are named', async () => {
+    const stage = await tasksStage([], { tasks: { origins: ['https://ui.example'] } });
+    const { url } = stage.door();
+    const foreign = await oddRequest(url, '/health', { origin: 'https://evil.example' });
+    expect(foreign.status).toBe(403);
+    expect(foreign.headers).not.toHaveProperty('access-control-allow-origin');
+    expect((await oddRequest(url, '/health', { origin: 'null' })).status).toBe(403);
+    const named = await oddRequest(url, '/tasks', { origin: 'https://ui.example' }, 'OPTIONS');
+    expect(named.status).toBe(204);
+    expect(named.headers['access-control-allow-origin']).toBe('https://ui.example');
+    expect((await oddRequest(url, '/health', { origin: url })).status).toBe(200);
+  });
+});
+
+describe('what cannot be read', () => {
+  it.each([
+    ['malformed JSON', '{"sessionId":', 400, 'malformed_json'],
+    ['no object', '[1]', 400, 'invalid_request'],
+    ['deep JSON', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, 400, 'too_deep'],
+    ['bad UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]), 400, 'malformed_utf8'],
+    ['nothing', '', 400, 'malformed_json'],
+    ['a body that is too large', `{"a":"${'x'.repeat(1024 * 1024)}"}`, 413, 'body_too_large'],
+  ])('is answered as documented: %s', async (_, body, status, code) => {
+    const stage = await tasksStage([]);
+    const answer = await stage.client().post('/submit_task', body);
+    expect(answer).toMatchObject({ status, body: { error: { code } } });
+    expect(JSON.stringify(answer.body)).not.toMatch(/\bat .*\.[jt]s/);
+    await expectAlive(stage);
+  });
+
+  it('is refused when it is no JSON by its type', async () => {
+    const ada = (await tasksStage([])).client();
+    const answer = await ada.post('/submit_task', task(), { 'content-type': 'text/plain' });
+    expect(answer).toMatchObject({ status: 415, body: { error: { code: 'unsupported_media_type' } } });
+  });
+
+  it('does not reach the prototypes of our objects', async () => {
+    const stage = await tasksStage([says('Hello.')]);
+    const ada = stage.client();
+    const text = `{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},${JSON.stringify(task({ context: {} })).slice(1)}`;
+    const { body } = await ada.post(
+      '/submit_task',
+      text.replace('"context":{}', '"context":{"__proto__":{"polluted":1}}'),
+    );
+    await ada.done(String(body.taskId));
+    expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
+  });
+
+  it('is answered also when it is no HTTP at all, has too long a head, or comes too slowly', async () => {
+    const stage = await tasksStage([], { tasks: { limits: { http: { headersMs: 60, requestMs: 120 } } } });
+    const { url } = stage.door();
+    expect(await raw(url, 'hello\r\n\r\n')).toContain('malformed_request');
+    expect(await raw(url, `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)).toContain(
+      'headers_too_large',
+    );
+    expect(await raw(url, 'GET / HTTP/1.1\r\nHost: local')).toContain('request_timeout');
+    const head = `POST /submit_task HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nX-API-Key: ${stage.key()}\r\nContent-Length: 100\r\n\r\n`;
+    expect(await raw(url, head, '{"sessionId"')).toContain('request_timeout');
+    await expectAlive(stage);
+  });
+
+  it('is answered with 404, or with 405 and what is allowed', async () => {
+    const ada = (await tasksStage([])).client();
+    for (const path of [
+      '/',
+      '/nothing',
+      '/tasks/',
+      '/tasks/x/status/',
+      '/tasks/%ff/status',
+      '/..%2f..%2fetc',
+    ])
+      expect([path, (await ada.get(path)).status]).toEqual([path, 404]);
+    const { status, headers } = await ada.get('/submit_task');
+    expect([status, headers.get('allow')]).toEqual([405, 'POST']);
+    expect((await ada.get('/tasks/task_x/status')).body).toMatchObject({ error: { code: 'not_found' } });
+    expect((await ada.get('/ws')).status).toBe(426);
+  });
+});
