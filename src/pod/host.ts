@@ -1,6 +1,5 @@
-import { dirname } from 'node:path';
 import { asPolypodError, type JsonObject, PolypodError, uuidv7 } from '../base/index.ts';
-import { type Durability, type Files, openLog, realFiles } from '../store/index.ts';
+import { type Durability, type Files, realFiles } from '../store/index.ts';
 import type { OpenAgent } from './agent.ts';
 import type { DeadlinePolicy } from './approvals.ts';
 import {
@@ -10,30 +9,27 @@ import {
   type PendingApproval,
   type Row,
 } from './catalogue/index.ts';
-import type { Caller, CommandOf } from './command.ts';
+import type { Caller } from './command.ts';
 import type { PodFact } from './event.ts';
-import type { Settlement } from './event.ts';
-import { headerIn, makeDirectories, readWhole, restore } from './journal/index.ts';
+import { makeDirectories } from './journal/index.ts';
 import { Layout } from './layout.ts';
 import { rowOf } from './listing.ts';
 import { type House, LivePod } from './live-pod.ts';
 import { Pod } from './pod.ts';
 import { Residents } from './residents.ts';
 import {
-  conversation,
-  encodeEntry,
-  encodeHeader,
-  FORK,
   FORMAT_VERSION,
   type Header,
   type KeptMessage,
   keptMessages,
-  SETTINGS,
   type SessionTree,
 } from './session/index.ts';
 import { changed, DEFAULT_SETTINGS, type SettingsChange } from './settings.ts';
-import { stateOf } from './state.ts';
+import { type RowSource, headerOf, idsIn, rowFromFile, rowsFromFiles } from './session-rows.ts';
+import { Slots } from './slots.ts';
 import { emptyTrash, moveToTrash, removeDrafts } from './trash.ts';
+import { Family } from './family.ts';
+import { writeFork } from './fork-file.ts';
 
 export interface HostLimits {
   /** Pods in memory. */
@@ -112,8 +108,9 @@ export class Host {
   readonly #elsewhere = new Map<string, string>();
   /** Pods that are being made under a key. */
   readonly #making = new Map<string, Promise<Pod>>();
-  #runs = 0;
-  #isDraining = false;
+  readonly #slots: Slots;
+  readonly #family: Family;
+  readonly #rowSource: RowSource;
   readonly #podListeners = new Set<(id: string, move: PodMove) => void>();
   readonly #onChange = new Set<(change: Change) => void>();
   /** Called when a pod may have become quiet. */
@@ -161,11 +158,19 @@ export class Host {
         for (const listener of this.#podListeners) listener(id, move);
       },
     });
+    this.#slots = new Slots(options.limits.runs);
+    this.#family = new Family({
+      residents: this.#residents,
+      exists: (id) => this.#catalogue.get(id) !== undefined,
+      now: options.now,
+      onFailure: options.onFailure,
+    });
+    this.#rowSource = { files: options.files, layout, now: options.now, onFailure: options.onFailure };
   }
 
   /** How much of what is allowed is in use. */
   get usage(): { readonly pods: number; readonly runs: number; readonly sessions: number } {
-    return { pods: this.#residents.size, runs: this.#runs, sessions: this.#catalogue.size };
+    return { pods: this.#residents.size, runs: this.#slots.taken, sessions: this.#catalogue.size };
   }
 
   async create(wish: NewPod): Promise<Pod> {
@@ -217,8 +222,7 @@ export class Host {
   /** A session file of this program, of pi or of xcsh, wherever it is; it stays where it is. */
   async openFile(file: string): Promise<Pod> {
     const { files, now } = this.#options;
-    const header =
-      files.stat(file) === undefined ? undefined : headerIn(files.readText(file).split('\n', 1)[0] ?? '');
+    const header = headerOf(files, file);
     if (header === undefined)
       throw new PolypodError(
         'bad-request',
@@ -230,7 +234,8 @@ export class Host {
         'conflict',
         `${file} is a copy of the session ${header.id}, which is kept in ${this.#layout.path(known.file)}: fork that one instead`,
       );
-    if (known === undefined) this.#catalogue.put(await this.#rowFromFile(file, now().toISOString()));
+    if (known === undefined)
+      this.#catalogue.put(await rowFromFile(this.#rowSource, file, now().toISOString()));
     return new Pod(header.id, this.#residents);
   }
 
@@ -238,36 +243,24 @@ export class Host {
   async fork(id: string, { entryId, name, file: place }: Fork = {}): Promise<Pod> {
     this.pod(id);
     const { files, durability, now } = this.#options;
-    const [tree, source] = await this.#residents.use(id, async (live) => [await live.whole(), live] as const);
+    const [tree, live] = await this.#residents.use(
+      id,
+      async (source) => [await source.whole(), source] as const,
+    );
     const newId = uuidv7(now().getTime());
+    const file = place?.(newId) ?? this.#layout.session(newId);
     const header: Header = {
       id: newId,
       version: FORMAT_VERSION,
       timestamp: now().toISOString(),
-      cwd: source.header.cwd,
+      cwd: live.header.cwd,
       parentSession: this.#fileOf(id),
       extras: { parentSessionId: id },
     };
     const at = entryId === 'root' ? null : (entryId ?? tree.leafId);
-    const fork = tree.fork(at, header);
-    fork.append(FORK.body({ sessionId: id, ...(at === null ? {} : { entryId: at }) }), { seq: 0 });
-    // As the pod is set now, wherever in its tree that was said: what is forbidden to it is forbidden to the fork.
-    const { name: _, annotations: __, ...settings } = source.view.settings;
-    fork.append(SETTINGS.body({ settings }), { seq: 0 });
-    const file = place?.(newId) ?? this.#layout.session(newId);
-    // Under another name until it is whole: a crash leaves no half of it.
-    const draft = `${file}.fork`;
-    const log = await openLog(draft, {
-      header: encodeHeader(header),
-      isHeader: (text) => headerIn(text)?.id === newId,
-      durability,
-      files,
-    });
-    await log.append([...fork.entries()].map(encodeEntry), true);
-    await log.close();
-    files.rename(draft, file);
-    if (durability !== 'none') await files.syncDirectory(dirname(file));
-    this.#catalogue.put(await this.#rowFromFile(file, now().toISOString()));
+    const source = { id, tree, settings: live.view.settings };
+    await writeFork({ file, header, source, at, files, durability });
+    this.#catalogue.put(await rowFromFile(this.#rowSource, file, now().toISOString()));
     const pod = this.pod(newId);
     if (name !== undefined) await pod.handle({ type: 'configure', set: { name } }, HOST);
     return pod;
@@ -377,7 +370,7 @@ export class Host {
 
   /** Makes the catalogue again from the session files. */
   async rebuild(): Promise<{ readonly rows: number }> {
-    return this.#catalogue.rebuild(this.#rowsFromFiles());
+    return this.#catalogue.rebuild(rowsFromFiles(this.#rowSource, idsIn(this.#rowSource)));
   }
 
   /**
@@ -385,7 +378,7 @@ export class Host {
    * or after so long; those that wait for a person do not count.
    */
   async drain(withinMs: number): Promise<void> {
-    this.#isDraining = true;
+    this.#slots.drain();
     await new Promise<void>((resolve) => {
       const look = (): void => {
         if (this.#residents.pods().some((pod) => pod.isProgressing)) return;
@@ -404,7 +397,7 @@ export class Host {
 
   /** Closes all pods: runs are cancelled, unless they wait for a person, and everything is written. */
   async shutdown(): Promise<void> {
-    this.#isDraining = true;
+    this.#slots.drain();
     await this.#residents.leaveAll();
     await this.#catalogue.close();
   }
@@ -426,47 +419,15 @@ export class Host {
       now,
       house: this.#house,
     });
-    this.#compareQuestions(pod);
+    this.#family.compare(pod);
     return pod;
   }
 
-  /** A parent and its child keep the same questions, each in its own file: a crash may have come between the two. */
-  #compareQuestions(pod: LivePod): void {
-    for (const { podId, ...approval } of pod.view.approvals.pending()) {
-      if (podId === undefined) this.#house.asked(pod, approval);
-      else this.#lookAfterChild(pod.id, podId, approval.approvalId);
-    }
-  }
-
-  #lookAfterChild(parentId: string, podId: string, approvalId: string): void {
-    const isGone = this.#catalogue.get(podId) === undefined;
-    const cancelled: Settlement = { status: 'cancelled', at: this.#options.now().toISOString() };
-    const settlement = isGone
-      ? Promise.resolve(cancelled)
-      : this.#residents.use(podId, async ({ view: { approvals } }) => {
-          const asked = approvals.get(approvalId);
-          return asked === undefined ? cancelled : asked.settlement;
-        });
-    settlement
-      .then(async (how) => {
-        if (how !== undefined)
-          await this.#residents.use(parentId, async (parent) => parent.mirrorSettled(approvalId, how));
-      })
-      .catch((thrown: unknown) => this.#options.onFailure(asPolypodError(thrown), podId));
-  }
-
   readonly #house: House = {
-    takeSlot: () => {
-      if (this.#isDraining || this.#runs >= this.#options.limits.runs) return false;
-      this.#runs += 1;
-      return true;
-    },
-    whyNoSlot: () =>
-      this.#isDraining
-        ? 'the host is shutting down and begins no run: try again when it is back, or queue it'
-        : 'as many runs as allowed are under way: wait until one ends, or queue it',
+    takeSlot: () => this.#slots.take(),
+    whyNoSlot: () => this.#slots.reason,
     releaseSlot: () => {
-      this.#runs -= 1;
+      this.#slots.release();
       // Prompts that wait at other pods may have waited for this place.
       setImmediate(() => {
         for (const pod of this.#residents.pods()) pod.startNext();
@@ -474,9 +435,9 @@ export class Host {
       });
     },
     changed: (pod, by) => this.#changed(pod, by),
-    asked: (pod, approval) => this.#toParent(pod, (parent) => parent.mirror({ podId: pod.id, ...approval })),
-    settled: (pod, approvalId, how) => this.#toParent(pod, (parent) => parent.mirrorSettled(approvalId, how)),
-    decideForChild: (podId, command, caller) => this.#decideForChild(podId, command, caller),
+    asked: (pod, approval) => this.#family.asked(pod, approval),
+    settled: (pod, approvalId, how) => this.#family.settled(pod, approvalId, how),
+    decideForChild: (podId, command, caller) => this.#family.decide(podId, command, caller),
     gone: (pod, error) => {
       this.#residents.forget(pod.id, pod);
       if (error !== undefined) this.#options.onFailure(error, pod.id);
@@ -505,21 +466,6 @@ export class Host {
     for (const look of this.#onQuieter) look();
   }
 
-  #toParent(pod: LivePod, tell: (parent: LivePod) => void): void {
-    const { parentSessionId: parentId, spawned } = pod.header.extras ?? {};
-    // A fork has a parent too, and goes its own way.
-    if (typeof parentId !== 'string' || spawned !== true) return;
-    this.#residents
-      .use(parentId, async (parent) => tell(parent))
-      .catch((thrown: unknown) => this.#options.onFailure(asPolypodError(thrown), parentId));
-  }
-
-  async #decideForChild(podId: string, command: CommandOf<'decide'>, caller: Caller): Promise<void> {
-    const { key, ...who } = caller;
-    // The child has keys of its own: the parent's must not meet one of them.
-    await this.pod(podId).handle(command, key === undefined ? who : { ...who, key: `parent ${key}` });
-  }
-
   #fileOf(id: string): string {
     const row = this.#catalogue.get(id);
     return row === undefined
@@ -529,57 +475,14 @@ export class Host {
 
   /** Sessions that the catalogue has lost: it is not synced, and a power cut must not hide what was acknowledged. */
   async #adopt(): Promise<void> {
-    const { files } = this.#options;
-    const names = new Set(files.list(this.#layout.sessions));
+    const ids = new Set(idsIn(this.#rowSource));
     // What a deletion that was cut short left behind.
     for (const { id, file } of this.#catalogue.list())
-      if (this.#layout.path(file) === this.#layout.session(id) && !names.has(`${id}${SUFFIX}`))
-        this.#catalogue.remove(id);
-    for await (const row of this.#rowsFromFiles((id) => this.#catalogue.get(id) === undefined))
-      this.#catalogue.put(row);
-  }
-
-  async *#rowsFromFiles(isWanted: (id: string) => boolean = () => true): AsyncGenerator<Row> {
-    const { files, onFailure } = this.#options;
-    for (const name of files.list(this.#layout.sessions)) {
-      const id = name.slice(0, -SUFFIX.length);
-      if (!name.endsWith(SUFFIX) || !isWanted(id)) continue;
-      try {
-        yield await this.#rowFromFile(this.#layout.session(id), undefined);
-      } catch (error) {
-        onFailure(asPolypodError(error), id);
-      }
-    }
-  }
-
-  async #rowFromFile(file: string, now: string | undefined): Promise<Row> {
-    const { files } = this.#options;
-    const header = headerIn(files.readText(file).split('\n', 1)[0] ?? '');
-    if (header === undefined)
-      throw new PolypodError('bad-request', `${file} does not begin with a session header`);
-    const tree = await readWhole(files, file, header, { newId: uuidv7, now: this.#options.now });
-    const { view, totals } = restore(tree);
-    view.state = stateOf(view, false);
-    const last = [...tree.entries()].at(-1)?.timestamp ?? header.timestamp;
-    const first = conversation(tree).totals;
-    const counted = totals ?? first ?? NOTHING;
-    return rowOf(
-      { header, view, totals: counted },
-      { file: this.#layout.named(file), before: undefined, now: now ?? last },
-    );
+      if (this.#layout.path(file) === this.#layout.session(id) && !ids.has(id)) this.#catalogue.remove(id);
+    const lost = [...ids].filter((id) => this.#catalogue.get(id) === undefined);
+    for await (const row of rowsFromFiles(this.#rowSource, lost)) this.#catalogue.put(row);
   }
 }
-
-const NOTHING = {
-  turns: 0,
-  toolCalls: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadInputTokens: 0,
-  cacheCreationInputTokens: 0,
-};
-
-const SUFFIX = '.jsonl';
 
 const HOST: Caller = { by: 'host', door: 'process' };
 

@@ -22,11 +22,11 @@ import {
   type Restored,
   restore,
 } from './journal/index.ts';
-import { openCallsIn } from './open-calls.ts';
+import { NextSteps } from './next-steps.ts';
 import { Receipts, type Signed } from './receipts.ts';
 import { Runner } from './runner.ts';
 import { conversation, type Header, type SessionTree } from './session/index.ts';
-import { Shell, shellItem } from './shell.ts';
+import { Shell } from './shell.ts';
 import { type Snapshot, snapshotOf } from './snapshot.ts';
 import { stateOf } from './state.ts';
 import type { PodView } from './view.ts';
@@ -94,6 +94,7 @@ export class LivePod {
   readonly #approvals: Approvals;
   readonly #shell: Shell;
   readonly #agent: Agent;
+  readonly #next: NextSteps;
   readonly #parts: PodParts;
   readonly #recorder: Recorder;
   #tree: SessionTree;
@@ -185,7 +186,7 @@ export class LivePod {
       newId: uuidv7,
       policy: options.approvals,
       reconsider: (tool, args) => this.#runner.reconsider(tool, args),
-      onExpired: () => void this.#goOnDecided(DEADLINE),
+      onExpired: () => void this.#next.resumeDecided(DEADLINE),
       remember: (rule) => agent.remember(rule),
     });
     const clientTools = new ClientTools((fact) => publish({ fact }));
@@ -204,9 +205,16 @@ export class LivePod {
       onQuiet: () => this.#onQuiet(),
     });
     this.#shell = new Shell(
-      { agent, cwd: this.header.cwd, publish, written, now, onEnd: () => this.#noteShells() },
+      { agent, cwd: this.header.cwd, publish, written, now, onEnd: () => this.#goOn() },
       restored.untoldShells,
     );
+    this.#next = new NextSteps({
+      view: this.view,
+      runner: this.#runner,
+      shell: this.#shell,
+      publish,
+      takeSlot: () => this.#takeSlot(),
+    });
     this.#parts = {
       view: this.view,
       agent,
@@ -274,8 +282,8 @@ export class LivePod {
         (given ??= { accepted: true, seq: this.#journal.lastSeq, ...reply });
       const reply = await perform(command, caller, (how) => sign(receiptOf(how)), this.#parts);
       const receipt = receiptOf(reply);
-      if (command.type === 'decide') await this.#goOnDecided(caller);
-      this.#goOnIdle();
+      if (command.type === 'decide') await this.#next.resumeDecided(caller);
+      this.#goOn();
       if (command.type !== 'close') await this.#journal.written();
       return receipt;
     });
@@ -367,8 +375,7 @@ export class LivePod {
     this.view.state = this.#state();
     if (drafts.length > 0) this.publish({ fact: { type: 'state', state: this.view.state } });
     this.#approvals.resume();
-    this.#noteShells();
-    this.#startNext();
+    this.#goOn();
   }
 
   #state(): PodState {
@@ -421,79 +428,16 @@ export class LivePod {
     if (this.#journal.failure !== undefined) return;
     const state = this.#state();
     if (state !== this.view.state) this.publish({ fact: { type: 'state', state } });
-    this.#goOnIdle();
+    this.#goOn();
   }
 
-  /** A run that ended, or one that was paused and is given up, may have been in the way of something. */
-  #goOnIdle(): void {
-    if (this.#journal.failure !== undefined) return;
-    this.#noteShells();
-    this.#startNext();
-  }
-
-  /** What a person ran goes into the conversation when no turn would be parted by it. */
-  #noteShells(): void {
-    if (this.#runner.active || this.view.state === 'waiting' || this.view.state === 'paused') return;
-    for (const { shellId, message } of this.#shell.take()) {
-      const item = shellItem(message);
-      if (item !== undefined) this.#runner.note(item, message, shellId);
-    }
-  }
-
-  /** The next prompt that waits, if nothing is in its way. */
+  /** A place for runs is free, and a prompt that waits here may take it. */
   startNext(): void {
-    this.#startNext();
+    if (this.#closing === undefined) this.#next.startPrompt();
   }
 
-  #startNext(): void {
-    const [next] = this.view.waiting('prompt');
-    if (next === undefined || this.#closing !== undefined || this.#state() !== 'idle') return;
-    const { content, queueId, by, door, taskId, overrides } = next;
-    this.#runner.prepare(overrides).then(
-      (ready) => {
-        const [still] = this.view.waiting('prompt');
-        if (still?.queueId !== queueId || this.#state() !== 'idle' || !this.#takeSlot()) return;
-        this.#runner.start(ready, {
-          content,
-          queueId,
-          purpose: {
-            ...(by && { by }),
-            ...(door && { door }),
-            ...(taskId && { taskId }),
-            ...(overrides && { overrides }),
-          },
-          sign: () => undefined,
-        });
-      },
-      // It cannot be run as things are: taken out, and said so, or it would block what follows it for ever.
-      (thrown: unknown) => this.#refuseQueued(queueId, thrown),
-    );
-  }
-
-  #refuseQueued(queueId: string, thrown: unknown): void {
-    const message = thrown instanceof PolypodError ? thrown.message : String(thrown);
-    this.publish({ fact: { type: 'unqueued', queueIds: [queueId], reason: message } });
-    this.#startNext();
-  }
-
-  /** After a restart, or a pause by a deadline, the run goes on when the last of its questions is answered. */
-  async #goOnDecided(caller: Caller): Promise<void> {
-    if (this.#runner.active || this.view.state !== 'paused' || !this.#wasAsked()) return;
-    const { taskId, overrides } = this.view.lastRun ?? {};
-    const ready = await this.#runner.prepare(overrides).catch(() => undefined);
-    if (ready === undefined || this.#runner.active || this.view.state !== 'paused' || !this.#takeSlot())
-      return;
-    const { by, door } = caller;
-    const purpose = { by, door, ...(taskId && { taskId }), ...(overrides && { overrides }) };
-    this.#runner.resume(ready, purpose, () => undefined);
-  }
-
-  #wasAsked(): boolean {
-    return openCallsIn(this.view.items).some(({ callId }) => {
-      const { approval, settlement } = this.view.approvals.about(callId) ?? {};
-      if (settlement?.status === 'expired') return approval?.fallback === 'deny';
-      return settlement?.by !== undefined;
-    });
+  #goOn(): void {
+    if (this.#journal.failure === undefined && this.#closing === undefined) this.#next.take();
   }
 
   async #reach(entryId: string | null): Promise<void> {

@@ -211,15 +211,17 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     const pane = await openChat(newHome());
     const text = '日本語のとても長い文章です。ภาษาไทยก็มีด้วย。👩‍👩‍👧‍👦と🇯🇵も。'.repeat(4);
     await say(pane, `言って [[sim text='${text}' size=3]]`);
-    await pane.see(isIdle);
-    await pane.see(has('も。'));
+    // Before the answer there is nothing to count.
+    await pane.see((lines) => /· idle +\S+ tokens$/.test(lines.at(-1) ?? ''));
     for (const [columns, rows] of [
       [50, 20],
       [100, 30],
       [80, 24],
     ] as const) {
       pane.resize(columns, rows);
-      await pane.see((lines) => isIdle(lines) && lines.every((line) => displayWidth(line) <= columns));
+      // The status line reaches to the right edge: then the program has seen the new size.
+      await pane.see((lines) => displayWidth(lines.at(-1) ?? '') === columns);
+      expect(pane.all().filter((line) => displayWidth(line) > columns)).toEqual([]);
     }
     expect(counting(pane.all(), 'say something')).toBe(1);
     expect(counting(pane.all(), '· idle')).toBe(1);

@@ -1,5 +1,6 @@
 import { PolypodError } from '../../base/index.ts';
 import type { Content } from '../../llm/index.ts';
+import { NO_TOTALS } from '../../worker/index.ts';
 import type { Caller, Overrides } from '../command.ts';
 import type { Lane } from '../event.ts';
 import { accept, type Handler, type PodParts, type Reply, type Sign } from './parts.ts';
@@ -59,7 +60,7 @@ export const cancel: Handler<'cancel'> = async (command, caller, sign, pod) => {
   runner.abandon();
   const { runId = '' } = view.lastRun ?? {};
   pod.publish({
-    fact: { type: 'run-end', runId, outcome: { status: 'cancelled' }, totals: NOTHING_MORE },
+    fact: { type: 'run-end', runId, outcome: { status: 'cancelled' }, totals: NO_TOTALS },
     signed: sign({ runId }),
   });
   return { runId };
@@ -100,16 +101,6 @@ export const compact: Handler<'compact'> = async (command, caller, sign, pod) =>
   // Told by its events; the receipt says only that it has begun.
   void pod.runner.compact(ready, command.instructions);
   return {};
-};
-
-const NOTHING_MORE = {
-  turns: 0,
-  toolCalls: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadInputTokens: 0,
-  cacheCreationInputTokens: 0,
-  cost: 0,
 };
 
 interface Waiting {

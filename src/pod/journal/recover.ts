@@ -1,5 +1,6 @@
 import type { Item } from '../../llm/index.ts';
 import { errorOutput } from '../../tools/index.ts';
+import { NO_TOTALS } from '../../worker/index.ts';
 import type { PodFact } from '../event.ts';
 import type { Segments } from '../feed/index.ts';
 import type { Draft } from './journal.ts';
@@ -95,20 +96,10 @@ export function recovery(
   }
   if (view.run !== undefined) {
     const { runId } = view.run;
-    facts.push({ type: 'run-end', runId, outcome: { status: 'interrupted' }, totals: NOTHING });
+    facts.push({ type: 'run-end', runId, outcome: { status: 'interrupted' }, totals: NO_TOTALS });
   }
   return [...recovered, ...ended, ...facts.map((fact) => ({ fact }))];
 }
-
-const NOTHING = {
-  turns: 0,
-  toolCalls: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadInputTokens: 0,
-  cacheCreationInputTokens: 0,
-  cost: 0,
-};
 
 /** The results that follow on the last call. */
 function lastResultsIn(items: readonly Item[]): readonly Item[] {

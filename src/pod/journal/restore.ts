@@ -1,6 +1,6 @@
 import { type JsonObject, numberOf, shape, stringOf } from '../../base/index.ts';
 import type { FailureKind, Item } from '../../llm/index.ts';
-import type { Measured, RunOutcome, Totals } from '../../worker/index.ts';
+import { type Measured, type RunOutcome, type Totals, NO_TOTALS } from '../../worker/index.ts';
 import { CONTENT, OVERRIDES, TODO } from '../command.ts';
 import type { PodFact } from '../event.ts';
 import { readSigned, type Signed } from '../receipts.ts';
@@ -217,19 +217,10 @@ function runEnd(end: NonNullable<ReturnType<typeof RUN_END.in>>): PodFact {
     type: 'run-end',
     runId,
     outcome: outcomeOf(end),
-    totals: totals ?? NOTHING,
+    totals: totals ?? NO_TOTALS,
     ...(totals && { conversation: totals }),
   };
 }
-
-const NOTHING: Totals = {
-  turns: 0,
-  toolCalls: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadInputTokens: 0,
-  cacheCreationInputTokens: 0,
-};
 
 function outcomeOf(end: NonNullable<ReturnType<typeof RUN_END.in>>): RunOutcome {
   const { status, message = '', callIds = [] } = end;

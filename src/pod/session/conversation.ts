@@ -1,12 +1,12 @@
 import { stringOf } from '../../base/index.ts';
 import type { Item } from '../../llm/index.ts';
-import { summaryItem, type Totals } from '../../worker/index.ts';
+import { NO_TOTALS, summaryItem, type Totals } from '../../worker/index.ts';
 import { readContent } from './content.ts';
 import type { Body, Entry } from './entry.ts';
 import { CHECKPOINT, RUN_END } from './facts.ts';
 import { branchSummaryItems, userItem } from './foreign.ts';
 import { itemsOf } from './messages.ts';
-import { NOTHING_SPENT, withAnswer } from './totals.ts';
+import { withAnswer } from './totals.ts';
 import type { SessionTree } from './tree.ts';
 import { spentOn } from './usage.ts';
 
@@ -106,7 +106,7 @@ type Settings = Pick<Conversation, 'model' | 'thinkingLevel' | 'totals'>;
 
 function settingsOn(path: readonly Entry[]): Settings {
   const isFromRoot = (path[0]?.parentId ?? null) === null;
-  return path.reduce<Settings>(settingsAfter, isFromRoot ? { totals: NOTHING_SPENT } : {});
+  return path.reduce<Settings>(settingsAfter, isFromRoot ? { totals: NO_TOTALS } : {});
 }
 
 function settingsAfter(settings: Settings, entry: Entry): Settings {

@@ -3,17 +3,6 @@ import type { Item } from '../../llm/index.ts';
 import type { Totals } from '../../worker/index.ts';
 import type { Spent } from './usage.ts';
 
-/** A conversation that has not begun. */
-export const NOTHING_SPENT: Totals = {
-  turns: 0,
-  toolCalls: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadInputTokens: 0,
-  cacheCreationInputTokens: 0,
-  cost: 0,
-};
-
 /** With one more answer. A sum with an unknown cost in it has none. */
 export function withAnswer(totals: Totals, items: readonly Item[], { usage, cost }: Spent): Totals {
   const { cost: before, ...counts } = totals;

@@ -11,6 +11,7 @@ import { OwnedSessions } from './owned-sessions.ts';
 import type { Desk } from './route.ts';
 import { ROUTES } from './routes.ts';
 import { type Counter, serveRequest } from './serve-request.ts';
+import { serveSocket } from './socket.ts';
 import { type OpenTasks, TASKS_LIMITS, type TasksSettings } from './settings.ts';
 import { Tasks } from './tasks.ts';
 
@@ -49,9 +50,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
       ...(tls && { tls }),
       limits: limits.http,
       handle: (exchange) => serveRequest(exchange, counter),
-      upgrade: async ({ socket }) => {
-        socket.destroy();
-      },
+      upgrade: (upgrade) => serveSocket(upgrade, counter),
     });
   } catch (thrown) {
     await letGo();

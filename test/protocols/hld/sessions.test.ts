@@ -140,7 +140,10 @@ describe('interruptSession', () => {
   });
 
   it('shows interrupting while the run ends', async () => {
-    let end = (): void => {};
+    let [begun, end] = [(): void => {}, (): void => {}];
+    const started = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
     const stubborn = new Promise<void>((resolve) => {
       end = resolve;
     });
@@ -155,6 +158,7 @@ describe('interruptSession', () => {
             access: [],
             title: 'stubborn',
             run: async () => {
+              begun();
               await stubborn;
               return { summary: '', content: [], isError: false };
             },
@@ -163,7 +167,7 @@ describe('interruptSession', () => {
       ],
     });
     const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'running');
-    await ear.hear(({ data }) => data.tool_name === 'stubborn');
+    await started;
     await client.call('interruptSession', { session_id });
     await ear.hearStatus(session_id, 'interrupting');
     expect(await statusOf(client, session_id)).toBe('interrupting');

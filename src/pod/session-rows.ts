@@ -1,0 +1,59 @@
+import { asPolypodError, PolypodError, uuidv7 } from '../base/index.ts';
+import type { Files } from '../store/index.ts';
+import { NO_TOTALS } from '../worker/index.ts';
+import type { Row } from './catalogue/index.ts';
+import { headerIn, readWhole, restore } from './journal/index.ts';
+import type { Layout } from './layout.ts';
+import { rowOf } from './listing.ts';
+import type { Header } from './session/index.ts';
+import { stateOf } from './state.ts';
+
+export interface RowSource {
+  readonly files: Files;
+  readonly layout: Layout;
+  readonly now: () => Date;
+  readonly onFailure: (error: PolypodError, id: string) => void;
+}
+
+const SUFFIX = '.jsonl';
+
+/** The ids of the sessions in the directory, by the names of their files. */
+export function idsIn({ files, layout }: RowSource): readonly string[] {
+  return files
+    .list(layout.sessions)
+    .filter((name) => name.endsWith(SUFFIX))
+    .map((name) => name.slice(0, -SUFFIX.length));
+}
+
+/** What lists show of these sessions, made from their files; one that cannot be read is told of and left out. */
+export async function* rowsFromFiles(source: RowSource, ids: Iterable<string>): AsyncGenerator<Row> {
+  for (const id of ids) {
+    try {
+      yield await rowFromFile(source, source.layout.session(id));
+    } catch (error) {
+      source.onFailure(asPolypodError(error), id);
+    }
+  }
+}
+
+/** As of its last entry, or of now. */
+export async function rowFromFile(
+  { files, layout, now }: RowSource,
+  file: string,
+  at?: string,
+): Promise<Row> {
+  const header = headerOf(files, file);
+  if (header === undefined)
+    throw new PolypodError('bad-request', `${file} does not begin with a session header`);
+  const tree = await readWhole(files, file, header, { newId: uuidv7, now });
+  const { view, totals = NO_TOTALS } = restore(tree);
+  view.state = stateOf(view, false);
+  const last = [...tree.entries()].at(-1)?.timestamp ?? header.timestamp;
+  return rowOf({ header, view, totals }, { file: layout.named(file), before: undefined, now: at ?? last });
+}
+
+/** The header of a session file, if it is there and is one. */
+export function headerOf(files: Files, file: string): Header | undefined {
+  if (files.stat(file) === undefined) return undefined;
+  return headerIn(files.readText(file).split('\n', 1)[0] ?? '');
+}

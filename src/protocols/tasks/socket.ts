@@ -1,0 +1,214 @@
+import { asPolypodError, objectIn, type JsonObject, shape, stringOf } from '../../base/index.ts';
+import { guardRequest, type HttpUpgrade, WebSocketLink, webSocketHandshake } from '../../wire/index.ts';
+import { afterOf, type Cursor, placed, readCursor } from './cursor.ts';
+import { requireScope } from './entrance.ts';
+import { readFields, wireError, wrongField } from './errors.ts';
+import type { KeyRecord, Scope } from './keys/key.ts';
+import type { Desk } from './route.ts';
+import type { Counter } from './serve-request.ts';
+import { known, readSubmit } from './submit-wish.ts';
+
+/** What a client sends: `{method, params?, request_id?}`. What answers it carries the same `request_id`. */
+type Method = (params: JsonObject, seat: Seat) => Promise<object>;
+
+/** One client, and what it listens to. */
+interface Seat {
+  readonly key: KeyRecord;
+  readonly desk: Desk;
+  readonly link: WebSocketLink;
+  readonly gone: AbortSignal;
+  /** By session; a second subscription to one takes the place of the first. */
+  readonly listening: Map<string, AbortController>;
+  readonly fail: (thrown: unknown, requestId: unknown) => void;
+}
+
+/** Takes a connection over, or refuses it as any other request. */
+export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promise<void> {
+  const { request, socket, head, requestId, url } = upgrade;
+  const action = `GET ${url.pathname}`;
+  try {
+    guardRequest(request.headers, counter.guard);
+    const remote = request.socket.remoteAddress ?? '';
+    const key = counter.entrance.enter(request.headers, remote);
+    requireScope(key, 'read');
+    if (url.pathname !== '/ws') throw wrongField('path', 'must be /ws for a WebSocket');
+    const answer = webSocketHandshake(
+      request.headers,
+      subprotocolFor(request.headers['sec-websocket-protocol']),
+    );
+    open(socket, head, key, counter, answer);
+    counter.audit?.write({
+      requestId,
+      remote,
+      actor: key.owner,
+      keyId: key.id,
+      action,
+      policyResult: 'allowed',
+    });
+  } catch (thrown) {
+    const { status, word, body, headers = {} } = wireError(asPolypodError(thrown), requestId);
+    const text = JSON.stringify(body);
+    const lines = [
+      `HTTP/1.1 ${status} Refused`,
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(text)}`,
+      'Connection: close',
+    ];
+    socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`);
+    counter.audit?.write({
+      requestId,
+      remote: request.socket.remoteAddress ?? '',
+      action,
+      policyResult: word,
+    });
+  }
+}
+
+function open(
+  socket: HttpUpgrade['socket'],
+  head: Buffer,
+  key: KeyRecord,
+  { desk, log }: Counter,
+  answer: string,
+): void {
+  const gone = new AbortController();
+  const forget = desk.streams.add(key, (why) => link.close(CLOSED_BY_US, why));
+  socket.write(answer);
+  // One message after the other: what a client sends is done in its order.
+  let turn: Promise<void> = Promise.resolve();
+  let waiting = 0;
+  const link: WebSocketLink = new WebSocketLink(socket, head, {
+    limit: desk.limits.body.bytes,
+    pingMs: desk.limits.keepAliveMs,
+    onText: (text) => {
+      waiting += 1;
+      if (waiting > MOST_WAITING) link.close(CLOSED_BY_US, 'too many messages wait: send fewer at once');
+      turn = turn.then(() => answerText(text, seat)).finally(() => (waiting -= 1));
+    },
+    onClose: () => {
+      gone.abort();
+      forget();
+    },
+  });
+  const seat: Seat = {
+    key,
+    desk,
+    link,
+    gone: gone.signal,
+    listening: new Map(),
+    fail: (thrown, requestId) => {
+      const error = asPolypodError(thrown);
+      if (error.code === 'internal') log.error('a message failed', { message: error.message });
+      const { body } = wireError(error, '');
+      link.send(JSON.stringify({ event: 'error', data: body.error, ...marked(requestId) }));
+    },
+  };
+}
+
+async function answerText(text: string, seat: Seat): Promise<void> {
+  const message = objectIn(text) ?? {};
+  const { method, params, request_id: requestId } = message;
+  try {
+    const [scope, answer] = METHODS.get(stringOf(method)) ?? [];
+    if (scope === undefined || answer === undefined)
+      throw wrongField('method', `must be one of ${[...METHODS.keys()].join(', ')}`);
+    requireScope(seat.key, scope);
+    const data = await answer(readFields('params', shape.anyObject, params ?? {}), seat);
+    seat.link.send(JSON.stringify({ event: 'accepted', data, ...marked(requestId) }));
+  } catch (thrown) {
+    seat.fail(thrown, requestId);
+  }
+}
+
+/** A number, or the id of a line. */
+const CURSOR: shape.Shape<string> = {
+  schema: { type: ['string', 'integer'] },
+  read: (value, path, report) => {
+    if (typeof value === 'string' || typeof value === 'number') return String(value);
+    report({ path, at: 'value', text: 'must be a number of an event, such as 12 or "12.1"' });
+    return undefined;
+  },
+};
+
+const SUBSCRIBE = known(shape.fields({ sessionId: shape.text() }, { after: CURSOR }));
+
+const METHODS: ReadonlyMap<string, readonly [Scope, Method]> = new Map([
+  [
+    'subscribe',
+    [
+      'read',
+      async (params, seat) => {
+        const { sessionId, after } = readFields('params', SUBSCRIBE, params);
+        const row = seat.desk.sessions.get(seat.key, sessionId);
+        const from = after === undefined ? undefined : readCursor(after, 'after');
+        listen(sessionId, row.id, from, seat);
+        return { sessionId };
+      },
+    ],
+  ],
+  [
+    'unsubscribe',
+    [
+      'read',
+      async (params, { listening }) => {
+        const { sessionId } = readFields('params', SUBSCRIBE, params);
+        listening.get(sessionId)?.abort();
+        return { sessionId };
+      },
+    ],
+  ],
+  ['prompt', ['submit', (params, { desk, key }) => desk.tasks.submit(key, readSubmit(params))]],
+  ['status', ['read', (params, { desk, key }) => desk.tasks.status(key, stringOf(params.taskId))]],
+  ['cancel', ['submit', (params, { desk, key }) => desk.tasks.cancel(key, stringOf(params.taskId))]],
+  [
+    'decide',
+    [
+      'approve',
+      async (params, { desk, key }) => {
+        const approvalId = stringOf(params.approvalId);
+        return { approvalId, decision: await desk.approvals.decide(key, approvalId, params) };
+      },
+    ],
+  ],
+]);
+
+/** Sends a session's lines until the client leaves it. */
+function listen(sessionId: string, podId: string, from: Cursor | undefined, seat: Seat): void {
+  const { desk, key, link, gone, listening, fail } = seat;
+  listening.get(sessionId)?.abort();
+  const stop = new AbortController();
+  listening.set(sessionId, stop);
+  const signal = AbortSignal.any([gone, stop.signal]);
+  const { host, project } = desk.settings;
+  const after = from === undefined ? {} : { after: afterOf(from) };
+  const send = async (): Promise<void> => {
+    for await (const { line, id } of placed(
+      project(host.pod(podId), { by: key.owner, signal, ...after }),
+      from,
+    )) {
+      if (signal.aborted) return;
+      link.send(JSON.stringify({ ...line, session_id: sessionId, ...(id !== undefined && { id }) }));
+      if (link.pending > desk.limits.unreadBytes) await link.drained();
+    }
+  };
+  send()
+    .catch((thrown: unknown) => fail(thrown, undefined))
+    .finally(() => {
+      if (listening.get(sessionId) === stop) listening.delete(sessionId);
+    });
+}
+
+/** Ours if it was offered; else the offer that has the key in it, or a browser would give up. */
+function subprotocolFor(offered: string | undefined): string | undefined {
+  const names = offered?.split(',').map((name) => name.trim()) ?? [];
+  return names.find((name) => name === 'polypod') ?? names[0];
+}
+
+function marked(requestId: unknown): JsonObject {
+  return requestId === undefined ? {} : { request_id: requestId };
+}
+
+/** Of the codes that are free for everybody's use. */
+const CLOSED_BY_US = 4_000;
+const MOST_WAITING = 100;

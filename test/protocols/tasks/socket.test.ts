@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../src/base/index.ts';
+import { revokeKey } from '../../../src/protocols/tasks/index.ts';
+import { generatedText } from '../../../src/sim/index.ts';
+import { SocketClient } from '../../wire/web-socket-client.ts';
+import { says, type TasksStage, task, tasksStage } from './stage.ts';
+
+interface Told extends JsonObject {
+  readonly event: string;
+  readonly data: JsonObject;
+  readonly id?: string;
+  readonly seq?: number;
+  readonly session_id?: string;
+}
+
+function told(link: SocketClient): readonly Told[] {
+  return link.texts.map((text) => JSON.parse(text) as Told);
+}
+
+function hear(link: SocketClient, fits: (line: Told) => boolean): Promise<Told> {
+  return link.until(() => told(link).find(fits));
+}
+
+async function join(stage: TasksStage, key = stage.key()): Promise<SocketClient> {
+  const link = new SocketClient(stage.door().url, { Authorization: `Bearer ${key}` });
+  await link.upgraded();
+  return link;
+}
+
+async function ask(link: SocketClient, method: string, params: JsonObject = {}): Promise<Told> {
+  const id = `r${link.texts.length}-${method}`;
+  link.send({ method, params, request_id: id });
+  return hear(link, (line) => line.request_id === id);
+}
+
+describe('the web socket', () => {
+  it('takes a prompt, tells its events, and answers what was asked', async () => {
+    const stage = await tasksStage([says('Hello.'), says('Again.')]);
+    const link = await join(stage);
+    const first = await ask(link, 'prompt', task());
+    expect(first).toMatchObject({ event: 'accepted', data: { status: 'accepted' } });
+    await ask(link, 'subscribe', { sessionId: 's1', after: 0 });
+    const { session_id } = await hear(link, ({ event }) => event === 'run_end');
+    expect(session_id).toBe('s1');
+    const status = await ask(link, 'status', { taskId: first.data.taskId });
+    expect(status.data).toMatchObject({ status: 'completed', result: { text: 'Hello.' } });
+  });
+
+  it('asks for decisions, and takes them', async () => {
+    const stage = await tasksStage([]);
+    const link = await join(stage);
+    const { data } = await ask(
+      link,
+      'prompt',
+      task({ taskType: 'command_execution', userPrompt: 'node -e 1' }),
+    );
+    await ask(link, 'subscribe', { sessionId: 's1', after: 0 });
+    const asked = await hear(link, ({ event }) => event === 'approval_request');
+    await ask(link, 'decide', { approvalId: asked.data.approval_id, decision: 'deny', comment: 'no' });
+    await hear(link, ({ event }) => event === 'run_end');
+    expect((await ask(link, 'status', { taskId: data.taskId })).data).toMatchObject({
+      result: { exitCode: null },
+    });
+  });
+
+  it('goes on exactly where it broke off, also after a kill', async () => {
+    const stage = await tasksStage([{ parts: [{ text: generatedText(30) }], pace: { chunkSize: 1 } }]);
+    const key = stage.key();
+    const link = await join(stage, key);
+    await ask(link, 'prompt', task());
+    await ask(link, 'subscribe', { sessionId: 's1', after: 0 });
+    await hear(
+      link,
+      ({ event, data }) => event === 'status' && data.state === 'idle' && told(link).length > 30,
+    );
+    const all = told(link).filter(({ id }) => id !== undefined);
+    link.socket.destroy();
+    await stage.restart('kill');
+    for (const cut of [0, 1, Math.floor(all.length / 2), all.length - 2]) {
+      const again = await join(stage, key);
+      await ask(again, 'subscribe', { sessionId: 's1', after: all[cut]?.id });
+      await hear(again, ({ id }) => id === all.at(-1)?.id);
+      expect(told(again).filter(({ id }) => id !== undefined)).toEqual(all.slice(cut + 1));
+    }
+  });
+
+  it('is refused without a good key, for a foreign page, and elsewhere', async () => {
+    const stage = await tasksStage([]);
+    const { url } = stage.door();
+    const key = stage.key();
+    const answerTo = async (headers: Record<string, string>, path?: string): Promise<string> => {
+      const link = new SocketClient(url, headers, path);
+      await link.closed;
+      return link.answer;
+    };
+    const authorization = `Bearer ${key}`;
+    expect(await answerTo({})).toMatch(/^HTTP\/1.1 401 /);
+    expect(await answerTo({ authorization, origin: 'https://evil.example' })).toMatch(/^HTTP\/1.1 403 /);
+    expect(await answerTo({ authorization, Host: 'evil.example' })).toMatch(/^HTTP\/1.1 403 /);
+    expect(await answerTo({ authorization }, '/elsewhere')).toMatch(/^HTTP\/1.1 400 /);
+    expect(await answerTo({ authorization, 'Sec-WebSocket-Version': '8' })).toMatch(/^HTTP\/1.1 426 /);
+    expect(await answerTo({}, `/ws?key=${key}`)).toMatch(/^HTTP\/1.1 401 /);
+  });
+
+  it('takes a key as a subprotocol, as browsers can send it', async () => {
+    const stage = await tasksStage([]);
+    const link = new SocketClient(stage.door().url, {
+      'Sec-WebSocket-Protocol': `polypod, bearer.${stage.key()}`,
+    });
+    await link.upgraded();
+    expect(link.answer).toContain('Sec-WebSocket-Protocol: polypod');
+    expect(link.answer).not.toContain('bearer.');
+  });
+
+  it('answers what it cannot read, and stays open', async () => {
+    const stage = await tasksStage([]);
+    const link = await join(stage, stage.key({ scopes: ['read'] }));
+    for (const text of ['no json', '[]', '{"method":7}', '{"method":"subscribe","params":[]}']) {
+      const before = link.texts.length;
+      link.send(text);
+      expect(JSON.parse(await link.until(() => link.texts[before]))).toMatchObject({
+        event: 'error',
+        data: { code: 'invalid_request' },
+      });
+    }
+    expect(await ask(link, 'prompt', task())).toMatchObject({
+      event: 'error',
+      data: { code: 'missing_scope' },
+    });
+    expect(await ask(link, 'subscribe', { sessionId: 'none' })).toMatchObject({
+      data: { code: 'not_found' },
+    });
+  });
+
+  it('ends with its key', async () => {
+    const stage = await tasksStage([]);
+    const key = stage.key();
+    const link = await join(stage, key);
+    revokeKey(stage.keyFile, key.split('_')[1] ?? '');
+    stage.door().refreshKeys();
+    await link.closed;
+    expect([link.closeCode, link.closeReason]).toEqual([4000, 'the key was revoked']);
+  });
+});
