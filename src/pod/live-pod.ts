@@ -29,6 +29,7 @@ import { conversation, type Header, type SessionTree } from './session/index.ts'
 import { Shell } from './shell.ts';
 import { type Snapshot, snapshotOf } from './snapshot.ts';
 import { stateOf } from './state.ts';
+import { Trunk } from './trunk.ts';
 import type { PodView } from './view.ts';
 
 /** What a pod is given by its host. */
@@ -88,6 +89,7 @@ export class LivePod {
   readonly header: Header;
   readonly #options: PodOptions;
   readonly #session: OpenSession;
+  readonly #trunk: Trunk;
   readonly #journal: Journal;
   readonly #receipts: Receipts;
   readonly #runner: Runner;
@@ -97,8 +99,6 @@ export class LivePod {
   readonly #next: NextSteps;
   readonly #parts: PodParts;
   readonly #recorder: Recorder;
-  #tree: SessionTree;
-  #isWhole: boolean;
   #hasSlot = false;
   #closing: Promise<void> | undefined;
 
@@ -148,8 +148,7 @@ export class LivePod {
     const { now, house } = options;
     this.#options = options;
     this.#session = session;
-    this.#tree = session.tree;
-    this.#isWhole = session.isWhole;
+    this.#trunk = new Trunk(session);
     this.#agent = agent;
     this.header = session.tree.header;
     this.id = this.header.id;
@@ -168,7 +167,7 @@ export class LivePod {
     );
     this.#recorder.reopen(restored.openCalls);
     this.#journal = new Journal({
-      tree: () => this.#tree,
+      tree: () => this.#trunk.tree,
       session: session.log,
       segments,
       recorder: this.#recorder,
@@ -229,7 +228,7 @@ export class LivePod {
       takeSlot: () => this.#takeSlot(),
       whyNoSlot: () =>
         this.#closing === undefined ? house.whyNoSlot() : 'the pod is being closed: send it again',
-      reach: (entryId) => this.#reach(entryId),
+      reach: (entryId) => this.#trunk.reach(entryId, this.#journal),
       branchTo: (entryId) => this.#branchTo(entryId),
       decideForChild: house.decideForChild,
       close: async (caller, signed) => this.#closeFor(caller, signed),
@@ -268,7 +267,7 @@ export class LivePod {
 
   /** As much of the session as the conversation is made of. */
   get tree(): SessionTree {
-    return this.#tree;
+    return this.#trunk.tree;
   }
 
   /** Accepts a command, with a receipt once its effect is safe, or refuses it. */
@@ -324,7 +323,7 @@ export class LivePod {
 
   /** The whole tree, also what had not to be read so far. */
   whole(): Promise<SessionTree> {
-    return this.#isWhole ? Promise.resolve(this.#tree) : this.#reread();
+    return this.#trunk.whole(this.#journal);
   }
 
   /** Tells an event; what is known of the pod changes with it. After a failure nothing is told any more. */
@@ -390,7 +389,7 @@ export class LivePod {
       cwd: this.header.cwd,
       createdAt: this.header.timestamp,
       model: { provider, modelId },
-      leafId: this.#tree.leafId,
+      leafId: this.#trunk.tree.leafId,
       stats: {
         totals: this.#runner.totals,
         contextTokens: this.#runner.contextTokens,
@@ -440,34 +439,13 @@ export class LivePod {
     if (this.#journal.failure === undefined && this.#closing === undefined) this.#next.take();
   }
 
-  async #reach(entryId: string | null): Promise<void> {
-    if (entryId !== null && this.#tree.get(entryId) === undefined) await this.#readFurther();
-  }
-
   #branchTo(entryId: string | null): { readonly from: string | null; readonly items: readonly Item[] } {
-    const from = this.#tree.leafId;
-    this.#tree.branchTo(entryId);
-    const { items, entryIds, totals } = conversation(this.#tree);
+    const from = this.#trunk.tree.leafId;
+    this.#trunk.tree.branchTo(entryId);
+    const { items, entryIds, totals } = conversation(this.#trunk.tree);
     this.#recorder.rebase(entryIds);
     this.#runner.rebase(items, totals ?? this.totals);
     return { from, items };
-  }
-
-  async #reread(): Promise<SessionTree> {
-    for (;;) {
-      const seq = this.#journal.lastSeq;
-      await this.#journal.written();
-      const tree = await this.#session.whole();
-      // Something may have been written while it was read.
-      if (this.#journal.lastSeq === seq) return tree;
-    }
-  }
-
-  /** From now on the whole tree is in memory. */
-  async #readFurther(): Promise<void> {
-    if (this.#isWhole) return;
-    this.#tree = await this.#reread();
-    this.#isWhole = true;
   }
 
   async #closeFor({ by, door }: Caller, signed: Signed | undefined): Promise<void> {

@@ -1,0 +1,57 @@
+import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+
+/** A self-signed certificate for 127.0.0.1 and localhost, and its key: made anew each time, so none lies in the tree. */
+export function selfSigned(): { readonly cert: string; readonly key: string } {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const algorithm = sequence(objectId('2a8648ce3d040302'));
+  const name = sequence(der(0x31, sequence(objectId('550403'), der(0x0c, Buffer.from('localhost')))));
+  const year = new Date().getUTCFullYear();
+  const validity = sequence(time(year - 1), time(year + 1));
+  const names = sequence(der(0x82, Buffer.from('localhost')), der(0x87, Buffer.from([127, 0, 0, 1])));
+  const extensions = der(
+    0xa3,
+    sequence(
+      sequence(objectId('551d11'), der(0x04, names)),
+      sequence(
+        objectId('551d13'),
+        der(0x01, Buffer.from([0xff])),
+        der(0x04, sequence(der(0x01, Buffer.from([0xff])))),
+      ),
+    ),
+  );
+  const serial = Buffer.concat([Buffer.from([1]), randomBytes(8)]);
+  const body = sequence(
+    der(0xa0, der(0x02, Buffer.from([2]))),
+    der(0x02, serial),
+    algorithm,
+    name,
+    validity,
+    name,
+    publicKey.export({ type: 'spki', format: 'der' }),
+    extensions,
+  );
+  const signature = der(0x03, Buffer.concat([Buffer.from([0]), sign('sha256', body, privateKey)]));
+  const text = sequence(body, algorithm, signature).toString('base64').replaceAll(/.{64}/g, '$&\n');
+  return {
+    cert: `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`,
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  };
+}
+
+function der(tag: number, content: Buffer): Buffer {
+  const { length } = content;
+  const size = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.from([tag, ...size]), content]);
+}
+
+function sequence(...parts: readonly Buffer[]): Buffer {
+  return der(0x30, Buffer.concat(parts));
+}
+
+function objectId(hex: string): Buffer {
+  return der(0x06, Buffer.from(hex, 'hex'));
+}
+
+function time(year: number): Buffer {
+  return der(0x18, Buffer.from(`${year}0101000000Z`));
+}
