@@ -14,6 +14,7 @@ import { type Counter, serveRequest } from './serve-request.ts';
 import { serveSocket } from './socket.ts';
 import { type OpenTasks, TASKS_LIMITS, type TasksSettings } from './settings.ts';
 import { Tasks } from './tasks.ts';
+import { Webhooks } from './webhooks.ts';
 
 /** Opens the door; refuses where it would stand open to others without protection. */
 export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
@@ -37,8 +38,10 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
   const audit = auditFile === undefined ? undefined : await AuditLog.open(auditFile, log);
   const guard = { hosts: settings.hosts ?? [], origins: settings.origins ?? [] };
   const counter: Counter = { routes: ROUTES, guard, entrance, desk, audit, log };
+  const webhooks = new Webhooks(host, settings.webhooks ?? [], log, limits.webhooks);
   const letGo = async (): Promise<void> => {
     ring?.close();
+    webhooks.close();
     sessions.close();
     await audit?.close();
   };

@@ -96,6 +96,12 @@ function nameOf(owner: string, sessionId: string): string {
   return `${PREFIX}${JSON.stringify([owner, sessionId])}`;
 }
 
+/** Whose a session is, and what its owner calls it; nothing of one that came in by another door. */
+export function ownerAndName(row: Row): { readonly owner?: string; readonly sessionId?: string } {
+  const [owner, sessionId] = partsOf(row);
+  return owner === undefined || sessionId === undefined ? {} : { owner, sessionId };
+}
+
 function ownerIn(row: Row): string | undefined {
   return partsOf(row)[0];
 }

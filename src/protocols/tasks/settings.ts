@@ -4,6 +4,8 @@ import type { BodyLimits, HttpServerLimits } from '../../wire/index.ts';
 import type { Vitals } from '../door.ts';
 import type { GivenKey } from './keys/key-ring.ts';
 import type { Rate } from './keys/rates.ts';
+import type { Webhook } from './webhook.ts';
+import type { WebhookLimits } from './webhooks.ts';
 import type { StreamLine } from './wire.ts';
 
 export type Mode = 'read-only' | 'workspace-write' | 'full-access';
@@ -46,6 +48,8 @@ export interface TasksSettings {
   readonly isDraining?: () => boolean;
   /** Where the audit log goes; nowhere if nothing is said. */
   readonly auditFile?: string;
+  /** Who is told when a task is over or somebody is asked. */
+  readonly webhooks?: readonly Webhook[];
   readonly limits?: Partial<TasksLimits>;
 }
 
@@ -69,6 +73,7 @@ export interface TasksLimits {
   /** Bytes that a stream's client may leave unread before we wait for it. */
   readonly unreadBytes: number;
   readonly keepAliveMs: number;
+  readonly webhooks: Partial<WebhookLimits>;
 }
 
 export const TASKS_LIMITS: TasksLimits = {
@@ -80,6 +85,7 @@ export const TASKS_LIMITS: TasksLimits = {
   streams: 2_000,
   unreadBytes: 4 * 1024 * 1024,
   keepAliveMs: 15_000,
+  webhooks: {},
 };
 
 export interface OpenTasks {

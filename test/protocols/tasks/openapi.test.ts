@@ -96,7 +96,7 @@ describe('the OpenAPI document', () => {
         body(),
         async (at, names, sent) => {
           const values = [...names];
-          const part = (): string => encodeURIComponent((values.pop() ?? '').toWellFormed());
+          const part = (): string => encodeURIComponent(values.pop() ?? '');
           const path = at.path.replaceAll(/\{\w+\}/g, part);
           const query = (at.operation.parameters ?? []).flatMap((parameter) =>
             parameter.in === 'query' ? [`${parameter.name}=${part()}`] : [],
@@ -113,7 +113,7 @@ describe('the OpenAPI document', () => {
           const text = isStream ? '' : await response.text();
           stop.abort();
           // An address that was changed by its dots is another route's.
-          if (new URL(response.url).pathname !== path && response.status === 404) return;
+          if (new URL(response.url).pathname !== path) return;
           expect(strangeness(document, at.operation, response, text)).toEqual([]);
         },
       ),

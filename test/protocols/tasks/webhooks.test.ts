@@ -1,0 +1,117 @@
+import { createHmac } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished, describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../src/base/index.ts';
+import { isPrivate } from '../../../src/protocols/tasks/webhook.ts';
+import { says, tasksStage } from './stage.ts';
+
+interface Told {
+  readonly body: string;
+  readonly signature: string;
+  readonly message: JsonObject;
+}
+
+/** Somebody who is told; refuses the first so many times. */
+async function receiver(
+  refusals = 0,
+): Promise<{ url: string; told: (index: number) => Promise<Told>; count: () => number }> {
+  const all: Told[] = [];
+  const waiting = new Set<() => void>();
+  const server = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8');
+    request.on('data', (piece: string) => {
+      body += piece;
+    });
+    request.on('end', () => {
+      const message = JSON.parse(body) as JsonObject;
+      all.push({ body, signature: String(request.headers['x-polypod-signature']), message });
+      response.writeHead(all.length <= refusals ? 503 : 204).end();
+      for (const wake of waiting) wake();
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => {
+    server.close();
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    count: () => all.length,
+    told: async (index) => {
+      for (;;) {
+        const found = all[index];
+        if (found !== undefined) return found;
+        await new Promise<void>((resolve) => waiting.add(resolve));
+      }
+    },
+  };
+}
+
+const FAST = { webhooks: { firstDelayMs: 1 } };
+
+describe('webhooks', () => {
+  it('tell that a task is over, signed, and again until they are taken', async () => {
+    const ear = await receiver(2);
+    const webhooks = [{ url: ear.url, secret: 'shared', allowPrivate: true }];
+    const { client } = await tasksStage([says('Hello.')], { tasks: { webhooks, limits: FAST } });
+    const taskId = await client().submit();
+    const { body, signature, message } = await ear.told(2);
+    expect(message).toMatchObject({
+      type: 'task.completed',
+      taskId,
+      owner: 'ada',
+      sessionId: 's1',
+      state: 'succeeded',
+    });
+    expect((await ear.told(0)).message.id).toBe(message.id);
+    const [, seconds, mac] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(signature) ?? [];
+    expect(mac).toBe(createHmac('sha256', 'shared').update(`${seconds}.${body}`).digest('hex'));
+    expect(ear.count()).toBe(3);
+  });
+
+  it('tell that somebody is asked', async () => {
+    const ear = await receiver();
+    const webhooks = [{ url: ear.url, secret: 'shared', allowPrivate: true }];
+    const { client } = await tasksStage([], { tasks: { webhooks, limits: FAST } });
+    const ada = client();
+    await ada.submit({ taskType: 'command_execution', userPrompt: 'node -e 1' });
+    const { message } = await ear.told(0);
+    expect(message).toMatchObject({ type: 'approval.pending', tool: 'bash', sessionId: 's1' });
+    await ada.post(`/approvals/${String(message.approvalId)}/decide`, { decision: 'deny' });
+    expect((await ear.told(1)).message).toMatchObject({ type: 'task.completed' });
+  });
+
+  it('go to no private address unless that is allowed', async () => {
+    const ear = await receiver();
+    const { client, logged } = await tasksStage([says('Hello.')], {
+      tasks: { webhooks: [{ url: ear.url, secret: 'shared' }], limits: { webhooks: { attempts: 1 } } },
+    });
+    const ada = client();
+    await ada.done(await ada.submit());
+    while (!logged.some((line) => line.includes('a webhook was not taken')))
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    expect(logged.join('\n')).toContain('private address');
+    expect(ear.count()).toBe(0);
+  });
+
+  it.each([
+    '127.0.0.1',
+    '10.1.2.3',
+    '169.254.169.254',
+    '192.168.0.1',
+    '::1',
+    '::',
+    'fe80::1',
+    'fd00::1',
+    '::ffff:10.0.0.1',
+  ])('know %s for a private address', (address) => expect(isPrivate(address)).toBe(true));
+
+  it.each(['93.184.216.34', '8.8.8.8', '2606:2800:220:1::1'])('know %s for a public one', (address) =>
+    expect(isPrivate(address)).toBe(false),
+  );
+});
