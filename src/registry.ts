@@ -13,6 +13,7 @@ export const providers: readonly Provider[] = [anthropic, openaiChat, openaiResp
 /** Each is loaded when it is opened. */
 export const doors: readonly Door[] = [
   { name: 'pod', open: async (context) => (await import('./protocols/pod/index.ts')).openPodDoor(context) },
+  { name: 'hld', open: async (context) => (await import('./protocols/hld/index.ts')).openHldDoor(context) },
 ];
 
 export function providerNamed(name: string): Provider {

@@ -4,7 +4,8 @@ import { Layout, type Row, searched, sessionsIn } from '../pod/sessions.ts';
 import { ago } from './ago.ts';
 import { EXIT, runnable, type Surroundings } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
-import { displayWidth, fitWidth, fitWidthEnd } from './width.ts';
+import { table } from './table.ts';
+import { fitWidth, fitWidthEnd } from './width.ts';
 
 /** `polypod ls`: the sessions there are. */
 export const ls = runnable({
@@ -37,14 +38,14 @@ Examples:
     const { dataDirectory } = placesOf(values, around);
     const rows = sessionsIn(dataDirectory);
     const found = values.search === undefined ? rows : searched(rows, values.search);
-    const listed = found.filter(({ archived }) => values.all || !archived).slice(0, values.limit);
-    const shown = await withTrueStates(listed, new Layout(dataDirectory));
+    const wanted = found.filter(({ archived }) => values.all || !archived).slice(0, values.limit);
+    const shown = await withTrueStates(wanted, new Layout(dataDirectory));
     if (values.json) {
       around.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
       return EXIT.ok;
     }
     if (shown.length === 0) around.stderr.write(NONE);
-    else around.stdout.write(table(shown, shortIds(rows.map(({ id }) => id)), around));
+    else around.stdout.write(listed(shown, shortIds(rows.map(({ id }) => id)), around));
     return EXIT.ok;
   },
 });
@@ -70,7 +71,7 @@ const RIGHT = new Set([3, 4, 5]);
 const NAME_WIDTH = 24;
 const DIRECTORY_WIDTH = 30;
 
-function table(
+function listed(
   rows: readonly Shown[],
   ids: ReadonlyMap<string, string>,
   { stdout, home }: Surroundings,
@@ -86,21 +87,5 @@ function table(
     fitWidthEnd(row.cwd.startsWith(`${home}/`) ? `~${row.cwd.slice(home.length)}` : row.cwd, DIRECTORY_WIDTH),
     row.firstPrompt ?? '',
   ]);
-  const lines = [HEADINGS, ...cells];
-  // The last column is as wide as the rest of the line, and its texts are long: they are not measured.
-  const widths = HEADINGS.slice(0, -1).map((_, column) =>
-    Math.max(...lines.map((line) => displayWidth(line[column] ?? ''))),
-  );
-  return lines.map((line) => `${laidOut(line, widths, stdout.columns)}\n`).join('');
-}
-
-function laidOut(line: readonly string[], widths: readonly number[], columns: number | undefined): string {
-  const text = line.map((cell, column) => padded(cell, widths[column] ?? 0, RIGHT.has(column))).join('  ');
-  return columns === undefined ? text.trimEnd() : fitWidth(text.trimEnd(), columns);
-}
-
-function padded(text: string, width: number, isRight: boolean): string {
-  if (width === 0) return text;
-  const blanks = ' '.repeat(Math.max(0, width - displayWidth(text)));
-  return isRight ? blanks + text : text + blanks;
+  return table([HEADINGS, ...cells], { right: RIGHT, columns: stdout.columns });
 }

@@ -1,13 +1,9 @@
-import { once } from 'node:events';
-import { LOG_LEVELS, messageOf, PolypodError } from '../base/index.ts';
-import { startDaemon } from '../daemon/index.ts';
+import { PolypodError } from '../base/index.ts';
 import { doors } from '../registry.ts';
-import { EXIT, runnable } from './command.ts';
-import { DATA_DIR, placesOf } from './data-dir.ts';
+import { runnable } from './command.ts';
+import { placesOf } from './data-dir.ts';
 import { serveDetached } from './detached.ts';
-import { logLine } from './log-line.ts';
-import { brush, wantsColour } from './paint.ts';
-import { version } from './version.ts';
+import { DAEMON_OPTIONS, runDaemon } from './run-daemon.ts';
 
 /** `polypod serve`: the daemon. */
 export const serve = runnable({
@@ -20,11 +16,7 @@ export const serve = runnable({
       short: 'd',
       help: 'in the background; returns when it is ready, or tells why not',
     },
-    ...DATA_DIR,
-    offline: { type: 'flag', help: 'only the built-in simulated model' },
-    'log-level': { type: 'choice', choices: LOG_LEVELS, help: 'how much is logged (default: info)' },
-    quiet: { type: 'flag', short: 'q', help: 'log to the file only, not to stderr' },
-    json: { type: 'flag', help: 'tell process and socket as one JSON object when it is ready' },
+    ...DAEMON_OPTIONS,
   },
   details: `
 It owns a data directory: a second one there is refused. Its log is logs/polypod.log in it (see polypod logs).
@@ -44,28 +36,6 @@ Examples:
       throw new PolypodError('bad-request', `serve takes no argument, not "${positionals.join(' ')}"`);
     const places = placesOf(values, around);
     if (values.detach) return serveDetached(values, places, around);
-    const paint = brush(wantsColour(around.stderr, around.env));
-    const daemon = await startDaemon({
-      env: around.env,
-      places,
-      version: version(),
-      doors,
-      offline: values.offline,
-      logLevel: values['log-level'],
-      logSinks: values.quiet ? [] : [(entry) => void around.stderr.write(logLine(entry, paint))],
-    });
-    // The terminal it was started from may go; the log is in its file too.
-    around.stderr.on('error', () => {});
-    // A wrong file has been logged, and changes nothing.
-    around.onHangUp(() => void daemon.reload().catch(() => {}));
-    around.onCrash((thrown) => daemon.log.error('a bug ends the daemon', { reason: messageOf(thrown) }));
-    if (values.json)
-      around.stdout.write(
-        `${JSON.stringify({ pid: process.pid, socket: daemon.socket, version: version() })}\n`,
-      );
-    const interrupted = around.signal.aborted ? undefined : once(around.signal, 'abort');
-    await Promise.race([interrupted, daemon.stopped]);
-    await daemon.stop('by a signal');
-    return EXIT.ok;
+    return runDaemon({ env: around.env, places, doors }, values, around, ({ socket }) => ({ socket }));
   },
 });

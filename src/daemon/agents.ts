@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { safeEnv } from '../base/index.ts';
 import { type Environment, referenceTo } from '../llm/index.ts';
-import { type McpServerSpec, McpServers, type McpServerStatus } from '../mcp/index.ts';
+import type { McpServerSpec, McpServerStatus } from '../mcp/index.ts';
 import type { Agent, OpenAgent, Workplace } from '../pod/index.ts';
 import {
   bubblewrapSandbox,
@@ -21,6 +21,7 @@ import { KeptRules } from './kept-rules.ts';
 import { keyVariables } from './key-variables.ts';
 import type { ModelAccess } from './model-access.ts';
 import type { Places } from './places.ts';
+import { PodServers } from './pod-servers.ts';
 
 export interface AgentsOptions {
   readonly env: Environment;
@@ -50,7 +51,7 @@ export function agentsFrom(options: AgentsOptions): OpenAgent {
 
 async function openAgent(
   options: AgentsOptions,
-  { podId, cwd, todos }: Workplace,
+  { podId, cwd, todos, settings }: Workplace,
   kept: KeptRules,
 ): Promise<Agent> {
   const { config, env, places, version } = options;
@@ -71,8 +72,7 @@ async function openAgent(
         env: toolEnv,
       })
     : undefined;
-  const specs = [...config.mcpServers, ...(options.mcpServers ?? [])];
-  const servers = new McpServers(specs, {
+  const servers = new PodServers([...config.mcpServers, ...(options.mcpServers ?? [])], {
     env,
     secretEnv,
     cwd,
@@ -90,7 +90,7 @@ async function openAgent(
       options.models.choose(referenceTo({ account: provider, id: modelId })),
     tools: async () => {
       await mkdir(outputs, { recursive: true, mode: 0o700 });
-      return specs.length === 0 ? own : [...own, ...(await servers.tools())];
+      return [...own, ...(await servers.tools(settings().mcpConfig))];
     },
     system: async () =>
       systemPrompt({

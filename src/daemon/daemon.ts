@@ -9,7 +9,7 @@ import {
 } from '../base/index.ts';
 import type { Environment } from '../llm/index.ts';
 import { Host } from '../pod/index.ts';
-import type { Door } from '../protocols/index.ts';
+import type { Door, DoorContext } from '../protocols/index.ts';
 import type { Lock } from '../store/index.ts';
 import type { AgentsOptions } from './agents.ts';
 import { attachTo } from './control/attach.ts';
@@ -29,6 +29,8 @@ export interface DaemonOptions {
   readonly places: Places;
   readonly version: string;
   readonly doors: readonly Door[];
+  /** Whether they are what it is for: all are opened, whatever is configured, and it does not start without them. */
+  readonly needsDoors?: boolean;
   /** Only the simulated model. */
   readonly offline?: boolean;
   /** Before what the environment and the configuration say. */
@@ -159,13 +161,20 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
 
   const interrupted = await host.recover();
   if (interrupted.length > 0) log.warn('sessions were left unfinished', { pods: interrupted });
-  await openDoors.open(options.doors, doorSettings, {
+  const doorContext: DoorContext = {
     host,
     directory: places.runtimeDirectory,
     version,
     log,
     vitals: { health: async () => ({ ...(await health()) }), metrics: async () => metricsOf(await health()) },
-  });
+    user: { home: places.home, cwd: process.cwd(), env },
+    modelNamed: async (word) => {
+      const ready = await setup.models.named(word);
+      return ready && { provider: ready.model.account, modelId: ready.model.id };
+    },
+  };
+  if (options.needsDoors === true) await openDoors.insist(options.doors, doorContext);
+  else await openDoors.open(options.doors, doorSettings, doorContext);
   const socket = controlSocket(places);
   const control = (parts.control = new ControlServer({
     path: socket,

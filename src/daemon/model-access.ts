@@ -1,6 +1,7 @@
 import { PolypodError, tryParse } from '../base/index.ts';
 import {
   type Account,
+  accountsFrom,
   chooseModel,
   type Circumstances,
   connect,
@@ -60,6 +61,27 @@ export class ModelAccess {
     return ready;
   }
 
+  /** The model behind a word of Claude Code's, such as `opus`, or behind a reference; undefined when none can be had by it. */
+  async named(word: string): Promise<ReadyModel | undefined> {
+    try {
+      return await this.choose((CLAUDES.has(word) ? await this.#newest(word) : undefined) ?? word);
+    } catch {
+      // Unknown, or without a key: whoever asked goes on without it.
+      return undefined;
+    }
+  }
+
+  /** How to refer to the first model of the catalogue that is called so, and for which there is an account. */
+  async #newest(family: string): Promise<string | undefined> {
+    const { env, config, places, offline } = this.#options;
+    if (offline === true) return undefined;
+    const accounts = accountsFrom(env, config.accounts);
+    const model = (await readModels(places)).models.find(
+      ({ account, id }) => id.includes(family) && accounts.some(({ name }) => name === account),
+    );
+    return model && referenceTo(model);
+  }
+
   async #lookUp(reference: string | undefined, signal: AbortSignal): Promise<ReadyModel> {
     const wanted = reference ?? this.#options.reference;
     if (this.#options.offline === true || wanted === SIMULATED) return this.#simulated([]);
@@ -107,6 +129,9 @@ export class ModelAccess {
     };
   }
 }
+
+/** Lines of models, by the words that clients of Claude Code know. */
+const CLAUDES: ReadonlySet<string> = new Set(['opus', 'sonnet', 'haiku']);
 
 const SIMULATED = referenceTo({ account: 'sim', id: 'offline' });
 const NEVER = new AbortController().signal;

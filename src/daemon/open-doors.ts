@@ -24,6 +24,11 @@ export class OpenDoors {
     }
   }
 
+  /** Opens all of them, whatever is configured, or throws why one cannot be opened. */
+  async insist(doors: readonly Door[], context: DoorContext): Promise<void> {
+    for (const { name, open } of doors) this.#open.set(name, await open(context));
+  }
+
   get(name: string): OpenDoor | undefined {
     return this.#open.get(name);
   }

@@ -24,7 +24,7 @@ import {
   keptMessages,
   type SessionTree,
 } from './session/index.ts';
-import { changed, DEFAULT_SETTINGS, type SettingsChange } from './settings.ts';
+import type { SettingsChange } from './settings.ts';
 import { type RowSource, headerOf, idsIn, rowFromFile, rowsFromFiles } from './session-rows.ts';
 import { Slots } from './slots.ts';
 import { emptyTrash, moveToTrash, removeDrafts } from './trash.ts';
@@ -201,11 +201,13 @@ export class Host {
     });
     const pod = new Pod(id, this.#residents);
     if (lazy && settings === undefined) return pod;
-    await this.#residents.use(id, async (live) => {
-      const fact = { type: 'settings', settings: changed(DEFAULT_SETTINGS, settings ?? {}) } as const;
-      live.publish({ fact });
-      await live.snapshot();
-    });
+    try {
+      // The first entry: from here on the pod is there, also after a crash.
+      await pod.handle({ type: 'configure', set: settings ?? {} }, HOST);
+    } catch (error) {
+      this.#fresh.delete(id);
+      throw error;
+    }
     return pod;
   }
 

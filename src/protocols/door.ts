@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { JsonObject, Log } from '../base/index.ts';
-import type { Host, Pod } from '../pod/index.ts';
+import type { Host, ModelChoice, Pod } from '../pod/index.ts';
 
 /** What a door is given by the process that opens it. */
 export interface DoorContext {
@@ -11,6 +11,17 @@ export interface DoorContext {
   readonly log: Log;
   /** How the whole daemon is, for a door that tells; a process that is none has nothing to tell. */
   readonly vitals?: Vitals;
+  /** Whose process it is, for a door that is where its user's clients look for it. */
+  readonly user?: User;
+  /** The model behind a word such as `opus`, or a reference; undefined when there is none. */
+  readonly modelNamed?: (word: string) => Promise<ModelChoice | undefined>;
+}
+
+export interface User {
+  readonly home: string;
+  /** Where the process was started. */
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 export interface Vitals {

@@ -84,7 +84,8 @@ function deskFor(settings: HldSettings, follower: Follower, now: () => number): 
 /** How long a client may take to read what was sent when the door closes. */
 const PATIENCE_MS = 1_000;
 
-async function refuseBesideAnother(path: string): Promise<void> {
+/** Throws when a daemon is running on that socket. */
+export async function refuseBesideAnother(path: string): Promise<void> {
   const other = await connectUnix(path);
   other?.destroy();
   if (other !== undefined)

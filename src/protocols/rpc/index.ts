@@ -1,9 +1,14 @@
 /** The coding-agent protocol of pi and xcsh: commands and events as JSON lines, over stdio or any two streams. */
+import type { DoorContext, OpenDoor } from '../door.ts';
 import type { RpcParts } from './parts.ts';
 import type { RpcStreams } from './serve.ts';
 
+export { firstLine } from './first-line.ts';
+export { type Greeting, readGreeting } from './greeting.ts';
+export type { LinkHeader } from './link-header.ts';
 export type { OfferedModel } from './messages.ts';
 export type { ExtensionLink, RpcExtensions, RpcParts, RpcSessions } from './parts.ts';
+export { UNASKED } from './permitted-rules.ts';
 export type { RpcStreams } from './serve.ts';
 export type { UiRequests } from './ui.ts';
 export type { RpcRule } from './wire.ts';
@@ -16,4 +21,11 @@ export function readyLine(version: string): string {
 /** Serves one client, to whom `ready` has been said. */
 export async function serveRpc(streams: RpcStreams, parts: RpcParts, signal: AbortSignal): Promise<void> {
   return (await import('./serve.ts')).serveRpc(streams, parts, signal);
+}
+
+/** The daemon's socket of this protocol, in the runtime directory. */
+export const RPC_SOCKET = 'rpc.sock';
+
+export async function openRpcDoor(context: DoorContext): Promise<OpenDoor> {
+  return (await import('./open-rpc-door.ts')).openRpcDoor(context);
 }

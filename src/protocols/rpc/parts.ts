@@ -1,4 +1,5 @@
 import type { Host, Pod, SettingsChange } from '../../pod/index.ts';
+import type { Rule } from '../../tools/index.ts';
 import type { OfferedModel } from './messages.ts';
 import type { UiRequests } from './ui.ts';
 import type { RpcRule } from './wire.ts';
@@ -18,6 +19,10 @@ export interface RpcParts {
   readonly toolNames: () => Promise<readonly string[]>;
   readonly extensions: RpcExtensions;
   readonly rules: readonly RpcRule[];
+  /** What the rules of a pod have to be before it is told to do something; as they are if nothing is said. */
+  readonly permitted?: (rules: readonly Rule[]) => readonly Rule[];
+  /** Pods go on without the client: what only it can do is taken away from them when it leaves. */
+  readonly outlivesClient?: boolean;
   readonly version: string;
   /** Whose commands these are, as other doors are told. */
   readonly by: string;
@@ -31,7 +36,7 @@ export interface RpcSessions {
   readonly cwd: string;
   /** Sessions are gone with the process: they have no files. */
   readonly inMemory: boolean;
-  readonly settings?: SettingsChange;
+  readonly settings?: SettingsChange | undefined;
   /** Where session files go, by their id. */
   readonly file?: (id: string) => string;
 }

@@ -1,5 +1,6 @@
 import { PolypodError } from '../../base/index.ts';
 import type { Caller, Pod, PodCommand, PodEvent, Receipt, Snapshot } from '../../pod/index.ts';
+import type { Rule } from '../../tools/index.ts';
 import { ApprovalPrompts } from './approvals.ts';
 import { Continuations } from './continuations.ts';
 import { EventEncoder } from './encode.ts';
@@ -36,6 +37,8 @@ export class Seat {
   #pump: Pump | undefined;
   #models: readonly OfferedModel[] = [];
   #model: { readonly provider: string; readonly modelId: string } = { provider: '', modelId: '' };
+  /** Those of the pod, as far as it has been told. */
+  #rules: readonly Rule[] = [];
   /** The number of the event that is being told. */
   #seq = 0;
   #isBusy = false;
@@ -217,9 +220,18 @@ export class Seat {
     this.#quietSeq = 0;
   }
 
-  #handle(command: PodCommand, by: string): Promise<Receipt> {
+  async #handle(command: PodCommand, by: string): Promise<Receipt> {
     const caller: Caller = { by, door: DOOR };
-    return this.pod.handle(command, caller);
+    const { pod } = this;
+    if (BEGINNING.has(command.type)) await this.#permit(pod, caller);
+    return pod.handle(command, caller);
+  }
+
+  /** Not before there is something to do: a pod to which nobody speaks has nothing to keep. */
+  async #permit(pod: Pod, caller: Caller): Promise<void> {
+    const rules = this.parts.permitted?.(this.#rules) ?? this.#rules;
+    if (JSON.stringify(rules) !== JSON.stringify(this.#rules))
+      await pod.handle({ type: 'configure', set: { rules } }, caller);
   }
 
   /** What a client says about something that may be over: then it means nothing. */
@@ -229,6 +241,7 @@ export class Seat {
 
   #join(snapshot: Snapshot): void {
     this.#model = snapshot.model;
+    this.#rules = snapshot.settings.rules;
     this.#isBusy = snapshot.run !== undefined;
     this.todos.follow(snapshot.todos);
     for (const approval of snapshot.approvals) this.#approvals.ask(approval);
@@ -274,6 +287,7 @@ export class Seat {
         this.shells.end(event);
         return;
       case 'settings':
+        this.#rules = event.settings.rules;
         if (event.settings.model !== undefined) this.#model = event.settings.model;
         return;
       case 'state':
@@ -301,6 +315,9 @@ export class Seat {
 }
 
 const DOOR = 'rpc';
+
+/** Commands that may have tools run. */
+const BEGINNING: ReadonlySet<PodCommand['type']> = new Set(['prompt', 'steer', 'follow-up']);
 
 /** For what is of no use as things are: that there was nothing to end, or somebody was quicker, is no failure. */
 export function unlessConflict(thrown: unknown): void {

@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onAbort } from '../../base/index.ts';
+import { offer } from './commands/offer.ts';
 import { FrameReader } from './frames.ts';
 import { RpcLink } from './link.ts';
 import { Outbox } from './outbox.ts';
@@ -53,6 +54,8 @@ export async function serveRpc(
     forget();
     // Nothing more is said: a client that does not read must not hold us up.
     out.close();
+    if (parts.outlivesClient === true && seat.hostTools.tools.length > 0)
+      await offer(seat, []).catch(() => {});
     await seat.close();
   }
 }

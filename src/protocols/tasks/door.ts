@@ -3,6 +3,7 @@ import { PolypodError } from '../../base/index.ts';
 import { type HttpServer, serveHttp } from '../../wire/index.ts';
 import { Approvals } from './approvals.ts';
 import { AuditLog } from './audit-log.ts';
+import { Delegations } from './delegations.ts';
 import { Entrance } from './entrance.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { LiveStreams } from './live-streams.ts';
@@ -25,12 +26,14 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
   const sessions = await OwnedSessions.open(host);
   const streams = new LiveStreams(limits.streams);
   const entrance = new Entrance(ring, limits);
+  const delegations = new Delegations(host, log, limits.delegations);
+  await delegations.open();
   const desk: Desk = {
     settings,
     limits,
     sessions,
     streams,
-    tasks: new Tasks(settings, limits, sessions),
+    tasks: new Tasks(settings, limits, { sessions, delegations }),
     approvals: new Approvals(host, sessions),
     document: openApi(ROUTES, settings.version),
   };
@@ -42,6 +45,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
   const letGo = async (): Promise<void> => {
     ring?.close();
     webhooks.close();
+    delegations.close();
     sessions.close();
     await audit?.close();
   };

@@ -74,6 +74,8 @@ export interface TasksLimits {
   readonly unreadBytes: number;
   readonly keepAliveMs: number;
   readonly webhooks: Partial<WebhookLimits>;
+  /** How often the coordinator of a complex task may delegate. */
+  readonly delegations: number;
 }
 
 export const TASKS_LIMITS: TasksLimits = {
@@ -86,6 +88,7 @@ export const TASKS_LIMITS: TasksLimits = {
   unreadBytes: 4 * 1024 * 1024,
   keepAliveMs: 15_000,
   webhooks: {},
+  delegations: 8,
 };
 
 export interface OpenTasks {

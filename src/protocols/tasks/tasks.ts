@@ -1,10 +1,12 @@
 import { asPolypodError, type PolypodError, uuidv7 } from '../../base/index.ts';
 import type { Caller, Host, Overrides, Row, TaskRow } from '../../pod/index.ts';
 import { httpRefusal } from '../../wire/index.ts';
+import type { Delegations } from './delegations.ts';
 import { unknown } from './errors.ts';
 import type { KeyRecord } from './keys/key.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
 import { permit } from './permit.ts';
+import { coordinatorSystem } from './roles.ts';
 import type { TasksLimits, TasksSettings } from './settings.ts';
 import { type TaskHistory, taskIn } from './task-history.ts';
 import { newTaskId, readTaskId, type TaskName } from './task-id.ts';
@@ -24,12 +26,18 @@ export interface FoundTask {
 export class Tasks {
   readonly #host: Host;
   readonly #sessions: OwnedSessions;
+  readonly #delegations: Delegations;
   readonly #settings: TasksSettings;
   readonly #limits: TasksLimits;
   /** Answers about tasks that are over: they do not change, and are asked for again and again. */
   readonly #over = new Map<string, Omit<TaskStatusReply, 'sessionId'>>();
 
-  constructor(settings: TasksSettings, limits: TasksLimits, sessions: OwnedSessions) {
+  constructor(
+    settings: TasksSettings,
+    limits: TasksLimits,
+    { sessions, delegations }: { readonly sessions: OwnedSessions; readonly delegations: Delegations },
+  ) {
+    this.#delegations = delegations;
     this.#host = settings.host;
     this.#settings = settings;
     this.#limits = limits;
@@ -56,8 +64,10 @@ export class Tasks {
     const { pending } = this.#limits;
     if (this.#sessions.pending >= pending)
       return rejected(name, `${pending} tasks wait already: try again later`);
+    const isComplex = wish.taskType === 'complex_task';
+    if (isComplex) await this.#delegations.equip(pod);
     try {
-      await pod.handle(
+      const { seq } = await pod.handle(
         {
           type: 'prompt',
           content: [{ type: 'text', text: work.text }],
@@ -67,6 +77,7 @@ export class Tasks {
         },
         callerFor(key, idempotencyKey),
       );
+      if (isComplex) this.#delegations.follow(pod.id, seq);
       return { taskId, status: 'accepted' };
     } catch (thrown) {
       return { taskId, status: 'rejected', message: rejection(asPolypodError(thrown)) };
@@ -164,7 +175,10 @@ export class Tasks {
         return { text: userPrompt, overrides: { ...overrides, model, tools: [tool], maxTurns: 2 } };
       }
       case 'complex_task':
-        return 'this agent takes no complex_task yet: submit a chat or a file_operation';
+        return {
+          text,
+          overrides: { ...overrides, appendSystem: coordinatorSystem(this.#limits.delegations) },
+        };
     }
   }
 

@@ -36,9 +36,12 @@ export interface TasksStage extends Stage {
 
 export async function tasksStage(
   script: Script,
-  options: Parameters<typeof stage>[1] & { readonly tasks?: Partial<TasksSettings> } = {},
+  options: Parameters<typeof stage>[1] & {
+    readonly tasks?: Partial<TasksSettings>;
+    readonly withoutCommands?: boolean;
+  } = {},
 ): Promise<TasksStage> {
-  const { tasks = {}, agent, ...rest } = options;
+  const { tasks = {}, withoutCommands = false, agent, ...rest } = options;
   let simUrl = '';
   const base = await stage(script, {
     ...rest,
@@ -77,7 +80,9 @@ export async function tasksStage(
       auditFile,
       cwd: base.cwd,
       modelNamed: async (word) => (word === 'nothing' ? undefined : { provider: 'sim', modelId: word }),
-      command: { model: { provider: 'polypod', modelId: 'command' }, tool: 'bash' },
+      ...(!withoutCommands && {
+        command: { model: { provider: 'polypod', modelId: 'command' }, tool: 'bash' },
+      }),
       project: projection(),
       ...tasks,
     });

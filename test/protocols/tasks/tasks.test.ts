@@ -95,12 +95,12 @@ describe('submitting a task', () => {
     expect(JSON.stringify(sim.requests[0]?.body)).not.toContain('"bash"');
   });
 
-  it('of the type complex_task is rejected with a reason, and leaves no session', async () => {
-    const ada = (await tasksStage([])).client();
-    const { status, body } = await ada.post('/submit_task', task({ taskType: 'complex_task' }));
+  it('of a type that this agent does not do is rejected with a reason, and leaves no session', async () => {
+    const ada = (await tasksStage([], { withoutCommands: true })).client();
+    const { status, body } = await ada.post('/submit_task', task({ taskType: 'command_execution' }));
     expect({ status, body }).toMatchObject({ status: 200, body: { status: 'rejected' } });
     expect(schemaProblems(body, SUBMIT_REPLY)).toEqual([]);
-    expect(String(body.message)).toContain('complex_task');
+    expect(body.message).toBe('this agent executes no commands');
     expect((await ada.get('/sessions')).body).toEqual({ sessions: [] });
   });
 

@@ -1,0 +1,28 @@
+import { PolypodError } from '../../base/index.ts';
+import type { DoorContext, OpenDoor, User } from '../door.ts';
+import { refuseBesideAnother, startHld } from './door.ts';
+import { hldSocketPath } from './settings.ts';
+
+/** Opens the door where clients of the HumanLayer daemon look for it. */
+export async function openHldDoor({
+  host,
+  version,
+  log,
+  user,
+  modelNamed = async () => undefined,
+}: DoorContext): Promise<OpenDoor> {
+  if (user === undefined)
+    throw new PolypodError('internal', 'the HLD door was opened without knowing for whom');
+  const { home, cwd } = user;
+  const socketPath = socketFor(user);
+  return startHld({ host, version, log, home, cwd, socketPath, modelNamed });
+}
+
+/** Throws when another daemon is running where this user's clients look. */
+export async function refuseBesideHld(user: Pick<User, 'home' | 'env'>): Promise<void> {
+  await refuseBesideAnother(socketFor(user));
+}
+
+function socketFor({ home, env }: Pick<User, 'home' | 'env'>): string {
+  return hldSocketPath(env.HUMANLAYER_DAEMON_SOCKET, home);
+}

@@ -1,0 +1,18 @@
+const NEWLINE = 10;
+/** More than any system prompt on a command line has. */
+const LONGEST = 4 * 1024 * 1024;
+
+/** The first line of a stream, and the bytes behind it; undefined when the stream ends before it does, or it does not end. */
+export async function firstLine(
+  chunks: AsyncIterator<Uint8Array, undefined>,
+): Promise<{ readonly line: string; readonly rest: Uint8Array } | undefined> {
+  let bytes = Buffer.alloc(0);
+  while (bytes.length <= LONGEST) {
+    const next = await chunks.next();
+    if (next.done === true) return undefined;
+    bytes = Buffer.concat([bytes, next.value]);
+    const end = bytes.indexOf(NEWLINE);
+    if (end >= 0) return { line: bytes.toString('utf8', 0, end), rest: bytes.subarray(end + 1) };
+  }
+  return undefined;
+}

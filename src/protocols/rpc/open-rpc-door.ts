@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { messageOf, PolypodError } from '../../base/index.ts';
+import { listenUnix } from '../../wire/index.ts';
+import type { DoorContext, OpenDoor } from '../door.ts';
+import { serveSocket } from './serve-socket.ts';
+import { RPC_SOCKET } from './index.ts';
+
+/** What a client that does not read may hold up. */
+const PATIENCE_MS = 1_000;
+
+/** Opens the door of a daemon: a socket on which every `polypod --mode rpc` of this user is a link. */
+export async function openRpcDoor({
+  host,
+  directory,
+  version,
+  log,
+  inventory,
+}: DoorContext): Promise<OpenDoor> {
+  if (inventory === undefined)
+    throw new PolypodError('internal', 'the RPC door was opened without models and tools');
+  const path = join(directory, RPC_SOCKET);
+  const over = new AbortController();
+  const sockets = new Set<Socket>();
+  const serving = new Set<Promise<void>>();
+  const server = await listenUnix(path, (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    const served = serveSocket(socket, { host, inventory, version }, over.signal).catch((thrown: unknown) => {
+      socket.destroy();
+      log.warn('an RPC link failed', { reason: messageOf(thrown) });
+    });
+    serving.add(served);
+    void served.then(() => serving.delete(served));
+  });
+  return {
+    status: () => ({ socket: path, links: sockets.size }),
+    close: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      over.abort();
+      await Promise.all(serving);
+      const patience = setTimeout(() => {
+        for (const socket of sockets) socket.destroy();
+      }, PATIENCE_MS);
+      await closed;
+      clearTimeout(patience);
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Answer, SimRequest } from '../../../src/sim/index.ts';
+import { calls, says, STALLS, type TasksStage, tasksStage } from './stage.ts';
+
+type Act = (request: SimRequest, turn: number) => Answer;
+
+/** A model that plays all roles; `turn` counts what it has said in the conversation so far. */
+function company(roles: { readonly coordinator: Act; readonly developer?: Act; readonly reviewer?: Act }) {
+  const nobody: Act = () => says('?');
+  return (request: SimRequest): Answer => {
+    const turn = request.messages.filter(({ role }) => role === 'assistant').length;
+    const { coordinator, developer = nobody, reviewer = nobody } = roles;
+    const act = request.system.includes('You are the coordinator')
+      ? coordinator
+      : request.system.includes('You are the developer')
+        ? developer
+        : reviewer;
+    return act(request, turn);
+  };
+}
+
+const delegate = (role: string, instructions: string): Answer => calls('delegate', { role, instructions });
+const lastResult = ({ messages }: SimRequest): string => messages.at(-1)?.toolResults.at(-1)?.text ?? '';
+const submit = ({ client }: TasksStage, more = {}): Promise<string> =>
+  client().submit({ taskType: 'complex_task', userPrompt: 'Make it.', ...more });
+
+describe('a complex task', () => {
+  it('is planned by a coordinator, done by a developer, and judged by a reviewer who sees the work', async () => {
+    const seen: string[] = [];
+    const stage = await tasksStage(
+      company({
+        coordinator: (request, turn) => {
+          seen.push(lastResult(request));
+          if (turn === 0) return delegate('developer', 'Write a.txt.');
+          return turn === 1 ? delegate('reviewer', 'Judge it.') : says(`Done: ${lastResult(request)}`);
+        },
+        developer: (_, turn) =>
+          turn === 0 ? calls('write', { path: 'a.txt', content: 'one\n' }) : says('Written.'),
+        reviewer: ({ messages, tools }) => {
+          seen.push(tools.map(({ name }) => name).join());
+          return says(messages.at(-1)?.text.includes('+one') === true ? 'APPROVED' : 'CHANGES NEEDED');
+        },
+      }),
+    );
+    const taskId = await submit(stage);
+    const ada = stage.client();
+    expect(await ada.done(taskId)).toMatchObject({
+      result: { text: 'Done: APPROVED', usage: { toolCalls: 2 } },
+    });
+    expect(readFileSync(join(stage.cwd, 'a.txt'), 'utf8')).toBe('one\n');
+    expect(seen[1]).toContain('Written.');
+    expect(seen).toContain('read,grep,find,ls');
+    const { body } = await ada.get<{ sessions: unknown[] }>('/sessions');
+    expect(body.sessions).toHaveLength(3);
+  });
+
+  it('asks for what its developer may not do by itself, at its own session', async () => {
+    const stage = await tasksStage(
+      company({
+        coordinator: (request, turn) =>
+          turn === 0 ? delegate('developer', 'Run it.') : says(lastResult(request)),
+        developer: (_, turn) => (turn === 0 ? calls('bash', { command: 'node -e 1 > made' }) : says('Ran.')),
+      }),
+    );
+    const taskId = await submit(stage);
+    const ada = stage.client();
+    await ada.until(taskId, 'waiting_approval');
+    const { body } = await ada.get<{ approvals: readonly { approvalId: string }[] }>('/approvals');
+    expect(body.approvals).toHaveLength(1);
+    await ada.post(`/approvals/${body.approvals[0]?.approvalId}/decide`, { decision: 'approve' });
+    expect(await ada.done(taskId)).toMatchObject({ result: { text: 'Ran.' } });
+  });
+
+  it('goes in no circles', async () => {
+    const told: string[] = [];
+    const stage = await tasksStage(
+      company({
+        coordinator: (request, turn) => {
+          told.push(lastResult(request));
+          return turn < 6 ? delegate('developer', turn < 3 ? 'Same.' : `Other ${turn}.`) : says('Enough.');
+        },
+        developer: () => says('Done.'),
+      }),
+      { tasks: { limits: { delegations: 4 } } },
+    );
+    const ada = stage.client();
+    expect(await ada.done(await submit(stage))).toMatchObject({ result: { text: 'Enough.' } });
+    expect(told[3]).toContain('the same 2 times');
+    expect(told[4]).toBe('Done.');
+    expect(told.at(-1)).toContain('you have delegated 4 times');
+  });
+
+  it('takes its developer with it when it is cancelled', async () => {
+    const stage = await tasksStage(
+      company({ coordinator: () => delegate('developer', 'Wait.'), developer: () => STALLS }),
+    );
+    const taskId = await submit(stage);
+    const ada = stage.client();
+    // The coordinator's, and the developer's that does not end.
+    while (!stage.sim.requests.some(({ body }) => JSON.stringify(body).includes('You are the developer')))
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    await ada.post(`/tasks/${taskId}/cancel`);
+    for (;;) {
+      const { body } = await ada.get<{ sessions: readonly { state: string }[] }>('/sessions');
+      if (body.sessions.every(({ state }) => state === 'idle')) break;
+    }
+    expect((await ada.get(`/tasks/${taskId}/status`)).body).toMatchObject({ state: 'cancelled' });
+  });
+
+  it('hands its mode on to those who work for it', async () => {
+    const stage = await tasksStage(
+      company({
+        coordinator: (request, turn) =>
+          turn === 0 ? delegate('developer', 'Write.') : says(lastResult(request)),
+        developer: (request, turn) =>
+          turn === 0
+            ? calls('write', { path: 'a.txt', content: 'one\n' })
+            : says(`Tried: ${lastResult(request)}`),
+      }),
+    );
+    const ada = stage.client();
+    const taskId = await submit(stage, { context: { permissionMode: 'read-only' } });
+    const { result } = await ada.done(taskId);
+    expect(JSON.stringify(result)).toMatch(/denied|read-only/i);
+    expect(() => readFileSync(join(stage.cwd, 'a.txt'))).toThrow();
+  });
+});
