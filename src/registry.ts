@@ -14,6 +14,7 @@ export const providers: readonly Provider[] = [anthropic, openaiChat, openaiResp
 export const doors: readonly Door[] = [
   { name: 'pod', open: async (context) => (await import('./protocols/pod/index.ts')).openPodDoor(context) },
   { name: 'hld', open: async (context) => (await import('./protocols/hld/index.ts')).openHldDoor(context) },
+  { name: 'rpc', open: async (context) => (await import('./protocols/rpc/index.ts')).openRpcDoor(context) },
 ];
 
 export function providerNamed(name: string): Provider {

@@ -15,7 +15,18 @@ describe('the package', () => {
 
   it('has exactly these doors', () => {
     expect(Object.keys(about.exports)).toEqual([
-      ...['.', './client', './llm', './timeline', './tools', './worker', './mcp', './sim', './extensions', './package.json'],
+      ...[
+        '.',
+        './client',
+        './llm',
+        './timeline',
+        './tools',
+        './worker',
+        './mcp',
+        './sim',
+        './extensions',
+        './package.json',
+      ],
     ]);
   });
 

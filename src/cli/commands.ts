@@ -24,6 +24,10 @@ export const COMMANDS: Readonly<
     summary: 'Host agents in a daemon.',
     load: async () => (await import('./serve.ts')).serve,
   },
+  hld: {
+    summary: 'Host agents in a daemon for HumanLayer clients alone.',
+    load: async () => (await import('./hld.ts')).hld,
+  },
   status: {
     summary: 'Tell whether a daemon is up, and how it is.',
     load: async () => (await import('./status.ts')).status,
@@ -43,6 +47,10 @@ export const COMMANDS: Readonly<
   rm: {
     summary: 'Move sessions to the trash.',
     load: async () => (await import('./rm.ts')).rm,
+  },
+  approvals: {
+    summary: 'List what waits for an approval, approve or deny it.',
+    load: async () => (await import('./approvals.ts')).approvals,
   },
   logs: {
     summary: "Show the daemon's log, or the events of a pod.",

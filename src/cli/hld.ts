@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { asPolypodError, PolypodError } from '../base/index.ts';
-import { refuseBesideHld } from '../protocols/index.ts';
+import { freeHldSocket } from '../protocols/index.ts';
 import { doors } from '../registry.ts';
 import { EXIT, runnable } from './command.ts';
 import { placesOf } from './data-dir.ts';
@@ -33,16 +33,13 @@ Examples:
     if (positionals.length > 0)
       throw new PolypodError('bad-request', `hld takes no argument, not "${positionals.join(' ')}"`);
     const places = placesOf(values, around);
-    const { socket } = values;
-    const env =
-      socket === undefined
-        ? around.env
-        : { ...around.env, HUMANLAYER_DAEMON_SOCKET: resolve(socket) };
+    const asked = values.socket === undefined ? {} : { HUMANLAYER_DAEMON_SOCKET: resolve(values.socket) };
+    const env = { ...around.env, ...asked };
     const only = doors.filter(({ name }) => name === 'hld');
     try {
       // Before sessions are touched that another daemon may be about to answer for.
-      await refuseBesideHld({ home: places.home, env });
-      return await runDaemon({ env, places, doors: only, needsDoors: true }, values, around, ({ socket }) => ({ socket }));
+      const socket = await freeHldSocket({ home: places.home, env });
+      return await runDaemon({ env, places, doors: only, needsDoors: true, socket }, values, around);
     } catch (thrown) {
       const { code, message } = asPolypodError(thrown);
       if (code !== 'conflict') throw thrown;

@@ -23,6 +23,8 @@ export interface RpcOptions {
   readonly isAsking: boolean;
   readonly isOffline: boolean;
   readonly echoErrors: boolean;
+  /** Not in the daemon, even if one is up. */
+  readonly isHere: boolean;
 }
 
 /** Options that take a value, by every name they have. */
@@ -87,6 +89,7 @@ export function readRpcOptions(argv: readonly string[]): RpcOptions {
     models: listIn(last('models')),
     extensions: flags.has('--no-extensions') ? [] : (values.get('extension') ?? []),
     isFleeting: flags.has('--no-session'),
+    isHere: flags.has('--no-daemon'),
     isContinued: flags.has('--continue') || flags.has('-c') || resume === '',
     hasMcp: !flags.has('--no-mcp'),
     hasRules: !flags.has('--no-rules'),

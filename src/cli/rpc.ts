@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
+import type { Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, safeEnv } from '../base/index.ts';
@@ -9,16 +11,27 @@ import {
   findSession,
   makeDataDirectory,
   modelAccess,
+  offeredModels,
   type Places,
   placesFrom,
   readConfig,
+  refuseUnknownProvider,
 } from '../daemon/index.ts';
 import type { Environment } from '../llm/index.ts';
-import type { Host, Pod } from '../pod/index.ts';
-import { type OpenDoor, type RpcParts, type RpcSessions, readyLine, serveRpc } from '../protocols/index.ts';
+import type { Host } from '../pod/index.ts';
+import {
+  type LinkHeader,
+  type OpenDoor,
+  RPC_SOCKET,
+  type RpcParts,
+  type RpcSessions,
+  readyLine,
+  serveRpc,
+  UNASKED,
+} from '../protocols/index.ts';
+import type { ModelWish } from '../protocols/rpc/model-wish.ts';
 import { EXIT, type ExitCode, type Surroundings } from './command.ts';
 import { rpcExtensions } from './rpc-extensions.ts';
-import type { ModelWish } from './rpc-models.ts';
 import { readRpcOptions, type RpcOptions } from './rpc-options.ts';
 import { version } from './version.ts';
 
@@ -29,6 +42,12 @@ import { version } from './version.ts';
 export async function rpc(argv: readonly string[], around: Surroundings): Promise<ExitCode> {
   try {
     const options = readRpcOptions(argv);
+    const socket = await daemonSocket(options, placesOf(around.env));
+    if (socket !== undefined) {
+      await (await import('./rpc-relay.ts')).relay(socket, headerOf(options, around), around);
+      await flushed(around);
+      return EXIT.ok;
+    }
     // Clients wait for the first line; only what may be refused before it is looked at before it.
     const early = options.provider === undefined ? undefined : await surroundingsOf(options, around);
     around.stdout.write(readyLine(version()));
@@ -41,6 +60,33 @@ export async function rpc(argv: readonly string[], around: Surroundings): Promis
   }
 }
 
+/** The daemon's socket when it has a door for this; not for what only this process can have, or must not be told. */
+async function daemonSocket(options: RpcOptions, places: Places): Promise<Socket | undefined> {
+  const { isHere, isFleeting, sessionDir, apiKey, extensions } = options;
+  if (isHere || isFleeting || sessionDir !== undefined || apiKey !== undefined || extensions.length > 0)
+    return undefined;
+  const path = join(places.runtimeDirectory, RPC_SOCKET);
+  // Most people have no daemon, and need not wait for what connects to it.
+  return existsSync(path) ? (await import('../wire/unix-socket.ts')).connectUnix(path) : undefined;
+}
+
+/** All that the daemon has to know. Keys are its own. */
+function headerOf(options: RpcOptions, { env }: Surroundings): LinkHeader {
+  const {
+    apiKey: _,
+    sessionDir: _dir,
+    isFleeting: _none,
+    isHere: _here,
+    extensions: _files,
+    ...told
+  } = options;
+  return { ...told, cwd: process.cwd(), by: userIn(env) };
+}
+
+function userIn({ USER: user }: Environment): string {
+  return user === undefined || user === '' ? 'rpc' : user;
+}
+
 interface Composed {
   readonly env: Environment;
   readonly places: Places;
@@ -49,12 +95,15 @@ interface Composed {
 }
 
 async function surroundingsOf(options: RpcOptions, { env: given }: Surroundings): Promise<Composed> {
-  const { modelWish, refuseUnknownProvider, withKey } = await import('./rpc-models.ts');
+  const [{ modelWish }, { withKey }] = await Promise.all([
+    import('../protocols/rpc/model-wish.ts'),
+    import('./rpc-key.ts'),
+  ]);
   const env = withKey(given, options);
   const places = placesOf(env);
   const { config: written } = await readConfig(places);
   const config = options.isOffline ? withoutAccounts(written) : written;
-  refuseUnknownProvider(options.provider, config);
+  if (options.provider !== undefined) await refuseUnknownProvider(options.provider, config);
   return { env, places, config: permitted(config, options), wish: modelWish(options) };
 }
 
@@ -71,17 +120,13 @@ function placesOf(env: Environment): Places {
     : placesFrom(env, { dataDirectory: join(directory, 'polypod') });
 }
 
-/** Such hosts expect that tools work in the directory without a question; what the user has forbidden stays forbidden. */
+/** What the user has forbidden stays forbidden. */
 function permitted(config: Config, { isAsking, hasMcp }: RpcOptions): Config {
   const { permissions } = config;
-  const unasked = [
-    { tool: 'bash', action: 'auto' },
-    { tool: 'mcp__*', action: 'auto' },
-  ] as const;
   return {
     ...config,
     mcpServers: hasMcp ? config.mcpServers : [],
-    permissions: isAsking ? permissions : { ...permissions, rules: [...permissions.rules, ...unasked] },
+    permissions: isAsking ? permissions : { ...permissions, rules: [...permissions.rules, ...UNASKED] },
   };
 }
 
@@ -111,18 +156,21 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
   const agents = extended(agentsFrom({ env, config, places, models: access, version: version() }));
   const host = await openHost(options, { places, agents });
   const sessions = await sessionsFor(options, cwd, wish);
-  const { offeredModels } = await import('./rpc-models.ts');
+  const { scopedModels } = await import('../protocols/rpc/model-wish.ts');
+  const { firstPod } = await import('../protocols/rpc/first-pod.ts');
   let published: Promise<OpenDoor | undefined> = Promise.resolve(undefined);
   const parts: RpcParts = {
     host,
     sessions,
     first: async () => {
-      const pod = await firstPod(host, sessions, options);
+      const pod = await firstPod(host, sessions, options, async (word) =>
+        findSession(await host.list(), word),
+      );
       // Beside the client's first commands, which need not wait for it.
       if (!options.isFleeting) published = publish(host, places);
       return pod;
     },
-    models: () => offeredModels({ env, config, places, access, scope: options.models }),
+    models: async () => scopedModels(await offeredModels({ env, config, places, access }), options.models),
     isScoped: options.models.length > 0,
     toolNames: async () => {
       const { builtinTools } = await import('../tools/index.ts');
@@ -131,7 +179,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
     extensions,
     rules: options.hasRules ? config.streamRules.map((rule) => ({ ...rule, path: places.configFile })) : [],
     version: version(),
-    by: env.USER ?? 'rpc',
+    by: userIn(env),
     echoErrors: options.echoErrors,
     clearTodosAfterMs: 60_000,
     now: Date.now,
@@ -176,18 +224,13 @@ async function openHost(
 
 async function sessionsFor(options: RpcOptions, cwd: string, { thinking }: ModelWish): Promise<RpcSessions> {
   const { sessionDir, isFleeting, tools, system, appendSystem } = options;
-  const settings = {
-    ...(thinking === undefined ? {} : { thinking }),
-    ...(tools === undefined ? {} : { tools: [...tools] }),
-    ...(system === undefined ? {} : { system }),
-    ...(appendSystem === undefined ? {} : { appendSystem }),
-  };
+  const { settingsFor } = await import('../protocols/rpc/first-pod.ts');
   const directory = sessionDir === undefined || isFleeting ? undefined : resolve(cwd, sessionDir);
   if (directory !== undefined) await mkdir(directory, { recursive: true, mode: 0o700 });
   return {
     cwd,
     inMemory: isFleeting,
-    ...(Object.keys(settings).length === 0 ? {} : { settings }),
+    settings: settingsFor({ thinking, tools, system, appendSystem }),
     ...(directory === undefined ? {} : { file: (id) => join(directory, fileName(id)) }),
   };
 }
@@ -195,29 +238,6 @@ async function sessionsFor(options: RpcOptions, cwd: string, { thinking }: Model
 /** As pi and xcsh name session files. */
 function fileName(id: string): string {
   return `${new Date().toISOString().replaceAll(/[:.]/g, '-')}_${id}.jsonl`;
-}
-
-/** The session that the command line asks for. */
-async function firstPod(
-  host: Host,
-  sessions: RpcSessions,
-  { resume, fork, isContinued }: RpcOptions,
-): Promise<Pod> {
-  const { cwd, settings, file } = sessions;
-  if (fork !== undefined)
-    return host.fork((await podCalled(host, fork, cwd)).id, file === undefined ? {} : { file });
-  const [latest] = isContinued && resume === undefined ? await host.list({ cwd, limit: 1 }) : [];
-  const pod = resume === undefined ? latest && host.pod(latest.id) : await podCalled(host, resume, cwd);
-  if (pod === undefined)
-    return host.create({ cwd, lazy: true, ...(settings && { settings }), ...(file && { file }) });
-  if (settings !== undefined) await pod.handle({ type: 'configure', set: settings });
-  return pod;
-}
-
-/** By a path, or by an id or its beginning. */
-async function podCalled(host: Host, word: string, cwd: string): Promise<Pod> {
-  const isPath = word.includes('/') || word.endsWith('.jsonl');
-  return isPath ? host.openFile(resolve(cwd, word)) : host.pod(findSession(await host.list(), word).id);
 }
 
 /** What was said has to leave before the process does, unless nobody reads it. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { type JsonObject, LOG_LEVELS, type LogLevel, messageOf } from '../base/index.ts';
-import { type Daemon, type DaemonOptions, startDaemon } from '../daemon/index.ts';
+import { LOG_LEVELS, type LogLevel, messageOf } from '../base/index.ts';
+import { type DaemonOptions, startDaemon } from '../daemon/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from './command.ts';
 import { DATA_DIR } from './data-dir.ts';
 import { logLine } from './log-line.ts';
@@ -23,12 +23,16 @@ export interface DaemonWishes {
   readonly json: boolean;
 }
 
+export interface ForegroundOptions extends Pick<DaemonOptions, 'env' | 'places' | 'doors' | 'needsDoors'> {
+  /** The socket to tell of, if not the daemon's own. */
+  readonly socket?: string;
+}
+
 /** Runs a daemon in the foreground until a signal or a client ends it. */
 export async function runDaemon(
-  options: Pick<DaemonOptions, 'env' | 'places' | 'doors' | 'needsDoors'>,
+  { socket, ...options }: ForegroundOptions,
   values: DaemonWishes,
   around: Surroundings,
-  announced: (daemon: Daemon) => JsonObject,
 ): Promise<ExitCode> {
   const paint = brush(wantsColour(around.stderr, around.env));
   const daemon = await startDaemon({
@@ -45,7 +49,7 @@ export async function runDaemon(
   around.onCrash((thrown) => daemon.log.error('a bug ends the daemon', { reason: messageOf(thrown) }));
   if (values.json)
     around.stdout.write(
-      `${JSON.stringify({ pid: process.pid, ...announced(daemon), version: version() })}\n`,
+      `${JSON.stringify({ pid: process.pid, socket: socket ?? daemon.socket, version: version() })}\n`,
     );
   const interrupted = around.signal.aborted ? undefined : once(around.signal, 'abort');
   await Promise.race([interrupted, daemon.stopped]);

@@ -36,6 +36,6 @@ Examples:
       throw new PolypodError('bad-request', `serve takes no argument, not "${positionals.join(' ')}"`);
     const places = placesOf(values, around);
     if (values.detach) return serveDetached(values, places, around);
-    return runDaemon({ env: around.env, places, doors }, values, around, ({ socket }) => ({ socket }));
+    return runDaemon({ env: around.env, places, doors }, values, around);
   },
 });

@@ -46,7 +46,8 @@ export interface AgentsOptions {
 /** Agents as the user has configured them: models by account, the built-in tools, MCP servers, permissions. */
 export function agentsFrom(options: AgentsOptions): OpenAgent {
   let kept: Promise<KeptRules> | undefined;
-  return async (place) => openAgent(options, place, await (kept ??= KeptRules.open(options.places.rulesFile)));
+  return async (place) =>
+    openAgent(options, place, await (kept ??= KeptRules.open(options.places.rulesFile)));
 }
 
 async function openAgent(

@@ -17,6 +17,7 @@ import { methodsOf } from './control/methods.ts';
 import { ControlServer } from './control/server.ts';
 import { lockDataDirectory, makeDataDirectory } from './data-directory.ts';
 import { type DaemonState, type Health, healthOf } from './health.ts';
+import { inventoryOf } from './inventory.ts';
 import { type LogFile, openLogFile } from './log-file.ts';
 import { metricsOf } from './metrics.ts';
 import { OpenDoors } from './open-doors.ts';
@@ -172,6 +173,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
       const ready = await setup.models.named(word);
       return ready && { provider: ready.model.account, modelId: ready.model.id };
     },
+    inventory: inventoryOf({ env, places, setup, host }),
   };
   if (options.needsDoors === true) await openDoors.insist(options.doors, doorContext);
   else await openDoors.open(options.doors, doorSettings, doorContext);

@@ -1,7 +1,8 @@
 /** What a Polypod on this machine is made of: where its files are, what the user configured, what its agents work with. */
 import type { Host, OpenAgent } from '../pod/index.ts';
+import type { OfferedModel } from '../protocols/index.ts';
 import type { AgentsOptions } from './agents.ts';
-import type { LoadedConfig } from './config.ts';
+import type { Config, LoadedConfig } from './config.ts';
 import type { ConfiguredAgentsOptions } from './configured-agents.ts';
 import type { ControlLink } from './control/link.ts';
 import type { PodHandle } from './control/remote-pod.ts';
@@ -11,6 +12,7 @@ import type { FollowOptions } from './follow-lines.ts';
 import type { ModelAccess, ModelAccessOptions } from './model-access.ts';
 import type { KnownModels } from './model-files.ts';
 import type { NewSession } from './new-session.ts';
+import type { OfferOptions } from './offered-models.ts';
 import { controlSocket, type Places } from './places.ts';
 
 export type { AgentsOptions } from './agents.ts';
@@ -28,6 +30,7 @@ export { keyVariables } from './key-variables.ts';
 export type { ModelAccess, ModelAccessOptions } from './model-access.ts';
 export type { KnownModels } from './model-files.ts';
 export type { NewSession } from './new-session.ts';
+export type { WaitingApproval } from './pending-approvals.ts';
 export { controlSocket, daemonLock, daemonLogFile, type Places, placesFrom } from './places.ts';
 export type { Reloaded } from './setup.ts';
 
@@ -84,6 +87,18 @@ export async function readModels(
   places: Pick<Places, 'modelsFile' | 'refreshedModelsFile'>,
 ): Promise<KnownModels> {
   return (await import('./model-files.ts')).readModels(places);
+}
+
+/** The models that a client may choose from. */
+export async function offeredModels(options: OfferOptions): Promise<readonly OfferedModel[]> {
+  return (await import('./offered-models.ts')).offeredModels(options);
+}
+
+export async function refuseUnknownProvider(
+  provider: string,
+  config: Pick<Config, 'accounts'>,
+): Promise<void> {
+  (await import('./offered-models.ts')).refuseUnknownProvider(provider, config);
 }
 
 export async function download(

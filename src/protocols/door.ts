@@ -1,6 +1,9 @@
 import type { Duplex } from 'node:stream';
 import type { JsonObject, Log } from '../base/index.ts';
 import type { Host, ModelChoice, Pod } from '../pod/index.ts';
+import type { Rule } from '../tools/index.ts';
+import type { OfferedModel } from './rpc/messages.ts';
+import type { RpcRule } from './rpc/wire.ts';
 
 /** What a door is given by the process that opens it. */
 export interface DoorContext {
@@ -15,6 +18,27 @@ export interface DoorContext {
   readonly user?: User;
   /** The model behind a word such as `opus`, or a reference; undefined when there is none. */
   readonly modelNamed?: (word: string) => Promise<ModelChoice | undefined>;
+  /** What agents here have and heed, for a door whose clients choose from it. */
+  readonly inventory?: Inventory;
+}
+
+/** What there is to choose from, and what holds for every agent, as it is when it is asked. */
+export interface Inventory {
+  /** Those that can be used now, with the one that answers if nobody chooses. */
+  readonly models: () => Promise<readonly OfferedModel[]>;
+  /** The model behind a reference, and what the person should know about it; refuses with the next step. */
+  readonly model: (
+    reference: string,
+  ) => Promise<{ readonly model: OfferedModel; readonly notices: readonly string[] }>;
+  readonly refuseUnknownProvider: (name: string) => void;
+  /** The tools that agents have of their own. */
+  readonly toolNames: () => Promise<readonly string[]>;
+  /** What the user decided beforehand about calls. */
+  readonly rules: () => readonly Rule[];
+  /** What models must not write. */
+  readonly streamRules: () => readonly RpcRule[];
+  /** The session that a word means: its id, the beginning of it, or its name. */
+  readonly session: (word: string) => Promise<{ readonly id: string }>;
 }
 
 export interface User {

@@ -18,8 +18,9 @@ export function findRoute<R extends RouteAddress>(
   method: string,
   path: string,
 ): RouteMatch<R> {
+  const given = path.split('/').map(decodedPart);
   const fitting = routes.flatMap((route) => {
-    const params = matchPath(route.path, path);
+    const params = matchPath(route.path, given);
     return params === undefined ? [] : [{ route, params }];
   });
   const found = fitting.find(({ route }) => route.method === method);
@@ -31,13 +32,15 @@ export function findRoute<R extends RouteAddress>(
   });
 }
 
-function matchPath(pattern: string, path: string): ReadonlyMap<string, string> | undefined {
+function matchPath(
+  pattern: string,
+  given: readonly (string | undefined)[],
+): ReadonlyMap<string, string> | undefined {
   const wanted = pattern.split('/');
-  const given = path.split('/');
   if (wanted.length !== given.length) return undefined;
   const params = new Map<string, string>();
   for (const [index, part] of wanted.entries()) {
-    const value = decodedPart(given[index] ?? '');
+    const value = given[index];
     const name = /^\{(\w+)\}$/.exec(part)?.[1];
     if (value === undefined || (name === undefined ? value !== part : value === '')) return undefined;
     if (name !== undefined) params.set(name, value);
@@ -45,6 +48,7 @@ function matchPath(pattern: string, path: string): ReadonlyMap<string, string> |
   return params;
 }
 
+/** Undefined for what is no text. */
 function decodedPart(part: string): string | undefined {
   try {
     return decodeURIComponent(part);

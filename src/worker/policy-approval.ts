@@ -26,9 +26,7 @@ export interface PermissionQuestion {
   readonly reconsider: (args: string) => Promise<Reconsidered>;
 }
 
-export type Reconsidered =
-  | { readonly resolve: ToolSurroundings['resolve'] }
-  | { readonly refused: string };
+export type Reconsidered = { readonly resolve: ToolSurroundings['resolve'] } | { readonly refused: string };
 
 export type PermissionAnswer =
   | { readonly decision: 'allow'; readonly arguments?: string }

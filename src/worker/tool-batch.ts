@@ -94,12 +94,16 @@ async function decide(call: Call, context: BatchContext, signal: AbortSignal): P
   const advice = await consult(context.hooks, line, signal);
   if (advice?.decision === 'deny') return refused(line, 'denied', advice.reason);
   if (advice?.decision === 'pause' || signal.aborted) return undefined;
-  const approval = await asked(context.approve, {
+  const approval = await asked(
+    context.approve,
+    {
       call: line,
       prepared,
       prepare: (args) => tool.prepare(tryParse(args), context.cwd),
       advice,
-    }, signal);
+    },
+    signal,
+  );
   return approval && decidedBy(approval, tool, prepared, line, context);
 }
 

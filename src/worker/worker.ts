@@ -92,11 +92,7 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    this.#conversation = new Conversation(
-      options.items ?? [],
-      options.totals ?? NO_TOTALS,
-      options.measured,
-    );
+    this.#conversation = new Conversation(options.items ?? [], options.totals ?? NO_TOTALS, options.measured);
     this.#emit = observedBy(options.hooks ?? [], options.emit);
     this.text.attach(this.timeline);
     this.calls.attach(this.timeline);

@@ -69,7 +69,7 @@ export async function site(script: readonly Answer[] = []): Promise<Site> {
         throw new Error(`serve ended with ${code}: ${stderr}`);
       });
       end.catch(() => {});
-      await Promise.race([running.hear('"socket"'), end]);
+      await Promise.race([running.hear('{"pid":'), end]);
       return running;
     },
     pod: async (id) => remotePod(id, await link()),

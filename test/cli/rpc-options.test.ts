@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { modelWish } from '../../src/cli/rpc-models.ts';
+import { modelWish } from '../../src/protocols/rpc/model-wish.ts';
 import { isRpcMode, readRpcOptions } from '../../src/cli/rpc-options.ts';
 
 describe('the command line of RPC mode', () => {

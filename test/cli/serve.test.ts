@@ -145,7 +145,7 @@ describe('polypod serve', () => {
     const { configure, serve, polypod: run, link } = await site();
     configure('doors: { pod: false }\n');
     await serve();
-    expect((await run('status')).stdout).toContain('doors   pod off');
+    expect((await run('status')).stdout).toContain('pod off');
     const id = (await run('new')).stdout.trim();
     await expect((await link()).call('attach', { pod: id })).rejects.toThrow('the door "pod" is closed');
   });

@@ -72,7 +72,10 @@ export interface Stage {
 
 export async function stage(
   script: Script,
-  options: Partial<HostOptions> & { readonly tools?: readonly Tool[]; readonly agent?: Partial<Omit<Agent, 'tools'>> } = {},
+  options: Partial<HostOptions> & {
+    readonly tools?: readonly Tool[];
+    readonly agent?: Partial<Omit<Agent, 'tools'>>;
+  } = {},
 ): Promise<Stage> {
   const { tools = [], agent, ...rest } = options;
   const sim = await startSim({ script });

@@ -6,6 +6,7 @@ import { findSession } from '../find-session.ts';
 import type { Health } from '../health.ts';
 import { metricsOf } from '../metrics.ts';
 import { type NewSession, newSession } from '../new-session.ts';
+import { pendingApprovals } from '../pending-approvals.ts';
 import { removeSession } from '../remove-session.ts';
 import type { Reloaded, Setup } from '../setup.ts';
 import { encode } from './line.ts';
@@ -73,6 +74,10 @@ export function methodsOf(parts: ControlParts): Readonly<Record<string, Method>>
       return {
         ...(await newSession(host, setup.models, { cwd: resolve(cwd), ...wish } satisfies NewSession)),
       };
+    },
+    approvals: async (params) => {
+      read(NOTHING, params);
+      return { approvals: await pendingApprovals(host) };
     },
     fork: async (params) => {
       const { pod, ...from } = read(FORK, params);

@@ -18,9 +18,11 @@ export async function openHldDoor({
   return startHld({ host, version, log, home, cwd, socketPath, modelNamed });
 }
 
-/** Throws when another daemon is running where this user's clients look. */
-export async function refuseBesideHld(user: Pick<User, 'home' | 'env'>): Promise<void> {
-  await refuseBesideAnother(socketFor(user));
+/** Where this user's clients look. Throws when another daemon is running there. */
+export async function freeHldSocket(user: Pick<User, 'home' | 'env'>): Promise<string> {
+  const path = socketFor(user);
+  await refuseBesideAnother(path);
+  return path;
 }
 
 function socketFor({ home, env }: Pick<User, 'home' | 'env'>): string {

@@ -34,17 +34,16 @@ export async function firstPod(
   return pod;
 }
 
+type Said = Pick<SettingsChange, 'model' | 'thinking' | 'tools' | 'system' | 'appendSystem'>;
+
 /** What the command line says about a session; undefined when it says nothing. */
 export function settingsFor({
+  model,
   thinking,
   tools,
   system,
   appendSystem,
-  model,
-}: Pick<
-  SettingsChange,
-  'thinking' | 'tools' | 'system' | 'appendSystem' | 'model'
->): SettingsChange | undefined {
+}: { readonly [K in keyof Said]: Said[K] | undefined }): SettingsChange | undefined {
   const settings = {
     ...(model === undefined ? {} : { model }),
     ...(thinking === undefined ? {} : { thinking }),

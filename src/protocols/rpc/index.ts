@@ -4,7 +4,7 @@ import type { RpcParts } from './parts.ts';
 import type { RpcStreams } from './serve.ts';
 
 export { firstLine } from './first-line.ts';
-export { type Greeting, readGreeting } from './greeting.ts';
+export { readGreeting, readyLine, RPC_SOCKET } from './greeting.ts';
 export type { LinkHeader } from './link-header.ts';
 export type { OfferedModel } from './messages.ts';
 export type { ExtensionLink, RpcExtensions, RpcParts, RpcSessions } from './parts.ts';
@@ -13,18 +13,10 @@ export type { RpcStreams } from './serve.ts';
 export type { UiRequests } from './ui.ts';
 export type { RpcRule } from './wire.ts';
 
-/** The first line of every link. It is said before anything else is loaded: clients wait for it. */
-export function readyLine(version: string): string {
-  return `${JSON.stringify({ type: 'ready', version })}\n`;
-}
-
 /** Serves one client, to whom `ready` has been said. */
 export async function serveRpc(streams: RpcStreams, parts: RpcParts, signal: AbortSignal): Promise<void> {
   return (await import('./serve.ts')).serveRpc(streams, parts, signal);
 }
-
-/** The daemon's socket of this protocol, in the runtime directory. */
-export const RPC_SOCKET = 'rpc.sock';
 
 export async function openRpcDoor(context: DoorContext): Promise<OpenDoor> {
   return (await import('./open-rpc-door.ts')).openRpcDoor(context);

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
 import { listenUnix } from '../../wire/index.ts';
 import type { DoorContext, OpenDoor } from '../door.ts';
+import { RPC_SOCKET } from './greeting.ts';
 import { serveSocket } from './serve-socket.ts';
-import { RPC_SOCKET } from './index.ts';
 
 /** What a client that does not read may hold up. */
 const PATIENCE_MS = 1_000;
@@ -28,8 +28,9 @@ export async function openRpcDoor({
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
     const served = serveSocket(socket, { host, inventory, version }, over.signal).catch((thrown: unknown) => {
+      // A client that broke off is no failure of ours.
+      if (!socket.destroyed) log.warn('an RPC link failed', { reason: messageOf(thrown) });
       socket.destroy();
-      log.warn('an RPC link failed', { reason: messageOf(thrown) });
     });
     serving.add(served);
     void served.then(() => serving.delete(served));

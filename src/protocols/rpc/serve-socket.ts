@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
 import { messageOf } from '../../base/index.ts';
 import { firstLine } from './first-line.ts';
-import { encodeGreeting } from './greeting.ts';
-import { readyLine } from './index.ts';
+import { encodeGreeting, readyLine } from './greeting.ts';
 import { readLinkHeader } from './link-header.ts';
 import { linkParts, type LinkSurroundings } from './link-parts.ts';
 import { serveRpc } from './serve.ts';

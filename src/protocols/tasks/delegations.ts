@@ -1,5 +1,5 @@
 import { asPolypodError, type Log, objectIn, PolypodError, stringOf } from '../../base/index.ts';
-import type { Host, Overrides, Pod, PodEvent } from '../../pod/index.ts';
+import type { ClientTool, Host, Overrides, Pod, PodEvent, Receipt } from '../../pod/index.ts';
 import { DELEGATE, ROLE_SETTINGS, ROLES, type Role, workText } from './roles.ts';
 import { taskIn } from './task-history.ts';
 import { newTaskId, readTaskId } from './task-id.ts';
@@ -30,6 +30,9 @@ export class Delegations {
   readonly #log: Log;
   readonly #most: number;
   readonly #followed = new Set<string>();
+  /** How many tasks are being submitted, and what is done to settings, by session. */
+  readonly #starting = new Map<string, number>();
+  readonly #turns = new Map<string, Promise<void>>();
   readonly #ledgers = new Map<string, Ledger>();
   /** Calls under way, by their id. */
   readonly #calls = new Map<string, AbortController>();
@@ -44,37 +47,71 @@ export class Delegations {
 
   /** Takes up what a process before this one left waiting. */
   async open(): Promise<void> {
-    for (const { id } of await this.#host.list()) if (this.#hasWork(id)) this.follow(id);
+    for (const { id } of await this.#host.list()) if (this.#hasWork(id)) this.#begin(id);
   }
 
-  /** Gives a session the tool; what others gave it stays. */
-  async equip(pod: Pod): Promise<void> {
-    const { settings } = await pod.snapshot();
-    if (settings.clientTools.some(({ name }) => name === DELEGATE.name)) return;
-    const set = {
-      clientTools: [...settings.clientTools, DELEGATE],
-      // What the colleagues do is judged call by call; that they are asked is not.
-      rules: [...settings.rules, { action: 'auto', tool: DELEGATE.name } as const],
-    };
-    await pod.handle({ type: 'configure', set }, DOOR);
+  /** Submits a complex task: its session has the tool, and its calls are answered, until none is left there. */
+  async submit(pod: Pod, start: () => Promise<Receipt>): Promise<void> {
+    this.#starting.set(pod.id, (this.#starting.get(pod.id) ?? 0) + 1);
+    try {
+      await this.#inTurn(pod.id, () => this.#equip(pod));
+      const { seq } = await start();
+      this.#begin(pod.id, seq);
+    } finally {
+      this.#starting.set(pod.id, (this.#starting.get(pod.id) ?? 1) - 1);
+    }
   }
 
-  /** Answers a session's calls as long as it has a complex task that is not over. */
-  follow(podId: string, after?: number): void {
+  #begin(podId: string, after?: number): void {
     if (this.#followed.has(podId)) return;
     this.#followed.add(podId);
     this.#follow(podId, after)
+      .finally(() => {
+        this.#followed.delete(podId);
+        this.#ledgers.delete(podId);
+      })
+      .then(() => this.#inTurn(podId, () => this.#unequip(this.#host.pod(podId))))
       .catch((thrown: unknown) => {
         if (!this.#stop.signal.aborted)
           this.#log.error('a coordinator is left alone', {
             pod: podId,
             message: asPolypodError(thrown).message,
           });
-      })
-      .finally(() => {
-        this.#followed.delete(podId);
-        this.#ledgers.delete(podId);
       });
+  }
+
+  /** What others gave the session stays. */
+  async #equip(pod: Pod): Promise<void> {
+    const { settings } = await pod.snapshot();
+    if (settings.clientTools.some(isDelegate)) return;
+    const set = {
+      clientTools: [...settings.clientTools, DELEGATE],
+      // What the colleagues do is judged call by call; that they are asked is not.
+      rules: [...settings.rules, DELEGATE_RULE],
+    };
+    await pod.handle({ type: 'configure', set }, DOOR);
+  }
+
+  /** Whoever uses the session next would wait for an answer that nobody gives. */
+  async #unequip(pod: Pod): Promise<void> {
+    if (this.#stop.signal.aborted || this.#hasWork(pod.id) || (this.#starting.get(pod.id) ?? 0) > 0) return;
+    const { settings } = await pod.snapshot();
+    const set = {
+      clientTools: settings.clientTools.filter((tool) => !isDelegate(tool)),
+      rules: settings.rules.filter(({ tool }) => tool !== DELEGATE.name),
+    };
+    await pod.handle({ type: 'configure', set }, DOOR);
+  }
+
+  /** One after the other: what one gives a session must not be what another takes from it. */
+  #inTurn(podId: string, act: () => Promise<void>): Promise<void> {
+    const turn = (this.#turns.get(podId) ?? Promise.resolve()).then(act);
+    const settled = turn.catch(() => {});
+    this.#turns.set(podId, settled);
+    void settled.then(() => {
+      if (this.#turns.get(podId) === settled) this.#turns.delete(podId);
+    });
+    return turn;
   }
 
   close(): void {
@@ -240,3 +277,8 @@ export class Delegations {
 }
 
 const MOST_SAME = 2;
+const DELEGATE_RULE = { action: 'auto', tool: DELEGATE.name } as const;
+
+function isDelegate({ name }: ClientTool): boolean {
+  return name === DELEGATE.name;
+}

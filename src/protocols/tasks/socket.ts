@@ -1,4 +1,4 @@
-import { asPolypodError, objectIn, type JsonObject, shape, stringOf } from '../../base/index.ts';
+import { asPolypodError, objectIn, objectOf, type JsonObject, shape, stringOf } from '../../base/index.ts';
 import { guardRequest, type HttpUpgrade, WebSocketLink, webSocketHandshake } from '../../wire/index.ts';
 import { afterOf, type Cursor, placed, readCursor } from './cursor.ts';
 import { requireScope } from './entrance.ts';
@@ -20,11 +20,13 @@ interface Seat {
   /** By session; a second subscription to one takes the place of the first. */
   readonly listening: Map<string, AbortController>;
   readonly fail: (thrown: unknown, requestId: unknown) => void;
+  /** For the audit log. */
+  readonly note: (method: string, params: JsonObject, policyResult: string) => void;
 }
 
 /** Takes a connection over, or refuses it as any other request. */
 export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promise<void> {
-  const { request, socket, head, requestId, url } = upgrade;
+  const { request, socket, requestId, url } = upgrade;
   const action = `GET ${url.pathname}`;
   try {
     guardRequest(request.headers, counter.guard);
@@ -36,7 +38,7 @@ export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promi
       request.headers,
       subprotocolFor(request.headers['sec-websocket-protocol']),
     );
-    open(socket, head, key, counter, answer);
+    open(upgrade, key, counter, answer);
     counter.audit?.write({
       requestId,
       remote,
@@ -66,10 +68,9 @@ export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promi
 }
 
 function open(
-  socket: HttpUpgrade['socket'],
-  head: Buffer,
+  { socket, head, requestId, request }: HttpUpgrade,
   key: KeyRecord,
-  { desk, log }: Counter,
+  { desk, log, audit }: Counter,
   answer: string,
 ): void {
   const gone = new AbortController();
@@ -97,6 +98,17 @@ function open(
     link,
     gone: gone.signal,
     listening: new Map(),
+    note: (method, params, policyResult) =>
+      audit?.write({
+        requestId,
+        remote: request.socket.remoteAddress ?? '',
+        actor: key.owner,
+        keyId: key.id,
+        action: `WS ${method}`,
+        target: stringOf(params.taskId ?? params.approvalId ?? params.sessionId),
+        policyResult,
+        ...(method === 'decide' && policyResult === 'allowed' && { approvedBy: key.owner }),
+      }),
     fail: (thrown, requestId) => {
       const error = asPolypodError(thrown);
       if (error.code === 'internal') log.error('a message failed', { message: error.message });
@@ -116,8 +128,10 @@ async function answerText(text: string, seat: Seat): Promise<void> {
     requireScope(seat.key, scope);
     const data = await answer(readFields('params', shape.anyObject, params ?? {}), seat);
     seat.link.send(JSON.stringify({ event: 'accepted', data, ...marked(requestId) }));
+    if (scope !== 'read') seat.note(stringOf(method), { ...objectOf(params), ...data }, 'allowed');
   } catch (thrown) {
     seat.fail(thrown, requestId);
+    seat.note(stringOf(method).slice(0, 50), objectOf(params), wireError(asPolypodError(thrown), '').word);
   }
 }
 

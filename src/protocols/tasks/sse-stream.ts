@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { asPolypodError } from '../../base/index.ts';
 import type { PlacedLine } from './cursor.ts';
@@ -29,8 +28,10 @@ export async function streamSse(
     for await (const placedLine of lines) {
       if (response.destroyed) return;
       corkUntilQuiet(response);
-      response.write(bytesOf(placedLine));
-      if (response.writableLength > unreadBytes) await drained(response, signal);
+      const isFull = response.writableLength > unreadBytes;
+      const bytes = bytesOf(placedLine);
+      if (isFull) await readBy(response, (done) => response.write(bytes, done), signal);
+      else response.write(bytes);
     }
     if (signal.aborted && !response.destroyed) response.write(errorEvent('ended', String(signal.reason)));
   } catch (thrown) {
@@ -50,16 +51,23 @@ function corkUntilQuiet(response: ServerResponse): void {
   setImmediate(() => response.uncork());
 }
 
-async function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
-  response.uncork();
-  if (response.destroyed) return;
-  const over = new AbortController();
-  const options = { signal: AbortSignal.any([signal, over.signal]) };
-  try {
-    await Promise.race([once(response, 'drain', options), once(response, 'close', options)]).catch(() => {});
-  } finally {
-    over.abort();
-  }
+/** Resolves when the client has read all up to what is written now, or is gone. */
+function readBy(
+  response: ServerResponse,
+  write: (done: () => void) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off('close', done);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    response.on('close', done);
+    signal.addEventListener('abort', done);
+    write(done);
+    response.uncork();
+  });
 }
 
 /** Every client of a session is told the same lines: they are written out once. */

@@ -1,5 +1,5 @@
 import { asPolypodError, type PolypodError, uuidv7 } from '../../base/index.ts';
-import type { Caller, Host, Overrides, Row, TaskRow } from '../../pod/index.ts';
+import type { Caller, Host, Overrides, Receipt, Row, TaskRow } from '../../pod/index.ts';
 import { httpRefusal } from '../../wire/index.ts';
 import type { Delegations } from './delegations.ts';
 import { unknown } from './errors.ts';
@@ -64,10 +64,8 @@ export class Tasks {
     const { pending } = this.#limits;
     if (this.#sessions.pending >= pending)
       return rejected(name, `${pending} tasks wait already: try again later`);
-    const isComplex = wish.taskType === 'complex_task';
-    if (isComplex) await this.#delegations.equip(pod);
-    try {
-      const { seq } = await pod.handle(
+    const start = (): Promise<Receipt> =>
+      pod.handle(
         {
           type: 'prompt',
           content: [{ type: 'text', text: work.text }],
@@ -77,7 +75,8 @@ export class Tasks {
         },
         callerFor(key, idempotencyKey),
       );
-      if (isComplex) this.#delegations.follow(pod.id, seq);
+    try {
+      await (wish.taskType === 'complex_task' ? this.#delegations.submit(pod, start) : start());
       return { taskId, status: 'accepted' };
     } catch (thrown) {
       return { taskId, status: 'rejected', message: rejection(asPolypodError(thrown)) };

@@ -39,7 +39,12 @@ describe('a complex task', () => {
         developer: (_, turn) =>
           turn === 0 ? calls('write', { path: 'a.txt', content: 'one\n' }) : says('Written.'),
         reviewer: ({ messages, tools }) => {
-          seen.push(tools.map(({ name }) => name).join());
+          seen.push(
+            tools
+              .map(({ name }) => name)
+              .toSorted()
+              .join(),
+          );
           return says(messages.at(-1)?.text.includes('+one') === true ? 'APPROVED' : 'CHANGES NEEDED');
         },
       }),
@@ -51,7 +56,7 @@ describe('a complex task', () => {
     });
     expect(readFileSync(join(stage.cwd, 'a.txt'), 'utf8')).toBe('one\n');
     expect(seen[1]).toContain('Written.');
-    expect(seen).toContain('read,grep,find,ls');
+    expect(seen).toContain('find,grep,ls,read');
     const { body } = await ada.get<{ sessions: unknown[] }>('/sessions');
     expect(body.sessions).toHaveLength(3);
   });
@@ -109,6 +114,26 @@ describe('a complex task', () => {
       if (body.sessions.every(({ state }) => state === 'idle')) break;
     }
     expect((await ada.get(`/tasks/${taskId}/status`)).body).toMatchObject({ state: 'cancelled' });
+  });
+
+  it('leaves nothing of it to who uses the session next, and may be followed by another one', async () => {
+    const stage = await tasksStage(
+      company({
+        coordinator: (request, turn) =>
+          turn % 2 === 0 ? delegate('developer', `Part ${turn}.`) : says(lastResult(request)),
+        developer: () => says('Done.'),
+      }),
+    );
+    const ada = stage.client();
+    const tasks = [await submit(stage), await submit(stage)];
+    for (const taskId of tasks) expect(await ada.done(taskId)).toMatchObject({ result: { text: 'Done.' } });
+    expect(await ada.done(await submit(stage))).toMatchObject({ result: { text: 'Done.' } });
+    const { body } = await ada.get('/sessions/s1');
+    const pod = stage.host.pod(String(body.podId));
+    for (;;) {
+      const { settings } = await pod.snapshot();
+      if (settings.clientTools.length === 0 && settings.rules.length === 0) break;
+    }
   });
 
   it('hands its mode on to those who work for it', async () => {

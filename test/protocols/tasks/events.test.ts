@@ -1,7 +1,8 @@
+import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { generatedText } from '../../../src/sim/index.ts';
 import { revokeKey } from '../../../src/protocols/tasks/index.ts';
-import { type Client, type HeardEvent, says, STALLS, tasksStage } from './stage.ts';
+import { type Client, type HeardEvent, projection, says, STALLS, tasksStage } from './stage.ts';
 
 const LONG = { parts: [{ text: generatedText(40) }], pace: { chunkSize: 1 } };
 
@@ -86,6 +87,60 @@ describe('the events of a task', () => {
     expect(rest.heard.filter(({ id }) => id !== undefined)).toEqual(all.slice(6));
   });
 });
+
+describe('clients that come and go while the task runs', () => {
+  it('each have the whole in the end, though they are cut off anywhere and the process is killed', async () => {
+    const slow = { parts: [{ text: generatedText(60) }], pace: { chunkSize: 2, delayMs: 1 } };
+    const { client, restart } = await tasksStage([slow, slow]);
+    const ada = client();
+    const taskIds = [await ada.submit(), await ada.submit()];
+    const path = `/tasks/${taskIds[0]}/events`;
+    const joined = await Promise.all([1, 2, 3].map((many) => inPieces(ada, path, many)));
+    const all = await whole(ada, path);
+    for (const lines of joined) expect(lines).toEqual(all);
+    await ada.done(taskIds[1] ?? '');
+    await restart('kill');
+    const after = await inPieces(ada, `/tasks/${taskIds[1]}/events`, 7);
+    expect(after).toEqual(await whole(ada, `/tasks/${taskIds[1]}/events`));
+    expect(after.at(-1)?.event).toBe('run_end');
+  });
+
+  it('hold up nobody when they do not read, and are told where to go on', async () => {
+    const flood = { parts: [], pace: { chunkSize: 8_000, deltas: 2_000 } };
+    const { client } = await tasksStage([says('Hello.'), flood], {
+      tasks: { project: projection(200), limits: { unreadBytes: 100_000 } },
+    });
+    const ada = client();
+    await ada.done(await ada.submit());
+    const lazy = connect(Number(new URL(ada.url).port), '127.0.0.1');
+    lazy.write(`GET /sessions/s1/events HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${ada.key}\r\n\r\n`);
+    await new Promise((resolve) => {
+      lazy.once('readable', resolve);
+    });
+    await ada.done(await ada.submit());
+    let tail = '';
+    lazy.setEncoding('utf8');
+    for await (const text of lazy) {
+      tail = `${tail}${String(text)}`.slice(-1_000);
+      if (tail.includes('event: error')) break;
+    }
+    expect(tail).toMatch(/"code":"overloaded","message":"more than 200 events .*: subscribe after \d+"/);
+  });
+});
+
+/** What a client has heard that takes so many events at a time and comes back for more. */
+async function inPieces(client: Client, path: string, many: number): Promise<readonly HeardEvent[]> {
+  const heard: HeardEvent[] = [];
+  for (;;) {
+    const id = heard.at(-1)?.id;
+    const reader = await client.events(path, id === undefined ? {} : { 'last-event-id': id });
+    if (reader.status === 204) return heard;
+    let count = 0;
+    await reader.hear(({ id: place }) => place !== undefined && (count += 1) >= many).catch(() => {});
+    heard.push(...reader.heard.filter(({ id: place }) => place !== undefined).slice(0, many));
+    reader.cut();
+  }
+}
 
 describe('the events of a session', () => {
   it('begin with a snapshot, and go on live for every client', async () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/base/index.ts';
 import { revokeKey } from '../../../src/protocols/tasks/index.ts';
@@ -133,6 +134,20 @@ describe('the web socket', () => {
     expect(await ask(link, 'subscribe', { sessionId: 'none' })).toMatchObject({
       data: { code: 'not_found' },
     });
+  });
+
+  it('leaves its traces in the audit log', async () => {
+    const stage = await tasksStage([says('Hello.')]);
+    const link = await join(stage);
+    const { data } = await ask(link, 'prompt', task());
+    await ask(link, 'decide', { approvalId: 'none', decision: 'approve' });
+    await stage.door().close();
+    const lines = readFileSync(stage.auditFile, 'utf8').trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { action: 'GET /ws', actor: 'ada', policyResult: 'allowed' },
+      { action: 'WS prompt', actor: 'ada', target: data.taskId, policyResult: 'allowed' },
+      { action: 'WS decide', actor: 'ada', target: 'none', policyResult: 'not_found' },
+    ]);
   });
 
   it('ends with its key', async () => {

@@ -114,12 +114,13 @@ export async function tasksStage(
 }
 
 /** The Pod Protocol's words, as whoever opens the door hands them in. */
-export function projection(): Project {
+export function projection(limit = 100_000): Project {
   const door = new PodDoor();
   return (pod, { after, by, signal }) =>
     podEvents(door, pod, {
       signal,
       by,
+      limit,
       first: [{ method: 'subscribe', params: after === undefined ? {} : { after } }],
     });
 }

@@ -1,0 +1,268 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { EVERYTHING } from '../mcp/stage.ts';
+import { Client, type Launched, pendingApproval, statusOf } from '../protocols/hld/stage.ts';
+import { call, says, type Site, site } from './daemon.ts';
+import { type Running, start, temporaryDirectory } from './polypod.ts';
+
+/** Where clients look if nobody tells them otherwise. */
+const socketOf = ({ home }: Pick<Site, 'home'>): string => join(home, '.humanlayer/daemon.sock');
+
+async function subscriber(path: string): Promise<Client> {
+  const ear = await Client.open(path);
+  ear.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
+  await ear.line(0);
+  return ear;
+}
+
+/** `polypod hld`, once it is ready. */
+async function hld(env: Site['env'], ...args: readonly string[]): Promise<Running> {
+  const running = start(['hld', '--json', ...args], env);
+  const end = running.finished.then(({ code, stderr }) => {
+    throw new Error(`hld ended with ${code}: ${stderr}`);
+  });
+  end.catch(() => {});
+  await Promise.race([running.hear('{"pid":'), end]);
+  return running;
+}
+
+describe('polypod serve and the HLD door', () => {
+  it('answers where clients look, and offline too', async () => {
+    const here = await site();
+    await here.serve('--offline');
+    const path = socketOf(here);
+    expect((statSync(path).mode & 0o777).toString(8)).toBe('600');
+    expect((statSync(join(path, '..')).mode & 0o777).toString(8)).toBe('700');
+    const client = await Client.open(path);
+    expect(await client.call('health')).toMatchObject({ status: 'ok' });
+    const ear = await subscriber(path);
+    const { session_id } = (await client.call('launchSession', {
+      query: "[[sim text='Hello there.']]",
+      title: 'Greeting',
+      model: 'opus',
+      working_dir: here.project,
+    })) as Launched;
+    await ear.hearStatus(session_id, 'completed');
+    expect(await client.call('listSessions')).toMatchObject({
+      sessions: [{ id: session_id, title: 'Greeting', result: { result: 'Hello there.' } }],
+    });
+    // It is a session like any other.
+    expect((await here.polypod('ls')).stdout).toContain('Greeting');
+    expect((await here.polypod('status')).stdout).toContain('hld open');
+    expect((await here.polypod('stop')).code).toBe(0);
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it('knows the models by the words of Claude Code, and ignores words that name none', async () => {
+    const here = await site([says('One.'), says('Two.')]);
+    await here.serve();
+    const path = socketOf(here);
+    const [client, ear] = [await Client.open(path), await subscriber(path)];
+    for (const model of ['sonnet', 'gpt-nobody-has']) {
+      const { session_id } = (await client.call('launchSession', { query: 'Go', model })) as Launched;
+      await ear.hearStatus(session_id, 'completed');
+    }
+    const rows = JSON.parse((await here.polypod('ls', '--json')).stdout) as { model?: string }[];
+    expect(rows.at(-1)?.model).toMatch(/^anthropic\/claude-sonnet-/);
+    expect(readFileSync(join(here.dataDirectory, 'logs/polypod.log'), 'utf8')).toContain('gpt-nobody-has');
+  });
+
+  it('gives a session the MCP servers that its client names', async () => {
+    const here = await site([call('mcp__everything__get-sum', { a: 2, b: 40 }), says('Done.')]);
+    await here.serve();
+    const path = socketOf(here);
+    const [client, ear] = [await Client.open(path), await subscriber(path)];
+    const { session_id } = (await client.call('launchSession', {
+      query: 'Add',
+      mcp_config: { mcpServers: { everything: { command: process.execPath, args: [EVERYTHING] } } },
+      allowed_tools: ['mcp__everything'],
+    })) as Launched;
+    await ear.hearStatus(session_id, 'completed');
+    expect(JSON.stringify(await client.call('getConversation', { session_id }))).toContain(
+      'The sum of 2 and 40 is 42',
+    );
+  });
+
+  it('stays closed if the configuration says so', async () => {
+    const here = await site();
+    here.configure('doors: { hld: false }\n');
+    await here.serve();
+    expect((await here.polypod('status')).stdout).toContain('hld off');
+    expect(existsSync(socketOf(here))).toBe(false);
+  });
+
+  it('goes on without the door when another daemon holds the socket, and says so', async () => {
+    const here = await site();
+    await here.serve();
+    const other = join(here.home, 'other');
+    await here.serve('--data-dir', other);
+    const conflict = `daemon already running at ${socketOf(here)}: end it, or set HUMANLAYER_DAEMON_SOCKET`;
+    const status = await here.polypod('status', '--data-dir', other);
+    expect(status.code).toBe(0);
+    expect(status.stdout).toContain(`hld unavailable (${conflict})`);
+    expect(status.stdout).toContain('pod open');
+    expect(readFileSync(join(other, 'logs/polypod.log'), 'utf8')).toContain(conflict);
+    // When it ends, the socket of the first is still there.
+    expect((await here.polypod('stop', '--data-dir', other)).code).toBe(0);
+    expect(await (await Client.open(socketOf(here))).call('health')).toMatchObject({ status: 'ok' });
+  });
+});
+
+describe('polypod approvals', () => {
+  it('lists what waits, approves it, and denies it with a comment that the model reads', async () => {
+    const here = await site([
+      call('bash', { command: 'touch one.txt' }),
+      says('Made.'),
+      call('bash', { command: 'touch two.txt' }),
+      says('Left.'),
+    ]);
+    await here.serve();
+    expect(await here.polypod('approvals')).toMatchObject({
+      code: 0,
+      stderr: 'nothing waits for an approval\n',
+    });
+    const path = socketOf(here);
+    const [client, ear] = [await Client.open(path), await subscriber(path)];
+    const ask = async (title: string): Promise<string> => {
+      const { session_id } = (await client.call('launchSession', {
+        query: 'Write',
+        title,
+        working_dir: here.project,
+      })) as Launched;
+      await ear.hearStatus(session_id, 'waiting_input');
+      return session_id;
+    };
+
+    const first = await ask('First');
+    const wireId = await pendingApproval(client, first);
+    const [waiting] = JSON.parse((await here.polypod('approvals', '--json')).stdout) as { id: string }[];
+    expect(waiting).toMatchObject({ session: first, name: 'First', tool: 'bash', cwd: here.project });
+    expect(wireId).toBe(`local-${waiting?.id}`);
+    const { stdout } = await here.polypod('approvals');
+    expect(stdout).toMatch(/^id +session +age +tool +about\n[0-9a-f]{8} +First +\d+ s +bash +.*touch one/);
+    const approve = await here.polypod('approvals', 'approve', stdout.split('\n')[1]?.split(' ')[0] ?? '');
+    expect(approve).toMatchObject({ code: 0, stderr: expect.stringContaining('polypod: approved ') });
+    await ear.hearStatus(first, 'completed');
+    expect(existsSync(join(here.project, 'one.txt'))).toBe(true);
+    expect(await here.polypod('approvals', 'approve', wireId)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('it may be decided already'),
+    });
+
+    const second = await ask('Second');
+    const id = await pendingApproval(client, second);
+    const bare = await here.polypod('approvals', 'deny', id);
+    expect(bare).toMatchObject({ code: 2, stderr: expect.stringContaining('deny needs --comment') });
+    const deny = await here.polypod('approvals', 'deny', id, '--comment', 'Not that one.', '--json');
+    expect(JSON.parse(deny.stdout)).toMatchObject([
+      { session: second, decision: 'deny', comment: 'Not that one.' },
+    ]);
+    await ear.hearStatus(second, 'completed');
+    expect(existsSync(join(here.project, 'two.txt'))).toBe(false);
+    expect(JSON.stringify(here.sim.requests.at(-1)?.body)).toContain('ada denied this call: Not that one.');
+  });
+
+  it('asks for more of an id that means several', async () => {
+    const here = await site([call('bash', { command: 'touch a' }), call('bash', { command: 'touch b' })]);
+    await here.serve();
+    const path = socketOf(here);
+    const [client, ear] = [await Client.open(path), await subscriber(path)];
+    for (const query of ['One', 'Two']) {
+      const { session_id } = (await client.call('launchSession', { query })) as Launched;
+      await ear.hearStatus(session_id, 'waiting_input');
+    }
+    const ids = (JSON.parse((await here.polypod('approvals', '--json')).stdout) as { id: string }[]).map(
+      ({ id }) => id,
+    );
+    const common = (ids[0] ?? '').slice(0, 4);
+    const several = await here.polypod('approvals', 'approve', common);
+    expect(several).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`2 approvals are meant by "${common}"`),
+    });
+  });
+
+  it('says what to do without a daemon, and about words that it does not know', async () => {
+    const here = await site();
+    expect(await here.polypod('approvals')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('no daemon is up'),
+    });
+    expect(await here.polypod('approvals', 'allow', 'x')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('say approve or deny, not "allow"'),
+    });
+    expect(await here.polypod('approvals', 'approve')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('approve what?'),
+    });
+  });
+});
+
+describe('polypod hld', () => {
+  it('is the HLD daemon alone, and ends cleanly', async () => {
+    const here = await site([says('Hello.')]);
+    // It is what was asked for: the configuration closes the door of serve.
+    here.configure('doors: { hld: false }\n');
+    const running = await hld(here.env);
+    const path = socketOf(here);
+    expect(JSON.parse(running.heard().stdout)).toMatchObject({ pid: running.child.pid, socket: path });
+    const [client, ear] = [await Client.open(path), await subscriber(path)];
+    const { session_id } = (await client.call('launchSession', { query: 'Hi' })) as Launched;
+    await ear.hearStatus(session_id, 'completed');
+    expect(await statusOf(client, session_id)).toBe('completed');
+    expect((await here.polypod('status')).stdout).toContain('doors   hld open\n');
+    expect(existsSync(join(here.dataDirectory, 'run/pods'))).toBe(false);
+    running.child.kill('SIGTERM');
+    expect((await running.finished).code).toBe(0);
+    expect(existsSync(path)).toBe(false);
+    expect(existsSync(join(here.dataDirectory, 'daemon.lock'))).toBe(false);
+  });
+
+  it('exits with 1 beside a daemon that holds the socket, and leaves it alone', async () => {
+    const here = await site();
+    await here.serve();
+    const path = socketOf(here);
+    const conflict = `polypod hld: daemon already running at ${path}: end it, or set HUMANLAYER_DAEMON_SOCKET\n`;
+    expect(await here.polypod('hld')).toMatchObject({ code: 1, stderr: conflict });
+    const other = join(here.home, 'other');
+    expect(await here.polypod('hld', '--data-dir', other)).toMatchObject({ code: 1, stderr: conflict });
+    expect(existsSync(other)).toBe(false);
+    expect(await (await Client.open(path)).call('health')).toMatchObject({ status: 'ok' });
+  });
+
+  it('exits with 1 when the data directory has a daemon already', async () => {
+    const here = await site();
+    here.configure('doors: { hld: false }\n');
+    await here.serve();
+    const { code, stderr } = await here.polypod('hld');
+    expect(code).toBe(1);
+    expect(stderr).toContain(`a daemon is up already on ${here.dataDirectory}`);
+  });
+
+  it('listens where it is told, in place of a socket that nobody uses any more', async () => {
+    const here = await site();
+    const directory = join(here.home, 'sockets');
+    mkdirSync(directory, { mode: 0o700 });
+    const path = join(directory, 'd.sock');
+    const killed = await hld(here.env, '--socket', path, '--offline');
+    killed.child.kill('SIGKILL');
+    await killed.finished;
+    expect(existsSync(path)).toBe(true);
+    await hld(here.env, '--socket', 'sockets/d.sock', '--data-dir', join(here.home, 'data'));
+    expect(await (await Client.open(path)).call('health')).toMatchObject({ status: 'ok' });
+    expect(existsSync(socketOf(here))).toBe(false);
+  });
+
+  it('does not start without its door', async () => {
+    const here = await site();
+    const path = join(temporaryDirectory(), 'file');
+    writeFileSync(path, '');
+    const { code, stderr } = await here.polypod('hld', '--socket', path);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`${path} is there already, and is no socket`);
+    expect(readFileSync(path, 'utf8')).toBe('');
+    expect(existsSync(join(here.dataDirectory, 'daemon.lock'))).toBe(false);
+  });
+});

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { pendingApprovals } from '../../src/daemon/pending-approvals.ts';
+import { ADA, Listener, say, stage } from '../pod/stage.ts';
+
+const ASKS = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'node -e 1' } } }] };
+
+test('what waits is listed oldest first, with its session', async () => {
+  const { host, cwd } = await stage([ASKS, ASKS]);
+  const ids: string[] = [];
+  for (const name of ['first', 'second']) {
+    const pod = await host.create({ cwd, settings: { name } });
+    const ear = new Listener(pod);
+    await pod.handle(say('Go'), ADA);
+    ids.push((await ear.hearType('approval-request')).approval.approvalId);
+  }
+  expect(await pendingApprovals(host)).toMatchObject([
+    { id: ids[0], name: 'first', tool: 'bash', cwd, title: expect.stringContaining('node -e 1') },
+    { id: ids[1], name: 'second' },
+  ]);
+});
+
+test('a question that a session asks for its child is listed once, at the child', async () => {
+  const { host, cwd } = await stage([ASKS]);
+  const parent = await host.create({ cwd, settings: { name: 'parent' } });
+  const child = await host.spawn(parent.id, { cwd, settings: { name: 'child' } });
+  const ear = new Listener(parent);
+  await child.handle(say('Go'), ADA);
+  const { approval } = await ear.hearType('approval-request');
+  expect(await host.pendingApprovals()).toHaveLength(2);
+  expect(await pendingApprovals(host)).toMatchObject([
+    { id: approval.approvalId, session: child.id, name: 'child' },
+  ]);
+});

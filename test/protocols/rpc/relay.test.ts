@@ -1,0 +1,309 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { dirname, join } from 'node:path';
+import { RpcClient } from '@mariozechner/pi-coding-agent';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type Health, placesFrom } from '../../../src/daemon/index.ts';
+import { connectUnix } from '../../../src/wire/index.ts';
+import { type Site, site } from '../../cli/daemon.ts';
+import { MAIN, type Running, temporaryDirectory } from '../../cli/polypod.ts';
+import { gist } from './gist.ts';
+import { Program } from './program.ts';
+
+interface Relayed {
+  readonly site: Site;
+  readonly daemon: Running;
+  readonly client: (...args: readonly string[]) => Program;
+  readonly health: () => Promise<Health>;
+}
+
+/** A daemon with the simulated model, and clients that find it. */
+async function relayed(config = ''): Promise<Relayed> {
+  const here = await site();
+  here.configure(config);
+  const daemon = await here.serve('--offline');
+  return {
+    site: here,
+    daemon,
+    client: (...args) => new Program(args, here.env),
+    health: async () => JSON.parse((await here.polypod('status', '--json')).stdout) as Health,
+  };
+}
+
+function socketIn({ env }: Pick<Site, 'env'>, ...names: readonly string[]): string {
+  return join(placesFrom(env).runtimeDirectory, ...names);
+}
+
+/** A pod's socket comes a moment after the pod. */
+async function connected(path: string): Promise<Socket> {
+  for (;;) {
+    const socket = await connectUnix(path);
+    if (socket === undefined) continue;
+    onTestFinished(() => void socket.destroy());
+    return socket;
+  }
+}
+
+/** All that comes, up to a text. */
+async function heardOn(socket: Socket, text: RegExp): Promise<string> {
+  let told = '';
+  for await (const chunk of socket.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+    told += String(chunk);
+    if (text.test(told)) return told;
+  }
+  throw new Error(`the link ended after ${told}`);
+}
+
+const TOUCH = `[[sim tool=bash args='{"command":"touch made.txt"}']]`;
+
+describe('with a daemon up, polypod --mode rpc', () => {
+  it("serves pi's own client from the daemon", async () => {
+    const { site: here, health } = await relayed();
+    const pi = new RpcClient({ cliPath: MAIN, cwd: here.project, env: { ...here.env } });
+    await pi.start();
+    onTestFinished(() => pi.stop());
+    const events = await pi.promptAndWait('hi [[sim text=Hello]]');
+    expect(events[0]?.type).toBe('ready');
+    expect(events.map(({ type }) => type).filter((type) => type === 'agent_end')).toHaveLength(1);
+    expect(await pi.getLastAssistantText()).toBe('Hello');
+    expect(await pi.bash('pwd')).toMatchObject({ output: here.project, exitCode: 0 });
+    expect(await pi.setModel('sim', 'offline')).toMatchObject({ id: 'offline' });
+    const [first] = await pi.getForkMessages();
+    expect(await pi.fork(first?.entryId ?? '')).toMatchObject({ cancelled: false });
+    expect(await pi.newSession()).toEqual({ cancelled: false });
+    expect(await pi.getState()).toMatchObject({ messageCount: 0 });
+    const { pods, doors } = await health();
+    expect(pods.live).toBeGreaterThan(0);
+    expect(doors).toContainEqual({
+      name: 'rpc',
+      state: 'open',
+      details: { socket: socketIn(here, 'rpc.sock'), links: 1 },
+    });
+  });
+
+  it('shows its session in the list and on its pod socket at the same time', async () => {
+    const { site: here, client } = await relayed();
+    const program = client();
+    await program.run('one [[sim text=first]]');
+    const { sessionId } = await program.get('get_state');
+    const listed = await here.polypod('ls', '--json');
+    expect(listed.stdout).toContain(String(sessionId));
+    const socket = await connected(socketIn(here, 'pods', `${String(sessionId)}.sock`));
+    socket.write('{"method":"run","params":{"input":"from there [[sim text=back]]"}}\n');
+    expect(await heardOn(socket, /"state":"idle"/)).toContain('"text":"back"');
+    await program.hear(
+      ({ type, message }) => type === 'message_end' && JSON.stringify(message).includes('back'),
+    );
+    expect((await program.end()).code).toBe(0);
+  });
+
+  it('writes nothing before its client has said something', async () => {
+    const { site: here, client } = await relayed();
+    const program = client();
+    expect(await program.get('get_state')).toMatchObject({ messageCount: 0 });
+    await program.end();
+    expect(JSON.parse((await here.polypod('ls', '--json')).stdout)).toEqual([]);
+  });
+
+  it('has a session of its own for every client, or the same for two', async () => {
+    const { client } = await relayed();
+    const [one, two] = [client(), client()];
+    await Promise.all([one.run('[[sim text=one]]'), two.run('[[sim text=two]]')]);
+    expect(await one.get('get_last_assistant_text')).toEqual({ text: 'one' });
+    expect(await two.get('get_last_assistant_text')).toEqual({ text: 'two' });
+    const { sessionId } = await one.get('get_state');
+    const three = client('--resume', String(sessionId));
+    expect(await three.get('get_state')).toMatchObject({ sessionId, messageCount: 2 });
+    await one.run('[[sim text=shared]]');
+    await three.hear(({ type }) => type === 'agent_settled');
+    expect(await three.get('get_last_assistant_text')).toEqual({ text: 'shared' });
+  });
+
+  it('takes what its command line says about the session', async () => {
+    const { site: here, client } = await relayed();
+    const program = client('--thinking', 'high', '--system-prompt', 'You are a test.', '--no-mcp', '-c');
+    await program.run('[[sim text=ok]]');
+    const { sessionId, sessionFile } = await program.get('get_state');
+    const kept = readFileSync(String(sessionFile), 'utf8');
+    expect(kept).toContain('"thinking":"high"');
+    expect(kept).toContain('"system":"You are a test."');
+    await program.end();
+    expect(await client('--continue').get('get_state')).toMatchObject({ sessionId });
+    expect(await client('--fork', String(sessionId)).get('get_state')).toMatchObject({ messageCount: 2 });
+    expect(statSync(socketIn(here, 'rpc.sock')).mode & 0o777).toBe(0o600);
+  });
+
+  it('refuses before it is ready what the daemon cannot give', async () => {
+    const { client } = await relayed();
+    const provider = await client('--provider', 'nobody', '--model', 'x').finished;
+    expect(provider).toMatchObject({ code: 1, stdout: '' });
+    expect(provider.stderr).toMatch(/^Unknown provider "nobody"\.[^\n]*\n$/);
+    const session = await client('--resume', 'no-such').finished;
+    expect(session).toMatchObject({ code: 1, stdout: '' });
+    expect(session.stderr).toContain('no-such');
+  });
+});
+
+describe('a relay', () => {
+  it('answers what was said before its input ended, and ends with 0', async () => {
+    const { client } = await relayed();
+    const program = client();
+    program.write('{"id":"s","type":"get_state"}');
+    const { code, stdout } = await program.end();
+    expect(code).toBe(0);
+    expect(stdout.split('\n').map((line) => line.slice(0, 20))).toEqual([
+      '{"type":"ready","ver',
+      '{"id":"s","type":"re',
+      '',
+    ]);
+  });
+
+  it('ends when it is told to, and the run goes on', async () => {
+    const { client } = await relayed();
+    const program = client();
+    program.send({ type: 'prompt', message: `[[sim deltas=50 delay=5]]` });
+    await program.hear(({ type }) => type === 'message_update');
+    const { sessionId } = await program.get('get_state');
+    program.child.kill('SIGTERM');
+    expect((await program.finished).code).toBe(0);
+    const again = client('--resume', String(sessionId));
+    const { isStreaming } = await again.get('get_state');
+    if (isStreaming === true) await again.hear(({ type }) => type === 'agent_settled');
+    const { messages } = await again.get('get_messages');
+    expect(messages).toMatchObject([{ role: 'user' }, { role: 'assistant', stopReason: 'stop' }]);
+  });
+
+  it('ends with 1 and a sentence when the daemon dies', async () => {
+    const { daemon, client } = await relayed();
+    const program = client();
+    await program.get('get_state');
+    daemon.child.kill('SIGKILL');
+    const { code, stderr } = await program.finished;
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      'the daemon ended the link: see polypod status and polypod logs; the session is kept\n',
+    );
+    // What it left behind is nobody's: the next one does without it.
+    expect(await client('--offline').get('get_state')).toMatchObject({ messageCount: 0 });
+  });
+
+  it('ends with 1 when the daemon is stopped', async () => {
+    const { site: here, client } = await relayed();
+    const program = client();
+    await program.get('get_state');
+    expect((await here.polypod('stop')).code).toBe(0);
+    expect((await program.finished).code).toBe(1);
+    expect(existsSync(socketIn(here, 'rpc.sock'))).toBe(false);
+  });
+
+  it('takes its client’s tools away from the pod when the client leaves', async () => {
+    const { site: here, client } = await relayed();
+    const program = client();
+    const tools = [{ name: 'echo_host', description: 'Echoes.', parameters: { type: 'object' } }];
+    expect(await program.get('set_host_tools', { tools })).toEqual({ toolNames: ['echo_host'] });
+    await program.run('[[sim text=ok]]');
+    const { sessionId } = await program.get('get_state');
+    await program.end();
+    const pod = await here.pod(String(sessionId));
+    for await (const watched of pod.watch()) {
+      expect(watched).toMatchObject({ snapshot: { settings: { clientTools: [] } } });
+      break;
+    }
+  });
+
+  it('tells the daemon where and how, and no key', async () => {
+    const home = temporaryDirectory();
+    const env = { HOME: home, ANTHROPIC_API_KEY: 'sk-ant-secret', USER: 'ada' };
+    const path = socketIn({ env }, 'rpc.sock');
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const header = new Promise<string>((resolve) => {
+      const server = createServer((socket) => {
+        socket.setEncoding('utf8').once('data', (text: string) => {
+          resolve(text);
+          socket.end('{"refused":"not today"}\n');
+        });
+      }).listen(path);
+      onTestFinished(() => void server.close());
+    });
+    const program = new Program(['--model', 'anthropic/opus', '--ask'], env);
+    expect(await program.finished).toEqual({ code: 1, stdout: '', stderr: 'not today\n' });
+    expect(await header).not.toContain('secret');
+    expect(JSON.parse(await header)).toMatchObject({
+      cwd: home,
+      by: 'ada',
+      model: 'anthropic/opus',
+      isAsking: true,
+    });
+  });
+});
+
+describe('in the daemon, a session of this mode', () => {
+  it('runs commands without asking, and no other session does', async () => {
+    const { site: here, client } = await relayed();
+    const program = client();
+    expect(gist(await program.run(TOUCH))).toContain('tool_execution_end bash');
+    expect(existsSync(join(here.home, 'made.txt'))).toBe(true);
+    await program.get('new_session');
+    expect(gist(await program.run(TOUCH))).toContain('tool_execution_end bash');
+    const link = await here.link();
+    const { id } = await link.call('new', { cwd: here.home });
+    const socket = await connected(socketIn(here, 'pods', `${String(id)}.sock`));
+    socket.write(`${JSON.stringify({ method: 'run', params: { input: TOUCH } })}\n`);
+    expect(await heardOn(socket, /"state":"(?:paused|idle)"/)).toContain('"state":"paused"');
+  });
+
+  it('asks with --ask, also where it did not before', async () => {
+    const { site: here, client } = await relayed();
+    const program = client();
+    await program.run('[[sim text=ok]]');
+    const { sessionId } = await program.get('get_state');
+    const asking = client('--ask', '--resume', String(sessionId));
+    asking.send({ type: 'prompt', message: TOUCH });
+    const { id } = await asking.hear(({ type }) => type === 'extension_ui_request');
+    asking.send({ type: 'extension_ui_response', id, value: 'Deny' });
+    await asking.hear(({ type }) => type === 'agent_settled');
+    expect(existsSync(join(here.home, 'made.txt'))).toBe(false);
+  });
+
+  it('does not do what the user has forbidden', async () => {
+    const { site: here, client } = await relayed(
+      'permissions: { rules: [{ command: touch, action: deny }] }\n',
+    );
+    const lines = await client().run(TOUCH);
+    expect(lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({ isError: true });
+    expect(existsSync(join(here.home, 'made.txt'))).toBe(false);
+  });
+});
+
+describe('although a daemon is up', () => {
+  const extension = (): string => {
+    const file = join(temporaryDirectory(), 'extension.mjs');
+    writeFileSync(file, 'export default function () {}');
+    return file;
+  };
+
+  it.each([
+    ['--no-daemon', () => ['--no-daemon']],
+    ['--no-session', () => ['--no-session']],
+    ['--session-dir', () => ['--session-dir', temporaryDirectory()]],
+    ['--api-key', () => ['--api-key', 'sk-test', '--provider', 'sim']],
+    ['-e', () => ['-e', extension()]],
+  ])('%s keeps the session in the process', async (_, args) => {
+    const { client, health } = await relayed();
+    const program = client('--offline', ...args());
+    await program.run('[[sim text=ok]]');
+    const { pods, doors } = await health();
+    expect(pods.live).toBe(0);
+    expect(doors.find(({ name }) => name === 'rpc')?.details).toMatchObject({ links: 0 });
+    expect((await program.end()).code).toBe(0);
+  });
+
+  it('a door that is closed by configuration does too', async () => {
+    const { client, health } = await relayed('doors: { rpc: false }\n');
+    const program = client('--offline');
+    await program.run('[[sim text=ok]]');
+    const { pods, doors } = await health();
+    expect(pods.live).toBe(0);
+    expect(doors).toContainEqual({ name: 'rpc', state: 'off' });
+  });
+});

@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { isObject, type JsonObject, stringOf } from '../../../src/base/index.ts';
+import { ROUTES } from '../../../src/protocols/tasks/routes.ts';
+import { TASKS_LIMITS } from '../../../src/protocols/tasks/settings.ts';
+import { type Answered, type Client, says, tasksStage } from './stage.ts';
+
+const PAGE = readFileSync('docs/protocols/tasks.md', 'utf8');
+
+const transcripts = [...PAGE.matchAll(/^<!-- replayed -->\n```text\n([^`]*)```$/gm)].map(([, text = '']) =>
+  [...text.matchAll(/^> (\S+) (\S+)(?: (.*))?\n< (\d+) (.*)$/gm)].map(
+    ([, method, path, body, status, answer]) => ({
+      method: method ?? '',
+      path: path ?? '',
+      body: body ?? '{}',
+      status: Number(status),
+      answer: JSON.parse(answer ?? '') as JsonObject,
+    }),
+  ),
+);
+
+describe('the page', () => {
+  it.each(transcripts)('replays from %j on', async (...exchanges) => {
+    const { client, cwd } = await tasksStage([says('Hello.')]);
+    const ada = client();
+    const names = new Map([['cwd', cwd]]);
+    for (const { method, path, body, status, answer } of exchanges) {
+      const address = path.replaceAll(/\$(\w+)/g, (_, name: string) => names.get(name) ?? '');
+      const got =
+        method === 'POST'
+          ? await ada.post(address, body)
+          : await settled(ada, address, stringOf(answer.state));
+      expect(got.body).toEqual(bound(answer, got.body, names));
+      expect(got.status).toBe(status);
+    }
+  });
+
+  it('has two transcripts, every route with its scope, and the true bounds', () => {
+    expect(transcripts.map((exchanges) => exchanges.length)).toEqual([4, 5]);
+    const told = [...PAGE.matchAll(/^\| `(GET|POST) (\S+)` +\| (`\w+`|none) /gm)].map(
+      ([, method, path, scope]) => `${method} ${path} ${scope?.replaceAll('`', '')}`,
+    );
+    expect(told.toSorted()).toEqual(
+      ROUTES.map(({ method, path, scope }) => `${method} ${path} ${scope ?? 'none'}`).toSorted(),
+    );
+    expect(TASKS_LIMITS).toMatchObject({
+      body: { bytes: 1024 * 1024, depth: 32 },
+      rate: { perMinute: 1_200 },
+      wrongKeys: { perMinute: 30 },
+      streams: 2_000,
+      delegations: 8,
+      keepAliveMs: 15_000,
+    });
+  });
+});
+
+/** Asks until the answer has the state that the page shows. */
+async function settled(client: Client, path: string, state: string): Promise<Answered> {
+  for (;;) {
+    const got = await client.get(path);
+    if (!path.endsWith('/status') || got.body.state === state || got.status !== 200) return got;
+  }
+}
+
+/** What the page shows, with the names in it standing for what came. */
+function bound(shown: unknown, got: unknown, names: Map<string, string>): unknown {
+  if (typeof shown === 'string' && shown.startsWith('$')) return value(shown.slice(1), got, names);
+  if (Array.isArray(shown))
+    return shown.map((part, at) => bound(part, Array.isArray(got) ? got[at] : undefined, names));
+  if (!isObject(shown)) return shown;
+  const from = isObject(got) ? got : {};
+  return Object.fromEntries(Object.entries(shown).map(([key, part]) => [key, bound(part, from[key], names)]));
+}
+
+function value(name: string, got: unknown, names: Map<string, string>): unknown {
+  if (name === 'number') return expect.any(Number);
+  if (name === 'time') return expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
+  if (!names.has(name)) names.set(name, stringOf(got));
+  return names.get(name);
+}

@@ -1,0 +1,217 @@
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { onTestFinished, describe, expect, it } from 'vitest';
+import { asPolypodError, PolypodError } from '../../src/base/index.ts';
+import {
+  findRoute,
+  guardRequest,
+  type HttpServerOptions,
+  httpRefusal,
+  httpRefusalIn,
+  readJsonBody,
+  serveHttp,
+} from '../../src/wire/index.ts';
+
+/** What a call is refused with. */
+function refusalOf(call: () => unknown): { readonly status?: number; readonly word?: string } {
+  try {
+    call();
+    return {};
+  } catch (thrown) {
+    return httpRefusalIn(asPolypodError(thrown)) ?? {};
+  }
+}
+
+/** A server that answers with the body it has read, or with the refusal's word. */
+async function mirror(more: Partial<HttpServerOptions> = {}) {
+  const server = await serveHttp({
+    host: '127.0.0.1',
+    port: 0,
+    upgrade: async ({ socket }) => {
+      socket.destroy();
+    },
+    handle: async ({ request: sent, response, requestId }) => {
+      try {
+        const body = await readJsonBody(sent, { bytes: 100, depth: 3 });
+        response.end(JSON.stringify({ body, requestId }));
+      } catch (thrown) {
+        const { status = 500, word = '' } = httpRefusalIn(asPolypodError(thrown)) ?? {};
+        if (!response.destroyed) response.writeHead(status, { connection: 'close' }).end(word);
+      }
+    },
+    ...more,
+  });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+describe('routes', () => {
+  const routes = [
+    { method: 'GET', path: '/tasks' },
+    { method: 'GET', path: '/tasks/{taskId}/status' },
+    { method: 'POST', path: '/tasks/{taskId}/cancel' },
+    { method: 'POST', path: '/tasks' },
+  ] as const;
+
+  it('are found by their method and path, with the parts that are named', () => {
+    const { route, params } = findRoute(routes, 'GET', '/tasks/a%2Fb/status');
+    expect(route.path).toBe('/tasks/{taskId}/status');
+    expect([...params]).toEqual([['taskId', 'a/b']]);
+    expect(findRoute(routes, 'POST', '/tasks').route.method).toBe('POST');
+  });
+
+  it('are refused where there is nothing, and where another method is meant', () => {
+    for (const path of ['/', '/tasks/', '/tasks//status', '/tasks/%ff/status', '/Tasks', '/tasks/x/status/y'])
+      expect([path, refusalOf(() => findRoute(routes, 'GET', path)).status]).toEqual([path, 404]);
+    expect(refusalOf(() => findRoute(routes, 'DELETE', '/tasks'))).toMatchObject({
+      status: 405,
+      headers: { allow: 'GET, POST' },
+    });
+  });
+});
+
+describe('the guard', () => {
+  const guard = { hosts: ['agent.example'], origins: ['https://ui.example'] };
+
+  it.each([
+    '127.0.0.1',
+    '127.0.0.1:80',
+    'localhost:8000',
+    '[::1]:80',
+    '10.0.0.7',
+    'Agent.Example',
+    'agent.example.',
+  ])('lets in the host %s', (host) => expect(guardRequest({ host }, guard)).toBeUndefined());
+
+  it.each([
+    '',
+    'evil.example',
+    'localhost.evil.example',
+    'a@localhost',
+    'localhost:80:80',
+    '127.0.0.1/x',
+    'localhost x',
+  ])('keeps out the host "%s"', (host) =>
+    expect(refusalOf(() => guardRequest({ host }, guard)).word).toBe('host_not_allowed'),
+  );
+
+  it('lets in its own pages and those that are named', () => {
+    const host = 'localhost:80';
+    expect(guardRequest({ host, origin: 'http://localhost:80' }, guard)).toBe('http://localhost:80');
+    expect(guardRequest({ host, origin: 'https://ui.example' }, guard)).toBe('https://ui.example');
+    for (const origin of [
+      'null',
+      'http://localhost',
+      'https://ui.example.evil',
+      'localhost:80',
+      'http://ui.example',
+    ])
+      expect([origin, refusalOf(() => guardRequest({ host, origin }, guard)).word]).toEqual([
+        origin,
+        'origin_not_allowed',
+      ]);
+  });
+});
+
+describe('a body', () => {
+  it.each([
+    ['{"a":[1,{"b":"]]]]"}]}', 200, '"b"'],
+    ['{"a":[[[1]]]}', 400, 'too_deep'],
+    ['{"a":1', 400, 'malformed_json'],
+    ['"text"', 400, 'invalid_request'],
+    [`{"a":"${'x'.repeat(100)}"}`, 413, 'body_too_large'],
+    ['{"a":"\\"[[[[["}', 200, '[[[[['],
+  ])('%s is answered with %i', async (body, status, word) => {
+    const { url } = await mirror();
+    const response = await fetch(url, { method: 'POST', body, headers: JSON_TYPE });
+    expect(response.status).toBe(status);
+    expect(await response.text()).toContain(word);
+  });
+
+  it('that does not say its size is bounded all the same', async () => {
+    const { url } = await mirror();
+    const status = await new Promise((resolve, reject) => {
+      const sent = request(url, { method: 'POST', headers: JSON_TYPE }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      sent.on('error', reject);
+      for (let count = 0; count < 20; count += 1) sent.write(' '.repeat(10));
+      sent.flushHeaders();
+    });
+    expect(status).toBe(413);
+  });
+
+  it('must be JSON by its type', async () => {
+    const { url } = await mirror();
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx'])
+      expect(
+        (await fetch(url, { method: 'POST', body: '{}', headers: { 'content-type': type } })).status,
+      ).toBe(415);
+    const charset = { 'content-type': 'application/json; charset=utf-8' };
+    expect((await fetch(url, { method: 'POST', body: '{}', headers: charset })).status).toBe(200);
+  });
+});
+
+describe('a server', () => {
+  it('gives every request an id, or takes the one that it has', async () => {
+    const { url } = await mirror();
+    const ask = async (headers: Record<string, string>): Promise<string> => {
+      const response = await fetch(url, {
+        method: 'POST',
+        body: '{}',
+        headers: { ...JSON_TYPE, ...headers },
+      });
+      return ((await response.json()) as { requestId: string }).requestId;
+    };
+    expect(await ask({})).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await ask({ 'x-request-id': 'mine-1' })).toBe('mine-1');
+    expect(await ask({ 'x-request-id': 'a b' })).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('says which port is in use', async () => {
+    const { port } = await mirror();
+    await expect(mirror({ port })).rejects.toThrow(`cannot listen on 127.0.0.1 port ${port}: it is in use`);
+  });
+
+  it('ends a request that never gets on', async () => {
+    const { port } = await mirror({ limits: { headersMs: 30, requestMs: 60 } });
+    const socket = connect(port, '127.0.0.1');
+    socket.write(
+      'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+    );
+    let answer = '';
+    for await (const bytes of socket) answer += String(bytes);
+    expect(answer).toMatch(/^HTTP\/1.1 408 [\s\S]*request_timeout/);
+  });
+
+  it('ends all connections when it is closed', async () => {
+    const server = await mirror();
+    const socket = connect(server.port, '127.0.0.1');
+    socket.on('error', () => {});
+    await new Promise<void>((resolve) => {
+      socket.on('connect', () => resolve());
+    });
+    const closed = new Promise((resolve) => {
+      socket.on('close', resolve);
+    });
+    // Known to us is not yet known to the server.
+    while (server.connections === 0)
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    await server.close();
+    await closed;
+  });
+});
+
+describe('a refusal', () => {
+  it('carries its status, and is told from other errors', () => {
+    const error = httpRefusal(429, 'rate_limited', 'too often', { details: { a: 1 } });
+    expect(error.code).toBe('overloaded');
+    expect(httpRefusalIn(error)).toEqual({ status: 429, word: 'rate_limited', details: { a: 1 } });
+    expect(httpRefusalIn(new PolypodError('internal', 'x', { cause: new Error('y') }))).toBeUndefined();
+  });
+});
