@@ -28,4 +28,4 @@ export {
 export { type FrameReader, lineReader, MAX_LINE } from './lines.ts';
 export { encodeSse, sseReader } from './sse.ts';
 export { connectUnix, listenUnix } from './unix-socket.ts';
-export { textFrame, WebSocketLink, type WebSocketOptions, webSocketHandshake } from './web-socket.ts';
+export { WebSocketLink, type WebSocketOptions, webSocketHandshake } from './web-socket.ts';

@@ -64,12 +64,7 @@ export class WebSocketLink {
   }
 
   send(text: string): void {
-    this.sendFrame(textFrame(text));
-  }
-
-  /** One that `textFrame` made: what many are told is encoded once. */
-  sendFrame(frame: Uint8Array): void {
-    if (!this.#isClosing && !this.#isGone) this.#socket.write(frame);
+    this.#write(OPCODES.text, Buffer.from(text));
   }
 
   /** Says why, and ends the connection. */
@@ -83,6 +78,10 @@ export class WebSocketLink {
     this.#socket.end(encodeFrame(OPCODES.close, payload));
     // It gets a moment to read that, and no more.
     setTimeout(() => this.#socket.destroy(), CLOSE_MS).unref();
+  }
+
+  #write(opcode: number, payload: Uint8Array): void {
+    if (!this.#isClosing && !this.#isGone) this.#socket.write(encodeFrame(opcode, payload));
   }
 
   #take(bytes: Uint8Array): void {
@@ -99,7 +98,7 @@ export class WebSocketLink {
   #handle({ opcode, isLast, payload }: Frame): void {
     switch (opcode) {
       case OPCODES.ping:
-        this.sendFrame(encodeFrame(OPCODES.pong, payload));
+        this.#write(OPCODES.pong, payload);
         return;
       case OPCODES.pong:
         return;
@@ -148,7 +147,7 @@ export class WebSocketLink {
       return;
     }
     this.#isAnswering = false;
-    this.sendFrame(encodeFrame(OPCODES.ping, Buffer.alloc(0)));
+    this.#write(OPCODES.ping, Buffer.alloc(0));
   }
 
   #end(): void {
@@ -157,10 +156,6 @@ export class WebSocketLink {
     clearInterval(this.#timer);
     this.#options.onClose();
   }
-}
-
-export function textFrame(text: string): Buffer {
-  return encodeFrame(OPCODES.text, Buffer.from(text));
 }
 
 /** Answers a handshake; refuses one that is none. The subprotocol has to be one that the client offered. */
