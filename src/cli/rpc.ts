@@ -20,6 +20,8 @@ import {
 import type { Environment } from '../llm/index.ts';
 import type { Host } from '../pod/index.ts';
 import {
+  type ModelWish,
+  rpcBeginnings,
   type LinkHeader,
   type OpenDoor,
   RPC_SOCKET,
@@ -29,7 +31,6 @@ import {
   serveRpc,
   UNASKED,
 } from '../protocols/index.ts';
-import type { ModelWish } from '../protocols/rpc/model-wish.ts';
 import { EXIT, type ExitCode, type Surroundings } from './command.ts';
 import { rpcExtensions } from './rpc-extensions.ts';
 import { readRpcOptions, type RpcOptions } from './rpc-options.ts';
@@ -67,7 +68,7 @@ async function daemonSocket(options: RpcOptions, places: Places): Promise<Socket
     return undefined;
   const path = join(places.runtimeDirectory, RPC_SOCKET);
   // Most people have no daemon, and need not wait for what connects to it.
-  return existsSync(path) ? (await import('../wire/unix-socket.ts')).connectUnix(path) : undefined;
+  return existsSync(path) ? (await import('../wire/index.ts')).connectUnix(path) : undefined;
 }
 
 /** All that the daemon has to know. Keys are its own. */
@@ -95,10 +96,7 @@ interface Composed {
 }
 
 async function surroundingsOf(options: RpcOptions, { env: given }: Surroundings): Promise<Composed> {
-  const [{ modelWish }, { withKey }] = await Promise.all([
-    import('../protocols/rpc/model-wish.ts'),
-    import('./rpc-key.ts'),
-  ]);
+  const [{ modelWish }, { withKey }] = await Promise.all([rpcBeginnings(), import('./rpc-key.ts')]);
   const env = withKey(given, options);
   const places = placesOf(env);
   const { config: written } = await readConfig(places);
@@ -156,8 +154,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
   const agents = extended(agentsFrom({ env, config, places, models: access, version: version() }));
   const host = await openHost(options, { places, agents });
   const sessions = await sessionsFor(options, cwd, wish);
-  const { scopedModels } = await import('../protocols/rpc/model-wish.ts');
-  const { firstPod } = await import('../protocols/rpc/first-pod.ts');
+  const { scopedModels, firstPod } = await rpcBeginnings();
   let published: Promise<OpenDoor | undefined> = Promise.resolve(undefined);
   const parts: RpcParts = {
     host,
@@ -224,7 +221,7 @@ async function openHost(
 
 async function sessionsFor(options: RpcOptions, cwd: string, { thinking }: ModelWish): Promise<RpcSessions> {
   const { sessionDir, isFleeting, tools, system, appendSystem } = options;
-  const { settingsFor } = await import('../protocols/rpc/first-pod.ts');
+  const { settingsFor } = await rpcBeginnings();
   const directory = sessionDir === undefined || isFleeting ? undefined : resolve(cwd, sessionDir);
   if (directory !== undefined) await mkdir(directory, { recursive: true, mode: 0o700 });
   return {

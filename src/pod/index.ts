@@ -58,3 +58,7 @@ export {
 export { type ClientTool, DEFAULT_SETTINGS, type PodSettings, type SettingsChange } from './settings.ts';
 export type { Snapshot, Stats } from './snapshot.ts';
 export type { BlockView, RunView, ShellView, TaskView, ToolView } from './view.ts';
+
+/** Words of the layers below that the pod's own are made with. */
+export { THINKING_LEVELS, type ThinkingLevel } from '../llm/index.ts';
+export type { Rule } from '../tools/index.ts';

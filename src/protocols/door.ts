@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { JsonObject, Log } from '../base/index.ts';
 import type { Host, ModelChoice, Pod } from '../pod/index.ts';
-import type { Rule } from '../tools/index.ts';
+import type { Rule } from '../pod/index.ts';
 import type { OfferedModel } from './rpc/messages.ts';
 import type { RpcRule } from './rpc/wire.ts';
 

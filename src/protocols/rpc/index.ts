@@ -7,6 +7,7 @@ export { firstLine } from './first-line.ts';
 export { readGreeting, readyLine, RPC_SOCKET } from './greeting.ts';
 export type { LinkHeader } from './link-header.ts';
 export type { OfferedModel } from './messages.ts';
+export type { ModelWish } from './model-wish.ts';
 export type { ExtensionLink, RpcExtensions, RpcParts, RpcSessions } from './parts.ts';
 export { UNASKED } from './permitted-rules.ts';
 export type { RpcStreams } from './serve.ts';
@@ -16,6 +17,12 @@ export type { RpcRule } from './wire.ts';
 /** Serves one client, to whom `ready` has been said. */
 export async function serveRpc(streams: RpcStreams, parts: RpcParts, signal: AbortSignal): Promise<void> {
   return (await import('./serve.ts')).serveRpc(streams, parts, signal);
+}
+
+/** How a client's wishes become its models and its first pod, for a process that serves it by itself. */
+export async function rpcBeginnings() {
+  const [models, pods] = await Promise.all([import('./model-wish.ts'), import('./first-pod.ts')]);
+  return { ...models, ...pods };
 }
 
 export async function openRpcDoor(context: DoorContext): Promise<OpenDoor> {

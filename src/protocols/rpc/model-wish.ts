@@ -1,4 +1,4 @@
-import { THINKING_LEVELS, type ThinkingLevel } from '../../llm/index.ts';
+import { THINKING_LEVELS, type ThinkingLevel } from '../../pod/index.ts';
 import type { OfferedModel } from './messages.ts';
 
 /** Which model is asked for: how it is called, and how much it is to think. */

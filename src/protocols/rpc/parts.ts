@@ -1,5 +1,5 @@
 import type { Host, Pod, SettingsChange } from '../../pod/index.ts';
-import type { Rule } from '../../tools/index.ts';
+import type { Rule } from '../../pod/index.ts';
 import type { OfferedModel } from './messages.ts';
 import type { UiRequests } from './ui.ts';
 import type { RpcRule } from './wire.ts';

@@ -1,4 +1,4 @@
-import type { Rule } from '../../tools/index.ts';
+import type { Rule } from '../../pod/index.ts';
 
 /** Hosts expect that tools work in the directory without a question; what the user has forbidden stays forbidden. */
 export const UNASKED: readonly Rule[] = [

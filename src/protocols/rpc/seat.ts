@@ -1,6 +1,6 @@
 import { PolypodError } from '../../base/index.ts';
 import type { Caller, Pod, PodCommand, PodEvent, Receipt, Snapshot } from '../../pod/index.ts';
-import type { Rule } from '../../tools/index.ts';
+import type { Rule } from '../../pod/index.ts';
 import { ApprovalPrompts } from './approvals.ts';
 import { Continuations } from './continuations.ts';
 import { EventEncoder } from './encode.ts';

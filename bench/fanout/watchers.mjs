@@ -1,0 +1,41 @@
+const DELTA = '"event":"text_delta"';
+const END = '"event":"turn_end"';
+
+/** Reads an answer to its end; resolves with how many deltas and bytes it was. */
+export function readAnswer(socket) {
+  let [deltas, bytes, rest] = [0, 0, ''];
+  return new Promise((resolve) => {
+    socket.setEncoding('latin1').on('data', (piece) => {
+      bytes += piece.length;
+      const lines = (rest + piece).split('\n');
+      rest = lines.pop();
+      for (const line of lines) {
+        if (line.includes(DELTA)) deltas += 1;
+        if (line.includes(END)) resolve({ deltas, bytes });
+      }
+    });
+  });
+}
+
+/** Counts what comes: all plain links of a session get the same bytes, so that is all there is to know. */
+export class ByteCount {
+  #bytes = 0;
+  #awaited = Number.POSITIVE_INFINITY;
+  #onReached;
+
+  constructor(socket) {
+    socket.on('data', ({ length }) => {
+      this.#bytes += length;
+      if (this.#bytes >= this.#awaited) this.#onReached();
+    });
+  }
+
+  /** Resolves when so many have come. */
+  reach(bytes) {
+    if (this.#bytes >= bytes) return Promise.resolve();
+    this.#awaited = bytes;
+    return new Promise((resolve) => {
+      this.#onReached = resolve;
+    });
+  }
+}
