@@ -4,8 +4,12 @@
 // of the Pod Protocol on a Unix socket. The floor (bench/fanout/floor-host.mjs) is the floor host with as many subscribers: it
 // says a delta in the same words, and leaves out the rest of the protocol, of which the whole text at the end is the most. The
 // figure is all the CPU of the host for each delta and watcher: with one of them it is mostly the stream's, with a thousand the
-// writing. Every watcher must get every byte, but for the one that never reads, which is beside them and not counted. Fresh
-// processes for every figure, in turns; medians over the rounds, ratios inside each.
+// writing. Every watcher must get every byte, but for the one that never reads, which is beside them and not counted.
+//
+// A flood is as fast as the provider can: a host that is busy writing finds more to write together, so two hosts may write the
+// same deltas in very different numbers of writes, and the one that writes less often looks cheaper. So where writing is most of
+// the cost there is a paced stream as well, of which both write every piece by itself; how often a watcher read tells them apart.
+// Fresh processes for every figure, in turns; medians over the rounds, ratios inside each.
 import { parseArgs } from 'node:util';
 import { requireBuild } from './built.mjs';
 import { runChild } from './child.mjs';
@@ -16,46 +20,64 @@ const { values: options } = parseArgs({ options: { quick: { type: 'boolean' } } 
 requireBuild();
 const ROUNDS = options.quick ? 2 : 5;
 const POINT = new URL('fanout/point.mjs', import.meta.url);
-const WATCHERS = [1, 10, 50, 200, 1_000];
-/** Beside how many watchers one sits that never reads. */
+const WATCHERS = { flood: [1, 10, 50, 200, 1_000], paced: [50, 200, 1_000] };
+/** Beside how many watchers one sits that never reads: paced, since a flood's figures differ more than it could cost. */
 const BESIDE = 50;
-const ROWS = [
-  { name: 'floor', kind: 'floor', idle: 0, counts: WATCHERS },
-  { name: 'pod', kind: 'pod', idle: 0, counts: WATCHERS },
-  { name: 'pod, one never reads', kind: 'pod', idle: 1, counts: [BESIDE] },
+const HOSTS = [
+  { name: 'floor', kind: 'floor', idle: 0 },
+  { name: 'pod', kind: 'pod', idle: 0 },
 ];
-const [floor, pod, besideIdle] = ROWS;
+const BESIDE_IDLE = { name: 'pod, one never reads', kind: 'pod', idle: 1 };
 
-/** CPU microseconds for each delivery, by round. */
+/** By work, host and number of watchers: `{ cpuUs, reads }` of each round, the CPU for each delivery. */
 const figures = new Map();
 for (let round = 0; round < ROUNDS; round++) {
-  for (const watchers of WATCHERS) {
-    for (const { name, kind, idle } of ROWS.filter(({ counts }) => counts.includes(watchers))) {
-      const { cpuUs } = await runChild(POINT, [kind, watchers, idle]);
-      const key = `${name} ${watchers}`;
-      figures.set(key, [...(figures.get(key) ?? []), cpuUs]);
-      console.error(`round ${round + 1}/${ROUNDS}  ${name}  ${watchers} watchers  ${figure(cpuUs)} µs`);
+  for (const [work, counts] of Object.entries(WATCHERS)) {
+    for (const watchers of counts) {
+      for (const { name, kind, idle } of hostsFor(work, watchers)) {
+        const came = await runChild(POINT, [kind, work, watchers, idle]);
+        const key = `${work} ${name} ${watchers}`;
+        figures.set(key, [...(figures.get(key) ?? []), came]);
+        console.error(`round ${round + 1}/${ROUNDS}  ${key}  ${figure(came.cpuUs)} µs  ${came.reads} reads`);
+      }
     }
   }
 }
 
-const rows = ROWS.map((row) => [
-  row.name,
-  ...WATCHERS.map((watchers) => (row.counts.includes(watchers) ? figure(median(costs(row, watchers))) : '-')),
-]);
-console.log(`${table(['CPU µs per delivery, watchers', ...WATCHERS], rows)}\n`);
+for (const [work, counts] of Object.entries(WATCHERS)) {
+  const rows = hostsFor(work, BESIDE).flatMap(({ name }) => [
+    [`${name}, CPU µs per delivery`, ...counts.map((watchers) => cell(work, name, watchers, 'cpuUs'))],
+    [`${name}, reads of a watcher`, ...counts.map((watchers) => cell(work, name, watchers, 'reads'))],
+  ]);
+  console.log(`${table([`${work}, watchers`, ...counts], rows)}\n`);
+}
 const bars = [
-  ...WATCHERS.map((watchers) => atMost(`${watchers} watchers: pod / floor`, ratio(pod, floor, watchers), 2)),
-  atMost(`one that never reads beside ${BESIDE}: with / without`, ratio(besideIdle, pod, BESIDE), 1.1),
+  ...Object.entries(WATCHERS).flatMap(([work, counts]) =>
+    counts.map((watchers) =>
+      atMost(`${work}, ${watchers} watchers: pod / floor`, ratio(work, 'pod', 'floor', watchers), 2),
+    ),
+  ),
+  atMost(
+    `one that never reads beside ${BESIDE}: with / without`,
+    ratio('paced', BESIDE_IDLE.name, 'pod', BESIDE),
+    1.1,
+  ),
 ];
 printBars(bars);
 printResult('fanout', bars);
 
-function costs({ name }, watchers) {
-  return figures.get(`${name} ${watchers}`);
+function hostsFor(work, watchers) {
+  return work === 'paced' && watchers === BESIDE ? [...HOSTS, BESIDE_IDLE] : HOSTS;
 }
 
-function ratio(row, other, watchers) {
-  const others = costs(other, watchers);
-  return median(costs(row, watchers).map((cost, round) => cost / others[round]));
+function cell(work, name, watchers, what) {
+  const rounds = figures.get(`${work} ${name} ${watchers}`);
+  return rounds === undefined ? '-' : figure(median(rounds.map((round) => round[what])));
+}
+
+function ratio(work, name, other, watchers) {
+  const others = figures.get(`${work} ${other} ${watchers}`);
+  return median(
+    figures.get(`${work} ${name} ${watchers}`).map(({ cpuUs }, round) => cpuUs / others[round].cpuUs),
+  );
 }

@@ -2,7 +2,10 @@ import { join } from 'node:path';
 import { Client } from '../floor/client.mjs';
 import { scratch, start } from '../floor/processes.mjs';
 
-const HOSTS = { floor: new URL('floor-host.mjs', import.meta.url), pod: new URL('pod-host.mjs', import.meta.url) };
+const HOSTS = {
+  floor: new URL('floor-host.mjs', import.meta.url),
+  pod: new URL('pod-host.mjs', import.meta.url),
+};
 
 /** A host of this kind in a process of its own; answers with the connection that opens and closes its sessions. */
 export async function startSessions(kind, provider) {

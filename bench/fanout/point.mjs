@@ -1,8 +1,10 @@
-// CPU of a host for each delta and watcher: node point.mjs <floor|pod> <watchers> <watchers that never read>
+// CPU of a host for each delta and watcher: node point.mjs <floor|pod> <flood|paced> <watchers> <idle>
 // This process is all the watchers. Sessions are opened and joined before: what counts is from the prompt until all have all.
+// The idle are watchers that never read: they are beside the others and not counted.
 import { cpuPerRun } from '../floor/measure.mjs';
 import { startProvider } from '../floor/processes.mjs';
 import { promptFor } from '../floor/prompts.mjs';
+import { median } from '../statistics.mjs';
 import { startSessions } from './hosts.mjs';
 import { join, run } from './join.mjs';
 import { ByteCount, readAnswer } from './watchers.mjs';
@@ -10,14 +12,21 @@ import { ByteCount, readAnswer } from './watchers.mjs';
 /** Enough of either that the beginning and the end of an answer weigh little. */
 const DELTAS = { most: 5_000, least: 1_000, delivered: 1_000_000 };
 
-const [kind, watchers, idle] = [process.argv[2], ...process.argv.slice(3).map(Number)];
+const [kind, work] = process.argv.slice(2);
+const [watchers, idle] = process.argv.slice(4).map(Number);
 const deltas = Math.min(DELTAS.most, Math.max(DELTAS.least, DELTAS.delivered / watchers));
+/** Of a paced answer, one write of the provider is written to all before the next one comes. */
+const delayMs = { flood: 0, paced: 1 + watchers / 50 }[work];
+const reads = [];
 const sessions = await startSessions(kind, await startProvider());
-const cpuUs = await cpuPerRun(answer, answer);
-console.log(JSON.stringify({ cpuUs: cpuUs / deltas / watchers }));
+const cpuUs = await cpuPerRun(
+  () => answer(0),
+  () => answer(delayMs),
+);
+console.log(JSON.stringify({ cpuUs: cpuUs / deltas / watchers, reads: median(reads) }));
 process.exit(0);
 
-async function answer() {
+async function answer(pauseMs) {
   const { session, path } = await sessions.ask({ do: 'open' });
   const sockets = [];
   // One after the other: more at once than a socket's backlog holds would be refused.
@@ -26,11 +35,12 @@ async function answer() {
   const counts = others.map((socket) => new ByteCount(socket));
   const reading = readAnswer(first);
   const before = await sessions.ask({ do: 'spent' });
-  run(first, promptFor({ count: deltas }));
+  run(first, promptFor({ count: deltas, delayMs: pauseMs }));
   const came = await reading;
   await Promise.all(counts.map((count) => count.reach(came.bytes)));
   const after = await sessions.ask({ do: 'spent' });
   if (came.deltas !== deltas) throw new Error(`${came.deltas} of ${deltas} deltas came`);
+  if (pauseMs === delayMs) reads.push(came.reads);
   for (const socket of sockets) socket.destroy();
   await sessions.ask({ do: 'close', session });
   return after.cpuUs - before.cpuUs;

@@ -1,17 +1,18 @@
 const DELTA = '"event":"text_delta"';
 const END = '"event":"turn_end"';
 
-/** Reads an answer to its end; resolves with how many deltas and bytes it was. */
+/** Reads an answer to its end; resolves with how many deltas and bytes it was, and in how many reads they came. */
 export function readAnswer(socket) {
-  let [deltas, bytes, rest] = [0, 0, ''];
+  let [deltas, bytes, reads, rest] = [0, 0, 0, ''];
   return new Promise((resolve) => {
     socket.setEncoding('latin1').on('data', (piece) => {
       bytes += piece.length;
+      reads += 1;
       const lines = (rest + piece).split('\n');
       rest = lines.pop();
       for (const line of lines) {
         if (line.includes(DELTA)) deltas += 1;
-        if (line.includes(END)) resolve({ deltas, bytes });
+        if (line.includes(END)) resolve({ deltas, bytes, reads });
       }
     });
   });

@@ -1,0 +1,35 @@
+// Latency of paced deltas by every route, in turns: node point.mjs <answers of each>
+// This process is the client. An answer is short enough that what disturbs the machine for a while disturbs every route.
+import { start } from '../floor/processes.mjs';
+import { promptFor } from '../floor/prompts.mjs';
+import { direct, through } from './routes.mjs';
+
+const PACED = { count: 500, batch: 1, delayMs: 4 };
+/** As fast as it goes: a host runs for days, and the compiler has long settled on its hot functions. */
+const WARM_UP = { count: 20_000 };
+
+const answers = Number(process.argv[2]);
+const { said } = await start(new URL('provider.mjs', import.meta.url));
+const routes = {
+  direct: direct(said.url),
+  floor: await through('floor', said.url),
+  pod: await through('pod', said.url),
+};
+const ages = { direct: [], floor: [], pod: [] };
+for (const ask of Object.values(routes)) await ask(promptFor(WARM_UP));
+for (let answer = 0; answer < answers; answer += 1)
+  for (const [name, ask] of Object.entries(routes)) {
+    const came = await ask(promptFor(PACED));
+    if (came.length !== PACED.count) throw new Error(`${name}: ${came.length} of ${PACED.count} deltas came`);
+    ages[name].push(...came);
+  }
+console.log(
+  JSON.stringify(Object.fromEntries(Object.entries(ages).map(([name, all]) => [name, spread(all)]))),
+);
+process.exit(0);
+
+function spread(all) {
+  const sorted = all.toSorted((one, other) => one - other);
+  const at = (share) => sorted[Math.ceil(sorted.length * share) - 1];
+  return { p50: at(0.5), p99: at(0.99) };
+}
