@@ -7,16 +7,20 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import { askedIn } from '../floor/prompts.mjs';
 import { stamp } from './stamps.mjs';
 
-const server = createServer(async (request, response) => {
-  let body = '';
-  for await (const piece of request) body += piece;
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  await answer(response, askedIn(promptIn(JSON.parse(body))));
+const server = createServer((request, response) => {
+  serve(request, response).catch((error) => response.destroy(error));
 });
 server.listen(0, '127.0.0.1', () =>
   console.log(JSON.stringify({ url: `http://127.0.0.1:${server.address().port}` })),
 );
 process.stdin.resume().on('end', () => process.exit(0));
+
+async function serve(request, response) {
+  let body = '';
+  for await (const piece of request) body += piece;
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  await answer(response, askedIn(promptIn(JSON.parse(body))));
+}
 
 function promptIn({ messages }) {
   const { content } = messages.findLast(({ role }) => role === 'user');
