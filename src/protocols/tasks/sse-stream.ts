@@ -40,6 +40,8 @@ export async function streamSse(
     response.write(errorEvent(code, code === 'internal' ? 'the stream broke off: connect again' : message));
   } finally {
     clearInterval(keepAlive);
+    // Node 24 forgets what is still corked when the response ends.
+    while (response.writableCorked > 0) response.uncork();
     response.end();
   }
 }

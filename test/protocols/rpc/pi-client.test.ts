@@ -22,7 +22,7 @@ describe("pi's own client", () => {
     const { pi } = await client();
     const events = await pi.promptAndWait('hi [[sim text=Hello]]');
     const types = events.map(({ type }) => type);
-    expect(types[0]).toBe('ready');
+    // `ready` is among them only when pi listens before it comes.
     expect(types.filter((type) => !['ready', 'message_update'].includes(type))).toEqual([
       'agent_start',
       'turn_start',
