@@ -41,7 +41,7 @@ function catalogueOf(
     ...{
       id,
       file: `sessions/${id}.jsonl`,
-      cwd: `/work/${at % 7}`,
+      cwd: `/projects/${at % 7}`,
       state: 'idle',
       archived: false,
       queued: 0,

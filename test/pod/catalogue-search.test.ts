@@ -13,7 +13,7 @@ const ROWS: readonly Partial<Row>[] = [
   { id: '0005-german', name: 'Straße nach GRÖẞE', cwd: '/home/Jürgen/Arbeit' },
   { id: '0006-greek', name: 'Ὀδυσσεύς', cwd: '/ΔΡΌΜΟΣ' },
   { id: '0007-emoji', name: '🚀 launch 👩‍👩‍👧', state: 'running' },
-  { id: '0008-plain', firstPrompt: 'please fix it and build it', cwd: '/work/fix' },
+  { id: '0008-plain', firstPrompt: 'please fix it and build it', cwd: '/projects/fix' },
   { id: 'fix-9', lastText: 'nothing to do', archived: true },
 ];
 
@@ -64,6 +64,6 @@ describe('a search', () => {
     const made = await catalogue();
     expect(idsOf(made.search('0', { state: 'running' }))).toEqual(['0007-emoji']);
     expect(idsOf(made.search('fix', { archived: false, limit: 1 }))).toEqual(['0001-english']);
-    expect(idsOf(made.search('fix', { cwd: '/work/fix' }))).toEqual(['0008-plain']);
+    expect(idsOf(made.search('fix', { cwd: '/projects/fix' }))).toEqual(['0008-plain']);
   });
 });
