@@ -20,7 +20,7 @@ const ROWS: readonly Partial<Row>[] = [
 async function catalogue() {
   const made = await opened(join(temporaryDirectory(), 'catalogue.jsonl'));
   for (const [minute, row] of ROWS.entries())
-    made.put(rowOf('', { updatedAt: at(minute), cwd: '/work', ...row }));
+    made.put(rowOf('', { updatedAt: at(minute), cwd: '/projects', ...row }));
   return made;
 }
 

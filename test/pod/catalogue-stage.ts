@@ -8,7 +8,7 @@ export function rowOf(id: string, more: Partial<Row> = {}): Row {
   return {
     id,
     file: `sessions/${id}.jsonl`,
-    cwd: '/work',
+    cwd: '/projects',
     createdAt: '2026-01-01T12:00:00.000Z',
     updatedAt: '2026-01-01T12:00:00.000Z',
     state: 'idle',

@@ -96,12 +96,12 @@ describe('a catalogue', () => {
   });
 
   it.each([
-    [{ cwd: '/work' }, ['d', 'b', 'a']],
+    [{ cwd: '/projects' }, ['d', 'b', 'a']],
     [{ state: 'running' }, ['c', 'b']],
     [{ archived: false }, ['c', 'b', 'a']],
     [{ archived: true }, ['d']],
     [{ parentId: 'a' }, ['d', 'c']],
-    [{ parentId: 'a', cwd: '/work', limit: 5 }, ['d']],
+    [{ parentId: 'a', cwd: '/projects', limit: 5 }, ['d']],
     [{ limit: 0 }, []],
   ] as const)('lists by %j', async (options, expected) => {
     const catalogue = await opened(newPath());
@@ -390,7 +390,7 @@ describe('a disk that is full', () => {
     files.full = undefined;
     await catalogue.close();
     expect(idsOf(await readAgain(PATH, { files }))).toEqual(['a', 'b']);
-    expect(files.list('/data')).toEqual([PATH]);
+    expect(files.list('/data')).toEqual(['catalogue.jsonl']);
   });
 
   it('may cut the power after the file was written anew: the rows are all there', async () => {

@@ -4,15 +4,14 @@ import { textContent } from '../../src/llm/index.ts';
 import { type Files, realFiles } from '../../src/store/index.ts';
 import { FaultyFiles } from '../store/faulty-files.ts';
 import { resting } from './crash/look.ts';
-import { filesOf } from './crash/power-cut.ts';
+import { copyFiles, filesOf } from './crash/power-cut.ts';
 import { ADA, Listener, say, scratch, stage } from './stage.ts';
 
 /** All of a disk as a kill of the process leaves it. */
 function afterKill(disk: FaultyFiles, directory: string, id: string): FaultyFiles {
   const seen = disk.afterPowerCut({ torn: 1, zeros: false, names: true });
   const copy = new FaultyFiles();
-  for (const part of ['', '/sessions', `/feeds/${id}`])
-    for (const path of seen.list(`${directory}${part}`)) copy.put(path, seen.contentOf(path));
+  for (const part of ['', '/sessions', `/feeds/${id}`]) copyFiles(seen, `${directory}${part}`, copy);
   return copy;
 }
 

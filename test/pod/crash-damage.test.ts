@@ -29,7 +29,7 @@ beforeAll(async () => {
   sim = await startSim({ script: () => ({ parts: [{ text: 'An answer, neither long nor short.' }] }) });
   const disk = new FaultyFiles();
   const host = await hostOn(disk);
-  const pod = await host.create({ cwd: '/work' });
+  const pod = await host.create({ cwd: '/projects' });
   for (const text of ['one', 'two', 'three']) {
     await pod.handle(say(text), ADA);
     await resting(pod);
@@ -120,7 +120,8 @@ describe.each(STATES)('a session that was %s', (state) => {
 
     it('has a bit turned anywhere goes on with what is true, or says where it is damaged', async () => {
       const counts = await outcomes(state, file, function* flipped(content) {
-        for (let at = content.length - 2; at >= 0; at -= 211) {
+        // Every so often, and in the header.
+        for (let at = content.length - 2; at >= 0; at -= at > 211 ? 211 : 20) {
           const damaged = Buffer.from(content);
           damaged[at] = (damaged[at] ?? 0) ^ 1;
           yield damaged;
@@ -128,6 +129,8 @@ describe.each(STATES)('a session that was %s', (state) => {
       });
       expect([...counts.keys()].filter((outcome) => outcome.startsWith('WRONG'))).toEqual([]);
       expect(counts.get('goes on') ?? 0).toBeGreaterThan(0);
+      // What a feed holds stands in the session too, but for what is told live: it keeps no pod shut.
+      if (file === 'feed') expect(counts.get('refused')).toBeUndefined();
     });
   });
 });

@@ -1,10 +1,10 @@
 import { readdirSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type FeedRecord, openSegments, type Segments } from '../../src/pod/feed/index.ts';
 import { type Files, memoryFiles, type OpenFile, realFiles, sealRecords } from '../../src/store/index.ts';
-import { FaultyFiles, spoiled, type Survival } from '../store/faulty-files.ts';
+import { FaultyFiles, type Survival } from '../store/faulty-files.ts';
 import { temporaryDirectory } from '../store/stage.ts';
 
 const SMALL = { sessionId: 's1', segmentBytes: 600, segments: 3 };
@@ -25,11 +25,6 @@ async function all(chunks: AsyncIterable<readonly string[]>): Promise<readonly s
   const texts: string[] = [];
   for await (const some of chunks) texts.push(...some);
   return texts;
-}
-
-/** Its `list` gives whole paths, where that of a disk gives names. */
-function filesOf(faulty: FaultyFiles): Files {
-  return { ...spoiled(faulty, {}), list: (path) => faulty.list(path).map((name) => basename(name)) };
 }
 
 function memory(): Files {
@@ -157,7 +152,7 @@ describe('a feed on disk', () => {
     for (const room of [0, 10, 150]) {
       for (const before of [0, 3, 7]) {
         const faulty = new FaultyFiles();
-        const files = filesOf(faulty);
+        const files = faulty;
         const feed = await openSegments(HOME, { ...SMALL, files });
         feed.append(records(1, before));
         faulty.full = { fault, room };
@@ -192,6 +187,25 @@ describe('a feed on disk', () => {
     expect(await all(damaged.read(6))).toEqual(textsOf(records(7, 9)));
     expect(await damaged.tail(4)).toEqual(textsOf(records(6, 9)));
     await expect(damaged.tail(5)).rejects.toMatchObject({ code: 'internal' });
+  });
+
+  it('sets aside a last file whose header is damaged, and is not clean then', async () => {
+    const files = memory();
+    const feed = await openSegments('/home/feed', { ...SMALL, files });
+    feed.append(records(1, 9, 80));
+    // Closed and opened again, so that the file before the damaged one ends as one that lost nothing.
+    await feed.close();
+    const again = await openSegments('/home/feed', { ...SMALL, files });
+    again.append(records(10, 12));
+    await again.close();
+    const last = files.list('/home/feed').toSorted().at(-1) ?? '';
+    files.openToUpdate(`/home/feed/${last}`).overwrite(Buffer.from('X'), 12);
+    const damaged = await openSegments('/home/feed', { ...SMALL, files });
+    expect([last, damaged.lastSeq, damaged.isClean]).toEqual(['0000000000000010.jsonl', 9, false]);
+    expect(await all(damaged.read(damaged.firstSeq - 1))).toEqual(textsOf(records(damaged.firstSeq, 9, 80)));
+    expect(files.list('/home/feed')).toContain(`${last}.damaged`);
+    damaged.append(records(20, 21));
+    expect(await all(damaged.read(9))).toEqual(textsOf(records(20, 21)));
   });
 
   it('refuses events whose numbers do not grow, or that do not begin with them, and writes none of them', async () => {
@@ -324,7 +338,7 @@ class World {
 
   static async begin(): Promise<World> {
     const faulty = new FaultyFiles();
-    return new World(faulty, await openSegments(HOME, { ...SMALL, files: filesOf(faulty) }));
+    return new World(faulty, await openSegments(HOME, { ...SMALL, files: faulty }));
   }
 
   constructor(faulty: FaultyFiles, feed: Segments) {
@@ -362,7 +376,7 @@ class World {
     const possible = isDone || next.do === 'append' ? this.#events : before;
     this.#feed.abandon();
     this.#faulty = this.#faulty.afterPowerCut(survival);
-    this.#feed = await openSegments(HOME, { ...SMALL, files: filesOf(this.#faulty) });
+    this.#feed = await openSegments(HOME, { ...SMALL, files: this.#faulty });
     const { firstSeq, lastSeq, isClean } = this.#feed;
     const found = await all(this.#feed.read(firstSeq - 1));
     // No hole, nothing foreign, nothing twice: one run of what there was.
@@ -418,7 +432,7 @@ class World {
 
   async #reopen(): Promise<void> {
     this.#feed.abandon();
-    this.#feed = await openSegments(HOME, { ...SMALL, files: filesOf(this.#faulty) });
+    this.#feed = await openSegments(HOME, { ...SMALL, files: this.#faulty });
   }
 
   async #forget(nextSeq: number): Promise<void> {

@@ -1,4 +1,4 @@
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { Files, FileState, OpenFile } from '../../src/store/index.ts';
 
 /** Thrown by every operation from the one on at which the power was cut. */
@@ -151,7 +151,7 @@ export class FaultyFiles implements Files {
 
   list(path: string): readonly string[] {
     this.#assertPower();
-    return [...this.#names.keys()].filter((name) => dirname(name) === path);
+    return [...this.#names.keys()].filter((name) => dirname(name) === path).map((name) => basename(name));
   }
 
   async syncDirectory(path: string): Promise<void> {

@@ -15,8 +15,15 @@ export interface Held {
 /** Whose feed it is, where its files are, and what says that it is still ours. */
 type Owned = Required<Pick<FeedOptions, 'sessionId' | 'files' | 'guard'>>;
 
-/** Opens the last of these segments to be appended to. Of a feed that was not closed, what stands before a hole is let go. */
-export async function hold({ sessionId, files, guard }: Owned, found: readonly Segment[]): Promise<Held> {
+/**
+ * Opens the last of these segments to be appended to. Of a feed that was not closed, or whose end is lost, what stands
+ * before a hole is let go.
+ */
+export async function hold(
+  { sessionId, files, guard }: Owned,
+  found: readonly Segment[],
+  isEndLost = false,
+): Promise<Held> {
   const last = found.at(-1);
   if (last === undefined) return { older: [], current: undefined, lastSeq: 0, isClean: false };
   const { path, firstSeq } = last;
@@ -24,7 +31,7 @@ export async function hold({ sessionId, files, guard }: Owned, found: readonly S
   try {
     const { start, end, repair } = current.log;
     const text = await lastTextIn(files, { path, firstSeq, range: { from: start, to: end } });
-    const isClean = repair === undefined && text !== undefined && isRest(text);
+    const isClean = !isEndLost && repair === undefined && text !== undefined && isRest(text);
     const kept = isClean ? found : await withoutHoles(files, found);
     // What the disk does not know of it, a power cut can still undo: a cut in the middle of what is written from now on, or
     // a whole file, before which the feed was closed once.

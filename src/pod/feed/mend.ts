@@ -1,6 +1,19 @@
 import type { Files } from '../../store/index.ts';
 import { seqIn } from './record.ts';
-import { hasText, lastTextIn, type Segment } from './segment.ts';
+import { hasText, isHeaderDamaged, lastTextIn, type Segment } from './segment.ts';
+
+/** The segments from the last one on whose first line cannot be trusted are set aside: what they held is told to nobody. */
+export async function withoutDamaged(
+  files: Files,
+  found: readonly Segment[],
+): Promise<{ readonly kept: readonly Segment[]; readonly isDamaged: boolean }> {
+  const last = found.at(-1);
+  if (last === undefined || !(await isHeaderDamaged(files, last))) return { kept: found, isDamaged: false };
+  // Kept beside the others for whoever wants to look: a feed can be done without, so it keeps no pod shut.
+  files.rename(last.path, `${last.path}.damaged`);
+  const { kept } = await withoutDamaged(files, found.slice(0, -1));
+  return { kept, isDamaged: true };
+}
 
 /** The segments without the last ones of which a power cut left nothing; those files are removed. */
 export async function withoutLost(files: Files, found: readonly Segment[]): Promise<readonly Segment[]> {

@@ -19,6 +19,8 @@ export interface Segment {
 }
 
 const DIGITS = 16;
+/** More than any header takes. */
+const HEADER_BYTES = 1024;
 const NAME = /^\d{16}\.jsonl$/;
 /** Nothing is written to it any more, so all of it may be read. */
 const WHOLE: Range = { from: 0, to: Number.POSITIVE_INFINITY };
@@ -82,6 +84,17 @@ export async function hasText(files: Files, segment: Segment): Promise<boolean> 
   try {
     for await (const lines of readLines(files, segment.path))
       if (lines.some((line) => textOf(line) !== undefined)) return true;
+    return false;
+  } catch (error) {
+    throw readFailure(segment, error);
+  }
+}
+
+/** Whether it begins with a line that is not what was written there. */
+export async function isHeaderDamaged(files: Files, segment: Segment): Promise<boolean> {
+  try {
+    const beginning = { from: 0, to: HEADER_BYTES };
+    for await (const [first] of readLines(files, segment.path, beginning)) return first?.status === 'corrupt';
     return false;
   } catch (error) {
     throw readFailure(segment, error);

@@ -3,7 +3,7 @@ import { PolypodError } from '../../base/index.ts';
 import { type AppendLog, beginFeed, type Feed, type Files, fileFailure } from '../../store/index.ts';
 import { cutFile, isRemoved, letGo, syncFile, syncFileAndName } from './disk.ts';
 import { type Held, hold } from './held.ts';
-import { withoutLost } from './mend.ts';
+import { withoutDamaged, withoutLost } from './mend.ts';
 import { type FeedRecord, isRest, restAfter, seqIn } from './record.ts';
 import {
   eventsIn,
@@ -30,14 +30,16 @@ const DEFAULTS = { guard: () => {}, segmentBytes: 8 * 1024 * 1024, segments: 4 }
 
 /**
  * Opens the feed in a directory, which need not be there. One that was closed is read at its end only and nothing is
- * written. Of one that was not, an unfinished last line is cut off, and what stands before a hole is let go.
+ * written. Of one that was not, an unfinished last line is cut off, and what stands before a hole is let go. A last file
+ * whose beginning is damaged is set aside, and the feed is not clean.
  */
 export async function openSegments(directory: string, options: SegmentsOptions): Promise<Segments> {
   const settings = { ...DEFAULTS, ...options };
   try {
     settings.guard();
     const found = await withoutLost(settings.files, segmentsIn(settings.files, directory));
-    return new Segments(directory, settings, await hold(settings, found));
+    const { kept, isDamaged } = await withoutDamaged(settings.files, found);
+    return new Segments(directory, settings, await hold(settings, kept, isDamaged));
   } catch (error) {
     throw fileFailure(directory, 'open', error);
   }

@@ -7,7 +7,7 @@ import type { Files } from '../../../src/store/index.ts';
 import { FaultyFiles, type Survival } from '../../store/faulty-files.ts';
 import { ledgersOf } from './ledger.ts';
 import { comeBack, type Life, live } from './life.ts';
-import { type Cut, filesOf, type Image, Machine, type Plant } from './power-cut.ts';
+import { copyFiles, type Cut, filesOf, type Image, Machine, type Plant } from './power-cut.ts';
 import { problemsAfter } from './problems.ts';
 import { randomFrom } from './random.ts';
 import { agentsIn, Gates } from './world.ts';
@@ -146,8 +146,7 @@ class Sweeper {
 
 function copyOf({ disk, directories, knowledge }: Image): Pick<Image, 'disk' | 'directories' | 'knowledge'> {
   const copy = new FaultyFiles();
-  for (const directory of directories)
-    for (const path of disk.list(directory)) copy.put(path, disk.contentOf(path));
+  for (const directory of directories) copyFiles(disk, directory, copy);
   return { disk: copy, directories, knowledge };
 }
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Files } from '../../../src/store/index.ts';
 import { FaultyFiles, spoiled, type Survival } from '../../store/faulty-files.ts';
 import { watched } from './boundaries.ts';
@@ -58,7 +58,7 @@ export class Machine {
       // Who held a lock is dead after a restart of the machine.
       if (directory.endsWith('.lock')) continue;
       const from = basename(directory) === 'sessions' ? sessions : others;
-      for (const path of from.list(directory)) disk.put(path, from.contentOf(path));
+      copyFiles(from, directory, disk);
     }
     return {
       disk,
@@ -69,12 +69,16 @@ export class Machine {
   }
 }
 
-/** The faulty disk as `Files`: names without their directory, and directories that are there once they were made. */
+/** Puts the files of a directory on another disk too. */
+export function copyFiles(from: FaultyFiles, directory: string, to: FaultyFiles): void {
+  for (const name of from.list(directory)) to.put(join(directory, name), from.contentOf(join(directory, name)));
+}
+
+/** The faulty disk as `Files`, with directories that are there once they were made. */
 export function filesOf(disk: FaultyFiles, directories: Set<string>): Files {
   const plain = spoiled(disk, {});
   return {
     ...plain,
-    list: (path) => disk.list(path).map((name) => basename(name)),
     makeDirectory: (path) => {
       directories.add(path);
       plain.makeDirectory(path);
