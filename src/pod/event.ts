@@ -7,6 +7,14 @@ import type { PodSettings } from './settings.ts';
 
 export type PodState = 'idle' | 'running' | 'waiting' | 'paused';
 
+/** The conversation goes on from an earlier place; these are its items now, and so many turns made them. */
+export interface Branch {
+  /** Where it stood before. */
+  readonly from: string | null;
+  readonly items: readonly Item[];
+  readonly turn: number;
+}
+
 /** Who did something, and through which protocol. */
 export interface Origin {
   readonly by: string;
@@ -44,8 +52,7 @@ export type PodOwnEvent =
       readonly door?: string;
     }
   | { readonly type: 'todos'; readonly items: readonly TodoItem[] }
-  /** The conversation goes on from an earlier place; these are its items now. */
-  | { readonly type: 'branched'; readonly from: string | null; readonly items: readonly Item[] }
+  | ({ readonly type: 'branched' } & Branch)
   | ({
       readonly type: 'shell-start';
       readonly shellId: string;

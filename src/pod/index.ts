@@ -11,6 +11,7 @@ export {
   readCommand,
   type Receipt,
 } from './command.ts';
+export { endRun } from './end-run.ts';
 export type {
   Approval,
   ApprovalStatus,
@@ -34,7 +35,7 @@ export {
   type NewPod,
   type PodMove,
 } from './host.ts';
-export type { Watched } from './live-pod.ts';
+export type { Watched } from './watch.ts';
 export { Pod, type WatchOptions } from './pod.ts';
 export {
   type AgentMessage,
@@ -51,9 +52,13 @@ export {
   itemsOf,
   type KeptMessage,
   type ModelChoice,
+  QUEUED,
   resultMessage,
+  RUN_END,
+  RUN_START,
   type SessionTree,
   TOOL_END,
+  UNQUEUED,
 } from './session/index.ts';
 export { type ClientTool, DEFAULT_SETTINGS, type PodSettings, type SettingsChange } from './settings.ts';
 export type { Snapshot, Stats } from './snapshot.ts';
@@ -61,4 +66,4 @@ export type { BlockView, RunView, ShellView, TaskView, ToolView } from './view.t
 
 /** Words of the layers below that the pod's own are made with. */
 export { THINKING_LEVELS, type ThinkingLevel } from '../llm/index.ts';
-export type { Rule } from '../tools/index.ts';
+export { printedText, type Rule } from '../tools/index.ts';

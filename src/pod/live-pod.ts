@@ -1,5 +1,4 @@
-import { derivedAbort, PolypodError, uuidv7 } from '../base/index.ts';
-import type { Item } from '../llm/index.ts';
+import { PolypodError, uuidv7 } from '../base/index.ts';
 import type { Durability, Files } from '../store/index.ts';
 import type { Totals } from '../worker/index.ts';
 import type { Agent, OpenAgent } from './agent.ts';
@@ -7,8 +6,8 @@ import { Approvals, type DeadlinePolicy } from './approvals.ts';
 import { ClientTools } from './client-tools.ts';
 import type { Caller, CommandOf, PodCommand, Receipt } from './command.ts';
 import { perform, type PodParts } from './commands/index.ts';
-import type { Approval, PodEvent, PodFact, PodState, Settlement } from './event.ts';
-import { Batch, openSegments, type Segments } from './feed/index.ts';
+import type { Approval, Branch, PodFact, PodState, Settlement } from './event.ts';
+import { openSegments, type Segments } from './feed/index.ts';
 import {
   type Draft,
   Journal,
@@ -31,6 +30,7 @@ import { type Snapshot, snapshotOf } from './snapshot.ts';
 import { stateOf } from './state.ts';
 import { Trunk } from './trunk.ts';
 import type { PodView } from './view.ts';
+import { type WatchFrom, type Watched, watchPod } from './watch.ts';
 
 /** What a pod is given by its host. */
 export interface PodOptions {
@@ -65,22 +65,6 @@ export interface House {
   /** The pod can no longer write, or was closed: it is forgotten, and opened again when it is wanted. */
   readonly gone: (pod: LivePod, error: PolypodError | undefined) => void;
 }
-
-/** Where a watcher begins. */
-export interface WatchFrom {
-  /** The last number that was seen; without one a snapshot comes first. */
-  readonly after?: number;
-  /**
-   * Whether the first batch, which may be empty, is what was told up to that number of the turn that it lies in: for a wire
-   * that says at the end of a block what was in it.
-   */
-  readonly wholeTurn?: boolean;
-}
-
-/** What a watcher gets: a snapshot first, if it has no number to go on from, then events. */
-export type Watched =
-  | { readonly type: 'snapshot'; readonly reason: 'joined' | 'gap'; readonly snapshot: Snapshot }
-  | { readonly type: 'events'; readonly batch: Batch<PodEvent> };
 
 /** A pod in memory: the parts, and how they are put together. What commands do is in `commands/`. */
 export class LivePod {
@@ -161,7 +145,12 @@ export class LivePod {
         model: () => this.#runner.model,
         totals: () => this.#runner.totals,
         settings: () => this.view.settings,
-        state: () => kept(this.view, this.#receipts.all(), this.#journal.lastSeq),
+        state: () =>
+          kept(this.view, {
+            signed: this.#receipts.all(),
+            untold: this.#shell.waiting,
+            lastSeq: this.#journal.lastSeq,
+          }),
       },
       restored.entryIds,
     );
@@ -289,25 +278,8 @@ export class LivePod {
   }
 
   /** Everything after a number, each event once; without one, or where that is no longer possible, a snapshot first. */
-  async *watch({ after, wholeTurn = false }: WatchFrom, signal: AbortSignal): AsyncGenerator<Watched> {
-    let canResume = after !== undefined && (await this.#journal.canResume(after));
-    const turn = canResume && wholeTurn ? await this.#journal.turnUntil(after ?? 0) : [];
-    canResume &&= turn !== undefined;
-    const snapshot = canResume ? undefined : this.#takeSnapshot();
-    const { controller, release } = derivedAbort(signal);
-    const batches = this.#journal.feed.watch(snapshot?.seq ?? after ?? 0, controller.signal);
-    try {
-      if (snapshot !== undefined) {
-        await this.#journal.written();
-        yield { type: 'snapshot', reason: after === undefined ? 'joined' : 'gap', snapshot };
-      }
-      if (canResume && wholeTurn) yield { type: 'events', batch: new Batch(turn ?? []) };
-      for await (const batch of batches) yield { type: 'events', batch };
-    } finally {
-      // Also for one that leaves with the snapshot and never listens.
-      controller.abort();
-      release();
-    }
+  watch(from: WatchFrom, signal: AbortSignal): AsyncGenerator<Watched> {
+    return watchPod({ journal: this.#journal, takeSnapshot: () => this.#takeSnapshot() }, from, signal);
   }
 
   /** Resolves when all that has happened so far is safe. */
@@ -439,13 +411,13 @@ export class LivePod {
     if (this.#journal.failure === undefined && this.#closing === undefined) this.#next.take();
   }
 
-  #branchTo(entryId: string | null): { readonly from: string | null; readonly items: readonly Item[] } {
+  #branchTo(entryId: string | null): Branch {
     const from = this.#trunk.tree.leafId;
     this.#trunk.tree.branchTo(entryId);
     const { items, entryIds, totals } = conversation(this.#trunk.tree);
     this.#recorder.rebase(entryIds);
     this.#runner.rebase(items, totals ?? this.totals);
-    return { from, items };
+    return { from, items, turn: this.totals.turns };
   }
 
   async #closeFor({ by, door }: Caller, signed: Signed | undefined): Promise<void> {

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { type Caller, type PodCommand, readCommand, type Receipt } from './command.ts';
-import type { WatchFrom, Watched } from './live-pod.ts';
+import type { WatchFrom, Watched } from './watch.ts';
 import type { Residents } from './residents.ts';
 import type { Snapshot } from './snapshot.ts';
 

@@ -1,6 +1,5 @@
 import { numberOf, PolypodError } from '../base/index.ts';
-import { textOf } from '../llm/index.ts';
-import { errorOutput, type ToolOutput } from '../tools/index.ts';
+import { errorOutput, printedText, type ToolOutput } from '../tools/index.ts';
 import type { Agent } from './agent.ts';
 import type { Origin } from './event.ts';
 import type { Draft } from './journal/index.ts';
@@ -63,12 +62,17 @@ export class Shell {
     }
   }
 
+  /** What waits for its place in the conversation. */
+  get waiting(): readonly Ended[] {
+    return this.#ended;
+  }
+
   /** More that waits for its place in the conversation. */
   keep(ended: readonly Ended[]): void {
     this.#ended.push(...ended);
   }
 
-  /** What waits for its place in the conversation; each is given once. */
+  /** All that waits, each given once. */
   take(): readonly Ended[] {
     return this.#ended.splice(0);
   }
@@ -128,13 +132,13 @@ export function shellMessage(
   output: ToolOutput,
   how: { readonly cancelled: boolean; readonly isPrivate: boolean; readonly at: Date },
 ): AgentMessage {
-  const { exitCode, outputFile } = output.details ?? {};
+  const { exitCode, outputFile, endedBy } = output.details ?? {};
   return {
     role: 'bashExecution',
     command,
-    output: textOf(output.content),
+    output: printedText(output),
     ...(numberOf(exitCode) === undefined ? {} : { exitCode }),
-    cancelled: how.cancelled,
+    cancelled: how.cancelled || endedBy === 'timeout',
     truncated: typeof outputFile === 'string',
     ...(typeof outputFile === 'string' ? { fullOutputPath: outputFile } : {}),
     ...(how.isPrivate ? { excludeFromContext: true } : {}),

@@ -164,6 +164,7 @@ export class PodView {
       case 'branched':
         this.approvals.beginTurn();
         this.items = [...fact.items];
+        this.turn = fact.turn;
         this.contextTokens = 0;
         return;
       case 'shell-start': {

@@ -1,19 +1,11 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import {
-  appendFileSync,
-  copyFileSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { appendFileSync, copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Row } from '../../src/pod/catalogue/index.ts';
 import { acquireLock, type Files, realFiles, sealRecords } from '../../src/store/index.ts';
+import { compiled } from '../compiled.ts';
 import { temporaryDirectory } from '../store/stage.ts';
 import { idsOf, opened, readAgain, rowOf, written } from './catalogue-stage.ts';
 
@@ -148,7 +140,7 @@ describe('a file that is exchanged in the worst moment', () => {
 
 /** What both scripts begin with: a catalogue, and whether the input has ended. */
 const BEGIN = `
-import { Catalogue } from './pod/catalogue/index.js';
+import { Catalogue } from './src/pod/catalogue/index.js';
 import { statSync } from 'node:fs';
 const [path, template, spareLines, name, rows, perTurn] = JSON.parse(process.argv[2]);
 const catalogue = await Catalogue.open(path, { spareLines: spareLines ?? -Infinity, onFailure: fail });
@@ -187,7 +179,8 @@ for (let queued = 1; !isOver; queued += 1) {
 await catalogue.close();
 `;
 
-const built = compiledCatalogue();
+const { directory: built, remove } = compiled('src/pod/catalogue');
+afterAll(remove);
 beforeAll(() => {
   writeFileSync(join(built, 'writer.js'), WRITER);
   writeFileSync(join(built, 'compactor.js'), COMPACTOR);
@@ -270,30 +263,4 @@ class Voice {
     await this.#closed;
     return this.lines;
   }
-}
-
-/** A directory with the catalogue compiled, so that processes of their own can load it; gone after the suite. */
-function compiledCatalogue(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'polypod-catalogue-built-'));
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
-  const config = {
-    extends: resolve('tsconfig.json'),
-    compilerOptions: {
-      rootDir: resolve('src'),
-      outDir: directory,
-      typeRoots: [resolve('node_modules/@types')],
-      declaration: false,
-      sourceMap: false,
-      noCheck: true,
-    },
-    include: [resolve('src/pod/catalogue')],
-  };
-  writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(config));
-  writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
-  execFileSync(process.execPath, [
-    resolve('node_modules/typescript/bin/tsc'),
-    '-p',
-    join(directory, 'tsconfig.json'),
-  ]);
-  return directory;
 }

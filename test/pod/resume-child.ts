@@ -1,8 +1,6 @@
 import { createInterface } from 'node:readline';
-import { connect } from '../../src/llm/index.ts';
-import { type Agent, Host, type Pod, type PodEvent } from '../../src/pod/index.ts';
-import { providerNamed } from '../../src/registry.ts';
-import { ground, scopeFrom } from '../../src/tools/index.ts';
+import { Host, type Pod, type PodEvent } from '../../src/pod/index.ts';
+import { plainAgent } from './plain-agent.ts';
 import { randomFrom } from './resume-random.ts';
 import { keepBusy, logOf, type Told, watchBadly } from './resume-watchers.ts';
 
@@ -33,23 +31,11 @@ const said = (what: Said): void => void process.stdout.write(`${JSON.stringify(w
 const errand: Errand = JSON.parse(process.argv[2] ?? '');
 const { directory, cwd, url, seed, prompts, prompt } = errand;
 const random = randomFrom(seed);
-const account = { name: 'sim', wire: 'anthropic', baseUrl: url, apiKey: 'any' };
-const model = { account: 'sim', id: 'sim', name: 'sim', reasoning: true, input: ['text' as const] };
-const agent: Agent = {
-  defaultModel: { provider: 'sim', modelId: 'sim' },
-  model: async () => ({ llm: connect(providerNamed('anthropic'), account), model }),
-  tools: async () => [],
-  system: async () => 'Be brief.',
-  mode: 'read-only',
-  rules: [],
-  sandboxed: false,
-  ground,
-  scope: (paths) => scopeFrom(cwd, paths, ground.realPath),
-  surroundings: () => ({ env: {}, scratch: cwd, sandbox: undefined }),
-  remember: async () => {},
-  close: async () => {},
-};
-const host = await Host.open({ directory, agents: async () => agent, limits: { watcher: 300 } });
+const host = await Host.open({
+  directory,
+  agents: async () => plainAgent(url, cwd),
+  limits: { watcher: 300 },
+});
 const pods: Pod[] = errand.podIds.map((id) => host.pod(id));
 while (pods.length < errand.pods) pods.push(await host.create({ cwd }));
 said({ type: 'pods', podIds: pods.map(({ id }) => id) });

@@ -1,11 +1,10 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { PodEvent } from '../../src/pod/index.ts';
 import { startSim } from '../../src/sim/index.ts';
+import { compiled } from '../compiled.ts';
 import type { Errand, Said } from './resume-child.ts';
 import { randomFrom, turns } from './resume-random.ts';
 import { obedient } from './resume-stage.ts';
@@ -95,9 +94,8 @@ describe('watchers that are cut and come back', () => {
 });
 
 describe('watchers of a host that is killed', () => {
-  const built = mkdtempSync(join(tmpdir(), 'polypod-resume-'));
-  afterAll(() => rmSync(built, { recursive: true, force: true }));
-  beforeAll(() => compile(built));
+  const { directory: built, remove } = compiled('test/pod/resume-child.ts');
+  afterAll(remove);
 
   it('have each event once, across all its lives', { timeout: 3_600_000 }, async () => {
     const sim = await startSim({ script: obedient });
@@ -171,25 +169,4 @@ function parsed(line: string): Said | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The child and all it needs, as JavaScript: it is a process of its own. */
-function compile(directory: string): void {
-  const config = {
-    extends: resolve('tsconfig.json'),
-    compilerOptions: {
-      rootDir: resolve('.'),
-      outDir: directory,
-      typeRoots: [resolve('node_modules/@types')],
-      declaration: false,
-      sourceMap: false,
-      noCheck: true,
-    },
-    include: [resolve('test/pod/resume-child.ts')],
-  };
-  writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(config));
-  writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
-  symlinkSync(resolve('node_modules'), join(directory, 'node_modules'));
-  const tsc = resolve('node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [tsc, '-p', join(directory, 'tsconfig.json')]);
 }

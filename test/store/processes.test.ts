@@ -2,14 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { acquireLock, openLog, realFiles } from '../../src/store/index.ts';
-import { compiledStore, temporaryDirectory, textsOf } from './stage.ts';
+import { compiled } from '../compiled.ts';
+import { temporaryDirectory, textsOf } from './stage.ts';
 import { KIND } from './sweep.ts';
 
 /** Appends under a lock as fast as it can and says, for each durable batch that was acknowledged, how many records there are. */
 const WRITER = `
-import { acquireLock, openLog } from './store/index.js';
+import { acquireLock, openLog } from './src/store/index.js';
 const [path] = process.argv.slice(2);
 const header = ${JSON.stringify(KIND.header)};
 const lock = acquireLock(path);
@@ -32,7 +33,7 @@ process.exit(0);
 
 /** Waits for the starting shot, tries to take the lock, holds it for a moment and says when it had it. */
 const RACER = `
-import { acquireLock } from './store/index.js';
+import { acquireLock } from './src/store/index.js';
 import { createInterface } from 'node:readline';
 import { openSync, closeSync, unlinkSync } from 'node:fs';
 for await (const line of createInterface({ input: process.stdin })) {
@@ -58,7 +59,8 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 `;
 
-const built = compiledStore();
+const { directory: built, remove } = compiled('src/store');
+afterAll(remove);
 beforeAll(() => {
   writeFileSync(join(built, 'writer.js'), WRITER);
   writeFileSync(join(built, 'racer.js'), RACER);

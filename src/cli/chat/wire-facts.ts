@@ -83,7 +83,7 @@ export const FACTS: Readonly<Record<string, (data: JsonObject) => PodFact>> = {
   },
   settings: (data) => ({ type: 'settings', settings: settingsIn(data.settings), ...byIn(data) }),
   todos: (data) => ({ type: 'todos', items: todosIn(data.items) }),
-  branched: () => ({ type: 'branched', from: null, items: [] }),
+  branched: ({ turn }) => ({ type: 'branched', from: null, items: [], turn: numberOf(turn) ?? 0 }),
   shell_start: (data) => ({
     type: 'shell-start',
     shellId: stringOf(data.shell_id),

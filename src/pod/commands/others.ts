@@ -44,8 +44,8 @@ export const branch: Handler<'branch'> = async ({ entryId }, _, sign, pod) => {
   await pod.reach(target);
   // A run may have begun while the file was read.
   refuseWhileRunning(pod);
-  const { from, items } = pod.branchTo(target);
-  pod.publish({ fact: { type: 'branched', from, items }, signed: sign({ entryId }) });
+  const branch = pod.branchTo(target);
+  pod.publish({ fact: { type: 'branched', ...branch }, signed: sign({ entryId }) });
   // A turn that was left in its middle: what it asked for is not run a second time.
   pod.runner.abandon();
   return { entryId };

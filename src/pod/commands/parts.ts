@@ -1,8 +1,8 @@
-import type { Item } from '../../llm/index.ts';
 import type { Agent } from '../agent.ts';
 import type { Approvals } from '../approvals.ts';
 import type { ClientTools } from '../client-tools.ts';
 import type { Caller, CommandOf, PodCommand, Receipt } from '../command.ts';
+import type { Branch } from '../event.ts';
 import type { Draft } from '../journal/index.ts';
 import type { Signed } from '../receipts.ts';
 import type { Runner } from '../runner.ts';
@@ -29,10 +29,7 @@ export interface PodParts {
   /** Has an entry read that may stand further back than what was needed so far. */
   readonly reach: (entryId: string | null) => Promise<void>;
   /** The conversation at an entry; the tree's leaf is there afterwards. */
-  readonly branchTo: (entryId: string | null) => {
-    readonly from: string | null;
-    readonly items: readonly Item[];
-  };
+  readonly branchTo: (entryId: string | null) => Branch;
   /** Hands a decision to the child whose approval it is. */
   readonly decideForChild: (podId: string, command: CommandOf<'decide'>, caller: Caller) => Promise<void>;
   readonly close: (caller: Caller, signed: Signed | undefined) => Promise<void>;

@@ -84,15 +84,20 @@ export function restore(tree: SessionTree): Restored {
   };
 }
 
-/** The last answer's own count, if nothing was summarised since. */
+/** The last count of an answer's own, if nothing was summarised since. One that broke off may have none, and has no items. */
 function measuredOn(tree: SessionTree, entryIds: readonly string[]): Measured | undefined {
-  const last = tree.path().findLast(({ type, ...entry }) => {
-    return type === 'compaction' || ('message' in entry && entry.message.role === 'assistant');
-  });
+  const path = tree.path();
+  const at = path.findLastIndex((entry) => entry.type === 'compaction' || inputTokensOf(entry) !== undefined);
+  const last = path[at];
   if (last?.type !== 'message') return undefined;
-  const { inputTokens, outputTokens = 0 } = spentOn(last.message).usage ?? {};
-  if (inputTokens === undefined) return undefined;
-  return { tokens: inputTokens + outputTokens, items: entryIds.lastIndexOf(last.id) + 1 };
+  const { inputTokens = 0, outputTokens = 0 } = spentOn(last.message).usage ?? {};
+  const later = new Set(path.slice(at + 1).map(({ id }) => id));
+  return { tokens: inputTokens + outputTokens, items: entryIds.filter((id) => !later.has(id)).length };
+}
+
+function inputTokensOf(entry: Entry): number | undefined {
+  const isAnswer = entry.type === 'message' && entry.message.role === 'assistant';
+  return isAnswer ? spentOn(entry.message).usage?.inputTokens : undefined;
 }
 
 class Reader {
@@ -137,8 +142,9 @@ class Reader {
   }
 
   #resume(state: JsonObject): void {
-    const { view, signed, lastSeq } = readKept(state);
+    const { view, signed, untold, lastSeq } = readKept(state);
     this.view = view;
+    for (const shell of untold) this.shells.set(shell.shellId, shell);
     this.signed = [...signed];
     this.isSet = true;
     this.lastSeq = Math.max(this.lastSeq, lastSeq);
@@ -163,8 +169,7 @@ class Reader {
       const [item] = itemsOf({ role: 'toolResult', ...ended.message });
       if (item !== undefined) this.early.set(ended.callId, item);
     } else if (shell !== undefined) {
-      const message = { role: 'bashExecution', ...shell.message };
-      this.shells.set(shell.shellId, { shellId: shell.shellId, message });
+      this.shells.set(shell.shellId, untoldIn(shell));
       this.view.shells.delete(shell.shellId);
     } else {
       const fact = factIn(entry);
@@ -275,8 +280,15 @@ function sound<const K extends string, T>(key: K, from: shape.Shape<T>, value: u
   return (found === undefined ? {} : { [key]: found }) as { readonly [P in K]?: T };
 }
 
+/** What a checkpoint keeps beside what is known of the pod by its events. */
+export interface KeptBeside {
+  readonly signed: readonly Signed[];
+  readonly untold: readonly UntoldShell[];
+  readonly lastSeq: number;
+}
+
 /** What a checkpoint keeps of a pod, so that nothing before it has to be read. */
-export function kept(view: PodView, signed: readonly Signed[], lastSeq: number): JsonObject {
+export function kept(view: PodView, { signed, untold, lastSeq }: KeptBeside): JsonObject {
   return {
     settings: view.settings,
     todos: view.todos,
@@ -289,17 +301,14 @@ export function kept(view: PodView, signed: readonly Signed[], lastSeq: number):
       command,
       private: isPrivate,
     })),
+    untold,
     signed,
     lastSeq,
   };
 }
 
 /** The same read again, through the readers of the facts that it stands for. */
-function readKept(state: JsonObject): {
-  readonly view: PodView;
-  readonly signed: readonly Signed[];
-  readonly lastSeq: number;
-} {
+function readKept(state: JsonObject): { readonly view: PodView } & KeptBeside {
   const view = new PodView();
   const facts: readonly (readonly [string, unknown])[] = [
     ['settings', { settings: state.settings }],
@@ -316,7 +325,17 @@ function readKept(state: JsonObject): {
     if (fact !== undefined) view.apply(fact);
   }
   const signed = listOf(state.signed).flatMap((one) => readSigned(one) ?? []);
-  return { view, signed, lastSeq: numberOf(state.lastSeq) ?? 0 };
+  const untold = listOf(state.untold).flatMap((shell) => readUntold(shell) ?? []);
+  return { view, signed, untold, lastSeq: numberOf(state.lastSeq) ?? 0 };
+}
+
+function readUntold(data: unknown): UntoldShell | undefined {
+  const shell = SHELL_END.in({ ...PLACE, type: 'custom', customType: 'polypod.shell-end', data });
+  return shell && untoldIn(shell);
+}
+
+function untoldIn({ shellId, message }: NonNullable<ReturnType<typeof SHELL_END.in>>): UntoldShell {
+  return { shellId, message: { role: 'bashExecution', ...message } };
 }
 
 const PLACE = { id: stringOf(''), parentId: null, timestamp: '' };

@@ -144,7 +144,7 @@ const SAY: { readonly [T in PodEvent['type']]: Say<T> } = {
     toExtended('settings', { settings: wireSettings(settings), ...given({ by, door }) }),
   ],
   todos: ({ items }) => [toExtended('todos', { items })],
-  branched: ({ from, items }) => [toExtended('branched', { from, items: historyItems(items) })],
+  branched: ({ from, items, turn }) => [toExtended('branched', { from, items: historyItems(items), turn })],
   'shell-start': ({ shellId, command, private: isPrivate, by, door }) => [
     toExtended('shell_start', { shell_id: shellId, command, private: isPrivate, ...given({ by, door }) }),
   ],

@@ -207,7 +207,11 @@ export interface ExtraEvents {
   };
   readonly settings: By & { readonly settings: JsonObject };
   readonly todos: { readonly items: readonly WireTodo[] };
-  readonly branched: { readonly from: string | null; readonly items: readonly WireItem[] };
+  readonly branched: {
+    readonly from: string | null;
+    readonly items: readonly WireItem[];
+    readonly turn: number;
+  };
   readonly shell_start: By & {
     readonly shell_id: string;
     readonly command: string;

@@ -1,18 +1,11 @@
-import { execFileSync, spawn } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { messageOf } from '../../../src/base/index.ts';
 import { Host } from '../../../src/pod/index.ts';
 import { realFiles } from '../../../src/store/index.ts';
+import { compiled } from '../../compiled.ts';
 import type { Fate } from './child.ts';
 import { type Known, ledgersOf } from './ledger.ts';
 import { problemsAfter } from './problems.ts';
@@ -20,32 +13,11 @@ import { agentsIn } from './world.ts';
 
 /** The program of `child.ts`, compiled so that a process of its own can run it. */
 export class Program {
-  readonly #directory = mkdtempSync(join(tmpdir(), 'polypod-crash-built-'));
-
-  constructor() {
-    const config = {
-      extends: resolve('tsconfig.json'),
-      compilerOptions: {
-        rootDir: resolve('.'),
-        outDir: this.#directory,
-        typeRoots: [resolve('node_modules/@types')],
-        declaration: false,
-        sourceMap: false,
-        noCheck: true,
-      },
-      include: [],
-      files: [resolve('test/pod/crash/child.ts')],
-    };
-    writeFileSync(join(this.#directory, 'tsconfig.json'), JSON.stringify(config));
-    writeFileSync(join(this.#directory, 'package.json'), '{ "type": "module" }');
-    symlinkSync(resolve('node_modules'), join(this.#directory, 'node_modules'));
-    const compiler = resolve('node_modules/typescript/bin/tsc');
-    execFileSync(process.execPath, [compiler, '-p', join(this.#directory, 'tsconfig.json')]);
-  }
+  readonly #compiled = compiled('test/pod/crash/child.ts');
 
   /** Runs it to its death; answers what it printed if it lived to its end. */
   live(fate: Fate): Promise<string> {
-    const script = join(this.#directory, 'test/pod/crash/child.js');
+    const script = join(this.#compiled.directory, 'test/pod/crash/child.js');
     const child = spawn(process.execPath, [script, JSON.stringify(fate)], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -61,7 +33,7 @@ export class Program {
   }
 
   remove(): void {
-    rmSync(this.#directory, { recursive: true, force: true });
+    this.#compiled.remove();
   }
 }
 

@@ -71,7 +71,8 @@ export class Machine {
 
 /** Puts the files of a directory on another disk too. */
 export function copyFiles(from: FaultyFiles, directory: string, to: FaultyFiles): void {
-  for (const name of from.list(directory)) to.put(join(directory, name), from.contentOf(join(directory, name)));
+  for (const name of from.list(directory))
+    to.put(join(directory, name), from.contentOf(join(directory, name)));
 }
 
 /** The faulty disk as `Files`, with directories that are there once they were made. */

@@ -1,32 +1,14 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, onTestFinished } from 'vitest';
+import { compiled } from '../../compiled.ts';
 import type { Errand, Ready } from './serving-child.ts';
 
 /** The program that serves a pod, as JavaScript: it is a process of its own. */
 export function compiledServer(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'polypod-served-'));
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
-  const config = {
-    extends: resolve('tsconfig.json'),
-    compilerOptions: {
-      rootDir: resolve('.'),
-      outDir: directory,
-      typeRoots: [resolve('node_modules/@types')],
-      declaration: false,
-      sourceMap: false,
-      noCheck: true,
-    },
-    include: [resolve('test/protocols/pod/serving-child.ts')],
-  };
-  writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(config));
-  writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
-  symlinkSync(resolve('node_modules'), join(directory, 'node_modules'));
-  const tsc = resolve('node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [tsc, '-p', join(directory, 'tsconfig.json')]);
+  const { directory, remove } = compiled('test/protocols/pod/serving-child.ts');
+  afterAll(remove);
   return join(directory, 'test/protocols/pod/serving-child.js');
 }
 

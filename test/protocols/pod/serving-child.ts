@@ -1,9 +1,7 @@
 import { createInterface } from 'node:readline';
-import { connect } from '../../../src/llm/index.ts';
-import { type Agent, Host } from '../../../src/pod/index.ts';
+import { Host } from '../../../src/pod/index.ts';
 import { PodDoor, PodSockets } from '../../../src/protocols/pod/index.ts';
-import { providerNamed } from '../../../src/registry.ts';
-import { ground, scopeFrom } from '../../../src/tools/index.ts';
+import { plainAgent } from '../../pod/plain-agent.ts';
 
 /** What a process that serves one pod is given. */
 export interface Errand {
@@ -24,25 +22,9 @@ export interface Ready {
 
 const errand: Errand = JSON.parse(process.argv[2] ?? '');
 const { directory, sockets: socketDirectory, cwd, url } = errand;
-const account = { name: 'sim', wire: 'anthropic', baseUrl: url, apiKey: 'any' };
-const model = { account: 'sim', id: 'sim', name: 'sim', reasoning: true, input: ['text' as const] };
-const agent: Agent = {
-  defaultModel: { provider: 'sim', modelId: 'sim' },
-  model: async () => ({ llm: connect(providerNamed('anthropic'), account), model }),
-  tools: async () => [],
-  system: async () => 'Be brief.',
-  mode: 'read-only',
-  rules: [],
-  sandboxed: false,
-  ground,
-  scope: (paths) => scopeFrom(cwd, paths, ground.realPath),
-  surroundings: () => ({ env: {}, scratch: cwd, sandbox: undefined }),
-  remember: async () => {},
-  close: async () => {},
-};
 // As loose as it can be: what is made private is made so by us.
 process.umask(0);
-const host = await Host.open({ directory, agents: async () => agent });
+const host = await Host.open({ directory, agents: async () => plainAgent(url, cwd) });
 const pod = errand.podId === undefined ? await host.create({ cwd }) : host.pod(errand.podId);
 const sockets = new PodSockets(new PodDoor(), { directory: socketDirectory });
 const path = await sockets.open(pod);

@@ -64,7 +64,7 @@ describe('with a daemon up, polypod --mode rpc', () => {
     onTestFinished(() => pi.stop());
     const events = await pi.promptAndWait('hi [[sim text=Hello]]');
     // `ready` is among them only when pi listens before it comes.
-    expect(events.map(({ type }) => type).filter((type) => type !== 'ready')[0]).toBe('agent_start');
+    expect(events.map(({ type }): string => type).find((type) => type !== 'ready')).toBe('agent_start');
     expect(events.map(({ type }) => type).filter((type) => type === 'agent_end')).toHaveLength(1);
     expect(await pi.getLastAssistantText()).toBe('Hello');
     expect(await pi.bash('pwd')).toMatchObject({ output: here.project, exitCode: 0 });

@@ -1,0 +1,24 @@
+import { connect } from '../../src/llm/index.ts';
+import type { Agent } from '../../src/pod/index.ts';
+import { providerNamed } from '../../src/registry.ts';
+import { ground, scopeFrom } from '../../src/tools/index.ts';
+
+/** An agent without tools whose model is the simulator at this address, for processes that know no more of it. */
+export function plainAgent(url: string, cwd: string): Agent {
+  const account = { name: 'sim', wire: 'anthropic', baseUrl: url, apiKey: 'any' };
+  const model = { account: 'sim', id: 'sim', name: 'sim', reasoning: true, input: ['text' as const] };
+  return {
+    defaultModel: { provider: 'sim', modelId: 'sim' },
+    model: async () => ({ llm: connect(providerNamed('anthropic'), account), model }),
+    tools: async () => [],
+    system: async () => 'Be brief.',
+    mode: 'read-only',
+    rules: [],
+    sandboxed: false,
+    ground,
+    scope: (paths) => scopeFrom(cwd, paths, ground.realPath),
+    surroundings: () => ({ env: {}, scratch: cwd, sandbox: undefined }),
+    remember: async () => {},
+    close: async () => {},
+  };
+}

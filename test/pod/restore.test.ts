@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { kept, restore } from '../../src/pod/journal/index.ts';
+import { checkpointBody, conversation, SessionTree } from '../../src/pod/session/index.ts';
+import { PodView } from '../../src/pod/view.ts';
+import { counting, HEADER } from './session/stage.ts';
+
+it('output of a shell command that waits for its place is still waiting after a checkpoint', () => {
+  const tree = new SessionTree(HEADER, counting());
+  tree.append({ type: 'message', message: { role: 'user', content: 'hello' } });
+  const untold = [
+    { shellId: 'one', message: { role: 'bashExecution', command: 'date', output: 'Monday', exitCode: 0 } },
+  ];
+  const state = kept(new PodView(), { signed: [], untold, lastSeq: 7 });
+  tree.append(checkpointBody(conversation(tree), state));
+  expect(restore(tree).untoldShells).toEqual(untold);
+  tree.append({ type: 'message', message: { role: 'bashExecution', command: 'date' } }, { shellId: 'one' });
+  expect(restore(tree).untoldShells).toEqual([]);
+});

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { realFiles } from '../../src/store/index.ts';
+import { ADA, Listener, say, stage } from './stage.ts';
+
+it('a watcher whose events are let go while it is on its way to them gets a snapshot, then what follows', async () => {
+  let isGone = false;
+  const files = {
+    ...realFiles,
+    openToRead: (path: string) => {
+      if (isGone && path.includes('feeds')) throw Object.assign(new Error('gone'), { code: 'ENOENT' });
+      return realFiles.openToRead(path);
+    },
+  };
+  const { host, cwd } = await stage(() => ({ parts: [{ text: 'Fine.' }] }), { files });
+  const pod = await host.create({ cwd });
+  const first = new Listener(pod, 0);
+  await pod.handle(say('one'), ADA);
+  await first.hear((event) => event.type === 'state' && event.state === 'idle');
+  isGone = true;
+  const late = new Listener(pod, 0);
+  const { reason, snapshot } = await late.joined();
+  expect(reason).toBe('gap');
+  expect(snapshot.items).toHaveLength(2);
+  await pod.handle(say('two'), ADA);
+  await late.hear((event) => event.type === 'state' && event.state === 'idle');
+  expect(late.events[0]?.seq).toBe(snapshot.seq + 1);
+});
