@@ -15,6 +15,10 @@ export const doors: readonly Door[] = [
   { name: 'pod', open: async (context) => (await import('./protocols/pod/index.ts')).openPodDoor(context) },
   { name: 'hld', open: async (context) => (await import('./protocols/hld/index.ts')).openHldDoor(context) },
   { name: 'rpc', open: async (context) => (await import('./protocols/rpc/index.ts')).openRpcDoor(context) },
+  {
+    name: 'tasks',
+    open: async (context) => (await import('./protocols/tasks/index.ts')).openTasksDoor(context),
+  },
 ];
 
 export function providerNamed(name: string): Provider {

@@ -1,23 +1,18 @@
 import { arrayOf, PolypodError } from '../base/index.ts';
-import {
-  type ControlLink,
-  daemonLink,
-  type Places,
-  shortIds,
-  type WaitingApproval,
-} from '../daemon/index.ts';
-import { ago } from './ago.ts';
+import type { ApprovalNews, ControlLink, WaitingApproval } from '../daemon/index.ts';
+import { listed } from './approvals/listed.ts';
+import { approvalMeant } from './approvals/meant.ts';
+import { newsLine } from './approvals/news-line.ts';
 import { nameOf } from './chat/me.ts';
 import { EXIT, runnable, type Surroundings } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
-import { table } from './table.ts';
-import { fitWidth } from './width.ts';
+import { daemonFor } from './sessions/daemon-for.ts';
 
 /** `polypod approvals`: what agents wait for, and the answers. */
 export const approvals = runnable({
   name: 'approvals',
-  summary: 'List the calls that wait for an approval, approve them, or deny them.',
-  usage: '[OPTIONS] [approve ID… | deny ID… --comment TEXT]',
+  summary: 'List the calls that wait for an approval, watch them come, approve them, or deny them.',
+  usage: '[OPTIONS] [list | watch | approve ID… | deny ID… --comment TEXT]',
   options: {
     comment: {
       type: 'text',
@@ -25,46 +20,43 @@ export const approvals = runnable({
       value: 'TEXT',
       help: 'why; the model reads it when a call is denied',
     },
-    json: { type: 'flag', help: 'print a JSON list' },
+    json: { type: 'flag', help: 'print a JSON list; with watch one JSON object per line' },
     ...DATA_DIR,
   },
-  words: ['approve', 'deny'],
+  words: ['list', 'watch', 'approve', 'deny'],
   details: `
 It asks the daemon, for sessions of every door. An id may be shortened to what tells it from the others. Whoever decides
 first decides, here or at another door.
 
-Exit codes: 0 listed or decided, 2 no such approval, or decided already, 3 no daemon is up.
+watch prints those that wait, then every one as it is asked and as it is settled, with who did it, until it is
+interrupted. Its JSON lines have the type asked or settled.
+
+Exit codes: 0 listed, watched or decided, 2 no such approval, or decided already, 3 no daemon is up, or it went away.
 
 Examples:
   polypod approvals
   polypod approvals approve 0192f3a4
-  polypod approvals deny 0192f3a4 --comment "Not on the main branch."
-  polypod approvals --json | jq -r '.[].title'`,
-  async run({ values, positionals: [action, ...words] }, around) {
-    const decision = action === undefined ? undefined : decisionIn(action, words, values.comment);
+  polypod approvals deny 0192f3a4 -m "Not on the main branch."
+  polypod approvals --json | jq -r '.[].title'
+  polypod approvals watch --json | jq -r 'select(.type == "asked") | .title'`,
+  async run({ values, positionals: [action = 'list', ...words] }, around) {
+    const decision = LOOKS.has(action) ? undefined : decisionIn(action, words, values.comment);
+    if (decision === undefined && words.length > 0)
+      throw new PolypodError('bad-request', `${action} takes no argument, not "${words.join(' ')}"`);
     const link = await daemonFor(placesOf(values, around));
     try {
-      const waiting = await waitingIn(link);
-      if (decision === undefined) {
-        if (values.json) around.stdout.write(`${JSON.stringify(waiting, null, 2)}\n`);
-        else if (waiting.length === 0) around.stderr.write('nothing waits for an approval\n');
-        else around.stdout.write(listed(waiting, around));
-        return EXIT.ok;
-      }
-      const meant = words.map((word) => approvalMeant(waiting, word));
-      for (const { id, session, title } of meant) {
-        const command = { type: 'decide', approvalId: id, ...decision };
-        await link.call('command', { pod: session, command, by: nameOf(around) });
-        if (!values.json) around.stderr.write(`polypod: ${DONE[decision.decision]} ${title}\n`);
-      }
-      const decided = meant.map(({ id, session }) => ({ id, session, ...decision }));
-      if (values.json) around.stdout.write(`${JSON.stringify(decided, null, 2)}\n`);
+      if (action === 'watch') await watch(link, values.json, around);
+      else if (decision === undefined) list(await waitingIn(link), values.json, around);
+      else await decide(link, { words, decision, isJson: values.json }, around);
       return EXIT.ok;
     } finally {
       link.close();
     }
   },
 });
+
+/** What changes nothing. */
+const LOOKS: ReadonlySet<string> = new Set(['list', 'watch']);
 
 interface Decision {
   readonly decision: 'approve' | 'deny';
@@ -77,7 +69,7 @@ function decisionIn(action: string, words: readonly string[], comment: string | 
   if (action !== 'approve' && action !== 'deny')
     throw new PolypodError(
       'bad-request',
-      `say approve or deny, not "${action}": polypod approvals approve ID`,
+      `say list, watch, approve or deny, not "${action}": polypod approvals approve ID`,
     );
   if (words.length === 0)
     throw new PolypodError('bad-request', `${action} what? polypod approvals lists the ids`);
@@ -86,52 +78,42 @@ function decisionIn(action: string, words: readonly string[], comment: string | 
   return { decision: action, ...(comment === undefined ? {} : { comment }) };
 }
 
-async function daemonFor(places: Places): Promise<ControlLink> {
-  const link = await daemonLink(places);
-  if (link !== undefined) return link;
-  throw new PolypodError(
-    'provider-failed',
-    `no daemon is up on ${places.dataDirectory}; polypod serve starts one`,
-  );
+function list(
+  waiting: readonly WaitingApproval[],
+  isJson: boolean,
+  { stdout, stderr }: Pick<Surroundings, 'stdout' | 'stderr'>,
+): void {
+  if (isJson) stdout.write(`${JSON.stringify(waiting, null, 2)}\n`);
+  else if (waiting.length === 0) stderr.write('nothing waits for an approval\n');
+  else stdout.write(listed(waiting, { now: new Date(), columns: stdout.columns }));
+}
+
+/** A program is told all there is, a person one line of each. */
+async function watch(link: ControlLink, isJson: boolean, { stdout, signal }: Surroundings): Promise<void> {
+  for await (const watched of link.stream('watch-approvals', {}, signal)) {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the daemon, which is this same program, wrote it
+    const news = watched as unknown as ApprovalNews;
+    stdout.write(isJson ? `${JSON.stringify(news)}\n` : newsLine(news, stdout.columns));
+  }
+}
+
+async function decide(
+  link: ControlLink,
+  { words, decision, isJson }: { words: readonly string[]; decision: Decision; isJson: boolean },
+  around: Surroundings,
+): Promise<void> {
+  const waiting = await waitingIn(link);
+  const meant = words.map((word) => approvalMeant(waiting, word));
+  for (const { id, session, title } of meant) {
+    const command = { type: 'decide', approvalId: id, ...decision };
+    await link.call('command', { pod: session, command, by: nameOf(around) });
+    if (!isJson) around.stderr.write(`polypod: ${DONE[decision.decision]} ${title}\n`);
+  }
+  const decided = meant.map(({ id, session }) => ({ id, session, ...decision }));
+  if (isJson) around.stdout.write(`${JSON.stringify(decided, null, 2)}\n`);
 }
 
 async function waitingIn(link: ControlLink): Promise<readonly WaitingApproval[]> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the daemon, which is this same program, wrote it
   return arrayOf((await link.call('approvals')).approvals) as readonly WaitingApproval[];
-}
-
-/** The one that a word means: its id, the beginning of it, or how HumanLayer's clients show it. */
-function approvalMeant(waiting: readonly WaitingApproval[], word: string): WaitingApproval {
-  const start = word.toLowerCase().replace(/^local-/, '');
-  const [only, ...others] = start === '' ? [] : waiting.filter(({ id }) => id.startsWith(start));
-  if (only === undefined)
-    throw new PolypodError(
-      'not-found',
-      `no approval "${word}" is waiting: it may be decided already; polypod approvals lists those that are`,
-    );
-  if (others.length === 0) return only;
-  const ids = [only, ...others].map(({ id }) => id);
-  throw new PolypodError(
-    'bad-request',
-    `${ids.length} approvals are meant by "${word}": ${ids.slice(0, 3).join(', ')}${ids.length > 3 ? ', …' : ''}. Write more of the id.`,
-  );
-}
-
-const HEADINGS = ['id', 'session', 'age', 'tool', 'about'];
-/** The age is flush right. */
-const RIGHT = new Set([2]);
-const NAME_WIDTH = 24;
-
-function listed(waiting: readonly WaitingApproval[], { stdout }: Surroundings): string {
-  const now = new Date();
-  const ids = shortIds(waiting.map(({ id }) => id));
-  const sessions = shortIds([...new Set(waiting.map(({ session }) => session))]);
-  const cells = waiting.map(({ id, session, name, requestedAt, tool, title }) => [
-    ids.get(id) ?? id,
-    name === undefined ? (sessions.get(session) ?? session) : fitWidth(name, NAME_WIDTH),
-    ago(requestedAt, now),
-    tool,
-    title,
-  ]);
-  return table([HEADINGS, ...cells], { right: RIGHT, columns: stdout.columns });
 }

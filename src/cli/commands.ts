@@ -20,6 +20,10 @@ export const COMMANDS: Readonly<
     summary: 'Ask a model one question and stream its answer.',
     load: async () => (await import('./ask.ts')).ask,
   },
+  task: {
+    summary: 'Hand work to an agent over HTTP, follow it, get its result.',
+    load: async () => (await import('./task.ts')).task,
+  },
   serve: {
     summary: 'Host agents in a daemon.',
     load: async () => (await import('./serve.ts')).serve,
@@ -47,6 +51,10 @@ export const COMMANDS: Readonly<
   rm: {
     summary: 'Move sessions to the trash.',
     load: async () => (await import('./rm.ts')).rm,
+  },
+  sessions: {
+    summary: 'Show a session, go on with it, interrupt or archive it.',
+    load: async () => (await import('./sessions.ts')).sessions,
   },
   approvals: {
     summary: 'List what waits for an approval, approve or deny it.',

@@ -52,10 +52,10 @@ Examples:
 
 const NONE = 'no sessions; polypod run begins one. If there should be some, see polypod doctor\n';
 
-type Shown = Omit<Row, 'state'> & { readonly state: Row['state'] | 'interrupted' };
+export type Shown = Omit<Row, 'state'> & { readonly state: Row['state'] | 'interrupted' };
 
 /** A process that was killed could not say that its run is over: who holds the session tells. */
-async function withTrueStates(rows: readonly Row[], layout: Layout): Promise<readonly Shown[]> {
+export async function withTrueStates(rows: readonly Row[], layout: Layout): Promise<readonly Shown[]> {
   if (rows.every(({ state }) => state !== 'running')) return rows;
   const { readLock } = await import('../store/index.ts');
   return rows.map((row) => {

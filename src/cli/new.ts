@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { messageOf, PolypodError, stringOf } from '../base/index.ts';
-import { daemonLink, newSession } from '../daemon/index.ts';
+import { type ControlLink, daemonLink, newSession, type NewSession, type Places } from '../daemon/index.ts';
 import { MODES } from './modes.ts';
-import { EXIT, runnable } from './command.ts';
+import { EXIT, runnable, type Surroundings } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
 import { hostHere } from './in-process.ts';
 
@@ -41,21 +41,29 @@ Examples:
       ...(mode === undefined ? {} : { mode }),
     };
     const link = await daemonLink(places);
-    const id = link === undefined ? await madeHere() : stringOf((await link.call('new', wish)).id);
-    link?.close();
+    const id = link === undefined ? await madeHere(wish, places, around) : await madeThere(wish, link);
     around.stdout.write(values.json ? `${JSON.stringify({ id })}\n` : `${id}\n`);
     return EXIT.ok;
-
-    async function madeHere(): Promise<string> {
-      const { host, models, close } = await hostHere({ places }, around);
-      try {
-        return (await newSession(host, models, wish)).id;
-      } finally {
-        await close();
-      }
-    }
   },
 });
+
+async function madeHere(wish: NewSession, places: Places, around: Surroundings): Promise<string> {
+  const { host, models, close } = await hostHere({ places }, around);
+  try {
+    return (await newSession(host, models, wish)).id;
+  } finally {
+    await close();
+  }
+}
+
+async function madeThere(wish: NewSession, link: ControlLink): Promise<string> {
+  try {
+    return stringOf((await link.call('new', { ...wish })).id);
+  } finally {
+    // Also when it was refused: an open link keeps the process alive.
+    link.close();
+  }
+}
 
 /** The full path of a directory that is there. */
 export async function directoryAt(path: string): Promise<string> {

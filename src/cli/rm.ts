@@ -42,8 +42,11 @@ Examples:
         await host.shutdown();
       }
     } else {
-      for (const { id } of meant) await link.call('rm', { pod: id });
-      link.close();
+      try {
+        for (const { id } of meant) await link.call('rm', { pod: id });
+      } finally {
+        link.close();
+      }
     }
     for (const { id } of meant) around.stderr.write(`polypod: moved ${id} to the trash\n`);
     return EXIT.ok;

@@ -18,7 +18,7 @@ import {
   refuseUnknownProvider,
 } from '../daemon/index.ts';
 import type { Environment } from '../llm/index.ts';
-import type { Host } from '../pod/index.ts';
+import type { Host, SettingsChange } from '../pod/index.ts';
 import {
   type ModelWish,
   rpcBeginnings,
@@ -81,7 +81,17 @@ function headerOf(options: RpcOptions, { env }: Surroundings): LinkHeader {
     extensions: _files,
     ...told
   } = options;
-  return { ...told, cwd: process.cwd(), by: userIn(env) };
+  return { ...told, ...modelFor(options, env), cwd: process.cwd(), by: userIn(env) };
+}
+
+/** The variable is this user's choice for what is new; a session that goes on has its own. */
+function modelFor(
+  options: RpcOptions,
+  { POLYPOD_MODEL: model = '' }: Environment,
+): { readonly model?: string } {
+  const { provider, model: given, resume, fork, isContinued, isOffline } = options;
+  const isSaid = [provider, given, resume, fork].some((word) => word !== undefined);
+  return isSaid || isContinued || isOffline || model === '' ? {} : { model };
 }
 
 function userIn({ USER: user }: Environment): string {
@@ -148,12 +158,13 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
     offline: options.isOffline,
     reference: wish.reference,
   });
-  const { notices } = await access.choose();
+  const { model, notices } = await access.choose();
   for (const notice of notices) stderr.write(`polypod: ${notice}\n`);
   if (options.extensions.length > 0) hideKeys(around, config);
   const agents = extended(agentsFrom({ env, config, places, models: access, version: version() }));
   const host = await openHost(options, { places, agents });
-  const sessions = await sessionsFor(options, cwd, wish);
+  const said = wish.reference === undefined ? undefined : { provider: model.account, modelId: model.id };
+  const sessions = await sessionsFor(options, cwd, { thinking: wish.thinking, model: said });
   const { scopedModels, firstPod } = await rpcBeginnings();
   let published: Promise<OpenDoor | undefined> = Promise.resolve(undefined);
   const parts: RpcParts = {
@@ -219,7 +230,14 @@ async function openHost(
   return Pods.open({ directory: places.dataDirectory, agents, ...(isFleeting ? memory : {}) });
 }
 
-async function sessionsFor(options: RpcOptions, cwd: string, { thinking }: ModelWish): Promise<RpcSessions> {
+async function sessionsFor(
+  options: RpcOptions,
+  cwd: string,
+  said: {
+    readonly model: SettingsChange['model'] | undefined;
+    readonly thinking: ModelWish['thinking'] | undefined;
+  },
+): Promise<RpcSessions> {
   const { sessionDir, isFleeting, tools, system, appendSystem } = options;
   const { settingsFor } = await rpcBeginnings();
   const directory = sessionDir === undefined || isFleeting ? undefined : resolve(cwd, sessionDir);
@@ -227,7 +245,7 @@ async function sessionsFor(options: RpcOptions, cwd: string, { thinking }: Model
   return {
     cwd,
     inMemory: isFleeting,
-    settings: settingsFor({ thinking, tools, system, appendSystem }),
+    settings: settingsFor({ ...said, tools, system, appendSystem }),
     ...(directory === undefined ? {} : { file: (id) => join(directory, fileName(id)) }),
   };
 }

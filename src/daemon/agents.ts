@@ -15,6 +15,7 @@ import {
   todoTool,
 } from '../tools/index.ts';
 import { systemPrompt } from '../worker/index.ts';
+import { commandModel, isCommandModel } from './command-model.ts';
 import type { Config } from './config.ts';
 import { instructionsIn } from './instructions.ts';
 import { KeptRules } from './kept-rules.ts';
@@ -87,8 +88,10 @@ async function openAgent(
       const { account, id } = options.models.best;
       return { provider: account, modelId: id };
     },
-    model: async ({ provider, modelId }) =>
-      options.models.choose(referenceTo({ account: provider, id: modelId })),
+    model: async (choice) => {
+      if (isCommandModel(choice)) return commandModel();
+      return options.models.choose(referenceTo({ account: choice.provider, id: choice.modelId }));
+    },
     tools: async () => {
       await mkdir(outputs, { recursive: true, mode: 0o700 });
       return [...own, ...(await servers.tools(settings().mcpConfig))];

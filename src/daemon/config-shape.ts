@@ -3,6 +3,7 @@ import { httpUrl, VENDORS, vendorNamed, WIRES } from '../llm/index.ts';
 import { MCP_SERVERS } from '../mcp/index.ts';
 import { doors } from '../registry.ts';
 import { DURATION } from './duration.ts';
+import { TASKS } from './tasks/tasks-shape.ts';
 
 /** The version of the format that this Polypod writes about. A file without one means the first. */
 export const CONFIG_VERSION = 1;
@@ -78,6 +79,7 @@ export const CONFIG = fields(
     stream_rules: listOf(streamRule),
     mcp_servers: MCP_SERVERS,
     doors: openDoors,
+    tasks: TASKS,
     limits,
     hibernate_after: DURATION,
     durability: choice(['full', 'relaxed', 'none']),

@@ -9,6 +9,7 @@ import type { Mode, Rule } from '../tools/index.ts';
 import type { StatedAccount, StatedConfig } from './config-shape.ts';
 import { DEFAULT_CONFIG } from './default-config.ts';
 import type { Places } from './places.ts';
+import type { StatedTasks } from './tasks/tasks-shape.ts';
 
 /** What the user configured. A setting that is absent has its default. */
 export interface Config {
@@ -27,6 +28,8 @@ export interface Config {
 export interface DaemonSettings {
   /** Which are open; a door that is not named is, if it is open by default. */
   readonly doors: Readonly<Partial<Record<string, boolean>>>;
+  /** The agent that is reached over HTTP. */
+  readonly tasks?: StatedTasks;
   readonly limits: Partial<HostLimits>;
   readonly hibernateAfterMs?: number;
   readonly durability?: Durability;
@@ -88,9 +91,10 @@ export async function readConfig({
 }
 
 function daemonOf(file: StatedConfig): DaemonSettings {
-  const { doors, limits = {}, hibernate_after, durability, approvals, shutdown_grace } = file;
+  const { doors, tasks, limits = {}, hibernate_after, durability, approvals, shutdown_grace } = file;
   return {
     doors: doors ?? {},
+    ...(tasks === undefined ? {} : { tasks }),
     limits,
     ...(hibernate_after === undefined ? {} : { hibernateAfterMs: hibernate_after }),
     ...(durability === undefined ? {} : { durability }),

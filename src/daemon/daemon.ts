@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import {
   type Log,
   LOG_LEVELS,
@@ -8,13 +9,14 @@ import {
   PolypodError,
 } from '../base/index.ts';
 import type { Environment } from '../llm/index.ts';
-import { Host } from '../pod/index.ts';
+import { DEFAULT_LIMITS, Host, type ModelChoice } from '../pod/index.ts';
 import type { Door, DoorContext } from '../protocols/index.ts';
 import type { Lock } from '../store/index.ts';
 import type { AgentsOptions } from './agents.ts';
 import { attachTo } from './control/attach.ts';
 import { methodsOf } from './control/methods.ts';
 import { ControlServer } from './control/server.ts';
+import type { Config, DaemonSettings } from './config.ts';
 import { lockDataDirectory, makeDataDirectory } from './data-directory.ts';
 import { type DaemonState, type Health, healthOf } from './health.ts';
 import { inventoryOf } from './inventory.ts';
@@ -24,6 +26,10 @@ import { OpenDoors } from './open-doors.ts';
 import { controlSocket, daemonLogFile, type Places } from './places.ts';
 import { makePrivate } from './private-directory.ts';
 import { type Reloaded, Setup } from './setup.ts';
+import { DEFAULT_AGENT, doorName } from './tasks/agent-files.ts';
+import type { AgentOrder } from './tasks/read-agent-config.ts';
+import { TasksAgents } from './tasks/tasks-agents.ts';
+import type { TasksParts } from './tasks/tasks-place.ts';
 
 export interface DaemonOptions {
   readonly env: Environment;
@@ -32,6 +38,8 @@ export interface DaemonOptions {
   readonly doors: readonly Door[];
   /** Whether they are what it is for: all are opened, whatever is configured, and it does not start without them. */
   readonly needsDoors?: boolean;
+  /** An agent over HTTP that it is for as well. */
+  readonly agent?: AgentOrder;
   /** Only the simulated model. */
   readonly offline?: boolean;
   /** Before what the environment and the configuration say. */
@@ -90,7 +98,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   for (const warning of warnings) log.warn(warning);
   makePrivate(places.runtimeDirectory);
 
-  const { hibernateAfterMs, durability, limits, approvals, doors: doorSettings } = setup.config.daemon;
+  const { hibernateAfterMs, durability, limits, approvals } = setup.config.daemon;
   const agents: AgentsOptions = {
     env,
     places,
@@ -162,6 +170,10 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
 
   const interrupted = await host.recover();
   if (interrupted.length > 0) log.warn('sessions were left unfinished', { pods: interrupted });
+  const modelNamed = async (word: string): Promise<ModelChoice | undefined> => {
+    const ready = await setup.models.named(word);
+    return ready && { provider: ready.model.account, modelId: ready.model.id };
+  };
   const doorContext: DoorContext = {
     host,
     directory: places.runtimeDirectory,
@@ -169,14 +181,25 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     log,
     vitals: { health: async () => ({ ...(await health()) }), metrics: async () => metricsOf(await health()) },
     user: { home: places.home, cwd: process.cwd(), env },
-    modelNamed: async (word) => {
-      const ready = await setup.models.named(word);
-      return ready && { provider: ready.model.account, modelId: ready.model.id };
-    },
+    modelNamed,
     inventory: inventoryOf({ env, places, setup, host }),
   };
+  const tasks: TasksParts = {
+    env,
+    places,
+    watcher: limits.watcher ?? DEFAULT_LIMITS.watcher,
+    modelNamed,
+    isDraining: () => state === 'draining',
+    configured: () => ({
+      stated: setup.config.daemon.tasks ?? {},
+      from: dirname(places.configFile),
+      cwd: process.cwd(),
+    }),
+  };
   if (options.needsDoors === true) await openDoors.insist(options.doors, doorContext);
-  else await openDoors.open(options.doors, doorSettings, doorContext);
+  else await openDoors.open(withAgent(options.doors, tasks), doorsWanted(options, setup.config), doorContext);
+  const tasksAgents = new TasksAgents(openDoors, doorContext, tasks);
+  if (options.agent !== undefined) await tasksAgents.start(options.agent, 'own');
   const socket = controlSocket(places);
   const control = (parts.control = new ControlServer({
     path: socket,
@@ -187,6 +210,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
       health,
       reload,
       stop: () => void stop('asked on the control socket'),
+      agents: tasksAgents,
     }),
     takeOvers: { attach: attachTo(host, openDoors) },
     log,
@@ -195,6 +219,30 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   state = 'ready';
   log.info('ready', { pid: process.pid, version, socket, doors: openDoors.health() });
   return { socket, log, health, reload, stop, stopped };
+}
+
+/** The tasks door is that of the configured agent. */
+function withAgent(doors: readonly Door[], tasks: TasksParts): readonly Door[] {
+  const wish = tasks.configured();
+  const name = doorName(wish.stated.name ?? DEFAULT_AGENT);
+  return doors.map((door) => {
+    if (door.name !== 'tasks') return door;
+    // With it comes a server for HTTP, which most daemons have no use for.
+    const open: Door['open'] = async (context) =>
+      (await import('./tasks/agent-door.ts'))
+        .agentDoor(door, wish, { ...tasks, process: 'daemon' })
+        .open(context);
+    return { name, open };
+  });
+}
+
+/** A door on the network is opened when it is asked for; all others unless they are not wanted. */
+function doorsWanted(
+  { agent }: Pick<DaemonOptions, 'agent'>,
+  { daemon: { doors, tasks } }: Config,
+): DaemonSettings['doors'] {
+  const isWanted = agent === undefined && (doors.tasks ?? tasks !== undefined);
+  return { ...doors, [doorName(tasks?.name ?? DEFAULT_AGENT)]: isWanted };
 }
 
 /** Those who still watch see the last events, so the pods are closed before the doors; the lock goes last. */

@@ -20,6 +20,7 @@ export type { Config, LoadedConfig } from './config.ts';
 export type { ConfiguredAgentsOptions } from './configured-agents.ts';
 export type { ControlLink } from './control/link.ts';
 export type { PodHandle } from './control/remote-pod.ts';
+export type { ApprovalNews } from './control/watch-approvals.ts';
 export type { Daemon, DaemonOptions } from './daemon.ts';
 export { DEFAULT_CONFIG } from './default-config.ts';
 export type { DoctorOptions, Finding } from './doctor.ts';
@@ -33,6 +34,18 @@ export type { NewSession } from './new-session.ts';
 export type { WaitingApproval } from './pending-approvals.ts';
 export { controlSocket, daemonLock, daemonLogFile, type Places, placesFrom } from './places.ts';
 export type { Reloaded } from './setup.ts';
+export {
+  AGENT_NAME,
+  agentKeyFile,
+  type AgentRecord,
+  DEFAULT_AGENT,
+  readAgent,
+  readAgentKey,
+  readAgents,
+  removeAgent,
+  writeAgent,
+} from './tasks/agent-files.ts';
+export type { AgentOrder } from './tasks/read-agent-config.ts';
 
 // Start-up is a feature: all that follows is loaded when it is used, so that a list of sessions needs no provider.
 
@@ -63,6 +76,16 @@ export async function removeSession(host: Host, dataDirectory: string, id: strin
 
 export async function makeDataDirectory(places: Places): Promise<void> {
   (await import('./data-directory.ts')).makeDataDirectory(places);
+}
+
+/** Where keys are kept, as hashes. */
+export async function keyFile(places: Places): Promise<string> {
+  return (await import('./tasks/key-file.ts')).keyFile(places);
+}
+
+/** Changes the keys while nobody else does. */
+export async function changeKeys<T>(places: Places, change: (file: string) => T): Promise<T> {
+  return (await import('./tasks/key-file.ts')).changeKeys(places, change);
 }
 
 /** The lines of files as others write them. */

@@ -23,7 +23,6 @@ export function inventoryOf({ env, places, setup, host }: InventoryOptions): Inv
     },
     refuseUnknownProvider: (name) => refuseUnknownProvider(name, setup.config),
     toolNames,
-    rules: () => setup.config.permissions.rules,
     streamRules: () => setup.config.streamRules.map((rule) => ({ ...rule, path: places.configFile })),
     session: async (word) => findSession(await host.list(), word),
   };

@@ -6,19 +6,19 @@ import type { DoorHealth } from './health.ts';
 /** The doors of a daemon. One that cannot be opened is reported, and keeps none of the others shut. */
 export class OpenDoors {
   readonly #open = new Map<string, OpenDoor>();
-  readonly #shut: DoorHealth[] = [];
+  readonly #shut = new Map<string, DoorHealth>();
 
   async open(doors: readonly Door[], settings: DaemonSettings['doors'], context: DoorContext): Promise<void> {
     for (const { name, open } of doors) {
       if (settings[name] === false) {
-        this.#shut.push({ name, state: 'off' });
+        this.#shut.set(name, { name, state: 'off' });
         continue;
       }
       try {
         this.#open.set(name, await open(context));
       } catch (thrown) {
         const reason = messageOf(thrown);
-        this.#shut.push({ name, state: 'unavailable', reason });
+        this.#shut.set(name, { name, state: 'unavailable', reason });
         context.log.error('a door cannot be opened', { door: name, reason });
       }
     }
@@ -26,7 +26,19 @@ export class OpenDoors {
 
   /** Opens all of them, whatever is configured, or throws why one cannot be opened. */
   async insist(doors: readonly Door[], context: DoorContext): Promise<void> {
-    for (const { name, open } of doors) this.#open.set(name, await open(context));
+    for (const { name, open } of doors) {
+      this.#open.set(name, await open(context));
+      this.#shut.delete(name);
+    }
+  }
+
+  /** Closes one of them; the others stay as they are. */
+  async shut(name: string): Promise<void> {
+    const door = this.#open.get(name);
+    if (door === undefined) return;
+    this.#open.delete(name);
+    this.#shut.set(name, { name, state: 'off' });
+    await door.close();
   }
 
   get(name: string): OpenDoor | undefined {
@@ -37,7 +49,7 @@ export class OpenDoors {
     const open = [...this.#open].map(
       ([name, door]): DoorHealth => ({ name, state: 'open', details: door.status() }),
     );
-    return [...open, ...this.#shut];
+    return [...open, ...this.#shut.values()];
   }
 
   async close(): Promise<void> {

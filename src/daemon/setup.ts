@@ -93,6 +93,7 @@ function changes(before: Config, after: Config): Omit<Reloaded, 'warnings'> {
     }),
     afterRestart: named({
       doors: ({ daemon }) => daemon.doors,
+      tasks: ({ daemon }) => daemon.tasks,
       limits: ({ daemon }) => daemon.limits,
       hibernate_after: ({ daemon }) => daemon.hibernateAfterMs,
       durability: ({ daemon }) => daemon.durability,

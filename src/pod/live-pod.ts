@@ -23,7 +23,7 @@ import {
 } from './journal/index.ts';
 import { NextSteps } from './next-steps.ts';
 import { Receipts, type Signed } from './receipts.ts';
-import { Runner } from './runner.ts';
+import { type Briefing, Runner } from './runner.ts';
 import { conversation, type Header, type SessionTree } from './session/index.ts';
 import { Shell } from './shell.ts';
 import { type Snapshot, snapshotOf } from './snapshot.ts';
@@ -291,6 +291,10 @@ export class LivePod {
     const snapshot = this.#takeSnapshot();
     await this.#journal.written();
     return snapshot;
+  }
+
+  briefing(): Promise<Briefing> {
+    return this.#runner.briefing();
   }
 
   /** The whole tree, also what had not to be read so far. */

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { type Caller, type PodCommand, readCommand, type Receipt } from './command.ts';
 import type { WatchFrom, Watched } from './watch.ts';
 import type { Residents } from './residents.ts';
+import type { Briefing } from './runner.ts';
 import type { Snapshot } from './snapshot.ts';
 
 export interface WatchOptions extends WatchFrom {
@@ -40,6 +41,11 @@ export class Pod {
 
   snapshot(): Promise<Snapshot> {
     return this.#residents.use(this.id, (pod) => pod.snapshot());
+  }
+
+  /** What a model would be told if it were asked now. Waits for tools of servers that are starting. */
+  briefing(): Promise<Briefing> {
+    return this.#residents.use(this.id, (pod) => pod.briefing());
   }
 }
 

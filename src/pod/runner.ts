@@ -45,6 +45,12 @@ export interface RunnerParts {
   readonly onQuiet: () => void;
 }
 
+/** What a model is told beside the conversation. */
+export interface Briefing {
+  readonly system: string;
+  readonly tools: readonly Pick<Tool, 'name' | 'description' | 'parameters'>[];
+}
+
 /** All that a run needs and that takes time to get: asked for before the run is accepted. */
 export interface Ready {
   readonly overrides: Overrides;
@@ -127,14 +133,27 @@ export class Runner {
       agent.system(),
       agent.scope([...(view.settings.paths ?? []), ...(overrides.paths ?? [])]),
     ]);
-    const { system = own, appendSystem } = { ...view.settings, ...overrides };
     if (view.settings.permissionTool !== undefined) permissionTool(view.settings.permissionTool, tools);
     return {
       overrides,
       model,
       tools,
       scope,
-      system: appendSystem === undefined ? system : `${system}\n\n${appendSystem}`,
+      system: this.#systemFrom(own, overrides),
+    };
+  }
+
+  /** What a model would be told if it were asked now. */
+  async briefing(): Promise<Briefing> {
+    const { agent } = this.#parts;
+    const [tools, own] = await Promise.all([agent.tools(), agent.system()]);
+    return {
+      system: this.#systemFrom(own, this.overrides),
+      tools: this.#given(tools, this.overrides).map(({ name, description, parameters }) => ({
+        name,
+        description,
+        parameters,
+      })),
     };
   }
 
@@ -299,19 +318,28 @@ export class Runner {
   #turnSettings(): TurnSettings {
     const ready = this.#ready;
     if (ready === undefined) throw new PolypodError('internal', 'a turn began before the run was prepared');
-    const { settings } = this.#parts.view;
-    const names = ready.overrides.tools ?? settings.tools;
-    const all = [...ready.tools, ...this.#parts.clientTools()].filter(
-      ({ name }) => name !== settings.permissionTool,
-    );
-    const thinking: ThinkingLevel | undefined = settings.thinking;
+    const { thinking }: { readonly thinking?: ThinkingLevel } = this.#parts.view.settings;
     return {
       ...ready.model,
       system: ready.system,
-      tools: names === undefined ? all : all.filter(({ name }) => names.includes(name)),
+      tools: this.#given(ready.tools, ready.overrides),
       cache: { ttl: '5m' },
       ...(thinking === undefined ? {} : { thinking }),
     };
+  }
+
+  #systemFrom(own: string, overrides: Overrides): string {
+    const { system = own, appendSystem } = { ...this.#parts.view.settings, ...overrides };
+    return appendSystem === undefined ? system : `${system}\n\n${appendSystem}`;
+  }
+
+  /** Those of the tools that the model is given, and the client's. */
+  #given(tools: readonly Tool[], overrides: Overrides): readonly Tool[] {
+    const { settings } = this.#parts.view;
+    const names = overrides.tools ?? settings.tools;
+    return [...tools, ...this.#parts.clientTools()].filter(
+      ({ name }) => name !== settings.permissionTool && (names === undefined || names.includes(name)),
+    );
   }
 
   #policy(): Policy {
@@ -322,7 +350,12 @@ export class Runner {
     const { agent, view } = this.#parts;
     const { settings } = view;
     const mode: Mode = overrides.mode ?? settings.mode ?? agent.mode;
-    const rules = [...(settings.acceptEdits ? ACCEPT_EDITS : []), ...settings.rules, ...agent.rules];
+    const rules = [
+      ...(settings.acceptEdits ? ACCEPT_EDITS : []),
+      ...settings.rules,
+      ...agent.rules,
+      ...(settings.fallbackRules ?? []),
+    ];
     return { mode, rules, scope, sandboxed: agent.sandboxed };
   }
 

@@ -21,6 +21,8 @@ export interface PodSettings {
   readonly mode?: Mode;
   /** Asked before the agent's own; the first that fits decides. */
   readonly rules: readonly Rule[];
+  /** Asked after the agent's own: what holds where the user has said nothing. */
+  readonly fallbackRules?: readonly Rule[];
   /** Changes to files inside of the scope are not asked about, whatever a rule says. */
   readonly acceptEdits: boolean;
   /** Nothing is asked before this time; what is denied stays denied. */
@@ -94,6 +96,7 @@ export const SETTINGS_CHANGE = shape.fields(
     thinking: shape.choice(THINKING_LEVELS),
     mode: shape.choice(MODES),
     rules: shape.listOf(RULE),
+    fallbackRules: shape.listOf(RULE),
     acceptEdits: shape.flag,
     skipPermissionsUntil: TIME,
     tools: shape.listOf(shape.text()),
@@ -129,6 +132,7 @@ export const CLEARABLE = [
   'model',
   'thinking',
   'mode',
+  'fallbackRules',
   'skipPermissionsUntil',
   'tools',
   'name',

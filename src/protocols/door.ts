@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream';
 import type { JsonObject, Log } from '../base/index.ts';
 import type { Host, ModelChoice, Pod } from '../pod/index.ts';
-import type { Rule } from '../pod/index.ts';
 import type { OfferedModel } from './rpc/messages.ts';
 import type { RpcRule } from './rpc/wire.ts';
+import type { TasksPlace } from './tasks/settings.ts';
 
 /** What a door is given by the process that opens it. */
 export interface DoorContext {
@@ -20,6 +20,8 @@ export interface DoorContext {
   readonly modelNamed?: (word: string) => Promise<ModelChoice | undefined>;
   /** What agents here have and heed, for a door whose clients choose from it. */
   readonly inventory?: Inventory;
+  /** Where and for whom the tasks door is: it is the one that others may reach. */
+  readonly tasks?: TasksPlace;
 }
 
 /** What there is to choose from, and what holds for every agent, as it is when it is asked. */
@@ -33,8 +35,6 @@ export interface Inventory {
   readonly refuseUnknownProvider: (name: string) => void;
   /** The tools that agents have of their own. */
   readonly toolNames: () => Promise<readonly string[]>;
-  /** What the user decided beforehand about calls. */
-  readonly rules: () => readonly Rule[];
   /** What models must not write. */
   readonly streamRules: () => readonly RpcRule[];
   /** The session that a word means: its id, the beginning of it, or its name. */

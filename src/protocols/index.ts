@@ -1,8 +1,34 @@
 /** The doors: each turns one wire into commands and events into that wire. */
 import type { User } from './door.ts';
+import type { Project } from './tasks/index.ts';
 
 export type { Door, DoorContext, Inventory, OpenDoor, User, Vitals } from './door.ts';
 export * from './rpc/index.ts';
+export {
+  createKey,
+  hashOf as keyHash,
+  type KeyLimits,
+  type KeyRecord,
+  type NewKey,
+  readKeys,
+  revokeKey,
+  type Scope,
+  SCOPES as KEY_SCOPES,
+  type TasksPlace,
+} from './tasks/index.ts';
+
+/** A pod's events in the words of the Pod Protocol, for a door that hands them on; `waiting` may wait for a reader. */
+export async function podLines(waiting: number): Promise<Project> {
+  const { PodDoor, podEvents } = await import('./pod/index.ts');
+  const door = new PodDoor();
+  return (pod, { after, by, signal }) =>
+    podEvents(door, pod, {
+      signal,
+      by,
+      limit: waiting,
+      first: [{ method: 'subscribe', params: after === undefined ? {} : { after } }],
+    });
+}
 
 /** Where this user's HLD clients look. Throws when another daemon is running there. The door is loaded with the question. */
 export async function freeHldSocket(user: Pick<User, 'home' | 'env'>): Promise<string> {

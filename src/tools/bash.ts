@@ -3,31 +3,33 @@ import { attempt } from './attempt.ts';
 import { counted, oneLine, sized } from './cap.ts';
 import { programOnPath } from './on-path.ts';
 import type { FullOutput } from './output-capture.ts';
+import type { OutputWindow } from './output-window.ts';
+import type { Printed } from './printed.ts';
 import { type CommandEnd, runCommand } from './run-command.ts';
-import { defineTool, type ToolOutput, type ToolSurroundings } from './tool.ts';
+import { defineTool, type Tool, type ToolOutput, type ToolSurroundings } from './tool.ts';
 
 const DEFAULT_SECONDS = 120;
 const MOST_SECONDS = 3_600;
 
-const input = shape.fields(
-  {
-    command: shape.described(
-      shape.text('a command without zero characters', (command) => !command.includes('\0')),
-      'What bash shall run. It starts in the working directory; a cd holds for this command only.',
+const required = {
+  command: shape.described(
+    shape.text('a command without zero characters', (command) => !command.includes('\0')),
+    'What bash shall run. It starts in the working directory; a cd holds for this command only.',
+  ),
+};
+const optional = {
+  timeout: shape.described(
+    shape.ruled(shape.count(1), (seconds) =>
+      seconds > MOST_SECONDS ? `is in seconds, ${MOST_SECONDS} at most` : undefined,
     ),
-  },
-  {
-    timeout: shape.described(
-      shape.ruled(shape.count(1), (seconds) =>
-        seconds > MOST_SECONDS ? `is in seconds, ${MOST_SECONDS} at most` : undefined,
-      ),
-      `In seconds, ${DEFAULT_SECONDS} if not given, ${MOST_SECONDS} at most. The command is ended when it is over.`,
-    ),
-  },
-);
+    `In seconds, ${DEFAULT_SECONDS} if not given, ${MOST_SECONDS} at most. The command is ended when it is over.`,
+  ),
+};
+/** A program that calls in a model's place may want the two outputs apart, and not know their order. Models are not told. */
+const input = shape.fields(required, { ...optional, apart: shape.flag });
 type Input = shape.ValueOf<typeof input>;
 
-export const bash = defineTool({
+const tool = defineTool({
   name: 'bash',
   description:
     'Runs a command with bash and returns what it printed, stdout and stderr together. There is no input and no terminal: use options that ask nothing. When the command ends, every process it left in the background is ended too, so start a server and use it in the same command. Of long output the beginning and the end are returned, and a file is named that holds all. For files prefer read, grep, find, ls and edit.',
@@ -38,24 +40,25 @@ export const bash = defineTool({
   run: (wanted, around, signal) => attempt('bash', signal, () => runShell(wanted, around, signal)),
 });
 
+export const bash: Tool = { ...tool, parameters: shape.fields(required, optional).schema };
+
 async function runShell(
-  { command, timeout = DEFAULT_SECONDS }: Input,
+  { command, timeout = DEFAULT_SECONDS, apart = false }: Input,
   { cwd, env, scratch, sandbox, update }: ToolSurroundings,
   signal: AbortSignal,
 ): Promise<ToolOutput> {
   const shell = (await programOnPath('bash', env)) ?? '/bin/sh';
   const [program, args] = sandbox?.wrap(shell, ['-c', command], cwd) ?? [shell, ['-c', command]];
   const end = await runCommand(
-    { program, args, cwd, env, scratch, timeoutMs: timeout * 1_000, update },
+    { program, args, cwd, env, scratch, timeoutMs: timeout * 1_000, apart, update },
     signal,
   );
   return outputOf(oneLine(command, 80), end, timeout);
 }
 
 function outputOf(title: string, end: CommandEnd, timeout: number): ToolOutput {
-  const mark = (missing: number): string => `[… ${sized(missing)} left out here …]`;
-  // Not every provider takes zero characters.
-  const printed = end.output.text(mark).replaceAll('\0', '\ufffd').trimEnd();
+  const all = textOf(end.output);
+  const printed = all.trimEnd();
   const outcome = outcomeText(end, timeout);
   const notes = [
     ...(outcome === undefined ? [] : [`[${outcome}]`]),
@@ -73,11 +76,25 @@ function outputOf(title: string, end: CommandEnd, timeout: number): ToolOutput {
       endedBy: end.by,
       durationMs: end.durationMs,
       outputBytes: end.output.total,
+      outputLineEnds: end.output.lineEnds,
+      ...printedIn(printed, all),
+      ...(end.apart && { stdout: textOf(end.apart.stdout), stderr: textOf(end.apart.stderr) }),
       ...(end.fullOutput === undefined ? {} : { outputFile: end.fullOutput.path }),
       ...(end.processes.ended.length === 0 ? {} : { endedProcesses: end.processes.ended }),
       ...(end.processes.survivors.length === 0 ? {} : { survivors: end.processes.survivors }),
     },
   };
+}
+
+function textOf(window: OutputWindow): string {
+  const mark = (missing: number): string => `[… ${sized(missing)} left out here …]`;
+  // Not every provider takes zero characters.
+  return window.text(mark).replaceAll('\0', '\ufffd');
+}
+
+/** Where in the text for the model the command's own words are. */
+function printedIn(printed: string, all: string): Printed {
+  return { printedLength: printed.length, trimmed: all.slice(printed.length) };
 }
 
 /** Undefined for success. */

@@ -14,6 +14,7 @@ export {
   textOutput,
 } from './tool.ts';
 export { builtinTools } from './builtin-tools.ts';
+export { printedText } from './printed.ts';
 export { bubblewrapSandbox, type SandboxOptions } from './sandbox.ts';
 export { type TodoItem, type TodoStore, todoTool } from './todo.ts';
 export * from './policy/index.ts';

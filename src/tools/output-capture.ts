@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { messageOf } from '../base/index.ts';
-import { OutputWindow } from './output-window.ts';
+import { windowForModel } from './output-window.ts';
 import { Throttle } from './throttle.ts';
 
 /** The file with all of an output that was too long for the window. */
@@ -25,7 +25,7 @@ export interface CaptureOptions {
  * then the latest lines for people who watch. Whoever writes waits while the file is being written.
  */
 export class OutputCapture {
-  readonly window = new OutputWindow(HEAD_BYTES, TAIL_BYTES);
+  readonly window = windowForModel();
   /** Resolves when all who could write to it are gone, or after `stop`. */
   readonly ended: Promise<void>;
   readonly #directory: string;
@@ -99,9 +99,6 @@ async function openSpill(directory: string): Promise<{ handle: FileHandle; path:
   return { handle: await open(path, 'wx', 0o600), path };
 }
 
-const HEAD_BYTES = 10 * 1024;
-/** What went wrong is told at the end. */
-const TAIL_BYTES = 20 * 1024;
 const LIVE_BYTES = 8 * 1024;
 const UPDATE_MS = 100;
 const MOST_FILE_BYTES = 64 * 1024 * 1024;

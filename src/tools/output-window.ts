@@ -4,6 +4,8 @@ import { withoutPartialEnd, withoutPartialStart } from './cap.ts';
 export class OutputWindow {
   /** How many bytes have come. */
   total = 0;
+  /** How many line ends were among them. */
+  lineEnds = 0;
   readonly #head: Buffer;
   /** The last bytes that do not fit into the head; a ring. */
   readonly #tail: Buffer;
@@ -14,6 +16,8 @@ export class OutputWindow {
   }
 
   add(bytes: Uint8Array): void {
+    for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1))
+      this.lineEnds += 1;
     const room = Math.max(0, this.#head.length - this.total);
     this.#head.set(bytes.subarray(0, room), Math.min(this.total, this.#head.length));
     this.total += Math.min(room, bytes.length);
@@ -69,6 +73,15 @@ export class OutputWindow {
     return Buffer.concat([this.#tail.subarray(start), this.#tail.subarray(0, start)]);
   }
 }
+
+/** As much as a model is given of an output. */
+export function windowForModel(): OutputWindow {
+  return new OutputWindow(HEAD_BYTES, TAIL_BYTES);
+}
+
+const HEAD_BYTES = 10 * 1024;
+/** What went wrong is told at the end. */
+const TAIL_BYTES = 20 * 1024;
 
 function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');

@@ -64,12 +64,13 @@ export function hasInEnvironment(pid: number, text: string): boolean {
   return unlessGone(() => readFileSync(`/proc/${pid}/environ`))?.includes(text) ?? false;
 }
 
-/** Whether the process has a file open with this in its path, also if it is deleted. Linux only. */
-export function hasOpen(pid: number, part: string): boolean {
+/** Whether the process has a file open with one of these in its path, also if it is deleted. Linux only. */
+export function hasOpen(pid: number, parts: readonly string[]): boolean {
   const descriptors = unlessGone(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
-  return descriptors.some(
-    (descriptor) => unlessGone(() => readlinkSync(`/proc/${pid}/fd/${descriptor}`))?.includes(part) ?? false,
-  );
+  return descriptors.some((descriptor) => {
+    const path = unlessGone(() => readlinkSync(`/proc/${pid}/fd/${descriptor}`)) ?? '';
+    return parts.some((part) => path.includes(part));
+  });
 }
 
 /** The command line of a process for people; empty where the system does not tell. */

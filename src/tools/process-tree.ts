@@ -15,9 +15,9 @@ export interface TreeMarks {
   readonly root: number;
   /** A text in the environment of every process of the call, which no other process has. */
   readonly environment: string;
-  /** The name of the pipe that the call's output goes to. */
-  readonly pipe: string;
-  /** Those that hold the pipe too, but are ours. */
+  /** The names of the pipes that the call's output goes to. */
+  readonly pipes: readonly string[];
+  /** Those that hold a pipe too, but are ours. */
   readonly others: readonly number[];
 }
 
@@ -86,11 +86,11 @@ export class ProcessTree {
   }
 
   #isOurs(candidate: RunningProcess): boolean {
-    const { root, environment, pipe, others } = this.#marks;
+    const { root, environment, pipes, others } = this.#marks;
     const { pid, group, session } = candidate;
     if (others.includes(pid)) return false;
     if (group === root || session === root || this.#known.has(keyOf(candidate))) return true;
-    return hasInEnvironment(pid, environment) || hasOpen(pid, pipe);
+    return hasInEnvironment(pid, environment) || hasOpen(pid, pipes);
   }
 
   #nameOf(process: RunningProcess): string {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
 import { type FullOutput, OutputCapture } from './output-capture.ts';
 import type { OutputWindow } from './output-window.ts';
-import { type OutputPipe, openOutputPipe } from './output-pipe.ts';
+import { openOutputs, type Outputs } from './outputs.ts';
 import { type EndedProcesses, ProcessTree } from './process-tree.ts';
 import { within } from './within.ts';
 
@@ -16,6 +16,8 @@ export interface Command {
   /** A directory of ours for an output that does not fit into the window. */
   readonly scratch: string;
   readonly timeoutMs: number;
+  /** Whether its outputs are kept apart as well. Then nobody knows in which order they were written. */
+  readonly apart: boolean;
   readonly update: (text: string) => void;
 }
 
@@ -27,6 +29,8 @@ export interface CommandEnd {
   readonly signal: string | null;
   readonly durationMs: number;
   readonly output: OutputWindow;
+  /** Each output for itself, if that was wanted. */
+  readonly apart: { readonly stdout: OutputWindow; readonly stderr: OutputWindow } | undefined;
   /** Set when the output did not fit into the window. */
   readonly fullOutput: FullOutput | undefined;
   /** The processes that were still there. */
@@ -38,25 +42,26 @@ export interface CommandEnd {
  * itself, when its time is over, and on a cancel. Rejects when the program cannot be started.
  */
 export async function runCommand(command: Command, signal: AbortSignal): Promise<CommandEnd> {
-  const pipe = await openOutputPipe(command.scratch);
-  const capture = new OutputCapture(pipe.read, { directory: command.scratch, update: command.update });
+  const outputs = await openOutputs(command);
+  const capture = new OutputCapture(outputs.read, { directory: command.scratch, update: command.update });
   try {
-    const end = await supervise(command, pipe, capture, signal);
-    return { ...end, output: capture.window, fullOutput: await capture.stop() };
+    const end = await supervise(command, outputs, capture, signal);
+    const fullOutput = await capture.stop();
+    return { ...end, output: capture.window, apart: outputs.apart, fullOutput };
   } finally {
-    pipe.close();
+    for (const pipe of outputs.pipes) pipe.close();
     await capture.stop();
   }
 }
 
 async function supervise(
   command: Command,
-  pipe: OutputPipe,
+  outputs: Outputs,
   capture: OutputCapture,
   signal: AbortSignal,
-): Promise<Omit<CommandEnd, 'output' | 'fullOutput'>> {
+): Promise<Omit<CommandEnd, 'output' | 'apart' | 'fullOutput'>> {
   const startedAt = performance.now();
-  const { child, exited, tree } = await start(command, pipe, signal);
+  const { child, exited, tree } = await start(command, outputs, signal);
   const by = await firstOf(exited, command.timeoutMs, signal);
   const durationMs = Math.round(performance.now() - startedAt);
   // What the command left in the background gets a moment: a `tee` at its end still has lines to write.
@@ -73,26 +78,26 @@ interface Started {
   readonly tree: ProcessTree;
 }
 
-async function start(command: Command, pipe: OutputPipe, signal: AbortSignal): Promise<Started> {
+async function start(command: Command, outputs: Outputs, signal: AbortSignal): Promise<Started> {
   try {
     signal.throwIfAborted();
-    return spawnMarked(command, pipe);
+    return spawnMarked(command, outputs);
   } catch (thrown) {
     throw signal.aborted ? thrown : notStarted(thrown, command.cwd);
   } finally {
-    await pipe.write.close();
+    for (const pipe of outputs.pipes) await pipe.write.close();
   }
 }
 
 /** Does not wait for anything: the end of the process must not be missed. */
-function spawnMarked({ program, args, cwd, env }: Command, pipe: OutputPipe): Started {
+function spawnMarked({ program, args, cwd, env }: Command, { stdout, stderr, pipes }: Outputs): Started {
   const mark = randomUUID();
   const child = spawn(program, args, {
     cwd,
     env: { ...env, [MARK]: [env[MARK], mark].filter(Boolean).join(',') },
     // A group and a session of its own: signals for us do not reach it, and there is no terminal to ask at.
     detached: true,
-    stdio: ['ignore', pipe.write.fd, pipe.write.fd],
+    stdio: ['ignore', stdout.write.fd, stderr.write.fd],
   });
   const exited = once(child, 'exit').catch((thrown: unknown) => {
     throw notStarted(thrown, cwd);
@@ -101,8 +106,9 @@ function spawnMarked({ program, args, cwd, env }: Command, pipe: OutputPipe): St
   exited.catch(() => {});
   // What could not be started has no pid; nobody asks for its tree.
   const root = child.pid ?? -1;
-  const others = [process.pid, pipe.relay];
-  return { child, exited, tree: new ProcessTree({ root, environment: mark, pipe: pipe.name, others }) };
+  const others = [process.pid, ...pipes.map(({ relay }) => relay)];
+  const names = pipes.map(({ name }) => name);
+  return { child, exited, tree: new ProcessTree({ root, environment: mark, pipes: names, others }) };
 }
 
 function notStarted(thrown: unknown, cwd: string): PolypodError {

@@ -27,32 +27,39 @@ export interface HttpResponse {
 }
 
 /** The transport over Node's own HTTP client, with kept-alive connections; redirects are the caller's to judge. */
-export const httpTransport: Transport = async (request, watch) => {
-  const { protocol } = new URL(request.url);
-  const http = protocol === 'http:' ? await import('node:http') : await import('node:https');
-  const agent = (agents[protocol] ??= new http.Agent({ keepAlive: true }));
-  return new Promise((resolve, reject) => {
-    const outgoing = http.request(
-      request.url,
-      { method: request.method, headers: headersOf(request), agent, signal: watch.signal },
-      (incoming) => {
-        outgoing.off('error', reject);
-        // From here on a broken connection is reported by the body.
-        outgoing.on('error', () => {});
-        decompress(incoming).then(
-          (body) =>
-            resolve({ status: incoming.statusCode ?? 0, headers: flatten(incoming), body: pieces(body) }),
-          reject,
-        );
-      },
-    );
-    outgoing.on('error', reject);
-    tellWhenOpen(outgoing, protocol === 'http:' ? 'connect' : 'secureConnect', watch.onOpen);
-    outgoing.end(request.body);
-  });
-};
+export const httpTransport: Transport = transportTrusting();
 
-const agents: Record<string, Agent | undefined> = {};
+/** The same, trusting these certificates, a PEM text, in place of the usual ones. */
+export function transportTrusting(ca?: string): Transport {
+  const agents: Record<string, Agent | undefined> = {};
+  return async (request, watch) => {
+    const { protocol } = new URL(request.url);
+    const http = protocol === 'http:' ? await import('node:http') : await import('node:https');
+    const agent = (agents[protocol] ??= new http.Agent({
+      keepAlive: true,
+      ...(ca === undefined ? {} : { ca }),
+    }));
+    return new Promise((resolve, reject) => {
+      const outgoing = http.request(
+        request.url,
+        { method: request.method, headers: headersOf(request), agent, signal: watch.signal },
+        (incoming) => {
+          outgoing.off('error', reject);
+          // From here on a broken connection is reported by the body.
+          outgoing.on('error', () => {});
+          decompress(incoming).then(
+            (body) =>
+              resolve({ status: incoming.statusCode ?? 0, headers: flatten(incoming), body: pieces(body) }),
+            reject,
+          );
+        },
+      );
+      outgoing.on('error', reject);
+      tellWhenOpen(outgoing, protocol === 'http:' ? 'connect' : 'secureConnect', watch.onOpen);
+      outgoing.end(request.body);
+    });
+  };
+}
 
 function headersOf({ headers, body }: HttpRequest): Record<string, string | number> {
   // Compression would hold deltas back until a block is full.

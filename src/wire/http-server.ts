@@ -124,12 +124,18 @@ function listen(server: Server, host: string, port: number): Promise<AddressInfo
         new PolypodError('conflict', `cannot listen on ${host} port ${port}: ${why}`, { cause: thrown }),
       );
     });
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog: BACKLOG }, () => {
       const address = server.address();
       if (typeof address === 'object' && address !== null) resolve(address);
     });
   });
 }
+
+/**
+ * Connections that the system keeps for us while we are busy; it takes less where its own limit is lower. Node's 511 is soon
+ * full when a thousand watchers come back at once, and who finds it full tries again a whole second later.
+ */
+const BACKLOG = 4_096;
 
 /** What came cannot be read as HTTP, or came too slowly: there is no request to answer, only a connection. */
 function answerUnreadable(thrown: Error, socket: Duplex): void {

@@ -1,6 +1,12 @@
 /** Bytes to messages and back: lines, server-sent events, JSON-RPC, HTTP, WebSocket, Unix sockets. */
 export { ByteLines } from './byte-lines.ts';
-export { type HttpRequest, type HttpResponse, httpTransport, type Transport } from './http-client.ts';
+export {
+  type HttpRequest,
+  type HttpResponse,
+  httpTransport,
+  type Transport,
+  transportTrusting,
+} from './http-client.ts';
 export {
   HTTP_SERVER_LIMITS,
   type HttpExchange,

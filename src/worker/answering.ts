@@ -22,6 +22,8 @@ import { requestFor, type TurnSettings } from './settings.ts';
 export interface Answered {
   readonly outcome: AnswerOutcome;
   readonly items: readonly Item[];
+  /** What there is of it, if it was cut; undefined when the wait for another attempt was. */
+  readonly broken: readonly Item[] | undefined;
   readonly stopReason: StopReason | undefined;
   readonly failure: Failure | undefined;
   readonly usage: Usage | undefined;
@@ -53,10 +55,11 @@ export async function answerTurn(asking: Asking, signal: AbortSignal): Promise<A
     if (tried.usage) spent.push(tried.usage);
     const next = await nextAttempt(asking, tried, efforts, signal);
     if (next === 'again') continue;
-    const items = next === 'completed' ? tried.items : [];
+    const isCut = next === 'failed' || (next === 'cancelled' && tried.failure === undefined);
     return {
       outcome: next,
-      items,
+      items: next === 'completed' ? tried.items : [],
+      broken: isCut ? tried.broken : undefined,
       stopReason: tried.stopReason,
       failure: tried.failure,
       ...account(asking.settings, spent),
@@ -136,6 +139,7 @@ function tellRetryEnd(
 interface Attempted {
   readonly status: 'completed' | 'cancelled' | 'failed';
   readonly items: readonly Item[];
+  readonly broken: readonly Item[];
   readonly answerBegan: boolean;
   readonly stopReason: StopReason | undefined;
   readonly failure: Failure | undefined;
@@ -165,7 +169,15 @@ async function attempt(asking: Asking, signal: AbortSignal): Promise<Attempted> 
     asking.timeline.dispatchAll(batch);
     for (const event of batch) read(event);
   }
-  return { status, items: items.items(), answerBegan, stopReason, failure, usage };
+  return {
+    status,
+    items: items.items(),
+    broken: items.broken(),
+    answerBegan,
+    stopReason,
+    failure,
+    usage,
+  };
 }
 
 /** Whether asking to go on makes sense: the connection or the provider broke, not the request. */

@@ -238,10 +238,18 @@ export class Worker {
       },
       signal,
     );
-    const { outcome, items, usage, cost } = answered;
+    const { outcome, items, broken, usage, cost } = answered;
     this.#conversation.addAnswer(items, usage, cost);
     this.#emit([
-      { type: 'llm-end', turn, outcome, items, ...(usage ? { usage } : {}), ...(cost ? { cost } : {}) },
+      {
+        type: 'llm-end',
+        turn,
+        outcome,
+        items,
+        ...(broken && { broken }),
+        ...(usage && { usage }),
+        ...(cost && { cost }),
+      },
     ]);
     return answered;
   }

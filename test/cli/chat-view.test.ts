@@ -21,7 +21,7 @@ const TOTALS = {
 const SNAPSHOT: Snapshot = {
   seq: 7,
   id: 'pod-1',
-  cwd: '/work',
+  cwd: '/projects',
   createdAt: '2026-01-01T00:00:00Z',
   state: 'idle',
   settings: DEFAULT_SETTINGS,

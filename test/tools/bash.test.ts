@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { objectOf } from '../../src/base/index.ts';
 import { bash } from '../../src/tools/bash.ts';
-import type { ToolOutput } from '../../src/tools/index.ts';
+import { printedText, type ToolOutput } from '../../src/tools/index.ts';
 import { callTool, invalidText, stageWith, textOf } from './stage.ts';
 import { survivorsOf, token } from './survivors.ts';
 
@@ -23,6 +25,9 @@ describe('a command', () => {
         endedBy: 'itself',
         durationMs: expect.any(Number),
         outputBytes: 14,
+        outputLineEnds: 3,
+        printedLength: 13,
+        trimmed: '\n',
       },
     });
   });
@@ -33,6 +38,36 @@ describe('a command', () => {
       Array.from({ length: 400 }, (_, index) => String(Math.floor(index / 2) + 1)),
     );
   });
+
+  test('has its outputs kept apart for a program that wants that, and no model is told of it', async () => {
+    const command = 'echo one; echo two >&2; echo three; echo four > /dev/stderr; exit 3';
+    const output = await run(command, { apart: true });
+    expect(output.details).toMatchObject({ stdout: 'one\nthree\n', stderr: 'two\nfour\n', exitCode: 3 });
+    const lines = textOf(output).split('\n');
+    expect(lines.slice(0, -1).toSorted()).toEqual(['four', 'one', 'three', 'two']);
+    expect(lines.at(-1)).toBe('[exit code 3]');
+    expect((await run(command)).details).not.toHaveProperty('stderr');
+    expect(Object.keys(objectOf(bash.parameters.properties))).toEqual(['command', 'timeout']);
+  });
+
+  test('whose outputs are apart ends what it left behind on either of them', async () => {
+    const mark = token();
+    const sleeper = `(setsid env -i "$(command -v sleep)" ${mark} > /dev/null &)`;
+    const output = await run(`${sleeper}; echo begun`, { apart: true });
+    expect(output.details).toMatchObject({ stdout: 'begun\n', exitCode: 0 });
+    expect(survivorsOf(mark)).toEqual([]);
+  });
+
+  test.each(['true', 'echo', 'printf "one\\n\\n  "', 'echo "[exit code 3]"; exit 3', 'sleep 600 & echo one'])(
+    'is told from what is said about it: %s',
+    async (command) => {
+      const output = await run(`exec 2>&1; ${command}`);
+      const plain = execFileSync('bash', ['-c', `(${command.replace('sleep 600 &', '')}) || true`], {
+        encoding: 'utf8',
+      });
+      expect(printedText(output)).toBe(plain);
+    },
+  );
 
   test('can open its outputs by name, as scripts do', async () => {
     expect(textOf(await run('echo one > /dev/stderr; echo two | tee /dev/stdout > /dev/stderr'))).toBe(

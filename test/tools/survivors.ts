@@ -31,6 +31,6 @@ export function survivorsOf(mark: string): readonly string[] {
 
 /** The processes that have a file of a directory open. Linux only. */
 export async function holdersOf(directory: string): Promise<readonly string[]> {
-  const holders = (await listProcesses()).filter(({ pid }) => hasOpen(pid, `${directory}/`));
+  const holders = (await listProcesses()).filter(({ pid }) => hasOpen(pid, [`${directory}/`]));
   return holders.map(({ pid }) => commandLineOf(pid));
 }

@@ -9,8 +9,11 @@ import { type NewSession, newSession } from '../new-session.ts';
 import { pendingApprovals } from '../pending-approvals.ts';
 import { removeSession } from '../remove-session.ts';
 import type { Reloaded, Setup } from '../setup.ts';
+import { TASKS } from '../tasks/tasks-shape.ts';
 import { encode } from './line.ts';
+import type { TasksAgents } from '../tasks/tasks-agents.ts';
 import type { Method } from './server.ts';
+import { watchApprovals } from './watch-approvals.ts';
 
 /** What the methods work with. */
 export interface ControlParts {
@@ -21,6 +24,7 @@ export interface ControlParts {
   readonly reload: () => Promise<Reloaded>;
   /** Begins to stop; does not wait for it. */
   readonly stop: () => void;
+  readonly agents: Pick<TasksAgents, 'start' | 'stop'>;
 }
 
 const text = shape.text();
@@ -41,6 +45,7 @@ const FORK = shape.fields({ pod: text }, { entryId: text, name: text });
 const WATCH = shape.fields({ pod: text }, { after: shape.count(0) });
 const COMMAND = shape.fields({ pod: text, command: shape.anyObject, by: text }, { key: text });
 const LIST = shape.fields({}, { search: text });
+const AGENT = shape.fields({ cwd: text }, { config: text, stated: TASKS });
 const NOTHING = shape.fields({}, {});
 
 /** All that can be asked of a daemon on its own socket. */
@@ -79,6 +84,11 @@ export function methodsOf(parts: ControlParts): Readonly<Record<string, Method>>
       read(NOTHING, params);
       return { approvals: await pendingApprovals(host) };
     },
+    'watch-approvals': async (params, link) => {
+      read(NOTHING, params);
+      await watchApprovals(host, link);
+      return { ended: true };
+    },
     fork: async (params) => {
       const { pod, ...from } = read(FORK, params);
       return { id: (await host.fork(findSession(await host.list(), pod).id, from)).id };
@@ -102,6 +112,14 @@ export function methodsOf(parts: ControlParts): Readonly<Record<string, Method>>
       const { pod, command, by, key } = read(COMMAND, params);
       const caller = { by, door: 'control', ...(key === undefined ? {} : { key }) };
       return { ...(await (await podNamed(pod)).handle(readCommand(command), caller)) };
+    },
+    'agent-start': async (params) => {
+      const { cwd, config, stated } = read(AGENT, params);
+      return { ...(await parts.agents.start({ cwd, config, stated: stated ?? {} }, 'daemon')) };
+    },
+    'agent-stop': async (params) => {
+      const { name } = read(shape.fields({ name: text }, {}), params);
+      return { ...(await parts.agents.stop(name)) };
     },
     watch: async (params, { send, signal }) => {
       const { pod, after } = read(WATCH, params);

@@ -3,11 +3,13 @@ import type { Item, StopReason, Wire } from '../../llm/index.ts';
 import type { ModelChoice } from '../session/index.ts';
 import {
   type AgentMessage,
+  type Answer,
   answerMessage,
   APPROVAL_REQUEST,
   APPROVAL_RESPONSE,
   type Body,
   BRANCH,
+  brokenMessage,
   checkpointBody,
   compactionBody,
   type Entry,
@@ -94,7 +96,8 @@ export class Recorder {
       case 'llm-end':
         this.#calls = fact.items.flatMap((item) => (item.type === 'tool-call' ? [item] : []));
         this.#early.clear();
-        if (fact.items.length > 0 || fact.outcome === 'failed') this.#answer(fact.items, fact, place);
+        if (fact.items.length > 0) this.#answer(fact.items, fact, place);
+        else if (fact.broken !== undefined || fact.outcome === 'failed') this.#broken(fact, place);
         return;
       case 'tool-end': {
         const { callId, name, output } = fact;
@@ -193,19 +196,30 @@ export class Recorder {
   }
 
   #answer(items: readonly Item[], spent: Partial<EventOf<'llm-end'>>, place: (body: Body) => Entry): void {
+    const message = answerMessage(items, this.#about(items, spent));
+    this.#say(items.length, place({ type: 'message', message }));
+  }
+
+  /** In the file and in no conversation: the model is not sent what it did not finish. */
+  #broken(end: EventOf<'llm-end'>, place: (body: Body) => Entry): void {
+    const errorMessage = end.outcome === 'cancelled' ? ABORTED : this.#error;
+    const about = this.#about([], end);
+    const answer = errorMessage === undefined ? about : { ...about, errorMessage };
+    place({ type: 'message', message: brokenMessage(end.broken ?? [], answer) });
+  }
+
+  #about(items: readonly Item[], spent: Partial<EventOf<'llm-end'>>): Answer {
     const { provider, modelId, wire } = this.#known.model();
     const { outcome = 'completed', usage, cost } = spent;
-    const message = answerMessage(items, {
+    return {
       wire,
       provider,
       model: modelId,
       stopReason: fileStopReason(outcome, this.#stopReason, items),
       ...(usage && { usage }),
       ...(cost && { cost }),
-      ...(outcome === 'failed' && this.#error !== undefined ? { errorMessage: this.#error } : {}),
       timestamp: this.#known.now(),
-    });
-    this.#say(items.length, place({ type: 'message', message }));
+    };
   }
 
   /** Results stand in call order, whenever they come: first those whose turn it is. */
@@ -262,6 +276,9 @@ export class Recorder {
     );
   }
 }
+
+/** In the words of pi. */
+const ABORTED = 'Request was aborted';
 
 /** How a run ended, as the file keeps it. */
 export function runEndData(runId: string, outcome: RunOutcome) {

@@ -47,6 +47,12 @@ export function answerMessage(items: readonly Item[], answer: Answer): AgentMess
   });
 }
 
+/** An answer that broke off, with what there is of it: for people to see, and for nobody to send again. */
+export function brokenMessage(items: readonly Item[], answer: Answer): AgentMessage {
+  const { content } = encodeAnswer(items, apiOf(answer.wire));
+  return { ...answerMessage([], answer), content };
+}
+
 /** The result of a call. The tool's name stands beside it for readers that do not look for the call. */
 export function resultMessage(
   item: ResultItem,

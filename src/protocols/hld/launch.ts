@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { asPolypodError, PolypodError } from '../../base/index.ts';
+import { PolypodError } from '../../base/index.ts';
 import {
+  endRun,
   type Pod,
   type PodCommand,
   type PodSettings,
@@ -63,7 +64,7 @@ export class Launcher {
     const asked = wishIn(params);
     const parent = await this.#sessions.row(parentId, 'failed to get parent session');
     const { host } = this.#settings;
-    if (this.#statusToGoOn(parent) === 'running') await endRun(host.pod(parentId));
+    if (this.#statusToGoOn(parent) === 'running') await endRun(host.pod(parentId), CALLER);
     const { settings, stats } = await host.pod(parentId).snapshot();
     const wish = inherited(asked, query, settings, parent);
     const notes: Notes = { ...notesOf(wish), before: { ...stats.totals, cost: stats.totals.cost ?? 0 } };
@@ -174,20 +175,4 @@ function inherited(asked: Omit<Wish, 'query'>, query: string, settings: PodSetti
     ...asked,
     query,
   };
-}
-
-/** Cancels the run and waits for its end. */
-async function endRun(pod: Pod): Promise<void> {
-  await pod.handle({ type: 'cancel' }, CALLER).catch((thrown: unknown) => {
-    // It may have ended by itself.
-    if (asPolypodError(thrown).code !== 'conflict') throw thrown;
-  });
-  for await (const watched of pod.watch()) {
-    if (watched.type === 'snapshot' && watched.snapshot.state === 'idle') return;
-    if (
-      watched.type === 'events' &&
-      watched.batch.events.some((event) => event.type === 'state' && event.state === 'idle')
-    )
-      return;
-  }
 }

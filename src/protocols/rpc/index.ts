@@ -9,9 +9,9 @@ export type { LinkHeader } from './link-header.ts';
 export type { OfferedModel } from './messages.ts';
 export type { ModelWish } from './model-wish.ts';
 export type { ExtensionLink, RpcExtensions, RpcParts, RpcSessions } from './parts.ts';
-export { UNASKED } from './permitted-rules.ts';
 export type { RpcStreams } from './serve.ts';
 export type { UiRequests } from './ui.ts';
+export { UNASKED } from './unasked.ts';
 export type { RpcRule } from './wire.ts';
 
 /** Serves one client, to whom `ready` has been said. */

@@ -4,7 +4,7 @@ import { firstPod, settingsFor } from './first-pod.ts';
 import type { LinkHeader } from './link-header.ts';
 import { isSameModel, modelWish, scopedModels } from './model-wish.ts';
 import { NO_EXTENSIONS, type RpcParts } from './parts.ts';
-import { permittedRules } from './permitted-rules.ts';
+import { UNASKED } from './unasked.ts';
 
 export interface LinkSurroundings {
   readonly host: Host;
@@ -49,7 +49,7 @@ export async function linkParts(
     toolNames: inventory.toolNames,
     extensions: NO_EXTENSIONS,
     rules: hasRules ? inventory.streamRules() : [],
-    permitted: (rules) => permittedRules(rules, inventory.rules(), isAsking),
+    fallbackRules: isAsking ? [] : UNASKED,
     outlivesClient: true,
     version,
     by: header.by,

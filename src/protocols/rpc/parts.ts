@@ -1,5 +1,4 @@
-import type { Host, Pod, SettingsChange } from '../../pod/index.ts';
-import type { Rule } from '../../pod/index.ts';
+import type { Host, Pod, Rule, SettingsChange } from '../../pod/index.ts';
 import type { OfferedModel } from './messages.ts';
 import type { UiRequests } from './ui.ts';
 import type { RpcRule } from './wire.ts';
@@ -19,8 +18,8 @@ export interface RpcParts {
   readonly toolNames: () => Promise<readonly string[]>;
   readonly extensions: RpcExtensions;
   readonly rules: readonly RpcRule[];
-  /** What the rules of a pod have to be before it is told to do something; as they are if nothing is said. */
-  readonly permitted?: (rules: readonly Rule[]) => readonly Rule[];
+  /** What a pod does unasked where the user has said nothing; as it is set if nothing is said here. */
+  readonly fallbackRules?: readonly Rule[];
   /** Pods go on without the client: what only it can do is taken away from them when it leaves. */
   readonly outlivesClient?: boolean;
   readonly version: string;

@@ -1,6 +1,5 @@
 import { PolypodError } from '../../base/index.ts';
-import type { Caller, Pod, PodCommand, PodEvent, Receipt, Snapshot } from '../../pod/index.ts';
-import type { Rule } from '../../pod/index.ts';
+import type { Caller, Pod, PodCommand, PodEvent, PodSettings, Receipt, Snapshot } from '../../pod/index.ts';
 import { ApprovalPrompts } from './approvals.ts';
 import { Continuations } from './continuations.ts';
 import { EventEncoder } from './encode.ts';
@@ -38,7 +37,7 @@ export class Seat {
   #models: readonly OfferedModel[] = [];
   #model: { readonly provider: string; readonly modelId: string } = { provider: '', modelId: '' };
   /** Those of the pod, as far as it has been told. */
-  #rules: readonly Rule[] = [];
+  #fallbackRules: PodSettings['fallbackRules'];
   /** The number of the event that is being told. */
   #seq = 0;
   #isBusy = false;
@@ -229,9 +228,10 @@ export class Seat {
 
   /** Not before there is something to do: a pod to which nobody speaks has nothing to keep. */
   async #permit(pod: Pod, caller: Caller): Promise<void> {
-    const rules = this.parts.permitted?.(this.#rules) ?? this.#rules;
-    if (JSON.stringify(rules) !== JSON.stringify(this.#rules))
-      await pod.handle({ type: 'configure', set: { rules } }, caller);
+    const { fallbackRules } = this.parts;
+    const isSet = JSON.stringify(fallbackRules) === JSON.stringify(this.#fallbackRules ?? []);
+    if (fallbackRules !== undefined && !isSet)
+      await pod.handle({ type: 'configure', set: { fallbackRules } }, caller);
   }
 
   /** What a client says about something that may be over: then it means nothing. */
@@ -241,7 +241,7 @@ export class Seat {
 
   #join(snapshot: Snapshot): void {
     this.#model = snapshot.model;
-    this.#rules = snapshot.settings.rules;
+    this.#fallbackRules = snapshot.settings.fallbackRules;
     this.#isBusy = snapshot.run !== undefined;
     this.todos.follow(snapshot.todos);
     for (const approval of snapshot.approvals) this.#approvals.ask(approval);
@@ -287,7 +287,7 @@ export class Seat {
         this.shells.end(event);
         return;
       case 'settings':
-        this.#rules = event.settings.rules;
+        this.#fallbackRules = event.settings.fallbackRules;
         if (event.settings.model !== undefined) this.#model = event.settings.model;
         return;
       case 'state':

@@ -1,5 +1,6 @@
-import { numberOf, stringOf } from '../../base/index.ts';
-import type { PodEvent } from '../../pod/index.ts';
+import { open } from 'node:fs/promises';
+import { type JsonObject, numberOf, stringOf } from '../../base/index.ts';
+import { type PodEvent, printedText } from '../../pod/index.ts';
 import type { RpcBashResult } from './wire.ts';
 
 export type ShellEnd = Extract<PodEvent, { readonly type: 'shell-end' }>;
@@ -34,47 +35,58 @@ export class Shells {
 
 const MOST_KEPT = 20;
 
-export function bashResult({ status, output }: ShellEnd): RpcBashResult {
+/** What a command that has ended brought. Of a long output the end is told, as far as it can still be read. */
+export async function bashResult({ status, output }: ShellEnd): Promise<RpcBashResult> {
   const details = output.details ?? {};
   const exitCode = numberOf(details.exitCode);
   const path = stringOf(details.outputFile);
   const cancelled = status !== 'done' || details.endedBy === 'timeout';
-  const printed = printedIn(output);
-  const text = cancelled ? `${details.endedBy === 'timeout' ? TIMED_OUT : CANCELLED}\n${printed}` : printed;
+  const end =
+    path === '' ? undefined : await endOf(path, numberOf(details.outputBytes)).catch(() => undefined);
+  const text = cancelled
+    ? `${noticeOf(details)}\n${end ?? printedText(output)}`
+    : (end ?? printedText(output));
   const bytes = Buffer.byteLength(text);
+  const totalBytes = numberOf(details.outputBytes) ?? bytes;
+  const lineEnds = numberOf(details.outputLineEnds);
   return {
     output: text,
     ...(exitCode === undefined || cancelled ? {} : { exitCode }),
     cancelled,
     truncated: path !== '',
-    totalLines: linesOf(text),
-    totalBytes: numberOf(details.outputBytes) ?? bytes,
+    totalLines: lineEnds === undefined ? linesOf(text) : totalBytes === 0 ? 0 : lineEnds + 1,
+    totalBytes,
     outputLines: linesOf(text),
     outputBytes: bytes,
     ...(path === '' ? {} : { fullOutputPath: path }),
   };
 }
 
-const CANCELLED = '[Command cancelled]';
-const TIMED_OUT = '[Command timed out]';
-
-/** What the command itself printed: the tool's remarks for the model stand in brackets behind it. */
-function printedIn({ content, details = {}, isError }: ShellEnd['output']): string {
-  const lines = content
-    .map((part) => (part.type === 'text' ? part.text : ''))
-    .join('')
-    .split('\n');
-  const remarks = [
-    ...(isError ? [/^\[(?:exit code|ended by|cancelled after|not done after) .*\]$/] : []),
-    ...(details.outputFile === undefined ? [] : [/^\[all .* of output are in .*\]$/]),
-    ...(details.endedProcesses === undefined ? [] : [/^\[left in the background and ended: .*\]$/]),
-    ...(details.survivors === undefined ? [] : [/^\[these processes could not be ended: .*\]$/]),
-  ];
-  const isRemark = (line: string): boolean => remarks.some((remark) => remark.test(line));
-  while (lines.length > 0 && isRemark(lines.at(-1) ?? '')) lines.pop();
-  return details.outputBytes === 0 ? '' : lines.join('\n');
+function noticeOf({ endedBy, durationMs }: JsonObject): string {
+  if (endedBy !== 'timeout') return '[Command cancelled]';
+  return `[Command timed out after ${Math.round((numberOf(durationMs) ?? 0) / 1000)} seconds]`;
 }
 
+/** As much as clients of the protocol are used to. */
+const MOST_BYTES = 50 * 1024;
+
+/** The last lines of the file with all of an output; undefined when it has not all of it. */
+async function endOf(path: string, total: number | undefined): Promise<string | undefined> {
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    if (size !== total) return undefined;
+    const bytes = Buffer.alloc(Math.min(size, MOST_BYTES));
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, size - bytes.length);
+    const text = bytes.toString('utf8', 0, bytesRead).replaceAll('\0', '\ufffd');
+    const start = size > MOST_BYTES ? text.indexOf('\n') + 1 : 0;
+    return text.slice(start);
+  } finally {
+    await file.close();
+  }
+}
+
+/** A line end begins another line, which may be empty. */
 function linesOf(text: string): number {
   return text === '' ? 0 : text.split('\n').length;
 }

@@ -72,6 +72,13 @@ export interface RpcState {
   /** What pi calls the same. */
   readonly pendingMessageCount: number;
   readonly todoPhases: readonly RpcTodoPhase[];
+  /** What the model is told about itself, and the tools that it is given; absent while servers are still starting. */
+  readonly systemPrompt?: string;
+  readonly dumpTools?: readonly {
+    readonly name: string;
+    readonly description: string;
+    readonly parameters: JsonObject;
+  }[];
 }
 
 export interface RpcSessionStats {

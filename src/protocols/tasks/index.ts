@@ -1,24 +1,18 @@
 /** The tasks protocol: work handed in over HTTP, followed by polling, server-sent events or WebSocket. */
-import type { Door } from '../door.ts';
-import type { TasksSettings } from './settings.ts';
+import { PolypodError } from '../../base/index.ts';
+import type { DoorContext, OpenDoor } from '../door.ts';
 
-export { startTasks } from './door.ts';
 export { createKey, type NewKey, readKeys, revokeKey } from './keys/key-file.ts';
-export { type KeyLimits, type KeyRecord, type Scope, SCOPES } from './keys/key.ts';
+export { hashOf, type KeyLimits, type KeyRecord, MODES, type Scope, SCOPES } from './keys/key.ts';
 export type { GivenKey } from './keys/key-ring.ts';
-export type { OpenTasks, Project, TasksLimits, TasksSettings } from './settings.ts';
+export type { OpenTasks, Project, TasksLimits, TasksPlace, TasksSettings } from './settings.ts';
+export type { Webhook } from './webhook.ts';
 export type { StreamLine, SubmitReply, SubmitRequest, TaskStatusReply } from './wire.ts';
 
-/** What the door needs beyond what every door gets. */
-export type TasksPlace = Omit<TasksSettings, 'host' | 'version' | 'log' | 'vitals'>;
-
 /** The door as a daemon opens it; loaded then. */
-export function tasksDoor(place: TasksPlace): Door {
-  return {
-    name: 'tasks',
-    open: async ({ host, version, log, vitals }) => {
-      const { startTasks: start } = await import('./door.ts');
-      return start({ ...place, host, version, log, ...(vitals && { vitals }) });
-    },
-  };
+export async function openTasksDoor({ host, version, log, vitals, tasks }: DoorContext): Promise<OpenDoor> {
+  if (tasks === undefined)
+    throw new PolypodError('internal', 'nobody has said where the tasks door is to be');
+  const { startTasks } = await import('./door.ts');
+  return startTasks({ ...tasks, host, version, log, ...(vitals && { vitals }) });
 }

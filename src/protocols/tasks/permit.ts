@@ -6,7 +6,7 @@ import { type KeyRecord, MODES } from './keys/key.ts';
 import type { Mode, TasksSettings } from './settings.ts';
 import type { WireContext } from './wire.ts';
 
-type PermitSettings = Pick<TasksSettings, 'cwd' | 'directories' | 'mode' | 'modelNamed'>;
+type PermitSettings = Pick<TasksSettings, 'cwd' | 'directories' | 'mode' | 'model' | 'modelNamed'>;
 
 /** What a task may do, once its context was found to be within what its key may have. */
 export interface Permit {
@@ -60,8 +60,8 @@ async function permittedModel(
   settings: PermitSettings,
 ): Promise<Overrides['model']> {
   if (reference === undefined) {
-    const [only] = limits?.models ?? [];
-    return only === undefined ? undefined : settings.modelNamed(only);
+    const usual = limits?.models?.[0] ?? settings.model;
+    return usual === undefined ? undefined : settings.modelNamed(usual);
   }
   if (limits?.models?.includes(reference) === false)
     throw notForKey('context.model', `this key may use ${limits.models.join(', ')}`);

@@ -37,6 +37,8 @@ export interface TasksSettings {
   readonly directories?: readonly string[];
   /** The most that a key permits which says nothing about it. */
   readonly mode?: Mode;
+  /** The model of tasks that name none, as a reference; the agent's own if nothing is said. */
+  readonly model?: string;
   /** The model behind a reference; undefined when there is none. */
   readonly modelNamed: (reference: string) => Promise<ModelChoice | undefined>;
   /** What runs `command_execution`: a model that calls this tool with what it is told, word by word. */
@@ -52,6 +54,9 @@ export interface TasksSettings {
   readonly webhooks?: readonly Webhook[];
   readonly limits?: Partial<TasksLimits>;
 }
+
+/** What the door needs beyond what every door gets. */
+export type TasksPlace = Omit<TasksSettings, 'host' | 'version' | 'log' | 'vitals'>;
 
 /** A pod's lines after a number, then live; without a number, or where that is not kept, a snapshot first. */
 export type Project = (

@@ -1,5 +1,13 @@
-import { type JsonObject, numberOf, objectOf, stringOf } from '../../base/index.ts';
-import type { AgentMessage, Entry, SessionTree } from '../../pod/index.ts';
+import { numberOf } from '../../base/index.ts';
+import {
+  type AgentMessage,
+  type Entry,
+  QUEUED,
+  RUN_END,
+  RUN_START,
+  type SessionTree,
+  UNQUEUED,
+} from '../../pod/index.ts';
 import type { WireUsage } from './wire.ts';
 
 /** A task as its session's file tells of it: what is known after every restart. */
@@ -38,8 +46,8 @@ class Walk {
   #status = 'pending';
   #reason: string | undefined;
   #isOpen = false;
-  #totals: JsonObject = {};
-  #before: JsonObject = {};
+  #totals: RunTotals;
+  #before: RunTotals;
 
   constructor(taskId: string) {
     this.#taskId = taskId;
@@ -48,28 +56,23 @@ class Walk {
   take(entry: Entry): void {
     if (entry.type === 'message' && this.#isOpen) this.#messages.push(entry.message);
     if (entry.type !== 'custom') return;
-    const fact = objectOf(entry.data);
     const seq = numberOf(entry.extras?.seq) ?? 0;
-    switch (entry.customType) {
-      case 'polypod.queued':
-        if (fact.taskId !== this.#taskId) return;
-        this.#queueId = stringOf(fact.queueId);
-        this.#firstSeq ??= seq;
-        return;
-      case 'polypod.unqueued':
-        if (!(Array.isArray(fact.queueIds) && fact.queueIds.includes(this.#queueId))) return;
-        this.#end('cancelled', seq);
-        return;
-      case 'polypod.run-start':
-        if (fact.taskId === this.#taskId) this.#begin(stringOf(fact.runId), seq);
-        return;
-      case 'polypod.run-end':
-        if (this.#runIds.has(stringOf(fact.runId))) {
-          this.#totals = objectOf(fact.totals);
-          this.#reason = typeof fact.message === 'string' ? fact.message : undefined;
-          this.#end(stringOf(fact.status), seq);
-        } else if (this.#runIds.size === 0) this.#before = objectOf(fact.totals);
+    const queued = QUEUED.in(entry);
+    if (queued?.taskId === this.#taskId) {
+      this.#queueId = queued.queueId;
+      this.#firstSeq ??= seq;
     }
+    if (this.#queueId !== undefined && UNQUEUED.in(entry)?.queueIds.includes(this.#queueId) === true)
+      this.#end('cancelled', seq);
+    const start = RUN_START.in(entry);
+    if (start?.taskId === this.#taskId) this.#begin(start.runId, seq);
+    const end = RUN_END.in(entry);
+    if (end === undefined) return;
+    if (this.#runIds.has(end.runId)) {
+      this.#totals = end.totals;
+      this.#reason = end.message;
+      this.#end(end.status, seq);
+    } else if (this.#runIds.size === 0) this.#before = end.totals;
   }
 
   found(): TaskHistory | undefined {
@@ -104,15 +107,17 @@ class Walk {
   }
 }
 
+type RunTotals = NonNullable<ReturnType<typeof RUN_END.in>>['totals'];
+type Counted = 'inputTokens' | 'outputTokens' | 'turns' | 'toolCalls' | 'cost';
+
 /** Totals are those of the whole conversation: a task's are the difference. */
-function usageBetween(before: JsonObject, after: JsonObject): WireUsage {
-  const more = (name: string): number => (numberOf(after[name]) ?? 0) - (numberOf(before[name]) ?? 0);
-  const isKnown = numberOf(after.cost) !== undefined;
+function usageBetween(before: RunTotals, after: RunTotals): WireUsage {
+  const more = (name: Counted): number => Math.max(0, (after?.[name] ?? 0) - (before?.[name] ?? 0));
   return {
-    inputTokens: Math.max(0, more('inputTokens')),
-    outputTokens: Math.max(0, more('outputTokens')),
-    turns: Math.max(0, more('turns')),
-    toolCalls: Math.max(0, more('toolCalls')),
-    ...(isKnown && { cost: Math.max(0, more('cost')) }),
+    inputTokens: more('inputTokens'),
+    outputTokens: more('outputTokens'),
+    turns: more('turns'),
+    toolCalls: more('toolCalls'),
+    ...(after?.cost !== undefined && { cost: more('cost') }),
   };
 }

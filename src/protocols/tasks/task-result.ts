@@ -22,13 +22,13 @@ function lastText(messages: readonly AgentMessage[]): string {
   return said.findLast((text) => text !== '') ?? '';
 }
 
-/** Where the tool does not tell the two outputs apart, all of it stands in the first. */
+/** What was said instead of an output, by a refusal or a failed start, is an error's text. */
 function commandResult(messages: readonly AgentMessage[]): JsonObject {
   const ended = messages.findLast(({ role }) => role === 'toolResult');
   const { stdout, stderr, exitCode } = objectOf(ended?.details);
   return {
-    stdout: typeof stdout === 'string' ? stdout : ended === undefined ? '' : textIn(ended),
-    stderr: stringOf(stderr),
+    stdout: stringOf(stdout),
+    stderr: typeof stderr === 'string' ? stderr : ended === undefined ? '' : textIn(ended),
     // A command that a signal ended, or that was never begun, has none.
     exitCode: numberOf(exitCode) ?? null,
   };

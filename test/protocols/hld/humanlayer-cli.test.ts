@@ -3,26 +3,21 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { objectOf, stringOf } from '../../../src/base/index.ts';
-import { scratch } from '../../pod/stage.ts';
-import { hldStage, launch, says } from './stage.ts';
+import { arrayOf, objectOf, stringOf } from '../../../src/base/index.ts';
+import { call, says, type Site, site } from '../../cli/daemon.ts';
+import { Client, pendingApproval } from './stage.ts';
 
-/** The HumanLayer CLI from npm, where it is installed. */
-const cli = ((): string | undefined => {
-  try {
-    return join(
-      dirname(createRequire(import.meta.url).resolve('humanlayer/package.json')),
-      'dist',
-      'index.js',
-    );
-  } catch {
-    return undefined;
-  }
-})();
+/** The HumanLayer CLI from npm: `humanlayer`, and `hlyr`, which is the same program. */
+const CLI = join(
+  dirname(createRequire(import.meta.url).resolve('humanlayer/package.json')),
+  'dist',
+  'index.js',
+);
 
-function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
-  const child = spawn(process.execPath, [cli ?? '', ...args], {
-    env: { PATH: process.env.PATH ?? '', HOME: scratch(), ...env },
+/** Runs it as the user whose home has our daemon: it looks for the socket where it always does. */
+function humanlayer({ home }: Site, args: readonly string[], env: Record<string, string> = {}): ChildProcess {
+  const child = spawn(process.execPath, [CLI, ...args], {
+    env: { PATH: process.env.PATH ?? '', HOME: home, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   onTestFinished(() => {
@@ -42,75 +37,108 @@ async function outcome(
   return { code, output };
 }
 
-/** A client of the MCP server that runs in a child process. */
+async function launched(here: Site, ...args: readonly string[]): Promise<string> {
+  const { code, output } = await outcome(humanlayer(here, ['launch', ...args]));
+  expect(output).toContain('Session launched successfully!');
+  expect(code).toBe(0);
+  return /Session ID: (\S+)/.exec(output)?.[1] ?? '';
+}
+
+const socketOf = ({ home }: Site): string => join(home, '.humanlayer/daemon.sock');
+
+async function clients(here: Site): Promise<{ readonly client: Client; readonly ear: Client }> {
+  const path = socketOf(here);
+  const [client, ear] = [await Client.open(path), await Client.open(path)];
+  ear.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
+  await ear.line(0);
+  return { client, ear };
+}
+
+/** A client of `hlyr mcp claude_approvals`, as Claude Code is one. */
 class Mcp {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, (message: unknown) => void>();
   #nextId = 0;
 
-  constructor(child: ChildProcess) {
+  static async open(here: Site, sessionId: string): Promise<Mcp> {
+    const env = { HUMANLAYER_SESSION_ID: sessionId, HUMANLAYER_DAEMON_SOCKET: socketOf(here) };
+    const mcp = new Mcp(humanlayer(here, ['mcp', 'claude_approvals'], env));
+    await mcp.request('initialize', {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo: { name: 'test', version: '1' },
+    });
+    mcp.#send({ method: 'notifications/initialized' });
+    return mcp;
+  }
+
+  private constructor(child: ChildProcess) {
     this.#child = child;
     if (child.stdout === null) throw new Error('the child has no output');
     createInterface(child.stdout).on('line', (line) => {
-      const message: unknown = JSON.parse(line);
-      this.#waiting.get(Number(objectOf(message).id))?.(objectOf(message).result);
+      const message = objectOf(JSON.parse(line));
+      this.#waiting.get(Number(message.id))?.(message.result);
     });
-  }
-
-  send(message: object): void {
-    this.#child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   }
 
   request(method: string, params: object): Promise<unknown> {
     const id = (this.#nextId += 1);
-    this.send({ method, params, id });
+    this.#send({ method, params, id });
     return new Promise((resolve) => this.#waiting.set(id, resolve));
   }
 
   async ask(tool_name: string, tool_use_id: string): Promise<unknown> {
     const args = { tool_name, input: { command: 'ls' }, tool_use_id };
-    const result = await this.request('tools/call', { name: 'request_permission', arguments: args });
-    const [content] = objectOf(result).content as readonly { readonly text: string }[];
-    return JSON.parse(content?.text ?? '');
+    const result = objectOf(
+      await this.request('tools/call', { name: 'request_permission', arguments: args }),
+    );
+    return JSON.parse(stringOf(objectOf(arrayOf(result.content)[0]).text));
+  }
+
+  #send(message: object): void {
+    this.#child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   }
 }
 
-describe.skipIf(cli === undefined)('the HumanLayer CLI', () => {
+describe('the HumanLayer CLI, with our daemon in place of its own', () => {
   it('launches a session with its options', async () => {
-    const stage = await hldStage([says('Hello.')]);
-    const ear = await stage.subscriber();
-    const { code, output } = await outcome(
-      run([
-        'launch',
-        'say hello',
-        '--daemon-socket',
-        stage.path,
-        '-m',
-        'haiku',
-        '-t',
-        'From the CLI',
-        '-w',
-        stage.cwd,
-        '--max-turns',
-        '3',
-      ]),
+    const here = await site([says('Hello.')]);
+    await here.serve();
+    const { client, ear } = await clients(here);
+    const id = await launched(
+      here,
+      'say hello',
+      ...['-m', 'haiku', '-t', 'From the CLI', '-w', here.project, '--max-turns', '3'],
     );
-    expect(output).toContain('Session launched successfully!');
-    expect(code).toBe(0);
-    const id = /Session ID: (\S+)/.exec(output)?.[1] ?? '';
     await ear.hearStatus(id, 'completed');
-    const { session } = objectOf(await (await stage.client()).call('getSessionState', { session_id: id }));
-    expect(session).toMatchObject({
-      query: 'say hello',
-      title: 'From the CLI',
-      working_dir: stage.cwd,
-      status: 'completed',
+    expect(await client.call('getSessionState', { session_id: id })).toMatchObject({
+      session: {
+        query: 'say hello',
+        title: 'From the CLI',
+        model: 'haiku',
+        working_dir: here.project,
+        status: 'completed',
+      },
     });
+    expect((await here.polypod('sessions', 'show', 'From the CLI')).stdout).toContain('answered  Hello.');
+  });
+
+  it('launches one whose calls are approved by a person, who need not use its own tools', async () => {
+    const here = await site([call('bash', { command: 'node -e 1' }), says('Done.')]);
+    await here.serve();
+    const { client, ear } = await clients(here);
+    const id = await launched(here, 'do it', '-w', here.project);
+    await ear.hearStatus(id, 'waiting_input');
+    expect(await here.polypod('approvals', 'approve', await pendingApproval(client, id))).toMatchObject({
+      code: 0,
+    });
+    await ear.hearStatus(id, 'completed');
   });
 
   it('is told why a launch is refused', async () => {
-    const stage = await hldStage([]);
-    const wrong = await outcome(run(['launch', 'x', '--daemon-socket', stage.path, '-w', '/no/where']));
+    const here = await site();
+    await here.serve();
+    const wrong = await outcome(humanlayer(here, ['launch', 'x', '-w', '/no/where']));
     expect(wrong).toMatchObject({
       code: 1,
       output: expect.stringContaining('working directory does not exist: /no/where'),
@@ -118,25 +146,13 @@ describe.skipIf(cli === undefined)('the HumanLayer CLI', () => {
   });
 
   it('gets approvals through its MCP server: one approved, one denied, both asked at once', async () => {
-    const stage = await hldStage([says('ok')]);
-    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
-    const server = (): Mcp =>
-      new Mcp(
-        run(['mcp', 'claude_approvals'], {
-          HUMANLAYER_SESSION_ID: session_id,
-          HUMANLAYER_DAEMON_SOCKET: stage.path,
-        }),
-      );
+    const here = await site([says('ok')]);
+    await here.serve();
+    const { client, ear } = await clients(here);
+    const id = await launched(here, 'hi', '-w', here.project);
+    await ear.hearStatus(id, 'completed');
     // Its server takes one question at a time: two of them, as two sessions of Claude Code would have.
-    const [one, other] = [server(), server()];
-    for (const mcp of [one, other]) {
-      await mcp.request('initialize', {
-        protocolVersion: '2025-06-18',
-        capabilities: {},
-        clientInfo: { name: 'test', version: '1' },
-      });
-      mcp.send({ method: 'notifications/initialized' });
-    }
+    const [one, other] = await Promise.all([Mcp.open(here, id), Mcp.open(here, id)]);
     const answers = Promise.all([one.ask('Bash', 'toolu_1'), other.ask('Write', 'toolu_2')]);
     const asked = async (tool: string) =>
       stringOf(
@@ -144,11 +160,8 @@ describe.skipIf(cli === undefined)('the HumanLayer CLI', () => {
           .approval_id,
       );
     await client.call('sendDecision', { approval_id: await asked('Bash'), decision: 'approve' });
-    await client.call('sendDecision', {
-      approval_id: await asked('Write'),
-      decision: 'deny',
-      comment: 'Not now.',
-    });
+    const deny = await here.polypod('approvals', 'deny', await asked('Write'), '-m', 'Not now.');
+    expect(deny).toMatchObject({ code: 0 });
     expect(await answers).toEqual([
       { behavior: 'allow', updatedInput: { command: 'ls' } },
       { behavior: 'deny', message: 'Not now.' },

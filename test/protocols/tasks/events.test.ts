@@ -1,8 +1,9 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { generatedText } from '../../../src/sim/index.ts';
+import { podLines } from '../../../src/protocols/index.ts';
 import { revokeKey } from '../../../src/protocols/tasks/index.ts';
-import { type Client, type HeardEvent, projection, says, STALLS, tasksStage } from './stage.ts';
+import { type Client, type HeardEvent, says, STALLS, tasksStage } from './stage.ts';
 
 const LONG = { parts: [{ text: generatedText(40) }], pace: { chunkSize: 1 } };
 
@@ -108,7 +109,7 @@ describe('clients that come and go while the task runs', () => {
   it('hold up nobody when they do not read, and are told where to go on', async () => {
     const flood = { parts: [], pace: { chunkSize: 8_000, deltas: 2_000 } };
     const { client } = await tasksStage([says('Hello.'), flood], {
-      tasks: { project: projection(200), limits: { unreadBytes: 100_000 } },
+      tasks: { project: await podLines(200), limits: { unreadBytes: 100_000 } },
     });
     const ada = client();
     await ada.done(await ada.submit());

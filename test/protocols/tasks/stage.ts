@@ -3,22 +3,21 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type JsonObject, logTo, redactor } from '../../../src/base/index.ts';
+import { COMMAND_MODEL, commandModel, isCommandModel } from '../../../src/daemon/command-model.ts';
 import { connect } from '../../../src/llm/index.ts';
 import type { Host } from '../../../src/pod/index.ts';
-import { PodDoor, podEvents } from '../../../src/protocols/pod/index.ts';
+import { podLines } from '../../../src/protocols/index.ts';
 import {
   createKey,
   type NewKey,
   type OpenTasks,
-  type Project,
-  startTasks,
   type TasksSettings,
 } from '../../../src/protocols/tasks/index.ts';
+import { startTasks } from '../../../src/protocols/tasks/door.ts';
 import { providerNamed } from '../../../src/registry.ts';
 import type { Answer, Script } from '../../../src/sim/index.ts';
 import { killedCopy } from '../../pod/resume-stage.ts';
 import { MODEL, scratch, type Stage, stage } from '../../pod/stage.ts';
-import { commandModel } from './command-model.ts';
 
 export interface TasksStage extends Stage {
   readonly door: () => OpenTasks;
@@ -46,8 +45,8 @@ export async function tasksStage(
   const base = await stage(script, {
     ...rest,
     agent: {
-      model: async ({ provider, modelId }) =>
-        provider === 'polypod'
+      model: async (choice) =>
+        isCommandModel(choice)
           ? commandModel()
           : {
               llm: connect(providerNamed('anthropic'), {
@@ -56,7 +55,7 @@ export async function tasksStage(
                 baseUrl: simUrl,
                 apiKey: 'any',
               }),
-              model: { ...MODEL, id: modelId },
+              model: { ...MODEL, id: choice.modelId },
             },
       ...agent,
     },
@@ -70,6 +69,7 @@ export async function tasksStage(
     level: () => 'debug',
     redact: () => redactor([]),
   });
+  const project = await podLines(100_000);
   const open = (host: Host): Promise<OpenTasks> =>
     startTasks({
       host,
@@ -81,9 +81,9 @@ export async function tasksStage(
       cwd: base.cwd,
       modelNamed: async (word) => (word === 'nothing' ? undefined : { provider: 'sim', modelId: word }),
       ...(!withoutCommands && {
-        command: { model: { provider: 'polypod', modelId: 'command' }, tool: 'bash' },
+        command: { model: COMMAND_MODEL, tool: 'bash' },
       }),
-      project: projection(),
+      project,
       ...tasks,
     });
   let { host } = base;
@@ -111,18 +111,6 @@ export async function tasksStage(
     },
     logged,
   };
-}
-
-/** The Pod Protocol's words, as whoever opens the door hands them in. */
-export function projection(limit = 100_000): Project {
-  const door = new PodDoor();
-  return (pod, { after, by, signal }) =>
-    podEvents(door, pod, {
-      signal,
-      by,
-      limit,
-      first: [{ method: 'subscribe', params: after === undefined ? {} : { after } }],
-    });
 }
 
 export interface Answered<T = JsonObject> {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Snapshot } from '../../../pod/index.ts';
 import { flagIn, wordIn } from '../arguments.ts';
 import { hostToolsIn } from '../host-tools.ts';
@@ -9,9 +10,10 @@ import type { Command } from './command.ts';
 import { offer } from './offer.ts';
 
 export const getState: Command = async (_, seat): Promise<RpcState> => {
-  const [snapshot, messages] = await Promise.all([
+  const [snapshot, messages, told] = await Promise.all([
     seat.pod.snapshot(),
     seat.parts.host.messages(seat.pod.id),
+    briefing(seat),
   ]);
   const { settings, queue } = snapshot;
   const model = seat.modelOf(snapshot.model);
@@ -32,8 +34,22 @@ export const getState: Command = async (_, seat): Promise<RpcState> => {
     queuedMessageCount: queue.length,
     pendingMessageCount: queue.length,
     todoPhases: seat.todos.phases,
+    ...told,
   };
 };
+
+/** A server that is slow to start must not keep the state from a client. */
+const PATIENCE_MS = 1_000;
+
+async function briefing({ pod }: Seat): Promise<Pick<RpcState, 'systemPrompt' | 'dumpTools'>> {
+  const enough = new AbortController();
+  const told = pod.briefing().then(
+    ({ system, tools }) => ({ systemPrompt: system, dumpTools: tools }),
+    () => ({}),
+  );
+  const late = sleep(PATIENCE_MS, {}, { signal: enough.signal, ref: false }).catch(() => ({}));
+  return Promise.race([told, late]).finally(() => enough.abort());
+}
 
 export function sessionFile({ parts }: Seat, { id }: Snapshot): { readonly sessionFile?: string } {
   return parts.sessions.inMemory ? {} : { sessionFile: parts.host.fileOf(id) };

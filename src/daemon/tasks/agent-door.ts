@@ -1,0 +1,80 @@
+import { stringOf } from '../../base/index.ts';
+import { createKey, type Door, keyHash, type KeyRecord, readKeys, revokeKey } from '../../protocols/index.ts';
+import type { Places } from '../places.ts';
+import {
+  type AgentRecord,
+  DEFAULT_AGENT,
+  doorName,
+  readAgentKey,
+  removeAgent,
+  writeAgent,
+  writeAgentKey,
+} from './agent-files.ts';
+import { changeKeys } from './key-file.ts';
+import { type AgentWish, pathFrom, tasksPlace, type TasksParts } from './tasks-place.ts';
+
+/**
+ * The tasks door of one agent. While it is open it is written down where this user's clients look, with a key for them: with
+ * none at all nobody could come in.
+ */
+export function agentDoor(
+  base: Door,
+  wish: AgentWish,
+  parts: TasksParts & { readonly process: AgentRecord['process'] },
+): Door {
+  const { places } = parts;
+  const name = wish.stated.name ?? DEFAULT_AGENT;
+  return {
+    name: doorName(name),
+    open: async (context) => {
+      const tasks = await tasksPlace(wish, parts);
+      if (wish.stated.no_auth === true)
+        context.log.warn('no key is needed: every program on this machine may give this agent tasks', {
+          agent: name,
+        });
+      else await ensureKey(places, name, stringOf(parts.env.USER) || 'user');
+      const opened = await base.open({ ...context, tasks });
+      writeAgent(places, {
+        version: 1,
+        name,
+        url: nearUrl(stringOf(opened.status().url)),
+        pid: process.pid,
+        startedAt: new Date().toISOString(),
+        process: parts.process,
+        ...(wish.stated.tls && { cert: pathFrom(wish.from, wish.stated.tls.cert, places) }),
+      });
+      return {
+        ...opened,
+        close: async () => {
+          removeAgent(places, name);
+          await opened.close();
+        },
+      };
+    },
+  };
+}
+
+/** Keeps the key that there is as long as it is good: clients may have it open. */
+async function ensureKey(places: Places, agent: string, owner: string): Promise<void> {
+  await changeKeys(places, (file) => {
+    const known = readAgentKey(places, agent);
+    if (known !== undefined && readKeys(file).some((record) => isGood(record, known))) return;
+    const { key, record } = createKey(file, { owner, scopes: ['submit', 'read', 'approve'] });
+    try {
+      writeAgentKey(places, agent, key);
+    } catch (thrown) {
+      // Nobody has it, and nobody ever will.
+      revokeKey(file, record.id);
+      throw thrown;
+    }
+  });
+}
+
+function isGood({ hash, revokedAt }: KeyRecord, key: string): boolean {
+  return revokedAt === undefined && hash === keyHash(key);
+}
+
+/** An address that stands for all of a machine's is no address to go to. */
+function nearUrl(url: string): string {
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+}

@@ -1,0 +1,112 @@
+import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { shape, systemCodeOf, tryParse, uuidv7 } from '../../base/index.ts';
+import { makePrivate } from '../private-directory.ts';
+import type { Places } from '../places.ts';
+
+type DataPlace = Pick<Places, 'dataDirectory'>;
+
+/** What an agent is called; also a part of file names. */
+export const AGENT_NAME = shape.text(
+  'a name of at most 64 letters, digits, dots, dashes and underscores',
+  (name) => /^[A-Za-z0-9][\w.-]{0,63}$/.test(name),
+);
+
+const AGENT = shape.fields(
+  {
+    version: shape.count(1),
+    name: AGENT_NAME,
+    /** Where it is reached from this machine. */
+    url: shape.text(),
+    pid: shape.count(1),
+    startedAt: shape.text(),
+    /** Whether its process is a daemon of its own, one that has other work too, or a program of the user's. */
+    process: shape.choice(['own', 'daemon', 'program']),
+  },
+  {
+    /** The certificate that it shows, for clients on this machine. */
+    cert: shape.text(),
+    /** When a program's process began, as the system tells it: pids are given again. */
+    born: shape.text(),
+  },
+);
+
+/** An agent that is reached over HTTP, as it is written down for clients on this machine while it is up. */
+export type AgentRecord = shape.ValueOf<typeof AGENT>;
+
+/** What an agent is called if nobody says otherwise. */
+export const DEFAULT_AGENT = 'polypod';
+
+/** Whose door it is, as a daemon's health names it. */
+export function doorName(agent: string): string {
+  return agent === DEFAULT_AGENT ? 'tasks' : `tasks:${agent}`;
+}
+
+function agentsDirectory({ dataDirectory }: DataPlace): string {
+  return join(dataDirectory, 'agents');
+}
+
+/** The key with which this user's own clients come in. */
+export function agentKeyFile(places: DataPlace, name: string): string {
+  return join(agentsDirectory(places), `${name}.key`);
+}
+
+/** Those that are written down, by name; one may have been killed since. */
+export function readAgents(places: DataPlace): readonly AgentRecord[] {
+  return namesIn(agentsDirectory(places)).flatMap((name) => readAgent(places, name) ?? []);
+}
+
+export function readAgent(places: DataPlace, name: string): AgentRecord | undefined {
+  const text = readIfThere(recordFile(places, name));
+  return text === undefined ? undefined : AGENT.read(tryParse(text), [], () => {});
+}
+
+export function readAgentKey(places: DataPlace, name: string): string | undefined {
+  return readIfThere(agentKeyFile(places, name))?.trim();
+}
+
+export function writeAgent(places: DataPlace, record: AgentRecord): void {
+  write(places, recordFile(places, record.name), `${JSON.stringify(record, undefined, 2)}\n`);
+}
+
+export function writeAgentKey(places: DataPlace, name: string, key: string): void {
+  write(places, agentKeyFile(places, name), `${key}\n`);
+}
+
+export function removeAgent(places: DataPlace, name: string): void {
+  rmSync(recordFile(places, name), { force: true });
+}
+
+function recordFile(places: DataPlace, name: string): string {
+  return join(agentsDirectory(places), `${name}.json`);
+}
+
+/** Whole or not at all, and for its owner's eyes only. */
+function write(places: DataPlace, file: string, text: string): void {
+  makePrivate(agentsDirectory(places));
+  const draft = `${file}.${uuidv7()}`;
+  writeFileSync(draft, text, { mode: 0o600, flag: 'wx' });
+  chmodSync(draft, 0o600);
+  renameSync(draft, file);
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory)
+      .filter((file) => file.endsWith('.json'))
+      .map((file) => file.slice(0, -'.json'.length))
+      .toSorted();
+  } catch {
+    // There was none so far.
+    return [];
+  }
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (thrown) {
+    if (systemCodeOf(thrown) === 'ENOENT') return undefined;
+    throw thrown;
+  }
+}

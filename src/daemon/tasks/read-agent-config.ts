@@ -1,0 +1,30 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { messageOf, PolypodError } from '../../base/index.ts';
+import { parseYaml, readShape } from '../yaml.ts';
+import type { AgentWish } from './tasks-place.ts';
+import { type StatedTasks, TASKS } from './tasks-shape.ts';
+
+export interface AgentOrder {
+  /** The path of an agent-config.yaml. */
+  readonly config?: string | undefined;
+  /** Where it works if nothing else is said; an absolute path. */
+  readonly cwd: string;
+  /** What counts more than the file. */
+  readonly stated: StatedTasks;
+}
+
+/** Reads what an agent is to be; without a file of its own as config.yaml says. Throws all mistakes with their places. */
+export async function readAgentConfig(
+  { config, cwd, stated }: AgentOrder,
+  configured: AgentWish,
+): Promise<AgentWish> {
+  if (config === undefined) return { ...configured, stated: { ...configured.stated, ...stated }, cwd };
+  const file = resolve(cwd, config);
+  const content = await readFile(file, 'utf8').catch((thrown: unknown) => {
+    throw new PolypodError('bad-request', `cannot read the agent's configuration: ${messageOf(thrown)}`, {
+      cause: thrown,
+    });
+  });
+  return { stated: { ...readShape(parseYaml(content, file), TASKS), ...stated }, from: dirname(file), cwd };
+}

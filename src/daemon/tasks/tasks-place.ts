@@ -1,0 +1,123 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { messageOf, PolypodError } from '../../base/index.ts';
+import type { Environment } from '../../llm/index.ts';
+import { podLines, type TasksPlace } from '../../protocols/index.ts';
+import { COMMAND_MODEL } from '../command-model.ts';
+import type { Places } from '../places.ts';
+import { keyFile } from './key-file.ts';
+import type { StatedTasks } from './tasks-shape.ts';
+
+/** What was stated about an agent, and what its paths are relative to. */
+export interface AgentWish {
+  readonly stated: StatedTasks;
+  /** The directory of the file that says it. */
+  readonly from: string;
+  /** Where it works if nothing is said about that. */
+  readonly cwd: string;
+}
+
+/** What a daemon gives its tasks doors. */
+export interface TasksParts extends Pick<TasksPlace, 'modelNamed' | 'isDraining'> {
+  readonly env: Environment;
+  readonly places: Places;
+  /** What config.yaml says of its agent. */
+  readonly configured: () => AgentWish;
+  /** Events that may wait for one reader. */
+  readonly watcher: number;
+}
+
+/** Where a path leads that was written in a file of this directory. */
+export function pathFrom(from: string, path: string, { home }: Pick<Places, 'home'>): string {
+  return resolve(from, path.replace(/^~(?=\/|$)/, home));
+}
+
+/** Makes of what was stated what the door is opened with: certificates and secrets are read now, and the mistakes told. */
+export async function tasksPlace({ stated, from, cwd }: AgentWish, parts: TasksParts): Promise<TasksPlace> {
+  const { env, places, watcher, modelNamed, isDraining } = parts;
+  const { name, address, port, hosts, origins, mode, model } = stated;
+  const at = (path: string): string => pathFrom(from, path, places);
+  const directory = stated.directory === undefined ? cwd : at(stated.directory);
+  const keys = (stated.keys ?? []).map(({ env: variable, owner, scopes }) => ({
+    key: valueOf(variable, env, 'tasks.keys'),
+    owner,
+    scopes,
+  }));
+  const webhooks = (stated.webhooks ?? []).map(async ({ url, secret_env, secret_file, allow_private }) => ({
+    url,
+    secret:
+      secret_env !== undefined
+        ? valueOf(secret_env, env, 'tasks.webhooks')
+        : await fileOf('tasks.webhooks.secret_file', at(secret_file ?? '')),
+    ...(allow_private !== undefined && { allowPrivate: allow_private }),
+  }));
+  return {
+    ...(name !== undefined && { name }),
+    ...(address !== undefined && { address }),
+    ...(port !== undefined && { port }),
+    ...(stated.tls && {
+      tls: {
+        cert: await fileOf('tasks.tls.cert', at(stated.tls.cert)),
+        key: await fileOf('tasks.tls.key', at(stated.tls.key)),
+      },
+    }),
+    ...(stated.behind_proxy !== undefined && { behindProxy: stated.behind_proxy }),
+    ...(stated.no_auth !== undefined && { noAuth: stated.no_auth }),
+    ...(hosts && { hosts }),
+    ...(origins && { origins }),
+    keyFile: keyFile(places),
+    keys,
+    cwd: directory,
+    directories: [directory, ...(stated.directories ?? []).map(at)],
+    ...(mode && { mode }),
+    ...(model !== undefined && { model }),
+    modelNamed,
+    ...(isDraining && { isDraining }),
+    command: { model: COMMAND_MODEL, tool: 'bash' },
+    project: await podLines(watcher),
+    auditFile: join(places.dataDirectory, 'logs', 'audit.jsonl'),
+    webhooks: await Promise.all(webhooks),
+    limits: limitsOf(stated.limits ?? {}),
+  };
+}
+
+function limitsOf({
+  pending,
+  streams,
+  delegations,
+  requests_per_minute: perMinute,
+  burst,
+}: NonNullable<StatedTasks['limits']>): NonNullable<TasksPlace['limits']> {
+  return {
+    ...(pending !== undefined && { pending }),
+    ...(streams !== undefined && { streams }),
+    ...(delegations !== undefined && { delegations }),
+    ...(perMinute !== undefined && {
+      rate: { perMinute, burst: burst ?? Math.max(1, Math.round(perMinute / 6)) },
+    }),
+  };
+}
+
+function valueOf(variable: string, env: Environment, setting: string): string {
+  const value = env[variable];
+  if (value !== undefined && value.length >= LEAST_SECRET) return value;
+  throw new PolypodError(
+    'bad-request',
+    value === undefined || value === ''
+      ? `${setting} names ${variable}, which is not set: set it before the agent is started`
+      : `${variable} is shorter than ${LEAST_SECRET} characters: choose a secret that cannot be guessed`,
+  );
+}
+
+/** What a file says, without the line end that an editor puts behind it. */
+async function fileOf(setting: string, path: string): Promise<string> {
+  try {
+    return (await readFile(path, 'utf8')).trim();
+  } catch (thrown) {
+    throw new PolypodError('bad-request', `the file of ${setting} cannot be read: ${messageOf(thrown)}`, {
+      cause: thrown,
+    });
+  }
+}
+
+const LEAST_SECRET = 16;

@@ -1,0 +1,87 @@
+import { expect, it } from 'vitest';
+import { call, heard, isType, says, type Site, site } from './daemon.ts';
+import { type Running, start } from './polypod.ts';
+
+/** A session that asks whether it may run a command; the id of the question. */
+async function asking(here: Site, name: string): Promise<{ readonly id: string; readonly session: string }> {
+  const session = (await here.polypod('new', '--name', name, '--cwd', here.project)).stdout.trim();
+  const pod = await here.pod(session);
+  await pod.handle({ type: 'prompt', content: [{ type: 'text', text: 'Go' }] });
+  const event = await heard(pod, isType('approval-request'));
+  return { id: event.type === 'approval-request' ? event.approval.approvalId : '', session };
+}
+
+function watch({ env }: Site, ...args: readonly string[]): Running {
+  return start(['approvals', 'watch', ...args], env);
+}
+
+it('watch tells what waits, what is asked and how it was settled, as lines of JSON', async () => {
+  const here = await site([
+    call('bash', { command: 'node -e 1' }),
+    call('bash', { command: 'node -e 2' }),
+    says('One.'),
+    says('Two.'),
+  ]);
+  await here.serve();
+  const before = await asking(here, 'Before');
+  const watching = watch(here, '--json');
+  await watching.hear(before.id);
+  const after = await asking(here, 'After');
+  await watching.hear(after.id);
+  await here.polypod('approvals', 'approve', before.id);
+  await here.polypod('approvals', 'deny', after.id, '-m', 'No.');
+  await watching.hear('"comment":"No."');
+  watching.child.kill('SIGINT');
+  const { code, stdout } = await watching.finished;
+  expect(code).toBe(0);
+  const lines = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const question = { tool: 'bash', cwd: here.project, requestedAt: expect.any(String) };
+  expect(lines).toMatchObject([
+    { type: 'asked', ...before, name: 'Before', title: expect.stringContaining('node -e 1'), ...question },
+    { type: 'asked', ...after, name: 'After', title: expect.stringContaining('node -e 2'), ...question },
+    { type: 'settled', ...before, status: 'approved', by: 'ada', door: 'control', at: expect.any(String) },
+    { type: 'settled', ...after, status: 'denied', by: 'ada', comment: 'No.' },
+  ]);
+  expect(lines).toHaveLength(4);
+});
+
+it('watch tells a person the same in a line each, also of what was taken back', async () => {
+  const here = await site([call('bash', { command: 'node -e 1' })]);
+  await here.serve();
+  const watching = watch(here);
+  const { id, session } = await asking(here, 'Mine');
+  await watching.hear('asked');
+  await here.polypod('sessions', 'interrupt', session);
+  await watching.hear('cancelled');
+  expect(watching.heard().stdout).toMatch(
+    new RegExp(`^asked +${id} +Mine +bash +.*node -e 1\\ncancelled ${id} +Mine +bash +.*node -e 1\\n$`),
+  );
+});
+
+it('watch ends with the daemon, and says so', async () => {
+  const here = await site([call('bash', { command: 'node -e 1' })]);
+  await here.serve();
+  const watching = watch(here);
+  const { id } = await asking(here, 'Mine');
+  await watching.hear(id);
+  await here.polypod('stop');
+  expect(await watching.finished).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('the daemon went away'),
+  });
+});
+
+it.each([
+  [['watch'], 3, 'no daemon is up'],
+  [['watch', 'this'], 2, 'watch takes no argument, not "this"'],
+  [['list', 'this'], 2, 'list takes no argument, not "this"'],
+])('%j is refused with the next step', async (args, code, message) => {
+  const here = await site();
+  expect(await here.polypod('approvals', ...args)).toMatchObject({
+    code,
+    stderr: expect.stringContaining(message),
+  });
+});
