@@ -30,7 +30,7 @@ import { type Snapshot, snapshotOf } from './snapshot.ts';
 import { stateOf } from './state.ts';
 import { Trunk } from './trunk.ts';
 import type { PodView } from './view.ts';
-import { type WatchFrom, type Watched, watchPod } from './watch.ts';
+import type { Watchable } from './watch.ts';
 
 /** What a pod is given by its host. */
 export interface PodOptions {
@@ -94,7 +94,7 @@ export class LivePod {
       const segments = await openSegments(feedDirectory, {
         sessionId: header.id,
         files,
-        guard: () => session.lock.assertOwner(),
+        guard: () => session.lock.assertRecentOwner(),
       });
       const restored = restore(session.tree);
       const { lastSeq, lost } = await reconcile(segments, restored);
@@ -277,9 +277,9 @@ export class LivePod {
     });
   }
 
-  /** Everything after a number, each event once; without one, or where that is no longer possible, a snapshot first. */
-  watch(from: WatchFrom, signal: AbortSignal): AsyncGenerator<Watched> {
-    return watchPod({ journal: this.#journal, takeSnapshot: () => this.#takeSnapshot() }, from, signal);
+  /** What a watcher needs of it. */
+  get watchable(): Omit<Watchable, 'done'> {
+    return { journal: this.#journal, takeSnapshot: () => this.#takeSnapshot() };
   }
 
   /** Resolves when all that has happened so far is safe. */

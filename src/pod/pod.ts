@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { type Caller, type PodCommand, readCommand, type Receipt } from './command.ts';
-import type { WatchFrom, Watched } from './watch.ts';
+import { type WatchFrom, type Watched, watchPod } from './watch.ts';
 import type { Residents } from './residents.ts';
 import type { Briefing } from './runner.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -30,13 +30,12 @@ export class Pod {
    * possible, a snapshot comes first. Ends when the pod is closed or the signal fires; rejects with `overloaded` when the
    * reader falls too far behind, and may then be called again with the last number.
    */
-  async *watch({ signal = NEVER, ...from }: WatchOptions = {}): AsyncGenerator<Watched> {
-    const { pod, done } = await this.#residents.enter(this.id);
-    try {
-      yield* pod.watch(from, signal);
-    } finally {
-      done();
-    }
+  watch({ signal = NEVER, ...from }: WatchOptions = {}): AsyncGenerator<Watched> {
+    const enter = async () => {
+      const { pod, done } = await this.#residents.enter(this.id);
+      return { ...pod.watchable, done };
+    };
+    return watchPod(enter, from, signal);
   }
 
   snapshot(): Promise<Snapshot> {

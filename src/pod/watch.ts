@@ -20,65 +20,56 @@ export type Watched =
   | { readonly type: 'snapshot'; readonly reason: 'joined' | 'gap'; readonly snapshot: Snapshot }
   | { readonly type: 'events'; readonly batch: Batch<PodEvent> };
 
-export interface WatchParts {
+/** What is watched: a pod that stays in memory until `done` is called. */
+export interface Watchable {
   readonly journal: Journal;
   readonly takeSnapshot: () => Snapshot;
+  readonly done: () => void;
 }
 
-/** Everything after a number, each event once; without one, or where that is no longer possible, a snapshot first. */
+/**
+ * Everything after a number, each event once; without one, or where that is no longer possible, a snapshot first. One
+ * generator and not one for each case: every delta goes through it, and every generator on its way costs as much again.
+ */
 export async function* watchPod(
-  parts: WatchParts,
-  from: WatchFrom,
+  enter: () => Promise<Watchable>,
+  { after, wholeTurn = false }: WatchFrom,
   signal: AbortSignal,
 ): AsyncGenerator<Watched> {
-  try {
-    if (from.after !== undefined && (yield* resume(parts, from.after, from.wholeTurn ?? false, signal)))
-      return;
-  } catch (error) {
-    // The oldest events have been let go while a reader was on its way to them: that is a gap like any other.
-    if (!(error instanceof PolypodError) || error.code !== 'not-found') throw error;
-  }
-  yield* join(parts, from.after === undefined ? 'joined' : 'gap', signal);
-}
-
-/** False when what follows that number cannot be told. */
-async function* resume(
-  { journal }: WatchParts,
-  after: number,
-  wholeTurn: boolean,
-  signal: AbortSignal,
-): AsyncGenerator<Watched, boolean> {
-  if (!(await journal.canResume(after))) return false;
-  const turn = wholeTurn ? await journal.turnUntil(after) : [];
-  if (turn === undefined) return false;
+  const { journal, takeSnapshot, done } = await enter();
   const { controller, release } = derivedAbort(signal);
-  const batches = journal.feed.watch(after, controller.signal);
   try {
-    if (wholeTurn) yield { type: 'events', batch: new Batch(turn) };
-    for await (const batch of batches) yield { type: 'events', batch };
-    return true;
-  } finally {
-    // Also for one that never listens.
-    controller.abort();
-    release();
-  }
-}
-
-async function* join(
-  { journal, takeSnapshot }: WatchParts,
-  reason: 'joined' | 'gap',
-  signal: AbortSignal,
-): AsyncGenerator<Watched> {
-  const snapshot = takeSnapshot();
-  const { controller, release } = derivedAbort(signal);
-  const batches = journal.feed.watch(snapshot.seq, controller.signal);
-  try {
+    const turn = after === undefined ? undefined : await turnBefore(journal, after, wholeTurn);
+    if (after !== undefined && turn !== undefined) {
+      const batches = journal.feed.watch(after, controller.signal);
+      if (wholeTurn) yield { type: 'events', batch: new Batch(turn) };
+      try {
+        for await (const batch of batches) yield { type: 'events', batch };
+        return;
+      } catch (error) {
+        // The oldest events have been let go while a reader was on its way to them: that is a gap like any other.
+        if (!(error instanceof PolypodError) || error.code !== 'not-found') throw error;
+      }
+    }
+    const snapshot = takeSnapshot();
+    const batches = journal.feed.watch(snapshot.seq, controller.signal);
     await journal.written();
-    yield { type: 'snapshot', reason, snapshot };
+    yield { type: 'snapshot', reason: after === undefined ? 'joined' : 'gap', snapshot };
     for await (const batch of batches) yield { type: 'events', batch };
   } finally {
     // Also for one that leaves with the snapshot and never listens.
     controller.abort();
     release();
+    done();
   }
+}
+
+/** What was told before of the turn that a number lies in, if that is asked for; undefined when nobody can go on there. */
+async function turnBefore(
+  journal: Journal,
+  after: number,
+  wholeTurn: boolean,
+): Promise<readonly PodEvent[] | undefined> {
+  if (!(await journal.canResume(after))) return undefined;
+  return wholeTurn ? journal.turnUntil(after) : [];
 }

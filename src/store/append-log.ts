@@ -33,6 +33,8 @@ export interface LogOptions extends LogKind {
   readonly syncWithinMs?: number;
   /** Called before and after every write; it throws when the file is no longer ours, as `Lock.assertOwner` does. */
   readonly guard?: () => void;
+  /** No other program has any business with it: whether one wrote to it is not looked at before every write. */
+  readonly isPrivate?: boolean;
   readonly files?: Files;
 }
 
@@ -43,7 +45,13 @@ export async function openLog(path: string, options: LogOptions): Promise<Append
   return new AppendLog(path, settings, await openLogFile(settings.files, path, settings, isSynced(settings)));
 }
 
-const DEFAULTS = { durability: 'full', syncWithinMs: 100, guard: () => {}, files: realFiles } as const;
+const DEFAULTS = {
+  durability: 'full',
+  syncWithinMs: 100,
+  guard: () => {},
+  isPrivate: false,
+  files: realFiles,
+} as const;
 
 type Settings = Required<LogOptions>;
 
@@ -225,6 +233,7 @@ export class AppendLog {
 
   #assertOurs(): void {
     this.#settings.guard();
+    if (this.#settings.isPrivate) return;
     const state = this.#stateNow();
     if (state?.inode === this.#current.inode && state.size === this.#end) return;
     throw new PolypodError(

@@ -9,8 +9,8 @@ import { appendFully, type LogFile } from './log-file.ts';
  * nothing about it, so this is a log that never syncs: a power cut may leave it empty or without its header.
  */
 export function beginLog(path: string, options: Omit<LogOptions, 'durability' | 'syncWithinMs'>): AppendLog {
-  const { files = realFiles, guard = () => {} } = options;
-  const settings = { ...options, files, guard, durability: 'none', syncWithinMs: 0 } as const;
+  const { files = realFiles, guard = () => {}, isPrivate = false } = options;
+  const settings = { ...options, files, guard, isPrivate, durability: 'none', syncWithinMs: 0 } as const;
   try {
     guard();
     return new AppendLog(path, settings, begun(files, path, options.header));

@@ -6,7 +6,7 @@ import { beginLog } from './begin-log.ts';
 /** The header's version that this program writes; a newer one is refused untouched. */
 const VERSION = 1;
 
-export interface FeedOptions extends Omit<LogOptions, 'header' | 'isHeader'> {
+export interface FeedOptions extends Omit<LogOptions, 'header' | 'isHeader' | 'isPrivate'> {
   readonly sessionId: string;
   /** The number of the first record, if the file is new. */
   readonly firstSeq: number;
@@ -32,7 +32,7 @@ export function beginFeed(path: string, options: Omit<FeedOptions, 'durability' 
 
 function asLog(path: string, { sessionId, firstSeq, ...rest }: FeedOptions): LogOptions {
   const isHeader = (text: string) => isHeaderOf(sessionId, text, path);
-  return { ...rest, header: headerOf(sessionId, firstSeq), isHeader };
+  return { ...rest, header: headerOf(sessionId, firstSeq), isHeader, isPrivate: true };
 }
 
 function feedOver(log: AppendLog, sessionId: string): Feed {

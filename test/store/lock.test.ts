@@ -66,9 +66,12 @@ describe('a lock', () => {
   it('is taken over from a living one when a person says so, who then refuses to write', () => {
     const path = join(temporaryDirectory(), 'one.jsonl');
     const old = acquireLock(path);
+    old.assertRecentOwner();
     const lock = acquireLock(path, { takeOver: 'anyone' });
     expect(lock.owner.epoch).toBe(2);
     expect(() => old.assertOwner()).toThrow('epoch 1');
+    // A look of an earlier moment is good no longer, since the new owner waited.
+    expect(() => old.assertRecentOwner()).toThrow('epoch 1');
     // What is lost cannot be given back.
     old.release();
     lock.assertOwner();
