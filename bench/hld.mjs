@@ -1,7 +1,8 @@
 // The HLD door under load: node bench/hld.mjs [--quick]
 //
 // 500 connections, 200 of them subscribers, and 100 sessions running at once on the simulator, while 300 other clients come, ask
-// or subscribe, and leave. Host, provider and clients are processes of their own. Every subscriber must have the same lines.
+// or subscribe, and leave. Host, provider and clients are processes of their own. Every subscriber must have every event of every
+// session, all of them in the same order.
 import { connect } from 'node:net';
 import { parseArgs } from 'node:util';
 import { requireBuild } from './built.mjs';
@@ -16,6 +17,8 @@ const SHARE = options.quick ? 0.2 : 1;
 const [SESSIONS, SUBSCRIBERS, CALLERS, GUESTS] = [100, 200, 300, 300].map((full) => full * SHARE);
 /** Slow enough that all sessions run at the same time. */
 const PROMPT = promptFor({ count: 200, delayMs: 300 });
+/** It runs, it has used tokens, it has said something, it is completed. */
+const EVENTS_OF_A_SESSION = 4;
 const MB = 1024 * 1024;
 
 const directory = scratch();
@@ -43,6 +46,7 @@ await guests;
 
 const expected = reference.lines.slice(1).join('\n');
 const incomplete = subscribers.filter(({ lines }) => lines.slice(1).join('\n') !== expected).length;
+const untold = SESSIONS * EVENTS_OF_A_SESSION - (reference.lines.length - 1);
 const delivered = (reference.lines.length - 1) * SUBSCRIBERS;
 const cpuUs = after.cpuUs - before.cpuUs;
 console.log(
@@ -51,6 +55,7 @@ console.log(
       'sessions',
       'subscribers',
       'connections',
+      'at once',
       'launched ms',
       'all done ms',
       'events told',
@@ -62,6 +67,7 @@ console.log(
         SESSIONS,
         SUBSCRIBERS,
         SUBSCRIBERS + CALLERS,
+        runningAtOnce(reference),
         figure(launched),
         figure(tookMs),
         delivered,
@@ -72,7 +78,9 @@ console.log(
   ),
 );
 const bars = [
-  atMost('subscribers that were not told everything', incomplete, 0),
+  atMost('subscribers that were not told what another was', incomplete, 0),
+  atMost('events that were not told, or told too often', Math.abs(untold), 0),
+  atMost('sessions that did not run at the same time as all others', SESSIONS - runningAtOnce(reference), 0),
   atMost('sessions that did not complete', SESSIONS - completed(reference), 0),
 ];
 printBars(bars);
@@ -80,8 +88,21 @@ printResult('hld', bars);
 process.exit();
 
 function completed({ lines }) {
-  return lines.filter((line) => line.includes('"new_status":"completed"') && !line.includes('token_update'))
-    .length;
+  return changesTo('completed', lines).length;
+}
+
+/** The most sessions that had begun and not ended. */
+function runningAtOnce({ lines }) {
+  let [now, most] = [0, 0];
+  for (const line of lines) {
+    now += changesTo('running', [line]).length - changesTo('completed', [line]).length;
+    most = Math.max(most, now);
+  }
+  return most;
+}
+
+function changesTo(status, lines) {
+  return lines.filter((line) => line.includes(`"new_status":"${status}"`) && !line.includes('token_update'));
 }
 
 async function comeAndGo(index) {

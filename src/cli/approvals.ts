@@ -3,7 +3,7 @@ import type { ApprovalNews, ControlLink, WaitingApproval } from '../daemon/index
 import { listed } from './approvals/listed.ts';
 import { approvalMeant } from './approvals/meant.ts';
 import { newsLine } from './approvals/news-line.ts';
-import { nameOf } from './chat/me.ts';
+import { nameOf } from './me.ts';
 import { EXIT, runnable, type Surroundings } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
 import { daemonFor } from './sessions/daemon-for.ts';

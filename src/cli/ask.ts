@@ -16,6 +16,7 @@ import {
 import { AnswerPrinter, JsonPrinter, type Printer } from './answer-printer.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from './command.ts';
 import { type ReadyModel, readyModel } from './model-choice.ts';
+import { MODEL } from './model-option.ts';
 import { explain } from './next-step.ts';
 import { promptFrom } from './prompt-text.ts';
 import { secretsIn } from './secrets.ts';
@@ -26,12 +27,7 @@ export const ask = runnable({
   summary: 'Ask a model one question and stream its answer.',
   usage: '[OPTIONS] PROMPT…',
   options: {
-    model: {
-      type: 'text',
-      short: 'm',
-      value: 'PROVIDER/ID',
-      help: 'which model; a provider alone takes its default',
-    },
+    ...MODEL,
     system: { type: 'text', short: 's', value: 'TEXT', help: 'the system prompt' },
     image: { type: 'texts', short: 'i', value: 'FILE', help: 'an image to look at; may be repeated' },
     thinking: { type: 'choice', choices: THINKING_LEVELS, help: 'how long to think first' },

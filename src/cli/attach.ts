@@ -1,12 +1,11 @@
-import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { PolypodError } from '../base/index.ts';
-import { daemonLock, findSession, type Places } from '../daemon/index.ts';
-import { Layout, type Row, sessionsIn } from '../pod/sessions.ts';
-import { readLock } from '../store/index.ts';
-import { holdChat, type Place, placeElsewhere, placeInDaemon } from './chat/index.ts';
+import { findSession, type Places } from '../daemon/index.ts';
+import { sessionsIn } from '../pod/sessions.ts';
+import { holdChat, placeElsewhere } from './chat/index.ts';
 import { runnable, type Surroundings } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
+import { type Place, placeInDaemon, socketElsewhere } from './place/index.ts';
 
 /** `polypod attach`: the view of `chat` on a pod that others may be driving. */
 export const attach = runnable({
@@ -20,7 +19,8 @@ export const attach = runnable({
   takesSessions: true,
   details: `
 POD is a session's id, the beginning of one, its name, or the path of its socket. All see the same in the same order, with
-who prompted and who approved. After a broken connection it goes on where it was. Leaving ends nothing: what runs goes on.
+who prompted and who approved. After a broken connection it goes on where it was; when there is no way back it says what to
+do, and exits with 3. Leaving ends nothing: what runs goes on.
 
 Without a terminal it prints what happens, says each line of its input, and leaves when the input has ended and the pod is
 quiet.
@@ -56,9 +56,8 @@ async function placeOf(word: string, places: Places, around: Surroundings): Prom
     return { place: placeElsewhere(id, word, around), name: id };
   }
   const row = findSession(sessionsIn(places.dataDirectory), word);
-  const socket = join(places.runtimeDirectory, 'pods', `${row.id}.sock`);
-  if (isElsewhere(row, places) && existsSync(socket))
-    return { place: placeElsewhere(row.id, socket, around), name: row.id };
+  const socket = socketElsewhere(row, places);
+  if (socket !== undefined) return { place: placeElsewhere(row.id, socket, around), name: row.id };
   const place = await placeInDaemon(
     { places, fresh: { cwd: row.cwd }, offline: false, allowPaths: [] },
     around,
@@ -68,11 +67,4 @@ async function placeOf(word: string, places: Places, around: Surroundings): Prom
     'not-found',
     `nothing runs the session ${row.id}: polypod chat --resume ${row.id.slice(0, 8)} goes on with it, or polypod serve hosts it`,
   );
-}
-
-/** Whether a process other than the daemon has the session open. */
-function isElsewhere({ file }: Row, places: Places): boolean {
-  const holder = readLock(new Layout(places.dataDirectory).path(file));
-  if (holder === undefined || holder.state === 'dead') return false;
-  return holder.owner.pid !== readLock(daemonLock(places))?.owner.pid;
 }

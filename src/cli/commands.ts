@@ -32,6 +32,14 @@ export const COMMANDS: Readonly<
     summary: 'Host agents in a daemon for HumanLayer clients alone.',
     load: async () => (await import('./hld.ts')).hld,
   },
+  agent: {
+    summary: 'Start and stop agents that are given tasks over HTTP.',
+    load: async () => (await import('./agent.ts')).agent,
+  },
+  keys: {
+    summary: 'Create, list and revoke the keys of agents over HTTP.',
+    load: async () => (await import('./keys.ts')).keys,
+  },
   status: {
     summary: 'Tell whether a daemon is up, and how it is.',
     load: async () => (await import('./status.ts')).status,

@@ -14,22 +14,39 @@ interface Wishes {
 
 const MAIN = fileURLToPath(new URL('main.js', import.meta.url));
 
-/** Starts a daemon in the background and waits until it says that it is ready, or ends. */
+/** Starts `polypod serve` in the background. */
 export async function serveDetached(
   values: Wishes,
   { dataDirectory }: Places,
-  { env, stdout, stderr }: Surroundings,
+  around: Surroundings,
 ): Promise<ExitCode> {
-  const args = [
+  const started = await startDetached(
     'serve',
-    '--quiet',
-    '--json',
-    '--data-dir',
-    dataDirectory,
+    ['--data-dir', dataDirectory, ...daemonArguments(values)],
+    around,
+  );
+  if ('code' in started) return started.code;
+  if (values.json) around.stdout.write(started.said);
+  else if (!values.quiet)
+    around.stderr.write(`polypod: the daemon is up: process ${String(objectIn(started.said)?.pid)}\n`);
+  return EXIT.ok;
+}
+
+/** What a daemon in the background is told of its caller's wishes. */
+export function daemonArguments(values: Pick<Wishes, 'offline' | 'log-level'>): readonly string[] {
+  return [
     ...(values.offline ? ['--offline'] : []),
     ...(values['log-level'] === undefined ? [] : ['--log-level', values['log-level']]),
   ];
-  const child = spawn(process.execPath, [MAIN, ...args], {
+}
+
+/** Runs a command that hosts a daemon in the background, and waits until it says that it is ready, or ends. */
+export async function startDetached(
+  command: string,
+  args: readonly string[],
+  { env, stderr }: Surroundings,
+): Promise<{ readonly said: string } | { readonly code: ExitCode }> {
+  const child = spawn(process.execPath, [MAIN, ...command.split(' '), '--quiet', '--json', ...args], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...env },
@@ -44,22 +61,20 @@ export async function serveDetached(
     });
   });
   const ended = once(child, 'close').catch((thrown: unknown) => {
-    complaint = `polypod serve: ${messageOf(thrown)}\n`;
+    complaint = `polypod ${command}: ${messageOf(thrown)}\n`;
     return [EXIT.broken];
   });
   const first = await Promise.race([ready, ended]);
   if (first !== 'ready') {
     stderr.write(
-      complaint === '' ? 'polypod serve: it ended before it was ready; see polypod logs\n' : complaint,
+      complaint === '' ? `polypod ${command}: it ended before it was ready; see polypod logs\n` : complaint,
     );
-    return exitCodeOf(first[0]);
+    return { code: exitCodeOf(first[0]) };
   }
-  if (values.json) stdout.write(said);
-  else if (!values.quiet) stderr.write(`polypod: the daemon is up: process ${String(objectIn(said)?.pid)}\n`);
   child.stdout.destroy();
   child.stderr.destroy();
   child.unref();
-  return EXIT.ok;
+  return { said };
 }
 
 function exitCodeOf(code: unknown): ExitCode {

@@ -1,41 +1,63 @@
-import { asPolypodError, onAbort } from '../base/index.ts';
+import { onAbort } from '../base/index.ts';
 import type { PodHandle } from '../daemon/index.ts';
 import type { Approval, Caller, CommandOf, PodEvent, Snapshot } from '../pod/index.ts';
 import type { RunOutcome } from '../worker/index.ts';
 import type { Ask } from './permission-prompt.ts';
+import { type Place, steadyWatch } from './place/index.ts';
 
 export interface Drive {
   readonly prompt: Omit<CommandOf<'prompt'>, 'type'>;
-  readonly caller: Caller;
+  /** Where the pod lives, and as whom others see what is done here. */
+  readonly place: Pick<Place, 'me' | 'isUp'>;
   readonly ask: Ask;
   /** What happens in the run, from its start to its end. */
   readonly show: (events: readonly PodEvent[]) => void;
+  /** What the person should know. */
+  readonly say: (text: string) => void;
   /** Cancels the run. */
   readonly signal: AbortSignal;
 }
 
-/** Gives a pod a prompt and stays until its run is over, answering what it asks. */
+/** Gives a pod a prompt and stays until its run is over, answering what it asks; also when the daemon is away for a while. */
 export async function driveRun(
   pod: PodHandle,
-  { prompt, caller, ask, show, signal }: Drive,
+  { prompt, place, ask, show, say, signal }: Drive,
 ): Promise<{ readonly outcome: RunOutcome; readonly before: Snapshot | undefined }> {
   const leave = new AbortController();
-  const questions = new Questions(pod, ask, caller);
+  const questions = new Questions(pod, ask, place.me);
   let runId: string | undefined;
   let before: Snapshot | undefined;
   let forget = (): void => {};
   let isOurs = false;
+  let isAway = false;
+  const watching = steadyWatch(pod, {
+    signal: leave.signal,
+    isUp: place.isUp,
+    ifLost: IF_LOST,
+    onConnection: (state) => {
+      isAway = state === 'lost';
+      say(isAway ? 'the connection to the daemon is lost: trying to come back' : 'reconnected');
+    },
+  });
+  const cancel = (): void => {
+    // What cannot be reached cannot be cancelled: then the person just leaves.
+    if (isAway) leave.abort();
+    else void pod.handle({ type: 'cancel' }, place.me).catch(() => {});
+  };
   try {
-    for await (const watched of steadily(pod, leave.signal)) {
+    for await (const watched of watching) {
       if (watched.type === 'snapshot') {
-        const { run, lastRun } = watched.snapshot;
+        const { run, lastRun, approvals } = watched.snapshot;
         // After a gap: the run may have ended where nobody could tell us.
         if (before !== undefined && run === undefined && lastRun?.runId === runId)
           return { outcome: lastRun?.outcome ?? LOST, before };
-        if (before !== undefined) continue;
+        if (before !== undefined) {
+          for (const approval of approvals) questions.put(approval);
+          continue;
+        }
         before = watched.snapshot;
-        runId = (await pod.handle({ type: 'prompt', ...prompt }, caller)).runId;
-        forget = onAbort(signal, () => void pod.handle({ type: 'cancel' }, caller).catch(() => {}));
+        runId = (await pod.handle({ type: 'prompt', ...prompt }, place.me)).runId;
+        forget = onAbort(signal, cancel);
         continue;
       }
       const ours: PodEvent[] = [];
@@ -53,8 +75,8 @@ export async function driveRun(
       show(ours);
       if (outcome !== undefined) return { outcome, before };
     }
-    // The pod was closed under us.
-    return { outcome: LOST, before };
+    // The pod was closed under us, or the person has left.
+    return { outcome: signal.aborted ? { status: 'cancelled' } : LOST, before };
   } finally {
     forget();
     questions.close();
@@ -64,21 +86,11 @@ export async function driveRun(
 
 const LOST: RunOutcome = { status: 'interrupted' };
 
-/** Everything in order, although a slow terminal may be cut off now and then: it goes on by number. */
-async function* steadily(pod: PodHandle, signal: AbortSignal): ReturnType<PodHandle['watch']> {
-  let after: number | undefined;
-  for (;;) {
-    try {
-      for await (const watched of pod.watch({ signal, ...(after === undefined ? {} : { after }) })) {
-        after = watched.type === 'snapshot' ? watched.snapshot.seq : watched.batch.lastSeq;
-        yield watched;
-      }
-      return;
-    } catch (thrown) {
-      if (asPolypodError(thrown).code !== 'overloaded' || after === undefined) throw thrown;
-    }
-  }
-}
+const IF_LOST: Place['ifLost'] = {
+  patienceMs: 10_000,
+  ending: (id) =>
+    `the daemon is gone, and the run with it: polypod serve starts it again, and polypod run --resume ${id} goes on`,
+};
 
 /** The questions of a run while they stand. The first answer counts, whoever gives it. */
 class Questions {
@@ -94,7 +106,7 @@ class Questions {
   }
 
   see(event: PodEvent): void {
-    if (event.type === 'approval-request') void this.#put(event.approval);
+    if (event.type === 'approval-request') this.put(event.approval);
     if (event.type === 'approval-response') this.#settled(event.approvalId);
   }
 
@@ -102,11 +114,16 @@ class Questions {
     for (const id of this.#open.keys()) this.#settled(id);
   }
 
-  async #put(approval: Approval): Promise<void> {
-    const { approvalId } = approval;
+  put(approval: Approval): void {
+    if (this.#open.has(approval.approvalId)) return;
     const open = new AbortController();
-    this.#open.set(approvalId, open);
-    const decision = await this.#ask(approval, open.signal);
+    this.#open.set(approval.approvalId, open);
+    void this.#answer(approval, open.signal);
+  }
+
+  async #answer(approval: Approval, signal: AbortSignal): Promise<void> {
+    const { approvalId } = approval;
+    const decision = await this.#ask(approval, signal);
     if (decision === undefined) return;
     // Somebody else may have been quicker, or the run is over: then there is nothing to decide.
     await this.#pod.handle({ type: 'decide', approvalId, ...decision }, this.#caller).catch(() => {});

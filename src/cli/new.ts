@@ -1,11 +1,11 @@
-import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { messageOf, PolypodError, stringOf } from '../base/index.ts';
+import { PolypodError, stringOf } from '../base/index.ts';
 import { type ControlLink, daemonLink, newSession, type NewSession, type Places } from '../daemon/index.ts';
 import { MODES } from './modes.ts';
 import { EXIT, runnable, type Surroundings } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
+import { directoryAt } from './directory-at.ts';
 import { hostHere } from './in-process.ts';
+import { MODEL } from './model-option.ts';
 
 /** `polypod new`: a session without a prompt. */
 export const newCommand = runnable({
@@ -15,12 +15,7 @@ export const newCommand = runnable({
   options: {
     name: { type: 'text', short: 'n', value: 'NAME', help: 'what it is called' },
     cwd: { type: 'text', short: 'C', value: 'DIR', help: 'the directory to work in (default: this one)' },
-    model: {
-      type: 'text',
-      short: 'm',
-      value: 'PROVIDER/ID',
-      help: 'which model; a provider alone takes its default',
-    },
+    ...MODEL,
     mode: { type: 'choice', choices: MODES, help: 'what it may do unasked (default: as configured)' },
     json: { type: 'flag', help: 'print one JSON object' },
     ...DATA_DIR,
@@ -63,15 +58,4 @@ async function madeThere(wish: NewSession, link: ControlLink): Promise<string> {
     // Also when it was refused: an open link keeps the process alive.
     link.close();
   }
-}
-
-/** The full path of a directory that is there. */
-export async function directoryAt(path: string): Promise<string> {
-  const full = resolve(path);
-  const found = await stat(full).catch((thrown: unknown) => {
-    throw new PolypodError('not-found', `cannot work in ${path}: ${messageOf(thrown)}`, { cause: thrown });
-  });
-  if (!found.isDirectory())
-    throw new PolypodError('bad-request', `cannot work in ${path}: it is not a directory`);
-  return full;
 }

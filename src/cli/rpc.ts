@@ -89,9 +89,14 @@ function modelFor(
   options: RpcOptions,
   { POLYPOD_MODEL: model = '' }: Environment,
 ): { readonly model?: string } {
-  const { provider, model: given, resume, fork, isContinued, isOffline } = options;
-  const isSaid = [provider, given, resume, fork].some((word) => word !== undefined);
-  return isSaid || isContinued || isOffline || model === '' ? {} : { model };
+  const { provider, model: given, isOffline } = options;
+  const isSaid = provider !== undefined || given !== undefined || isOffline || goesOn(options);
+  return isSaid || model === '' ? {} : { model };
+}
+
+/** Whether the session is one that there is. */
+function goesOn({ resume, fork, isContinued }: RpcOptions): boolean {
+  return resume !== undefined || fork !== undefined || isContinued;
 }
 
 function userIn({ USER: user }: Environment): string {
@@ -163,8 +168,12 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
   if (options.extensions.length > 0) hideKeys(around, config);
   const agents = extended(agentsFrom({ env, config, places, models: access, version: version() }));
   const host = await openHost(options, { places, agents });
-  const said = wish.reference === undefined ? undefined : { provider: model.account, modelId: model.id };
-  const sessions = await sessionsFor(options, cwd, { thinking: wish.thinking, model: said });
+  // For a new session it is the agent's own; one that goes on has to be told.
+  const isSaid = wish.reference !== undefined && goesOn(options);
+  const sessions = await sessionsFor(options, cwd, {
+    thinking: wish.thinking,
+    model: isSaid ? { provider: model.account, modelId: model.id } : undefined,
+  });
   const { scopedModels, firstPod } = await rpcBeginnings();
   let published: Promise<OpenDoor | undefined> = Promise.resolve(undefined);
   const parts: RpcParts = {

@@ -23,7 +23,8 @@ export interface DaemonWishes {
   readonly json: boolean;
 }
 
-export interface ForegroundOptions extends Pick<DaemonOptions, 'env' | 'places' | 'doors' | 'needsDoors'> {
+export interface ForegroundOptions
+  extends Pick<DaemonOptions, 'env' | 'places' | 'doors' | 'needsDoors' | 'agent'> {
   /** The socket to tell of, if not the daemon's own. */
   readonly socket?: string;
 }

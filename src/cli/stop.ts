@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PolypodError } from '../base/index.ts';
-import { daemonLink, daemonLock } from '../daemon/index.ts';
+import { type ControlLink, daemonLink, daemonLock, type Places } from '../daemon/index.ts';
 import { readLock } from '../store/index.ts';
 import { EXIT, runnable } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
@@ -31,18 +31,20 @@ Examples:
       say(`no daemon is up on ${places.dataDirectory}`);
       return EXIT.ok;
     }
-    const owner = readLock(daemonLock(places))?.owner;
-    await link.callSoon('stop');
-    await link.hungUp();
-    for (let waited = 0; readLock(daemonLock(places))?.state === 'alive'; waited += PAUSE_MS) {
-      if (waited >= PATIENCE_MS)
-        throw new PolypodError(
-          'internal',
-          `the daemon, process ${owner?.pid}, does not end: see polypod logs`,
-        );
-      await sleep(PAUSE_MS);
-    }
+    await stopDaemon(link, places);
     say('the daemon has stopped');
     return EXIT.ok;
   },
 });
+
+/** Ends the daemon behind a link, and waits until it is gone. */
+export async function stopDaemon(link: ControlLink, places: Places): Promise<void> {
+  const owner = readLock(daemonLock(places))?.owner;
+  await link.callSoon('stop');
+  await link.hungUp();
+  for (let waited = 0; readLock(daemonLock(places))?.state === 'alive'; waited += PAUSE_MS) {
+    if (waited >= PATIENCE_MS)
+      throw new PolypodError('internal', `the daemon, process ${owner?.pid}, does not end: see polypod logs`);
+    await sleep(PAUSE_MS);
+  }
+}

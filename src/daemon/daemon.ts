@@ -26,6 +26,7 @@ import { OpenDoors } from './open-doors.ts';
 import { controlSocket, daemonLogFile, type Places } from './places.ts';
 import { makePrivate } from './private-directory.ts';
 import { type Reloaded, Setup } from './setup.ts';
+import { tallyOf } from './tally.ts';
 import { DEFAULT_AGENT, doorName } from './tasks/agent-files.ts';
 import type { AgentOrder } from './tasks/read-agent-config.ts';
 import { TasksAgents } from './tasks/tasks-agents.ts';
@@ -137,6 +138,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     startedAt: new Date(),
     state: () => state,
     failures: () => failures,
+    counts: tallyOf(host),
   });
 
   const reload = async (): Promise<Reloaded> => {

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../base/index.ts';
 import { DEFAULT_LIMITS, type Host, type HostLimits } from '../pod/index.ts';
 import { diskFree } from './data-directory.ts';
+import type { Counts } from './tally.ts';
 
 export type DaemonState = 'starting' | 'ready' | 'draining';
 
@@ -27,6 +28,8 @@ export interface Health {
   readonly doors: readonly DoorHealth[];
   /** Failures that no command was waiting for. */
   readonly failures: number;
+  /** Since the start. */
+  readonly counts: Counts;
   readonly diskFreeBytes?: number;
   readonly memoryBytes: number;
   readonly cpuSeconds: number;
@@ -42,6 +45,7 @@ export interface HealthParts {
   readonly startedAt: Date;
   readonly state: () => DaemonState;
   readonly failures: () => number;
+  readonly counts: () => Counts;
 }
 
 export function healthOf(parts: HealthParts): () => Promise<Health> {
@@ -63,6 +67,7 @@ export function healthOf(parts: HealthParts): () => Promise<Health> {
       pendingApprovals: (await host.pendingApprovals()).length,
       doors: doors.health(),
       failures: parts.failures(),
+      counts: parts.counts(),
       ...(free === undefined ? {} : { diskFreeBytes: free }),
       memoryBytes: process.memoryUsage.rss(),
       cpuSeconds: (user + system) / 1e6,

@@ -1,4 +1,5 @@
 /** What a Polypod on this machine is made of: where its files are, what the user configured, what its agents work with. */
+import { dirname } from 'node:path';
 import type { Host, OpenAgent } from '../pod/index.ts';
 import type { OfferedModel } from '../protocols/index.ts';
 import type { AgentsOptions } from './agents.ts';
@@ -14,6 +15,8 @@ import type { KnownModels } from './model-files.ts';
 import type { NewSession } from './new-session.ts';
 import type { OfferOptions } from './offered-models.ts';
 import { controlSocket, type Places } from './places.ts';
+import type { AgentOrder } from './tasks/read-agent-config.ts';
+import type { AgentWish } from './tasks/tasks-place.ts';
 
 export type { AgentsOptions } from './agents.ts';
 export type { Config, LoadedConfig } from './config.ts';
@@ -36,12 +39,12 @@ export { controlSocket, daemonLock, daemonLogFile, type Places, placesFrom } fro
 export type { Reloaded } from './setup.ts';
 export {
   AGENT_NAME,
-  agentKeyFile,
   type AgentRecord,
   DEFAULT_AGENT,
   readAgent,
-  readAgentKey,
+  clientKeyFile,
   readAgents,
+  readClientKey,
   removeAgent,
   writeAgent,
 } from './tasks/agent-files.ts';
@@ -76,6 +79,14 @@ export async function removeSession(host: Host, dataDirectory: string, id: strin
 
 export async function makeDataDirectory(places: Places): Promise<void> {
   (await import('./data-directory.ts')).makeDataDirectory(places);
+}
+
+/** What an agent over HTTP is to be: as its own file says, or config.yaml. */
+export async function readAgentWish(order: AgentOrder, places: Places): Promise<AgentWish> {
+  const { readAgentConfig } = await import('./tasks/read-agent-config.ts');
+  const { config } = await readConfig(places);
+  const from = dirname(places.configFile);
+  return readAgentConfig(order, { stated: config.daemon.tasks ?? {}, from, cwd: order.cwd });
 }
 
 /** Where keys are kept, as hashes. */

@@ -1,10 +1,15 @@
+import { numberOf } from '../base/index.ts';
 import type { Health } from './health.ts';
 
 type Kind = 'gauge' | 'counter';
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 
-/** The daemon's health in the text format of Prometheus. */
+/** The daemon's health in the text format of Prometheus. No label has a value that a client can choose. */
 export function metricsOf(health: Health): string {
+  return [...gauges(health), ...counters(health)].join('');
+}
+
+function gauges(health: Health): readonly string[] {
   const { pods, runs, doors, diskFreeBytes } = health;
   return [
     metric('polypod_info', 'gauge', 'The version that is running.', [[{ version: health.version }, 1]]),
@@ -22,7 +27,7 @@ export function metricsOf(health: Health): string {
       'Whether a door is open.',
       doors.map(({ name, state }) => [{ door: name }, state === 'open' ? 1 : 0]),
     ),
-    metric('polypod_failures_total', 'counter', 'Failures nobody was waiting for.', one(health.failures)),
+    metric('polypod_door_links', 'gauge', 'Clients of a door.', ofDoors(doors, 'links')),
     metric(
       'polypod_disk_free_bytes',
       'gauge',
@@ -30,8 +35,67 @@ export function metricsOf(health: Health): string {
       diskFreeBytes === undefined ? [] : one(diskFreeBytes),
     ),
     metric('process_resident_memory_bytes', 'gauge', 'Resident memory.', one(health.memoryBytes)),
-    metric('process_cpu_seconds_total', 'counter', 'CPU time used.', one(health.cpuSeconds)),
-  ].join('');
+  ];
+}
+
+/** Since the start of the daemon. */
+function counters({ counts, doors, failures, cpuSeconds }: Health): readonly string[] {
+  const { inputTokens, outputTokens, cacheReadInputTokens, cacheCreationInputTokens } = counts;
+  const tokens = {
+    input: inputTokens,
+    output: outputTokens,
+    cache_read: cacheReadInputTokens,
+    cache_creation: cacheCreationInputTokens,
+  };
+  return [
+    counter('polypod_runs_started_total', 'Runs that have begun.', one(counts.runsStarted)),
+    counter(
+      'polypod_runs_ended_total',
+      'Runs that have ended, by how.',
+      // Those that never happened are told as well: a rate needs a zero to begin from.
+      labelled('outcome', { ...NEVER_ENDED, ...counts.runsEnded }),
+    ),
+    counter('polypod_turns_total', 'Requests to models, with the tools they asked for.', one(counts.turns)),
+    counter('polypod_tool_calls_total', 'Calls of tools.', one(counts.toolCalls)),
+    counter(
+      'polypod_tokens_total',
+      'Tokens used; input is the whole prompt, also what came from a cache.',
+      labelled('kind', tokens),
+    ),
+    counter('polypod_cost_usd_total', 'What the tokens cost, as far as prices are known.', one(counts.cost)),
+    counter('polypod_approvals_asked_total', 'Approvals asked for.', one(counts.approvalsAsked)),
+    counter(
+      'polypod_approvals_settled_total',
+      'Approvals decided, expired or cancelled.',
+      one(counts.approvalsSettled),
+    ),
+    counter('polypod_events_total', 'Events of pods.', one(counts.events)),
+    counter(
+      'polypod_door_refused_total',
+      'Lines and requests of clients that a door refused.',
+      ofDoors(doors, 'refused'),
+    ),
+    counter('polypod_failures_total', 'Failures nobody was waiting for.', one(failures)),
+    counter('process_cpu_seconds_total', 'CPU time used.', one(cpuSeconds)),
+  ];
+}
+
+const NEVER_ENDED = { finished: 0, failed: 0, cancelled: 0, limited: 0, interrupted: 0 };
+
+/** A figure that open doors tell of themselves; not every door has every one. */
+function ofDoors(doors: Health['doors'], figure: string): readonly Sample[] {
+  return doors.flatMap(({ name, details }): readonly Sample[] => {
+    const value = numberOf(details?.[figure]);
+    return value === undefined ? [] : [[{ door: name }, value]];
+  });
+}
+
+function labelled(label: string, values: Readonly<Record<string, number>>): readonly Sample[] {
+  return Object.entries(values).map(([name, value]) => [{ [label]: name }, value]);
+}
+
+function counter(name: string, help: string, samples: readonly Sample[]): string {
+  return metric(name, 'counter', help, samples);
 }
 
 function one(value: number): readonly Sample[] {

@@ -44,6 +44,7 @@ export {
   type Answer,
   answerMessage,
   apiOf,
+  brokenMessage,
   encodeEntry,
   type Entry,
   fileStopReason,
@@ -57,6 +58,7 @@ export {
   RUN_END,
   RUN_START,
   type SessionTree,
+  TODOS,
   TOOL_END,
   UNQUEUED,
 } from './session/index.ts';

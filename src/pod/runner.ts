@@ -1,6 +1,6 @@
 import { onAbort, PolypodError, tryParse } from '../base/index.ts';
 import { type Content, type Item, type ThinkingLevel, type Wire, WIRES } from '../llm/index.ts';
-import type { Mode, Policy, Rule, Scope, Tool } from '../tools/index.ts';
+import type { Mode, Policy, Scope, Tool } from '../tools/index.ts';
 import {
   approveByPolicy,
   DEFAULT_COMPACTION,
@@ -15,6 +15,7 @@ import {
   type TurnSettings,
   Worker,
 } from '../worker/index.ts';
+import { acceptingEdits } from './accept-edits.ts';
 import type { Agent, ReadyModel } from './agent.ts';
 import type { Overrides } from './command.ts';
 import type { PodFact, RunPurpose } from './event.ts';
@@ -350,12 +351,8 @@ export class Runner {
     const { agent, view } = this.#parts;
     const { settings } = view;
     const mode: Mode = overrides.mode ?? settings.mode ?? agent.mode;
-    const rules = [
-      ...(settings.acceptEdits ? ACCEPT_EDITS : []),
-      ...settings.rules,
-      ...agent.rules,
-      ...(settings.fallbackRules ?? []),
-    ];
+    const all = [...settings.rules, ...agent.rules, ...(settings.fallbackRules ?? [])];
+    const rules = settings.acceptEdits ? acceptingEdits(all) : all;
     return { mode, rules, scope, sandboxed: agent.sandboxed };
   }
 
@@ -433,6 +430,3 @@ export class Runner {
     return { queueId, ...(by === undefined ? {} : { by }), ...(door === undefined ? {} : { door }) };
   }
 }
-
-/** Relative patterns only fit inside of the scope. */
-const ACCEPT_EDITS: readonly Rule[] = ['edit', 'write'].map((tool) => ({ tool, path: '**', action: 'auto' }));

@@ -7,6 +7,7 @@ import type { Layout } from './layout.ts';
 import { rowOf } from './listing.ts';
 import type { Header } from './session/index.ts';
 import { stateOf } from './state.ts';
+import { wasClosed } from './was-closed.ts';
 
 export interface RowSource {
   readonly files: Files;
@@ -49,7 +50,13 @@ export async function rowFromFile(
   const { view, totals = NO_TOTALS } = restore(tree);
   view.state = stateOf(view, false);
   const last = [...tree.entries()].at(-1)?.timestamp ?? header.timestamp;
-  return rowOf({ header, view, totals }, { file: layout.named(file), before: undefined, now: at ?? last });
+  const row = rowOf(
+    { header, view, totals },
+    { file: layout.named(file), before: undefined, now: at ?? last },
+  );
+  // In one of which something was asked, what was asked is what counts.
+  const isUnused = row.lastRun === undefined && row.queued === 0;
+  return isUnused && wasClosed(files, layout.feed(header.id)) ? { ...row, closed: true } : row;
 }
 
 /** The header of a session file, if it is there and is one. */

@@ -142,6 +142,18 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
   });
 });
 
+/** A chat in a process of its own, which stays open. */
+async function ownChat() {
+  const home = newHome();
+  const args = ['chat', '--offline', '--name', 'owned', 'one [[sim text=first-said]]'];
+  const owner = start(args, home.env);
+  await owner.hear('\nfirst-said\n');
+  const [{ id }] = JSON.parse((await polypod(['ls', '--json'], { env: home.env })).stdout) as [
+    { id: string },
+  ];
+  return { home, owner, id };
+}
+
 describe('polypod attach without a terminal', () => {
   it('prints the conversation so far, says what it is given, and leaves when all is quiet', async () => {
     const place = await site();
@@ -167,6 +179,54 @@ describe('polypod attach without a terminal', () => {
     expect(await heard(await place.pod(id), isType('run-end'))).toMatchObject({
       outcome: { status: 'cancelled' },
     });
+  });
+
+  it('ends with what to do when the process that has the session dies', async () => {
+    const { home, owner, id } = await ownChat();
+    const attached = start(['attach', 'owned'], home.env);
+    await attached.hear('first-said');
+    owner.child.kill('SIGKILL');
+    const { code, stdout } = await attached.finished;
+    expect(code).toBe(3);
+    expect(stdout).toContain('the connection is lost: trying to come back; Ctrl-C leaves');
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+      `the process that had the session is gone: polypod chat --resume ${id} goes on with it`,
+    );
+  });
+
+  it('is what chat --resume does when another process has the session open; run --resume says so', async () => {
+    const { home, owner, id } = await ownChat();
+    const again = await polypod(['chat', '--offline', '--resume', 'owned'], {
+      env: { ...home.env, USER: 'bob' },
+      input: 'mine [[sim text=second-said]]\n',
+    });
+    expect(again.code).toBe(0);
+    expect(again.stdout).toContain(`the session ${id} is open in another process`);
+    expect(again.stdout).toContain('second-said');
+    await owner.hear('bob through pod:');
+    expect(await polypod(['run', '--offline', '--resume', 'owned', 'Go'], { env: home.env })).toMatchObject({
+      code: 2,
+      stderr: `polypod run: the session ${id} is open in process ${owner.child.pid}: polypod attach ${id} joins it there\n`,
+    });
+  });
+
+  it('forks in the daemon, and goes on in the copy', async () => {
+    const place = await site();
+    await place.serve();
+    const id = await newPod(place, 'original');
+    const { code, stdout } = await polypod(['attach', 'original'], {
+      env: place.env,
+      input: 'one [[sim text=first-said]]\n/fork\ntwo [[sim text=second-said]]\n',
+    });
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('second-said') });
+    const rows = JSON.parse((await place.polypod('ls', '--json')).stdout) as {
+      id: string;
+      lastText: string;
+    }[];
+    expect(rows.map(({ id: each, lastText }) => [each === id, lastText])).toEqual([
+      [false, 'second-said'],
+      [true, 'first-said'],
+    ]);
   });
 
   it('says what to do when there is nothing to attach to', async () => {

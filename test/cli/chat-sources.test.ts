@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { joined } from '../../src/cli/chat/joined.ts';
 import type { Print } from '../../src/cli/chat/print.ts';
 import { step } from '../../src/cli/chat/step.ts';
-import { steadyWatch } from '../../src/cli/chat/steady-watch.ts';
+import { steadyWatch } from '../../src/cli/place/steady-watch.ts';
 import type { View } from '../../src/cli/chat/view.ts';
 import { wirePod } from '../../src/cli/chat/wire-pod.ts';
 import { asPolypodError } from '../../src/base/index.ts';
@@ -37,8 +37,13 @@ class Watcher {
   }
 
   async #watch(pod: PodHandle): Promise<void> {
-    const options = { signal: this.#leave.signal, isUp: async () => true, onConnection: () => {} };
-    for await (const watched of steadyWatch(pod, options)) {
+    const watching = steadyWatch(pod, {
+      signal: this.#leave.signal,
+      isUp: async () => true,
+      ifLost: { patienceMs: Number.POSITIVE_INFINITY, ending: () => '' },
+      onConnection: () => {},
+    });
+    for await (const watched of watching) {
       const steps =
         watched.type === 'snapshot'
           ? [joined(watched.snapshot, ME, 0)]

@@ -191,7 +191,7 @@ describe('polypod approvals', () => {
     });
     expect(await here.polypod('approvals', 'allow', 'x')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('say approve or deny, not "allow"'),
+      stderr: expect.stringContaining('say list, watch, approve or deny, not "allow"'),
     });
     expect(await here.polypod('approvals', 'approve')).toMatchObject({
       code: 2,
@@ -218,6 +218,25 @@ describe('polypod hld', () => {
     expect((await running.finished).code).toBe(0);
     expect(existsSync(path)).toBe(false);
     expect(existsSync(join(here.dataDirectory, 'daemon.lock'))).toBe(false);
+  });
+
+  it('ends cleanly while a session runs, which is then interrupted and can be gone on with', async () => {
+    const here = await site([
+      { parts: [{ text: 'I begin' }], fault: { kind: 'stall', after: 1 } },
+      says('On.'),
+    ]);
+    here.configure('shutdown_grace: 10ms\n');
+    const first = await hld(here.env);
+    const path = socketOf(here);
+    const client = await Client.open(path);
+    const { session_id } = (await client.call('launchSession', { query: 'Hi' })) as Launched;
+    first.child.kill('SIGTERM');
+    expect((await first.finished).code).toBe(0);
+    await hld(here.env);
+    const [again, ear] = [await Client.open(path), await subscriber(path)];
+    expect(await statusOf(again, session_id)).toBe('interrupted');
+    const child = (await again.call('continueSession', { session_id, query: 'On' })) as Launched;
+    await ear.hearStatus(child.session_id, 'completed');
   });
 
   it('exits with 1 beside a daemon that holds the socket, and leaves it alone', async () => {

@@ -295,6 +295,15 @@ describe('the session of a run', () => {
   });
 });
 
+/** A run in the daemon, in the middle of a call. */
+async function interrupted() {
+  const { env, serve, project } = await site([call('bash', { command: 'sleep 300' })]);
+  const daemon = await serve();
+  const running = start(['run', '-C', project, '-m', 'anthropic/x', '--mode', 'full-access', 'Go'], env);
+  await running.hear('sleep 300');
+  return { daemon, running, serve };
+}
+
 describe('polypod run with a daemon up', () => {
   it('has its agent in the daemon, and prints and exits as without one', async () => {
     const script = [call('read', { path: 'a.txt' }), says('Read.')];
@@ -345,15 +354,34 @@ describe('polypod run with a daemon up', () => {
     expect((await run('status')).stdout).toContain('runs    0 of');
   });
 
-  it('says so when the daemon goes away during the run', async () => {
-    const { env, serve, project } = await site([call('bash', { command: 'sleep 300' })]);
-    const daemon = await serve();
-    const running = start(['run', '-C', project, '-m', 'anthropic/x', '--mode', 'full-access', 'Go'], env);
-    await running.hear('sleep 300');
+  it('ends with what to do when the daemon goes away during the run, and does not come back', async () => {
+    const { daemon, running } = await interrupted();
     daemon.child.kill('SIGKILL');
     const { code, stderr } = await running.finished;
     expect(code).toBe(3);
-    expect(stderr).toContain('the daemon went away: see polypod status and polypod logs');
+    expect(stderr).toMatch(
+      /the daemon is gone, and the run with it: polypod serve starts it again, and polypod run --resume [0-9a-f-]{36} goes on/,
+    );
+  });
+
+  it('goes on by number when the daemon is back, and tells how the run ended', async () => {
+    const { daemon, running, serve } = await interrupted();
+    daemon.child.kill('SIGKILL');
+    await running.hear('the connection to the daemon is lost');
+    await serve();
+    const { code, stderr } = await running.finished;
+    expect(code).toBe(3);
+    expect(stderr).toContain('polypod: reconnected');
+    expect(stderr).toContain('the daemon went away, during the run');
+    expect(stderr.match(/sleep 300/g)).toHaveLength(1);
+  });
+
+  it('is left with Ctrl-C while the daemon is away', async () => {
+    const { daemon, running } = await interrupted();
+    daemon.child.kill('SIGKILL');
+    await running.hear('the connection to the daemon is lost');
+    running.child.kill('SIGINT');
+    expect((await running.finished).code).toBe(130);
   });
 
   it('--offline, --sandbox and --no-session work with one up as well', async () => {

@@ -1,12 +1,11 @@
 import { messageOf, PolypodError } from '../../base/index.ts';
 import type { PodHandle } from '../../daemon/index.ts';
 import type { PodCommand, Receipt, Watched } from '../../pod/index.ts';
+import { type Place, steadyWatch } from '../place/index.ts';
 import { joined } from './joined.ts';
-import type { Place } from './place.ts';
 import { notice, type Print } from './print.ts';
 import { snapshotOf } from './snapshot.ts';
 import { step, type Stepped } from './step.ts';
-import { steadyWatch } from './steady-watch.ts';
 import type { View } from './view.ts';
 
 export interface ConversationOptions {
@@ -15,8 +14,8 @@ export interface ConversationOptions {
   readonly onPrints: (prints: readonly Print[]) => void;
   /** After every change. */
   readonly onView: (view: View) => void;
-  /** The pod was closed, or cannot be watched. */
-  readonly onEnd: () => void;
+  /** The pod was closed, or cannot be watched any more. */
+  readonly onEnd: (how: 'closed' | 'lost') => void;
 }
 
 /** One pod, watched: its events become the view and the prints, and commands go to it. */
@@ -34,19 +33,22 @@ export class Conversation {
   static async open(pod: PodHandle, options: ConversationOptions): Promise<Conversation> {
     const { place, onPrints, now } = options;
     const leaving = new AbortController();
+    let conversation: Conversation | undefined;
     const source = steadyWatch(pod, {
       signal: leaving.signal,
       isUp: place.isUp,
-      onConnection: (state) => onPrints([state === 'lost' ? LOST : BACK]),
+      ifLost: place.ifLost,
+      onConnection: (state) => {
+        onPrints([state === 'lost' ? LOST : BACK]);
+        if (conversation !== undefined) conversation.#show({ isAway: state === 'lost' });
+      },
     });
     const { value: first } = await source.next();
     if (first?.type !== 'snapshot')
       throw new PolypodError('internal', `the pod ${pod.id} did not tell how it stands`);
-    return new Conversation(pod, options, {
-      leaving,
-      source,
-      start: joined(first.snapshot, place.me, now()),
-    });
+    const start = joined(first.snapshot, place.me, now());
+    conversation = new Conversation(pod, options, { leaving, source, start });
+    return conversation;
   }
 
   private constructor(
@@ -93,12 +95,14 @@ export class Conversation {
 
   async #follow(watching: AsyncGenerator<Watched>): Promise<void> {
     const { onPrints, onEnd } = this.#options;
+    let how: 'closed' | 'lost' = 'closed';
     try {
       for await (const watched of watching) this.#take(watched);
     } catch (thrown) {
       onPrints([notice(messageOf(thrown), 'error')]);
+      how = 'lost';
     }
-    if (!this.#leaving.signal.aborted) onEnd();
+    if (!this.#leaving.signal.aborted) onEnd(how);
   }
 
   #take(watched: Watched): void {
@@ -127,11 +131,15 @@ export class Conversation {
     const snapshot = await snapshotOf(this.#pod).catch(() => undefined);
     const contextWindow = snapshot?.stats.contextWindow;
     if (contextWindow === undefined) return;
-    this.#view = { ...this.#view, contextWindow };
+    this.#show({ contextWindow });
+  }
+
+  #show(change: Partial<View>): void {
+    this.#view = { ...this.#view, ...change };
     this.#options.onView(this.#view);
   }
 }
 
-const LOST = notice('the connection is lost: trying to come back', 'warning');
+const LOST = notice('the connection is lost: trying to come back; Ctrl-C leaves', 'warning');
 const BACK = notice('reconnected');
 const GAP = notice('what happened meanwhile is not kept; this is how it stands now', 'warning');

@@ -1,7 +1,7 @@
 import type { PodHandle } from '../../daemon/index.ts';
 import type { PodCommand, Receipt } from '../../pod/index.ts';
 import type { NoticeTone } from '../terminal/index.ts';
-import type { Place } from './place.ts';
+import type { Place } from '../place/index.ts';
 import type { View } from './view.ts';
 
 /** What a command that a person types can use and do. */

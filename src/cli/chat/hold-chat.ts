@@ -2,7 +2,7 @@ import type { PodHandle, Places } from '../../daemon/index.ts';
 import type { ExitCode, Surroundings } from '../command.ts';
 import { wantsPlain } from '../terminal/index.ts';
 import { HistoryFile } from './history-file.ts';
-import type { Place } from './place.ts';
+import type { Place } from '../place/index.ts';
 import { plainChat } from './plain-chat.ts';
 import { terminalChat } from './terminal-chat.ts';
 

@@ -48,6 +48,7 @@ export function joined(snapshot: Snapshot, me: Origin, now: number): Stepped {
       lastShell: undefined,
       compactions: 0,
       isClosed: false,
+      isAway: false,
     },
     prints: [
       ...past(items),

@@ -57,7 +57,9 @@ export function chatArea(
   const hints = hint === undefined ? [] : [fitLine([span(hint, DIM)], columns)];
   const foot = view === undefined ? [] : [footLine(view, usualMode, columns)];
   const isMoving =
-    view !== undefined && (view.state === 'running' || view.calls.length + view.shells.length > 0);
+    view !== undefined &&
+    !view.isAway &&
+    (view.state === 'running' || view.calls.length + view.shells.length > 0);
   return {
     ...stacked([still([...open, ...gap, ...above, line('')]), input, still([...menu, ...hints, ...foot])]),
     againMs: isMoving ? FRAME_MS : undefined,

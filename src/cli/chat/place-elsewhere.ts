@@ -1,10 +1,12 @@
 import { PolypodError } from '../../base/index.ts';
 import { connectUnix } from '../../wire/index.ts';
 import type { Surroundings } from '../command.ts';
-import { nameOf } from './me.ts';
-import { NoticeBoard } from './notice-board.ts';
-import type { Place } from './place.ts';
+import { nameOf } from '../me.ts';
+import { NoticeBoard, type Place } from '../place/index.ts';
 import { wirePod } from './wire-pod.ts';
+
+/** Its process has ended, as a rule, and then nobody else listens there; somebody may be about to. */
+const PATIENCE_MS = 5_000;
 
 /** One pod in another process, by its socket. There is nothing else to be had there. */
 export function placeElsewhere(id: string, path: string, around: Surroundings): Place {
@@ -20,6 +22,10 @@ export function placeElsewhere(id: string, path: string, around: Surroundings): 
     me: { by, door: 'pod' },
     usualMode: undefined,
     outlives: true,
+    ifLost: {
+      patienceMs: PATIENCE_MS,
+      ending: () => `the process that had the session is gone: polypod chat --resume ${id} goes on with it`,
+    },
     notices: new NoticeBoard(),
     sessions: refuse,
     open: async (word) => (word === id ? pod : refuse()),
@@ -34,6 +40,7 @@ export function placeElsewhere(id: string, path: string, around: Surroundings): 
         throw new PolypodError('bad-request', `name the model with its provider: PROVIDER/${reference}`);
       return { provider, modelId: rest.join('/') };
     },
+    accountOf: refuse,
     isUp: async () => {
       const socket = await connectUnix(path).catch(() => undefined);
       socket?.destroy();

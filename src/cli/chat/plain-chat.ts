@@ -39,6 +39,10 @@ export async function plainChat(
       print,
       onView: () => changes.tell(),
       leave,
+      lost: () => {
+        worsen(EXIT.broken);
+        leave();
+      },
       suggest: (text) => print([notice(`it was: ${text}`)]),
       copy: () => false,
       askAgain: () => {},

@@ -1,6 +1,6 @@
 import { shortIds } from '../../daemon/index.ts';
 import { ago } from '../ago.ts';
-import type { Place } from './place.ts';
+import type { Place } from '../place/index.ts';
 import { dollars, inShort } from './status.ts';
 import type { View } from './view.ts';
 

@@ -20,7 +20,8 @@ type Length = 'full' | 'short' | 'least';
 
 /** The session's name, the model, the mode, and what the pod does. */
 function whereOneIs(view: View, usualMode: string | undefined, length: Length): string {
-  const { settings, model, state, approvals } = view;
+  const { settings, model, approvals } = view;
+  const state = view.isAway ? 'away' : view.state;
   const { name, thinking } = settings;
   const mode = settings.mode ?? usualMode;
   return [
@@ -28,7 +29,7 @@ function whereOneIs(view: View, usualMode: string | undefined, length: Length): 
     length === 'full' ? `${model.provider}/${model.modelId}` : model.modelId,
     ...(thinking === undefined || thinking === 'off' || length === 'least' ? [] : [`thinking ${thinking}`]),
     ...(mode === undefined ? [] : [mode]),
-    approvals.length > 1 ? `${approvals.length} questions` : state,
+    approvals.length > 1 && !view.isAway ? `${approvals.length} questions` : state,
   ].join(' · ');
 }
 

@@ -4,10 +4,10 @@ import type { PodCommand, Receipt } from '../../pod/index.ts';
 import type { ApprovalAnswer } from '../terminal/index.ts';
 import { textOf } from './answer-steps.ts';
 import { contentOf, imagesIn } from './content.ts';
-import { Conversation } from './conversation.ts';
+import { Conversation, type ConversationOptions } from './conversation.ts';
 import type { Desk } from './desk.ts';
 import { inputIn } from './input-text.ts';
-import type { Place } from './place.ts';
+import type { Place } from '../place/index.ts';
 import { notice, type Print } from './print.ts';
 import { decisionFor } from './question.ts';
 import { runSlash } from './slash.ts';
@@ -18,6 +18,8 @@ export interface Stage extends Pick<Desk, 'suggest' | 'copy' | 'askAgain' | 'lea
   readonly now: () => number;
   readonly print: (prints: readonly Print[]) => void;
   readonly onView: (view: View) => void;
+  /** There is nothing to talk to any more; why has been printed. */
+  readonly lost: () => void;
 }
 
 export interface Said {
@@ -164,8 +166,8 @@ export class Talk {
   }
 }
 
-function optionsFor(place: Place, { now, print, onView, leave }: Stage) {
-  return { place, now, onPrints: print, onView, onEnd: leave };
+function optionsFor(place: Place, { now, print, onView, leave, lost }: Stage): ConversationOptions {
+  return { place, now, onPrints: print, onView, onEnd: (how) => (how === 'lost' ? lost() : leave()) };
 }
 
 function acceptedWith(receipt: Receipt | undefined): Accepted {

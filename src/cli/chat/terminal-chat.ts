@@ -18,7 +18,7 @@ import { completionOf, type Known } from './completions.ts';
 import { foldedImage } from './content.ts';
 import type { HistoryFile } from './history-file.ts';
 import { chatArea } from './live-area.ts';
-import type { Place } from './place.ts';
+import type { Place } from '../place/index.ts';
 import { Presenter } from './presenter.ts';
 import { notice, type Print } from './print.ts';
 import { QuestionBox } from './question-box.ts';
@@ -55,6 +55,7 @@ class TerminalChat {
   #talk: Promise<Talk> | undefined;
   #said: Promise<unknown> = Promise.resolve();
   #view: View | undefined;
+  #isLost = false;
   #editor: EditorState = newEditor();
   readonly #questions = new QuestionBox();
   #hint: { readonly chord: string; readonly text: string } | undefined;
@@ -100,9 +101,10 @@ class TerminalChat {
       void this.#learn();
       if (prompt !== undefined) this.#submit({ text: prompt, paths: [], whenBusy: 'steer' });
       await this.#left;
-      this.#print(this.#farewell(talk.view));
+      if (!this.#isLost) this.#print(this.#farewell(talk.view));
       await talk.close();
       await history?.written();
+      if (this.#isLost) return EXIT.broken;
       return this.#around.signal.aborted ? EXIT.interrupted : EXIT.ok;
     } finally {
       forget();
@@ -116,6 +118,10 @@ class TerminalChat {
       print: (prints: readonly Print[]) => this.#print(prints),
       onView: (view: View) => this.#onView(view),
       leave: () => this.#leave(),
+      lost: () => {
+        this.#isLost = true;
+        this.#leave();
+      },
       suggest: (text: string) => {
         // What the person is writing just now is not taken from them.
         if (this.#editor.text === '') this.#onEditorKey({ type: 'text', text });
@@ -214,7 +220,9 @@ class TerminalChat {
   }
 
   #onChord(pressed: string, isAgain: boolean): void {
-    const busy = this.#view !== undefined && (isBusy(this.#view) || this.#view.shells.length > 0);
+    const view = this.#view;
+    // What cannot be reached cannot be cancelled either.
+    const busy = view !== undefined && !view.isAway && (isBusy(view) || view.shells.length > 0);
     const { outlives } = this.#options.place;
     if (busy && (pressed === 'ctrl-c' || (pressed === 'escape' && isAgain))) this.#cancel();
     else if (pressed === 'escape' && busy)

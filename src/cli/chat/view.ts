@@ -50,6 +50,8 @@ export interface View {
   readonly lastShell: string | undefined;
   readonly compactions: number;
   readonly isClosed: boolean;
+  /** Whether the pod cannot be reached just now. */
+  readonly isAway: boolean;
 }
 
 export interface RunEnd {

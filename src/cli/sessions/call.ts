@@ -2,7 +2,7 @@ import { PolypodError } from '../../base/index.ts';
 import { findSession, type Places } from '../../daemon/index.ts';
 import type { Caller } from '../../pod/index.ts';
 import { type Row, sessionsIn } from '../../pod/sessions.ts';
-import { nameOf } from '../chat/me.ts';
+import { nameOf } from '../me.ts';
 import type { Surroundings } from '../command.ts';
 
 /** What was asked of `polypod sessions`, behind the word that says what to do. */

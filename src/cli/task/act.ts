@@ -98,9 +98,12 @@ async function watch({ client, words, values, around }: Desk): Promise<ExitCode>
 }
 
 async function cancel({ client, words, values, around }: Desk): Promise<ExitCode> {
-  const after = await client.cancel(onlyId('cancel', words));
+  const taskId = onlyId('cancel', words);
+  const after = await client.cancel(taskId);
   if (values.json) print(around, after);
   else around.stdout.write(statusText(after));
+  if (!values.json && !isOver(after))
+    around.stderr.write(`polypod task: it is being ended\n  ${commandLine(['watch', taskId], values)}\n`);
   return EXIT.ok;
 }
 

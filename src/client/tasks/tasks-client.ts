@@ -118,6 +118,10 @@ export class TasksClient {
   async events(taskId: string, after: string | undefined): Promise<OpenedEvents> {
     const { controller, release } = derivedAbort(this.#signal);
     const timer = setTimeout(() => controller.abort(), this.#openMs);
+    const leave = (): void => {
+      controller.abort();
+      release();
+    };
     try {
       const { status, type, body } = await openFor(
         this.#place,
@@ -128,16 +132,15 @@ export class TasksClient {
         },
         controller.signal,
       );
-      clearTimeout(timer);
-      if (status === 204) return { type: 'seen' };
-      if (type.startsWith('text/event-stream'))
-        return { type: 'open', events: this.#read(body, controller, release) };
-      controller.abort();
-      return { type: 'impossible', why: 'the server sends no streams' };
+      if (status !== 204 && type.startsWith('text/event-stream'))
+        return { type: 'open', events: this.#read(body, leave) };
+      leave();
+      return status === 204 ? { type: 'seen' } : { type: 'impossible', why: 'the server sends no streams' };
     } catch (thrown) {
+      const isLate = controller.signal.aborted && !this.#signal.aborted;
+      leave();
       const error = asPolypodError(thrown);
-      if (controller.signal.aborted && !this.#signal.aborted)
-        return { type: 'impossible', why: 'no stream opens' };
+      if (isLate) return { type: 'impossible', why: 'no stream opens' };
       if (STREAMLESS.has(httpRefusalIn(error)?.status ?? 0))
         return { type: 'impossible', why: 'the server has no streams' };
       throw error;
@@ -154,16 +157,12 @@ export class TasksClient {
     return askFor(this.#place, { method, path, ...more }, this.#signal);
   }
 
-  async *#read(
-    body: AsyncIterable<Uint8Array>,
-    controller: AbortController,
-    release: () => void,
-  ): AsyncGenerator<TaskEvent> {
+  async *#read(body: AsyncIterable<Uint8Array>, leave: () => void): AsyncGenerator<TaskEvent> {
     const reader = new EventReader();
     let [isSilent, isEmpty] = [false, true];
     const timer = setTimeout(() => {
       isSilent = true;
-      controller.abort();
+      leave();
     }, this.#silentMs);
     try {
       for await (const bytes of body) {
@@ -175,9 +174,8 @@ export class TasksClient {
       throw isSilent && isEmpty ? silence() : cutOff(this.url, thrown);
     } finally {
       clearTimeout(timer);
-      release();
       // Whoever has heard enough leaves no connection open.
-      controller.abort();
+      leave();
     }
   }
 

@@ -61,7 +61,8 @@ async function* streamTask(
         for await (const event of opened.events) {
           quiet = 0;
           lastId = event.id ?? lastId;
-          yield { type: 'event', event };
+          // That a connection stands is nothing about the task.
+          if (event.event !== 'subscribed') yield { type: 'event', event };
         }
       const status = await client.status(taskId);
       if (isOver(status)) {

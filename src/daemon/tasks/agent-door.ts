@@ -5,10 +5,10 @@ import {
   type AgentRecord,
   DEFAULT_AGENT,
   doorName,
-  readAgentKey,
+  readClientKey,
   removeAgent,
   writeAgent,
-  writeAgentKey,
+  writeClientKey,
 } from './agent-files.ts';
 import { changeKeys } from './key-file.ts';
 import { type AgentWish, pathFrom, tasksPlace, type TasksParts } from './tasks-place.ts';
@@ -32,7 +32,7 @@ export function agentDoor(
         context.log.warn('no key is needed: every program on this machine may give this agent tasks', {
           agent: name,
         });
-      else await ensureKey(places, name, stringOf(parts.env.USER) || 'user');
+      else await ensureKey(places, parts.env.USER || parts.env.LOGNAME || 'someone');
       const opened = await base.open({ ...context, tasks });
       writeAgent(places, {
         version: 1,
@@ -55,13 +55,13 @@ export function agentDoor(
 }
 
 /** Keeps the key that there is as long as it is good: clients may have it open. */
-async function ensureKey(places: Places, agent: string, owner: string): Promise<void> {
+async function ensureKey(places: Places, owner: string): Promise<void> {
   await changeKeys(places, (file) => {
-    const known = readAgentKey(places, agent);
+    const known = readClientKey(places);
     if (known !== undefined && readKeys(file).some((record) => isGood(record, known))) return;
     const { key, record } = createKey(file, { owner, scopes: ['submit', 'read', 'approve'] });
     try {
-      writeAgentKey(places, agent, key);
+      writeClientKey(places, key);
     } catch (thrown) {
       // Nobody has it, and nobody ever will.
       revokeKey(file, record.id);

@@ -1,5 +1,5 @@
 import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { shape, systemCodeOf, tryParse, uuidv7 } from '../../base/index.ts';
 import { makePrivate } from '../private-directory.ts';
 import type { Places } from '../places.ts';
@@ -42,13 +42,18 @@ export function doorName(agent: string): string {
   return agent === DEFAULT_AGENT ? 'tasks' : `tasks:${agent}`;
 }
 
-function agentsDirectory({ dataDirectory }: DataPlace): string {
-  return join(dataDirectory, 'agents');
+/** What belongs to the agents of a data directory: keys, and where they are. */
+export function tasksDirectory({ dataDirectory }: DataPlace): string {
+  return join(dataDirectory, 'tasks');
 }
 
-/** The key with which this user's own clients come in. */
-export function agentKeyFile(places: DataPlace, name: string): string {
-  return join(agentsDirectory(places), `${name}.key`);
+function agentsDirectory(places: DataPlace): string {
+  return join(tasksDirectory(places), 'agents');
+}
+
+/** The key with which this user's own commands come in, at every agent of the data directory. */
+export function clientKeyFile(places: DataPlace): string {
+  return join(tasksDirectory(places), 'client.key');
 }
 
 /** Those that are written down, by name; one may have been killed since. */
@@ -61,16 +66,16 @@ export function readAgent(places: DataPlace, name: string): AgentRecord | undefi
   return text === undefined ? undefined : AGENT.read(tryParse(text), [], () => {});
 }
 
-export function readAgentKey(places: DataPlace, name: string): string | undefined {
-  return readIfThere(agentKeyFile(places, name))?.trim();
+export function readClientKey(places: DataPlace): string | undefined {
+  return readIfThere(clientKeyFile(places))?.trim();
 }
 
 export function writeAgent(places: DataPlace, record: AgentRecord): void {
-  write(places, recordFile(places, record.name), `${JSON.stringify(record, undefined, 2)}\n`);
+  write(recordFile(places, record.name), `${JSON.stringify(record, undefined, 2)}\n`);
 }
 
-export function writeAgentKey(places: DataPlace, name: string, key: string): void {
-  write(places, agentKeyFile(places, name), `${key}\n`);
+export function writeClientKey(places: DataPlace, key: string): void {
+  write(clientKeyFile(places), `${key}\n`);
 }
 
 export function removeAgent(places: DataPlace, name: string): void {
@@ -82,8 +87,8 @@ function recordFile(places: DataPlace, name: string): string {
 }
 
 /** Whole or not at all, and for its owner's eyes only. */
-function write(places: DataPlace, file: string, text: string): void {
-  makePrivate(agentsDirectory(places));
+function write(file: string, text: string): void {
+  makePrivate(dirname(file));
   const draft = `${file}.${uuidv7()}`;
   writeFileSync(draft, text, { mode: 0o600, flag: 'wx' });
   chmodSync(draft, 0o600);

@@ -4,10 +4,11 @@ import { asPolypodError } from '../../base/index.ts';
 import { acquireLock, type Lock } from '../../store/index.ts';
 import type { Places } from '../places.ts';
 import { makePrivate } from '../private-directory.ts';
+import { tasksDirectory } from './agent-files.ts';
 
 /** Where the keys of a data directory's agents are kept, as hashes. */
-export function keyFile({ dataDirectory }: Pick<Places, 'dataDirectory'>): string {
-  return join(dataDirectory, 'keys.json');
+export function keyFile(places: Pick<Places, 'dataDirectory'>): string {
+  return join(tasksDirectory(places), 'keys.json');
 }
 
 /** Changes the keys while nobody else does: who reads, changes and writes beside another would lose what that one wrote. */

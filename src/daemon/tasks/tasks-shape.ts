@@ -28,6 +28,17 @@ const hook = ruled(
       : undefined,
 );
 
+/** A program of the user's own that speaks this protocol, and where it will answer. */
+const program = fields(
+  {
+    command: ruled(listOf(text()), (words) =>
+      words.length === 0 ? 'needs a program and its arguments' : undefined,
+    ),
+    url: text('an http or https address without a user in it', isAddress),
+  },
+  {},
+);
+
 const limits = fields(
   {},
   {
@@ -44,6 +55,7 @@ export const TASKS = fields(
   {},
   {
     name: AGENT_NAME,
+    start: program,
     address: text('an address such as 127.0.0.1', (address) => /^[\w.:-]+$/.test(address)),
     port: PORT,
     tls: fields({ cert: path, key: path }, {}),

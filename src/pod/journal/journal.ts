@@ -154,7 +154,9 @@ export class Journal {
     const { segments } = this.#parts;
     if (after === this.feed.toldSeq) return true;
     if (after > this.feed.toldSeq || after < segments.firstSeq - 1) return false;
-    return after === 0 || after === segments.firstSeq - 1 || (await segments.has(after));
+    // The number that this process began after need not be an event's: after a kill some are passed over.
+    const isStart = after === 0 || after === segments.firstSeq - 1 || after === this.#parts.lastSeq;
+    return isStart || (await segments.has(after));
   }
 
   /** What was told of the turn that a number lies in, up to that number; undefined when its start is no longer kept. */

@@ -11,9 +11,9 @@ import {
 import { approvalWord } from './approval-word.ts';
 import { noSession } from './errors.ts';
 import { approvalIdIn, timeOf, wireApprovalId } from './identity.ts';
-import { skipping } from './session.ts';
 import type { Sessions } from './sessions.ts';
 import { CALLER } from './settings.ts';
+import { waiverFor } from './waiver.ts';
 import type { WireApproval } from './wire.ts';
 
 /** A question, its answer if there is one, and the session it is asked in. */
@@ -101,7 +101,7 @@ export class Approvals {
         { type: 'ask', tool, arguments: JSON.stringify(input), ...(callId === undefined ? {} : { callId }) },
         CALLER,
       );
-    const comment = this.#allowedBy(row, tool);
+    const comment = waiverFor(row, tool, this.#now());
     if (comment !== undefined)
       await this.#host
         .pod(row.id)
@@ -140,12 +140,6 @@ export class Approvals {
     throw new PolypodError('not-found', `failed to create approval: session not found for run_id: ${id}`);
   }
 
-  #allowedBy({ skipPermissionsUntil, acceptEdits }: Row, tool: string): string | undefined {
-    if (skipping(skipPermissionsUntil, this.#now()).isOn)
-      return 'Auto-accepted (dangerous skip permissions enabled)';
-    return acceptEdits === true && EDITORS.has(tool) ? 'Auto-accepted (auto-accept mode enabled)' : undefined;
-  }
-
   async #pendingOf(row: Row): Promise<readonly Found[]> {
     const { approvals } = await this.#host.pod(row.id).snapshot();
     return approvals.map((approval) => ({ row, approval, settlement: undefined }));
@@ -177,9 +171,6 @@ export class Approvals {
     return undefined;
   }
 }
-
-/** The tools whose calls are accepted with "auto-accept edits", in the words of clients and in ours. */
-const EDITORS: ReadonlySet<string> = new Set(['Edit', 'Write', 'MultiEdit', 'edit', 'write']);
 
 /** Ids and rows are made by the same clock, but not in the same millisecond. */
 const SLACK_MS = 1_000;

@@ -110,7 +110,7 @@ const TELL: { readonly [T in PodEvent['type']]: Tell<T> } = {
     },
   ],
   'approval-response': ({ approvalId, status, comment }, { sessionId, approvals }) => {
-    const callId = approvals.get(approvalId);
+    const callId = approvals.get(approvalId)?.callId;
     return [
       {
         type: 'approval_resolved',

@@ -1,6 +1,7 @@
-import { asPolypodError, type Log } from '../../base/index.ts';
-import type { Change, Host, PodEvent, Row } from '../../pod/index.ts';
+import { asPolypodError, type JsonObject, type Log } from '../../base/index.ts';
+import { APPROVAL_REQUEST, type Change, type Host, type PodEvent, type Row } from '../../pod/index.ts';
 import { encode, statusChange, type Told } from './encode.ts';
+import { isVerbose } from './notes.ts';
 import { Scene } from './scene.ts';
 import { FOR_GOOD } from './session.ts';
 import type { HldEvent } from './wire.ts';
@@ -101,7 +102,11 @@ export class Follower {
     const watching = this.#parts.host.pod(scene.sessionId).watch({ after: scene.seq, signal: stop.signal });
     for await (const watched of watching) {
       if (watched.type === 'snapshot') this.#compare(scene, () => scene.rebase(watched.snapshot));
-      else if (watched.type === 'events') for (const event of watched.batch.events) this.#take(scene, event);
+      else
+        for (const event of watched.batch.events) {
+          if (scene.lacksQuestion(event)) await this.#lookUp(scene, event.approvalId);
+          this.#take(scene, event);
+        }
       // Nothing more comes by itself; the next change finds it again.
       if (!scene.isQuiet || scene.seq < followed.last) continue;
       this.#letGo(followed);
@@ -109,10 +114,18 @@ export class Follower {
     }
   }
 
+  /** The session itself knows what its question was about; without it, that is left out. */
+  async #lookUp(scene: Scene, approvalId: string): Promise<void> {
+    const tree = await this.#parts.host.tree(scene.sessionId).catch(() => undefined);
+    const asked = [...(tree?.entries() ?? [])].flatMap((entry) => APPROVAL_REQUEST.in(entry) ?? []);
+    scene.completeQuestion(approvalId, asked.find((request) => request.approvalId === approvalId)?.callId);
+  }
+
   #take(scene: Scene, event: PodEvent): void {
-    for (const told of encode(event, scene, this.#parts.now())) this.#tell(told, scene, event.seq);
+    const now = this.#parts.now();
+    for (const told of encode(event, scene, now)) this.#tell(told, scene, event.seq);
     const { skipPermissionsUntil: before } = scene.settings;
-    this.#compare(scene, () => scene.apply(event));
+    this.#compare(scene, () => scene.apply(event, now));
     const { skipPermissionsUntil: after } = scene.settings;
     if (after !== before) this.watchExpiry(scene.sessionId, after);
   }
@@ -126,13 +139,11 @@ export class Follower {
       this.#tell(statusChange(scene, before, after), scene, scene.seq);
   }
 
-  #tell(
-    { type, data }: Told,
-    { lastRun }: { readonly lastRun?: Row['lastRun'] | undefined },
-    seq?: number,
-  ): void {
+  #tell(told: Told, { lastRun, settings }: About, seq?: number): void {
     const timestamp = new Date(this.#parts.now()).toISOString();
-    this.#parts.hear({ type, timestamp, data, ...(seq === undefined ? {} : { seq }) }, lastRun?.runId);
+    const event = { ...told, timestamp, ...(seq === undefined ? {} : { seq }) };
+    if (isVerbose(settings?.annotations)) this.#parts.log.info('a verbose session', gist(event));
+    this.#parts.hear(event, lastRun?.runId);
   }
 
   #expire(sessionId: string, expiresAt: string): void {
@@ -158,6 +169,24 @@ export class Follower {
       row,
     );
   }
+}
+
+/** What an event is about, as far as it is known. */
+interface About {
+  readonly lastRun?: Row['lastRun'] | undefined;
+  readonly settings?: { readonly annotations?: JsonObject };
+}
+
+/** What a log may say of an event: nothing of what was said. */
+function gist({ type, data, seq }: HldEvent): JsonObject {
+  const {
+    content: _,
+    tool_input: _input,
+    tool_result_content: _result,
+    response_text: _text,
+    ...rest
+  } = data;
+  return { type, ...rest, ...(seq === undefined ? {} : { seq }) };
 }
 
 /** What `setTimeout` takes. */

@@ -38,11 +38,10 @@ export class Launcher {
     const title = params.text('title');
     const skips = params.flag('dangerously_skip_permissions') ?? false;
     const timeoutMs = params.count('dangerously_skip_permissions_timeout');
-    // Understood, and without effect: what it would show is in the events.
-    params.flag('verbose');
+    const verbose = params.flag('verbose') ?? false;
     const cwd = directoryIn(params, this.#settings);
     const model = await this.#model(params.text('model'));
-    const notes = notesOf(wish);
+    const notes: Notes = { ...notesOf(wish), ...(verbose && { verbose }) };
     const settings = checked({
       ...settingsOf(wish),
       rules: [...toolRules(wish)],

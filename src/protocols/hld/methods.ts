@@ -33,7 +33,8 @@ export async function callMethod({ method, params }: RpcCall, desk: Desk): Promi
   return own(new Params(params), desk);
 }
 
-const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
+/** All that can be asked, but for subscribing, which takes a connection over. */
+export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['health', async (_, { version }) => ({ status: 'ok', version })],
 
   ['launchSession', (params, { launcher }) => launcher.launch(params)],

@@ -10,6 +10,8 @@ export interface Notes {
   readonly disallowedTools?: readonly string[];
   /** What the conversation had cost before this session went on with it. */
   readonly before?: Spent;
+  /** Whether the log tells what happens in the session. */
+  readonly verbose?: boolean;
   /** Why the session could not be launched. */
   readonly error?: string;
 }
@@ -31,15 +33,22 @@ export function annotated(others: JsonObject | undefined, notes: Notes): JsonObj
 export function notesIn(annotations: JsonObject | undefined): Notes | undefined {
   const notes = annotations?.[KEY];
   if (!isObject(notes)) return undefined;
-  const { allowedTools, disallowedTools, before, error } = notes;
+  const { allowedTools, disallowedTools, before, verbose, error } = notes;
   return {
     query: stringOf(notes.query),
     launch: stringOf(notes.launch),
     ...(Array.isArray(allowedTools) && { allowedTools: allowedTools.map(stringOf) }),
     ...(Array.isArray(disallowedTools) && { disallowedTools: disallowedTools.map(stringOf) }),
     ...(isObject(before) && { before: spentIn(before) }),
+    ...(verbose === true && { verbose }),
     ...(typeof error === 'string' && { error }),
   };
+}
+
+/** Asked of every event: the rest of the notes is not read for it. */
+export function isVerbose(annotations: JsonObject | undefined): boolean {
+  const notes = annotations?.[KEY];
+  return isObject(notes) && notes.verbose === true;
 }
 
 const KEY = 'hld';

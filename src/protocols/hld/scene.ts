@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../base/index.ts';
 import type { Change, PodEvent, Row, Snapshot } from '../../pod/index.ts';
 import { statusOf } from './status.ts';
+import { waiverFor } from './waiver.ts';
 import type { SessionStatus } from './wire.ts';
 
 type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { type: T }>;
@@ -11,6 +12,15 @@ export interface ToldSettings {
   readonly acceptEdits: boolean;
   readonly skipPermissionsUntil?: string;
   readonly annotations?: JsonObject;
+}
+
+interface Question {
+  /** The call that it is about. */
+  readonly callId?: string;
+  /** Nobody has to answer it. */
+  readonly isWaived: boolean;
+  /** Lists do not know the calls. */
+  readonly isFromList: boolean;
 }
 
 /** A session as its events have told it so far: what the next event has to be compared with. */
@@ -28,8 +38,8 @@ export class Scene {
   isInterrupting = false;
   isClosed = false;
   readonly queued = new Set<string>();
-  /** Pending questions, with the calls that they are about. */
-  readonly approvals = new Map<string, string | undefined>();
+  /** Pending questions. */
+  readonly approvals = new Map<string, Question>();
   /** The calls of the turn whose results were told. */
   readonly answered = new Set<string>();
 
@@ -51,7 +61,8 @@ export class Scene {
     };
     // A fork has prompts before its first run: they are its parent's.
     scene.isPrompted = before.lastRun !== undefined;
-    for (const { approvalId } of before.approvals) scene.approvals.set(approvalId, undefined);
+    for (const { approvalId } of before.approvals)
+      scene.approvals.set(approvalId, { isWaived: false, isFromList: true });
     return scene;
   }
 
@@ -67,7 +78,7 @@ export class Scene {
       ...(this.lastRun && { lastRun: this.lastRun }),
       queued: this.queued.size,
       ...(this.settings.annotations && { annotations: this.settings.annotations }),
-      approvals: [...this.approvals],
+      approvals: [...this.approvals.values()].filter(({ isWaived }) => !isWaived),
       isInterrupting: this.isInterrupting,
       isLaunching: true,
       isClosed: this.isClosed,
@@ -94,12 +105,23 @@ export class Scene {
     this.isPrompted = this.lastRun !== undefined;
     this.isInterrupting &&= run !== undefined;
     this.approvals.clear();
-    for (const { approvalId, callId } of approvals) this.approvals.set(approvalId, callId);
+    for (const { approvalId, callId } of approvals)
+      this.approvals.set(approvalId, { ...(callId && { callId }), isWaived: false, isFromList: false });
     this.queued.clear();
     for (const { queueId, lane } of queue) if (lane === 'prompt') this.queued.add(queueId);
   }
 
-  apply(event: PodEvent): void {
+  /** Whether the question that the event answers is known from a list only. */
+  lacksQuestion(event: PodEvent): event is EventOf<'approval-response'> {
+    return event.type === 'approval-response' && this.approvals.get(event.approvalId)?.isFromList === true;
+  }
+
+  /** The call that a question is about, which the list did not know. */
+  completeQuestion(approvalId: string, callId: string | undefined): void {
+    this.approvals.set(approvalId, { ...(callId && { callId }), isWaived: false, isFromList: false });
+  }
+
+  apply(event: PodEvent, now: number): void {
     this.seq = event.seq;
     this.isNew = false;
     switch (event.type) {
@@ -131,7 +153,7 @@ export class Scene {
         this.answered.add(event.callId);
         return;
       case 'approval-request':
-        this.approvals.set(event.approval.approvalId, event.approval.callId);
+        this.approvals.set(event.approval.approvalId, this.#question(event, now));
         return;
       case 'approval-response':
         this.approvals.delete(event.approvalId);
@@ -148,6 +170,14 @@ export class Scene {
       default:
         return;
     }
+  }
+
+  /** A client's own question that the settings answer is answered at once: nobody waits. Calls of ours are not even asked about. */
+  #question({ approval }: EventOf<'approval-request'>, now: number): Question {
+    const { runId, podId, callId, tool } = approval;
+    const isClients = runId === undefined && podId === undefined;
+    const isWaived = isClients && waiverFor(this.settings, tool, now) !== undefined;
+    return { ...(callId && { callId }), isWaived, isFromList: false };
   }
 
   #command({ command }: EventOf<'commanded'>): void {

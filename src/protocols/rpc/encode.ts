@@ -194,22 +194,26 @@ export class EventEncoder {
     );
   }
 
-  #endAnswer({ outcome, items, usage, cost }: EventOf<'llm-end'>): void {
+  #endAnswer({ outcome, items, broken, usage, cost }: EventOf<'llm-end'>): void {
     if (this.#isGivenUp) return;
     this.#beginAnswer();
     const about = this.#about(fileStopReason(outcome, this.#stopReason, items));
     const spent = { ...(usage && { usage }), ...(cost && { cost }) };
     if (outcome === 'completed') this.#finishAnswer(answerFrame(items, { ...about, ...spent }));
-    else this.#breakAnswer(outcome === 'cancelled', { ...about, ...spent });
+    else this.#breakAnswer(outcome, spent, broken && brokenFrame(broken, about).content);
     this.#sayRetryEnd();
   }
 
-  #breakAnswer(isAborted: boolean, about: Answer): void {
-    const content = this.#growing?.broken() ?? [];
-    const why = isAborted
-      ? ({ stopReason: 'aborted', errorMessage: TEXTS.aborted } as const)
-      : ({ stopReason: 'error', errorMessage: this.#error } as const);
-    this.#finishAnswer(brokenFrame(content, about, why));
+  /** `content` is what is kept of it, if that is known; else what was shown. */
+  #breakAnswer(
+    outcome: 'cancelled' | 'failed',
+    spent: Pick<Answer, 'usage' | 'cost'> = {},
+    content: unknown = this.#growing?.broken() ?? [],
+  ): void {
+    const isAborted = outcome === 'cancelled';
+    const errorMessage = isAborted ? TEXTS.aborted : this.#error;
+    const about = this.#about(isAborted ? 'aborted' : 'error');
+    this.#finishAnswer({ ...brokenFrame([], { ...about, ...spent, errorMessage }), content });
   }
 
   #finishAnswer(message: RpcMessage): void {
@@ -283,7 +287,7 @@ export class EventEncoder {
   #retry({ attempt, maxAttempts, delayMs, failure }: EventOf<'retry-start'>): void {
     this.#beginAnswer();
     this.#error = failure.message;
-    this.#breakAnswer(false, this.#about('error'));
+    this.#breakAnswer('failed');
     this.#closeTurn([]);
     this.#retryEnd = undefined;
     this.#closeLoop();
@@ -345,7 +349,7 @@ export class EventEncoder {
     ) {
       // Cancelled between two answers: clients look for an answer that says so.
       this.#beginAnswer();
-      this.#breakAnswer(true, this.#about('aborted'));
+      this.#breakAnswer('cancelled');
       this.#closeTurn([]);
     }
     this.#closeLoop();

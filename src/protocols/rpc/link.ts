@@ -101,9 +101,11 @@ export class RpcLink {
     this.#seat.handle({ type: 'cancel' }).catch(() => {});
   }
 
+  /** One after the other, and not before the client has taken most of what was said to it. */
   #inLine(work: () => void | Promise<void>): void {
     this.#waiting += 1;
-    this.#line = this.#line.then(work).finally(() => this.#done());
+    const next = () => (this.#out.isOverfull ? this.#out.drained().then(work) : work());
+    this.#line = this.#line.then(next).finally(() => this.#done());
   }
 
   #done(): void {

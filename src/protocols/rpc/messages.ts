@@ -4,6 +4,7 @@ import {
   type Answer,
   answerMessage,
   apiOf,
+  brokenMessage,
   inputMessage,
   resultMessage,
 } from '../../pod/index.ts';
@@ -69,13 +70,9 @@ export function resultFrame(
   return plain(resultMessage(item, toolName, timestamp, details));
 }
 
-/** An answer that broke off, with what there was of it. */
-export function brokenFrame(
-  content: readonly JsonObject[],
-  answer: Answer,
-  why: { readonly stopReason: 'error' | 'aborted'; readonly errorMessage: string },
-): RpcMessage {
-  return { ...answerFrame([], answer), content, stopReason: why.stopReason, errorMessage: why.errorMessage };
+/** An answer that broke off, with what there is of it. */
+export function brokenFrame(items: AnswerItems, answer: Answer): RpcMessage {
+  return plain(brokenMessage(items, answer));
 }
 
 /** What a call brought, in the spelling of tool events. */

@@ -1,6 +1,8 @@
 import type { Writable } from 'node:stream';
 import type { RpcEvent, RpcResponse } from './wire.ts';
 
+const MOST_BACKLOG = 8 * 1024 * 1024;
+
 /** All that is written to one client, one JSON object to a line. */
 export class Outbox {
   readonly #stream: Writable;
@@ -21,9 +23,9 @@ export class Outbox {
     return !this.#isFull;
   }
 
-  /** Bytes that the client has not taken. */
-  get backlog(): number {
-    return this.#isOver ? 0 : this.#stream.writableLength;
+  /** Whether the client has left so much that nothing more should be done for it until it reads. */
+  get isOverfull(): boolean {
+    return !this.#isOver && this.#stream.writableLength > MOST_BACKLOG;
   }
 
   say(frame: (RpcEvent & { readonly seq?: number }) | RpcResponse): void {

@@ -14,8 +14,7 @@ export interface RpcStreams {
   readonly output: Writable;
 }
 
-/** Answers that a client has not taken: past this nothing more is read from it. */
-const MOST_BACKLOG = 8 * 1024 * 1024;
+/** Commands that have not been answered: past this nothing more is read from a client. */
 const MOST_WAITING = 1_000;
 /** What was said before the end of the input is answered, but a command that takes long is not waited for. */
 const LAST_ANSWERS_MS = 2_000;
@@ -83,6 +82,6 @@ async function read(
       return;
     }
     if (link.waiting > MOST_WAITING) await Promise.race([link.idle(), ended]);
-    if (out.backlog > MOST_BACKLOG) await Promise.race([out.drained(), ended]);
+    if (out.isOverfull) await Promise.race([out.drained(), ended]);
   }
 }

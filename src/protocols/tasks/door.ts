@@ -9,6 +9,7 @@ import { KeyRing } from './keys/key-ring.ts';
 import { LiveStreams } from './live-streams.ts';
 import { openApi } from './openapi.ts';
 import { OwnedSessions } from './owned-sessions.ts';
+import { remoteOf } from './remote.ts';
 import type { Desk } from './route.ts';
 import { ROUTES } from './routes.ts';
 import { type Counter, serveRequest } from './serve-request.ts';
@@ -40,13 +41,16 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
   ring?.onChange(() => streams.endWhere((key) => !entrance.isGood(key), 'the key was revoked'));
   const audit = auditFile === undefined ? undefined : await AuditLog.open(auditFile, log);
   const guard = { hosts: settings.hosts ?? [], origins: settings.origins ?? [] };
-  const counter: Counter = { routes: ROUTES, guard, entrance, desk, audit, log };
+  const counter: Counter = {
+    ...{ routes: ROUTES, guard, entrance, desk, audit, log },
+    remoteOf: (request) => remoteOf(request, settings.behindProxy === true),
+  };
   const webhooks = new Webhooks(host, settings.webhooks ?? [], log, limits.webhooks);
   const letGo = async (): Promise<void> => {
     ring?.close();
-    webhooks.close();
     delegations.close();
     sessions.close();
+    await webhooks.close();
     await audit?.close();
   };
   let server: HttpServer;

@@ -43,7 +43,7 @@ function operation(route: Route): JsonObject {
       ...('type' in Object(reply) && { 204: { description: 'The last event was seen already.' } }),
       ...Object.fromEntries(Object.entries(REFUSALS).map(([status, about]) => [status, refusal(about)])),
     },
-    security: scope === undefined ? [] : [{ bearer: [scope] }, { header: [scope] }],
+    security: [{ bearer: [scope] }, { header: [scope] }],
   };
 }
 

@@ -49,8 +49,8 @@ export interface AuditNote {
 /** One thing that can be asked for. The table of all of them is what the OpenAPI document is made of. */
 export interface Route extends RouteAddress {
   readonly summary: string;
-  /** What a key has to be for; undefined where none is needed. */
-  readonly scope: Scope | undefined;
+  /** What a key has to be for. */
+  readonly scope: Scope;
   readonly body?: SchemaName;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;

@@ -167,8 +167,8 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/health',
-    summary: 'Whether the agent is up and takes tasks. Tells nothing else, and so needs no key.',
-    scope: undefined,
+    summary: 'Whether the agent is up and takes tasks.',
+    scope: 'read',
     reply: 'Health',
     answer: async (_, { settings }) => ({
       json: { status: settings.isDraining?.() === true ? 'draining' : 'ok' },

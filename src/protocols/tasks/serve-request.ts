@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { asPolypodError, type Log } from '../../base/index.ts';
 import {
   findRoute,
@@ -17,6 +18,8 @@ export interface Counter {
   readonly routes: readonly Route[];
   readonly guard: GuardOptions;
   readonly entrance: Entrance;
+  /** The address that a request comes from. */
+  readonly remoteOf: (request: IncomingMessage) => string;
   readonly desk: Desk;
   readonly audit: AuditLog | undefined;
   readonly log: Log;
@@ -27,12 +30,12 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
   const { request, response, requestId, url } = exchange;
   const began = performance.now();
   const action = `${request.method} ${url.pathname}`;
+  const remote = counter.remoteOf(request);
   let key: KeyRecord | undefined;
   response.setHeader('x-request-id', requestId);
   response.setHeader('x-content-type-options', 'nosniff');
   response.setHeader('cache-control', 'no-store');
   const note = (more: Pick<AuditEntry, 'policyResult' | 'target' | 'result' | 'approvedBy'>): void => {
-    const remote = request.socket.remoteAddress ?? '';
     counter.audit?.write({ requestId, remote, actor: key?.owner, keyId: key?.id, action, ...more });
   };
   try {
@@ -43,13 +46,11 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
       return;
     }
     const { route, params } = findRoute(counter.routes, request.method ?? '', url.pathname);
-    if (route.scope !== undefined) {
-      key = counter.entrance.enter(request.headers, request.socket.remoteAddress ?? '');
-      requireScope(key, route.scope);
-    }
+    key = counter.entrance.enter(request.headers, remote);
+    requireScope(key, route.scope);
     const body = route.body === undefined ? {} : await readJsonBody(request, counter.desk.limits.body);
     const { headers } = request;
-    const call = { key: key ?? NOBODY, params, query: url.searchParams, headers, body, response };
+    const call = { key, params, query: url.searchParams, headers, body, response };
     const reply = await route.answer(call, counter.desk);
     send(exchange, reply);
     if (request.method === 'POST')
@@ -104,6 +105,3 @@ function allowOrigin({ response }: HttpExchange, origin: string): void {
   );
   response.setHeader('vary', 'Origin');
 }
-
-/** Asks for what needs no key. */
-const NOBODY: KeyRecord = { id: 'nobody00', owner: '', scopes: [], hash: '', createdAt: '' };

@@ -19,6 +19,8 @@ interface Seat {
   readonly gone: AbortSignal;
   /** By session; a second subscription to one takes the place of the first. */
   readonly listening: Map<string, AbortController>;
+  /** Sends a line. A client that reads none of what it is told is cut off: nobody keeps it all for it. */
+  readonly say: (line: object) => void;
   readonly fail: (thrown: unknown, requestId: unknown) => void;
   /** For the audit log. */
   readonly note: (method: string, params: JsonObject, policyResult: string) => void;
@@ -28,9 +30,9 @@ interface Seat {
 export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promise<void> {
   const { request, socket, requestId, url } = upgrade;
   const action = `GET ${url.pathname}`;
+  const remote = counter.remoteOf(request);
   try {
     guardRequest(request.headers, counter.guard);
-    const remote = request.socket.remoteAddress ?? '';
     const key = counter.entrance.enter(request.headers, remote);
     requireScope(key, 'read');
     if (url.pathname !== '/ws') throw wrongField('path', 'must be /ws for a WebSocket');
@@ -60,7 +62,7 @@ export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promi
     socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`);
     counter.audit?.write({
       requestId,
-      remote: request.socket.remoteAddress ?? '',
+      remote,
       action,
       policyResult: word,
     });
@@ -70,7 +72,7 @@ export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promi
 function open(
   { socket, head, requestId, request }: HttpUpgrade,
   key: KeyRecord,
-  { desk, log, audit }: Counter,
+  { desk, log, audit, remoteOf }: Counter,
   answer: string,
 ): void {
   const gone = new AbortController();
@@ -101,7 +103,7 @@ function open(
     note: (method, params, policyResult) =>
       audit?.write({
         requestId,
-        remote: request.socket.remoteAddress ?? '',
+        remote: remoteOf(request),
         actor: key.owner,
         keyId: key.id,
         action: `WS ${method}`,
@@ -109,11 +111,16 @@ function open(
         policyResult,
         ...(method === 'decide' && policyResult === 'allowed' && { approvedBy: key.owner }),
       }),
+    say: (line) => {
+      if (link.pending > desk.limits.unreadBytes)
+        link.close(TOO_SLOW, 'too much is unread: connect again, and subscribe after the last id');
+      else link.send(JSON.stringify(line));
+    },
     fail: (thrown, requestId) => {
       const error = asPolypodError(thrown);
       if (error.code === 'internal') log.error('a message failed', { message: error.message });
       const { body } = wireError(error, '');
-      link.send(JSON.stringify({ event: 'error', data: body.error, ...marked(requestId) }));
+      seat.say({ event: 'error', data: body.error, ...marked(requestId) });
     },
   };
 }
@@ -127,7 +134,7 @@ async function answerText(text: string, seat: Seat): Promise<void> {
       throw wrongField('method', `must be one of ${[...METHODS.keys()].join(', ')}`);
     requireScope(seat.key, scope);
     const data = await answer(readFields('params', shape.anyObject, params ?? {}), seat);
-    seat.link.send(JSON.stringify({ event: 'accepted', data, ...marked(requestId) }));
+    seat.say({ event: 'accepted', data, ...marked(requestId) });
     if (scope !== 'read') seat.note(stringOf(method), { ...objectOf(params), ...data }, 'allowed');
   } catch (thrown) {
     seat.fail(thrown, requestId);
@@ -225,4 +232,5 @@ function marked(requestId: unknown): JsonObject {
 
 /** Of the codes that are free for everybody's use. */
 const CLOSED_BY_US = 4_000;
+const TOO_SLOW = 4_001;
 const MOST_WAITING = 100;

@@ -1,4 +1,4 @@
-import { numberOf } from '../../base/index.ts';
+import { type JsonObject, numberOf } from '../../base/index.ts';
 import {
   type AgentMessage,
   type Entry,
@@ -6,6 +6,7 @@ import {
   RUN_END,
   RUN_START,
   type SessionTree,
+  TODOS,
   UNQUEUED,
 } from '../../pod/index.ts';
 import type { WireUsage } from './wire.ts';
@@ -26,6 +27,8 @@ export interface TaskHistory {
   /** What was said and done in it, in order. */
   readonly messages: readonly AgentMessage[];
   readonly usage: WireUsage | undefined;
+  /** How much of its own list of steps was done at most, from 0 to 1; undefined while it has none. */
+  readonly stepsDone: number | undefined;
 }
 
 /** Finds a task in a session: one walk over its entries. */
@@ -46,6 +49,7 @@ class Walk {
   #status = 'pending';
   #reason: string | undefined;
   #isOpen = false;
+  #stepsDone: number | undefined;
   #totals: RunTotals;
   #before: RunTotals;
 
@@ -66,6 +70,10 @@ class Walk {
       this.#end('cancelled', seq);
     const start = RUN_START.in(entry);
     if (start?.taskId === this.#taskId) this.#begin(start.runId, seq);
+    const steps = this.#isOpen ? TODOS.in(entry)?.items : undefined;
+    // A list that grows does not take back what was told: people read progress as a promise.
+    if (steps !== undefined && steps.length > 0)
+      this.#stepsDone = Math.max(this.#stepsDone ?? 0, shareDone(steps));
     const end = RUN_END.in(entry);
     if (end === undefined) return;
     if (this.#runIds.has(end.runId)) {
@@ -86,6 +94,7 @@ class Walk {
       status: this.#status,
       reason: this.#reason,
       messages: this.#messages,
+      stepsDone: this.#stepsDone,
       usage: this.#lastSeq === undefined ? undefined : usageBetween(this.#before, this.#totals),
     };
   }
@@ -105,6 +114,10 @@ class Walk {
     this.#lastSeq = seq;
     this.#isOpen = false;
   }
+}
+
+function shareDone(steps: readonly JsonObject[]): number {
+  return steps.filter(({ status }) => status === 'completed').length / steps.length;
 }
 
 type RunTotals = NonNullable<ReturnType<typeof RUN_END.in>>['totals'];

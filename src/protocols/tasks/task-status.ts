@@ -43,15 +43,24 @@ export function isOver(state: TaskState): boolean {
   return STATUS[state] === 'completed' || STATUS[state] === 'failed';
 }
 
-/** What a task that is over has to tell beside its state. */
+/** What a task has to tell beside its state. How far it has come is known as far as it keeps a list of its steps. */
 export function outcomeOf(
   state: TaskState,
   taskType: TaskType,
   history: TaskHistory,
 ): Pick<TaskStatusReply, 'result' | 'errorMessage' | 'progress'> {
-  if (STATUS[state] === 'completed') return { progress: 100, result: resultOf(taskType, history) };
-  if (STATUS[state] !== 'failed') return {};
-  return { errorMessage: history.reason ?? REASONS[state] ?? 'the task failed' };
+  const { stepsDone } = history;
+  switch (STATUS[state]) {
+    case 'pending':
+      return { progress: 0 };
+    case 'in_progress':
+      // All steps may be done and the last word not said: only what is completed has 100.
+      return stepsDone === undefined ? {} : { progress: Math.min(99, Math.floor(stepsDone * 100)) };
+    case 'completed':
+      return { progress: 100, result: resultOf(taskType, history) };
+    case 'failed':
+      return { errorMessage: history.reason ?? REASONS[state] ?? 'the task failed' };
+  }
 }
 
 const REASONS: Partial<Readonly<Record<TaskState, string>>> = {

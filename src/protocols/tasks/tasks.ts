@@ -105,11 +105,12 @@ export class Tasks {
     const knownRow = known && this.#sessions.pod(key, readTaskId(taskId)?.podId ?? '');
     if (known !== undefined && knownRow !== undefined)
       return { ...known, sessionId: this.#sessions.nameFor(key, knownRow) };
-    const { row, state, taskType, history } = await this.find(key, taskId);
+    const found = await this.find(key, taskId);
+    const { row, state, taskType } = found;
+    const history = found.history ?? (await this.history(row.id, taskId));
     const reply = {
       taskId,
       status: STATUS[state],
-      ...(state === 'pending' && { progress: 0 }),
       ...(history && outcomeOf(state, taskType, history)),
       state,
     };

@@ -24,7 +24,7 @@ export function signature(secret: string, seconds: number, body: string): string
 export async function post(
   { url, secret, allowPrivate = false }: Webhook,
   message: JsonObject,
-  timeoutMs: number,
+  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<void> {
   const target = new URL(url);
   const address = await addressOf(target, allowPrivate);
@@ -41,6 +41,7 @@ export async function post(
           else done(null, address.address, address.family);
         },
         timeout: timeoutMs,
+        signal,
         headers: {
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(body),

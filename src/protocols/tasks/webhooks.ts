@@ -10,6 +10,8 @@ export interface WebhookLimits {
   /** Before the second attempt; then twice as long each time. */
   readonly firstDelayMs: number;
   readonly timeoutMs: number;
+  /** For what is still to be told when the agent stops. */
+  readonly lastMs: number;
   /** Messages that may wait; what comes beyond is left out, and logged. */
   readonly waiting: number;
 }
@@ -18,18 +20,21 @@ export const WEBHOOK_LIMITS: WebhookLimits = {
   attempts: 6,
   firstDelayMs: 1_000,
   timeoutMs: 10_000,
+  lastMs: 5_000,
   waiting: 1_000,
 };
 
-/** Tells others when a task is over and when somebody is asked. What could not be told when the process ends is not told later. */
+/** Tells others when a task is over and when somebody is asked. What is not told when the process is killed is not told later. */
 export class Webhooks {
   readonly #host: Host;
   readonly #hooks: readonly Webhook[];
   readonly #limits: WebhookLimits;
   readonly #log: Log;
+  /** The agent stops: nobody waits for a better moment any more. */
+  readonly #hurry = new AbortController();
   readonly #stop = new AbortController();
   readonly #forget: () => void;
-  #waiting = 0;
+  readonly #deliveries = new Set<Promise<void>>();
 
   constructor(host: Host, hooks: readonly Webhook[], log: Log, limits: Partial<WebhookLimits> = {}) {
     this.#host = host;
@@ -39,45 +44,54 @@ export class Webhooks {
     this.#forget = host.onChange((change) => this.#look(change));
   }
 
-  close(): void {
+  /** What waits is tried once more, at once; what nobody takes in time is lost, and logged. */
+  async close(): Promise<void> {
     this.#forget();
-    this.#stop.abort();
+    this.#hurry.abort();
+    const timer = setTimeout(() => this.#stop.abort(), this.#limits.lastMs);
+    await Promise.all(this.#deliveries);
+    clearTimeout(timer);
   }
 
   #look({ id, before }: Change): void {
     const row = this.#host.row(id);
     if (row === undefined) return;
     for (const message of newsOf(before, row))
-      for (const hook of this.#hooks) void this.#deliver(hook, { id: uuidv7(), ...message });
+      for (const hook of this.#hooks) this.#send(hook, { id: uuidv7(), ...message });
   }
 
-  async #deliver(hook: Webhook, message: JsonObject): Promise<void> {
-    const { attempts, firstDelayMs, timeoutMs, waiting } = this.#limits;
-    if (this.#waiting >= waiting) {
+  #send(hook: Webhook, message: JsonObject): void {
+    if (this.#deliveries.size >= this.#limits.waiting) {
       this.#log.error('a webhook is left out: too many wait', { url: hook.url, message: message.id });
       return;
     }
-    this.#waiting += 1;
-    try {
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          await post(hook, message, timeoutMs);
-          return;
-        } catch (thrown) {
-          const reason = messageOf(thrown);
-          this.#log.warn('a webhook was not taken', { url: hook.url, message: message.id, attempt, reason });
-          if (attempt >= attempts) return;
-          await sleep(firstDelayMs * 2 ** (attempt - 1), undefined, {
-            signal: this.#stop.signal,
-            ref: false,
-          });
-        }
+    const delivery = this.#deliver(hook, message).finally(() => this.#deliveries.delete(delivery));
+    this.#deliveries.add(delivery);
+  }
+
+  async #deliver(hook: Webhook, message: JsonObject): Promise<void> {
+    const { attempts, timeoutMs } = this.#limits;
+    for (let attempt = 1; attempt <= attempts; attempt += 1) {
+      const isLast = this.#hurry.signal.aborted;
+      try {
+        await post(hook, message, { timeoutMs, signal: this.#stop.signal });
+        return;
+      } catch (thrown) {
+        const reason = messageOf(thrown);
+        this.#log.warn('a webhook was not taken', { url: hook.url, message: message.id, attempt, reason });
       }
-    } catch {
-      // The door was closed while it waited.
-    } finally {
-      this.#waiting -= 1;
+      if (isLast) break;
+      await this.#pause(attempt);
     }
+    this.#log.error('a webhook is lost', { url: hook.url, message: message.id, type: message.type });
+  }
+
+  /** Until the next attempt is due, or the last one. */
+  async #pause(attempt: number): Promise<void> {
+    const { signal } = this.#hurry;
+    await sleep(this.#limits.firstDelayMs * 2 ** (attempt - 1), undefined, { signal, ref: false }).catch(
+      () => {},
+    );
   }
 }
 

@@ -18,6 +18,7 @@ import { words } from './samples.ts';
 import { Vt, withoutEmptyEnd } from './vt.ts';
 
 const HERE = { row: 0, column: 0 };
+const SETTLED_MS = 300;
 
 /** A screen on a terminal, its live area set by the test. */
 function stage({ columns = 20, rows = 10, accepts = (): boolean => true } = {}) {
@@ -176,6 +177,33 @@ describe('the screen', () => {
     expect(vt.text).toEqual(['1', '2', '3', '4', '5', '6', '>']);
   });
 
+  it('writes nothing while the size still changes, and then finds its live area again', () => {
+    const { vt, timer, writes, screen, show } = stage({ columns: 30 });
+    screen.print(lines('said before'));
+    show({ lines: lines('a row of twenty-six columns', '> '), cursor: { row: 1, column: 2 } });
+    const before = writes.length;
+    for (const columns of [20, 12, 25]) {
+      vt.resize(columns, 10);
+      screen.resized();
+      screen.print(lines(`said at ${columns}`));
+      timer.pass(SETTLED_MS - 1);
+    }
+    expect(writes.length).toBe(before);
+    timer.pass(20);
+    const said = ['said before', 'said at 20', 'said at 12', 'said at 25'];
+    expect(vt.text).toEqual([...said, 'a row of twenty-six colu…', '>']);
+  });
+
+  it('takes its live area away also when it is closed before the size has settled', () => {
+    const { vt, screen, show } = stage({ columns: 30 });
+    show({ lines: lines('a row of twenty-six columns', '> '), cursor: { row: 1, column: 2 } });
+    vt.resize(12, 10);
+    screen.resized();
+    screen.print(lines('last words'));
+    screen.close();
+    expect(vt.text).toEqual(['last words']);
+  });
+
   it('hides the cursor while nobody can write', () => {
     const { vt, show } = stage();
     show({ lines: lines('> '), cursor: { row: 0, column: 2 } });
@@ -228,12 +256,13 @@ describe('whatever is shown', () => {
   it('the terminal holds the finished lines, then the live ones, with the cursor in its place', () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 12 }), (moves) => {
-        const { vt, screen, show } = stage({ columns: 30, rows: 24 });
+        const { vt, timer, screen, show } = stage({ columns: 30, rows: 24 });
         let above: string[] = [];
         for (const { finished, live, row, column, hidden, columns } of moves) {
           if (columns !== null) {
             vt.resize(columns, 24);
             screen.resized();
+            timer.pass(SETTLED_MS);
           }
           const fitted = live.map((each) => fitLine(each, vt.columns));
           const rows = fitted.length === 0 ? [line('')] : fitted;

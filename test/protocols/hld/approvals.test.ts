@@ -10,6 +10,7 @@ import {
   launch,
   pendingApproval,
   says,
+  STALLS,
   statusOf,
 } from './stage.ts';
 
@@ -173,6 +174,34 @@ describe('parallel approvals', () => {
 });
 
 describe('createApproval', () => {
+  it('may be asked many times before anything is decided, in whatever order that is done', async () => {
+    const stage = await hldStage([says('ok')]);
+    const { session_id, client } = await launch(stage, { query: 'hi' }, 'completed');
+    const ids: string[] = [];
+    for (const tool_name of ['One', 'Two', 'Three'])
+      ids.push(
+        stringOf(
+          objectOf(await client.call('createApproval', { run_id: session_id, tool_name, tool_input: {} }))
+            .approval_id,
+        ),
+      );
+    const [one, two, three] = ids;
+    const decide = (approval_id: string | undefined, comment: string) =>
+      client.call('sendDecision', { approval_id, decision: 'deny', comment });
+    expect(await decide(two, 'second')).toEqual({ success: true });
+    expect(await approvals(client, { session_id })).toMatchObject([{ id: one }, { id: three }]);
+    await decide(three, 'third');
+    await decide(one, 'first');
+    for (const [approval_id, tool_name, comment] of [
+      [one, 'One', 'first'],
+      [two, 'Two', 'second'],
+      [three, 'Three', 'third'],
+    ])
+      expect(await client.call('getApproval', { approval_id })).toMatchObject({
+        approval: { id: approval_id, tool_name, status: 'denied', comment },
+      });
+  });
+
   it('asks about a call of a client, by run or by session, and getApproval tells the answer', async () => {
     const stage = await hldStage([says('ok')]);
     const { session_id, run_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
@@ -235,6 +264,41 @@ describe('createApproval', () => {
       null,
     ]);
   });
+
+  it.each([
+    ['Write', { auto_accept_edits: true }, 'Auto-accepted (auto-accept mode enabled)'],
+    ['Bash', { dangerously_skip_permissions: true }, 'Auto-accepted (dangerous skip permissions enabled)'],
+  ])(
+    'about %s under %j is told as asked and resolved, and nobody waits',
+    async (tool_name, settings, text) => {
+      const stage = await hldStage([STALLS]);
+      const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'running');
+      await client.call('updateSessionSettings', { session_id, ...settings });
+      const { approval_id } = objectOf(
+        await client.call('createApproval', {
+          run_id: session_id,
+          tool_name,
+          tool_input: {},
+          tool_use_id: 'toolu_1',
+        }),
+      );
+      await ear.hear(({ type }) => type === 'approval_resolved');
+      await client.call('interruptSession', { session_id });
+      await ear.hearStatus(session_id, 'interrupted');
+      expect(ear.events.filter(({ data }) => data.approval_id === approval_id)).toMatchObject([
+        { type: 'new_approval', data: { session_id, tool_name } },
+        {
+          type: 'approval_resolved',
+          data: { session_id, approved: true, response_text: text, tool_use_id: 'toolu_1' },
+        },
+      ]);
+      expect(changesOf(ear, session_id)).toEqual([
+        'starting→running',
+        'running→interrupting',
+        'interrupting→interrupted',
+      ]);
+    },
+  );
 
   it.each([
     [{}, -32602, 'run_id is required'],

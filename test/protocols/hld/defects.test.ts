@@ -140,6 +140,49 @@ describe("what goes wrong in the original, and doesn't here", () => {
     ]);
   });
 
+  it('a failed run is said not to be an error', async () => {
+    const stage = await hldStage([{ parts: [{ text: 'x' }], fault: { kind: '401' } }]);
+    const { client } = await launch(stage, { query: 'hi' }, 'failed');
+    expect(await client.call('listSessions')).toMatchObject({ sessions: [{ result: { is_error: true } }] });
+  });
+
+  it('sessions of a daemon that was killed run on, and the next one does not know them', async () => {
+    const stage = await hldStage([STALLS, says('ok')]);
+    const { session_id } = await launch(stage, { query: 'hi' }, 'running');
+    await stage.restart('kill');
+    const [client, ear] = [await stage.client(), await stage.subscriber()];
+    expect(await statusOf(client, session_id)).toBe('failed');
+    const child = objectOf(await client.call('continueSession', { session_id, query: 'on' }));
+    await ear.hearStatus(stringOf(child.session_id), 'completed');
+  });
+
+  it('custom_instructions are kept, and told to nobody', async () => {
+    const stage = await hldStage([says('ok')]);
+    await launch(stage, { query: 'hi', custom_instructions: 'No salt.' }, 'completed');
+    expect(JSON.stringify(stage.sim.requests.at(-1)?.body)).toContain('No salt.');
+  });
+
+  it('the key of a proxy is shown to whoever asks', async () => {
+    const stage = await hldStage([says('ok'), says('ok')]);
+    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
+    const proxy_api_key = 'key-0123456789';
+    const child = await client.call('continueSession', { session_id, query: 'on', proxy_api_key });
+    await ear.hearStatus(stringOf(objectOf(child).session_id), 'completed');
+    expect(JSON.stringify(await client.call('listSessions'))).not.toContain(proxy_api_key);
+  });
+
+  it('an approval stays pending for ever when its session has ended', async () => {
+    const stage = await hldStage([asks(), says('never')]);
+    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
+    const approval_id = await pendingApproval(client, session_id);
+    await stage.host.pod(session_id).handle({ type: 'cancel' });
+    await ear.hearStatus(session_id, 'interrupted');
+    expect(await client.call('fetchApprovals', { session_id })).toEqual({ approvals: [] });
+    expect(await client.call('getApproval', { approval_id })).toMatchObject({
+      approval: { status: 'resolved' },
+    });
+  });
+
   it('a file snapshot is empty', async () => {
     const stage = await hldStage([
       { parts: [{ toolCall: { name: 'read', arguments: { path: 'a' } } }] },

@@ -1,25 +1,48 @@
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
-import { logTo, objectOf, redactor, stringOf } from '../../../src/base/index.ts';
-import { openPodDoor } from '../../../src/protocols/pod/index.ts';
-import { scratch } from '../../pod/stage.ts';
-import { stage as rpcStage } from '../rpc/stage.ts';
-import { asks, Client, hldStage, launch, says, statusOf } from './stage.ts';
+import { expect, it } from 'vitest';
+import { isObject, type JsonObject, objectIn, objectOf, stringOf } from '../../../src/base/index.ts';
+import { placesFrom } from '../../../src/daemon/index.ts';
+import { call, says, type Site, site } from '../../cli/daemon.ts';
+import { start } from '../../cli/polypod.ts';
+import { Client, type Launched, statusOf } from './stage.ts';
+
+async function hldClients({ home }: Site): Promise<{ readonly client: Client; readonly ear: Client }> {
+  const path = join(home, '.humanlayer/daemon.sock');
+  const [client, ear] = [await Client.open(path), await Client.open(path)];
+  ear.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
+  await ear.line(0);
+  return { client, ear };
+}
+
+/** `polypod --mode rpc`, which the daemon serves. */
+function rpcClient({ env, project }: Site, ...args: readonly string[]) {
+  const running = start(['--mode', 'rpc', '--cwd', project, ...args], env);
+  return {
+    send: (message: JsonObject) => void running.child.stdin.write(`${JSON.stringify(message)}\n`),
+    hear: async (type: string): Promise<JsonObject> => {
+      await running.hear(`"type":"${type}"`);
+      const lines = running.heard().stdout.split('\n').map(objectIn);
+      return lines.find((line) => isObject(line) && line.type === type) ?? {};
+    },
+  };
+}
 
 it('a session is launched here, watched with Pod Protocol and approved over RPC', async () => {
-  const stage = await hldStage([asks(), says('done')]);
-  const { host } = stage;
-  const directory = scratch();
-  const log = logTo({ sinks: [], level: () => 'error', redact: () => redactor([]) });
-  const door = await openPodDoor({ host, directory, version: '0.1.0', log });
-  onTestFinished(() => door.close());
+  const here = await site([call('bash', { command: 'node -e 1' }), says('done')]);
+  await here.serve();
+  const { client, ear } = await hldClients(here);
+  const { session_id } = (await client.call('launchSession', {
+    query: 'hi',
+    working_dir: here.project,
+  })) as Launched;
+  await ear.hearStatus(session_id, 'waiting_input');
 
-  const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'waiting_input');
-  const watcher = await Client.open(join(directory, 'pods', `${session_id}.sock`));
+  const { runtimeDirectory } = placesFrom(here.env);
+  const watcher = await Client.open(join(runtimeDirectory, 'pods', `${session_id}.sock`));
   watcher.send({ method: 'subscribe' });
-  const { client: rpc } = await rpcStage([], { parts: { host, first: async () => host.pod(session_id) } });
-  const asked = await rpc.hear(({ type }) => type === 'extension_ui_request');
-  rpc.send({ type: 'extension_ui_response', id: asked.id, value: 'Allow once' });
+  const rpc = rpcClient(here, '--session', session_id);
+  const { id } = await rpc.hear('extension_ui_request');
+  rpc.send({ type: 'extension_ui_response', id, value: 'Allow once' });
 
   const { data } = await ear.hear(({ type }) => type === 'approval_resolved');
   expect(data).toMatchObject({ session_id, approved: true });
@@ -31,27 +54,24 @@ it('a session is launched here, watched with Pod Protocol and approved over RPC'
     by: 'ada',
     door: 'rpc',
   });
-  await rpc.hear(({ type }) => type === 'agent_settled');
 });
 
-it('a session of RPC is continued here', async () => {
-  const stage = await hldStage([says('one'), says('two')]);
-  const { host, cwd } = stage;
-  const ear = await stage.subscriber();
-  const { client: rpc } = await rpcStage([], {
-    parts: { host, sessions: { cwd, inMemory: false }, first: () => host.create({ cwd, lazy: true }) },
+it('a session of RPC shows up here, and is continued here', async () => {
+  const here = await site([says('one'), says('two')]);
+  await here.serve();
+  const { client, ear } = await hldClients(here);
+  const rpc = rpcClient(here);
+  rpc.send({ type: 'prompt', message: 'from RPC' });
+  const { data } = await ear.hear(({ data: told }) => told.new_status === 'completed');
+  expect(await client.call('listSessions')).toMatchObject({
+    sessions: [{ id: data.session_id, status: 'completed', query: 'from RPC', result: { result: 'one' } }],
   });
-  await rpc.run('from RPC');
-  const client = await stage.client();
-  const { sessions } = (await client.call('listSessions')) as {
-    sessions: readonly { readonly id: string }[];
-  };
-  expect(sessions).toMatchObject([{ status: 'completed', query: 'from RPC', result: { result: 'one' } }]);
-  const parent = sessions[0]?.id ?? '';
-  const child = objectOf(await client.call('continueSession', { session_id: parent, query: 'from here' }));
+  const child = objectOf(
+    await client.call('continueSession', { session_id: data.session_id, query: 'from here' }),
+  );
   await ear.hearStatus(stringOf(child.session_id), 'completed');
-  const { events } = (await client.call('getConversation', child)) as {
+  const { events } = (await client.call('getConversation', { session_id: child.session_id })) as {
     events: readonly { readonly content: string }[];
   };
-  expect(events.map(({ content }) => content)).toEqual(['from here', 'two']);
+  expect(events.map(({ content }) => content)).toEqual(['from RPC', 'one', 'from here', 'two']);
 });

@@ -1,18 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { arrayOf, objectOf, stringOf } from '../../../src/base/index.ts';
 import { call, says, type Site, site } from '../../cli/daemon.ts';
 import { Client, pendingApproval } from './stage.ts';
 
+const require = createRequire(import.meta.url);
+
 /** The HumanLayer CLI from npm: `humanlayer`, and `hlyr`, which is the same program. */
-const CLI = join(
-  dirname(createRequire(import.meta.url).resolve('humanlayer/package.json')),
-  'dist',
-  'index.js',
-);
+const CLI = require.resolve('humanlayer/dist/index.js');
 
 /** Runs it as the user whose home has our daemon: it looks for the socket where it always does. */
 function humanlayer({ home }: Site, args: readonly string[], env: Record<string, string> = {}): ChildProcess {

@@ -1,7 +1,15 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type JsonObject, objectOf, shape, stringOf } from '../../../src/base/index.ts';
+import {
+  type JsonObject,
+  type LogEntry,
+  logTo,
+  objectOf,
+  redactor,
+  shape,
+  stringOf,
+} from '../../../src/base/index.ts';
 import type { Workplace } from '../../../src/pod/index.ts';
 import { defineTool, textOutput } from '../../../src/tools/index.ts';
 import { agentsOn, scratch } from '../../pod/stage.ts';
@@ -102,6 +110,43 @@ describe('launchSession', () => {
     const results = events.flatMap(({ tool_result_content: content }) => content ?? []);
     expect(results).toEqual(['(no output)', expect.stringContaining('A rule denies writing')]);
     expect(events.some(({ approval_id: id }) => id !== undefined)).toBe(false);
+  });
+
+  it.each([['Write'], ['Write(x)'], ['*']])(
+    'never runs what disallowed_tools forbid (%s), although edits are accepted',
+    async (forbidden) => {
+      const stage = await hldStage([asks(), calls('write', { path: 'x', content: 'y' }), says('done')]);
+      const { session_id, client, ear } = await launch(
+        stage,
+        { query: 'hi', allowed_tools: ['Write'], disallowed_tools: [forbidden] },
+        forbidden === '*' ? 'running' : 'waiting_input',
+      );
+      await client.call('updateSessionSettings', { session_id, auto_accept_edits: true });
+      const { approvals } = (await client.call('fetchApprovals')) as { approvals: { id: string }[] };
+      for (const { id } of approvals)
+        await client.call('sendDecision', { approval_id: id, decision: 'approve' });
+      await ear.hearStatus(session_id, 'completed');
+      expect(existsSync(join(stage.cwd, 'x'))).toBe(false);
+    },
+  );
+
+  it('tells the log what happens in a verbose session, and nothing of what is said', async () => {
+    const entries: LogEntry[] = [];
+    const log = logTo({
+      sinks: [(entry) => entries.push(entry)],
+      level: () => 'info',
+      redact: () => redactor([]),
+    });
+    const stage = await hldStage([asks(), says('one'), says('two')], { hld: { log } });
+    const { session_id, client, ear } = await launch(stage, { query: 'hi', verbose: true }, 'waiting_input');
+    const { approvals } = (await client.call('fetchApprovals')) as { approvals: { id: string }[] };
+    await client.call('sendDecision', { approval_id: approvals[0]?.id, decision: 'approve' });
+    await ear.hearStatus(session_id, 'completed');
+    await launch(stage, { query: 'quiet' }, 'completed');
+    expect(entries.map(({ fields }) => [fields.session_id, fields.type])).toEqual(
+      ear.events.flatMap(({ type, data }) => (data.session_id === session_id ? [[session_id, type]] : [])),
+    );
+    expect(JSON.stringify(entries)).not.toMatch(/node -e|one/);
   });
 
   it('lets the session work in additional_directories', async () => {

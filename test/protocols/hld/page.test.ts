@@ -1,8 +1,13 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isObject, stringOf } from '../../../src/base/index.ts';
+import { METHODS } from '../../../src/protocols/hld/methods.ts';
+import { EVENT_TYPES } from '../../../src/protocols/hld/wire.ts';
 import type { Answer, SimRequest } from '../../../src/sim/index.ts';
-import { asks, type Client, hldStage, says, STALLS } from './stage.ts';
+import { RPC_CODES } from '../../../src/wire/index.ts';
+import { ADA, say } from '../../pod/stage.ts';
+import { asks, calls, type Client, type HldStage, hldStage, says, STALLS } from './stage.ts';
 
 /** The transcripts of the page, each under the heading it stands below. */
 const transcripts = [
@@ -18,42 +23,101 @@ const transcripts = [
 
 function model({ messages }: SimRequest): Answer {
   const last = messages.at(-1);
+  if (last?.text === 'Read the notes.') return calls('read', { path: 'notes.txt' });
+  if (last?.text === 'Fail.') return { parts: [], fault: { kind: '401' } };
   if (last?.role === 'tool') return says('Then not.');
   if (last?.text.startsWith('Delete')) return asks('rm -r build');
   // What was asked before it was interrupted may stand in front.
   return last?.text.endsWith('Wait.') ? STALLS : says('Hello.');
 }
 
+/** What is done at another door, in the words of the page. */
+async function atAnotherDoor(sentence: string, { host, cwd }: HldStage, names: Map<string, string>) {
+  const [what, text = ''] = sentence.split(': ');
+  if (what === 'a session is made') {
+    const { id } = await host.create({ cwd });
+    names.set('elsewhere', id).set(text.slice(1), id);
+    return;
+  }
+  const pod = host.pod(names.get('elsewhere') ?? '');
+  switch (what) {
+    case 'it is asked':
+      await pod.handle(say(text), ADA);
+      return;
+    case 'it is cancelled':
+      await pod.handle({ type: 'cancel' }, ADA);
+      return;
+    case 'it is closed':
+      await pod.handle({ type: 'close' }, ADA);
+      return;
+    default:
+      throw new Error(`nobody knows what this means: ${sentence}`);
+  }
+}
+
 describe('the page replays', () => {
-  it('has transcripts', () => {
-    expect(transcripts.map(({ heading }) => heading)).toEqual([
-      'A session',
-      'Approvals',
-      'Going on',
-      'Errors',
-    ]);
+  it.each(transcripts.map((transcript, index) => ({ index, ...transcript })))(
+    '$heading ($index)',
+    async ({ heading, lines }) => {
+      // Only where it is shown: elsewhere it would come in between.
+      const heartbeatMs = heading === 'Events' ? 10 : 30_000;
+      const stage = await hldStage(model, { hld: { heartbeatMs } });
+      writeFileSync(join(stage.cwd, 'notes.txt'), 'Buy tea.\n');
+      const links = { client: await stage.client(), other: await stage.client() };
+      const heard = new Map<Client, number>();
+      const names = new Map([['cwd', stage.cwd]]);
+      for (const line of lines) {
+        const mark = line.slice(0, line.indexOf(' '));
+        const text = line.slice(mark.length + 1);
+        const link = mark.length === 2 ? links.other : links.client;
+        if (mark === '#') await atAnotherDoor(text, stage, names);
+        else if (mark.startsWith('>')) link.write(`${filled(text, names)}\n`);
+        else {
+          const at = heard.get(link) ?? 0;
+          heard.set(link, at + 1);
+          const got = await link.line(at);
+          const actual: unknown = JSON.parse(got);
+          expect(actual).toEqual(bound(JSON.parse(text), actual, names));
+          // Numbers that JSON readers change are compared as text.
+          if (!text.includes('$')) expect(got).toBe(text);
+        }
+      }
+    },
+  );
+});
+
+describe('the page shows', () => {
+  const said = transcripts.flatMap(({ lines }) => lines);
+  const asked = said.filter((line) => line.startsWith('>')).join('\n');
+  const told = said.filter((line) => line.startsWith('<')).join('\n');
+
+  it.each([...METHODS.keys(), 'Subscribe'])('the method %s, and its answer', (method) => {
+    expect(asked).toContain(`"method":"${method}"`);
   });
 
-  it.each(transcripts)('$heading', async ({ lines }) => {
-    const stage = await hldStage(model);
-    const links = { client: await stage.client(), other: await stage.client() };
-    const heard = new Map<Client, number>();
-    const names = new Map([['cwd', stage.cwd]]);
-    for (const line of lines) {
-      const mark = line.slice(0, line.indexOf(' '));
-      const text = line.slice(mark.length + 1);
-      const link = mark.length === 2 ? links.other : links.client;
-      if (mark.startsWith('>')) link.write(`${filled(text, names)}\n`);
-      else {
-        const at = heard.get(link) ?? 0;
-        heard.set(link, at + 1);
-        const got = await link.line(at);
-        const actual: unknown = JSON.parse(got);
-        expect(actual).toEqual(bound(JSON.parse(text), actual, names));
-        // Numbers that JSON readers change are compared as text.
-        if (!text.includes('$')) expect(got).toBe(text);
-      }
-    }
+  it.each(EVENT_TYPES)('the event %s', (type) => {
+    expect(told).toContain(`"event":{"type":"${type}"`);
+  });
+
+  it.each(Object.values(RPC_CODES))('the error %d', (code) => {
+    expect(told).toContain(`"error":{"code":${code},`);
+  });
+
+  it.each([
+    ['starting', 'running'],
+    ['starting', 'failed'],
+    ['running', 'waiting_input'],
+    ['waiting_input', 'running'],
+    ['running', 'completed'],
+    ['completed', 'running'],
+    ['running', 'failed'],
+    ['running', 'interrupting'],
+    ['waiting_input', 'interrupting'],
+    ['interrupting', 'interrupted'],
+    ['draft', 'running'],
+    ['draft', 'discarded'],
+  ])('the change from %s to %s', (before, after) => {
+    expect(told).toContain(`"old_status":"${before}","new_status":"${after}"`);
   });
 });
 

@@ -1,10 +1,23 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type JsonObject, objectOf } from '../../../src/base/index.ts';
-import { asks, changesOf, hldStage, launch, pendingApproval, says, STALLS, statusOf } from './stage.ts';
+import {
+  asks,
+  calls,
+  changesOf,
+  hldStage,
+  launch,
+  pendingApproval,
+  says,
+  STALLS,
+  statusOf,
+} from './stage.ts';
 
 describe('after a restart', () => {
   it('sessions, conversations, approvals and settings are there as they were', async () => {
-    const stage = await hldStage([asks(), says('one'), says('two')]);
+    const stage = await hldStage([calls('read', { path: 'file' }), asks(), says('one'), says('two')]);
+    writeFileSync(join(stage.cwd, 'file'), 'text\n');
     const { session_id, client, ear } = await launch(
       stage,
       { query: 'first', title: 'Kept', model: 'opus', dangerously_skip_permissions: false },
@@ -29,6 +42,7 @@ describe('after a restart', () => {
       ['getConversation', { session_id: child.session_id }],
       ['getConversation', { claude_session_id: child.claude_session_id }],
       ['getApproval', { approval_id }],
+      ['getSessionSnapshots', { session_id }],
       ['getSessionLeaves', {}],
       ['getRecentPaths', {}],
     ];
@@ -39,6 +53,54 @@ describe('after a restart', () => {
     const after = [];
     for (const [method, params] of questions) after.push(await again.call(method, params));
     expect(after).toEqual(before);
+  });
+
+  it.each(['a restart', 'a kill', 'the catalogue is made again'] as const)(
+    'drafts and what was discarded are what they were, when %s is over',
+    async (how) => {
+      const stage = await hldStage([says('ok')]);
+      const draft = await stage.host.create({ cwd: stage.cwd });
+      const discarded = await stage.host.create({ cwd: stage.cwd });
+      await discarded.handle({ type: 'close' });
+      const { session_id } = await launch(stage, { query: 'hi' }, 'completed');
+      await stage.host.pod(session_id).handle({ type: 'close' });
+      const host = how === 'the catalogue is made again' ? stage.host : undefined;
+      await host?.rebuild();
+      if (host === undefined) await stage.restart(how === 'a kill' ? 'kill' : 'shutdown');
+      const client = await stage.client();
+      expect(await statusOf(client, draft.id)).toBe('draft');
+      expect(await statusOf(client, discarded.id)).toBe('discarded');
+      expect(await statusOf(client, session_id)).toBe('completed');
+    },
+  );
+
+  it('a child inherits what its parent was launched with before', async () => {
+    const stage = await hldStage([says('one'), says('two')]);
+    const mcp_config = { mcpServers: { files: { command: process.execPath, args: ['-e', '1'] } } };
+    const { session_id } = await launch(
+      stage,
+      {
+        query: 'hi',
+        mcp_config,
+        system_prompt: 'You are a cook.',
+        custom_instructions: 'No salt.',
+        disallowed_tools: ['Bash'],
+        additional_directories: ['/'],
+      },
+      'completed',
+    );
+    const host = await stage.restart();
+    const [client, ear] = [await stage.client(), await stage.subscriber()];
+    const child = objectOf(await client.call('continueSession', { session_id, query: 'on' }));
+    await ear.hearStatus(String(child.session_id), 'completed');
+    const { settings } = await host.pod(String(child.session_id)).snapshot();
+    expect(settings).toMatchObject({
+      mcpConfig: mcp_config,
+      system: 'You are a cook.',
+      appendSystem: expect.stringContaining('No salt.'),
+      rules: [{ tool: 'bash', action: 'deny' }],
+      paths: ['/'],
+    });
   });
 
   it.each(['shutdown', 'kill'] as const)(
@@ -56,6 +118,9 @@ describe('after a restart', () => {
         success: true,
       });
       await ear.hearStatus(session_id, 'completed');
+      expect(await ear.hear(({ type }) => type === 'approval_resolved')).toMatchObject({
+        data: { approval_id, tool_use_id: expect.any(String) },
+      });
       expect(changesOf(ear, session_id).at(-1)).toBe('running→completed');
     },
   );

@@ -1,91 +1,158 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FrameReader } from '../../../src/protocols/rpc/frames.ts';
-import { stage } from './stage.ts';
+import { stage as inProcess } from './stage.ts';
+import { describeOnEach } from './stages.ts';
 
 const ASK = '{"id":"s","type":"get_state"}';
 
-describe('lines', () => {
-  it.each([
-    ['a blank line before it', `\n  \n${ASK}\n`],
-    ['a carriage return', `${ASK}\r\n`],
-    [
-      'line separators of Unicode in a text',
-      `{"id":"s","type":"set_session_name","name":"a\u2028b\u2029c"}\n`,
-    ],
-  ])('are read with %s', async (_, text) => {
-    const { client } = await stage([]);
-    client.write(text);
-    expect(await client.hear(({ id }) => id === 's')).toMatchObject({ success: true });
-    expect(client.lines).toHaveLength(1);
+describeOnEach((stage) => {
+  describe('lines', () => {
+    it.each([
+      ['a blank line before it', `\n  \n${ASK}\n`],
+      ['a carriage return', `${ASK}\r\n`],
+      [
+        'line separators of Unicode in a text',
+        `{"id":"s","type":"set_session_name","name":"a\u2028b\u2029c"}\n`,
+      ],
+    ])('are read with %s', async (_, text) => {
+      const { client } = await stage([]);
+      client.write(text);
+      expect(await client.hear(({ id }) => id === 's')).toMatchObject({ success: true });
+      expect(client.lines).toHaveLength(1);
+    });
+
+    it('are read wherever the bytes are parted', async () => {
+      const { client } = await stage([]);
+      for (const byte of Buffer.from('{"id":"s","type":"set_session_name","name":"ไทย 日本 🦑"}\n')) {
+        client.write(Uint8Array.of(byte));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      await client.hear(({ id }) => id === 's');
+      expect(await client.get('get_state')).toMatchObject({ sessionName: 'ไทย 日本 🦑' });
+    });
+
+    it.each([
+      ['{', { command: 'parse' }],
+      ['{"type":"get_state"} {"type":"get_state"}', { command: 'parse' }],
+      ['null', { command: 'parse' }],
+      ['\u0000\u0001\u0002', { command: 'parse' }],
+    ])('that cannot be read are told once: %s', async (line, frame) => {
+      const { client } = await stage([]);
+      client.write(`${line}\n`);
+      expect(await client.ask('get_state')).toMatchObject({ success: true });
+      expect(client.lines[0]).toEqual({
+        type: 'response',
+        ...frame,
+        success: false,
+        error: expect.stringMatching(/^Failed to parse command: /) as unknown,
+      });
+      expect(client.lines).toHaveLength(2);
+    });
+
+    it.each([
+      ['[1,2]', { error: 'Unknown command: undefined' }],
+      ['7', { error: 'Unknown command: undefined' }],
+      ['"get_state"', { error: 'Unknown command: undefined' }],
+      ['{}', { error: 'Unknown command: undefined' }],
+      ['{"id":"x","type":"nope"}', { command: 'nope', error: 'Unknown command: nope' }],
+      ['{"id":"x","type":"toString"}', { command: 'toString', error: 'Unknown command: toString' }],
+      [
+        '{"type":"host_tool_result","id":"h","result":{}}',
+        { command: 'host_tool_result', error: 'Unknown command: host_tool_result' },
+      ],
+    ])('that are no command are told without an id: %s', async (line, frame) => {
+      const { client } = await stage([]);
+      client.write(`${line}\n`);
+      await client.ask('get_state');
+      expect(client.lines[0]).toEqual({ type: 'response', success: false, ...frame });
+    });
+
+    it('that are no command are told with their id where a client wants that', async () => {
+      const { client } = await stage([], { echoErrors: true });
+      expect(await client.ask('nope')).toEqual({
+        id: 'q1',
+        type: 'response',
+        command: 'nope',
+        success: false,
+        error: 'Unknown command: nope',
+      });
+    });
   });
 
-  it('are read wherever the bytes are parted', async () => {
-    const { client } = await stage([]);
-    for (const byte of Buffer.from('{"id":"s","type":"set_session_name","name":"ไทย 日本 🦑"}\n')) {
-      client.write(Uint8Array.of(byte));
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    await client.hear(({ id }) => id === 's');
-    expect(await client.get('get_state')).toMatchObject({ sessionName: 'ไทย 日本 🦑' });
+  describe('ids', () => {
+    it('come back as they are, and never as null', async () => {
+      const { client } = await stage([]);
+      client.send({ id: 7, type: 'abort' });
+      client.send({ id: null, type: 'abort' });
+      client.send({ type: 'abort' });
+      await client.ask('get_state');
+      expect(client.lines.slice(0, 3)).toEqual([
+        { id: 7, type: 'response', command: 'abort', success: true },
+        { type: 'response', command: 'abort', success: true },
+        { type: 'response', command: 'abort', success: true },
+      ]);
+    });
   });
 
-  it('need no end when they are the last', async () => {
-    const { client } = await stage([]);
+  describe('arguments', () => {
+    it.each([
+      ['prompt', {}],
+      ['prompt', { message: 'x', images: [{ data: 1 }] }],
+      ['prompt', { message: 'x', streamingBehavior: 'later' }],
+      ['steer', { message: 5 }],
+      ['bash', {}],
+      ['set_steering_mode', { mode: 'some' }],
+      ['set_interrupt_mode', { mode: 'now' }],
+      ['set_auto_compaction', { enabled: 'yes' }],
+      ['set_model', { provider: 'x' }],
+      ['switch_session', {}],
+      ['branch', {}],
+      ['set_host_tools', {}],
+      ['set_todos', {}],
+      ['set_session_name', {}],
+    ])('of %s that are wrong are refused under its id: %j', async (type, fields) => {
+      const { client } = await stage([]);
+      const refusal = await client.ask(type, fields);
+      expect(refusal).toMatchObject({ id: 'q1', type: 'response', command: type, success: false });
+      expect(refusal.error).toMatch(/\w+ needs|list|base64/);
+      expect(client.lines).toHaveLength(1);
+    });
+  });
+
+  describe('a client that misbehaves', () => {
+    it('gets one error for every line it should not have sent, and is still served', async () => {
+      const { client } = await stage([]);
+      const junk = fc.sample(
+        fc.oneof(
+          fc.string().map((text) => text.replaceAll(/[\r\n]/g, ' ')),
+          fc.json(),
+          fc.json().map((text) => text.slice(0, -1)),
+          fc.string().map((type) => JSON.stringify({ type: `x${type}`, id: 1 })),
+        ),
+        { numRuns: 10_000, seed: 6 },
+      );
+      const sent = junk.filter((line) => line.trim() !== '');
+      client.write(`${sent.join('\n')}\n`);
+      expect(await client.ask('get_state')).toMatchObject({ success: true });
+      expect(client.lines).toHaveLength(sent.length + 1);
+      expect(
+        client.lines.slice(0, -1).every(({ type, success }) => type === 'response' && success === false),
+      ).toBe(true);
+    });
+  });
+});
+
+describe('a reader of frames', () => {
+  it('needs no end of the last line', async () => {
+    const { client } = await inProcess([]);
     client.write(ASK);
     client.end();
-    await client.over;
+    await client.served;
     expect(client.lines).toMatchObject([{ id: 's', success: true }]);
   });
 
-  it.each([
-    ['{', { command: 'parse' }],
-    ['{"type":"get_state"} {"type":"get_state"}', { command: 'parse' }],
-    ['null', { command: 'parse' }],
-    ['\u0000\u0001\u0002', { command: 'parse' }],
-  ])('that cannot be read are told once: %s', async (line, frame) => {
-    const { client } = await stage([]);
-    client.write(`${line}\n`);
-    expect(await client.ask('get_state')).toMatchObject({ success: true });
-    expect(client.lines[0]).toEqual({
-      type: 'response',
-      ...frame,
-      success: false,
-      error: expect.stringMatching(/^Failed to parse command: /) as unknown,
-    });
-    expect(client.lines).toHaveLength(2);
-  });
-
-  it.each([
-    ['[1,2]', { error: 'Unknown command: undefined' }],
-    ['7', { error: 'Unknown command: undefined' }],
-    ['"get_state"', { error: 'Unknown command: undefined' }],
-    ['{}', { error: 'Unknown command: undefined' }],
-    ['{"id":"x","type":"nope"}', { command: 'nope', error: 'Unknown command: nope' }],
-    ['{"id":"x","type":"toString"}', { command: 'toString', error: 'Unknown command: toString' }],
-    [
-      '{"type":"host_tool_result","id":"h","result":{}}',
-      { command: 'host_tool_result', error: 'Unknown command: host_tool_result' },
-    ],
-  ])('that are no command are told without an id: %s', async (line, frame) => {
-    const { client } = await stage([]);
-    client.write(`${line}\n`);
-    await client.ask('get_state');
-    expect(client.lines[0]).toEqual({ type: 'response', success: false, ...frame });
-  });
-
-  it('that are no command are told with their id where a client wants that', async () => {
-    const { client } = await stage([], { parts: { echoErrors: true } });
-    expect(await client.ask('nope')).toEqual({
-      id: 'q1',
-      type: 'response',
-      command: 'nope',
-      success: false,
-      error: 'Unknown command: nope',
-    });
-  });
-
-  it('too long for us are told once, and let go until their end', () => {
+  it('tells once of a line that is too long, and lets it go until its end', () => {
     const frames = new FrameReader(1000);
     const pieces = [
       `{"type":"a"}\n${'x'.repeat(900)}`,
@@ -101,7 +168,7 @@ describe('lines', () => {
     ]);
   });
 
-  it('of any bytes give at most one frame each', () => {
+  it('gives at most one frame for a line of any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.integer({ min: 1, max: 40 }), (bytes, size) => {
         const frames = new FrameReader(100);
@@ -112,67 +179,5 @@ describe('lines', () => {
         expect(count).toBeLessThanOrEqual(bytes.filter((byte) => byte === 10).length + 1);
       }),
     );
-  });
-});
-
-describe('ids', () => {
-  it('come back as they are, and never as null', async () => {
-    const { client } = await stage([]);
-    client.send({ id: 7, type: 'abort' });
-    client.send({ id: null, type: 'abort' });
-    client.send({ type: 'abort' });
-    await client.ask('get_state');
-    expect(client.lines.slice(0, 3)).toEqual([
-      { id: 7, type: 'response', command: 'abort', success: true },
-      { type: 'response', command: 'abort', success: true },
-      { type: 'response', command: 'abort', success: true },
-    ]);
-  });
-});
-
-describe('arguments', () => {
-  it.each([
-    ['prompt', {}],
-    ['prompt', { message: 'x', images: [{ data: 1 }] }],
-    ['prompt', { message: 'x', streamingBehavior: 'later' }],
-    ['steer', { message: 5 }],
-    ['bash', {}],
-    ['set_steering_mode', { mode: 'some' }],
-    ['set_interrupt_mode', { mode: 'now' }],
-    ['set_auto_compaction', { enabled: 'yes' }],
-    ['set_model', { provider: 'x' }],
-    ['switch_session', {}],
-    ['branch', {}],
-    ['set_host_tools', {}],
-    ['set_todos', {}],
-    ['set_session_name', {}],
-  ])('of %s that are wrong are refused under its id: %j', async (type, fields) => {
-    const { client } = await stage([]);
-    const refusal = await client.ask(type, fields);
-    expect(refusal).toMatchObject({ id: 'q1', type: 'response', command: type, success: false });
-    expect(refusal.error).toMatch(/\w+ needs|list|base64/);
-    expect(client.lines).toHaveLength(1);
-  });
-});
-
-describe('a client that misbehaves', () => {
-  it('gets one error for every line it should not have sent, and is still served', async () => {
-    const { client } = await stage([]);
-    const junk = fc.sample(
-      fc.oneof(
-        fc.string().map((text) => text.replaceAll(/[\r\n]/g, ' ')),
-        fc.json(),
-        fc.json().map((text) => text.slice(0, -1)),
-        fc.string().map((type) => JSON.stringify({ type: `x${type}`, id: 1 })),
-      ),
-      { numRuns: 10_000, seed: 6 },
-    );
-    const sent = junk.filter((line) => line.trim() !== '');
-    client.write(`${sent.join('\n')}\n`);
-    expect(await client.ask('get_state')).toMatchObject({ success: true });
-    expect(client.lines).toHaveLength(sent.length + 1);
-    expect(
-      client.lines.slice(0, -1).every(({ type, success }) => type === 'response' && success === false),
-    ).toBe(true);
   });
 });

@@ -1,5 +1,5 @@
 import { type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts';
-import type { Line } from './stage.ts';
+import type { Line } from './client.ts';
 
 /** Lines in short, for comparing an order; deltas that follow each other count once, since how many there are is free. */
 export function gist(lines: readonly Line[]): readonly string[] {

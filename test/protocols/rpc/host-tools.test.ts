@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Script } from '../../../src/sim/index.ts';
 import { gist } from './gist.ts';
-import { stageProgram } from './program.ts';
-import { type RpcClient, stage as stageStreams } from './stage.ts';
+import { stage as inProcess } from './stage.ts';
+import { describeOnEach } from './stages.ts';
 
 const ECHO = {
   name: 'echo_host',
@@ -13,159 +12,159 @@ const ECHO = {
 const CALL = { parts: [{ toolCall: { id: 'toolu_1', name: 'echo_host', arguments: { message: 'hello' } } }] };
 const DONE = { parts: [{ text: 'done' }] };
 
-const STAGES: readonly (readonly [string, (script: Script) => Promise<{ readonly client: RpcClient }>])[] = [
-  ['over two streams', stageStreams],
-  ['over the pipes of the built program', stageProgram],
-];
-
-describe.each(STAGES)('a tool of the host, %s', (_, stage) => {
-  it('is called over the wire, and its words come through unchanged', async () => {
-    const { client } = await stage([CALL, DONE]);
-    expect(await client.get('set_host_tools', { tools: [ECHO] })).toEqual({ toolNames: ['echo_host'] });
-    client.send({ type: 'prompt', message: 'go' });
-    const call = await client.hear(({ type }) => type === 'host_tool_call');
-    expect(call).toEqual({
-      type: 'host_tool_call',
-      id: call.id,
-      toolCallId: 'toolu_1',
-      toolName: 'echo_host',
-      arguments: { message: 'hello' },
-    });
-    const partialResult = { content: [{ type: 'text', text: 'working' }], details: { step: 1 } };
-    client.send({ type: 'host_tool_update', id: call.id, partialResult });
-    const update = await client.hear(({ type }) => type === 'tool_execution_update');
-    expect(update).toEqual({
-      type: 'tool_execution_update',
-      toolCallId: 'toolu_1',
-      toolName: 'echo_host',
-      args: { message: 'hello' },
-      partialResult,
-    });
-    const result = { content: [{ type: 'text', text: 'hello' }], details: { any: ['thing'] } };
-    client.send({ type: 'host_tool_result', id: call.id, result });
-    await client.hear(({ type }) => type === 'agent_settled');
-    expect(client.lines.find(({ type }) => type === 'tool_execution_end')).toEqual({
-      type: 'tool_execution_end',
-      toolCallId: 'toolu_1',
-      toolName: 'echo_host',
-      result,
-      isError: false,
-      isWarning: false,
-    });
-    const { messages } = await client.get('get_messages');
-    expect((messages as { role: string }[])[2]).toMatchObject({
-      role: 'toolResult',
-      ...result,
-      isError: false,
-    });
-  });
-
-  it('that fails is shown as its text', async () => {
-    const { client } = await stage([CALL, DONE, CALL, DONE]);
-    await client.ask('set_host_tools', { tools: [ECHO] });
-    const fail = async (content: object[], from: number) => {
+describeOnEach((stage) => {
+  describe('a tool of the host', () => {
+    it('is called over the wire, and its words come through unchanged', async () => {
+      const { client } = await stage([CALL, DONE]);
+      expect(await client.get('set_host_tools', { tools: [ECHO] })).toEqual({ toolNames: ['echo_host'] });
       client.send({ type: 'prompt', message: 'go' });
-      const { id } = await client.hear(({ type }) => type === 'host_tool_call', from);
-      client.send({
-        type: 'host_tool_result',
-        id,
-        result: { content, details: { lost: true } },
+      const call = await client.hear(({ type }) => type === 'host_tool_call');
+      expect(call).toEqual({
+        type: 'host_tool_call',
+        id: call.id,
+        toolCallId: 'toolu_1',
+        toolName: 'echo_host',
+        arguments: { message: 'hello' },
+      });
+      const partialResult = { content: [{ type: 'text', text: 'working' }], details: { step: 1 } };
+      client.send({ type: 'host_tool_update', id: call.id, partialResult });
+      const update = await client.hear(({ type }) => type === 'tool_execution_update');
+      expect(update).toEqual({
+        type: 'tool_execution_update',
+        toolCallId: 'toolu_1',
+        toolName: 'echo_host',
+        args: { message: 'hello' },
+        partialResult,
+      });
+      const result = { content: [{ type: 'text', text: 'hello' }], details: { any: ['thing'] } };
+      client.send({ type: 'host_tool_result', id: call.id, result });
+      await client.quiet();
+      expect(client.lines.find(({ type }) => type === 'tool_execution_end')).toEqual({
+        type: 'tool_execution_end',
+        toolCallId: 'toolu_1',
+        toolName: 'echo_host',
+        result,
+        isError: false,
+        isWarning: false,
+      });
+      const { messages } = await client.get('get_messages');
+      expect((messages as { role: string }[])[2]).toMatchObject({
+        role: 'toolResult',
+        ...result,
+        isError: false,
+      });
+    });
+
+    it('that fails is shown as its text', async () => {
+      const { client } = await stage([CALL, DONE, CALL, DONE]);
+      await client.ask('set_host_tools', { tools: [ECHO] });
+      const fail = async (content: object[], from: number) => {
+        client.send({ type: 'prompt', message: 'go' });
+        const { id } = await client.hear(({ type }) => type === 'host_tool_call', from);
+        client.send({
+          type: 'host_tool_result',
+          id,
+          result: { content, details: { lost: true } },
+          isError: true,
+        });
+        await client.quiet(from);
+        return client.lines.slice(from).find(({ type }) => type === 'tool_execution_end');
+      };
+      const lines = [
+        { type: 'text', text: ' one' },
+        { type: 'text', text: 'two ' },
+      ];
+      expect(await fail(lines, client.lines.length)).toMatchObject({
+        result: { content: [{ type: 'text', text: 'one\ntwo' }], details: {} },
         isError: true,
       });
-      await client.hear(({ type }) => type === 'agent_settled', from);
-      return client.lines.slice(from).find(({ type }) => type === 'tool_execution_end');
-    };
-    const lines = [
-      { type: 'text', text: ' one' },
-      { type: 'text', text: 'two ' },
-    ];
-    expect(await fail(lines, client.lines.length)).toMatchObject({
-      result: { content: [{ type: 'text', text: 'one\ntwo' }], details: {} },
-      isError: true,
+      expect(await fail([], client.lines.length)).toMatchObject({
+        result: { content: [{ type: 'text', text: 'Host tool execution failed' }], details: {} },
+      });
     });
-    expect(await fail([], client.lines.length)).toMatchObject({
-      result: { content: [{ type: 'text', text: 'Host tool execution failed' }], details: {} },
-    });
-  });
 
-  it('is cancelled with the run, and what it says after that is let go', async () => {
-    const { client } = await stage([CALL, DONE]);
-    await client.ask('set_host_tools', { tools: [ECHO] });
-    client.send({ type: 'prompt', message: 'go' });
-    const call = await client.hear(({ type }) => type === 'host_tool_call');
-    await client.ask('abort');
-    const cancel = client.lines.find(({ type }) => type === 'host_tool_cancel');
-    expect(cancel).toEqual({ type: 'host_tool_cancel', id: cancel?.id, targetId: call.id });
-    expect(client.lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({
-      result: { content: [{ type: 'text', text: 'Host tool "echo_host" was aborted' }], details: {} },
-      isError: true,
+    it('is cancelled with the run, and what it says after that is let go', async () => {
+      const { client } = await stage([CALL, DONE]);
+      await client.ask('set_host_tools', { tools: [ECHO] });
+      client.send({ type: 'prompt', message: 'go' });
+      const call = await client.hear(({ type }) => type === 'host_tool_call');
+      await client.ask('abort');
+      const cancel = client.lines.find(({ type }) => type === 'host_tool_cancel');
+      expect(cancel).toEqual({ type: 'host_tool_cancel', id: cancel?.id, targetId: call.id });
+      expect(client.lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({
+        result: { content: [{ type: 'text', text: 'Host tool "echo_host" was aborted' }], details: {} },
+        isError: true,
+      });
+      const from = client.lines.length;
+      client.send({ type: 'host_tool_result', id: call.id, result: { content: [] } });
+      client.send({ type: 'host_tool_update', id: 'nobody', partialResult: { content: [] } });
+      await client.ask('get_state');
+      expect(gist(client.lines.slice(from))).toEqual(['get_state ok']);
     });
-    const from = client.lines.length;
-    client.send({ type: 'host_tool_result', id: call.id, result: { content: [] } });
-    client.send({ type: 'host_tool_update', id: 'nobody', partialResult: { content: [] } });
-    await client.ask('get_state');
-    expect(gist(client.lines.slice(from))).toEqual(['get_state ok']);
-  });
 
-  it('is not called with arguments that its schema forbids', async () => {
-    const wrong = { parts: [{ toolCall: { name: 'echo_host', arguments: { message: 7 } } }] };
-    const { client } = await stage([wrong, DONE]);
-    await client.ask('set_host_tools', { tools: [ECHO] });
-    const lines = await client.run('go');
-    expect(lines.filter(({ type }) => type === 'host_tool_call')).toEqual([]);
-    const text =
-      'Validation failed for tool "echo_host":\n  - message: must be string\n\nReceived arguments:\n{\n  "message": 7\n}';
-    expect(lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({
-      result: { content: [{ type: 'text', text }], details: {} },
-      isError: true,
+    it('is not called with arguments that its schema forbids', async () => {
+      const wrong = { parts: [{ toolCall: { name: 'echo_host', arguments: { message: 7 } } }] };
+      const { client } = await stage([wrong, DONE]);
+      await client.ask('set_host_tools', { tools: [ECHO] });
+      const lines = await client.run('go');
+      expect(lines.filter(({ type }) => type === 'host_tool_call')).toEqual([]);
+      const text =
+        'Validation failed for tool "echo_host":\n  - message: must be string\n\nReceived arguments:\n{\n  "message": 7\n}';
+      expect(lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({
+        result: { content: [{ type: 'text', text }], details: {} },
+        isError: true,
+      });
     });
-  });
 
-  it('is there for the next answer of a run, and gone with the next set', async () => {
-    const asked: string[][] = [];
-    const { client } = await stage(({ tools }) => {
-      asked.push(tools.map(({ name }) => name).filter((name) => name.includes('host')));
-      return DONE;
+    it('is there for the next answer of a run, and gone with the next set', async () => {
+      const asked: string[][] = [];
+      const { client } = await stage(({ tools }) => {
+        asked.push(tools.map(({ name }) => name).filter((name) => name.includes('host')));
+        return DONE;
+      });
+      await client.ask('set_host_tools', { tools: [ECHO, { ...ECHO, name: 'hidden_host', hidden: true }] });
+      await client.run('one');
+      await client.ask('set_host_tools', { tools: [{ ...ECHO, name: 'Other_host' }] });
+      await client.run('two');
+      await client.get('new_session');
+      await client.run('three');
+      await client.ask('set_host_tools', { tools: [] });
+      await client.run('four');
+      expect(asked).toEqual([['echo_host'], ['Other_host'], ['Other_host'], []]);
     });
-    await client.ask('set_host_tools', { tools: [ECHO, { ...ECHO, name: 'hidden_host', hidden: true }] });
-    await client.run('one');
-    await client.ask('set_host_tools', { tools: [{ ...ECHO, name: 'Other_host' }] });
-    await client.run('two');
-    await client.get('new_session');
-    await client.run('three');
-    await client.ask('set_host_tools', { tools: [] });
-    await client.run('four');
-    expect(asked).toEqual([['echo_host'], ['Other_host'], ['Other_host'], []]);
-  });
 
-  it.each([
-    [[{ description: 'd', parameters: {} }], 'Host tool at index 0 must provide a non-empty name'],
-    [[{ name: 'a', description: ' ', parameters: {} }], 'Host tool "a" must provide a non-empty description'],
-    [[{ name: 'a', description: 'd' }], 'Host tool "a" must provide a JSON Schema object'],
-    [[{ name: 'a', description: 'd', parameters: [] }], 'Host tool "a" must provide a JSON Schema object'],
-    [[ECHO, ECHO], 'RPC host tool names must be unique'],
-    [[{ ...ECHO, name: 'bash' }], 'RPC host tool "bash" conflicts with an existing tool'],
-  ])('is checked: %j', async (tools, error) => {
-    const { client } = await stage([]);
-    expect(await client.ask('set_host_tools', { tools })).toEqual({
-      id: 'q1',
-      type: 'response',
-      command: 'set_host_tools',
-      success: false,
-      error,
+    it.each([
+      [[{ description: 'd', parameters: {} }], 'Host tool at index 0 must provide a non-empty name'],
+      [
+        [{ name: 'a', description: ' ', parameters: {} }],
+        'Host tool "a" must provide a non-empty description',
+      ],
+      [[{ name: 'a', description: 'd' }], 'Host tool "a" must provide a JSON Schema object'],
+      [[{ name: 'a', description: 'd', parameters: [] }], 'Host tool "a" must provide a JSON Schema object'],
+      [[ECHO, ECHO], 'RPC host tool names must be unique'],
+      [[{ ...ECHO, name: 'bash' }], 'RPC host tool "bash" conflicts with an existing tool'],
+    ])('is checked: %j', async (tools, error) => {
+      const { client } = await stage([]);
+      expect(await client.ask('set_host_tools', { tools })).toEqual({
+        id: 'q1',
+        type: 'response',
+        command: 'set_host_tools',
+        success: false,
+        error,
+      });
     });
   });
 });
 
 describe('a tool of the host', () => {
   it('that waits is given up when the client goes', async () => {
-    const { client, host } = await stageStreams([CALL, DONE]);
+    const { client, host } = await inProcess([CALL, DONE]);
     await client.ask('set_host_tools', { tools: [ECHO] });
     const { sessionId } = await client.get('get_state');
     client.send({ type: 'prompt', message: 'go' });
     await client.hear(({ type }) => type === 'host_tool_call');
     client.end();
-    await client.over;
+    await client.served;
     for await (const watched of host.pod(String(sessionId)).watch()) {
       const items = watched.type === 'snapshot' ? watched.snapshot.items : [];
       const events = watched.type === 'events' ? watched.batch.events : [];

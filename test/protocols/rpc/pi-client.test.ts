@@ -4,14 +4,29 @@ import { RpcClient } from '@mariozechner/pi-coding-agent';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MAIN, temporaryDirectory } from '../../cli/polypod.ts';
 
+/** Which of the client's methods the tests have called. */
+const called = new Set<string>();
+
+function noted(pi: RpcClient): RpcClient {
+  return new Proxy(pi, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name);
+      called.add(String(name));
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
 async function client(args: string[] = ['--offline']) {
   const home = temporaryDirectory();
-  const pi = new RpcClient({
-    cliPath: MAIN,
-    cwd: home,
-    env: { HOME: home, XDG_DATA_HOME: join(home, 'data'), XDG_CONFIG_HOME: join(home, 'config') },
-    args,
-  });
+  const pi = noted(
+    new RpcClient({
+      cliPath: MAIN,
+      cwd: home,
+      env: { HOME: home, XDG_DATA_HOME: join(home, 'data'), XDG_CONFIG_HOME: join(home, 'config') },
+      args,
+    }),
+  );
   await pi.start();
   onTestFinished(() => pi.stop());
   return { pi, home };
@@ -84,7 +99,7 @@ describe("pi's own client", () => {
 
   it('runs commands', async () => {
     const { pi } = await client();
-    expect(await pi.bash('echo hi; exit 2')).toMatchObject({ output: 'hi', exitCode: 2, cancelled: false });
+    expect(await pi.bash('echo hi; exit 2')).toMatchObject({ output: 'hi\n', exitCode: 2, cancelled: false });
     const long = pi.bash('sleep 60');
     await pi.abortBash();
     expect(await long).toMatchObject({ cancelled: true });
@@ -110,5 +125,31 @@ describe("pi's own client", () => {
     await expect(pi.compact()).rejects.toThrow('Nothing to compact (session too small)');
     const { path } = await pi.exportHtml(join(home, 'page.html'));
     expect(existsSync(path)).toBe(true);
+  });
+
+  it('hears events, waits, and has a conversation compacted', async () => {
+    const { pi } = await client();
+    const types: string[] = [];
+    const forget = pi.onEvent(({ type }) => void types.push(type));
+    const idle = pi.waitForIdle();
+    await pi.prompt(`remember ${'y'.repeat(120_000)} [[sim text=ok]]`);
+    await idle;
+    forget();
+    expect(types).toContain('agent_end');
+    const heard = types.length;
+    expect(await pi.compact('be short [[sim text=summary]]')).toMatchObject({
+      summary: expect.any(String) as unknown,
+      firstKeptEntryId: expect.any(String) as unknown,
+      tokensBefore: expect.any(Number) as unknown,
+    });
+    expect(types).toHaveLength(heard);
+    expect(pi.getStderr()).toBe('');
+    await pi.stop();
+  });
+
+  it('has no method that was not called', () => {
+    const inner = ['constructor', 'handleLine', 'send', 'getData'];
+    const methods = Object.getOwnPropertyNames(RpcClient.prototype).filter((name) => !inner.includes(name));
+    expect(methods.filter((name) => !called.has(name))).toEqual([]);
   });
 });

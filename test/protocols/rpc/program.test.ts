@@ -1,10 +1,40 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { objectOf, stringOf } from '../../../src/base/index.ts';
 import { polypod, temporaryDirectory } from '../../cli/polypod.ts';
 import { gist } from './gist.ts';
-import { Program } from './program.ts';
+import { Program, stageProgram } from './program.ts';
+
+/** More than a line may have. */
+const GIANT = 65 * 1024 * 1024;
+
+/** The lines among any bytes, as far as they are more than blanks. */
+function splitAtLineEnds(bytes: Buffer): readonly Buffer[] {
+  const ends = [...bytes.entries()].flatMap(([at, byte]) => (byte === 10 ? [at] : []));
+  return [-1, ...ends]
+    .map((end, at) => bytes.subarray(end + 1, ends[at]))
+    .filter((line) => line.toString('utf8').trim() !== '');
+}
+
+/** Whether the run in a session file is over. */
+function isEnded(file: string): boolean {
+  return existsSync(file) && readFileSync(file, 'utf8').includes('"customType":"polypod.run-end"');
+}
+
+/** Resolves when a process has had nothing to do for a while. */
+async function resting(pid: number): Promise<void> {
+  const spent = () =>
+    readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ').slice(11, 13).join();
+  for (let [before, same] = [spent(), 0]; same < 10; ) {
+    await sleep(20);
+    const now = spent();
+    same = now === before ? same + 1 : 0;
+    before = now;
+  }
+}
 
 describe('polypod --mode rpc', () => {
   it('says ready first, and nothing but JSON after it', async () => {
@@ -43,17 +73,64 @@ describe('polypod --mode rpc', () => {
     expect((await program.finished).code).toBe(0);
   });
 
-  it('lives through garbage', async () => {
+  it('lives through giant lines, bytes that are no text, and half a frame', async () => {
     const program = new Program(['--offline']);
-    const lines = Array.from(
-      { length: 500 },
-      (_, at) => [`{"half":${at}`, `[${at}]`, `\u0000\u0007${at}`, '{}'][at % 4],
-    );
-    program.write(`${lines.join('\n')}\n"${'x'.repeat(5_000_000)}\n`);
-    program.child.stdin?.write(Buffer.from([0xff, 0xfe, 0xc3, 0x28, 0x0a]));
+    await program.get('get_state');
+    const giant = Buffer.alloc(GIANT, 'x');
+    const binary = Buffer.from(Array.from({ length: 100_000 }, (_, at) => (at * 7919 + (at >> 3)) & 0xff));
+    const lines = [
+      Buffer.from(`"${'x'.repeat(5_000_000)}`),
+      Buffer.from(`{"type":"get_state","pad":"${'x'.repeat(1_000_000)}`),
+      Buffer.from([0xff, 0xfe, 0xc3, 0x28]),
+      giant,
+      ...splitAtLineEnds(binary),
+    ];
+    const from = program.lines.length;
+    for (const line of lines) program.write(Buffer.concat([line, Buffer.from('\n')]));
     expect(await program.ask('get_state')).toMatchObject({ success: true });
-    const refused = program.lines.filter(({ success }) => success === false);
-    expect(refused).toHaveLength(lines.length + 2);
+    const refused = program.lines.slice(from, -1);
+    expect(refused).toHaveLength(lines.length);
+    for (const { id, type, success, error } of refused)
+      expect({ id, type, success, error }).toEqual({
+        type: 'response',
+        success: false,
+        error: expect.stringMatching(/^(?:Failed to parse command|Unknown command): /) as unknown,
+      });
+    program.write('{"type":"get_st');
+    expect((await program.end()).code).toBe(0);
+  });
+
+  it('keeps little for a host that stops reading, and has not lost a word when it reads again', async () => {
+    const [deltas, size, asked] = [10_000, 20, 500];
+    const { client } = await stageProgram(
+      [{ parts: [], pace: { deltas, chunkSize: size, batch: 50 } }],
+      {},
+      {
+        // Less than all that is going to be said.
+        NODE_OPTIONS: '--max-old-space-size=64',
+      },
+    );
+    const { sessionFile } = await client.get('get_state');
+    client.child.stdout.pause();
+    client.send({ type: 'prompt', message: 'write' });
+    while (!isEnded(String(sessionFile))) await sleep(20);
+    for (let count = 0; count < asked; count += 1) client.send({ type: 'get_messages' });
+    client.send({ id: 'last', type: 'get_last_assistant_text' });
+    await resting(client.child.pid ?? 0);
+    client.child.stdout.resume();
+    const { data } = await client.hear(({ id }) => id === 'last');
+    const text = stringOf(objectOf(data).text);
+    expect(text.length).toBeGreaterThan(deltas * size * 0.9);
+    expect(client.lines.filter(({ command }) => command === 'get_messages')).toHaveLength(asked);
+    const told = client.lines
+      .map((line) => objectOf(line.assistantMessageEvent))
+      .filter(({ type }) => type === 'text_delta');
+    expect(
+      told
+        .map(({ delta }) => delta)
+        .join('')
+        .trim(),
+    ).toBe(text);
   });
 
   it('refuses files on its command line', async () => {
@@ -129,7 +206,7 @@ describe('polypod --mode rpc', () => {
     const { id } = await asking.hear(({ type }) => type === 'extension_ui_request');
     expect(existsSync(join(asking.home, 'made.txt'))).toBe(false);
     asking.send({ type: 'extension_ui_response', id, value: 'Deny' });
-    await asking.hear(({ type }) => type === 'agent_settled');
+    await asking.quiet();
     expect(existsSync(join(asking.home, 'made.txt'))).toBe(false);
   });
 });

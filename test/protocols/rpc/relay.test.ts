@@ -3,6 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { RpcClient } from '@mariozechner/pi-coding-agent';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { objectOf } from '../../../src/base/index.ts';
 import { type Health, placesFrom } from '../../../src/daemon/index.ts';
 import { connectUnix } from '../../../src/wire/index.ts';
 import { type Site, site } from '../../cli/daemon.ts';
@@ -67,7 +68,7 @@ describe('with a daemon up, polypod --mode rpc', () => {
     expect(events.map(({ type }): string => type).find((type) => type !== 'ready')).toBe('agent_start');
     expect(events.map(({ type }) => type).filter((type) => type === 'agent_end')).toHaveLength(1);
     expect(await pi.getLastAssistantText()).toBe('Hello');
-    expect(await pi.bash('pwd')).toMatchObject({ output: here.project, exitCode: 0 });
+    expect(await pi.bash('pwd')).toMatchObject({ output: `${here.project}\n`, exitCode: 0 });
     expect(await pi.setModel('sim', 'offline')).toMatchObject({ id: 'offline' });
     const [first] = await pi.getForkMessages();
     expect(await pi.fork(first?.entryId ?? '')).toMatchObject({ cancelled: false });
@@ -116,7 +117,7 @@ describe('with a daemon up, polypod --mode rpc', () => {
     const three = client('--resume', String(sessionId));
     expect(await three.get('get_state')).toMatchObject({ sessionId, messageCount: 2 });
     await one.run('[[sim text=shared]]');
-    await three.hear(({ type }) => type === 'agent_settled');
+    await three.quiet();
     expect(await three.get('get_last_assistant_text')).toEqual({ text: 'shared' });
   });
 
@@ -169,7 +170,7 @@ describe('a relay', () => {
     expect((await program.finished).code).toBe(0);
     const again = client('--resume', String(sessionId));
     const { isStreaming } = await again.get('get_state');
-    if (isStreaming === true) await again.hear(({ type }) => type === 'agent_settled');
+    if (isStreaming === true) await again.quiet();
     const { messages } = await again.get('get_messages');
     expect(messages).toMatchObject([{ role: 'user' }, { role: 'assistant', stopReason: 'stop' }]);
   });
@@ -212,9 +213,18 @@ describe('a relay', () => {
     }
   });
 
-  it('tells the daemon where and how, and no key', async () => {
+  it.each([
+    [['--model', 'anthropic/opus', '--ask'], { model: 'anthropic/opus', isAsking: true }],
+    [['--ask'], { model: 'sim/other', isAsking: true }],
+    [['--resume', 'x'], { resume: 'x', isAsking: false }],
+  ])('tells the daemon where and how, and no key: %j', async (args, told) => {
     const home = temporaryDirectory();
-    const env = { HOME: home, ANTHROPIC_API_KEY: 'sk-ant-secret', USER: 'ada' };
+    const env = {
+      HOME: home,
+      ANTHROPIC_API_KEY: 'sk-ant-secret',
+      USER: 'ada',
+      POLYPOD_MODEL: 'sim/other',
+    };
     const path = socketIn({ env }, 'rpc.sock');
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const header = new Promise<string>((resolve) => {
@@ -226,15 +236,11 @@ describe('a relay', () => {
       }).listen(path);
       onTestFinished(() => void server.close());
     });
-    const program = new Program(['--model', 'anthropic/opus', '--ask'], env);
+    const program = new Program(args, env);
     expect(await program.finished).toEqual({ code: 1, stdout: '', stderr: 'not today\n' });
     expect(await header).not.toContain('secret');
-    expect(JSON.parse(await header)).toMatchObject({
-      cwd: home,
-      by: 'ada',
-      model: 'anthropic/opus',
-      isAsking: true,
-    });
+    const { cwd, by, model, isAsking, resume } = objectOf(JSON.parse(await header));
+    expect({ cwd, by, model, isAsking, resume }).toEqual({ cwd: home, by: 'ada', ...told });
   });
 });
 
@@ -262,7 +268,7 @@ describe('in the daemon, a session of this mode', () => {
     asking.send({ type: 'prompt', message: TOUCH });
     const { id } = await asking.hear(({ type }) => type === 'extension_ui_request');
     asking.send({ type: 'extension_ui_response', id, value: 'Deny' });
-    await asking.hear(({ type }) => type === 'agent_settled');
+    await asking.quiet();
     expect(existsSync(join(here.home, 'made.txt'))).toBe(false);
   });
 

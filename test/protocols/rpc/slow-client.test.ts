@@ -17,7 +17,7 @@ describe('a client that stops reading', () => {
     // What one step of the run says may hold the text several times; all that it said would be hundreds of times as much.
     expect(client.unread).toBeLessThan(20 * DELTAS * 20);
     client.resume();
-    await client.hear(({ type }) => type === 'agent_settled');
+    await client.quiet();
     const deltas = client.lines
       .map(({ assistantMessageEvent }) => objectOf(assistantMessageEvent))
       .filter(({ type }) => type === 'text_delta');
@@ -35,6 +35,6 @@ describe('a client that stops reading', () => {
     client.send({ type: 'prompt', message: 'write' });
     while (client.unread < 1000) await new Promise((resolve) => setImmediate(resolve));
     client.close();
-    await client.over;
+    await client.served;
   });
 });

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { isObject, objectOf, stringOf } from '../../../src/base/index.ts';
+import type { Line } from './client.ts';
 import { Program } from './program.ts';
-import type { Line } from './stage.ts';
 
 const PAGE = 'docs/protocols/rpc.md';
 

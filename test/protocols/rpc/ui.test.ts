@@ -1,248 +1,266 @@
 import { describe, expect, it } from 'vitest';
-import { objectOf } from '../../../src/base/index.ts';
-import type { ExtensionLink, RpcExtensions } from '../../../src/protocols/index.ts';
-import { NO_EXTENSIONS } from '../../../src/protocols/rpc/parts.ts';
+import type { Client, Line } from './client.ts';
 import { gist } from './gist.ts';
-import { type Client, type Line, stage } from './stage.ts';
+import type { Stage, Wishes } from './staged.ts';
+import { describeOnEach } from './stages.ts';
 
-/** An extension that has the test's own hand on the link. */
-async function extended(more: Partial<RpcExtensions> = {}) {
-  let link: ExtensionLink | undefined;
-  const extensions = {
-    ...NO_EXTENSIONS,
-    start: async (given: ExtensionLink) => {
-      link = given;
-    },
-    ...more,
-  };
-  const { client } = await stage([{ parts: [{ text: 'ok' }] }], { parts: { extensions } });
-  await client.ask('get_commands');
-  if (link === undefined) throw new Error('the extension was not started');
-  return { client, link, ui: link.ui };
+/** Does with its user interface what it is told, and tells what came of it. */
+const EXTENSION = `
+  export default function ({ ui, registerCommand, on, send }) {
+    const tell = (answer) => ui.notify('answer ' + JSON.stringify(answer ?? null));
+    registerCommand('ui', {
+      description: 'Calls a method.',
+      handler: async (text) => {
+        const [method, ...args] = JSON.parse(text);
+        tell(await ui[method](...args));
+      },
+    });
+    registerCommand('take-back', {
+      handler: async () => {
+        const { signal, abort } = { signal: undefined, abort: undefined, ...stopper() };
+        const texts = [ui.editor('Edit', 'x', { signal }), ui.input('Say', undefined, { signal })];
+        setImmediate(abort);
+        tell(await Promise.all(texts.map(async (text) => (await text) ?? 'nothing')));
+      },
+    });
+    registerCommand('fail', { handler: () => { throw new Error('boom'); } });
+    registerCommand('send', { handler: (text) => send(text) });
+    let isAsking = false;
+    registerCommand('guard', { handler: () => { isAsking = true; } });
+    on('session_before_switch', async ({ reason }) =>
+      isAsking ? { cancel: !(await ui.confirm('Leave?', reason)) } : undefined);
+  }
+  function stopper() {
+    const controller = new AbortController();
+    return { signal: controller.signal, abort: () => controller.abort() };
+  }
+`;
+
+async function extended(stage: Stage, more: Wishes = {}): Promise<Client> {
+  const { client } = await stage([{ parts: [{ text: 'ok' }] }], { extension: EXTENSION, ...more });
+  return client;
 }
 
-const request = (client: Client, method: string): Promise<Line> =>
-  client.hear((line) => line.type === 'extension_ui_request' && line.method === method);
+/** Has the extension call a method of its user interface; gives what the client is told of that. */
+async function call(client: Client, method: string, ...args: readonly unknown[]): Promise<Line> {
+  const from = client.lines.length;
+  client.send({ type: 'prompt', message: `/ui ${JSON.stringify([method, ...args])}` });
+  return client.hear(({ type }) => type === 'extension_ui_request', from);
+}
 
-describe('a question of an extension', () => {
-  it('is put to the client and answered by it', async () => {
-    const { client, ui } = await extended();
-    const name = ui.text({ method: 'input', title: 'Branch name', placeholder: 'feature/...' });
-    const asked = await request(client, 'input');
-    expect(asked).toEqual({
-      type: 'extension_ui_request',
-      id: asked.id,
-      method: 'input',
-      title: 'Branch name',
-      placeholder: 'feature/...',
-    });
-    client.send({ type: 'extension_ui_response', id: asked.id, value: 'feature/rpc-host' });
-    expect(await name).toBe('feature/rpc-host');
-  });
+/** What the extension got for an answer. */
+async function answerOn(client: Client, from = 0): Promise<unknown> {
+  const { message } = await client.hear(({ message }) => String(message).startsWith('answer '), from);
+  return JSON.parse(String(message).slice('answer '.length)) as unknown;
+}
 
-  it.each([
-    [{ confirmed: true }, true],
-    [{ confirmed: false }, false],
-    [{ cancelled: true }, false],
-    [{ value: 'yes' }, false],
-  ])('is confirmed by %j: %s', async (reply, answer) => {
-    const { client, ui } = await extended();
-    const confirmed = ui.confirm({ title: 'Confirm', message: 'Continue?' });
-    const { id } = await request(client, 'confirm');
-    client.send({ type: 'extension_ui_response', id: 'somebody else', confirmed: true });
-    client.send({ type: 'extension_ui_response', id, ...reply });
-    expect(await confirmed).toBe(answer);
-    client.send({ type: 'extension_ui_response', id, confirmed: true });
-    await client.ask('get_state');
-    expect(gist(client.lines).slice(1)).toEqual(['extension_ui_request confirm', 'get_state ok']);
-  });
-
-  it('that nobody answers in time has its default', async () => {
-    const { client, ui } = await extended();
-    const chosen = ui.text({ method: 'select', title: 'Which?', options: ['a', 'b'], timeout: 20 });
-    expect(await request(client, 'select')).toMatchObject({ options: ['a', 'b'], timeout: 20 });
-    expect(await chosen).toBeUndefined();
-    expect(await ui.confirm({ title: 'T', message: 'M', timeout: 1 })).toBe(false);
-  });
-
-  it('that is taken back is told only of an editor', async () => {
-    const { client, ui } = await extended();
-    const stop = new AbortController();
-    const texts = [
-      ui.text({ method: 'editor', title: 'Edit', prefill: 'x' }, stop.signal),
-      ui.text({ method: 'input', title: 'Say' }, stop.signal),
-    ];
-    const editor = await request(client, 'editor');
-    stop.abort();
-    expect(await Promise.all(texts)).toEqual([undefined, undefined]);
-    expect(await request(client, 'cancel')).toMatchObject({ targetId: editor.id });
-    expect(client.lines.filter(({ method }) => method === 'cancel')).toHaveLength(1);
-  });
-});
-
-describe('a switch that an extension objects to', () => {
-  it.each([
-    [true, false],
-    [false, true],
-  ])('is asked about: confirmed %s', async (confirmed, cancelled) => {
-    const held: { link?: ExtensionLink } = {};
-    const extensions = {
-      ...NO_EXTENSIONS,
-      start: async (link: ExtensionLink) => {
-        held.link = link;
+describeOnEach((stage) => {
+  describe('a question of an extension', () => {
+    it.each([
+      [['select', 'Which?', ['a', 'b']], { method: 'select', title: 'Which?', options: ['a', 'b'] }],
+      [
+        ['select', 'Which?', ['a', 'b'], { timeout: 60_000 }],
+        { method: 'select', title: 'Which?', options: ['a', 'b'], timeout: 60_000 },
+      ],
+      [
+        ['input', 'Branch name', 'feature/...'],
+        { method: 'input', title: 'Branch name', placeholder: 'feature/...' },
+      ],
+      [['input', 'Branch name'], { method: 'input', title: 'Branch name' }],
+      [['editor', 'Edit', 'so far'], { method: 'editor', title: 'Edit', prefill: 'so far' }],
+      [['editor', 'Edit'], { method: 'editor', title: 'Edit' }],
+    ])(
+      'is put to the client and answered by it, and the answer is not looked at: %j',
+      async (args, fields) => {
+        const client = await extended(stage);
+        const [method = '', ...rest] = args;
+        const asked = await call(client, String(method), ...rest);
+        expect(asked).toEqual({ type: 'extension_ui_request', id: asked.id, ...fields });
+        client.send({ type: 'extension_ui_response', id: asked.id, value: 'feature/rpc-host' });
+        expect(await answerOn(client)).toBe('feature/rpc-host');
       },
-      cancelsSwitch: async () => !(await held.link?.ui.confirm({ title: 'Leave?', message: 'Really?' })),
-    };
-    const { client } = await stage([], { parts: { extensions } });
-    client.send({ id: 'n', type: 'new_session' });
-    const { id } = await request(client, 'confirm');
-    client.send({ type: 'extension_ui_response', id, confirmed });
-    expect(await client.hear((line) => line.id === 'n')).toMatchObject({
-      success: true,
-      data: { cancelled },
-    });
-  });
-});
-
-describe('an extension', () => {
-  it('tells things without being answered', async () => {
-    const { client, ui } = await extended();
-    const from = client.lines.length;
-    ui.tell({ method: 'notify', message: 'hi', notifyType: 'warning' });
-    ui.tell({ method: 'setStatus', statusKey: 'k' });
-    ui.tell({ method: 'setWidget', widgetKey: 'w', widgetLines: ['a'], widgetPlacement: 'aboveEditor' });
-    ui.tell({ method: 'setTitle', title: 't' });
-    ui.tell({ method: 'set_editor_text', text: 'x' });
-    await client.ask('get_state');
-    expect(client.lines.slice(from, -1).map(({ id: _, type: _type, ...rest }) => rest)).toEqual([
-      { method: 'notify', message: 'hi', notifyType: 'warning' },
-      { method: 'setStatus', statusKey: 'k' },
-      { method: 'setWidget', widgetKey: 'w', widgetLines: ['a'], widgetPlacement: 'aboveEditor' },
-      { method: 'setTitle', title: 't' },
-      { method: 'set_editor_text', text: 'x' },
-    ]);
-  });
-
-  it('runs its command without a run, and cannot be queued', async () => {
-    const ran: string[] = [];
-    const { client } = await extended({
-      commands: () => [{ name: 'deploy', description: 'Deploys', path: '/x.js' }],
-      run: (name, args) => name === 'deploy' && ran.push(args) > 0,
-    });
-    expect(await client.get('prompt', { message: '/deploy now please' })).toEqual({ disposition: 'handled' });
-    expect(ran).toEqual(['now please']);
-    expect(await client.ask('steer', { message: '/deploy' })).toMatchObject({
-      success: false,
-      error:
-        'Extension command "/deploy" cannot be queued. Use prompt() or execute the command when not streaming.',
-    });
-    expect(await client.get('get_commands')).toMatchObject({
-      commands: [{ name: 'deploy', description: 'Deploys', source: 'extension' }],
-    });
-    expect(client.types.filter((type) => type === 'agent_start')).toEqual([]);
-    const lines = await client.run('/unknown is text');
-    expect(gist(lines)).toContain('agent_end user assistant');
-  });
-
-  it('that fails is told of, and one that wants an end gets it after the next answer', async () => {
-    const { client, link } = await extended();
-    link.failed('/x.js', 'command', 'boom');
-    expect(await client.hear(({ type }) => type === 'extension_error')).toEqual({
-      type: 'extension_error',
-      extensionPath: '/x.js',
-      event: 'command',
-      error: 'boom',
-    });
-    link.shutdown();
-    expect(await client.ask('get_state')).toMatchObject({ success: true });
-    await client.over;
-  });
-});
-
-describe('an approval', () => {
-  const ASK = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch made' } } }] };
-  const DONE = { parts: [{ text: 'done' }] };
-  const asking = { agent: { rules: [] } };
-
-  it('is asked of the client, who may allow it once', async () => {
-    const { client } = await stage([ASK, DONE], asking);
-    client.send({ type: 'prompt', message: 'go' });
-    const asked = await client.hear(({ type }) => type === 'extension_ui_request');
-    expect(asked).toMatchObject({ method: 'select' });
-    expect(asked.title).toContain('touch made');
-    expect(await client.get('get_state')).toMatchObject({ isStreaming: true });
-    client.send({ type: 'extension_ui_response', id: asked.id, value: 'Allow once' });
-    await client.hear(({ type }) => type === 'agent_settled');
-    expect(client.lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({ isError: false });
-  });
-
-  it.each([{ value: 'Deny' }, { cancelled: true }])('is denied by %j', async (reply) => {
-    const { client } = await stage([ASK, DONE], asking);
-    client.send({ type: 'prompt', message: 'go' });
-    const { id } = await client.hear(({ type }) => type === 'extension_ui_request');
-    client.send({ type: 'extension_ui_response', id, ...reply });
-    await client.hear(({ type }) => type === 'agent_settled');
-    const end = client.lines.find(({ type }) => type === 'tool_execution_end');
-    expect(end).toMatchObject({ isError: true });
-    expect(JSON.stringify(objectOf(end?.result).content)).toContain('denied this call');
-  });
-
-  it('for the session is not asked again', async () => {
-    const { client } = await stage([ASK, DONE, ASK, DONE], asking);
-    client.send({ type: 'prompt', message: 'go' });
-    const { id } = await client.hear(({ type }) => type === 'extension_ui_request');
-    client.send({ type: 'extension_ui_response', id, value: 'Allow for this session' });
-    await client.hear(({ type }) => type === 'agent_settled');
-    const lines = await client.run('again');
-    expect(lines.filter(({ type }) => type === 'extension_ui_request')).toEqual([]);
-  });
-
-  it('that another door decides is not waited for any longer', async () => {
-    const { client, host } = await stage([ASK, DONE], asking);
-    const { sessionId } = await client.get('get_state');
-    client.send({ type: 'prompt', message: 'go' });
-    const { id } = await client.hear(({ type }) => type === 'extension_ui_request');
-    const pod = host.pod(String(sessionId));
-    const [approval] = (await pod.snapshot()).approvals;
-    await pod.handle(
-      { type: 'decide', approvalId: approval?.approvalId ?? '', decision: 'approve' },
-      { by: 'bob', door: 'other' },
     );
-    await client.hear(({ type }) => type === 'agent_settled');
-    client.send({ type: 'extension_ui_response', id, value: 'Deny' });
-    expect(client.lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({ isError: false });
-  });
-});
 
-describe('a rule of the stream', () => {
-  it('cuts the answer that breaks it, and the agent begins again by the rule', async () => {
-    const rules = [
-      { name: 'no-any', path: '/rules/no-any.md', content: 'Never write any.', condition: [':\\s*any\\b'] },
-    ];
-    const prompts: string[] = [];
-    const { client } = await stage(
-      ({ messages }) => {
-        prompts.push(messages.at(-1)?.text ?? '');
-        const text = prompts.length === 1 ? `let x: any = 1; ${'more '.repeat(500)}` : 'let x: number = 1;';
-        return { parts: [{ text }], pace: { delayMs: 5 } };
+    it.each([
+      [{ confirmed: true }, true],
+      [{ confirmed: false }, false],
+      [{ cancelled: true }, false],
+      [{ cancelled: true, timedOut: true }, false],
+      [{ value: 'yes' }, false],
+      [{}, false],
+    ])('is confirmed by %j: %s', async (reply, answer) => {
+      const client = await extended(stage);
+      const { id, ...asked } = await call(client, 'confirm', 'Confirm', 'Continue?', { timeout: 30_000 });
+      expect(asked).toEqual({
+        type: 'extension_ui_request',
+        method: 'confirm',
+        title: 'Confirm',
+        message: 'Continue?',
+        timeout: 30_000,
+      });
+      client.send({ type: 'extension_ui_response', id: 'somebody else', confirmed: true });
+      client.send({ type: 'extension_ui_response', id, ...reply });
+      expect(await answerOn(client)).toBe(answer);
+      client.send({ type: 'extension_ui_response', id, confirmed: true });
+      await client.ask('get_state');
+      expect(gist(client.lines)).toEqual([
+        'extension_ui_request confirm',
+        'prompt ok',
+        'extension_ui_request notify',
+        'get_state ok',
+      ]);
+    });
+
+    it.each([
+      ['select', ['Which?', ['a']], { cancelled: true }],
+      ['select', ['Which?', ['a']], { confirmed: true }],
+      ['input', ['Name'], { cancelled: true }],
+      ['editor', ['Edit'], { cancelled: true }],
+    ])(
+      'has no answer when it is dismissed, or answered by something else: %s %j %j',
+      async (method, args, reply) => {
+        const client = await extended(stage);
+        const { id } = await call(client, method, ...args);
+        client.send({ type: 'extension_ui_response', id, ...reply });
+        expect(await answerOn(client)).toBeNull();
       },
-      { parts: { rules } },
     );
-    const lines = await client.run('write');
-    expect(lines.find(({ type }) => type === 'ttsr_triggered')).toEqual({ type: 'ttsr_triggered', rules });
-    const order = gist(lines).filter((line) => /^(?:agent|ttsr|message_end)/.test(line));
-    expect(order).toEqual([
-      'agent_start',
-      'message_end user',
-      'ttsr_triggered',
-      'message_end assistant aborted',
-      'agent_end user assistant',
-      'agent_start',
-      'message_end custom',
-      'message_end assistant stop',
-      'agent_end custom assistant',
-      'agent_settled',
-    ]);
-    expect(prompts[1]).toContain('Never write any.');
+
+    it.each([
+      ['select', ['Which?', ['a', 'b'], { timeout: 20 }], null],
+      ['input', ['Name', 'yours', { timeout: 20 }], null],
+      ['confirm', ['T', 'M', { timeout: 20 }], false],
+    ])(
+      'that nobody answers in time has its default, and nothing is sent about it: %s',
+      async (method, args, answer) => {
+        const client = await extended(stage);
+        const asked = await call(client, method, ...args);
+        expect(asked).toMatchObject({ method, timeout: 20 });
+        expect(await answerOn(client)).toBe(answer);
+        client.send({ type: 'extension_ui_response', id: asked.id, value: 'late', confirmed: true });
+        await client.ask('get_state');
+        expect(client.lines.filter(({ method: said }) => said === 'cancel')).toEqual([]);
+      },
+    );
+
+    it('that is taken back is told only of an editor', async () => {
+      const client = await extended(stage);
+      client.send({ type: 'prompt', message: '/take-back' });
+      const editor = await client.hear(({ method }) => method === 'editor');
+      expect(await answerOn(client)).toEqual(['nothing', 'nothing']);
+      const cancels = client.lines.filter(({ method }) => method === 'cancel');
+      expect(cancels).toEqual([
+        { type: 'extension_ui_request', id: cancels[0]?.id, method: 'cancel', targetId: editor.id },
+      ]);
+    });
+  });
+
+  describe('a switch that an extension objects to', () => {
+    it.each([
+      [true, false],
+      [false, true],
+    ])('is asked about while the command waits: confirmed %s', async (confirmed, cancelled) => {
+      const client = await extended(stage);
+      await client.ask('prompt', { message: '/guard' });
+      const before = await client.get('get_state');
+      client.send({ id: 'n', type: 'new_session' });
+      const { id, message } = await client.hear(({ method }) => method === 'confirm');
+      expect(message).toBe('new');
+      client.send({ type: 'extension_ui_response', id, confirmed });
+      expect(await client.hear((line) => line.id === 'n')).toMatchObject({
+        success: true,
+        data: { cancelled },
+      });
+      const { sessionId } = await client.get('get_state');
+      expect(sessionId === before.sessionId).toBe(cancelled);
+    });
+
+    it('by a branch keeps its text', async () => {
+      const client = await extended(stage);
+      await client.run('one');
+      const { messages } = await client.get('get_branch_messages');
+      const [{ entryId }] = messages as [{ entryId: string }];
+      await client.ask('prompt', { message: '/guard' });
+      client.send({ id: 'b', type: 'branch', entryId });
+      const { id } = await client.hear(({ method }) => method === 'confirm');
+      client.send({ type: 'extension_ui_response', id, cancelled: true });
+      expect(await client.hear((line) => line.id === 'b')).toMatchObject({
+        data: { text: 'one', cancelled: true },
+      });
+    });
+  });
+
+  describe('an extension', () => {
+    it.each([
+      [['notify', 'hi'], { method: 'notify', message: 'hi', notifyType: 'info' }],
+      [['notify', 'hi', 'warning'], { method: 'notify', message: 'hi', notifyType: 'warning' }],
+      [['setStatus', 'k', 'busy'], { method: 'setStatus', statusKey: 'k', statusText: 'busy' }],
+      [['setStatus', 'k'], { method: 'setStatus', statusKey: 'k' }],
+      [
+        ['setWidget', 'w', ['a'], 'aboveEditor'],
+        { method: 'setWidget', widgetKey: 'w', widgetLines: ['a'], widgetPlacement: 'aboveEditor' },
+      ],
+      [['setWidget', 'w'], { method: 'setWidget', widgetKey: 'w' }],
+      [['setEditorText', 'x'], { method: 'set_editor_text', text: 'x' }],
+    ])('tells things without being answered: %j', async ([method = '', ...args], fields) => {
+      const client = await extended(stage);
+      const told = await call(client, String(method), ...args);
+      expect(told).toEqual({ type: 'extension_ui_request', id: told.id, ...fields });
+      expect(told.id).toMatch(/./);
+      expect(await answerOn(client)).toBeNull();
+    });
+
+    it.each([
+      [true, ['setTitle', 'notify']],
+      [false, ['notify']],
+    ])('sets a title only for a host that wants it: %s', async (emitsTitle, methods) => {
+      const client = await extended(stage, { emitsTitle });
+      await client.ask('prompt', { message: '/ui ["setTitle","t"]' });
+      expect(await answerOn(client)).toBeNull();
+      const told = client.lines.filter(({ type }) => type === 'extension_ui_request');
+      expect(told.map(({ method }) => method)).toEqual(methods);
+      if (emitsTitle) expect(told[0]).toMatchObject({ title: 't' });
+    });
+
+    it('runs its command without a run, and cannot be queued', async () => {
+      const client = await extended(stage);
+      expect(await client.get('prompt', { message: '/ui ["notify","now please"]' })).toEqual({
+        disposition: 'handled',
+      });
+      for (const type of ['steer', 'follow_up'])
+        expect(await client.ask(type, { message: '/ui x' })).toMatchObject({
+          success: false,
+          error:
+            'Extension command "/ui" cannot be queued. Use prompt() or execute the command when not streaming.',
+        });
+      const { commands } = await client.get('get_commands');
+      expect((commands as Line[])[0]).toMatchObject({
+        name: 'ui',
+        description: 'Calls a method.',
+        source: 'extension',
+      });
+      expect(client.types.filter((type) => type === 'agent_start')).toEqual([]);
+      const lines = await client.run('/unknown is text');
+      expect(gist(lines)).toContain('agent_end user assistant');
+    });
+
+    it('that fails is told of', async () => {
+      const client = await extended(stage);
+      await client.ask('prompt', { message: '/fail' });
+      expect(await client.hear(({ type }) => type === 'extension_error')).toEqual({
+        type: 'extension_error',
+        extensionPath: 'command:fail',
+        event: 'command',
+        error: 'boom',
+      });
+    });
+
+    it('can speak to the agent', async () => {
+      const client = await extended(stage);
+      await client.ask('prompt', { message: '/send hello from here' });
+      await client.quiet();
+      const [first] = client.lines.filter(({ type }) => type === 'message_end');
+      expect(JSON.stringify(first?.message)).toContain('hello from here');
+    });
   });
 });

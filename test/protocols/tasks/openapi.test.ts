@@ -61,7 +61,7 @@ describe('the OpenAPI document', () => {
         ?.filter((parameter) => parameter.in === 'path')
         .map(({ name }) => name);
       expect(inPath ?? []).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
-      expect(operation?.security.length === 0).toBe(scope === undefined);
+      expect(operation?.security).toEqual([{ bearer: [scope] }, { header: [scope] }]);
     }
   });
 

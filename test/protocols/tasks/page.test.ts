@@ -37,11 +37,11 @@ describe('the page', () => {
 
   it('has two transcripts, every route with its scope, and the true bounds', () => {
     expect(transcripts.map((exchanges) => exchanges.length)).toEqual([4, 5]);
-    const told = [...PAGE.matchAll(/^\| `(GET|POST) (\S+)` +\| (`\w+`|none) /gm)].map(
+    const told = [...PAGE.matchAll(/^\| `(GET|POST) (\S+)` +\| (`\w+`) /gm)].map(
       ([, method, path, scope]) => `${method} ${path} ${scope?.replaceAll('`', '')}`,
     );
     expect(told.toSorted()).toEqual(
-      ROUTES.map(({ method, path, scope }) => `${method} ${path} ${scope ?? 'none'}`).toSorted(),
+      ROUTES.map(({ method, path, scope }) => `${method} ${path} ${scope}`).toSorted(),
     );
     expect(TASKS_LIMITS).toMatchObject({
       body: { bytes: 1024 * 1024, depth: 32 },

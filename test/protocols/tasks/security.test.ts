@@ -4,16 +4,17 @@ import { readKeys, revokeKey } from '../../../src/protocols/tasks/index.ts';
 import { oddRequest, raw, says, type TasksStage, task, tasksStage } from './stage.ts';
 
 async function expectAlive(stage: TasksStage): Promise<void> {
-  expect((await stage.bare().get('/health')).body).toEqual({ status: 'ok' });
+  expect((await stage.client().get('/health')).body).toEqual({ status: 'ok' });
 }
 
 describe('keys', () => {
-  it('are needed for everything but the question whether the agent is up', async () => {
+  it('are needed for everything', async () => {
     const stage = await tasksStage([]);
     for (const path of [
       '/tasks',
       '/sessions',
       '/status',
+      '/health',
       '/metrics',
       '/openapi.json',
       '/ws',
@@ -96,6 +97,16 @@ describe('keys', () => {
     expect((await client().get('/tasks')).status).toBe(429);
   });
 
+  it('behind a proxy are guessed by one address at the cost of that address alone', async () => {
+    const { bare, client } = await tasksStage([], {
+      tasks: { behindProxy: true, limits: { wrongKeys: { perMinute: 1, burst: 1 } } },
+    });
+    const from = (address: string) => ({ 'x-forwarded-for': `10.9.9.9, ${address}` });
+    expect((await bare('a').get('/tasks', from('192.0.2.1'))).status).toBe(401);
+    expect((await client().get('/tasks', from('192.0.2.1'))).status).toBe(429);
+    expect((await client().get('/tasks', from('192.0.2.2'))).status).toBe(200);
+  });
+
   it('may come from the environment', async () => {
     const { bare } = await tasksStage([], {
       tasks: { keys: [{ key: 'from-the-environment', owner: 'ci', scopes: ['read'] }] },
@@ -129,7 +140,8 @@ describe('pages elsewhere', () => {
     const stage = await tasksStage([], { tasks: { hosts: ['agent.example'] } });
     const { url } = stage.door();
     const { port } = new URL(url);
-    const statusFor = async (host: string) => (await oddRequest(url, '/health', { host })).status;
+    const key = { 'x-api-key': stage.key() };
+    const statusFor = async (host: string) => (await oddRequest(url, '/health', { host, ...key })).status;
     for (const host of [
       'evil.example',
       `evil.example:${port}`,
@@ -152,7 +164,8 @@ describe('pages elsewhere', () => {
     const named = await oddRequest(url, '/tasks', { origin: 'https://ui.example' }, 'OPTIONS');
     expect(named.status).toBe(204);
     expect(named.headers['access-control-allow-origin']).toBe('https://ui.example');
-    expect((await oddRequest(url, '/health', { origin: url })).status).toBe(200);
+    const own = { origin: url, 'x-api-key': stage.key() };
+    expect((await oddRequest(url, '/health', own)).status).toBe(200);
   });
 });
 

@@ -5,6 +5,7 @@ import { revokeKey } from '../../../src/protocols/tasks/index.ts';
 import { generatedText } from '../../../src/sim/index.ts';
 import { SocketClient } from '../../wire/web-socket-client.ts';
 import { says, type TasksStage, task, tasksStage } from './stage.ts';
+import { WsClient } from './ws-client.ts';
 
 interface Told extends JsonObject {
   readonly event: string;
@@ -158,5 +159,55 @@ describe('the web socket', () => {
     stage.door().refreshKeys();
     await link.closed;
     expect([link.closeCode, link.closeReason]).toEqual([4000, 'the key was revoked']);
+  });
+
+  it('cuts off who asks and does not read, and nobody else', async () => {
+    const limits = { unreadBytes: 100_000, keepAliveMs: 60_000 };
+    const stage = await tasksStage([says('x'.repeat(200_000))], { tasks: { limits } });
+    const ada = stage.client();
+    const taskId = await ada.submit();
+    await ada.done(taskId);
+    const join = async (): Promise<WsClient> => {
+      const client = new WsClient(stage.door().url, [], { headers: ada.headers });
+      await client.opened;
+      return client;
+    };
+    const [asking, good] = [await join(), await join()];
+    const streams = (): unknown => stage.door().status().streams;
+    asking.socket.pause();
+    // More than fits into all the buffers on the way.
+    for (let at = 0; at < 90; at += 1)
+      asking.socket.send(JSON.stringify({ method: 'status', params: { taskId } }));
+    while (streams() === 2) await good.ask('unsubscribe', { sessionId: 's1' });
+    expect(await good.ask('status', { taskId })).toMatchObject({ data: { status: 'completed' } });
+    expect(streams()).toBe(1);
+  });
+});
+
+describe('the ws package', () => {
+  it('talks to it as to any other server: offers a key, asks, hears, answers pings, and closes', async () => {
+    const stage = await tasksStage([says('Hello, 世界 👋.')], { tasks: { limits: { keepAliveMs: 250 } } });
+    const client = new WsClient(stage.door().url, ['polypod', `bearer.${stage.key()}`]);
+    await client.opened;
+    expect(client.socket.protocol).toBe('polypod');
+    const pings = new Promise<void>((resolve) => {
+      let count = 0;
+      client.socket.on('ping', () => (count += 1) === 2 && resolve());
+    });
+    const { data } = await client.ask('prompt', task());
+    await client.ask('subscribe', { sessionId: 's1', after: 0 });
+    await client.hear(({ event }) => event === 'run_end');
+    const texts = client.heard.filter(({ event }) => event === 'text_done');
+    expect(texts.map((line) => line.data.text)).toEqual(['Hello, 世界 👋.']);
+    await pings;
+    expect((await client.ask('status', { taskId: data.taskId })).data).toMatchObject({ status: 'completed' });
+    client.socket.close(1000);
+    expect(await client.closed).toBe(1000);
+  });
+
+  it('is told why it is refused', async () => {
+    const stage = await tasksStage([]);
+    const client = new WsClient(stage.door().url, ['polypod', 'bearer.wrong']);
+    await expect(client.opened).rejects.toThrow('401');
   });
 });

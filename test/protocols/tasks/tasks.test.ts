@@ -2,39 +2,18 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { schemaProblems } from '../../../src/base/index.ts';
+import { SEED_STATUS_REPLY, SEED_SUBMIT_REPLY } from './seed-schemas.ts';
 import { calls, says, STALLS, task, tasksStage } from './stage.ts';
-
-/** As the seed has them, word by word. */
-const SUBMIT_REPLY = {
-  type: 'object',
-  properties: {
-    taskId: { type: 'string' },
-    status: { type: 'string', enum: ['accepted', 'rejected'] },
-    message: { type: 'string' },
-  },
-  required: ['taskId', 'status'],
-};
-const STATUS_REPLY = {
-  type: 'object',
-  properties: {
-    taskId: { type: 'string' },
-    status: { type: 'string', enum: ['pending', 'in_progress', 'completed', 'failed'] },
-    progress: { type: 'number' },
-    result: { type: 'object', additionalProperties: true },
-    errorMessage: { type: 'string' },
-  },
-  required: ['taskId', 'status'],
-};
 
 describe('submitting a task', () => {
   it('is accepted, and its result can be asked for', async () => {
     const client = (await tasksStage([says('Hello.')])).client();
     const { status, body, headers } = await client.post('/submit_task', task());
     expect(status).toBe(200);
-    expect(schemaProblems(body, SUBMIT_REPLY)).toEqual([]);
+    expect(schemaProblems(body, SEED_SUBMIT_REPLY)).toEqual([]);
     expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
     const done = await client.done(String(body.taskId));
-    expect(schemaProblems(done, STATUS_REPLY)).toEqual([]);
+    expect(schemaProblems(done, SEED_STATUS_REPLY)).toEqual([]);
     expect(done).toMatchObject({
       taskId: body.taskId,
       status: 'completed',
@@ -51,16 +30,18 @@ describe('submitting a task', () => {
     expect(sim.requests[0]?.body).not.toHaveProperty('tools');
   });
 
-  it('of the type command_execution runs the prompt as a command, and tells its exit code', async () => {
+  it('of the type command_execution runs the prompt as a command, and tells its outputs apart', async () => {
     const { client, sim } = await tasksStage([], {
       agent: { mode: 'full-access' },
       tasks: { mode: 'full-access' },
     });
     const ada = client();
-    const taskId = await ada.submit({ taskType: 'command_execution', userPrompt: 'echo hi; exit 3' });
+    const taskId = await ada.submit({
+      taskType: 'command_execution',
+      userPrompt: 'echo hi; echo oh >&2; exit 3',
+    });
     const { result } = await ada.done(taskId);
-    expect(result).toMatchObject({ stderr: '', exitCode: 3 });
-    expect((result as { stdout: string }).stdout).toContain('hi');
+    expect(result).toEqual({ stdout: 'hi\n', stderr: 'oh\n', exitCode: 3 });
     expect(sim.requests).toEqual([]);
   });
 
@@ -99,7 +80,7 @@ describe('submitting a task', () => {
     const ada = (await tasksStage([], { withoutCommands: true })).client();
     const { status, body } = await ada.post('/submit_task', task({ taskType: 'command_execution' }));
     expect({ status, body }).toMatchObject({ status: 200, body: { status: 'rejected' } });
-    expect(schemaProblems(body, SUBMIT_REPLY)).toEqual([]);
+    expect(schemaProblems(body, SEED_SUBMIT_REPLY)).toEqual([]);
     expect(body.message).toBe('this agent executes no commands');
     expect((await ada.get('/sessions')).body).toEqual({ sessions: [] });
   });
@@ -220,9 +201,40 @@ describe('the status of a task', () => {
     const { client } = await tasksStage([{ parts: [], fault: { kind: '401' } }]);
     const ada = client();
     const body = await ada.until(await ada.submit(), 'failed');
-    expect(schemaProblems(body, STATUS_REPLY)).toEqual([]);
+    expect(schemaProblems(body, SEED_STATUS_REPLY)).toEqual([]);
     expect(body).toMatchObject({ status: 'failed' });
     expect(String(body.errorMessage)).not.toBe('');
+  });
+
+  it('tells how far it has come by its own list of steps, never less than before, and 100 only at its end', async () => {
+    const steps = (...done: readonly boolean[]) =>
+      calls('todo', {
+        items: done.map((isDone, at) => ({
+          content: `Step ${at}`,
+          status: isDone ? 'completed' : 'pending',
+        })),
+      });
+    const { client } = await tasksStage([
+      steps(true, false, false, false),
+      calls('write', { path: '/outside', content: '' }),
+      steps(true, true),
+      calls('write', { path: '/outside', content: '' }),
+      steps(true, false, false, false, false),
+      calls('write', { path: '/outside', content: '' }),
+      says('Done.'),
+    ]);
+    const ada = client();
+    const taskId = await ada.submit({ taskType: 'complex_task' });
+    const told: unknown[] = [];
+    for (let at = 0; at < 3; at += 1) {
+      await ada.until(taskId, 'waiting_approval');
+      const { body } = await ada.get<{ approvals: readonly { approvalId: string }[] }>('/approvals');
+      told.push((await ada.get(`/tasks/${taskId}/status`)).body.progress);
+      await ada.post(`/approvals/${body.approvals[0]?.approvalId}/decide`, { decision: 'deny' });
+      while ((await ada.get(`/approvals?sessionId=s1`)).body.approvals === body.approvals);
+    }
+    expect(told).toEqual([25, 99, 99]);
+    expect(await ada.done(taskId)).toMatchObject({ progress: 100 });
   });
 
   it('is the same after a restart', async () => {

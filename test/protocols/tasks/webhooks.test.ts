@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net';
 import { onTestFinished, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/base/index.ts';
 import { isPrivate } from '../../../src/protocols/tasks/webhook.ts';
@@ -50,6 +50,20 @@ async function receiver(
   };
 }
 
+/** Takes connections and answers none. */
+async function silentUrl(): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createNetServer((socket) => void sockets.add(socket));
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+}
+
 const FAST = { webhooks: { firstDelayMs: 1 } };
 
 describe('webhooks', () => {
@@ -82,6 +96,28 @@ describe('webhooks', () => {
     expect(message).toMatchObject({ type: 'approval.pending', tool: 'bash', sessionId: 's1' });
     await ada.post(`/approvals/${String(message.approvalId)}/decide`, { decision: 'deny' });
     expect((await ear.told(1)).message).toMatchObject({ type: 'task.completed' });
+  });
+
+  it('are sent before the agent stops, at once if they waited for a better moment', async () => {
+    const ear = await receiver(1);
+    const webhooks = [{ url: ear.url, secret: 'shared', allowPrivate: true }];
+    const slow = { webhooks: { firstDelayMs: 3_600_000 } };
+    const { client, door } = await tasksStage([says('Hello.')], { tasks: { webhooks, limits: slow } });
+    const ada = client();
+    const taskId = await ada.submit();
+    await ear.told(0);
+    await door().close();
+    expect((await ear.told(1)).message).toMatchObject({ type: 'task.completed', taskId });
+  });
+
+  it('do not hold up an agent that stops, and are logged when nobody takes them', async () => {
+    const webhooks = [{ url: await silentUrl(), secret: 'shared', allowPrivate: true }];
+    const limits = { webhooks: { lastMs: 50 } };
+    const { client, door, logged } = await tasksStage([says('Hello.')], { tasks: { webhooks, limits } });
+    const ada = client();
+    await ada.done(await ada.submit());
+    await door().close();
+    expect(logged.join('\n')).toContain('a webhook is lost');
   });
 
   it('go to no private address unless that is allowed', async () => {

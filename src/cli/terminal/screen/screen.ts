@@ -32,6 +32,12 @@ export interface ScreenOptions {
 /** The shortest time between two paints: what happens in between is shown together. */
 const PAINT_EVERY_MS = 16;
 
+/**
+ * How long the size must have stayed the same before anything is written again. A multiplexer breaks its rows anew at once and
+ * may tell the size a quarter of a second later: what is written in between lands where it does not belong.
+ */
+const SETTLED_MS = 300;
+
 /** Finished lines that scroll up into the terminal's memory, and a live area below that is painted anew where it changed. */
 export class Screen implements Surface {
   readonly #options: ScreenOptions;
@@ -40,6 +46,8 @@ export class Screen implements Surface {
   #paintedAt = Number.NEGATIVE_INFINITY;
   #planned: { readonly at: number; readonly cancel: () => void } | undefined;
   #blocked = false;
+  /** Takes back what will happen once the size has settled. */
+  #unsettle: (() => void) | undefined;
   #paused = false;
 
   constructor(options: ScreenOptions) {
@@ -62,13 +70,16 @@ export class Screen implements Surface {
     this.#plan(Math.max(0, this.#paintedAt + PAINT_EVERY_MS - this.#options.timer.now()));
   }
 
-  /** The terminal has another size: the live area is found again and painted anew. */
+  /** The terminal has another size: once that has settled, the live area is found again and painted anew. */
   resized(): void {
     if (this.#paused) return;
-    const { bytes, shown } = eraseResized(this.#shown, this.size);
-    this.#shown = shown;
-    this.#write(bytes);
-    this.refresh();
+    this.#planned?.cancel();
+    this.#planned = undefined;
+    this.#unsettle?.();
+    this.#unsettle = this.#options.timer.after(SETTLED_MS, () => {
+      this.#settle();
+      this.refresh();
+    });
   }
 
   /** Takes the live area away, for another program or at the end; finished lines stay. */
@@ -76,6 +87,7 @@ export class Screen implements Surface {
     if (this.#paused) return;
     this.#planned?.cancel();
     this.#planned = undefined;
+    if (this.#unsettle !== undefined) this.#settle();
     this.#show({ lines: [], cursor: { row: 0, column: 0 } });
     this.#paused = true;
   }
@@ -91,8 +103,16 @@ export class Screen implements Surface {
     this.pause();
   }
 
+  #settle(): void {
+    this.#unsettle?.();
+    this.#unsettle = undefined;
+    const { bytes, shown } = eraseResized(this.#shown, this.size);
+    this.#shown = shown;
+    this.#write(bytes);
+  }
+
   #plan(inMs: number): void {
-    if (this.#blocked || this.#paused) return;
+    if (this.#blocked || this.#paused || this.#unsettle !== undefined) return;
     const at = this.#options.timer.now() + inMs;
     if (this.#planned !== undefined) {
       if (this.#planned.at <= at) return;
