@@ -1,5 +1,6 @@
 /** What knows nothing of agents: errors, loose and strict reading of JSON, redaction. */
 export { derivedAbort, onAbort } from './abort.ts';
+export { beginningOf } from './beginning.ts';
 export { asPolypodError, type ErrorCode, messageOf, PolypodError, systemCodeOf } from './errors.ts';
 export {
   arrayOf,

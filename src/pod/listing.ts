@@ -1,4 +1,4 @@
-import { stringOf } from '../base/index.ts';
+import { beginningOf, stringOf } from '../base/index.ts';
 import { type Item, textOf } from '../llm/index.ts';
 import type { RunOutcome, Totals } from '../worker/index.ts';
 import type { Row } from './catalogue/index.ts';
@@ -91,18 +91,12 @@ function isFrom(role: 'user' | 'assistant') {
 
 const LONGEST = 200;
 
-/** On one line; cut between characters, not inside one. */
+/** On one line. */
 function shortened(item: Item | undefined): string | undefined {
   if (item?.type !== 'message') return undefined;
   const line = textOf(item.content)
     .slice(0, LONGEST * 4)
     .replaceAll(/\s+/g, ' ')
     .trim();
-  if (line.length <= LONGEST) return line;
-  let end = 0;
-  for (const { index, segment } of new Intl.Segmenter().segment(line)) {
-    if (index + segment.length > LONGEST) break;
-    end = index + segment.length;
-  }
-  return line.slice(0, end);
+  return beginningOf(line, LONGEST);
 }

@@ -1,4 +1,4 @@
-import { objectOf } from '../base/index.ts';
+import { beginningOf, objectOf } from '../base/index.ts';
 import type { Answer } from './answer.ts';
 import { withoutDirectives } from './directive-text.ts';
 import { entriesIn, gist, readmeIn } from './gist.ts';
@@ -101,14 +101,10 @@ function readingReport(readme: string | undefined, read: Outcome | undefined): s
 
 function shortened(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
-  if (line.length <= LONGEST) return line;
-  // Only as much is looked at as can matter: a prompt may be a megabyte, and every segment holds on to its text.
-  const cut = [...GRAPHEMES.segment(line.slice(0, LONGEST + 50))].findLast(({ index }) => index <= LONGEST);
-  return `${line.slice(0, cut?.index)}…`;
+  return line.length <= LONGEST ? line : `${beginningOf(line, LONGEST)}…`;
 }
 
 const LONGEST = 400;
-const GRAPHEMES = new Intl.Segmenter();
 const WHO = 'I am a simulated model: a script that comes with Polypod, without any intelligence.';
 const HOW =
   'For a real model, set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or run Ollama on this machine.';
