@@ -1,4 +1,5 @@
 import { numberOf } from '../base/index.ts';
+import type { RunOutcome } from '../worker/index.ts';
 import type { Health } from './health.ts';
 
 type Kind = 'gauge' | 'counter';
@@ -80,7 +81,14 @@ function counters({ counts, doors, failures, cpuSeconds }: Health): readonly str
   ];
 }
 
-const NEVER_ENDED = { finished: 0, failed: 0, cancelled: 0, limited: 0, interrupted: 0 };
+const NEVER_ENDED: Readonly<Record<RunOutcome['status'], 0>> = {
+  finished: 0,
+  failed: 0,
+  cancelled: 0,
+  limited: 0,
+  interrupted: 0,
+  paused: 0,
+};
 
 /** A figure that open doors tell of themselves; not every door has every one. */
 function ofDoors(doors: Health['doors'], figure: string): readonly Sample[] {

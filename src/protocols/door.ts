@@ -56,7 +56,7 @@ export interface Vitals {
 
 /** A door that is open. */
 export interface OpenDoor {
-  /** What `polypod status` shows of it. */
+  /** What `polypod status` shows of it. `links` and `refused`, how often clients were refused something, are metrics. */
   readonly status: () => JsonObject;
   /** Serves a link that came in through the daemon's own socket and asked for a pod; `head` are the bytes behind that line. */
   readonly attach?: (link: Duplex, pod: Pod, head: Uint8Array) => void;

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { metricsOf } from '../../src/daemon/metrics.ts';
+import { NO_COUNTS } from '../../src/daemon/tally.ts';
 
 test('metrics are in the text format of Prometheus', () => {
   const text = metricsOf({
@@ -14,10 +15,11 @@ test('metrics are in the text format of Prometheus', () => {
     sessions: 40,
     pendingApprovals: 1,
     doors: [
-      { name: 'pod', state: 'open' },
+      { name: 'pod', state: 'open', details: { directory: '/d/pods', links: 4, refused: 7 } },
       { name: 'tasks', state: 'unavailable', reason: 'taken' },
     ],
     failures: 0,
+    counts: { ...NO_COUNTS, runsStarted: 3, runsEnded: { failed: 1 }, outputTokens: 20, cost: 0.25 },
     memoryBytes: 1000,
     cpuSeconds: 0.5,
   });
@@ -25,6 +27,16 @@ test('metrics are in the text format of Prometheus', () => {
   expect(text).toContain('# TYPE polypod_runs gauge\npolypod_runs 2\n');
   expect(text).toContain('polypod_door_open{door="pod"} 1\npolypod_door_open{door="tasks"} 0\n');
   expect(text).toContain('# TYPE polypod_failures_total counter\n');
+  expect(text).toContain('polypod_door_links{door="pod"} 4\n');
+  expect(text).toContain(
+    '# TYPE polypod_door_refused_total counter\npolypod_door_refused_total{door="pod"} 7\n',
+  );
+  expect(text).toContain('polypod_runs_started_total 3\n');
+  expect(text).toContain(
+    'polypod_runs_ended_total{outcome="finished"} 0\npolypod_runs_ended_total{outcome="failed"} 1\n',
+  );
+  expect(text).toContain('polypod_tokens_total{kind="output"} 20\n');
+  expect(text).toContain('polypod_cost_usd_total 0.25\n');
   // What is not known is not said.
   expect(text).not.toContain('polypod_disk_free_bytes');
   for (const line of text.trimEnd().split('\n'))

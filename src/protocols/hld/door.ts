@@ -33,6 +33,7 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
   });
   const desk = deskFor(settings, follower, now);
   const links = new Set<Socket>();
+  let refused = 0;
   const accept = (socket: Socket): void => {
     links.add(socket);
     socket.on('close', () => links.delete(socket));
@@ -40,6 +41,9 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
       serve: (call) => callMethod(call, desk),
       subscriptions,
       pendingBytes,
+      onRefused: () => {
+        refused += 1;
+      },
       onBug: ({ message, cause }, method) =>
         log.error('a request failed', { method, message, cause: String(cause) }),
     });
@@ -50,7 +54,7 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
     const server = await listenUnix(socketPath, accept);
     return {
       socketPath,
-      status: () => ({ socket: socketPath, links: links.size, subscribers: subscriptions.size }),
+      status: () => ({ socket: socketPath, links: links.size, subscribers: subscriptions.size, refused }),
       close: async () => {
         follower.close();
         subscriptions.close();

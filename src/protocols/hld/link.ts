@@ -11,6 +11,8 @@ export interface LinkParts {
   readonly subscriptions: Subscriptions;
   /** What may wait for a subscriber before it is cut off. */
   readonly pendingBytes: number;
+  /** Told of everything that the client is refused. */
+  readonly onRefused?: () => void;
   /** A failure that is ours, not the client's. */
   readonly onBug: (error: PolypodError, method: string) => void;
 }
@@ -74,7 +76,7 @@ class Link {
       this.#lines = new ByteLines(LONGEST_LINE);
       this.#isSkipping = true;
       const { message } = asPolypodError(thrown);
-      await this.#write(
+      await this.#refuse(
         rpcError({ code: RPC_CODES.invalidRequest, message: `Invalid request: ${message}` }, NO_ID),
       );
       return;
@@ -85,7 +87,7 @@ class Link {
   async #receive(line: string | PolypodError): Promise<void> {
     if (this.#unsubscribe !== undefined) return;
     if (line instanceof PolypodError) {
-      await this.#write(rpcError({ code: RPC_CODES.parseError, message: 'Parse error' }, NO_ID));
+      await this.#refuse(rpcError({ code: RPC_CODES.parseError, message: 'Parse error' }, NO_ID));
       return;
     }
     const read = readRpc(line);
@@ -93,7 +95,15 @@ class Link {
       await this.#subscribe(read.message);
       return;
     }
-    const reply = await answerRpc(read, { serve: (call) => this.#serve(call), errorOf: rpcErrorOf });
+    for (const message of read.isBatch ? read.messages : [read.message])
+      if ('error' in message) this.#parts.onRefused?.();
+    const reply = await answerRpc(read, {
+      serve: (call) => this.#serve(call),
+      errorOf: (thrown) => {
+        this.#parts.onRefused?.();
+        return rpcErrorOf(thrown);
+      },
+    });
     if (reply !== undefined) await this.#write(reply);
   }
 
@@ -121,9 +131,14 @@ class Link {
         cutOff: () => socket.destroy(),
       });
     } catch (thrown) {
-      await this.#write(rpcError(rpcErrorOf(thrown), id));
+      await this.#refuse(rpcError(rpcErrorOf(thrown), id));
       socket.end();
     }
+  }
+
+  async #refuse(reply: string): Promise<void> {
+    this.#parts.onRefused?.();
+    await this.#write(reply);
   }
 
   async #write(reply: string): Promise<void> {

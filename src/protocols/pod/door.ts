@@ -5,12 +5,21 @@ import { Link, type LinkOptions, type Receiver } from './link.ts';
 /** The Pod Protocol of a process: links of the same pod, whichever way they came, hear the same broadcast. */
 export class PodDoor {
   readonly #broadcasts = new Map<string, Promise<Broadcast>>();
+  #refused = 0;
+
+  /** How often clients were refused what they sent. */
+  get refused(): number {
+    return this.#refused;
+  }
 
   /** A client of a pod, which is woken if it sleeps. Resolves when the client hears. */
   async open(pod: Pod, receiver: Receiver, options: LinkOptions): Promise<Link> {
+    const onRefused = (): void => {
+      this.#refused += 1;
+    };
     for (;;) {
       const broadcast = await this.#broadcast(pod);
-      if (!broadcast.isOver) return new Link(broadcast, receiver, options);
+      if (!broadcast.isOver) return new Link(broadcast, receiver, { ...options, onRefused });
     }
   }
 

@@ -28,6 +28,8 @@ export interface LinkOptions {
   readonly by: string;
   /** Bytes that may wait to be read; past that the client is cut off. */
   readonly pendingBytes: number;
+  /** Told of everything that the client is refused. */
+  readonly onRefused?: () => void;
 }
 
 /** One client of one pod. It hears the pod from the moment it is made. */
@@ -74,6 +76,7 @@ export class Link implements Listener {
 
   /** Tells this client alone that something it sent is refused. */
   refuse(error: PolypodError): void {
+    this.#options.onRefused?.();
     this.#note('something');
     this.#answer(errorLines(error, undefined), undefined);
   }
@@ -192,6 +195,7 @@ export class Link implements Listener {
   }
 
   #refuse(error: PolypodError, method: string | undefined, requestId: RequestId | undefined): void {
+    this.#options.onRefused?.();
     const said = errorLines(error, method);
     if (refusalOf(error, method).isBroadcast) this.#reply(said, requestId);
     else this.#answer(said, requestId);

@@ -36,7 +36,7 @@ export async function openPodDoor({ host, directory, log }: DoorContext): Promis
     }),
   ];
   return {
-    status: () => ({ directory: join(directory, 'pods'), sockets: sockets.size }),
+    status: () => ({ directory: join(directory, 'pods'), sockets: sockets.size, refused: door.refused }),
     attach: (link, pod, head) => void serveDuplex(door, pod, link, DEFAULT_DUPLEX, head),
     close: async () => {
       for (const stop of stops) stop();

@@ -1,6 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { objectOf } from '../../../src/base/index.ts';
+import { DEFAULT_HEARTBEAT_MS } from '../../../src/protocols/hld/settings.ts';
+import { Subscriptions } from '../../../src/protocols/hld/subscriptions.ts';
 import { asks, type Client, hldStage, launch, pendingApproval, says, STALLS } from './stage.ts';
+
+const beatsIn = (lines: readonly string[]): number =>
+  lines.filter((line) => line.includes('"heartbeat"')).length;
 
 const results = (client: Client): readonly unknown[] => client.messages.map(({ result }) => result);
 
@@ -71,14 +76,25 @@ describe('Subscribe', () => {
     expect(ofNobody.events).toEqual([]);
   });
 
-  it('hears a heartbeat at a fixed pace, however much else comes', async () => {
-    const stage = await hldStage([says('ok')], { hld: { heartbeatMs: 100 } });
-    const { session_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
-    const beats = () => results(ear).filter((result) => objectOf(result).type === 'heartbeat');
-    // Events never let it rest for as long as that: one that waits for quiet would not come.
-    for (let title = 0; beats().length < 3; title += 1)
-      await client.call('updateSessionTitle', { session_id, title: `Title ${title}` });
-    expect(beats()[0]).toEqual({ type: 'heartbeat', message: 'Connection alive' });
+  it('hears heartbeats', async () => {
+    const ear = await (await hldStage([], { hld: { heartbeatMs: 15 } })).subscriber();
+    await ear.until(() => (beatsIn(ear.lines) >= 3 ? true : undefined));
+    expect(results(ear)[1]).toEqual({ type: 'heartbeat', message: 'Connection alive' });
+  });
+
+  it('hears a heartbeat every 30 seconds, however much else comes', () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const lines: string[] = [];
+    const subscriptions = new Subscriptions({ heartbeatMs: DEFAULT_HEARTBEAT_MS, now: Date.now });
+    subscriptions.add({}, { take: (text) => lines.push(text) > 0, cutOff: () => {} });
+    const event = { type: 'new_approval', timestamp: '', data: { session_id: 'x' } } as const;
+    for (let seconds = 0; seconds < 95; seconds += 5) {
+      vi.advanceTimersByTime(5_000);
+      subscriptions.publish(event, undefined);
+    }
+    expect(beatsIn(lines.join('').trim().split('\n'))).toBe(3);
+    subscriptions.close();
   });
 
   it('takes the connection: what follows is not answered', async () => {

@@ -365,15 +365,12 @@ describeOnEach((stage) => {
     });
 
     it('during a run is told after it', async () => {
-      const { client } = await stage([
-        { parts: [{ text: 'word '.repeat(100) }], pace: { delayMs: 10 } },
-        SHORT,
-      ]);
+      const { client } = await stage([{ parts: [{ text: 'never done' }], fault: { kind: 'stall' } }, SHORT]);
       client.send({ type: 'prompt', message: 'write' });
       await client.hear(({ type }) => type === 'message_update');
       expect(await client.get('bash', { command: 'echo beside' })).toMatchObject({ output: 'beside\n' });
       expect(await rolesOf(client)).toEqual(['user']);
-      await client.quiet();
+      await client.ask('abort');
       await client.run('next');
       expect(await rolesOf(client)).toEqual(['user', 'assistant', 'bashExecution', 'user', 'assistant']);
     });

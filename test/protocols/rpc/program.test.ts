@@ -119,6 +119,7 @@ describe('polypod --mode rpc', () => {
     await resting(client.child.pid ?? 0);
     client.child.stdout.resume();
     const { data } = await client.hear(({ id }) => id === 'last');
+    await client.quiet();
     const text = stringOf(objectOf(data).text);
     expect(text.length).toBeGreaterThan(deltas * size * 0.9);
     expect(client.lines.filter(({ command }) => command === 'get_messages')).toHaveLength(asked);

@@ -34,8 +34,9 @@ async function compacted({ result, entryId }: CompactionEnd, seat: Seat): Promis
     case 'failed':
       throw new PolypodError('provider-failed', result.failure.message);
     case 'skipped': {
-      const last = (await seat.parts.host.messages(seat.pod.id)).at(-1);
-      const isDone = last?.message.role === 'compactionSummary';
+      const tree = await seat.parts.host.tree(seat.pod.id);
+      // Facts of ours hang behind it, and say nothing to the model.
+      const isDone = tree.path().findLast(({ type }) => type !== 'custom')?.type === 'compaction';
       throw new PolypodError('conflict', isDone ? TEXTS.compacted : TEXTS.smallSession);
     }
   }

@@ -1,0 +1,38 @@
+// A host with the tasks door, its audit log on: node door.mjs <control socket> <provider> <directory>
+// Only what would end a measurement is lifted: the rate of one key, how many may wait, and the comments in quiet streams.
+import { join } from 'node:path';
+import { logTo, redactor } from '../../dist/base/index.js';
+import { PodDoor, podEvents } from '../../dist/protocols/pod/index.js';
+import { startTasks } from '../../dist/protocols/tasks/door.js';
+import { createKey } from '../../dist/protocols/tasks/index.js';
+import { serveLines } from '../floor/line-server.mjs';
+import { openHost } from '../floor/pods.mjs';
+
+const [path, provider, directory] = process.argv.slice(2);
+const MANY = 1_000_000_000;
+const host = await openHost(provider, join(directory, 'data'), { limits: { queue: MANY } });
+const pods = new PodDoor();
+const keyFile = join(directory, 'keys.json');
+const { key } = createKey(keyFile, { owner: 'bench', scopes: ['submit', 'read'] });
+const { url } = await startTasks({
+  host,
+  version: '0',
+  log: logTo({ sinks: [], level: () => 'info', redact: () => redactor([]) }),
+  port: 0,
+  keyFile,
+  auditFile: join(directory, 'audit.jsonl'),
+  cwd: directory,
+  mode: 'full-access',
+  modelNamed: async () => undefined,
+  project: (pod, { after, by, signal }) =>
+    podEvents(pods, pod, {
+      signal,
+      by,
+      limit: 10_000,
+      first: [{ method: 'subscribe', params: after === undefined ? {} : { after } }],
+    }),
+  limits: { rate: { perMinute: MANY, burst: MANY }, pending: MANY, keepAliveMs: 600_000 },
+});
+await serveLines(path, {});
+console.log(JSON.stringify({ url, key }));
+process.stdin.resume().on('end', () => process.exit(0));

@@ -1,0 +1,99 @@
+// CPU of a server for each request, under a load generator: node requests.mjs <floor|door> <status|running|again|submit>
+//
+// status is that of a task that is over, running of one that is not; submit is a new task each time, which has to wait behind one
+// that stalls; again is the same submission under its idempotency key. The floor is taught what the door answers.
+import autocannon from 'autocannon';
+import { cpuPerRun } from '../floor/measure.mjs';
+import { promptFor } from '../floor/prompts.mjs';
+import { median } from '../statistics.mjs';
+import { headersFor, startServer, submit } from './servers.mjs';
+
+const CONNECTIONS = 10;
+const AMOUNT = 4_000;
+/** Sessions that a task each stalls: what is submitted waits there. */
+const SESSIONS = 20;
+
+const WORKS = {
+  status: async (door) => {
+    const taskId = await submit(door, { sessionId: 's', userPrompt: promptFor({ count: 10 }) });
+    await untilOver(door, taskId);
+    return [{ method: 'GET', path: `/tasks/${taskId}/status` }];
+  },
+  running: async (door) => [{ method: 'GET', path: `/tasks/${await stall(door, 's')}/status` }],
+  again: async (door) => {
+    await stall(door, 's');
+    return [submission('s', { 'idempotency-key': 'one' })];
+  },
+  submit: async (door) => {
+    const sessions = Array.from({ length: SESSIONS }, (_, index) => `s${index}`);
+    for (const session of sessions) await stall(door, session);
+    return sessions.map((session) => submission(session));
+  },
+};
+
+const [kind, work] = process.argv.slice(2);
+const door = await startServer('door');
+const requests = await WORKS[work](door);
+const server = kind === 'door' ? door : await taught(requests[0]);
+const rounds = [];
+const cpuUs = await cpuPerRun(load, load);
+const of = (name) => median(rounds.slice(-4).map((round) => round[name]));
+console.log(
+  JSON.stringify({ cpuUs: cpuUs / AMOUNT, perSecond: of('perSecond'), p50: of('p50'), p99: of('p99') }),
+);
+process.exit(0);
+
+/** Answers with the CPU that it took there. */
+async function load() {
+  const before = await server.control.ask({ do: 'spent' });
+  const result = await autocannon({
+    url: server.url,
+    connections: CONNECTIONS,
+    amount: AMOUNT,
+    requests: requests.map(({ headers, ...request }) => ({
+      ...request,
+      headers: { ...headersFor(server), ...headers },
+    })),
+  });
+  const after = await server.control.ask({ do: 'spent' });
+  const good = result['2xx'];
+  if (good !== AMOUNT || result.errors > 0)
+    throw new Error(`${good} of ${AMOUNT} were answered well, ${result.errors} connections failed`);
+  rounds.push({
+    perSecond: AMOUNT / result.duration,
+    p50: result.latency.p50,
+    p99: result.latency.p99,
+  });
+  return after.cpuUs - before.cpuUs;
+}
+
+/** A floor that answers as the door does. */
+async function taught({ method, path, headers, body }) {
+  const response = await fetch(`${door.url}${path}`, {
+    method,
+    headers: { ...headersFor(door), ...headers },
+    ...(body && { body }),
+  });
+  const floor = await startServer('floor');
+  // These the server makes itself.
+  const { date, connection, 'keep-alive': keepAlive, ...own } = Object.fromEntries(response.headers);
+  await floor.control.ask({ do: 'teach', answer: { headers: own, body: await response.text() } });
+  return floor;
+}
+
+function submission(sessionId, headers = {}) {
+  const body = JSON.stringify({ sessionId, userPrompt: 'Look after the garden.', taskType: 'chat' });
+  return { method: 'POST', path: '/submit_task', headers, body };
+}
+
+/** A task that runs for longer than the measurement. */
+function stall(at, sessionId) {
+  return submit(at, { sessionId, userPrompt: promptFor({ count: 2, batch: 1, delayMs: 600_000 }) });
+}
+
+async function untilOver(at, taskId) {
+  for (;;) {
+    const response = await fetch(`${at.url}/tasks/${taskId}/status`, { headers: headersFor(at) });
+    if ((await response.json()).status === 'completed') return;
+  }
+}

@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import { Client } from '../floor/client.mjs';
+import { scratch, start, startProvider } from '../floor/processes.mjs';
+
+const SERVERS = {
+  floor: new URL('floor.mjs', import.meta.url),
+  door: new URL('door.mjs', import.meta.url),
+};
+
+/** The door or its floor in a process of its own: its address, a key, and the connection that tells what it has used. */
+export async function startServer(kind) {
+  const directory = scratch();
+  const path = join(directory, 'control.sock');
+  const { said } = await start(SERVERS[kind], [path, await startProvider(), directory], {
+    flags: process.env.BENCH_FLAGS?.split(' ') ?? [],
+  });
+  return { ...said, control: await Client.connect(path, 'floor') };
+}
+
+export function headersFor({ key }) {
+  return { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+}
+
+/** Submits a task and answers with its id. */
+export async function submit(server, task, more = {}) {
+  const response = await fetch(`${server.url}/submit_task`, {
+    method: 'POST',
+    headers: { ...headersFor(server), ...more },
+    body: JSON.stringify({ taskType: 'complex_task', ...task }),
+  });
+  const { taskId, status, message } = await response.json();
+  if (status !== 'accepted') throw new Error(`not accepted: ${message}`);
+  return taskId;
+}

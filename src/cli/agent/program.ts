@@ -1,0 +1,94 @@
+import { execFile, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { PolypodError } from '../../base/index.ts';
+import { type AgentRecord, type Places, removeAgent, writeAgent } from '../../daemon/index.ts';
+import type { Surroundings } from '../command.ts';
+import { ask } from './probe.ts';
+
+export interface ProgramWish {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly url: string;
+  readonly cwd: string;
+}
+
+/** Starts an agent that is a program of the user's own, and waits until it answers over HTTP. */
+export async function startProgram(
+  { name, command: [program = '', ...args], url, cwd }: ProgramWish,
+  places: Places,
+  { env, signal }: Surroundings,
+): Promise<AgentRecord> {
+  if (await answers(url))
+    throw new PolypodError(
+      'conflict',
+      `somebody answers at ${url} already: end it, or choose another address`,
+    );
+  const log = join(places.dataDirectory, 'logs', `agent-${name}.log`);
+  mkdirSync(dirname(log), { recursive: true, mode: 0o700 });
+  const output = openSync(log, 'a', 0o600);
+  const child = spawn(program, args, {
+    cwd,
+    env: { ...env },
+    detached: true,
+    stdio: ['ignore', output, output],
+  });
+  closeSync(output);
+  let end: string | undefined;
+  child.on('error', (error) => (end = error.message));
+  child.on('exit', (code, by) => (end = `it ended with ${code ?? by}`));
+  const { pid } = child;
+  for (let waited = 0; !(await answers(url)); waited += PAUSE_MS) {
+    if (end !== undefined || pid === undefined)
+      throw new PolypodError('provider-failed', `${program} did not get ready: ${end}; see ${log}`);
+    if (waited >= READY_MS || signal.aborted) {
+      child.kill('SIGKILL');
+      throw new PolypodError('provider-failed', `${program} does not answer at ${url}; see ${log}`);
+    }
+    await sleep(PAUSE_MS);
+  }
+  child.unref();
+  const record: AgentRecord = {
+    ...{ version: 1, name, url, pid: pid ?? 0, startedAt: new Date().toISOString(), process: 'program' },
+    ...(pid !== undefined && { born: await bornAt(pid) }),
+  };
+  writeAgent(places, record);
+  return record;
+}
+
+/** Ends it, and waits until it is gone. A process that only has its number is left alone. */
+export async function stopProgram({ name, pid, born }: AgentRecord, places: Places): Promise<void> {
+  const isUp = async (): Promise<boolean> =>
+    born !== undefined && born !== '' && (await bornAt(pid)) === born;
+  for (let waited = 0; await isUp(); waited += PAUSE_MS) {
+    if (waited === 0) process.kill(pid, 'SIGTERM');
+    if (waited === GRACE_MS) process.kill(pid, 'SIGKILL');
+    await sleep(PAUSE_MS);
+  }
+  removeAgent(places, name);
+}
+
+/** Whatever it says: who refuses us is there. */
+async function answers(url: string): Promise<boolean> {
+  try {
+    await ask({ url }, '/health', undefined);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** When a process began, as the system tells it; empty for one that is gone. */
+async function bornAt(pid: number): Promise<string> {
+  try {
+    return (await promisify(execFile)('ps', ['-o', 'lstart=', '-p', String(pid)])).stdout.trim();
+  } catch {
+    return '';
+  }
+}
+
+const PAUSE_MS = 100;
+const READY_MS = 60_000;
+const GRACE_MS = 10_000;

@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type JsonObject, messageOf, objectOf, PolypodError, stringOf } from '../../base/index.ts';
+import {
+  type AgentRecord,
+  clientKeyFile,
+  daemonLink,
+  DEFAULT_AGENT,
+  type Places,
+  readAgent,
+  readAgentWish,
+  readClientKey,
+} from '../../daemon/index.ts';
+import { doors } from '../../registry.ts';
+import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
+import { directoryAt } from '../directory-at.ts';
+import { placesOf } from '../data-dir.ts';
+import { daemonArguments, startDetached } from '../detached.ts';
+import { runDaemon } from '../run-daemon.ts';
+import { agentName, type AgentValues, argumentsFor, orderFrom } from './options.ts';
+import { ask } from './probe.ts';
+import { startProgram } from './program.ts';
+
+/** `polypod agent start`: in the daemon that is up, or in one of its own. */
+export async function start(
+  word: string | undefined,
+  values: AgentValues,
+  around: Surroundings,
+): Promise<ExitCode> {
+  const places = placesOf(values, around);
+  const name = agentName(word);
+  const order = orderFrom(name, values, around);
+  await directoryAt(order.cwd);
+  const { stated, cwd } = await readAgentWish(order, places);
+  const called = stated.name ?? DEFAULT_AGENT;
+  if (stated.start !== undefined) {
+    const record = await startProgram({ name: called, ...stated.start, cwd }, places, around);
+    return announce(record, undefined, places, values, around);
+  }
+  if (values.foreground) return runDaemon({ env: around.env, places, doors, agent: order }, values, around);
+  const link = await daemonLink(places);
+  if (link !== undefined) {
+    try {
+      await link.call('agent-start', { ...order });
+    } finally {
+      link.close();
+    }
+  } else {
+    const args = [...argumentsFor(name, order), '--foreground', '--data-dir', places.dataDirectory];
+    const started = await startDetached('agent start', [...args, ...daemonArguments(values)], around);
+    if ('code' in started) return started.code;
+  }
+  const record = readAgent(places, called);
+  if (record === undefined) throw new PolypodError('internal', `the agent ${called} did not say where it is`);
+  const key = stated.no_auth === true ? undefined : readClientKey(places);
+  await ready(record, key);
+  return announce(record, key, places, values, around);
+}
+
+/** That it listens was said; that it answers is seen. */
+async function ready(record: AgentRecord, key: string | undefined): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const failure = await ask(record, '/health', key).then(
+      ({ status }) => (status === 200 ? undefined : `it answered ${status}`),
+      messageOf,
+    );
+    if (failure === undefined) return;
+    if (attempt >= ATTEMPTS)
+      throw new PolypodError(
+        'provider-failed',
+        `the agent ${record.name} does not answer at ${record.url}: ${failure}; see polypod logs`,
+      );
+    await sleep(PAUSE_MS);
+  }
+}
+
+async function announce(
+  record: AgentRecord,
+  key: string | undefined,
+  places: Places,
+  values: AgentValues,
+  { stdout, stderr }: Surroundings,
+): Promise<ExitCode> {
+  const task = values.prompt === undefined ? undefined : await submit(record, key, values.prompt);
+  const keyFile = key === undefined ? undefined : clientKeyFile(places);
+  if (values.json)
+    stdout.write(`${JSON.stringify({ ...record, ...(keyFile && { keyFile }), ...(task && { task }) })}\n`);
+  else if (!values.quiet) {
+    const lines = [
+      `polypod agent: ${record.name} is up at ${record.url}, process ${record.pid}`,
+      ...(keyFile === undefined ? [] : [`its key for this user is in ${keyFile}; polypod keys makes others`]),
+      ...(task === undefined ? [] : [`its first task is ${stringOf(task.taskId)}`]),
+    ];
+    stderr.write(`${lines.join('\n  ')}\n`);
+  }
+  return EXIT.ok;
+}
+
+async function submit(record: AgentRecord, key: string | undefined, prompt: string): Promise<JsonObject> {
+  const task = { sessionId: record.name, userPrompt: prompt, taskType: 'complex_task' };
+  const { status, body } = await ask(record, '/submit_task', key, task);
+  if (status === 200 && body.status === 'accepted') return body;
+  const why = stringOf(body.message) || stringOf(objectOf(body.error).message) || `it answered ${status}`;
+  throw new PolypodError('provider-failed', `the agent is up, and did not take its first task: ${why}`);
+}
+
+const ATTEMPTS = 20;
+const PAUSE_MS = 100;

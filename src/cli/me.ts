@@ -1,0 +1,6 @@
+import type { Surroundings } from './command.ts';
+
+/** The name by which others are told who it was. */
+export function nameOf({ env }: Pick<Surroundings, 'env'>): string {
+  return env.USER || env.LOGNAME || 'someone';
+}

@@ -1,0 +1,64 @@
+import { asPolypodError, uuidv7 } from '../../base/index.ts';
+import { type ControlLink, type PodHandle, remotePod } from '../../daemon/index.ts';
+import type { Caller } from '../../pod/index.ts';
+
+/** A daemon that may be away for a while: what was asked when it went is asked once more when it is back. */
+export class DaemonCalls {
+  readonly #reopen: () => Promise<ControlLink | undefined>;
+  #link: ControlLink;
+  #isClosed = false;
+
+  constructor(link: ControlLink, reopen: () => Promise<ControlLink | undefined>) {
+    this.#link = link;
+    this.#reopen = reopen;
+  }
+
+  /** For what must not be done twice. */
+  get link(): ControlLink {
+    return this.#link;
+  }
+
+  async call(...question: Parameters<ControlLink['call']>): ReturnType<ControlLink['call']> {
+    return this.again((link) => link.call(...question));
+  }
+
+  /** Does it over a new link if the old one is broken; so it must not matter that it is done twice. */
+  async again<T>(ask: (link: ControlLink) => Promise<T>): Promise<T> {
+    try {
+      return await ask(this.#link);
+    } catch (thrown) {
+      if (asPolypodError(thrown).code !== 'provider-failed' || !(await this.isUp())) throw thrown;
+      return ask(this.#link);
+    }
+  }
+
+  async isUp(): Promise<boolean> {
+    if (this.#isClosed) return false;
+    const link = await this.#reopen().catch(() => undefined);
+    if (link === undefined) return false;
+    this.#link.close();
+    this.#link = link;
+    // It may have been closed meanwhile, and a link that nobody closes keeps the process alive.
+    if (this.#isClosed) link.close();
+    return !this.#isClosed;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#link.close();
+  }
+}
+
+/** A pod of that daemon. Every command has a key, so that one that is sent again is done once. */
+export function daemonPod(id: string, daemon: DaemonCalls): PodHandle {
+  return {
+    id,
+    handle: (command, caller?: Caller) => {
+      const keyed = { by: 'program', door: 'control', key: uuidv7(), ...caller };
+      return daemon.again(async (link) => (await remotePod(id, link)).handle(command, keyed));
+    },
+    async *watch(options) {
+      yield* (await remotePod(id, daemon.link)).watch(options);
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import type { Change, Host, Row } from '../pod/index.ts';
+
+/** What has happened since the daemon began: figures that only grow. */
+export interface Counts {
+  readonly runsStarted: number;
+  /** By how they ended. */
+  readonly runsEnded: Readonly<Record<string, number>>;
+  readonly turns: number;
+  readonly toolCalls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadInputTokens: number;
+  readonly cacheCreationInputTokens: number;
+  /** In USD, as far as prices are known. */
+  readonly cost: number;
+  readonly approvalsAsked: number;
+  readonly approvalsSettled: number;
+  readonly events: number;
+}
+
+export const NO_COUNTS: Counts = {
+  runsStarted: 0,
+  runsEnded: {},
+  turns: 0,
+  toolCalls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadInputTokens: 0,
+  cacheCreationInputTokens: 0,
+  cost: 0,
+  approvalsAsked: 0,
+  approvalsSettled: 0,
+  events: 0,
+};
+
+type RowFigures = Pick<Row, 'totals' | 'approvals' | 'lastRun'>;
+
+/** The counts once a row has become another one. */
+export function counted(counts: Counts, before: RowFigures | undefined, after: RowFigures): Counts {
+  const more = (figure: (row: RowFigures) => number): number =>
+    // A branch to an earlier entry may have less; what was used is used.
+    Math.max(0, figure(after) - (before === undefined ? 0 : figure(before)));
+  const { lastRun } = after;
+  const known = before?.lastRun?.runId === lastRun?.runId ? before?.lastRun : undefined;
+  const begins = lastRun !== undefined && known === undefined;
+  const ends = lastRun?.endedAt !== undefined && known?.endedAt === undefined;
+  const { runsEnded } = counts;
+  return {
+    runsStarted: counts.runsStarted + (begins ? 1 : 0),
+    runsEnded: ends ? { ...runsEnded, [lastRun.status]: (runsEnded[lastRun.status] ?? 0) + 1 } : runsEnded,
+    turns: counts.turns + more(({ totals }) => totals.turns),
+    toolCalls: counts.toolCalls + more(({ totals }) => totals.toolCalls),
+    inputTokens: counts.inputTokens + more(({ totals }) => totals.inputTokens),
+    outputTokens: counts.outputTokens + more(({ totals }) => totals.outputTokens),
+    cacheReadInputTokens: counts.cacheReadInputTokens + more(({ totals }) => totals.cacheReadInputTokens),
+    cacheCreationInputTokens:
+      counts.cacheCreationInputTokens + more(({ totals }) => totals.cacheCreationInputTokens),
+    cost: counts.cost + more(({ totals }) => totals.cost ?? 0),
+    approvalsAsked: counts.approvalsAsked + without(after.approvals, before?.approvals),
+    approvalsSettled: counts.approvalsSettled + without(before?.approvals, after.approvals),
+    events: counts.events,
+  };
+}
+
+/** How many are in the first and not in the second. */
+function without(some: RowFigures['approvals'] = [], others: RowFigures['approvals'] = []): number {
+  const known = new Set(others.map(({ approvalId }) => approvalId));
+  return some.filter(({ approvalId }) => !known.has(approvalId)).length;
+}
+
+/** Counts what happens in the pods of a host, for as long as it lives; tells the counts so far. */
+export function tallyOf(host: Host): () => Counts {
+  let counts = NO_COUNTS;
+  /** The last number of each pod in memory. */
+  const numbers = new Map<string, number>();
+  host.onPods((id, move) => {
+    if (move === 'out') numbers.delete(id);
+  });
+  host.onChange(({ id, before, last }: Change) => {
+    const row = host.row(id);
+    if (row === undefined) return;
+    // What a pod told before it came into memory was counted when it was told.
+    const since = numbers.get(id) ?? (before === undefined ? 0 : last - 1);
+    numbers.set(id, last);
+    counts = counted({ ...counts, events: counts.events + Math.max(0, last - since) }, before, row);
+  });
+  return () => counts;
+}

@@ -1,0 +1,232 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/base/index.ts';
+import { agentSite, type AgentSite } from '../protocols/tasks/binary.ts';
+import {
+  SEED_ERROR,
+  SEED_STATUS_REPLY,
+  SEED_SUBMIT_REPLY,
+  SEED_SUBMIT_REQUEST,
+} from '../protocols/tasks/seed-schemas.ts';
+import { type Answered, type Client, oddRequest, raw, STALLS, task } from '../protocols/tasks/stage.ts';
+import { call, says } from './daemon.ts';
+
+const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
+
+/** What of a value the schema does not allow. */
+function faults(schema: object, value: unknown): string {
+  const validate = ajv.compile(schema);
+  return validate(value) ? '' : ajv.errorsText(validate.errors);
+}
+
+function expectError({ status, body }: Answered, code: number, word: string): void {
+  expect({ status, word: (body.error as JsonObject | undefined)?.code, body }).toMatchObject({
+    status: code,
+    word,
+  });
+  expect(faults(SEED_ERROR, body)).toBe('');
+  expect(JSON.stringify(body)).not.toMatch(/\bat .*\.[jt]s:\d/);
+}
+
+async function submitted(client: Client, body: JsonObject): Promise<string> {
+  expect(faults(SEED_SUBMIT_REQUEST, body)).toBe('');
+  const answer = await client.post('/submit_task', body);
+  expect(answer.status).toBe(200);
+  expect(faults(SEED_SUBMIT_REPLY, answer.body)).toBe('');
+  expect(answer.body).toMatchObject({ status: 'accepted' });
+  return String(answer.body.taskId);
+}
+
+async function statusOf(client: Client, taskId: string): Promise<JsonObject> {
+  const answer = await client.get(`/tasks/${taskId}/status`);
+  expect(answer.status).toBe(200);
+  expect(faults(SEED_STATUS_REPLY, answer.body)).toBe('');
+  return answer.body;
+}
+
+describe('the protocol, against the program as it is installed', () => {
+  it('submits every type of task, and tells every status with its fields', async () => {
+    const here = await agentSite([
+      says('Hello.'),
+      call('write', { path: 'a.txt', content: 'one\n' }),
+      says('Written.'),
+      call('delegate', { role: 'developer', instructions: 'Say it.' }),
+      says('Said.'),
+      says('All done.'),
+      STALLS,
+    ]);
+    await here.agent();
+    const ada = here.client();
+
+    const chat = await submitted(ada, task());
+    await ada.done(chat);
+    expect(await statusOf(ada, chat)).toMatchObject({
+      ...{ taskId: chat, status: 'completed', progress: 100, state: 'succeeded', sessionId: 's1' },
+      result: { text: 'Hello.', usage: { turns: 1, toolCalls: 0 } },
+    });
+
+    const command = await submitted(
+      ada,
+      task({ taskType: 'command_execution', userPrompt: 'pwd; ls /nowhere-at-all; exit 4' }),
+    );
+    await ada.until(command, 'waiting_approval').catch(() => {});
+    await approveAll(ada);
+    await ada.done(command);
+    const { result } = await statusOf(ada, command);
+    expect(result).toEqual({
+      stdout: `${here.project}\n`,
+      stderr: expect.stringContaining('/nowhere-at-all'),
+      exitCode: 4,
+    });
+
+    const file = await submitted(ada, task({ taskType: 'file_operation', userPrompt: 'Write.' }));
+    await ada.done(file);
+    expect((await statusOf(ada, file)).result).toMatchObject({
+      text: 'Written.',
+      changes: [{ path: 'a.txt', tool: 'write', diff: expect.stringContaining('+one') }],
+    });
+    expect(readFileSync(join(here.project, 'a.txt'), 'utf8')).toBe('one\n');
+
+    const complex = await submitted(ada, task({ taskType: 'complex_task', sessionId: 's2' }));
+    await ada.done(complex);
+    expect((await statusOf(ada, complex)).result).toMatchObject({
+      text: 'All done.',
+      usage: { toolCalls: 1 },
+    });
+
+    const running = await submitted(ada, task({ sessionId: 's3', context: { anything: { at: 'all' } } }));
+    await ada.until(running, 'running');
+    expect(await statusOf(ada, running)).toEqual({
+      ...{ taskId: running, status: 'in_progress', state: 'running', sessionId: 's3' },
+    });
+    const waiting = await submitted(ada, task({ sessionId: 's3' }));
+    expect(await statusOf(ada, waiting)).toMatchObject({ status: 'pending', progress: 0 });
+    expect((await ada.get('/status')).body).toMatchObject({
+      status: 'busy',
+      currentTask: running,
+      pending: 1,
+    });
+    await ada.post(`/tasks/${waiting}/cancel`);
+    await ada.post(`/tasks/${running}/cancel`);
+    await ada.until(running, 'cancelled').catch(() => {});
+    for (const id of [waiting, running])
+      expect(await statusOf(ada, id)).toMatchObject({
+        status: 'failed',
+        errorMessage: 'the task was cancelled',
+      });
+  });
+
+  it('rejects what does not fit into the queue, with an id and a reason', async () => {
+    const here = await agentSite([STALLS]);
+    here.configure('tasks: { limits: { pending: 1 } }\n');
+    await here.agent();
+    const ada = here.client();
+    await submitted(ada, task());
+    await submitted(ada, task());
+    const { status, body } = await ada.post('/submit_task', task());
+    expect(status).toBe(200);
+    expect(faults(SEED_SUBMIT_REPLY, body)).toBe('');
+    expect(body).toMatchObject({ status: 'rejected', message: '1 tasks wait already: try again later' });
+  });
+
+  it('has every answer of the OpenAPI document that it serves, and it is sound', async () => {
+    const here = await agentSite([says('Hello.')]);
+    await here.agent();
+    const ada = here.client(await here.newKey('--scope', 'admin', '--owner', 'ada'));
+    const { body: document } = await ada.get('/openapi.json');
+    expect(document.openapi).toBe('3.1.0');
+    const schemas = (document.components as { schemas: Record<string, object> }).schemas;
+    for (const schema of Object.values(schemas)) expect(() => ajv.compile(schema)).not.toThrow();
+    await ada.done(await ada.submit());
+    for (const [path, name] of [
+      ['/tasks', 'TaskList'],
+      ['/tasks?status=completed&sessionId=s1&limit=1', 'TaskList'],
+      ['/sessions', 'SessionList'],
+      ['/sessions/s1', 'Session'],
+      ['/approvals', 'ApprovalList'],
+      ['/usage', 'Usage'],
+      ['/status', 'AgentStatus'],
+      ['/health', 'Health'],
+    ] as const) {
+      const { status, body } = await ada.get(path);
+      expect({ path, status, faults: faults(schemas[name] ?? {}, body) }).toEqual({
+        path,
+        status: 200,
+        faults: '',
+      });
+    }
+    const { body } = await ada.get<{ text: string }>('/metrics');
+    expect(body.text).toContain('polypod_door_open{door="tasks"} 1');
+    expect(body.text).toContain('polypod_tasks_pending 0');
+  });
+});
+
+describe('errors of the protocol, against the program as it is installed', () => {
+  it('have their status, their word and their field, and the agent lives on', async () => {
+    const here = await agentSite([says('Hello.')]);
+    here.configure('tasks: { limits: { requests_per_minute: 6000, burst: 60 } }\n');
+    await here.agent();
+    const ada = here.client();
+    const { url } = here.record();
+    const taskId = await ada.submit();
+    await ada.done(taskId);
+
+    const post = (body: unknown, headers = {}) => ada.post('/submit_task', body, headers);
+    expectError(await post({ sessionId: 's1', userPrompt: 'x' }), 400, 'invalid_request');
+    expect((await post({ sessionId: 's1', userPrompt: 'x' })).body).toMatchObject({
+      error: { details: { field: 'taskType' } },
+    });
+    expectError(await post('{"sessionId":'), 400, 'malformed_json');
+    expectError(await post(`${'['.repeat(50_000)}${']'.repeat(50_000)}`), 400, 'too_deep');
+    expectError(await post(new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d])), 400, 'malformed_utf8');
+    expectError(await post(task({ context: { workingDirectory: '/etc' } })), 403, 'outside_key');
+    expectError(await post(task({ context: { permissionMode: 'full-access' } })), 403, 'outside_key');
+    expectError(await post(`{"a":"${'x'.repeat(1024 * 1024)}"}`), 413, 'body_too_large');
+    expectError(await post(task(), { 'content-type': 'text/plain' }), 415, 'unsupported_media_type');
+    const polluting = `{"__proto__":{"scopes":["admin"]},"constructor":{"prototype":{"x":1}},${JSON.stringify(task({ taskType: 'none' })).slice(1)}`;
+    expectError(await post(polluting), 400, 'invalid_request');
+
+    const wrong = here.client('ppk_000000000000_wrongwrongwrongwrongwrong');
+    expectError(await wrong.get('/tasks'), 401, 'unauthorized');
+    expect((await oddRequest(url, '/tasks', {})).status).toBe(401);
+    const reader = here.client(await here.newKey('--scope', 'read', '--owner', 'ada'));
+    expectError(await reader.post('/submit_task', task()), 403, 'missing_scope');
+    expectError(await reader.get('/metrics'), 403, 'missing_scope');
+    const own = { 'x-api-key': ada.key ?? '' };
+    const rebound = await oddRequest(url, '/tasks', { ...own, host: 'evil.example' });
+    expect([rebound.status, rebound.body]).toEqual([403, expect.stringContaining('host_not_allowed')]);
+    const foreign = await oddRequest(url, '/tasks', { ...own, origin: 'https://evil.example' });
+    expect([foreign.status, foreign.body]).toEqual([403, expect.stringContaining('origin_not_allowed')]);
+
+    const other = here.client(await here.newKey('--owner', 'bob'));
+    expectError(await other.get(`/tasks/${taskId}/status`), 404, 'not_found');
+    expectError(await other.get(`/tasks/${taskId}/events`), 404, 'not_found');
+    expectError(await ada.get('/tasks/nothing/status'), 404, 'not_found');
+    expectError(await ada.get('/nothing'), 404, 'not_found');
+    expectError(await ada.get('/submit_task'), 405, 'method_not_allowed');
+    expectError(await ada.post(`/tasks/${taskId}/cancel`), 409, 'task_over');
+    expectError(await ada.get('/ws'), 426, 'upgrade_required');
+    expect(await raw(url, 'no http\r\n\r\n')).toContain('malformed_request');
+
+    const many = await Promise.all(Array.from({ length: 90 }, () => other.get('/tasks')));
+    const refused = many.find(({ status }) => status === 429);
+    expectError(refused ?? (await other.get('/health')), 429, 'rate_limited');
+    expect((await ada.get('/health')).body).toEqual({ status: 'ok' });
+    await expectQuietLog(here);
+  });
+});
+
+/** No error went unnoticed behind an answer, and no key into a log. */
+async function expectQuietLog(here: AgentSite): Promise<void> {
+  const log = readFileSync(join(here.dataDirectory, 'logs/polypod.log'), 'utf8');
+  expect(log).not.toContain('"level":"error"');
+  expect(log).not.toContain(here.client().key);
+}
+
+async function approveAll(client: Client): Promise<void> {
+  const { body } = await client.get<{ approvals: readonly { approvalId: string }[] }>('/approvals');
+  for (const { approvalId } of body.approvals)
+    await client.post(`/approvals/${approvalId}/decide`, { decision: 'approve' });
+}

@@ -1,0 +1,209 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type Answer, generatedText } from '../../src/sim/index.ts';
+import { type AgentSite, agentSite } from '../protocols/tasks/binary.ts';
+import { selfSigned } from '../protocols/tasks/certificate.ts';
+import type { HeardEvent } from '../protocols/tasks/stage.ts';
+import { task } from '../protocols/tasks/stage.ts';
+import { type Told, WsClient } from '../protocols/tasks/ws-client.ts';
+import { says } from './daemon.ts';
+
+/** An answer in many pieces. */
+const LONG: Answer = { parts: [{ text: generatedText(120) }], pace: { chunkSize: 4, delayMs: 4 } };
+/** One that is never finished. */
+const UNFINISHED: Answer = { ...LONG, fault: { kind: 'stall', after: 80 } };
+
+describe('streams of an agent that is killed in between', () => {
+  it('join to the log for every client, wherever it was cut off', { timeout: 60_000 }, async () => {
+    const here = await agentSite([UNFINISHED, LONG, says('After.')]);
+    let running = await here.agent();
+    const port = new URL(here.record().url).port;
+    const ada = here.client();
+    const taskId = await ada.submit();
+    await ada.submit();
+    const isLast = ({ event, text }: Line): boolean => event === 'text_done' && text === 'After.';
+    const clients = [3, 17, 40].map((pieces) => new SsePieces(here, pieces));
+    const sockets = [5, 29].map((pieces) => new WsPieces(here, pieces));
+    const joined = Promise.all([...clients, ...sockets].map((client) => client.until(isLast)));
+
+    // The kill comes in the middle of an answer.
+    await clients[0]?.has(40);
+    running.child.kill('SIGKILL');
+    await running.finished;
+    running = await here.agent('--port', port);
+    expect(running.child.pid).toBeGreaterThan(0);
+    expect((await ada.get(`/tasks/${taskId}/status`)).body).toMatchObject({ state: 'interrupted' });
+    // What had waited is run now; then one more, by which everybody knows that it has all.
+    await ada.submit();
+
+    const lines = await joined;
+    const whole = await ada.events('/sessions/s1/events?after=0');
+    await whole.hear(({ event, line }) => isLast(lineOf(event, line)));
+    const log = whole.heard
+      .filter(({ id }) => id !== undefined)
+      .map(({ event, line, id }) => lineOf(event, line, id));
+    const last = log.findIndex(isLast);
+    expect(last).toBeGreaterThan(80);
+    for (const heard of lines) expect(heard).toEqual(log.slice(0, last + 1));
+  });
+});
+
+describe('many clients of one session', () => {
+  it('all hear the same', async () => {
+    const here = await agentSite([says('First.'), LONG]);
+    here.configure('tasks: { limits: { requests_per_minute: 60000, burst: 1000 } }\n');
+    await here.agent();
+    const ada = here.client();
+    await ada.done(await ada.submit());
+    const readers = await Promise.all(Array.from({ length: 200 }, () => ada.events('/sessions/s1/events')));
+    await Promise.all(readers.map((reader) => reader.hear('snapshot')));
+    expect(JSON.parse((await here.polypod('status', '--json')).stdout)).toMatchObject({
+      doors: expect.arrayContaining([
+        expect.objectContaining({ name: 'tasks', details: expect.objectContaining({ streams: 200 }) }),
+      ]),
+    });
+    await ada.submit();
+    const ends = await Promise.all(readers.map((reader) => reader.hear('run_end')));
+    const ids = readers.map((reader, at) => {
+      const end = reader.heard.findIndex((event) => event === ends[at]);
+      return reader.heard.slice(0, end + 1).map(({ id }) => id);
+    });
+    expect(ids[0]?.length).toBeGreaterThan(40);
+    for (const each of ids) expect(each).toEqual(ids[0]);
+  });
+});
+
+describe('an agent with a certificate of its own', () => {
+  it('is used over TLS from submission to the last event, by requests and by WebSocket, and is found by its commands', async () => {
+    const here = await agentSite([says('Hello.')]);
+    const { cert, key } = selfSigned();
+    writeFileSync(join(here.home, 'cert.pem'), cert);
+    writeFileSync(join(here.home, 'key.pem'), key, { mode: 0o600 });
+    const config = join(here.home, 'agent-config.yaml');
+    writeFileSync(config, 'address: 0.0.0.0\ntls: { cert: cert.pem, key: key.pem }\n');
+    await here.agent('--config', config);
+    const { url } = here.record();
+    expect(url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
+    const secret = readFileSync(here.keyFile, 'utf8').trim();
+    const ask = (path: string, body?: object) => askTls(`${url}${path}`, secret, cert, body);
+
+    const { taskId } = JSON.parse(await ask('/submit_task', task())) as { taskId: string };
+    // Ends with the task.
+    expect(await ask(`/tasks/${taskId}/events`)).toContain('event: run_end');
+    expect(JSON.parse(await ask(`/tasks/${taskId}/status`))).toMatchObject({ status: 'completed' });
+    const socket = new WsClient(url, ['polypod', `bearer.${secret}`], { ca: cert });
+    await socket.opened;
+    expect((await socket.ask('status', { taskId })).data).toMatchObject({ status: 'completed' });
+    expect((await here.polypod('agent', 'status')).stdout).toContain('agent    polypod, idle');
+
+    await expect(askTls(`${url}/health`, secret, undefined)).rejects.toThrow('self-signed certificate');
+    await expect(fetch(url.replace('https', 'http'))).rejects.toThrow();
+    // Another certificate in its place is not taken for it.
+    writeFileSync(join(here.home, 'cert.pem'), selfSigned().cert);
+    expect((await here.polypod('agent', 'list')).stdout).toMatch(/polypod +gone/);
+  });
+});
+
+interface Line {
+  readonly id: string | undefined;
+  readonly event: string;
+  readonly text: unknown;
+  readonly seq: number | undefined;
+}
+
+function lineOf(event: string, { data, seq }: Pick<Told, 'data' | 'seq'>, id?: string): Line {
+  return { id, event, text: data.text ?? data.state ?? data.result, seq };
+}
+
+const pause = (): Promise<void> => sleep(20);
+
+/** A client that is cut off again and again, and goes on where it was. */
+abstract class Pieces {
+  protected readonly here: AgentSite;
+  readonly #pieces: number;
+  readonly #heard: Line[] = [];
+  #isOver = false;
+
+  constructor(here: AgentSite, pieces: number) {
+    this.here = here;
+    this.#pieces = pieces;
+    onTestFinished(() => void (this.#isOver = true));
+  }
+
+  /** Connects after an id, hears until `enough` says so or the connection ends, and cuts it. */
+  protected abstract hear(
+    after: string,
+    enough: (lines: readonly Line[]) => boolean,
+  ): Promise<readonly Line[]>;
+
+  async until(isLast: (line: Line) => boolean): Promise<readonly Line[]> {
+    for (let round = 0; !this.#heard.some(isLast); round += 1) {
+      const after = this.#heard.at(-1)?.id ?? '0';
+      // Of different lengths, so that cuts come everywhere.
+      const most = this.#pieces + (round % 7);
+      const lines = await this.hear(after, (some) => some.length >= most || some.some(isLast)).catch(
+        () => [],
+      );
+      this.#heard.push(...lines);
+      // The agent is away: it is asked again and again, as clients do.
+      if (lines.length === 0) await pause();
+      if (this.#isOver) return [];
+    }
+    return this.#heard.slice(0, this.#heard.findIndex(isLast) + 1);
+  }
+
+  async has(count: number): Promise<void> {
+    while (this.#heard.length < count) await pause();
+  }
+}
+
+class SsePieces extends Pieces {
+  protected async hear(after: string, enough: (lines: readonly Line[]) => boolean): Promise<readonly Line[]> {
+    const reader = await this.here.client().events('/sessions/s1/events', { 'last-event-id': after });
+    const lines = (): readonly Line[] => reader.heard.flatMap(placed);
+    await reader.hear(() => enough(lines())).catch(() => {});
+    reader.cut();
+    return lines();
+  }
+}
+
+function placed({ id, event, line }: HeardEvent): readonly Line[] {
+  return id === undefined ? [] : [lineOf(event, line, id)];
+}
+
+class WsPieces extends Pieces {
+  protected async hear(after: string, enough: (lines: readonly Line[]) => boolean): Promise<readonly Line[]> {
+    const { url } = this.here.record();
+    const socket = new WsClient(url, ['polypod', `bearer.${this.here.client().key}`]);
+    await socket.opened;
+    await socket.ask('subscribe', { sessionId: 's1', after });
+    const lines = (): readonly Line[] =>
+      socket.heard.flatMap((line) => (line.id === undefined ? [] : [lineOf(line.event, line, line.id)]));
+    await socket.hear(() => enough(lines())).catch(() => {});
+    socket.socket.terminate();
+    return lines();
+  }
+}
+
+function askTls(url: string, key: string, ca: string | undefined, body?: object): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      url,
+      {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        ...(ca !== undefined && { ca }),
+      },
+      (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+        response.on('end', () => resolve(text));
+      },
+    );
+    sent.on('error', reject);
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}

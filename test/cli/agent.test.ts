@@ -1,0 +1,286 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { agentSite, endLater } from '../protocols/tasks/binary.ts';
+import { says } from './daemon.ts';
+import { polypod } from './polypod.ts';
+
+interface Started {
+  readonly name: string;
+  readonly url: string;
+  readonly pid: number;
+  readonly process: string;
+  readonly keyFile: string;
+  readonly task?: { readonly taskId: string };
+}
+
+const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+
+describe('polypod agent', () => {
+  it('starts in a process of its own, answers, is seen, and stops', async () => {
+    const here = await agentSite([says('Hello.')]);
+    const config = join(here.home, 'agent-config.yaml');
+    writeFileSync(config, 'name: helper\nport: 0\ndirectory: project\nmode: read-only\n');
+    const start = await here.polypod('agent', 'start', '--config', config, '--json');
+    expect(start).toMatchObject({ code: 0, stderr: '' });
+    const started = JSON.parse(start.stdout) as Started;
+    endLater(started.pid);
+    expect(started).toMatchObject({ name: 'helper', process: 'own', keyFile: here.keyFile });
+    expect(modeOf(here.keyFile)).toBe('600');
+    expect(modeOf(join(here.keyFile, '..'))).toBe('700');
+    // Nothing secret is to be seen in the list of processes.
+    const key = readFileSync(here.keyFile, 'utf8').trim();
+    expect(readFileSync(`/proc/${started.pid}/cmdline`, 'utf8')).not.toMatch(/ppk_|sk-test/);
+
+    const headers = { authorization: `Bearer ${key}` };
+    const health = await fetch(`${started.url}/health`, { headers });
+    expect([health.status, await health.json()]).toEqual([200, { status: 'ok' }]);
+    const list = await here.polypod('agent', 'list');
+    expect(list.stdout).toMatch(
+      /^name +state +process +up +address\nhelper +idle +\d+ +\d+ s +http:\/\/127\.0/,
+    );
+    const status = await here.polypod('agent', 'status', 'helper');
+    expect(status.code).toBe(0);
+    expect(status.stdout).toContain(`agent    helper, idle, process ${started.pid}\n`);
+    expect(status.stdout).toContain('tasks    0 running, 0 waiting\n');
+    const seen = JSON.parse((await here.polypod('agent', 'status', 'helper', '--json')).stdout) as object;
+    expect(seen).toMatchObject({ up: true, name: 'helper', status: { agentName: 'helper', status: 'idle' } });
+
+    const again = await here.polypod('agent', 'start', '--config', config);
+    expect(again.code).toBe(2);
+    expect(again.stderr).toContain(`the agent helper is up already at ${started.url}`);
+    expect(await here.polypod('agent', 'stop', 'helper')).toMatchObject({
+      code: 0,
+      stderr: 'polypod agent: helper has stopped\n',
+    });
+    await expect(fetch(`${started.url}/health`, { headers })).rejects.toThrow();
+    expect((await here.polypod('status')).code).toBe(3);
+    expect(await here.polypod('agent', 'status', 'helper')).toMatchObject({ code: 3, stdout: '' });
+    expect(JSON.parse((await here.polypod('agent', 'list', '--json')).stdout)).toEqual([]);
+    expect((await here.polypod('agent', 'stop', 'helper')).stderr).toContain('no agent helper is up');
+  });
+
+  it('uses the daemon that is up, beside others, and leaves it up', async () => {
+    const here = await agentSite([says('Hello.')]);
+    const daemon = await here.serve();
+    expect((await here.polypod('status')).stdout).toContain('tasks off');
+    for (const name of ['one', 'two']) {
+      const { code, stdout } = await here.polypod('agent', 'start', name, '--port', '0', '--json');
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({ name, process: 'daemon', pid: daemon.child.pid });
+    }
+    const { stdout } = await here.polypod('status');
+    expect(stdout).toMatch(/tasks:one open, tasks:two open/);
+    const rows = JSON.parse((await here.polypod('agent', 'list', '--json')).stdout) as Started[];
+    expect(rows.map(({ name }) => name)).toEqual(['one', 'two']);
+    expect(rows[0]?.url).not.toBe(rows[1]?.url);
+    const stop = await here.polypod('agent', 'stop', 'one');
+    expect(stop.stderr).toContain('one is closed; its process goes on');
+    expect((await here.polypod('agent', 'status', 'one')).code).toBe(3);
+    expect((await here.polypod('agent', 'status', 'two')).code).toBe(0);
+    expect((await here.polypod('status')).code).toBe(0);
+  });
+
+  it('is submitted its first task, and takes its settings from the environment', async () => {
+    const here = await agentSite([says('Ready.')]);
+    const env = { ...here.env, POLYPOD_AGENT_PORT: '0' };
+    const run = (...args: readonly string[]) => polypod(args, { env });
+    const { stdout, code } = await run('agent', 'start', '--prompt', 'Get ready.', '--json');
+    expect(code).toBe(0);
+    const started = JSON.parse(stdout) as Started;
+    endLater(started.pid);
+    expect(await here.client().done(started.task?.taskId ?? '')).toMatchObject({
+      result: { text: 'Ready.' },
+    });
+    expect((await run('agent', 'stop')).code).toBe(0);
+    const wrong = await polypod(['agent', 'start'], { env: { ...env, POLYPOD_AGENT_PORT: 'x' } });
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('POLYPOD_AGENT_PORT is "x"') });
+  });
+
+  it('that was killed is told to be gone, and can be started again with the same key', async () => {
+    const here = await agentSite();
+    const killed = await here.agent();
+    const key = readFileSync(here.keyFile, 'utf8');
+    killed.child.kill('SIGKILL');
+    await killed.finished;
+    expect((await here.polypod('agent', 'list')).stdout).toMatch(/polypod +gone/);
+    expect((await here.polypod('agent', 'status')).code).toBe(3);
+    expect((await here.polypod('agent', 'stop')).stderr).toContain('was gone already');
+    expect((await here.polypod('agent', 'list')).stdout).toBe('');
+    const running = await here.agent();
+    expect(readFileSync(here.keyFile, 'utf8')).toBe(key);
+    running.child.kill('SIGTERM');
+    expect((await running.finished).code).toBe(0);
+    expect((await here.polypod('agent', 'list')).stdout).toBe('');
+  });
+
+  it('may be a program of the user’s own, which is waited for and ended', async () => {
+    const here = await agentSite();
+    const { port, free } = await freePort();
+    await free();
+    const program = join(here.home, 'agent.mjs');
+    // Slow to get ready, as programs are.
+    writeFileSync(
+      program,
+      `import { createServer } from 'node:http';
+       setTimeout(() => createServer((_, response) => response.writeHead(404).end()).listen(${port}, '127.0.0.1'), 300);`,
+    );
+    const config = join(here.home, 'agent-config.yaml');
+    const command = JSON.stringify([process.execPath, program]);
+    writeFileSync(config, `name: mine\nstart: { command: ${command}, url: "http://127.0.0.1:${port}" }\n`);
+    const { code, stdout } = await here.polypod('agent', 'start', '--config', config, '--json');
+    expect(code).toBe(0);
+    const { pid } = JSON.parse(stdout) as Started;
+    endLater(pid);
+    expect((await here.polypod('agent', 'list')).stdout).toMatch(/mine +up/);
+    expect((await here.polypod('agent', 'start', '--config', config)).stderr).toContain('answers at');
+    expect((await here.polypod('agent', 'stop', 'mine')).code).toBe(0);
+    expect(() => process.kill(pid, 0)).toThrow();
+    writeFileSync(program, 'process.exit(7);');
+    const failed = await here.polypod('agent', 'start', '--config', config);
+    expect(failed).toMatchObject({ code: 3, stderr: expect.stringContaining('it ended with 7') });
+  });
+});
+
+describe('what an agent refuses', () => {
+  it.each([
+    [['--address', '0.0.0.0'], '0.0.0.0 is reached by others: give a certificate and its key'],
+    [['--address', '0.0.0.0', '--no-auth', '--behind-proxy'], 'only a loopback address may be used'],
+    [['--tls-cert', 'cert.pem'], 'give both --tls-cert and --tls-key'],
+    [['--tls-cert', 'no.pem', '--tls-key', 'no.pem'], 'the file of tasks.tls.cert cannot be read'],
+    [['--config', 'nowhere.yaml'], "cannot read the agent's configuration"],
+    [['a/b'], 'an agent cannot be called "a/b"'],
+    [['--port', '70000'], '--port takes a number from 0 to 65535'],
+    [['--cwd', 'nowhere'], 'cannot work in'],
+  ])('is told, and nothing is left behind: %j', async (args, message) => {
+    const here = await agentSite();
+    const { code, stderr } = await here.polypod('agent', 'start', ...args);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+    expect((await here.polypod('status')).code).toBe(3);
+    expect((await here.polypod('agent', 'list')).stdout).toBe('');
+  });
+
+  it('is a mistake in its configuration, told with its line', async () => {
+    const here = await agentSite();
+    const config = join(here.home, 'agent-config.yaml');
+    writeFileSync(
+      config,
+      [
+        'prot: 8000',
+        'port: 80000',
+        'mode: all',
+        'tls: { cert: a.pem }',
+        'keys: [{ env: HOME, owner: ci, scopes: [submit, write] }]',
+        'webhooks: [{ url: "ftp://example.org" }]',
+        'origins: ["https://ui.example/app"]',
+        'limits: { pending: 0 }',
+        '',
+      ].join('\n'),
+    );
+    const { code, stderr } = await here.polypod('agent', 'start', '--config', config);
+    expect(code).toBe(2);
+    for (const mistake of [
+      '1:1: prot is not a key: did you mean "port"?',
+      '2:7: port must be a port from 0 to 65535',
+      '3:7: mode must be one of read-only, workspace-write, full-access, not "all"',
+      '4:1: tls.key is missing',
+      '5:15: keys.0.env must be the name of an environment variable that ends in _KEY or _TOKEN',
+      'keys.0.scopes.1 must be one of submit, read, approve, admin, not "write"',
+      '6:19: webhooks.0.url must be an http or https address',
+      '7:11: origins.0 must be an origin such as https://ui.example',
+      '8:20: limits.pending must be a whole number from 1 on',
+    ])
+      expect(stderr).toContain(mistake);
+  });
+
+  it('is a secret that is not there, or too short to be one', async () => {
+    const here = await agentSite();
+    const config = join(here.home, 'agent-config.yaml');
+    writeFileSync(config, 'port: 0\nkeys: [{ env: CI_KEY, owner: ci, scopes: [submit] }]\n');
+    const run = (env: Readonly<Record<string, string>>) =>
+      polypod(['agent', 'start', '--config', config], { env: { ...here.env, ...env } });
+    expect((await run({})).stderr).toContain('tasks.keys names CI_KEY, which is not set');
+    expect((await run({ CI_KEY: 'short' })).stderr).toContain('CI_KEY is shorter than 16 characters');
+  });
+
+  it('is a port that is in use', async () => {
+    const { port } = await freePort();
+    const here = await agentSite();
+    const { code, stderr } = await here.polypod('agent', 'start', '--port', String(port));
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining(`port ${port}: it is in use: choose another port`),
+    });
+  });
+
+  it('is a word that it does not know', async () => {
+    const here = await agentSite();
+    expect((await here.polypod('agent', 'begin')).stderr).toContain(
+      'say start, stop, status, list, not "begin"',
+    );
+    expect((await here.polypod('agent', 'list', 'x')).stderr).toContain('agent list takes no name');
+  });
+});
+
+describe('polypod serve and the tasks door', () => {
+  it('opens it where the configuration says, with keys of the environment', async () => {
+    const here = await agentSite([says('Hello.')]);
+    here.configure(
+      'tasks: { name: served, port: 0, keys: [{ env: CI_KEY, owner: ci, scopes: [submit, read] }] }\n',
+    );
+    const env = { ...here.env, CI_KEY: 'a-secret-of-the-environment' };
+    const run = (...args: readonly string[]) => polypod(args, { env });
+    const detached = await run('serve', '--detach', '--json');
+    endLater((JSON.parse(detached.stdout) as Started).pid);
+    expect((await run('status')).stdout).toContain('tasks:served open');
+    const { url } = here.record('served');
+    const headers = { 'x-api-key': env.CI_KEY, 'content-type': 'application/json' };
+    const body = JSON.stringify({ sessionId: 's1', userPrompt: 'Hi', taskType: 'chat' });
+    const submitted = await fetch(`${url}/submit_task`, { method: 'POST', headers, body });
+    expect(await submitted.json()).toMatchObject({ status: 'accepted' });
+    expect((await run('agent', 'stop', 'served')).code).toBe(0);
+    expect(readFileSync(join(here.dataDirectory, 'logs/audit.jsonl'), 'utf8')).toContain('"actor":"ci"');
+    expect((await run('status')).stdout).toContain('tasks:served off');
+    expect((await run('stop')).code).toBe(0);
+    expect(readFileSync(join(here.dataDirectory, 'logs/polypod.log'), 'utf8')).not.toContain(env.CI_KEY);
+  });
+
+  it('keeps it shut unless it is asked for, and goes on without it', async () => {
+    const { port } = await freePort();
+    const here = await agentSite();
+    here.configure(`doors: { tasks: false }\ntasks: { port: ${port} }\n`);
+    await here.serve();
+    expect((await here.polypod('status')).stdout).toContain('tasks off');
+    expect(existsSync(here.keyFile)).toBe(false);
+    here.configure(`tasks: { port: ${port} }\n`);
+    const other = join(here.home, 'other');
+    await here.serve('--data-dir', other);
+    const { stdout } = await here.polypod('status', '--data-dir', other);
+    expect(stdout).toContain('pod open');
+    expect(stdout).toContain(`tasks unavailable (cannot listen on 127.0.0.1 port ${port}: it is in use`);
+  });
+
+  it('tells mistakes in it with their line', async () => {
+    const here = await agentSite();
+    here.configure('tasks:\n  port: 8000\n  adress: 0.0.0.0\n');
+    const { code, stderr } = await here.polypod('serve');
+    expect(code).toBe(2);
+    expect(stderr).toContain('config.yaml:3:3: tasks.adress is not a key: did you mean "address"?');
+  });
+});
+
+/** A port that is taken until it is freed. */
+async function freePort(): Promise<{ readonly port: number; readonly free: () => Promise<void> }> {
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const free = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve());
+    });
+  onTestFinished(free);
+  return { port: (server.address() as AddressInfo).port, free };
+}

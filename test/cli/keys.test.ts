@@ -1,0 +1,133 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { agentSite } from '../protocols/tasks/binary.ts';
+import { says } from './daemon.ts';
+
+interface Listed {
+  readonly id: string;
+  readonly owner: string;
+  readonly scopes: readonly string[];
+  readonly revokedAt?: string;
+  readonly key?: string;
+}
+
+describe('polypod keys', () => {
+  it('shows a new key once, keeps its hash only, and lists and revokes it', async () => {
+    const here = await agentSite();
+    const file = join(here.dataDirectory, 'tasks/keys.json');
+    expect(await here.polypod('keys', 'list')).toMatchObject({ code: 0, stdout: '' });
+    const created = await here.polypod(
+      'keys',
+      'create',
+      '--owner',
+      'ci',
+      '-s',
+      'submit',
+      '-s',
+      'read,approve',
+    );
+    expect(created.code).toBe(0);
+    const key = created.stdout.trim();
+    expect(key).toMatch(/^ppk_[0-9a-f]{12}_[\w-]{43}$/);
+    const id = key.split('_')[1] ?? '';
+    expect(created.stderr).toBe(
+      `polypod keys: ${id} for ci: submit, read, approve. It is not shown again.\n`,
+    );
+    const kept = readFileSync(file, 'utf8');
+    expect(kept).toContain(id);
+    expect(kept).not.toContain(key.split('_')[2]);
+    expect((statSync(file).mode & 0o777).toString(8)).toBe('600');
+    const { stdout } = await here.polypod('keys', 'list');
+    expect(stdout).toMatch(
+      new RegExp(`^id +owner +scopes +age +state\\n${id} +ci +submit,read,approve +\\d+ s +good\\n$`),
+    );
+    const more = [
+      '--mode',
+      'read-only',
+      '--directory',
+      'project',
+      '--model',
+      'a/b',
+      '--grant',
+      'pod',
+      '--json',
+    ];
+    const { stdout: json } = await here.polypod('keys', 'create', ...more);
+    expect(JSON.parse(json)).toEqual({
+      id: expect.any(String),
+      key: expect.stringMatching(/^ppk_/),
+      owner: 'ada',
+      scopes: ['submit', 'read'],
+      createdAt: expect.any(String),
+      limits: { mode: 'read-only', directories: [here.project], models: ['a/b'] },
+      grants: ['pod'],
+    });
+    expect(await here.polypod('keys', 'revoke', id)).toMatchObject({
+      code: 0,
+      stderr: `polypod keys: ${id} of ci opens nothing any more\n`,
+    });
+    const all = JSON.parse((await here.polypod('keys', 'list', '--json')).stdout) as Listed[];
+    expect(all.map(({ revokedAt }) => revokedAt !== undefined)).toEqual([true, false]);
+    expect(JSON.stringify(all)).not.toContain('hash');
+    expect((await here.polypod('keys', 'list')).stdout).toMatch(/revoked \d+ s ago/);
+  });
+
+  it('are known to an agent that is up at once, and with one that is revoked its streams end', async () => {
+    const here = await agentSite([says('Hello.'), says('Again.')]);
+    await here.agent();
+    const own = here.client();
+    await own.done(await own.submit());
+    const key = await here.newKey('--owner', 'ada', '--scope', 'read');
+    const reader = here.client(key);
+    expect((await reader.get('/tasks')).status).toBe(200);
+    expect((await reader.post('/submit_task', {})).status).toBe(403);
+    const [stream, kept] = await Promise.all([
+      reader.events('/sessions/s1/events'),
+      own.events('/sessions/s1/events'),
+    ]);
+    await Promise.all([stream.hear('snapshot'), kept.hear('snapshot')]);
+    expect((await here.polypod('keys', 'revoke', key.split('_')[1] ?? '')).code).toBe(0);
+    // Nobody asks for anything in between: the agent notices by itself.
+    await stream.ended;
+    expect(stream.heard.at(-1)?.line.data).toMatchObject({ message: 'the key was revoked' });
+    expect((await reader.get('/tasks')).status).toBe(401);
+    await own.submit();
+    await kept.hear('run_end');
+  });
+
+  it('are lost to nobody when many change them at once', async () => {
+    const here = await agentSite();
+    const first = await here.newKey('--owner', 'first');
+    const names = Array.from({ length: 8 }, (_, at) => `owner-${at}`);
+    await Promise.all([
+      ...names.map((name) => here.newKey('--owner', name)),
+      here.polypod('keys', 'revoke', first.split('_')[1] ?? ''),
+    ]);
+    const all = JSON.parse((await here.polypod('keys', 'list', '--json')).stdout) as Listed[];
+    expect(all.map(({ owner }) => owner).toSorted()).toEqual(['first', ...names]);
+    expect(all.find(({ owner }) => owner === 'first')).toHaveProperty('revokedAt');
+    expect(readdirSync(join(here.dataDirectory, 'tasks'))).toEqual(['keys.json']);
+  });
+
+  it('are refused with the next step when something is wrong, and nothing is changed', async () => {
+    const here = await agentSite();
+    const key = await here.newKey();
+    const id = key.split('_')[1] ?? '';
+    for (const [args, message] of [
+      [['create', '--scope', 'write'], '--scope cannot be "write": one of submit, read, approve, admin'],
+      [['create', 'me'], 'keys create takes no argument, not "me"'],
+      [['revoke', id, 'nothing'], 'there is no key "nothing"; polypod keys list shows the ids'],
+      [['revoke'], 'revoke what?'],
+      [['make'], 'say create, list or revoke'],
+      [[], 'say create, list or revoke'],
+    ] as const) {
+      const { code, stderr } = await here.polypod('keys', ...args);
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+    }
+    const all = JSON.parse((await here.polypod('keys', 'list', '--json')).stdout) as Listed[];
+    expect(all).toHaveLength(1);
+    expect(all[0]).not.toHaveProperty('revokedAt');
+    expect(existsSync(here.keyFile)).toBe(false);
+  });
+});

@@ -1,0 +1,188 @@
+import { readFileSync } from 'node:fs';
+import { PassThrough, Writable } from 'node:stream';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { TaskEvent } from '../../src/client/index.ts';
+import type { Surroundings } from '../../src/cli/command.ts';
+import { LiveView } from '../../src/cli/task/live-view.ts';
+import { ACTIONS, OPTIONS, type TaskValues } from '../../src/cli/task/options.ts';
+import { progressBar } from '../../src/cli/task/progress-bar.ts';
+import { type TaskView, WaitingView } from '../../src/cli/task/view.ts';
+import { displayWidth } from '../../src/cli/width.ts';
+
+/** A stream as a terminal is one, and what was written to it. */
+class Screen extends Writable {
+  readonly isTTY: boolean;
+  readonly columns = 40;
+  text = '';
+  #wake = (): void => {};
+
+  constructor(isTTY: boolean) {
+    super();
+    this.isTTY = isTTY;
+  }
+
+  override _write(bytes: Buffer, _: string, done: () => void): void {
+    this.text += bytes.toString();
+    this.#wake();
+    done();
+  }
+
+  async shows(text: string): Promise<void> {
+    while (!this.text.includes(text))
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+  }
+}
+
+const VALUES = {
+  ...Object.fromEntries(Object.keys(OPTIONS).map((name) => [name, undefined])),
+  'allow-path': [],
+  file: [],
+  quiet: false,
+  poll: false,
+  insecure: false,
+} as unknown as TaskValues;
+
+function scene(isTTY: boolean, make: (around: Surroundings) => TaskView) {
+  const [stdout, stderr] = [new Screen(isTTY), new Screen(isTTY)];
+  const around: Surroundings = {
+    stdin: new PassThrough(),
+    stdout,
+    stderr,
+    env: { NO_COLOR: '1' },
+    home: '/home/ada',
+    signal: new AbortController().signal,
+    onHangUp: () => {},
+    onCrash: () => {},
+  };
+  const view = make(around);
+  onTestFinished(() => view.close());
+  const tell = (event: string, data: TaskEvent['data'] = {}): void =>
+    view.take({ type: 'event', event: { event, data, seq: 1, id: '1.0' } });
+  return { view, tell, stdout, stderr };
+}
+
+const waiting =
+  (values: Partial<TaskValues> = {}) =>
+  (around: Surroundings) =>
+    new WaitingView(around, { ...VALUES, ...values });
+const live = (around: Surroundings) => new LiveView(around, VALUES);
+const RUNNING = { taskId: 't', status: 'in_progress', state: 'running' } as const;
+
+describe('a progress bar', () => {
+  it.each([
+    [0, '▕░░░░░░░░░░░░░░░░░░░░▏ 0 %'],
+    [40, '▕████████░░░░░░░░░░░░▏ 40 %'],
+    [100, '▕████████████████████▏ 100 %'],
+    [250, '▕████████████████████▏ 100 %'],
+  ])('of %i', (progress, bar) => {
+    expect(progressBar(progress)).toBe(bar);
+  });
+
+  it('is not there where nobody knows', () => {
+    expect(progressBar(undefined)).toBe('');
+  });
+});
+
+describe('waiting for a task', () => {
+  it('shows the bar at the bottom of a terminal, no wider than that, and takes it away', async () => {
+    const { view, stdout, stderr } = scene(true, waiting());
+    view.take({ type: 'status', status: { ...RUNNING, progress: 40 } });
+    await stderr.shows('▕████████░░░░░░░░░░░░▏ 40 %');
+    const drawn = stderr.text.split('\r\u001b[K');
+    expect(drawn.every((line) => displayWidth(line) < 40)).toBe(true);
+    expect(stderr.text).not.toContain('\n');
+    view.end({ taskId: 't', status: 'completed', result: { text: 'Done.' } });
+    expect(stderr.text.endsWith('\r\u001b[K')).toBe(true);
+    expect(stdout.text).toBe('Done.\n');
+  });
+
+  it('says every change in a line of its own where there is no terminal', () => {
+    const { view, stderr } = scene(false, waiting());
+    view.take({ type: 'status', status: { taskId: 't', status: 'pending', progress: 0 } });
+    view.take({ type: 'status', status: RUNNING });
+    view.take({ type: 'status', status: RUNNING });
+    view.take({ type: 'lost', why: 'gone' });
+    view.take({ type: 'back' });
+    expect(stderr.text).toBe(
+      [
+        'polypod task: ▕░░░░░░░░░░░░░░░░░░░░▏ 0 % pending\n',
+        'polypod task: running\n',
+        'polypod task: gone; trying again\n',
+        'polypod task: the connection is back\n',
+      ].join(''),
+    );
+  });
+
+  it('shows every question once, with commands for the same agent, also to who wants only the result', () => {
+    const way = { quiet: true, url: 'https://agent.example', 'key-file': '/my keys/k' };
+    const { view, stderr } = scene(false, waiting(way));
+    const asked = { approvalId: 'a1', tool: 'bash', title: 'rm -r build\u001b[2J' };
+    view.ask([asked]);
+    view.ask([asked]);
+    const rest = "--url https://agent.example --key-file '/my keys/k'";
+    expect(stderr.text).toBe(
+      [
+        'polypod task: waiting for an approval: bash: rm -r build␛[2J\n',
+        `  polypod task approve a1 ${rest}\n`,
+        `  polypod task deny a1 --comment WHY ${rest}\n`,
+      ].join(''),
+    );
+  });
+});
+
+describe('watching a task', () => {
+  it('shows the answer on stdout and what the agent does on stderr', () => {
+    const { view, tell, stdout, stderr } = scene(false, live);
+    tell('queued', { queue_id: 'q' });
+    tell('run_start', { run_id: 'r' });
+    tell('tool_start', { id: 'c', name: 'ls', title: 'ls .' });
+    tell('tool_result', { id: 'c', output: 'two files', is_error: false, status: 'done' });
+    tell('text_delta', { text: 'There are ' });
+    view.take({ type: 'lost', why: 'gone' });
+    view.take({ type: 'back' });
+    tell('text_delta', { text: 'two.' });
+    tell('run_end', { run_id: 'r', result: 'finished' });
+    view.end({ taskId: 't', status: 'completed', result: { text: 'There are two.' } });
+    expect(stdout.text).toBe('There are two.\n');
+    expect(stderr.text).toBe(
+      [
+        'polypod task: waiting for its turn\n',
+        '● ls .\n',
+        '  ✓ two files\n',
+        'polypod task: gone; trying again\n',
+        'polypod task: the connection is back\n',
+      ].join(''),
+    );
+  });
+
+  it('prints the whole result where some of it was missed', () => {
+    const { view, tell, stdout, stderr } = scene(false, live);
+    tell('snapshot', { reason: 'gap', detail: 'running' });
+    tell('text_delta', { text: 'two.' });
+    view.end({ taskId: 't', status: 'completed', result: { text: 'There are two.' } });
+    expect(stdout.text).toBe('two.\nThere are two.\n');
+    expect(stderr.text).toContain('some of what happened is no longer kept');
+  });
+
+  it('shows what a task on files changed', () => {
+    const { view, stdout, stderr } = scene(false, live);
+    const changes = [{ path: 'a.txt', tool: 'edit', diff: '-old\n+new\n' }];
+    view.end({ taskId: 't', status: 'completed', result: { text: 'Changed.', changes } });
+    expect(stdout.text).toBe('');
+    expect(stderr.text).toBe('✓ a.txt (edit)\n-old\n+new\n');
+  });
+});
+
+describe('the page', () => {
+  const page = readFileSync('docs/task.md', 'utf8');
+
+  it('names every action and every option', () => {
+    const wanted = [
+      ...Object.keys(ACTIONS).map((name) => `polypod task ${name}`),
+      ...Object.keys(OPTIONS).map((name) => `--${name}`),
+    ];
+    expect(wanted.filter((text) => !new RegExp(`${text}\\b`).test(page))).toEqual([]);
+  });
+});

@@ -1,0 +1,353 @@
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { JsonObject } from '../../src/base/index.ts';
+import { generatedText, type Script } from '../../src/sim/index.ts';
+import { cuttingProxy } from '../client/tasks/cutting-proxy.ts';
+import { selfSigned } from '../protocols/tasks/certificate.ts';
+import { says, STALLS, type TasksStage, tasksStage } from '../protocols/tasks/stage.ts';
+import { type Finished, polypod, type Running, start, temporaryDirectory } from './polypod.ts';
+
+interface Agent extends TasksStage {
+  readonly env: Readonly<Record<string, string>>;
+  readonly task: (...words: readonly string[]) => Promise<Finished>;
+  readonly startTask: (...words: readonly string[]) => Running;
+}
+
+/** An agent over real HTTP, and the built program as its client. */
+async function agent(script: Script, options: Parameters<typeof tasksStage>[1] = {}): Promise<Agent> {
+  const stage = await tasksStage(script, options);
+  const env = { POLYPOD_URL: stage.door().url, POLYPOD_API_KEY: stage.key() };
+  return {
+    ...stage,
+    env,
+    task: (...words) => polypod(['task', ...words], { env }),
+    startTask: (...words) => start(['task', ...words], env),
+  };
+}
+
+const FULL = { agent: { mode: 'full-access' }, tasks: { mode: 'full-access' } } as const;
+const json = (text: string): JsonObject => JSON.parse(text) as JsonObject;
+const lines = (text: string): readonly JsonObject[] => text.trimEnd().split('\n').map(json);
+
+describe('polypod task submit', () => {
+  it('prints the id, and says how to go on', async () => {
+    const { task } = await agent([says('Hello.')]);
+    const { code, stdout, stderr } = await task('submit', '--type', 'chat', '--session', 's1', 'Say hello.');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^task_\S+\n$/);
+    expect(stderr).toContain(`polypod task watch ${stdout.trim()}`);
+  });
+
+  it('--wait prints the result and nothing else on stdout', async () => {
+    const { task } = await agent([says('Hello.')]);
+    const { code, stdout } = await task('submit', '-t', 'chat', '--wait', 'Say hello.');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Hello.\n' });
+  });
+
+  it('--watch shows the answer once, as it comes', async () => {
+    const text = generatedText(300);
+    const { task } = await agent([{ parts: [{ text }], pace: { chunkSize: 3 } }]);
+    const { code, stdout } = await task('submit', '-t', 'chat', '--watch', 'Say hello.');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${text}\n` });
+  });
+
+  it('reads the prompt from stdin for -', async () => {
+    const { env, sim } = await agent([says('Fine.')]);
+    const { code } = await polypod(['task', 'submit', '-t', 'chat', '--wait', 'Review:', '-'], {
+      env,
+      input: 'the diff',
+    });
+    expect(code).toBe(0);
+    expect(JSON.stringify(sim.requests[0]?.body)).toContain('Review: the diff');
+  });
+
+  it('--json prints one value without following, and with --wait', async () => {
+    const { task } = await agent([says('One.'), says('Two.')]);
+    const submitted = json((await task('submit', '-t', 'chat', '-s', 's1', '--json', 'x')).stdout);
+    expect(submitted).toMatchObject({ status: 'accepted', sessionId: 's1' });
+    const waited = json((await task('submit', '-t', 'chat', '-s', 's1', '--json', '--wait', 'x')).stdout);
+    expect(waited).toMatchObject({ status: 'completed', state: 'succeeded', result: { text: 'Two.' } });
+  });
+
+  it('--json --watch prints the submission, every event, and the status last', async () => {
+    const { task } = await agent([says('One.')]);
+    const all = lines((await task('submit', '-t', 'chat', '--json', '--watch', 'x')).stdout);
+    expect(all[0]).toMatchObject({ status: 'accepted' });
+    const events = all.slice(1, -1);
+    expect(events[0]).toMatchObject({ event: 'run_start' });
+    expect(events.at(-1)).toMatchObject({ event: 'run_end' });
+    expect(events.every(({ id, seq }) => typeof id === 'string' && typeof seq === 'number')).toBe(true);
+    expect(all.at(-1)).toMatchObject({ status: 'completed', result: { text: 'One.' } });
+  });
+
+  it('under one idempotency key submits one task', async () => {
+    const { task } = await agent([says('One.')]);
+    const submit = () => task('submit', '-t', 'chat', '-s', 's1', '--idempotency-key', 'k', 'x');
+    const [first, second] = [await submit(), await submit()];
+    expect(second.stdout).toBe(first.stdout);
+    const other = await task('submit', '-t', 'chat', '-s', 's1', '--idempotency-key', 'k', 'y');
+    expect(other.code).toBe(2);
+    expect(other.stderr).toContain('--idempotency-key');
+  });
+
+  it('of a command passes its output on, and fails as it does', async () => {
+    const { task } = await agent([], FULL);
+    const command = ['submit', '-t', 'command_execution', '--wait'];
+    const good = await task(...command, 'echo out');
+    expect(good).toMatchObject({ code: 0, stdout: expect.stringContaining('out\n') as string });
+    const bad = await task(...command, 'exit 3');
+    expect(bad.code).toBe(1);
+    expect(bad.stderr).toContain('the command ended with code 3');
+  });
+
+  it('that is rejected says why, and is 3', async () => {
+    const { task } = await agent([], { withoutCommands: true });
+    const said = await task('submit', '-t', 'command_execution', '--wait', 'ls');
+    expect(said).toMatchObject({ code: 3, stdout: '' });
+    expect(said.stderr).toContain('the task was rejected: this agent executes no commands');
+    const told = await task('submit', '-t', 'command_execution', '--json', 'ls');
+    expect(told.code).toBe(3);
+    expect(json(told.stdout)).toMatchObject({
+      status: 'rejected',
+      message: 'this agent executes no commands',
+    });
+  });
+
+  it.each([
+    [['--mode', 'full-access'], '--mode'],
+    [['--cwd', '/'], '--cwd'],
+    [['--model', 'nothing'], '--model'],
+    [['--session', 'x'.repeat(300)], '--session'],
+    [['--allow-path', '/etc'], '--allow-path'],
+  ])('%j that the agent refuses names the option', async (words, option) => {
+    const { task } = await agent([]);
+    const said = await task('submit', ...words, 'x');
+    expect(said.code).toBe(2);
+    expect(said.stderr).toContain(`that is ${option}`);
+    const told = await task('submit', '--json', ...words, 'x');
+    expect(json(told.stdout)).toHaveProperty('error.details.field');
+  });
+});
+
+describe('polypod task', () => {
+  it('tells where a task stands, and lists tasks', async () => {
+    const { task } = await agent([says('Hello.')]);
+    const id = (await task('submit', '-t', 'chat', '-s', 's1', 'x')).stdout.trim();
+    await task('watch', id);
+    const said = await task('status', id);
+    expect(said.code).toBe(0);
+    expect(said.stdout).toContain('completed (succeeded)');
+    expect(said.stdout).toContain('100 %');
+    expect(said.stdout).toContain('Hello.\n');
+    expect(json((await task('status', id, '--json')).stdout)).toMatchObject({ taskId: id });
+    expect((await task('list')).stdout).toMatch(new RegExp(`^task .*\n${id} +s1 +succeeded +\\d+ s\n$`));
+    expect(json((await task('list', '--session', 's1', '--json')).stdout)).toMatchObject([{ taskId: id }]);
+    const none = await task('list', '--status', 'failed');
+    expect(none).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  it('cancels a task; whoever watches it learns that and ends with 1', async () => {
+    const { task, startTask } = await agent([STALLS]);
+    const id = (await task('submit', '-t', 'chat', 'x')).stdout.trim();
+    const watching = startTask('watch', id);
+    await watching.hear('I begin');
+    const cancelled = await task('cancel', id, '--json');
+    expect(cancelled.code).toBe(0);
+    expect(json(cancelled.stdout)).toMatchObject({ taskId: id });
+    const { code, stderr } = await watching.finished;
+    expect(code).toBe(1);
+    expect(stderr).toContain('the task was cancelled');
+    expect((await task('status', id)).code).toBe(1);
+    const again = await task('cancel', id);
+    expect(again.code).toBe(2);
+    expect(again.stderr).toContain('is over already: it is cancelled; polypod task status');
+  });
+
+  it.each(['--watch', '--wait', '--poll'])(
+    '%s shows what waits for an approval, and how to decide',
+    async (how) => {
+      const { task, startTask } = await agent([]);
+      const words = ['-t', 'command_execution', '-s', 's1', 'node -e 1 > made'];
+      const watching = startTask('submit', how === '--poll' ? '--watch' : how, how, ...words);
+      await watching.hear('polypod task approve');
+      const { stderr } = watching.heard();
+      expect(stderr).toContain('waiting for an approval: bash: node -e 1 > made');
+      const [, approval = ''] = /polypod task approve (\S+)/.exec(stderr) ?? [];
+      expect(stderr).toContain(`polypod task deny ${approval} --comment`);
+      const listed = json((await task('list', '--json')).stdout) as unknown as readonly { taskId: string }[];
+      const status = await task('status', listed[0]?.taskId ?? '', '--json');
+      expect(json(status.stdout)).toMatchObject({
+        state: 'waiting_approval',
+        approvals: [{ approvalId: approval, tool: 'bash' }],
+      });
+      expect((await task('deny', approval)).stderr).toContain('deny needs --comment');
+      expect((await task('approve', approval)).code).toBe(0);
+      expect((await watching.finished).code).toBe(0);
+    },
+  );
+
+  it('goes on with the same words after every cut of the connection', async () => {
+    const text = generatedText(2_000);
+    const { door, env, startTask } = await agent([{ parts: [{ text }], pace: { chunkSize: 10 } }]);
+    const proxy = await cuttingProxy(() => door().port);
+    proxy.cutAfter([400, 900, 700, 3, 2_000, 650]);
+    const words = ['submit', '-t', 'chat', '--watch', '--url', proxy.url, 'x'];
+    const { code, stdout, stderr } = await startTask(...words).finished;
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${text}\n` });
+    expect(stderr).toContain('trying again');
+    expect(stderr).toContain('the connection is back');
+    expect(stderr + stdout).not.toContain(env.POLYPOD_API_KEY);
+  });
+
+  it('waits for an agent that is killed and comes back', async () => {
+    const { door, startTask, restart } = await agent([STALLS]);
+    const proxy = await cuttingProxy(() => door().port);
+    const watching = startTask('submit', '-t', 'chat', '--watch', '--url', proxy.url, 'x');
+    await watching.hear('I begin');
+    await restart('kill');
+    proxy.cut();
+    const { code, stderr } = await watching.finished;
+    expect(code).toBe(1);
+    expect(stderr).toContain('the task was interrupted');
+  });
+
+  it('gives up on an agent that stays away, and is 3', async () => {
+    const { door, startTask } = await agent([STALLS]);
+    const watching = startTask('submit', '-t', 'chat', '--watch', '--retry-for', '0', 'x');
+    await watching.hear('I begin');
+    await door().close();
+    const { code, stderr } = await watching.finished;
+    expect(code).toBe(3);
+    expect(stderr).toContain('given up');
+  });
+
+  it('that is interrupted leaves the task running', async () => {
+    const { startTask, client } = await agent([STALLS]);
+    const watching = startTask('submit', '-t', 'chat', '-s', 's1', '--watch', 'x');
+    await watching.hear('I begin');
+    watching.child.kill('SIGINT');
+    const { code, stderr } = await watching.finished;
+    expect(code).toBe(130);
+    expect(stderr).toContain('the task goes on');
+    expect((await client().get('/sessions/s1')).body).toMatchObject({ state: 'running' });
+  });
+
+  it('falls back to asking where there are no streams', async () => {
+    const rows = [{ status: 'pending' }, { status: 'in_progress', progress: 40 }];
+    const server = createServer((request, response) => {
+      const isSubmit = request.method === 'POST';
+      const isStatus = request.url === '/tasks/t/status';
+      const row = isSubmit
+        ? { status: 'accepted' }
+        : (rows.shift() ?? { status: 'completed', result: { text: 'Done.' } });
+      response.writeHead(isSubmit || isStatus ? 200 : 404, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(isSubmit || isStatus ? { taskId: 't', ...row } : {}));
+    });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    const url = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
+    const { code, stdout, stderr } = await polypod(['task', 'submit', '--watch', '--url', url, 'x']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Done.\n' });
+    expect(stderr).toContain('the server has no streams: asking again and again');
+    expect(stderr).toContain('40 % in progress');
+  });
+});
+
+describe('polypod task and the way to the agent', () => {
+  it('speaks TLS to a certificate that --ca names, and to no other', async () => {
+    const tls = selfSigned();
+    const { task, env } = await agent([says('Hello.')], { tasks: { tls } });
+    const ca = join(temporaryDirectory(), 'ca.pem');
+    writeFileSync(ca, tls.cert);
+    const trusted = await task('submit', '-t', 'chat', '--watch', '--ca', ca, 'x');
+    expect(trusted).toMatchObject({ code: 0, stdout: 'Hello.\n' });
+    const byEnv = await polypod(['task', 'list', '--json'], { env: { ...env, POLYPOD_CA: ca } });
+    expect(byEnv.code).toBe(0);
+    const refused = await task('list');
+    expect(refused.code).toBe(3);
+    expect(refused.stderr).toContain('--ca');
+  });
+
+  it('takes the key from a file, and refuses one that is none', async () => {
+    const { env, key } = await agent([]);
+    const file = join(temporaryDirectory(), 'key');
+    writeFileSync(file, `${key()}\n`);
+    const url = { POLYPOD_URL: env.POLYPOD_URL ?? '' };
+    expect((await polypod(['task', 'list', '--key-file', file], { env: url })).code).toBe(0);
+    const byEnv = { ...url, POLYPOD_API_KEY_FILE: file };
+    expect((await polypod(['task', 'list'], { env: byEnv })).code).toBe(0);
+    writeFileSync(file, 'two words');
+    const bad = await polypod(['task', 'list', '--key-file', file], { env: url });
+    expect(bad.code).toBe(2);
+    expect(bad.stderr).toContain(`there is no key in ${file}`);
+  });
+
+  it('without a key, or with a wrong one, says what to do', async () => {
+    const { env } = await agent([]);
+    const url = { POLYPOD_URL: env.POLYPOD_URL ?? '' };
+    const wrong = 'ppk_000000000000_0000000000000000000000';
+    for (const more of [{}, { POLYPOD_API_KEY: wrong }]) {
+      const said = await polypod(['task', 'submit', '--json', 'x'], { env: { ...url, ...more } });
+      expect(said.code).toBe(2);
+      expect(said.stderr).toContain('POLYPOD_API_KEY');
+      expect(said.stderr + said.stdout).not.toContain(wrong);
+      expect(json(said.stdout)).toMatchObject({ error: { code: 'unauthorized' } });
+    }
+  });
+
+  it('with a key that is for less names the scope', async () => {
+    const { env, key } = await agent([]);
+    const reading = { ...env, POLYPOD_API_KEY: key({ scopes: ['read'] }) };
+    const said = await polypod(['task', 'submit', 'x'], { env: reading });
+    expect(said.code).toBe(2);
+    expect(said.stderr).toContain('it needs the scope submit');
+  });
+
+  it('to nobody is 3, and says so at once', async () => {
+    const { env, door } = await agent([]);
+    await door().close();
+    const said = await polypod(['task', 'submit', '--watch', '--json', 'x'], { env });
+    expect(said.code).toBe(3);
+    expect(said.stderr).toContain('nobody listens there: polypod agent start starts an agent');
+    expect(json(said.stdout)).toMatchObject({ error: { code: 'unreachable' } });
+  });
+
+  it.each([
+    [['list', '--url', 'http://192.0.2.1:8000'], 'use https://, or say --insecure'],
+    [['list', '--url', 'https://user:pass@127.0.0.1:1'], 'no key belongs in --url'],
+    [['list', '--url', 'ftp://127.0.0.1'], 'is no address'],
+    [['list', '--ca', '/nowhere/ca.pem'], 'cannot read the certificate'],
+    [['list', '--key-file', '/nowhere/key'], 'cannot read the key'],
+    [['list', 'x'], 'list takes no argument'],
+    [['list', '--limit', '0'], '--limit takes a number from 1'],
+    [['lst'], 'did you mean list?'],
+    [[], 'what is to be done?'],
+    [['status'], 'status takes the id of one task'],
+    [['status', 'one', 'two'], 'status takes the id of one task'],
+    [['status', 'x', '--type', 'chat'], 'task status takes no --type; task submit does'],
+    [['submit', '--type', 'chats', 'x'], '--type cannot be "chats"'],
+    [['submit', '--wait', '--watch', 'x'], 'say --wait or --watch'],
+    [['submit', ''], 'the prompt is empty'],
+    [['submit', '--api-key', 'x'], 'unknown option --api-key'],
+    [['approve'], 'approve what?'],
+  ])('%j is a mistake that is said before anybody is asked', async (words, problem) => {
+    const env = { POLYPOD_URL: 'http://127.0.0.1:9', POLYPOD_API_KEY: 'k' };
+    const { code, stderr, stdout } = await polypod(['task', ...words], { env });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(problem);
+  });
+
+  it('knows of no task that is not there', async () => {
+    const { task } = await agent([]);
+    for (const action of ['status', 'watch', 'cancel']) {
+      const said = await task(action, 'task_x');
+      expect(said.code).toBe(2);
+      expect(said.stderr).toContain('there is no task task_x; polypod task list');
+    }
+  });
+});

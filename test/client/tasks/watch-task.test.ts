@@ -1,0 +1,241 @@
+import { createServer, type RequestListener } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { JsonObject } from '../../../src/base/index.ts';
+import {
+  type TaskEvent,
+  TasksClient,
+  type TasksClientOptions,
+  type Watched,
+  type WatchOptions,
+  watchTask,
+} from '../../../src/client/index.ts';
+import { generatedText } from '../../../src/sim/index.ts';
+import { transportTrusting } from '../../../src/wire/index.ts';
+import { selfSigned } from '../../protocols/tasks/certificate.ts';
+import { says, STALLS, tasksStage } from '../../protocols/tasks/stage.ts';
+import { cuttingProxy } from './cutting-proxy.ts';
+
+const LONG = { parts: [{ text: generatedText(400) }], pace: { chunkSize: 4 } };
+const SOON = { firstMs: 1, longestMs: 5 };
+
+const wish = (more: JsonObject = {}) => ({
+  sessionId: 's1',
+  userPrompt: 'Say hello.',
+  taskType: 'chat',
+  ...more,
+});
+
+function clientOf(options: TasksClientOptions): TasksClient {
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  return new TasksClient({ backoff: SOON, signal: stop.signal, ...options });
+}
+
+async function watched(client: TasksClient, taskId: string, options: WatchOptions = {}) {
+  const all: Watched[] = [];
+  for await (const one of watchTask(client, taskId, options)) all.push(one);
+  return all;
+}
+
+const eventsIn = (all: readonly Watched[]): readonly TaskEvent[] =>
+  all.flatMap((one) => (one.type === 'event' && one.event.seq !== undefined ? [one.event] : []));
+
+const typesIn = (all: readonly Watched[]) => new Set(all.map(({ type }) => type));
+
+/** A server of somebody else's. */
+async function serverThat(answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
+}
+
+/** Answers with the next status each time it is asked for one, and with the last from then on. */
+function statuses(...rows: readonly JsonObject[]): RequestListener {
+  const left = [...rows];
+  return (_, response) => {
+    const row = left.length > 1 ? left.shift() : left[0];
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ taskId: 't', ...row }));
+  };
+}
+
+describe('a task that is watched', () => {
+  it('is told whole, wherever the connection breaks', async () => {
+    const { door, key } = await tasksStage([LONG]);
+    const direct = clientOf({ url: door().url, key: key() });
+    const { taskId } = await direct.submit(wish());
+    const whole = await watched(direct, taskId);
+    expect(typesIn(whole)).toEqual(new Set(['event', 'status']));
+    const expected = eventsIn(whole);
+    expect(expected.length).toBeGreaterThan(100);
+    const proxy = await cuttingProxy(() => door().port);
+    const cut = clientOf({ url: proxy.url, key: key() });
+    for (const seed of [1, 7, 31]) {
+      // No connection is left that will last.
+      proxy.cut();
+      // Inside headers, lines and numbers: wherever it happens to fall.
+      proxy.cutAfter(Array.from({ length: 20 }, (_, index) => ((index + seed) * 613) % 2_000));
+      const all = await watched(cut, taskId);
+      expect(eventsIn(all)).toEqual(expected);
+      expect(typesIn(all)).toEqual(new Set(['event', 'status', 'lost', 'back']));
+      expect(all.at(-1)).toMatchObject({ type: 'status', status: { state: 'succeeded' } });
+    }
+  });
+
+  it('is told whole over a kill of the server in between', async () => {
+    const { door, key, restart } = await tasksStage([STALLS]);
+    const proxy = await cuttingProxy(() => door().port);
+    const client = clientOf({ url: proxy.url, key: key() });
+    const { taskId } = await client.submit(wish());
+    const all: Watched[] = [];
+    for await (const one of watchTask(client, taskId)) {
+      all.push(one);
+      if (one.type === 'event' && one.event.event === 'text_delta') {
+        await restart('kill');
+        proxy.cut();
+      }
+    }
+    expect(all.at(-1)).toMatchObject({ type: 'status', status: { status: 'failed', state: 'interrupted' } });
+    expect(typesIn(all)).toContain('back');
+    expect(eventsIn(all)).toEqual(eventsIn(await watched(client, taskId)));
+  });
+
+  it('goes on after an id, and ends at once where all was seen', async () => {
+    const { door, key } = await tasksStage([LONG]);
+    const client = clientOf({ url: door().url, key: key() });
+    const { taskId } = await client.submit(wish());
+    const all = eventsIn(await watched(client, taskId));
+    const ids = all.map(({ id }) => id ?? '');
+    const middle = Math.floor(ids.length / 2);
+    expect(eventsIn(await watched(client, taskId, { after: ids[middle] ?? '' }))).toEqual(
+      all.slice(middle + 1),
+    );
+    expect(await watched(client, taskId, { after: ids.at(-1) ?? '' })).toMatchObject([{ type: 'status' }]);
+  });
+
+  it('is asked for again and again where the server has no streams', async () => {
+    const answer = statuses(
+      { status: 'pending' },
+      { status: 'in_progress', progress: 40 },
+      { status: 'completed', result: { text: 'Done.' } },
+    );
+    const url = await serverThat((request, response) => {
+      if (request.url?.endsWith('/status') === true) answer(request, response);
+      else response.writeHead(404).end();
+    });
+    const all = await watched(clientOf({ url }), 't');
+    expect(all).toEqual([
+      { type: 'polling', why: 'the server has no streams' },
+      { type: 'status', status: { taskId: 't', status: 'pending' } },
+      { type: 'status', status: { taskId: 't', status: 'in_progress', progress: 40 } },
+      { type: 'status', status: { taskId: 't', status: 'completed', result: { text: 'Done.' } } },
+    ]);
+  });
+
+  it.each([
+    ['holds the stream back', { 'content-type': 'text/event-stream' }, 'nothing comes through the stream'],
+    ['sends something else', { 'content-type': 'text/html' }, 'the server sends no streams'],
+  ])('is asked for again and again where somebody in between %s', async (_, headers, why) => {
+    const answer = statuses({ status: 'completed', result: {} });
+    const url = await serverThat((request, response) => {
+      if (request.url?.endsWith('/status') === true) answer(request, response);
+      else response.writeHead(200, headers).flushHeaders();
+    });
+    const all = await watched(clientOf({ url, silentMs: 20 }), 't');
+    expect(all[0]).toEqual({ type: 'polling', why });
+    expect(all.at(-1)).toMatchObject({ status: { status: 'completed' } });
+  });
+
+  it('is asked for again and again where no stream opens', async () => {
+    const answer = statuses({ status: 'completed', result: {} });
+    const url = await serverThat((request, response) => {
+      if (request.url?.endsWith('/status') === true) answer(request, response);
+    });
+    const all = await watched(clientOf({ url, openMs: 20 }), 't');
+    expect(all[0]).toEqual({ type: 'polling', why: 'no stream opens' });
+  });
+
+  it('is given up when the server stays away', async () => {
+    const { door, key } = await tasksStage([STALLS]);
+    const client = clientOf({ url: door().url, key: key() });
+    const { taskId } = await client.submit(wish());
+    const told: string[] = [];
+    const following = (async () => {
+      for await (const one of watchTask(client, taskId, { patienceMs: 30 })) {
+        told.push(one.type);
+        if (one.type === 'event' && one.event.event === 'text_delta') await door().close();
+      }
+    })();
+    await expect(following).rejects.toThrow('given up after');
+    expect(told).toContain('lost');
+  });
+
+  it('is not watched with a key that was revoked, nor without one', async () => {
+    const { door } = await tasksStage([]);
+    const client = clientOf({ url: door().url, key: 'ppk_000000000000_00000000000000000000' });
+    await expect(watched(client, 'task_x')).rejects.toMatchObject({ code: 'denied' });
+    await expect(watched(clientOf({ url: door().url }), 'task_x')).rejects.toThrow('a key is needed');
+  });
+
+  it('is left when the reader has had enough, and no connection stays', async () => {
+    const { door, key } = await tasksStage([STALLS]);
+    const client = clientOf({ url: door().url, key: key() });
+    const { taskId } = await client.submit(wish());
+    for await (const one of watchTask(client, taskId)) if (one.type === 'event') break;
+    while (Number(door().status().streams) > 0) await new Promise(setImmediate);
+    expect(await client.status(taskId)).toMatchObject({ status: 'in_progress' });
+  });
+});
+
+describe('a submission', () => {
+  it('that was cut off is sent again, and is one task', async () => {
+    const { door, key } = await tasksStage([says('One.')]);
+    const proxy = await cuttingProxy(() => door().port);
+    const client = clientOf({ url: proxy.url, key: key() });
+    proxy.cutAfter([0, 10, 100]);
+    const { taskId, status } = await client.submit(wish());
+    expect(status).toBe('accepted');
+    expect(proxy.connections).toBe(4);
+    expect((await client.list({})).map((listed) => listed.taskId)).toEqual([taskId]);
+  });
+
+  it('is not sent again where nobody listens', async () => {
+    const { door, key } = await tasksStage([]);
+    const client = clientOf({ url: door().url, key: key() });
+    await door().close();
+    await expect(client.submit(wish())).rejects.toMatchObject({ code: 'provider-failed' });
+  });
+
+  it('goes over TLS to a certificate that is trusted, and to no other', async () => {
+    const tls = selfSigned();
+    const { door, key } = await tasksStage([says('One.')], { tasks: { tls } });
+    const trusting = clientOf({ url: door().url, key: key(), transport: transportTrusting(tls.cert) });
+    const { taskId } = await trusting.submit(wish());
+    expect((await watched(trusting, taskId)).at(-1)).toMatchObject({ status: { state: 'succeeded' } });
+    const other = clientOf({ url: door().url, key: key(), transport: transportTrusting(selfSigned().cert) });
+    await expect(other.status(taskId)).rejects.toThrow(
+      /cannot reach https:.*(?:self-signed|verify|signature)/,
+    );
+  });
+});
+
+describe('answers of what is no agent', () => {
+  it.each([
+    ['text', 200, 'hello', 'is no agent'],
+    ['other JSON', 200, '{"hello":1}', 'is no agent'],
+    ['a redirection', 302, '', 'the server answered 302: it is at http://elsewhere/ now'],
+    ['a bare 502', 502, '<html>', 'the server answered 502'],
+  ])('%s: refused in a sentence', async (_, status, text, message) => {
+    const url = await serverThat((_request, response) => {
+      response.writeHead(status, { location: 'http://elsewhere/' }).end(text);
+    });
+    await expect(clientOf({ url }).status('t')).rejects.toThrow(message);
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { counted, NO_COUNTS, tallyOf } from '../../src/daemon/tally.ts';
+import { ADA, Listener, say, stage } from '../pod/stage.ts';
+
+const bash = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch made' } } }] };
+
+describe('the counts of a daemon', () => {
+  it('are those of what happened in its pods', async () => {
+    const { host, cwd } = await stage([bash, { parts: [{ text: 'No.' }] }, { parts: [{ text: 'Again.' }] }]);
+    const counts = tallyOf(host);
+    expect(counts()).toEqual(NO_COUNTS);
+    const pod = await host.create({ cwd });
+    const listener = new Listener(pod);
+    await pod.handle(say('Make a file'), ADA);
+    const { approval } = await listener.hearType('approval-request');
+    expect(counts()).toMatchObject({ runsStarted: 1, runsEnded: {}, approvalsAsked: 1, approvalsSettled: 0 });
+    await pod.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'deny' }, ADA);
+    await listener.hear((event) => event.type === 'state' && event.state === 'idle' && event.seq > 10);
+    const first = counts();
+    expect(first).toMatchObject({
+      runsStarted: 1,
+      runsEnded: { finished: 1 },
+      turns: 2,
+      toolCalls: 1,
+      approvalsAsked: 1,
+      approvalsSettled: 1,
+      events: listener.lastSeq,
+    });
+    expect(first.inputTokens).toBeGreaterThan(0);
+    await pod.handle(say('Again'), ADA);
+    await listener.hear((event) => event.type === 'run-end' && event.seq > first.events);
+    expect(counts()).toMatchObject({ runsStarted: 2, runsEnded: { finished: 2 }, turns: 3 });
+  });
+
+  it('never shrink: a session may have less than before, and be gone', () => {
+    const totals = {
+      turns: 4,
+      toolCalls: 2,
+      inputTokens: 10,
+      outputTokens: 5,
+      cacheReadInputTokens: 0,
+      cacheCreationInputTokens: 0,
+      cost: 0.5,
+    };
+    const before = { totals, approvals: [] };
+    const counts = counted(NO_COUNTS, undefined, before);
+    expect(counts).toMatchObject({ turns: 4, cost: 0.5 });
+    expect(counted(counts, before, { totals: { ...totals, turns: 1, cost: 0.1 }, approvals: [] })).toEqual(
+      counts,
+    );
+  });
+});

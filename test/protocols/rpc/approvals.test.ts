@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { objectOf } from '../../../src/base/index.ts';
+import { stage as inProcess } from './stage.ts';
+import { describeOnEach } from './stages.ts';
+
+const ASK = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch made' } } }] };
+const DONE = { parts: [{ text: 'done' }] };
+
+describeOnEach((stage) => {
+  describe('an approval', () => {
+    it('is asked of the client, who may allow it once', async () => {
+      const { client } = await stage([ASK, DONE], { isAsking: true });
+      client.send({ type: 'prompt', message: 'go' });
+      const asked = await client.hear(({ type }) => type === 'extension_ui_request');
+      expect(asked).toMatchObject({ method: 'select' });
+      expect(asked.title).toContain('touch made');
+      expect(await client.get('get_state')).toMatchObject({ isStreaming: true });
+      client.send({ type: 'extension_ui_response', id: asked.id, value: 'Allow once' });
+      await client.quiet();
+      expect(client.lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({
+        isError: false,
+      });
+    });
+
+    it.each([{ value: 'Deny' }, { cancelled: true }])('is denied by %j', async (reply) => {
+      const { client } = await stage([ASK, DONE], { isAsking: true });
+      client.send({ type: 'prompt', message: 'go' });
+      const { id } = await client.hear(({ type }) => type === 'extension_ui_request');
+      client.send({ type: 'extension_ui_response', id, ...reply });
+      await client.quiet();
+      const end = client.lines.find(({ type }) => type === 'tool_execution_end');
+      expect(end).toMatchObject({ isError: true });
+      expect(JSON.stringify(objectOf(end?.result).content)).toContain('denied this call');
+    });
+
+    it('for the session is not asked again', async () => {
+      const { client } = await stage([ASK, DONE, ASK, DONE], { isAsking: true });
+      client.send({ type: 'prompt', message: 'go' });
+      const { id } = await client.hear(({ type }) => type === 'extension_ui_request');
+      client.send({ type: 'extension_ui_response', id, value: 'Allow for this session' });
+      await client.quiet();
+      const lines = await client.run('again');
+      expect(lines.filter(({ type }) => type === 'extension_ui_request')).toEqual([]);
+    });
+  });
+});
+
+describe('an approval', () => {
+  it('that another door decides is not waited for any longer', async () => {
+    const { client, host } = await inProcess([ASK, DONE], { isAsking: true });
+    const { sessionId } = await client.get('get_state');
+    client.send({ type: 'prompt', message: 'go' });
+    const { id } = await client.hear(({ type }) => type === 'extension_ui_request');
+    const pod = host.pod(String(sessionId));
+    const [approval] = (await pod.snapshot()).approvals;
+    await pod.handle(
+      { type: 'decide', approvalId: approval?.approvalId ?? '', decision: 'approve' },
+      { by: 'bob', door: 'other' },
+    );
+    await client.quiet();
+    client.send({ type: 'extension_ui_response', id, value: 'Deny' });
+    expect(client.lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({ isError: false });
+  });
+});

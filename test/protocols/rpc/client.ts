@@ -1,0 +1,91 @@
+import type { JsonObject } from '../../../src/base/index.ts';
+
+export type Line = JsonObject & { readonly type: string };
+
+/** A client of the protocol, however it is connected: writes lines, and keeps every line that comes back. */
+export class Client {
+  readonly lines: Line[] = [];
+  /** The numbers of the events, which the lines are kept without. */
+  readonly numbers: number[] = [];
+  readonly #write: (bytes: string | Uint8Array) => void;
+  #rest = '';
+  #wake: (() => void)[] = [];
+  #ids = 0;
+  #end: string | undefined;
+
+  constructor(write: (bytes: string | Uint8Array) => void) {
+    this.#write = write;
+  }
+
+  get types(): readonly string[] {
+    return this.lines.map(({ type }) => type);
+  }
+
+  /** As the client's bytes. */
+  write(bytes: string | Uint8Array): void {
+    this.#write(bytes);
+  }
+
+  send(frame: object): void {
+    this.write(`${JSON.stringify(frame)}\n`);
+  }
+
+  /** Sends a command and waits for its first response. */
+  async ask(type: string, fields: object = {}): Promise<Line> {
+    const id = `q${(this.#ids += 1)}`;
+    this.send({ id, type, ...fields });
+    return this.hear((line) => line.type === 'response' && line.id === id);
+  }
+
+  /** The data of a command that must succeed. */
+  async get(type: string, fields: object = {}): Promise<JsonObject> {
+    const { success, data, error } = await this.ask(type, fields);
+    if (success !== true) throw new Error(`${type} failed: ${String(error)}`);
+    return data as JsonObject;
+  }
+
+  /** The first line that fits, past or future, from a position on. */
+  async hear(fits: (line: Line) => boolean, from = 0): Promise<Line> {
+    for (let at = from; ; ) {
+      const heard = this.lines.slice(at).find(fits);
+      if (heard !== undefined) return heard;
+      at = Math.max(at, this.lines.length);
+      if (this.#end !== undefined) throw new Error(this.#end);
+      await new Promise<void>((resolve) => this.#wake.push(resolve));
+    }
+  }
+
+  /** Prompts, and gives all lines until the agent is quiet. */
+  async run(message: string, fields: object = {}): Promise<readonly Line[]> {
+    const from = this.lines.length;
+    this.send({ type: 'prompt', message, ...fields });
+    await this.quiet(from);
+    return this.lines.slice(from);
+  }
+
+  async quiet(from = 0): Promise<Line> {
+    return this.hear(({ type }) => type === 'agent_settled', from);
+  }
+
+  /** What the other side says, as it comes. */
+  protected take(text: string): void {
+    const lines = (this.#rest + text).split('\n');
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const { seq, ...rest } = JSON.parse(line) as Line & { seq?: number };
+      this.lines.push(rest as Line);
+      if (seq !== undefined) this.numbers.push(seq);
+    }
+    this.#ring();
+  }
+
+  /** Nothing more will come. */
+  protected over(why: string): void {
+    this.#end = why;
+    this.#ring();
+  }
+
+  #ring(): void {
+    for (const wake of this.#wake.splice(0)) wake();
+  }
+}

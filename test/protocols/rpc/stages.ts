@@ -1,0 +1,14 @@
+import { describe } from 'vitest';
+import { stageProgram } from './program.ts';
+import { stage } from './stage.ts';
+import type { Stage } from './staged.ts';
+
+const STAGES: readonly (readonly [string, Stage])[] = [
+  ['over two streams', stage],
+  ['over the pipes of the built program', (script, wishes) => stageProgram(script, wishes)],
+];
+
+/** Says the same of every way to be connected. */
+export function describeOnEach(body: (stage: Stage) => void): void {
+  describe.each(STAGES)('%s', (_, stage) => body(stage));
+}

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { AgentRecord } from '../../../src/daemon/index.ts';
+import type { Answer } from '../../../src/sim/index.ts';
+import { type Site, site } from '../../cli/daemon.ts';
+import { type Running, start } from '../../cli/polypod.ts';
+import { Client } from './stage.ts';
+
+/** The built program as an agent over HTTP. */
+export interface AgentSite extends Site {
+  readonly keyFile: string;
+  /** Starts it in the foreground and waits until it is ready; in the project's directory, on any port that is free. */
+  readonly agent: (...args: readonly string[]) => Promise<Running>;
+  readonly record: (name?: string) => AgentRecord;
+  /** A client with a key; the one that the agent has made for its user if none is given. */
+  readonly client: (key?: string) => Client;
+  /** Makes a key by the command. */
+  readonly newKey: (...args: readonly string[]) => Promise<string>;
+}
+
+export async function agentSite(script: readonly Answer[] = []): Promise<AgentSite> {
+  const here = await site(script);
+  const tasks = join(here.dataDirectory, 'tasks');
+  const keyFile = join(tasks, 'client.key');
+  const record = (name = 'polypod'): AgentRecord =>
+    JSON.parse(readFileSync(join(tasks, 'agents', `${name}.json`), 'utf8')) as AgentRecord;
+  return {
+    ...here,
+    keyFile,
+    record,
+    agent: async (...args) => {
+      const port = args.includes('--port') ? [] : ['--port', '0'];
+      const fixed = ['agent', 'start', '--foreground', '--json', '--cwd', here.project, ...port];
+      const running = start([...fixed, ...args], here.env);
+      const end = running.finished.then(({ code, stderr }) => {
+        throw new Error(`agent start ended with ${code}: ${stderr}`);
+      });
+      end.catch(() => {});
+      await Promise.race([running.hear('{"pid":'), end]);
+      return running;
+    },
+    client: (key) => new Client(() => record().url, key ?? readFileSync(keyFile, 'utf8').trim()),
+    newKey: async (...args) => {
+      const { code, stdout, stderr } = await here.polypod('keys', 'create', ...args);
+      if (code !== 0) throw new Error(stderr);
+      return stdout.trim();
+    },
+  };
+}
+
+/** Ends a process in the background when the test is over, if it is still there. */
+export function endLater(pid: number): void {
+  onTestFinished(() => {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended, as it should.
+    }
+  });
+}

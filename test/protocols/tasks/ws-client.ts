@@ -1,0 +1,67 @@
+import { onTestFinished } from 'vitest';
+import { WebSocket, type WebSocketOptions } from 'ws';
+import type { JsonObject } from '../../../src/base/index.ts';
+
+export interface Told {
+  readonly event: string;
+  readonly data: JsonObject;
+  readonly id?: string;
+  readonly seq?: number;
+  readonly session_id?: string;
+  readonly request_id?: string;
+}
+
+/** The most used WebSocket client there is, and what it has heard. */
+export class WsClient {
+  readonly socket: WebSocket;
+  readonly heard: Told[] = [];
+  readonly opened: Promise<void>;
+  /** With the code of the close. */
+  readonly closed: Promise<number>;
+  readonly #waiting = new Set<() => void>();
+  #isOver = false;
+  #asked = 0;
+
+  constructor(url: string, protocols: readonly string[], options: WebSocketOptions = {}) {
+    this.socket = new WebSocket(`${url.replace(/^http/, 'ws')}/ws`, protocols, options);
+    onTestFinished(() => this.socket.terminate());
+    this.socket.on('message', (bytes: Buffer) => {
+      this.heard.push(JSON.parse(bytes.toString()) as Told);
+      this.#wake();
+    });
+    this.opened = new Promise((resolve, reject) => {
+      this.socket.on('open', () => resolve());
+      this.socket.on('error', reject);
+    });
+    this.opened.catch(() => {});
+    this.closed = new Promise((resolve) => {
+      this.socket.on('close', (code: number) => {
+        this.#isOver = true;
+        resolve(code);
+        this.#wake();
+      });
+    });
+  }
+
+  /** Sends a message and waits for what answers it. */
+  async ask(method: string, params: JsonObject = {}): Promise<Told> {
+    this.#asked += 1;
+    const id = `r${this.#asked}`;
+    this.socket.send(JSON.stringify({ method, params, request_id: id }));
+    return this.hear((line) => line.request_id === id);
+  }
+
+  async hear(fits: (line: Told) => boolean): Promise<Told> {
+    for (;;) {
+      const found = this.heard.find(fits);
+      if (found !== undefined) return found;
+      if (this.#isOver) throw new Error(`closed; heard ${this.heard.map(({ event }) => event).join(' ')}`);
+      await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    }
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+}

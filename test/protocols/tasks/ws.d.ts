@@ -1,0 +1,19 @@
+/** As much of the `ws` package as the tests use: it comes without types. */
+declare module 'ws' {
+  import { EventEmitter } from 'node:events';
+
+  export class WebSocket extends EventEmitter {
+    constructor(url: string, protocols?: readonly string[], options?: WebSocketOptions);
+    readonly protocol: string;
+    send(text: string): void;
+    pause(): void;
+    resume(): void;
+    close(code?: number): void;
+    terminate(): void;
+  }
+
+  export interface WebSocketOptions {
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly ca?: string;
+  }
+}
