@@ -35,7 +35,11 @@ const paced = await point('paced', LIVE);
 console.error(`${LIVE} paced pods  ${figure(paced.rss / MB)} MB`);
 const asleep = await point('hibernated', ASLEEP);
 console.error(`${ASLEEP} hibernated pods  ${figure(asleep.held / KB)} KB each`);
-const idle = { floor: await point('idle', 'floor'), pod: await point('idle', 'pod') };
+const idle = {
+  floor: await point('idle', 'floor'),
+  pod: await point('idle', 'pod'),
+  'polypod serve': await point('idle-daemon'),
+};
 
 console.log(
   table(
@@ -77,8 +81,10 @@ const bars = [
   atMost(`${LIVE} streaming: RSS MB`, paced.rss / MB, 100 + (LIVE * 60) / KB),
   atMost(`${ASLEEP} hibernated: KB each`, asleep.held / KB, 2),
   // Less than half of the unit is none of it.
-  atMost('idle: CPU ms/s', Math.round(idle.pod.cpuMs), 0),
-  atMost('idle: wake-ups/s', idle.pod.wakeUps, 0.1),
+  ...['pod', 'polypod serve'].flatMap((kind) => [
+    atMost(`idle ${kind}: CPU ms/s`, Math.round(idle[kind].cpuMs), 0),
+    atMost(`idle ${kind}: wake-ups/s`, idle[kind].wakeUps, 0.1),
+  ]),
 ];
 printBars(bars);
 printResult('pods', bars);

@@ -51,7 +51,10 @@ function reply(response) {
 }
 
 function listen(response) {
-  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' });
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+  });
   response.write('retry: 2000\n\n');
   clients.add(response);
   response.on('close', () => clients.delete(response));

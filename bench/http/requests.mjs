@@ -6,7 +6,7 @@ import autocannon from 'autocannon';
 import { cpuPerRun } from '../floor/measure.mjs';
 import { promptFor } from '../floor/prompts.mjs';
 import { median } from '../statistics.mjs';
-import { headersFor, startServer, submit } from './servers.mjs';
+import { headersFor, startServer, submit, untilOver } from './servers.mjs';
 
 const CONNECTIONS = 10;
 const AMOUNT = 4_000;
@@ -89,11 +89,4 @@ function submission(sessionId, headers = {}) {
 /** A task that runs for longer than the measurement. */
 function stall(at, sessionId) {
   return submit(at, { sessionId, userPrompt: promptFor({ count: 2, batch: 1, delayMs: 600_000 }) });
-}
-
-async function untilOver(at, taskId) {
-  for (;;) {
-    const response = await fetch(`${at.url}/tasks/${taskId}/status`, { headers: headersFor(at) });
-    if ((await response.json()).status === 'completed') return;
-  }
 }

@@ -32,3 +32,10 @@ export async function submit(server, task, more = {}) {
   if (status !== 'accepted') throw new Error(`not accepted: ${message}`);
   return taskId;
 }
+
+export async function untilOver({ url, key }, taskId) {
+  for (;;) {
+    const response = await fetch(`${url}/tasks/${taskId}/status`, { headers: headersFor({ key }) });
+    if ((await response.json()).status === 'completed') return;
+  }
+}

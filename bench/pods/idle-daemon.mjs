@@ -1,0 +1,23 @@
+// What `polypod serve` does when a session has been used and nobody is there: node idle-daemon.mjs
+import { spawn, spawnSync } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { scratch } from '../floor/processes.mjs';
+import { idleOf } from './idle-process.mjs';
+
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const home = scratch();
+const surroundings = {
+  cwd: home,
+  env: { PATH: process.env.PATH, HOME: home, OLLAMA_HOST: 'http://127.0.0.1:9' },
+};
+
+const daemon = spawn(process.execPath, [MAIN, 'serve', '--offline', '--quiet', '--json'], {
+  ...surroundings,
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+await createInterface({ input: daemon.stdout })[Symbol.asyncIterator]().next();
+spawnSync(process.execPath, [MAIN, 'run', '--offline', '-q', 'Hello'], surroundings);
+console.log(JSON.stringify(await idleOf(daemon.pid)));
+daemon.kill();
+daemon.once('exit', () => process.exit(0));
