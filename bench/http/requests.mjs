@@ -46,7 +46,22 @@ process.exit(0);
 /** Answers with the CPU that it took there. */
 async function load() {
   const before = await server.control.ask({ do: 'spent' });
-  const result = await autocannon({
+  const [began, loading] = [performance.now(), fire()];
+  // It looks only once a second whether it is done: the answers themselves say when they were.
+  let ended = began;
+  loading.on('response', () => (ended = performance.now()));
+  const result = await loading;
+  const after = await server.control.ask({ do: 'spent' });
+  const good = result['2xx'];
+  if (good !== AMOUNT || result.errors > 0)
+    throw new Error(`${good} of ${AMOUNT} were answered well, ${result.errors} connections failed`);
+  const { p50, p99 } = result.latency;
+  rounds.push({ perSecond: AMOUNT / ((ended - began) / 1000), p50, p99 });
+  return after.cpuUs - before.cpuUs;
+}
+
+function fire() {
+  return autocannon({
     url: server.url,
     connections: CONNECTIONS,
     amount: AMOUNT,
@@ -55,16 +70,6 @@ async function load() {
       headers: { ...headersFor(server), ...headers },
     })),
   });
-  const after = await server.control.ask({ do: 'spent' });
-  const good = result['2xx'];
-  if (good !== AMOUNT || result.errors > 0)
-    throw new Error(`${good} of ${AMOUNT} were answered well, ${result.errors} connections failed`);
-  rounds.push({
-    perSecond: AMOUNT / result.duration,
-    p50: result.latency.p50,
-    p99: result.latency.p99,
-  });
-  return after.cpuUs - before.cpuUs;
 }
 
 /** A floor that answers as the door does. */

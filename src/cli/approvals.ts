@@ -24,6 +24,7 @@ export const approvals = runnable({
     ...DATA_DIR,
   },
   words: ['list', 'watch', 'approve', 'deny'],
+  takes: 'approvals',
   details: `
 It asks the daemon, for sessions of every door. An id may be shortened to what tells it from the others. Whoever decides
 first decides, here or at another door.

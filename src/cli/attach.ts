@@ -16,7 +16,7 @@ export const attach = runnable({
     plain: { type: 'flag', help: 'lines only, as without a terminal' },
     ...DATA_DIR,
   },
-  takesSessions: true,
+  takes: 'sessions',
   details: `
 POD is a session's id, the beginning of one, its name, or the path of its socket. All see the same in the same order, with
 who prompted and who approved. After a broken connection it goes on where it was; when there is no way back it says what to

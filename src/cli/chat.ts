@@ -21,12 +21,17 @@ const command = runnable({
   summary: 'Talk with an agent that works in this directory.',
   usage: '[OPTIONS] [PROMPT…]',
   options: {
-    resume: { type: 'text', short: 'r', value: 'ID|NAME', help: 'go on with a session; alone: choose one' },
+    resume: {
+      type: 'text',
+      short: 'r',
+      value: 'ID|NAME',
+      completes: 'sessions',
+      help: 'go on with a session; alone: choose one',
+    },
     continue: { type: 'flag', short: 'c', help: 'go on with the last session of this directory' },
     ...AGENT_OPTIONS,
     plain: { type: 'flag', help: 'lines only, as without a terminal' },
   },
-  takesSessions: false,
   details: `
 Enter sends; while the agent works it steers, and Alt-Enter says it when the agent is done. Ctrl-C cancels the run, Ctrl-D
 leaves. What it may not do by itself it asks: y, n with a word on what to do instead, always, or edit the call first.

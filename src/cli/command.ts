@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import { type Arguments, type OptionTable, optionHelp, readArguments } from './options.ts';
+import { type Arguments, type Listing, type OptionTable, optionHelp, readArguments } from './options.ts';
 
 /** What a command leaves behind for whoever called it. */
 export const EXIT = {
@@ -39,24 +39,24 @@ export interface Command<Table extends OptionTable = OptionTable> {
   readonly details: string;
   /** What stands first behind the command's name: a shell completes it. */
   readonly words?: readonly string[];
-  /** Whether its arguments are sessions. */
-  readonly takesSessions?: boolean;
+  /** What its arguments are, for a shell to complete. */
+  readonly takes?: Listing;
   readonly run: (args: Arguments<Table>, around: Surroundings) => Promise<ExitCode>;
 }
 
 /** A command whose options are known only to itself. */
-export interface Runnable extends Pick<Command, 'options' | 'words' | 'takesSessions'> {
+export interface Runnable extends Pick<Command, 'options' | 'words' | 'takes'> {
   readonly help: string;
   readonly run: (argv: readonly string[], around: Surroundings) => Promise<ExitCode>;
 }
 
 export function runnable<const Table extends OptionTable>(command: Command<Table>): Runnable {
-  const { options, words = [], takesSessions = false } = command;
+  const { options, words = [], takes } = command;
   return {
     help: helpOf(command),
     options,
     words,
-    takesSessions,
+    ...(takes === undefined ? {} : { takes }),
     run: (argv, around) => command.run(readArguments(command.name, command.options, argv), around),
   };
 }

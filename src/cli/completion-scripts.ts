@@ -1,4 +1,4 @@
-import type { Option, OptionTable } from './options.ts';
+import type { Listing, Option, OptionTable } from './options.ts';
 
 /** A command as far as a shell has to know it. */
 export interface Completable {
@@ -6,11 +6,11 @@ export interface Completable {
   readonly summary: string;
   readonly options: OptionTable;
   readonly words: readonly string[];
-  readonly takesSessions: boolean;
+  readonly takes: Listing | undefined;
 }
 
-/** What completes sessions: names and ids, each with what tells it apart behind a tab. */
-const SESSIONS = 'polypod completion sessions 2>/dev/null';
+/** Prints what completes: words, each with what tells it apart behind a tab. */
+const asking = (listing: Listing): string => `polypod completion ${listing} 2>/dev/null`;
 
 /** By shell: the script that completes these commands. */
 export const SHELLS: Readonly<Record<string, (commands: readonly Completable[]) => string>> = {
@@ -20,17 +20,16 @@ export const SHELLS: Readonly<Record<string, (commands: readonly Completable[]) 
 };
 
 function bash(commands: readonly Completable[]): string {
-  const cases = commands.map(({ name, options, words, takesSessions }) => {
-    const flags = Object.entries(options).flatMap(([long, { short }]) => [
-      `--${long}`,
-      ...(short === undefined ? [] : [`-${short}`]),
-    ]);
-    const sessions = takesSessions ? ` $(${SESSIONS} | cut -f1)` : '';
-    const values = Object.entries(options).flatMap(([long, option]) =>
-      choicesOf(option).length === 0 ? [] : [`      --${long}) words="${choicesOf(option).join(' ')}" ;;\n`],
-    );
+  const cases = commands.map(({ name, options, words, takes }) => {
+    const flags = Object.entries(options).flatMap(([long, option]) => spellings(long, option));
+    const listed = takes === undefined ? '' : ` ${bashWords(takes)}`;
+    const values = Object.entries(options).flatMap(([long, option]) => {
+      const completed = completes(option);
+      const choices = completed === undefined ? choicesOf(option).join(' ') : bashWords(completed);
+      return choices === '' ? [] : [`      ${spellings(long, option).join('|')}) words="${choices}" ;;\n`];
+    });
     const value = values.length === 0 ? '' : `      case "$previous" in\n${values.join('')}      esac\n`;
-    return `    ${name})\n      words="${[...words, ...flags, '--help'].join(' ')}${sessions}"\n${value}      ;;\n`;
+    return `    ${name})\n      words="${[...words, ...flags, '--help'].join(' ')}${listed}"\n${value}      ;;\n`;
   });
   const names = commands.map(({ name }) => name).join(' ');
   return `# bash completion for polypod
@@ -50,20 +49,24 @@ complete -o default -F _polypod polypod
 `;
 }
 
+function bashWords(listing: Listing): string {
+  return `$(${asking(listing)} | cut -f1)`;
+}
+
 function zsh(commands: readonly Completable[]): string {
   const names = commands.map(({ name, summary }) => `    ${quoted(`${name}:${summary}`)}`);
-  const cases = commands.map(({ name, options, words, takesSessions }) => {
+  const cases = commands.map(({ name, options, words, takes }) => {
     const flags = Object.entries(options).flatMap(([long, option]) => zshOptions(long, option));
     const first = words.length === 0 ? [] : [quoted(`1:what:(${words.join(' ')})`)];
-    const rest = takesSessions ? [quoted('*:session:_polypod_sessions')] : [quoted('*:argument:_files')];
+    const rest = [quoted(takes === undefined ? '*:argument:_files' : `*:${takes}:${zshListing(takes)}`)];
     return `    ${name}) _arguments ${[...flags, ...first, ...rest].join(' ')} ;;\n`;
   });
   return `#compdef polypod
 # zsh completion for polypod
-_polypod_sessions() {
-  local -a sessions
-  sessions=(\${(f)"$(${SESSIONS} | sed -e 's/:/\\\\:/g' -e 's/\\t/:/')"})
-  _describe session sessions
+_polypod_listed() {
+  local -a words
+  words=(\${(f)"$(polypod completion $1 2>/dev/null | sed -e 's/:/\\\\:/g' -e 's/\\t/:/')"})
+  _describe $1 words
 }
 _polypod() {
   local -a commands
@@ -85,16 +88,20 @@ if [ "$funcstack[1]" = "_polypod" ]; then _polypod "$@"; else compdef _polypod p
 }
 
 function zshOptions(long: string, option: Option): readonly string[] {
-  const { short, help } = option;
   const value = option.type === 'flag' ? '' : `:${zshText(valueName(option))}:${zshValues(option)}`;
   const repeat = option.type === 'texts' ? '*' : '';
-  const spelled = [`--${long}`, ...(short === undefined ? [] : [`-${short}`])];
-  return spelled.map((word) => quoted(`${repeat}${word}[${zshText(help)}]${value}`));
+  return spellings(long, option).map((word) => quoted(`${repeat}${word}[${zshText(option.help)}]${value}`));
 }
 
 function zshValues(option: Option): string {
   const choices = choicesOf(option);
+  const listing = completes(option);
+  if (listing !== undefined) return zshListing(listing);
   return choices.length === 0 ? '_files' : `(${choices.join(' ')})`;
+}
+
+function zshListing(listing: Listing): string {
+  return `{_polypod_listed ${listing}}`;
 }
 
 /** These would end the description. */
@@ -103,12 +110,12 @@ function zshText(text: string): string {
 }
 
 function fish(commands: readonly Completable[]): string {
-  const lines = commands.flatMap(({ name, summary, options, words, takesSessions }) => {
+  const lines = commands.flatMap(({ name, summary, options, words, takes }) => {
     const of = `-n ${quoted(`__fish_seen_subcommand_from ${name}`)}`;
     return [
       `complete -c polypod -f -n __fish_use_subcommand -a ${name} -d ${quoted(summary)}`,
       ...words.map((word) => `complete -c polypod -f ${of} -a ${word}`),
-      ...(takesSessions ? [`complete -c polypod -f ${of} -a ${quoted(`(${SESSIONS})`)}`] : []),
+      ...(takes === undefined ? [] : [`complete -c polypod -f ${of} -a ${quoted(`(${asking(takes)})`)}`]),
       ...Object.entries(options).map(
         ([long, option]) => `complete -c polypod ${of} ${fishOption(long, option)}`,
       ),
@@ -119,10 +126,19 @@ function fish(commands: readonly Completable[]): string {
 
 function fishOption(long: string, option: Option): string {
   const short = option.short === undefined ? '' : ` -s ${option.short}`;
-  const choices = choicesOf(option);
-  const value =
-    option.type === 'flag' ? '' : choices.length === 0 ? ' -r' : ` -x -a ${quoted(choices.join(' '))}`;
+  const listing = completes(option);
+  const choices = listing === undefined ? choicesOf(option).join(' ') : `(${asking(listing)})`;
+  const value = option.type === 'flag' ? '' : choices === '' ? ' -r' : ` -x -a ${quoted(choices)}`;
   return `-l ${long}${short}${value} -d ${quoted(option.help)}`;
+}
+
+/** With two dashes, and with one if there is a letter for it. */
+function spellings(long: string, { short }: Option): readonly string[] {
+  return [`--${long}`, ...(short === undefined ? [] : [`-${short}`])];
+}
+
+function completes(option: Option): Listing | undefined {
+  return option.type === 'text' ? option.completes : undefined;
 }
 
 function choicesOf(option: Option): readonly string[] {

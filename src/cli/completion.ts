@@ -1,9 +1,12 @@
 import { PolypodError } from '../base/index.ts';
+import { type Places, readModels } from '../daemon/index.ts';
+import { referenceTo } from '../llm/index.ts';
 import { sessionsIn } from '../pod/sessions.ts';
 import { EXIT, runnable } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { type Completable, SHELLS } from './completion-scripts.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
+import type { Listing } from './options.ts';
 
 /** `polypod completion`: what a shell needs to complete commands, options and sessions. */
 export const completion = runnable({
@@ -19,26 +22,44 @@ Examples:
   fish:  polypod completion fish > ~/.config/fish/completions/polypod.fish`,
   async run({ values, positionals }, around) {
     const [shell = ''] = positionals;
-    if (shell === 'sessions') {
-      const rows = sessionsIn(placesOf(values, around).dataDirectory);
-      const lines = rows.map(
-        ({ id, name, firstPrompt }) => `${name ?? id}\t${name === undefined ? (firstPrompt ?? '') : id}\n`,
+    const [, listing] = Object.entries(LISTINGS).find(([name]) => name === shell) ?? [];
+    if (listing !== undefined) {
+      const rows = await listing(placesOf(values, around));
+      around.stdout.write(
+        rows.map(([word, about]) => `${word}\t${about.replaceAll(/\s+/g, ' ')}\n`).join(''),
       );
-      around.stdout.write(lines.join(''));
       return EXIT.ok;
     }
     const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
     if (write === undefined)
       throw new PolypodError(
         'bad-request',
-        `for which shell? polypod completion ${Object.keys(SHELLS).join('|')}`,
+        shell === ''
+          ? `for which shell? polypod completion ${Object.keys(SHELLS).join('|')}`
+          : `there is no completion for ${shell}: polypod completion ${Object.keys(SHELLS).join('|')}`,
       );
     const commands: Completable[] = [];
     for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
-      const { options, words = [], takesSessions = false } = await load();
-      commands.push({ name, summary, options, words, takesSessions });
+      const { options, words = [], takes } = await load();
+      commands.push({ name, summary, options, words, takes });
     }
     around.stdout.write(write(commands));
     return EXIT.ok;
   },
 });
+
+type List = (places: Places) => Promise<readonly (readonly [word: string, about: string])[]>;
+
+/** What the scripts ask for while somebody types: words, each with what tells it apart. */
+const LISTINGS: Readonly<Record<Listing, List>> = {
+  sessions: async ({ dataDirectory }) =>
+    sessionsIn(dataDirectory).map(({ id, name, firstPrompt = '' }) =>
+      name === undefined ? [id, firstPrompt] : [name, id],
+    ),
+  approvals: async ({ dataDirectory }) =>
+    sessionsIn(dataDirectory).flatMap(({ approvals }) =>
+      approvals.map(({ approvalId, title }) => [approvalId, title] as const),
+    ),
+  models: async (places) =>
+    (await readModels(places)).models.map((model) => [referenceTo(model), model.name]),
+};

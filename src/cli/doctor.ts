@@ -1,6 +1,6 @@
-import { PolypodError } from '../base/index.ts';
 import { examine, type Finding } from '../daemon/index.ts';
 import { EXIT, runnable } from './command.ts';
+import { refuseArguments } from './no-arguments.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
 import { hostFiles } from './in-process.ts';
 import { type Brush, brush, wantsColour } from './paint.ts';
@@ -24,8 +24,7 @@ Examples:
   polypod doctor
   polypod doctor --rebuild`,
   async run({ values, positionals }, around) {
-    if (positionals.length > 0)
-      throw new PolypodError('bad-request', `doctor takes no argument, not "${positionals.join(' ')}"`);
+    refuseArguments('doctor', positionals);
     const places = placesOf(values, around);
     if (values.rebuild) {
       const host = await hostFiles(places);

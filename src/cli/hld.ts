@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
-import { asPolypodError, PolypodError } from '../base/index.ts';
+import { asPolypodError } from '../base/index.ts';
 import { freeHldSocket } from '../protocols/index.ts';
 import { doors } from '../registry.ts';
 import { EXIT, runnable } from './command.ts';
+import { refuseArguments } from './no-arguments.ts';
 import { placesOf } from './data-dir.ts';
 import { DAEMON_OPTIONS, runDaemon } from './run-daemon.ts';
 
@@ -30,8 +31,7 @@ Examples:
   polypod hld --socket ./daemon.sock --data-dir ./sandbox --offline
   humanlayer launch "What does this project do?"`,
   async run({ values, positionals }, around) {
-    if (positionals.length > 0)
-      throw new PolypodError('bad-request', `hld takes no argument, not "${positionals.join(' ')}"`);
+    refuseArguments('hld', positionals);
     const places = placesOf(values, around);
     const asked = values.socket === undefined ? {} : { HUMANLAYER_DAEMON_SOCKET: resolve(values.socket) };
     const env = { ...around.env, ...asked };

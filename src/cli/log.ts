@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { PolypodError } from '../base/index.ts';
 import { findSession, type Places } from '../daemon/index.ts';
@@ -14,7 +14,7 @@ export const log = runnable({
   usage: 'verify [OPTIONS] [ID|NAME|FILE…]',
   options: { json: { type: 'flag', help: 'print one JSON object' }, ...DATA_DIR },
   words: ['verify'],
-  takesSessions: true,
+  takes: 'sessions',
   details: `
 Without an argument all sessions are verified. Every line that Polypod writes ends with a checksum; lines without one,
 which other programs wrote, are counted as unverified. An unfinished last line is what a crash leaves: it was never
@@ -27,7 +27,13 @@ Examples:
   polypod log verify refactoring
   polypod log verify ~/.pi/agent/sessions/some.jsonl`,
   async run({ values, positionals: [action, ...words] }, around) {
-    if (action !== 'verify') throw new PolypodError('bad-request', 'say what to do: polypod log verify');
+    if (action !== 'verify')
+      throw new PolypodError(
+        'bad-request',
+        action === undefined
+          ? 'say what to do: polypod log verify'
+          : `there is no log ${action}: say polypod log verify; polypod logs shows what happened`,
+      );
     const files = filesMeant(placesOf(values, around), words);
     const verdicts: Verdict[] = [];
     for (const file of files) {
@@ -48,7 +54,7 @@ Examples:
     around.stdout.write(
       values.json
         ? `${JSON.stringify({ ...totals, bad: verdicts.flatMap(({ file, bad }) => bad.map((one) => ({ file, ...one }))) })}\n`
-        : `${totals.files} files: ${totals.lines} lines are as they were written, ${totals.unverified} cannot be verified, ${damaged} are damaged\n`,
+        : `${totals.files} ${totals.files === 1 ? 'file' : 'files'}: ${totals.lines} lines are as they were written, ${totals.unverified} cannot be verified, ${damaged} are damaged\n`,
     );
     return damaged === 0 ? EXIT.ok : EXIT.failed;
   },
@@ -85,7 +91,7 @@ function filesMeant({ dataDirectory }: Places, words: readonly string[]): readon
   const layout = new Layout(dataDirectory);
   const rows = sessionsIn(dataDirectory);
   if (words.length > 0)
-    return words.flatMap((word) => (isFile(word) ? [word] : filesOf(findSession(rows, word), layout)));
+    return words.flatMap((word) => (isFile(word) ? [ours(word)] : filesOf(findSession(rows, word), layout)));
   // Also those that the catalogue does not know.
   const sessions = namesIn(layout.sessions).filter((name) => name.endsWith('.jsonl'));
   return [
@@ -111,6 +117,21 @@ function namesIn(directory: string): readonly string[] {
     // Nothing was kept there so far.
     return [];
   }
+}
+
+/** A file in which every line would count as damaged because it is something else is not verified at all. */
+function ours(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const first = Buffer.alloc(1);
+    if (readSync(file, first) === 0 || first.toString() === '{') return path;
+  } finally {
+    closeSync(file);
+  }
+  throw new PolypodError(
+    'bad-request',
+    `${path} is no session or feed file: its first line is no JSON object`,
+  );
 }
 
 function isFile(path: string): boolean {

@@ -21,7 +21,7 @@ export const logs = runnable({
     json: { type: 'flag', help: 'print the lines as they are: JSON' },
     ...DATA_DIR,
   },
-  takesSessions: true,
+  takes: 'sessions',
   details: `
 It reads the files, so it works whether the daemon is up or not, and also for a pod of another process. Events have
 numbers that only grow: with --after it goes on where you stopped.

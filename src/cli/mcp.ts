@@ -10,13 +10,18 @@ export const mcp = runnable({
   summary: 'List the configured MCP servers, or start them to see whether they work.',
   usage: 'list|status [--json]',
   options: { json: { type: 'flag', help: 'print a JSON list' } },
+  words: ['list', 'status'],
   details: `
 Servers are configured in config.yaml; their tools are called mcp__SERVER__TOOL and are under the same rules as all others:
   mcp_servers:
     files: { command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", .] }
     wiki: { url: "https://example.com/mcp" }
 
-list shows what is configured; status starts or reaches each server and shows its tools.`,
+list shows what is configured; status starts or reaches each server and shows its tools.
+
+Examples:
+  polypod mcp list
+  polypod mcp status --json`,
   async run({ values, positionals }, around) {
     const [action] = positionals;
     if (positionals.length !== 1 || (action !== 'list' && action !== 'status')) {

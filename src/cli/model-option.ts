@@ -4,6 +4,7 @@ export const MODEL = {
     type: 'text',
     short: 'm',
     value: 'PROVIDER/ID',
+    completes: 'models',
     help: 'which model; a provider alone takes its default',
   },
 } as const;

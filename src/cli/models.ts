@@ -21,12 +21,18 @@ export const models = runnable({
       help: `where refresh reads the catalogue (default: ${CATALOGUE_URL})`,
     },
   },
+  words: ['refresh'],
   details: `
 The built-in table is small. "polypod models refresh" reads the models.dev catalogue once and keeps it; nothing is ever
 fetched unasked. Your own models.json beside config.yaml overrides and extends both:
   [{ "account": "ollama", "id": "qwen3:8b", "contextWindow": 40960, "reasoning": true }]
 
-A model that is in no list can be used all the same: polypod ask -m PROVIDER/ID.`,
+A model that is in no list can be used all the same: polypod ask -m PROVIDER/ID.
+
+Examples:
+  polypod models --account anthropic
+  polypod models refresh
+  polypod models --json | jq -r '.[].id'`,
   async run({ values, positionals }, around) {
     const [action, ...rest] = positionals;
     if (rest.length > 0 || (action !== undefined && action !== 'refresh')) {

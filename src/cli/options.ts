@@ -1,13 +1,16 @@
 import { parseArgs } from 'node:util';
 import { nearest, PolypodError } from '../base/index.ts';
 
+/** What a shell can ask `polypod completion` for. */
+export type Listing = 'sessions' | 'approvals' | 'models';
+
 /** One option of a command: what it takes and what `--help` says of it. */
 export type Option = {
   readonly short?: string;
   readonly help: string;
 } & (
   | { readonly type: 'flag' }
-  | { readonly type: 'text'; readonly value: string }
+  | { readonly type: 'text'; readonly value: string; readonly completes?: Listing }
   | { readonly type: 'texts'; readonly value: string }
   | { readonly type: 'number'; readonly value: string; readonly min?: number; readonly max?: number }
   /** `value` stands for the choices where they are too many for the usage line. */

@@ -4,6 +4,7 @@ import { vendorNamed } from '../llm/index.ts';
 import { startRecordingProxy } from '../sim/index.ts';
 import { EXIT, runnable } from './command.ts';
 import { secretsIn } from './secrets.ts';
+import { LISTEN } from './listen-options.ts';
 import { serveUntilInterrupted } from './until-interrupted.ts';
 
 /** `polypod record`: stands between any client and a provider and writes down what passes. */
@@ -13,15 +14,7 @@ export const record = runnable({
   usage: '--to DIR PROVIDER|URL',
   options: {
     to: { type: 'text', short: 't', value: 'DIR', help: 'where the cassettes go, one file per exchange' },
-    port: {
-      type: 'number',
-      short: 'p',
-      value: 'N',
-      min: 0,
-      max: 65_535,
-      help: 'where to listen (default: a free port)',
-    },
-    json: { type: 'flag', help: 'tell the address as one JSON object' },
+    ...LISTEN,
   },
   details: `
 Point the client's base URL at the address it prints. Keys are passed on and never written; what is known to be secret

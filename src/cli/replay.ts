@@ -1,6 +1,7 @@
 import { PolypodError } from '../base/index.ts';
 import { startReplayServer } from '../sim/index.ts';
 import { EXIT, runnable } from './command.ts';
+import { LISTEN } from './listen-options.ts';
 import { serveUntilInterrupted } from './until-interrupted.ts';
 
 /** `polypod replay`: recorded exchanges once more, for any client, without a network. */
@@ -9,16 +10,8 @@ export const replay = runnable({
   summary: 'Serve recorded exchanges back on loopback, byte for byte, without a network.',
   usage: 'DIR',
   options: {
-    port: {
-      type: 'number',
-      short: 'p',
-      value: 'N',
-      min: 0,
-      max: 65_535,
-      help: 'where to listen (default: a free port)',
-    },
+    ...LISTEN,
     instant: { type: 'flag', help: 'without the pauses that were recorded' },
-    json: { type: 'flag', help: 'tell the address as one JSON object' },
   },
   details: `
 A request is answered with the recording of the same method, path and body. One that was not recorded is refused, with

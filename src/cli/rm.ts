@@ -15,7 +15,7 @@ export const rm = runnable({
     yes: { type: 'flag', short: 'y', help: 'do not ask' },
     ...DATA_DIR,
   },
-  takesSessions: true,
+  takes: 'sessions',
   details: `
 An id may be shortened to what tells it from the others. On a terminal it asks first. What is in the trash can be moved
 back by hand: trash/TIME-ID in the data directory holds the session and its feed; then polypod doctor --rebuild.

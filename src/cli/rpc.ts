@@ -176,6 +176,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
   });
   const { scopedModels, firstPod } = await rpcBeginnings();
   let published: Promise<OpenDoor | undefined> = Promise.resolve(undefined);
+  let later: NodeJS.Timeout | undefined;
   const parts: RpcParts = {
     host,
     sessions,
@@ -183,8 +184,11 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
       const pod = await firstPod(host, sessions, options, async (word) =>
         findSession(await host.list(), word),
       );
-      // Beside the client's first commands, which need not wait for it.
-      if (!options.isFleeting) published = publish(host, places);
+      // After the client's first commands, which need not wait for it.
+      if (!options.isFleeting)
+        later = setTimeout(() => {
+          published = publish(host, places);
+        }, PUBLISH_AFTER_MS);
       return pod;
     },
     models: async () => scopedModels(await offeredModels({ env, config, places, access }), options.models),
@@ -204,6 +208,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
   try {
     await serveRpc({ input: stdin, output: stdout }, parts, signal);
   } finally {
+    clearTimeout(later);
     // What is under way is cancelled and written, but nobody waits for a tool that does not end.
     const closed = published
       .then((door) => door?.close())
@@ -218,6 +223,7 @@ async function publish(host: Host, places: Places): Promise<OpenDoor | undefined
   return (await import('./publish-pods.ts')).publishPods(host, places);
 }
 
+const PUBLISH_AFTER_MS = 250;
 const SHUTDOWN_MS = 700;
 
 /** Extensions are the user's own code, and still have no business with the keys of providers. */

@@ -24,7 +24,13 @@ export const run = runnable({
     'Give an agent a task in this directory: it reads, searches, edits and runs commands, and asks before it must.',
   usage: '[OPTIONS] PROMPT…',
   options: {
-    resume: { type: 'text', short: 'r', value: 'ID|NAME', help: 'go on with a session' },
+    resume: {
+      type: 'text',
+      short: 'r',
+      value: 'ID|NAME',
+      completes: 'sessions',
+      help: 'go on with a session',
+    },
     ...AGENT_OPTIONS,
     'max-turns': { type: 'number', value: 'N', min: 1, help: 'stop after so many questions to the model' },
     budget: { type: 'number', value: 'USD', min: 0, help: 'stop when it has cost so much' },

@@ -1,6 +1,6 @@
-import { PolypodError } from '../base/index.ts';
 import { doors } from '../registry.ts';
 import { runnable } from './command.ts';
+import { refuseArguments } from './no-arguments.ts';
 import { placesOf } from './data-dir.ts';
 import { serveDetached } from './detached.ts';
 import { DAEMON_OPTIONS, runDaemon } from './run-daemon.ts';
@@ -32,8 +32,7 @@ Examples:
   polypod serve --detach && polypod status
   polypod serve --data-dir ./sandbox --offline`,
   async run({ values, positionals }, around) {
-    if (positionals.length > 0)
-      throw new PolypodError('bad-request', `serve takes no argument, not "${positionals.join(' ')}"`);
+    refuseArguments('serve', positionals);
     const places = placesOf(values, around);
     if (values.detach) return serveDetached(values, places, around);
     return runDaemon({ env: around.env, places, doors }, values, around);

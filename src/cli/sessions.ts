@@ -26,7 +26,7 @@ export const sessions = runnable({
     ...DATA_DIR,
   },
   words: ['list', 'show', 'continue', 'interrupt', 'archive'],
-  takesSessions: true,
+  takes: 'sessions',
   details: `
 ID is a session's id, the beginning of one, or its name. list is polypod ls by its long name, and what is meant when
 nothing is said.

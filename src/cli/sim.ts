@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { isObject, messageOf, PolypodError, tryParse } from '../base/index.ts';
 import { type Answer, DIRECTIVE_KEYS, FAULT_KINDS, startSim } from '../sim/index.ts';
 import { EXIT, runnable } from './command.ts';
+import { refuseArguments } from './no-arguments.ts';
+import { LISTEN } from './listen-options.ts';
 import { serveUntilInterrupted } from './until-interrupted.ts';
 
 const DIRECTIVES = Object.entries(DIRECTIVE_KEYS).map(([key, meaning]) => `  ${key.padEnd(12)} ${meaning}`);
@@ -13,14 +15,7 @@ export const sim = runnable({
     'Run a simulated provider on loopback that speaks the bytes of Anthropic, OpenAI, Gemini and Ollama.',
   usage: '[OPTIONS]',
   options: {
-    port: {
-      type: 'number',
-      short: 'p',
-      value: 'N',
-      min: 0,
-      max: 65_535,
-      help: 'where to listen (default: a free port)',
-    },
+    ...LISTEN,
     script: {
       type: 'text',
       value: 'FILE',
@@ -29,7 +24,6 @@ export const sim = runnable({
     delay: { type: 'number', value: 'MS', min: 0, help: 'pause between two writes' },
     fault: { type: 'choice', value: 'KIND', choices: FAULT_KINDS, help: 'what goes wrong with every answer' },
     key: { type: 'flag', help: 'accept only the key in POLYPOD_SIM_KEY' },
-    json: { type: 'flag', help: 'tell the address as one JSON object' },
   },
   details: `
 It runs until it is interrupted. Any client can ask for more in its prompt, with [[sim key=value …]]:
@@ -41,8 +35,7 @@ Examples:
   polypod sim --port 8100
   ANTHROPIC_BASE_URL=http://127.0.0.1:8100 ANTHROPIC_API_KEY=any polypod ask "Hello [[sim deltas=50 delay=20]]"`,
   async run({ values, positionals }, around) {
-    if (positionals.length > 0)
-      throw new PolypodError('bad-request', `sim takes no argument, not "${positionals.join(' ')}"`);
+    refuseArguments('sim', positionals);
     const script = values.script === undefined ? undefined : await readScript(values.script);
     const server = await startSim({
       ...(script === undefined ? {} : { script }),

@@ -3,6 +3,7 @@ import { daemonLink, type DoorHealth, type Health } from '../daemon/index.ts';
 import { span } from './ago.ts';
 import { EXIT, runnable } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
+import { refuseArguments } from './no-arguments.ts';
 
 /** `polypod status`: whether a daemon is up, and how it is. */
 export const status = runnable({
@@ -21,7 +22,8 @@ Examples:
   polypod status
   polypod status --json
   polypod status --metrics`,
-  async run({ values }, around) {
+  async run({ values, positionals }, around) {
+    refuseArguments('status', positionals);
     const places = placesOf(values, around);
     const link = await daemonLink(places);
     if (link === undefined) {

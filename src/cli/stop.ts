@@ -4,6 +4,7 @@ import { type ControlLink, daemonLink, daemonLock, type Places } from '../daemon
 import { readLock } from '../store/index.ts';
 import { EXIT, runnable } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
+import { refuseArguments } from './no-arguments.ts';
 
 const PAUSE_MS = 20;
 const PATIENCE_MS = 5000;
@@ -23,7 +24,8 @@ Exit codes: 0 no daemon is up any more, also when none was, 2 usage, 3 it did no
 Examples:
   polypod stop
   polypod stop && polypod serve --detach`,
-  async run({ values }, around) {
+  async run({ values, positionals }, around) {
+    refuseArguments('stop', positionals);
     const places = placesOf(values, around);
     const say = (text: string) => (values.quiet ? true : around.stderr.write(`polypod: ${text}\n`));
     const link = await daemonLink(places);

@@ -11,7 +11,7 @@ export const task = runnable({
   options: OPTIONS,
   words: Object.keys(ACTIONS),
   details: `
-The agent is one that polypod agent start started, here or elsewhere. The prompt is read from stdin when it is - or missing.
+The agent is the one that polypod agent start started here, another one by --agent, or one elsewhere by --url. The prompt is read from stdin when it is - or missing.
 submit prints the task's id; with --wait the result, with --watch also all that happens before. Watching goes on where it
 was when the connection breaks, and falls back to asking for the status where there can be no stream. With --json, watch prints
 an event per line and the status last, everything else one JSON value, also for what was refused.

@@ -3,6 +3,7 @@ import { httpUrl, VENDORS, vendorNamed, WIRES } from '../llm/index.ts';
 import { MCP_SERVERS } from '../mcp/index.ts';
 import { doors } from '../registry.ts';
 import { DURATION } from './duration.ts';
+import { RULE } from './rule-shape.ts';
 import { TASKS } from './tasks/tasks-shape.ts';
 
 /** The version of the format that this Polypod writes about. A file without one means the first. */
@@ -33,21 +34,11 @@ const account = fields(
   },
 );
 
-export const rule = fields(
-  { action: choice(['auto', 'ask', 'deny']) },
-  {
-    tool: text("a pattern for a tool's name"),
-    command: text('the first words of a command'),
-    exact: flag,
-    path: text('a pattern for a path'),
-  },
-);
-
 const permissions = fields(
   {},
   {
     mode: choice(['read-only', 'workspace-write', 'full-access']),
-    rules: listOf(rule),
+    rules: listOf(RULE),
     allow_paths: listOf(text('a path')),
     pass_env: listOf(text('the name of an environment variable', (name) => /^[A-Za-z_]\w*$/.test(name))),
   },

@@ -16,7 +16,6 @@ import type { AgentsOptions } from './agents.ts';
 import { attachTo } from './control/attach.ts';
 import { methodsOf } from './control/methods.ts';
 import { ControlServer } from './control/server.ts';
-import type { Config, DaemonSettings } from './config.ts';
 import { lockDataDirectory, makeDataDirectory } from './data-directory.ts';
 import { type DaemonState, type Health, healthOf } from './health.ts';
 import { inventoryOf } from './inventory.ts';
@@ -26,8 +25,9 @@ import { OpenDoors } from './open-doors.ts';
 import { controlSocket, daemonLogFile, type Places } from './places.ts';
 import { makePrivate } from './private-directory.ts';
 import { type Reloaded, Setup } from './setup.ts';
+import { hasRoomForPods, refuseDeepSockets, SHORTER } from './socket-room.ts';
 import { tallyOf } from './tally.ts';
-import { DEFAULT_AGENT, doorName } from './tasks/agent-files.ts';
+import { doorsWanted, withAgent } from './tasks/configured-agent.ts';
 import type { AgentOrder } from './tasks/read-agent-config.ts';
 import { TasksAgents } from './tasks/tasks-agents.ts';
 import type { TasksParts } from './tasks/tasks-place.ts';
@@ -88,6 +88,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   const asked = options.logLevel ?? levelIn(env);
   const { setup, warnings } = await Setup.load({ env, places, offline: options.offline ?? false });
   parts.setup = setup;
+  refuseDeepSockets(places);
   makeDataDirectory(places);
   parts.lock = lockDataDirectory(places);
   const logFile = (parts.logFile = openLogFile(daemonLogFile(places)));
@@ -97,6 +98,8 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     redact: () => setup.redact,
   });
   for (const warning of warnings) log.warn(warning);
+  if (!hasRoomForPods(places))
+    log.warn(`pods have no sockets of their own here: their paths are too long; ${SHORTER}`);
   makePrivate(places.runtimeDirectory);
 
   const { hibernateAfterMs, durability, limits, approvals } = setup.config.daemon;
@@ -191,6 +194,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     places,
     watcher: limits.watcher ?? DEFAULT_LIMITS.watcher,
     modelNamed,
+    usualMode: () => setup.config.permissions.mode,
     isDraining: () => state === 'draining',
     configured: () => ({
       stated: setup.config.daemon.tasks ?? {},
@@ -199,7 +203,12 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     }),
   };
   if (options.needsDoors === true) await openDoors.insist(options.doors, doorContext);
-  else await openDoors.open(withAgent(options.doors, tasks), doorsWanted(options, setup.config), doorContext);
+  else
+    await openDoors.open(
+      withAgent(options.doors, tasks),
+      doorsWanted(options.agent, setup.config.daemon),
+      doorContext,
+    );
   const tasksAgents = new TasksAgents(openDoors, doorContext, tasks);
   if (options.agent !== undefined) await tasksAgents.start(options.agent, 'own');
   const socket = controlSocket(places);
@@ -221,30 +230,6 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   state = 'ready';
   log.info('ready', { pid: process.pid, version, socket, doors: openDoors.health() });
   return { socket, log, health, reload, stop, stopped };
-}
-
-/** The tasks door is that of the configured agent. */
-function withAgent(doors: readonly Door[], tasks: TasksParts): readonly Door[] {
-  const wish = tasks.configured();
-  const name = doorName(wish.stated.name ?? DEFAULT_AGENT);
-  return doors.map((door) => {
-    if (door.name !== 'tasks') return door;
-    // With it comes a server for HTTP, which most daemons have no use for.
-    const open: Door['open'] = async (context) =>
-      (await import('./tasks/agent-door.ts'))
-        .agentDoor(door, wish, { ...tasks, process: 'daemon' })
-        .open(context);
-    return { name, open };
-  });
-}
-
-/** A door on the network is opened when it is asked for; all others unless they are not wanted. */
-function doorsWanted(
-  { agent }: Pick<DaemonOptions, 'agent'>,
-  { daemon: { doors, tasks } }: Config,
-): DaemonSettings['doors'] {
-  const isWanted = agent === undefined && (doors.tasks ?? tasks !== undefined);
-  return { ...doors, [doorName(tasks?.name ?? DEFAULT_AGENT)]: isWanted };
 }
 
 /** Those who still watch see the last events, so the pods are closed before the doors; the lock goes last. */

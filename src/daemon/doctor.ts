@@ -9,6 +9,7 @@ import { diskFree, makeDataDirectory } from './data-directory.ts';
 import { DEFAULT_CONFIG } from './default-config.ts';
 import { readModels } from './model-files.ts';
 import { controlSocket, daemonLock, type Places } from './places.ts';
+import { hasRoomForPods, SHORTER } from './socket-room.ts';
 import { lookAtSocket } from './socket-state.ts';
 
 /** One thing that was looked at. What is not well comes with the next step. */
@@ -120,6 +121,11 @@ async function sockets(places: Places): Promise<readonly Finding[]> {
     if (name.endsWith('.sock') && (await lookAtSocket(join(pods, name))) === 'stale') stale.push(name);
   }
   return [
+    ...(hasRoomForPods(places)
+      ? []
+      : [
+          warning('sockets', `paths in ${places.runtimeDirectory} are too long for sockets of pods`, SHORTER),
+        ]),
     state === 'live'
       ? ok(check, `a daemon is up on ${path}`)
       : state === 'none'

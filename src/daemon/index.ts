@@ -15,6 +15,7 @@ import type { KnownModels } from './model-files.ts';
 import type { NewSession } from './new-session.ts';
 import type { OfferOptions } from './offered-models.ts';
 import { controlSocket, type Places } from './places.ts';
+import type { AgentRecord } from './tasks/agent-files.ts';
 import type { AgentOrder } from './tasks/read-agent-config.ts';
 import type { AgentWish } from './tasks/tasks-place.ts';
 
@@ -45,8 +46,6 @@ export {
   clientKeyFile,
   readAgents,
   readClientKey,
-  removeAgent,
-  writeAgent,
 } from './tasks/agent-files.ts';
 export type { AgentOrder } from './tasks/read-agent-config.ts';
 
@@ -87,6 +86,15 @@ export async function readAgentWish(order: AgentOrder, places: Places): Promise<
   const { config } = await readConfig(places);
   const from = dirname(places.configFile);
   return readAgentConfig(order, { stated: config.daemon.tasks ?? {}, from, cwd: order.cwd });
+}
+
+/** Writes down where an agent is that runs elsewhere. */
+export async function writeAgent(places: Places, record: AgentRecord): Promise<void> {
+  (await import('./tasks/write-agent.ts')).writeAgent(places, record);
+}
+
+export async function removeAgent(places: Places, name: string): Promise<void> {
+  (await import('./tasks/write-agent.ts')).removeAgent(places, name);
 }
 
 /** Where keys are kept, as hashes. */

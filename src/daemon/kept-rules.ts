@@ -2,9 +2,9 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf, PolypodError, shape, systemCodeOf, tryParse } from '../base/index.ts';
 import type { Rule } from '../tools/index.ts';
-import { rule } from './config-shape.ts';
+import { RULE } from './rule-shape.ts';
 
-const RULES: shape.Shape<readonly Rule[]> = shape.listOf(rule);
+const RULES: shape.Shape<readonly Rule[]> = shape.listOf(RULE);
 
 /**
  * Rules that a person made by answering "always": they hold for every session from then on, behind those of the

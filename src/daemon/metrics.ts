@@ -41,12 +41,12 @@ function gauges(health: Health): readonly string[] {
 
 /** Since the start of the daemon. */
 function counters({ counts, doors, failures, cpuSeconds }: Health): readonly string[] {
-  const { inputTokens, outputTokens, cacheReadInputTokens, cacheCreationInputTokens } = counts;
+  const { totals } = counts;
   const tokens = {
-    input: inputTokens,
-    output: outputTokens,
-    cache_read: cacheReadInputTokens,
-    cache_creation: cacheCreationInputTokens,
+    input: totals.inputTokens,
+    output: totals.outputTokens,
+    cache_read: totals.cacheReadInputTokens,
+    cache_creation: totals.cacheCreationInputTokens,
   };
   return [
     counter('polypod_runs_started_total', 'Runs that have begun.', one(counts.runsStarted)),
@@ -56,14 +56,14 @@ function counters({ counts, doors, failures, cpuSeconds }: Health): readonly str
       // Those that never happened are told as well: a rate needs a zero to begin from.
       labelled('outcome', { ...NEVER_ENDED, ...counts.runsEnded }),
     ),
-    counter('polypod_turns_total', 'Requests to models, with the tools they asked for.', one(counts.turns)),
-    counter('polypod_tool_calls_total', 'Calls of tools.', one(counts.toolCalls)),
+    counter('polypod_turns_total', 'Requests to models, with the tools they asked for.', one(totals.turns)),
+    counter('polypod_tool_calls_total', 'Calls of tools.', one(totals.toolCalls)),
     counter(
       'polypod_tokens_total',
       'Tokens used; input is the whole prompt, also what came from a cache.',
       labelled('kind', tokens),
     ),
-    counter('polypod_cost_usd_total', 'What the tokens cost, as far as prices are known.', one(counts.cost)),
+    counter('polypod_cost_usd_total', 'What the tokens cost, as far as prices are known.', one(totals.cost)),
     counter('polypod_approvals_asked_total', 'Approvals asked for.', one(counts.approvalsAsked)),
     counter(
       'polypod_approvals_settled_total',

@@ -1,4 +1,4 @@
-import type { Host } from '../pod/index.ts';
+import type { Host, PendingApproval, Row } from '../pod/index.ts';
 
 /** A question that waits for a person, and the session in which it is asked. */
 export interface WaitingApproval {
@@ -20,10 +20,15 @@ export async function pendingApprovals(host: Host): Promise<readonly WaitingAppr
   const waiting = new Map<string, WaitingApproval>();
   const children = pending.filter(({ row }) => row.spawned === true);
   for (const { row, approval } of [...children, ...pending]) {
-    const { approvalId: id, ...question } = approval;
-    if (waiting.has(id)) continue;
-    const name = row.name === undefined ? {} : { name: row.name };
-    waiting.set(id, { id, session: row.id, ...name, cwd: row.cwd, ...question });
+    if (!waiting.has(approval.approvalId)) waiting.set(approval.approvalId, waitingIn(row, approval));
   }
   return [...waiting.values()].toSorted((one, other) => (one.requestedAt < other.requestedAt ? -1 : 1));
+}
+
+/** A question with the session in whose row it stands. */
+export function waitingIn(
+  { id: session, name, cwd }: Pick<Row, 'id' | 'name' | 'cwd'>,
+  { approvalId: id, ...question }: PendingApproval,
+): WaitingApproval {
+  return { id, session, ...(name === undefined ? {} : { name }), cwd, ...question };
 }

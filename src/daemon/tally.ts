@@ -1,18 +1,13 @@
 import type { Change, Host, Row } from '../pod/index.ts';
+import { NO_TOTALS, sumOfTotals, type Totals } from '../worker/index.ts';
 
 /** What has happened since the daemon began: figures that only grow. */
 export interface Counts {
   readonly runsStarted: number;
   /** By how they ended. */
   readonly runsEnded: Readonly<Record<string, number>>;
-  readonly turns: number;
-  readonly toolCalls: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cacheReadInputTokens: number;
-  readonly cacheCreationInputTokens: number;
-  /** In USD, as far as prices are known. */
-  readonly cost: number;
+  /** What was used; its cost as far as prices are known. */
+  readonly totals: Required<Totals>;
   readonly approvalsAsked: number;
   readonly approvalsSettled: number;
   readonly events: number;
@@ -21,13 +16,7 @@ export interface Counts {
 export const NO_COUNTS: Counts = {
   runsStarted: 0,
   runsEnded: {},
-  turns: 0,
-  toolCalls: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadInputTokens: 0,
-  cacheCreationInputTokens: 0,
-  cost: 0,
+  totals: { cost: 0, ...NO_TOTALS },
   approvalsAsked: 0,
   approvalsSettled: 0,
   events: 0,
@@ -37,28 +26,32 @@ type RowFigures = Pick<Row, 'totals' | 'approvals' | 'lastRun'>;
 
 /** The counts once a row has become another one. */
 export function counted(counts: Counts, before: RowFigures | undefined, after: RowFigures): Counts {
-  const more = (figure: (row: RowFigures) => number): number =>
-    // A branch to an earlier entry may have less; what was used is used.
-    Math.max(0, figure(after) - (before === undefined ? 0 : figure(before)));
   const { lastRun } = after;
   const known = before?.lastRun?.runId === lastRun?.runId ? before?.lastRun : undefined;
   const begins = lastRun !== undefined && known === undefined;
   const ends = lastRun?.endedAt !== undefined && known?.endedAt === undefined;
   const { runsEnded } = counts;
   return {
+    ...counts,
     runsStarted: counts.runsStarted + (begins ? 1 : 0),
     runsEnded: ends ? { ...runsEnded, [lastRun.status]: (runsEnded[lastRun.status] ?? 0) + 1 } : runsEnded,
-    turns: counts.turns + more(({ totals }) => totals.turns),
-    toolCalls: counts.toolCalls + more(({ totals }) => totals.toolCalls),
-    inputTokens: counts.inputTokens + more(({ totals }) => totals.inputTokens),
-    outputTokens: counts.outputTokens + more(({ totals }) => totals.outputTokens),
-    cacheReadInputTokens: counts.cacheReadInputTokens + more(({ totals }) => totals.cacheReadInputTokens),
-    cacheCreationInputTokens:
-      counts.cacheCreationInputTokens + more(({ totals }) => totals.cacheCreationInputTokens),
-    cost: counts.cost + more(({ totals }) => totals.cost ?? 0),
+    totals: { cost: 0, ...sumOfTotals(counts.totals, growth(before?.totals ?? NO_TOTALS, after.totals)) },
     approvalsAsked: counts.approvalsAsked + without(after.approvals, before?.approvals),
     approvalsSettled: counts.approvalsSettled + without(before?.approvals, after.approvals),
-    events: counts.events,
+  };
+}
+
+/** A branch to an earlier entry may have less: what was used is used. */
+function growth(before: Totals, after: Totals): Totals {
+  const more = (figure: keyof Totals): number => Math.max(0, (after[figure] ?? 0) - (before[figure] ?? 0));
+  return {
+    turns: more('turns'),
+    toolCalls: more('toolCalls'),
+    inputTokens: more('inputTokens'),
+    outputTokens: more('outputTokens'),
+    cacheReadInputTokens: more('cacheReadInputTokens'),
+    cacheCreationInputTokens: more('cacheCreationInputTokens'),
+    cost: more('cost'),
   };
 }
 

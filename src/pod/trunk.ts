@@ -28,9 +28,12 @@ export class Trunk {
     return this.#isWhole ? this.#tree : this.#read(progress);
   }
 
-  /** Has an entry read that may stand further back; from then on the whole tree is in memory. */
+  /**
+   * Has all read that a way back to an entry needs; from then on the whole tree is in memory. An entry that is there already
+   * is not enough: what a compaction kept stands before it, and its own past was not read.
+   */
   async reach(entryId: string | null, progress: Progress): Promise<void> {
-    if (entryId === null || this.#isWhole || this.#tree.get(entryId) !== undefined) return;
+    if (entryId === null || this.#isWhole) return;
     this.#tree = await this.#read(progress);
     this.#isWhole = true;
   }

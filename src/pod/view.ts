@@ -87,6 +87,8 @@ export class PodView {
           this.tasks.set(this.run.taskId, { runId: fact.runId, status: fact.outcome.status });
         this.lastRun = { ...(this.run ?? this.lastRun), runId: fact.runId, outcome: fact.outcome };
         this.run = undefined;
+        // A turn that a kill cut before its answer has left nothing: its number is given again.
+        this.turn = fact.conversation?.turns ?? this.turn;
         this.#blocks.clear();
         this.tools.clear();
         return;

@@ -1,5 +1,6 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
+import type { ConnectionOptions } from 'node:tls';
 
 /** One HTTP exchange whose body streams in. Put in by argument wherever the network is used. */
 export type Transport = (request: HttpRequest, watch: HttpWatch) => Promise<HttpResponse>;
@@ -29,15 +30,22 @@ export interface HttpResponse {
 /** The transport over Node's own HTTP client, with kept-alive connections; redirects are the caller's to judge. */
 export const httpTransport: Transport = transportTrusting();
 
-/** The same, trusting these certificates, a PEM text, in place of the usual ones. */
-export function transportTrusting(ca?: string): Transport {
+export interface Trust {
+  /** Certificates, a PEM text, that are trusted in place of the usual ones. */
+  readonly ca: string;
+  /** Only the first of them itself is good, whatever name it is for. */
+  readonly isPinned?: boolean;
+}
+
+/** The same with certificates of one's own. */
+export function transportTrusting(trust?: Trust): Transport {
   const agents: Record<string, Agent | undefined> = {};
   return async (request, watch) => {
     const { protocol } = new URL(request.url);
     const http = protocol === 'http:' ? await import('node:http') : await import('node:https');
     const agent = (agents[protocol] ??= new http.Agent({
       keepAlive: true,
-      ...(ca === undefined ? {} : { ca }),
+      ...(trust === undefined ? {} : await tlsOptions(trust)),
     }));
     return new Promise((resolve, reject) => {
       const outgoing = http.request(
@@ -58,6 +66,20 @@ export function transportTrusting(ca?: string): Transport {
       tellWhenOpen(outgoing, protocol === 'http:' ? 'connect' : 'secureConnect', watch.onOpen);
       outgoing.end(request.body);
     });
+  };
+}
+
+async function tlsOptions({ ca, isPinned = false }: Trust): Promise<ConnectionOptions> {
+  if (!isPinned) return { ca };
+  const { X509Certificate } = await import('node:crypto');
+  const { raw } = new X509Certificate(ca);
+  return {
+    ca,
+    allowPartialTrustChain: true,
+    checkServerIdentity: (_, shown) =>
+      shown.raw.equals(raw)
+        ? undefined
+        : Object.assign(new Error('another certificate was shown'), { code: 'ERR_TLS_CERT_OTHER' }),
   };
 }
 

@@ -19,37 +19,66 @@ export function findRoute<R extends RouteAddress>(
   path: string,
 ): RouteMatch<R> {
   const given = path.split('/').map(decodedPart);
-  const fitting = routes.flatMap((route) => {
-    const params = matchPath(route.path, given);
-    return params === undefined ? [] : [{ route, params }];
-  });
-  const found = fitting.find(({ route }) => route.method === method);
-  if (found !== undefined) return found;
-  if (fitting.length === 0) throw httpRefusal(404, 'not_found', `there is nothing at ${path.slice(0, 200)}`);
-  const allow = fitting.map(({ route }) => route.method).join(', ');
+  const others: string[] = [];
+  for (const { route, pattern } of tableOf(routes)) {
+    const params = matchPath(pattern, given);
+    if (params === undefined) continue;
+    if (route.method === method) return { route, params };
+    others.push(route.method);
+  }
+  if (others.length === 0) throw httpRefusal(404, 'not_found', `there is nothing at ${path.slice(0, 200)}`);
+  const allow = others.join(', ');
   throw httpRefusal(405, 'method_not_allowed', `use ${allow} for ${path.slice(0, 200)}`, {
     headers: { allow },
   });
 }
 
+/** A part of a route's path: a word, or the name that stands for one. */
+type PatternPart = { readonly word: string } | { readonly name: string };
+
+interface Entry<R> {
+  readonly route: R;
+  readonly pattern: readonly PatternPart[];
+}
+
+/** Routes are read once: a request is matched against all of them. */
+const TABLES = new WeakMap<readonly RouteAddress[], readonly Entry<RouteAddress>[]>();
+
+function tableOf<R extends RouteAddress>(routes: readonly R[]): readonly Entry<R>[] {
+  // What is kept for a list was made of that list.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const known = TABLES.get(routes) as readonly Entry<R>[] | undefined;
+  if (known !== undefined) return known;
+  const table = routes.map((route) => ({ route, pattern: route.path.split('/').map(partOf) }));
+  TABLES.set(routes, table);
+  return table;
+}
+
+function partOf(word: string): PatternPart {
+  const name = /^\{(\w+)\}$/.exec(word)?.[1];
+  return name === undefined ? { word } : { name };
+}
+
 function matchPath(
-  pattern: string,
+  pattern: readonly PatternPart[],
   given: readonly (string | undefined)[],
 ): ReadonlyMap<string, string> | undefined {
-  const wanted = pattern.split('/');
-  if (wanted.length !== given.length) return undefined;
+  if (pattern.length !== given.length) return undefined;
   const params = new Map<string, string>();
-  for (const [index, part] of wanted.entries()) {
-    const value = given[index];
-    const name = /^\{(\w+)\}$/.exec(part)?.[1];
-    if (value === undefined || (name === undefined ? value !== part : value === '')) return undefined;
-    if (name !== undefined) params.set(name, value);
+  for (let at = 0; at < pattern.length; at += 1) {
+    const [part, value] = [pattern[at], given[at]];
+    if (part === undefined || value === undefined) return undefined;
+    if ('word' in part) {
+      if (part.word !== value) return undefined;
+    } else if (value === '') return undefined;
+    else params.set(part.name, value);
   }
   return params;
 }
 
 /** Undefined for what is no text. */
 function decodedPart(part: string): string | undefined {
+  if (!part.includes('%')) return part;
   try {
     return decodeURIComponent(part);
   } catch {

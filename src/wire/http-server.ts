@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   createServer,
   type IncomingMessage,
@@ -8,7 +9,7 @@ import {
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { messageOf, PolypodError, systemCodeOf, uuidv7 } from '../base/index.ts';
+import { messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
 
 export interface HttpServerLimits {
   readonly headerBytes: number;
@@ -25,12 +26,18 @@ export const HTTP_SERVER_LIMITS: HttpServerLimits = {
   connections: 10_000,
 };
 
+/** What of a request's address matters here; a URL is one. */
+export interface RequestTarget {
+  readonly pathname: string;
+  readonly searchParams: URLSearchParams;
+}
+
 /** One request, and where its answer goes. */
 export interface HttpExchange {
   readonly requestId: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly url: URL;
+  readonly url: RequestTarget;
 }
 
 /** A request to speak another protocol on its connection. */
@@ -39,7 +46,7 @@ export interface HttpUpgrade {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
   readonly head: Buffer;
-  readonly url: URL;
+  readonly url: RequestTarget;
 }
 
 export interface HttpServerOptions {
@@ -108,11 +115,16 @@ export async function serveHttp(options: HttpServerOptions): Promise<HttpServer>
 
 function describe(request: IncomingMessage, scheme: string): Pick<HttpExchange, 'requestId' | 'url'> {
   const given = request.headers['x-request-id'];
-  const requestId = typeof given === 'string' && /^[\w-]{1,64}$/.test(given) ? given : uuidv7();
+  const requestId = typeof given === 'string' && /^[\w-]{1,64}$/.test(given) ? given : randomUUID();
+  return { requestId, url: targetOf(request.url ?? '/', scheme) };
+}
+
+/** To read an address costs as much as to answer it, and nearly all of them are plain paths. */
+function targetOf(target: string, scheme: string): RequestTarget {
+  if (PLAIN_PATH.test(target)) return { pathname: target, searchParams: new URLSearchParams() };
   // The host is looked at elsewhere: here it must only not spoil the reading of the path.
-  const target = request.url ?? '/';
-  const url = URL.canParse(target, `${scheme}://host`) ? new URL(target, `${scheme}://host`) : NOWHERE;
-  return { requestId, url };
+  const base = `${scheme}://host`;
+  return URL.canParse(target, base) ? new URL(target, base) : NOWHERE;
 }
 
 function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
@@ -167,6 +179,9 @@ const UNREADABLE: Readonly<Record<string, readonly [status: string, word: string
     'the headers are too large: send fewer or shorter ones',
   ],
 };
+
+/** Nothing in it that a URL would read otherwise: no dots at the beginning of a part, no escapes, no question. */
+const PLAIN_PATH = /^(?:\/[\w~-][\w.~-]*)+$/;
 
 /** A path that no route has. */
 const NOWHERE = new URL('http://host/%00');

@@ -6,6 +6,7 @@ export {
   httpTransport,
   type Transport,
   transportTrusting,
+  type Trust,
 } from './http-client.ts';
 export {
   HTTP_SERVER_LIMITS,
@@ -33,5 +34,5 @@ export {
 } from './json-rpc.ts';
 export { type FrameReader, lineReader, MAX_LINE } from './lines.ts';
 export { encodeSse, sseReader } from './sse.ts';
-export { connectUnix, listenUnix } from './unix-socket.ts';
+export { connectUnix, listenUnix, LONGEST_SOCKET_PATH, makePrivate } from './unix-socket.ts';
 export { WebSocketLink, type WebSocketOptions, webSocketHandshake } from './web-socket.ts';

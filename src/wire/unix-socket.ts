@@ -5,8 +5,8 @@ import { dirname } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import { messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
 
-/** The kernel's limit, without the zero at the end. */
-const LONGEST_PATH = process.platform === 'darwin' ? 103 : 107;
+/** The kernel's limit for the path of a socket, in bytes, without the zero at the end. */
+export const LONGEST_SOCKET_PATH = process.platform === 'darwin' ? 103 : 107;
 
 /** Connects to a Unix socket; undefined when nobody listens there. */
 export async function connectUnix(path: string): Promise<Socket | undefined> {
@@ -31,10 +31,10 @@ const NOBODY: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTDIR'
  */
 export async function listenUnix(path: string, accept: (socket: Socket) => void): Promise<Server> {
   const bytes = Buffer.byteLength(path);
-  if (bytes > LONGEST_PATH)
+  if (bytes > LONGEST_SOCKET_PATH)
     throw new PolypodError(
       'bad-request',
-      `${path} is too long for a socket: ${bytes} bytes, of which the system allows ${LONGEST_PATH}. Choose a shorter directory.`,
+      `${path} is too long for a socket: ${bytes} bytes, of which the system allows ${LONGEST_SOCKET_PATH}. Choose a shorter directory.`,
     );
   makePrivate(dirname(path));
   await takeAwayStale(path);
@@ -55,7 +55,7 @@ export async function listenUnix(path: string, accept: (socket: Socket) => void)
 }
 
 /** Makes a directory that nobody else may look into, or makes sure that it is one. */
-function makePrivate(directory: string): void {
+export function makePrivate(directory: string): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { uid, mode } = lstatSync(directory);
   if (process.getuid !== undefined && uid !== process.getuid())

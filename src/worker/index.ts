@@ -33,7 +33,7 @@ export {
 export { DEFAULT_PRUNE, type PrunePolicy } from './prune.ts';
 export type { TurnSettings } from './settings.ts';
 export { type Situation, systemPrompt } from './system-prompt.ts';
-export { NO_TOTALS } from './totals.ts';
+export { NO_TOTALS, sum as sumOfTotals } from './totals.ts';
 export { estimateTokens } from './tokens.ts';
 export type { RunBounds } from './run-bounds.ts';
 export { Worker, type WorkerOptions, type WorkerPolicies } from './worker.ts';

@@ -12,9 +12,9 @@ import { type Told, WsClient } from '../protocols/tasks/ws-client.ts';
 import { says } from './daemon.ts';
 
 /** An answer in many pieces. */
-const LONG: Answer = { parts: [{ text: generatedText(120) }], pace: { chunkSize: 4, delayMs: 4 } };
+const LONG: Answer = { parts: [{ text: generatedText(320) }], pace: { chunkSize: 4, delayMs: 20 } };
 /** One that is never finished. */
-const UNFINISHED: Answer = { ...LONG, fault: { kind: 'stall', after: 80 } };
+const UNFINISHED: Answer = { ...LONG, fault: { kind: 'stall', after: 60 } };
 
 describe('streams of an agent that is killed in between', () => {
   it('join to the log for every client, wherever it was cut off', { timeout: 60_000 }, async () => {
@@ -30,7 +30,7 @@ describe('streams of an agent that is killed in between', () => {
     const joined = Promise.all([...clients, ...sockets].map((client) => client.until(isLast)));
 
     // The kill comes in the middle of an answer.
-    await clients[0]?.has(40);
+    await clients[0]?.has(30);
     running.child.kill('SIGKILL');
     await running.finished;
     running = await here.agent('--port', port);
@@ -46,7 +46,7 @@ describe('streams of an agent that is killed in between', () => {
       .filter(({ id }) => id !== undefined)
       .map(({ event, line, id }) => lineOf(event, line, id));
     const last = log.findIndex(isLast);
-    expect(last).toBeGreaterThan(80);
+    expect(last).toBeGreaterThan(60);
     for (const heard of lines) expect(heard).toEqual(log.slice(0, last + 1));
   });
 });
@@ -71,7 +71,7 @@ describe('many clients of one session', () => {
       const end = reader.heard.findIndex((event) => event === ends[at]);
       return reader.heard.slice(0, end + 1).map(({ id }) => id);
     });
-    expect(ids[0]?.length).toBeGreaterThan(40);
+    expect(ids[0]?.length).toBeGreaterThan(20);
     for (const each of ids) expect(each).toEqual(ids[0]);
   });
 });

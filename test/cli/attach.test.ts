@@ -28,15 +28,20 @@ async function asked(bob: PodClient): Promise<string> {
   throw new Error('nothing was asked');
 }
 
+/** A pod of the daemon on a terminal, and another client of it. */
+async function shared() {
+  const place = await site();
+  await place.serve();
+  const id = await newPod(place, 'shared');
+  const pane = await shellIn(place);
+  startIn(pane, 'attach shared');
+  await pane.see(isIdle);
+  return { place, id, pane, bob: await bobAt(place, id) };
+}
+
 describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
   test('shows what another client prompts and approves, and drives the same pod', async () => {
-    const place = await site();
-    await place.serve();
-    const id = await newPod(place, 'shared');
-    const pane = await shellIn(place);
-    startIn(pane, 'attach shared');
-    await pane.see(isIdle);
-    const bob = await bobAt(place, id);
+    const { place, id, pane, bob } = await shared();
     await bob.run(calling('bash', { command: 'node -e 0' }, 'all done'));
     await pane.see(has('· bob through pod:'));
     await pane.see(has('y yes, once'));
@@ -56,13 +61,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
   });
 
   test('a cancel by another is told, and leaving ends nothing', async () => {
-    const place = await site();
-    await place.serve();
-    const id = await newPod(place, 'shared');
-    const pane = await shellIn(place);
-    startIn(pane, 'attach shared');
-    await pane.see(isIdle);
-    const bob = await bobAt(place, id);
+    const { place, pane, bob } = await shared();
     await say(pane, 'talk [[sim deltas=3000 delay=10]]');
     await pane.see(has('answering'));
     await bob.cancel();

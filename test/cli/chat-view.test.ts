@@ -7,17 +7,9 @@ import { inShort, statusTexts } from '../../src/cli/chat/status.ts';
 import { step } from '../../src/cli/chat/step.ts';
 import type { View } from '../../src/cli/chat/view.ts';
 import { DEFAULT_SETTINGS, type PodEvent, type PodFact, type Snapshot } from '../../src/pod/index.ts';
+import { NO_TOTALS } from '../../src/worker/index.ts';
 
 const ME = { by: 'ada', door: 'cli' };
-const TOTALS = {
-  turns: 0,
-  toolCalls: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadInputTokens: 0,
-  cacheCreationInputTokens: 0,
-  cost: 0,
-};
 const SNAPSHOT: Snapshot = {
   seq: 7,
   id: 'pod-1',
@@ -36,7 +28,7 @@ const SNAPSHOT: Snapshot = {
   queue: [],
   todos: [],
   compacting: false,
-  stats: { totals: TOTALS, contextTokens: 0, contextWindow: 1000 },
+  stats: { totals: NO_TOTALS, contextTokens: 0, contextWindow: 1000 },
 };
 const APPROVAL = {
   approvalId: 'a1',
@@ -218,25 +210,30 @@ describe('the view of a pod', () => {
     [{ status: 'failed', failure: { kind: 'auth', message: 'bad key' } }, ['bad key']],
     [{ status: 'limited', limit: 'budget', message: '$1 is spent' }, ['stopped: $1 is spent']],
   ] as const)('a run that ends as %o says so', (outcome, said) => {
-    const { view, prints } = after([{ type: 'run-end', runId: 'r', outcome, totals: TOTALS }]);
+    const { view, prints } = after([{ type: 'run-end', runId: 'r', outcome, totals: NO_TOTALS }]);
     expect(notices(prints)).toEqual(said);
     expect(view.lastRun).toEqual({ runId: 'r', outcome });
   });
 
   it('adds up what runs have used where nobody tells the sum', () => {
     const outcome = { status: 'finished' } as const;
-    const run = { type: 'run-end', runId: 'r', outcome, totals: { ...TOTALS, turns: 2, cost: 0.5 } } as const;
+    const run = {
+      type: 'run-end',
+      runId: 'r',
+      outcome,
+      totals: { ...NO_TOTALS, turns: 2, cost: 0.5 },
+    } as const;
     expect(after([run, run]).view.totals).toMatchObject({ turns: 4, cost: 1 });
     const { cost: _, ...unknown } = run.totals;
     expect(after([run, { ...run, totals: unknown }]).view.totals).not.toHaveProperty('cost');
-    expect(after([{ ...run, conversation: { ...TOTALS, turns: 9 } }]).view.totals.turns).toBe(9);
+    expect(after([{ ...run, conversation: { ...NO_TOTALS, turns: 9 } }]).view.totals.turns).toBe(9);
   });
 
   it('leaves no call running when its run is over', () => {
     const call = { callId: 'c1', name: 'bash', arguments: '{}', title: 'sleep 9' };
     const { view, prints } = after([
       { type: 'tool-start', call },
-      { type: 'run-end', runId: 'r', outcome: { status: 'cancelled' }, totals: TOTALS },
+      { type: 'run-end', runId: 'r', outcome: { status: 'cancelled' }, totals: NO_TOTALS },
     ]);
     expect(view.calls).toEqual([]);
     expect(prints).toMatchObject([

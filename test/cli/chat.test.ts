@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { displayWidth } from '../../src/cli/width.ts';
+import { generatedText } from '../../src/sim/index.ts';
 import { answer, calling, has, isIdle, newHome, openChat, say, shellIn, startIn } from './chat-stage.ts';
 import { hasTmux } from './terminal/tmux.ts';
 
@@ -29,6 +30,23 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     pane.press('C-o');
     await pane.see((lines) => lines.some((line) => /^ +beta must go$/.test(line)));
     expect(readFileSync(join(home.project, 'notes.txt'), 'utf8')).toBe('alpha\ngamma\n');
+  });
+
+  test('a storm of resizes while it answers leaves nothing twice, and takes nothing away', async () => {
+    const pane = await openChat(newHome());
+    await say(pane, 'talk [[sim deltas=120 delay=15]]');
+    await pane.see(has('answering'));
+    for (const columns of [90, 40, 88, 40, 86, 40, 84, 40, 82, 40, 81, 80]) pane.resize(columns, 24);
+    await pane.see(isIdle);
+    const [prompt, ...shown] = pane.all();
+    expect(prompt).toBe('❯ talk [[sim deltas=120 delay=15]]');
+    expect(shown.slice(-2)).toEqual([
+      '> say something, /help for more',
+      expect.stringMatching(/^sim\/offline · workspace-write · idle/),
+    ]);
+    const said = shown.slice(0, -2).join(' ').replaceAll(/\s+/g, ' ').trim();
+    expect(said).toBe(generatedText(said.length));
+    expect(said.length).toBeGreaterThan(1000);
   });
 
   test('a question is answered with y, once', async () => {

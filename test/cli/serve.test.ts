@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { textContent } from '../../src/llm/index.ts';
 import { type Answer, generatedText } from '../../src/sim/index.ts';
-import { call, heard, isType, says, site } from './daemon.ts';
+import { call, heard, isType, says, site, type Site } from './daemon.ts';
 import { polypod, temporaryDirectory } from './polypod.ts';
 
 const ADA = { by: 'ada', door: 'test' };
@@ -136,9 +136,23 @@ describe('polypod serve', () => {
     const deep = join(temporaryDirectory(), 'x'.repeat(100));
     const { code, stderr } = await polypod(['serve', '--data-dir', deep], {});
     expect(code).toBe(2);
-    expect(stderr).toContain('too long for a socket');
+    expect(stderr).toMatch(
+      /^polypod serve: \S+ is too long for a socket: [^\n]+ set POLYPOD_RUNTIME_DIR [^\n]+\n$/,
+    );
     // Nothing is left that would keep the next one out.
     expect(existsSync(join(deep, 'daemon.lock'))).toBe(false);
+  });
+
+  it('tells of pods whose sockets would be too long, and serves them all the same', async () => {
+    const place = await site([says('Hello!')]);
+    const deep = join(place.home, 'x'.repeat(80 - place.home.length));
+    const daemon = await place.serve('--data-dir', deep);
+    expect(daemon.heard().stderr).toContain('pods have no sockets of their own here');
+    const { code, stdout } = await place.polypod('run', '--data-dir', deep, '-m', 'anthropic/x', 'Hi');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Hello!\n' });
+    expect((await place.polypod('doctor', '--data-dir', deep)).stdout).toContain(
+      'next: set POLYPOD_RUNTIME_DIR',
+    );
   });
 
   it('keeps a door closed that the configuration closes', async () => {
@@ -167,111 +181,112 @@ describe('polypod serve', () => {
   });
 });
 
+describe('the metrics of a daemon', () => {
+  it('count what was done, and what was refused at which door', async () => {
+    const place = await site([call('ls', {}), says('Done.')]);
+    await place.serve();
+    const id = await newPod(place);
+    const agent = await place.pod(id);
+    await agent.handle(prompt('Look'), ADA);
+    await heard(agent, isType('run-end'));
+    const socket = connect(join(place.home, '.local/share/polypod/run/pods', `${id}.sock`));
+    socket.end('nonsense\n');
+    // It is answered, and so counted, before it is let go.
+    for await (const _ of socket);
+    const { stdout } = await place.polypod('status', '--metrics');
+    for (const line of [
+      'polypod_runs_started_total 1',
+      'polypod_runs_ended_total{outcome="finished"} 1',
+      'polypod_turns_total 2',
+      'polypod_tool_calls_total 1',
+      'polypod_approvals_asked_total 0',
+      'polypod_door_refused_total{door="pod"} 1',
+      'polypod_door_refused_total{door="hld"} 0',
+    ])
+      expect(stdout.split('\n')).toContain(line);
+    expect(stdout).toMatch(/^polypod_tokens_total\{kind="input"\} [1-9]\d*$/m);
+    expect(stdout).toMatch(/^polypod_events_total [1-9]\d*$/m);
+  });
+});
+
 describe('a daemon that is told to stop', () => {
   it('lets a run end that ends in time', async () => {
-    const { serve, polypod: run, pod, project } = await site([slow(20, 20)]);
-    const daemon = await serve();
-    const id = (await run('new', '-C', project, '-m', 'anthropic/x')).stdout.trim();
-    const agent = await pod(id);
-    await agent.handle(prompt('Write'), ADA);
-    await heard(agent, isType('block-delta'));
+    const place = await site([slow(20, 20)]);
+    const daemon = await place.serve();
+    const id = await writing(place);
     daemon.child.kill('SIGTERM');
     expect((await daemon.finished).code).toBe(0);
-    expect(await lastRun(run, id)).toBe('finished');
+    expect(await lastRun(place, id)).toBe('finished');
   });
 
   it('interrupts a run that does not, and refuses new work meanwhile', async () => {
-    const { configure, serve, polypod: run, pod, project } = await site([slow(5000, 50)]);
-    configure('shutdown_grace: 300ms\n');
-    const daemon = await serve();
-    const id = (await run('new', '-C', project, '-m', 'anthropic/x')).stdout.trim();
-    const other = (await run('new', '-C', project, '-m', 'anthropic/x')).stdout.trim();
-    const agent = await pod(id);
-    const idle = await pod(other);
-    await agent.handle(prompt('Write'), ADA);
-    await heard(agent, isType('block-delta'));
+    const place = await site([slow(5000, 50)]);
+    place.configure('shutdown_grace: 300ms\n');
+    const daemon = await place.serve();
+    const other = await newPod(place);
+    const idle = await place.pod(other);
+    const id = await writing(place);
     daemon.child.kill('SIGTERM');
     await daemon.hear('stopping');
     await expect(idle.handle(prompt('More'), ADA)).rejects.toThrow('shutting down');
     expect((await daemon.finished).code).toBe(0);
-    expect(await lastRun(run, id)).toBe('cancelled');
-    expect(await lastRun(run, other)).toBe(undefined);
+    expect(await lastRun(place, id)).toBe('cancelled');
+    expect(await lastRun(place, other)).toBe(undefined);
   });
 
   it('keeps a run that waits for an approval, and goes on with it when it is back', async () => {
-    const {
-      serve,
-      polypod: run,
-      pod,
-      project,
-    } = await site([call('bash', { command: 'touch made' }), says('Made.')]);
+    const place = await site([call('bash', { command: 'touch made' }), says('Made.')]);
+    const { serve, pod, project } = place;
     const daemon = await serve();
-    const id = (await run('new', '-C', project, '-m', 'anthropic/x', '--name', 'waiter')).stdout.trim();
+    const id = await newPod(place, '--name', 'waiter');
     const agent = await pod(id);
     await agent.handle(prompt('Make it'), ADA);
     await heard(agent, isType('approval-request'));
     daemon.child.kill('SIGTERM');
     expect((await daemon.finished).code).toBe(0);
-    const [row] = JSON.parse((await run('ls', '--json')).stdout) as [
-      { state: string; approvals: [{ approvalId: string }] },
-    ];
-    expect(row.state).toBe('waiting');
+    const row = await listed(place, id);
+    expect(row?.state).toBe('waiting');
     await serve();
     const again = await pod('waiter');
-    const { approvalId } = row.approvals[0];
+    const { approvalId = '' } = row?.approvals[0] ?? {};
     await again.handle({ type: 'decide', approvalId, decision: 'approve' }, ADA);
     await heard(again, (event) => event.type === 'run-end' && event.outcome.status === 'finished');
     expect(existsSync(join(project, 'made'))).toBe(true);
   });
 
   it('answers those who ask while it stops', async () => {
-    const { configure, serve, polypod: run, pod, project } = await site([slow(5000, 50)]);
-    configure('shutdown_grace: 1s\n');
-    const daemon = await serve();
-    const id = (await run('new', '-C', project, '-m', 'anthropic/x')).stdout.trim();
-    const agent = await pod(id);
-    await agent.handle(prompt('Write'), ADA);
-    await heard(agent, isType('block-delta'));
+    const place = await site([slow(5000, 50)]);
+    place.configure('shutdown_grace: 1s\n');
+    const daemon = await place.serve();
+    await writing(place);
     daemon.child.kill('SIGTERM');
     await daemon.hear('stopping');
-    expect((await run('status')).stdout).toContain('daemon  draining');
+    expect((await place.polypod('status')).stdout).toContain('daemon  draining');
     expect((await daemon.finished).code).toBe(0);
   });
 });
 
 describe('a daemon that was killed', () => {
   it('marks the run that it left when it is back', async () => {
-    const { serve, polypod: run, pod, project } = await site([slow(5000, 50)]);
-    const daemon = await serve();
-    const id = (await run('new', '-C', project, '-m', 'anthropic/x')).stdout.trim();
-    const agent = await pod(id);
-    await agent.handle(prompt('Write'), ADA);
-    await heard(agent, isType('block-delta'));
+    const place = await site([slow(5000, 50)]);
+    const daemon = await place.serve();
+    const id = await writing(place);
     daemon.child.kill('SIGKILL');
     await daemon.finished;
-    const [dead] = JSON.parse((await run('ls', '--json')).stdout) as [{ state: string }];
-    expect(dead.state).toBe('interrupted');
-    const back = await serve();
+    expect(await listed(place, id)).toMatchObject({ state: 'interrupted' });
+    const back = await place.serve();
     await back.hear('sessions were left unfinished');
-    expect(await lastRun(run, id)).toBe('interrupted');
-    const [row] = JSON.parse((await run('ls', '--json')).stdout) as [{ state: string }];
-    expect(row.state).toBe('idle');
+    expect(await listed(place, id)).toMatchObject({ state: 'idle', lastRun: { status: 'interrupted' } });
   });
 });
 
 describe('a hang-up', () => {
   it('has the daemon read its configuration again, for the next run of a pod that is up', async () => {
     const touch = call('bash', { command: 'touch made' });
-    const {
-      configure,
-      serve,
-      polypod: run,
-      pod,
-      project,
-    } = await site([touch, says('No.'), touch, says('Yes.')]);
+    const place = await site([touch, says('No.'), touch, says('Yes.')]);
+    const { configure, serve, pod, project } = place;
     const daemon = await serve();
-    const id = (await run('new', '-C', project, '-m', 'anthropic/x')).stdout.trim();
-    const agent = await pod(id);
+    const agent = await pod(await newPod(place));
     await agent.handle(prompt('Make it'), ADA);
     const asked = await heard(agent, isType('approval-request'));
     if (asked.type !== 'approval-request') throw new Error('not asked');
@@ -333,9 +348,10 @@ describe('the control socket', () => {
   });
 
   it('gives a link to the pod door when its first line asks for a pod, also one that sleeps', async () => {
-    const { serve, polypod: run, home, project } = await site([says('Hello!')]);
-    const id = (await run('new', '-C', project, '-m', 'anthropic/x', '--name', 'sleeper')).stdout.trim();
-    await serve();
+    const place = await site([says('Hello!')]);
+    const { home } = place;
+    const id = await newPod(place, '--name', 'sleeper');
+    await place.serve();
     const socket = connect(join(home, '.local/share/polypod/run/daemon.sock'));
     onTestFinished(() => void socket.destroy());
     socket.write(
@@ -353,13 +369,32 @@ describe('the control socket', () => {
   });
 });
 
-async function lastRun(
-  run: (...args: readonly string[]) => ReturnType<typeof polypod>,
-  id: string,
-): Promise<string | undefined> {
-  const rows = JSON.parse((await run('ls', '--json')).stdout) as {
-    id: string;
-    lastRun?: { status: string };
-  }[];
-  return rows.find((row) => row.id === id)?.lastRun?.status;
+/** A pod on the scripted model. */
+async function newPod({ polypod: run, project }: Site, ...args: readonly string[]): Promise<string> {
+  return (await run('new', '-C', project, '-m', 'anthropic/x', ...args)).stdout.trim();
+}
+
+/** A pod that is in the middle of its answer. */
+async function writing(place: Site): Promise<string> {
+  const id = await newPod(place);
+  const agent = await place.pod(id);
+  await agent.handle(prompt('Write'), ADA);
+  await heard(agent, isType('block-delta'));
+  return id;
+}
+
+interface Listed {
+  readonly id: string;
+  readonly state: string;
+  readonly lastRun?: { readonly status: string };
+  readonly approvals: readonly { readonly approvalId: string }[];
+}
+
+async function listed({ polypod: run }: Site, id: string): Promise<Listed | undefined> {
+  const rows = JSON.parse((await run('ls', '--json')).stdout) as readonly Listed[];
+  return rows.find((row) => row.id === id);
+}
+
+async function lastRun(place: Site, id: string): Promise<string | undefined> {
+  return (await listed(place, id))?.lastRun?.status;
 }

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../src/cli/commands.ts';
 import { sealRecords } from '../../src/store/index.ts';
 import { call, says, site } from './daemon.ts';
 import { start } from './polypod.ts';
@@ -259,7 +260,8 @@ describe('polypod log verify', () => {
     const { polypod: run } = await site();
     expect(await run('log', 'check')).toMatchObject({
       code: 2,
-      stderr: 'polypod log: say what to do: polypod log verify\n',
+      stderr:
+        'polypod log: there is no log check: say polypod log verify; polypod logs shows what happened\n',
     });
   });
 });
@@ -360,6 +362,10 @@ describe('polypod completion', () => {
     expect(complete('serve', '--det')).toEqual(['--detach']);
     expect(complete('run', '--mode', 'full')).toEqual(['full-access']);
     expect(complete('rm', 'tea')).toEqual(['teapot']);
+    expect(complete('run', '--resume', 'tea')).toEqual(['teapot']);
+    expect(complete('chat', '-r', 'tea')).toEqual(['teapot']);
+    expect(complete('ask', '-m', 'anthropic/claude-opus-5-')).toEqual(['anthropic/claude-opus-5-5']);
+    expect(complete('mcp', 'st')).toEqual(['status']);
   });
 
   it('asks for the shell', async () => {
@@ -372,32 +378,27 @@ describe('polypod completion', () => {
 });
 
 describe('every command', () => {
-  const COMMANDS = [
-    'run',
-    'serve',
-    'status',
-    'stop',
-    'ls',
-    'new',
-    'rm',
-    'logs',
-    'log',
-    'doctor',
-    'completion',
-  ];
-
-  it.each(COMMANDS)('%s has help with an example, and says what it does not know', async (name) => {
-    const { polypod: run } = await site();
-    const help = await run(name, '--help');
-    expect(help).toMatchObject({ code: 0, stderr: '' });
-    expect(help.stdout).toContain(`Usage: polypod ${name} `);
-    expect(help.stdout).toContain('Examples:');
-    expect(help.stdout).toContain('--data-dir DIR');
-    expect(await run(name, '--data-dri', 'x')).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('unknown option --data-dri; did you mean --data-dir?'),
-    });
+  it.each(Object.entries(COMMANDS))('%s has help with an example', async (name, { load }) => {
+    const { help } = await load();
+    expect(help).toContain(`Usage: polypod ${name} `);
+    expect(help).toContain('\nExamples:\n');
   });
+
+  it.each(['serve', 'status', 'stop', 'ls', 'new', 'rm', 'logs', 'log', 'doctor'])(
+    '%s shows its help, and says what it does not know',
+    async (name) => {
+      const { polypod: run } = await site();
+      const help = await run(name, '--help');
+      expect(help).toMatchObject({ code: 0, stderr: '' });
+      expect(help.stdout).toContain(`Usage: polypod ${name} `);
+      expect(help.stdout).toContain('Examples:');
+      expect(help.stdout).toContain('--data-dir DIR');
+      expect(await run(name, '--data-dri', 'x')).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('unknown option --data-dri; did you mean --data-dir?'),
+      });
+    },
+  );
 
   it('leaves nothing behind where there was nothing', async () => {
     const { polypod: run, dataDirectory } = await site();

@@ -1,8 +1,9 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/base/index.ts';
+import { clientKeyFile, placesFrom, writeAgent } from '../../src/daemon/index.ts';
 import { generatedText, type Script } from '../../src/sim/index.ts';
 import { cuttingProxy } from '../client/tasks/cutting-proxy.ts';
 import { selfSigned } from '../protocols/tasks/certificate.ts';
@@ -285,6 +286,26 @@ describe('polypod task and the way to the agent', () => {
     const bad = await polypod(['task', 'list', '--key-file', file], { env: url });
     expect(bad.code).toBe(2);
     expect(bad.stderr).toContain(`there is no key in ${file}`);
+  });
+
+  it('finds the agent that was started here, by itself or by its name, with its certificate and the key left for it', async () => {
+    const tls = selfSigned();
+    const { door, key } = await agent([], { tasks: { tls, address: '127.0.0.2' } });
+    const home = temporaryDirectory();
+    const places = placesFrom({ HOME: home });
+    const cert = join(home, 'cert.pem');
+    writeFileSync(cert, tls.cert);
+    const record = { version: 1, pid: 1, startedAt: '', process: 'own', url: door().url, cert } as const;
+    await writeAgent(places, { ...record, name: 'review' });
+    const left = clientKeyFile(places);
+    mkdirSync(dirname(left), { recursive: true });
+    writeFileSync(left, key(), { mode: 0o600 });
+    const env = { HOME: home };
+    expect(await polypod(['task', 'list', '--json'], { env })).toMatchObject({ code: 0, stdout: '[]\n' });
+    expect((await polypod(['task', 'list', '--agent', 'review'], { env })).code).toBe(0);
+    const other = await polypod(['task', 'list', '--agent', 'other'], { env });
+    expect(other.code).toBe(2);
+    expect(other.stderr).toContain('polypod agent start other');
   });
 
   it('without a key, or with a wrong one, says what to do', async () => {

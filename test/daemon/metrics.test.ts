@@ -19,7 +19,12 @@ test('metrics are in the text format of Prometheus', () => {
       { name: 'tasks', state: 'unavailable', reason: 'taken' },
     ],
     failures: 0,
-    counts: { ...NO_COUNTS, runsStarted: 3, runsEnded: { failed: 1 }, outputTokens: 20, cost: 0.25 },
+    counts: {
+      ...NO_COUNTS,
+      runsStarted: 3,
+      runsEnded: { failed: 1 },
+      totals: { ...NO_COUNTS.totals, outputTokens: 20, cost: 0.25 },
+    },
     memoryBytes: 1000,
     cpuSeconds: 0.5,
   });

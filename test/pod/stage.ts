@@ -35,17 +35,23 @@ export function scratch(): string {
   return directory;
 }
 
+/** What of an agent is to be another. */
+export interface AgentWish extends Partial<Omit<Agent, 'tools'>> {
+  readonly tools?: readonly Tool[];
+  readonly contextWindow?: number | undefined;
+}
+
 /** Agents whose model is the simulator, with the real tools and those given. */
 export function agentsOn(
   sim: Sim,
-  { tools = [], ...rest }: { readonly tools?: readonly Tool[] } & Partial<Omit<Agent, 'tools'>> = {},
+  { tools = [], contextWindow = MODEL.contextWindow, ...rest }: AgentWish = {},
 ): OpenAgent {
   const account = { name: 'sim', wire: 'anthropic', baseUrl: sim.url, apiKey: 'any' };
   return async ({ cwd, todos }) => ({
     defaultModel: { provider: 'sim', modelId: 'sim' },
     model: async ({ modelId }) => ({
       llm: connect(providerNamed('anthropic'), account),
-      model: { ...MODEL, id: modelId },
+      model: { ...MODEL, id: modelId, ...(contextWindow && { contextWindow }) },
     }),
     tools: async () => [...builtinTools, todoTool(todos), ...tools],
     system: async () => 'Be brief.',
@@ -74,7 +80,7 @@ export async function stage(
   script: Script,
   options: Partial<HostOptions> & {
     readonly tools?: readonly Tool[];
-    readonly agent?: Partial<Omit<Agent, 'tools'>>;
+    readonly agent?: Omit<AgentWish, 'tools'>;
   } = {},
 ): Promise<Stage> {
   const { tools = [], agent, ...rest } = options;

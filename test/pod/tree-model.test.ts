@@ -1,13 +1,12 @@
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { connect, type Item, textContent } from '../../src/llm/index.ts';
+import { type Item, textContent } from '../../src/llm/index.ts';
 import { Host, type Pod, type PodEvent } from '../../src/pod/index.ts';
-import { providerNamed } from '../../src/registry.ts';
 import { type SimRequest, startSim } from '../../src/sim/index.ts';
 import { summaryItem } from '../../src/worker/index.ts';
 import { logOf } from './resume-watchers.ts';
-import { agentsOn, Listener, MODEL, say, scratch } from './stage.ts';
+import { agentsOn, Listener, say, scratch } from './stage.ts';
 
 const RUNS = Number(process.env.POLYPOD_TREES ?? 12);
 
@@ -234,11 +233,8 @@ describe('a session through its host', () => {
   }, async () => {
     const sim = await startSim({ script: parrot });
     onTestFinished(() => sim.close());
-    const account = { name: 'sim', wire: 'anthropic', baseUrl: sim.url, apiKey: 'any' };
-    const llm = connect(providerNamed('anthropic'), account);
     // So small that a few messages are worth a summary.
-    const model = { ...MODEL, contextWindow: 20 };
-    const agents = agentsOn(sim, { model: async () => ({ llm, model }) });
+    const agents = agentsOn(sim, { contextWindow: 20 });
     let compactions = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25, size: 'max' }), async (steps) => {

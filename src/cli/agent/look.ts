@@ -1,4 +1,4 @@
-import { PolypodError } from '../../base/index.ts';
+import { numberOf, PolypodError, stringOf } from '../../base/index.ts';
 import { type AgentRecord, type Places, readAgent, readAgents, readClientKey } from '../../daemon/index.ts';
 import { ago } from '../ago.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
@@ -52,12 +52,13 @@ export async function status(
     stderr.write(`the agent ${name} is not up on ${places.dataDirectory}; polypod agent start starts it\n`);
   else {
     const { running, pending, currentTask, version } = seen.answer?.body ?? {};
+    const count = (value: unknown): string => String(numberOf(value) ?? 0);
     const rows = [
       ['agent', `${name}, ${stateOf(seen.answer)}, process ${seen.record.pid}`],
       ['address', seen.record.url],
-      ...(version === undefined ? [] : [['version', String(version)]]),
-      ...(running === undefined ? [] : [['tasks', `${String(running)} running, ${String(pending)} waiting`]]),
-      ...(currentTask === undefined ? [] : [['current', String(currentTask)]]),
+      ...(version === undefined ? [] : [['version', stringOf(version)]]),
+      ...(running === undefined ? [] : [['tasks', `${count(running)} running, ${count(pending)} waiting`]]),
+      ...(currentTask === undefined ? [] : [['current', stringOf(currentTask)]]),
     ];
     stdout.write(rows.map(([heading = '', text = '']) => `${heading.padEnd(8)} ${text}\n`).join(''));
   }
@@ -87,5 +88,5 @@ function described({ record, answer }: Seen): object {
 /** Who answers without letting us look is up all the same. */
 function stateOf(answer: Probed | undefined): string {
   if (answer === undefined) return 'gone';
-  return answer.status === 200 ? String(answer.body.status) : 'up';
+  return answer.status === 200 ? stringOf(answer.body.status) : 'up';
 }

@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -40,8 +41,13 @@ export async function startProgram(
   child.on('error', (error) => (end = error.message));
   child.on('exit', (code, by) => (end = `it ended with ${code ?? by}`));
   const { pid } = child;
+  // Why there is no process is told a moment later.
+  if (pid === undefined) {
+    await once(child, 'error');
+    throw new PolypodError('bad-request', `${program} cannot be started: ${end}`);
+  }
   for (let waited = 0; !(await answers(url)); waited += PAUSE_MS) {
-    if (end !== undefined || pid === undefined)
+    if (end !== undefined)
       throw new PolypodError('provider-failed', `${program} did not get ready: ${end}; see ${log}`);
     if (waited >= READY_MS || signal.aborted) {
       child.kill('SIGKILL');
@@ -51,10 +57,15 @@ export async function startProgram(
   }
   child.unref();
   const record: AgentRecord = {
-    ...{ version: 1, name, url, pid: pid ?? 0, startedAt: new Date().toISOString(), process: 'program' },
-    ...(pid !== undefined && { born: await bornAt(pid) }),
+    version: 1,
+    name,
+    url,
+    pid,
+    startedAt: new Date().toISOString(),
+    process: 'program',
+    born: await bornAt(pid),
   };
-  writeAgent(places, record);
+  await writeAgent(places, record);
   return record;
 }
 
@@ -67,7 +78,7 @@ export async function stopProgram({ name, pid, born }: AgentRecord, places: Plac
     if (waited === GRACE_MS) process.kill(pid, 'SIGKILL');
     await sleep(PAUSE_MS);
   }
-  removeAgent(places, name);
+  await removeAgent(places, name);
 }
 
 /** Whatever it says: who refuses us is there. */

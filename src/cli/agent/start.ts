@@ -39,6 +39,8 @@ export async function start(
   if (values.foreground) return runDaemon({ env: around.env, places, doors, agent: order }, values, around);
   const link = await daemonLink(places);
   if (link !== undefined) {
+    if (values.offline || values['log-level'] !== undefined)
+      around.stderr.write('polypod agent: a daemon is up, which --offline and --log-level do not change\n');
     try {
       await link.call('agent-start', { ...order });
     } finally {

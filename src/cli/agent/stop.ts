@@ -32,7 +32,7 @@ async function end(record: AgentRecord, places: Places): Promise<keyof typeof SA
   const link = await daemonLink(places);
   if (link === undefined) {
     // It was killed, and left its trace behind.
-    removeAgent(places, record.name);
+    await removeAgent(places, record.name);
     return 'nothing';
   }
   try {

@@ -1,5 +1,5 @@
 import type { PodEvent } from '../../pod/index.ts';
-import type { Totals } from '../../worker/index.ts';
+import { sumOfTotals } from '../../worker/index.ts';
 import {
   blockAbort,
   blockDelta,
@@ -114,7 +114,7 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
   'run-end': (view, { runId, outcome, totals, conversation }) => ({
     calls: [],
     thoughts: new Map(),
-    totals: conversation ?? added(view.totals, totals),
+    totals: conversation ?? sumOfTotals(view.totals, totals),
     lastRun: { runId, outcome },
     prints: [{ type: 'text-end' }, ...endOfRun(outcome, view.calls)],
   }),
@@ -192,17 +192,4 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
 
 function isOther(one: View['model'], other: View['model']): boolean {
   return one.provider !== other.provider || one.modelId !== other.modelId;
-}
-
-/** One cost that is not known makes the sum unknown. */
-function added({ cost: before, ...one }: Totals, { cost, ...more }: Totals): Totals {
-  return {
-    turns: one.turns + more.turns,
-    toolCalls: one.toolCalls + more.toolCalls,
-    inputTokens: one.inputTokens + more.inputTokens,
-    outputTokens: one.outputTokens + more.outputTokens,
-    cacheReadInputTokens: one.cacheReadInputTokens + more.cacheReadInputTokens,
-    cacheCreationInputTokens: one.cacheCreationInputTokens + more.cacheCreationInputTokens,
-    ...(before === undefined || cost === undefined ? {} : { cost: before + cost }),
-  };
 }

@@ -9,16 +9,10 @@ import {
   type Queued,
 } from '../../pod/index.ts';
 import type { TodoItem } from '../../tools/index.ts';
-import type { Totals } from '../../worker/index.ts';
+import { NO_TOTALS } from '../../worker/index.ts';
 
-export const NOTHING_USED: Totals = {
-  turns: 0,
-  toolCalls: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadInputTokens: 0,
-  cacheCreationInputTokens: 0,
-};
+/** What is used is known, what it costs is not. */
+export const { cost: _, ...NOTHING_USED } = NO_TOTALS;
 
 const STATES: readonly PodState[] = ['idle', 'running', 'waiting', 'paused'];
 const LANES = ['prompt', 'steer', 'follow-up'] as const;

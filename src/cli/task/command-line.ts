@@ -1,18 +1,18 @@
 import type { TaskValues } from './options.ts';
 
-type Way = Pick<TaskValues, 'url' | 'key-file' | 'ca' | 'insecure'>;
+type Way = Pick<TaskValues, 'url' | 'agent' | 'key-file' | 'ca' | 'insecure' | 'data-dir'>;
 
 /** A command for the same agent, as a person would type it. */
 export function commandLine(words: readonly string[], values: Way): string {
-  const { url, 'key-file': keyFile, ca, insecure } = values;
-  const way = [
-    ...(url === undefined ? [] : ['--url', url]),
-    ...(keyFile === undefined ? [] : ['--key-file', keyFile]),
-    ...(ca === undefined ? [] : ['--ca', ca]),
-    ...(insecure ? ['--insecure'] : []),
-  ];
+  const way = WAY.flatMap((name) => {
+    const value = values[name];
+    return value === undefined ? [] : [`--${name}`, value];
+  });
+  if (values.insecure) way.push('--insecure');
   return ['polypod', 'task', ...words, ...way.map(quoted)].join(' ');
 }
+
+const WAY = ['agent', 'url', 'key-file', 'ca', 'data-dir'] as const;
 
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,38 +1,62 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
 import { TasksClient } from '../../client/index.ts';
-import { placesFrom } from '../../daemon/index.ts';
-import { transportTrusting } from '../../wire/index.ts';
+import {
+  type AgentRecord,
+  DEFAULT_AGENT,
+  type Places,
+  readAgents,
+  readClientKey,
+} from '../../daemon/index.ts';
+import { transportTrusting, type Trust } from '../../wire/index.ts';
 import type { Surroundings } from '../command.ts';
+import { placesOf } from '../data-dir.ts';
 import type { TaskValues } from './options.ts';
 
 const HERE = 'http://127.0.0.1:8000';
 
-type Stated = Pick<TaskValues, 'url' | 'key-file' | 'ca' | 'insecure'>;
+type Stated = Pick<TaskValues, 'url' | 'agent' | 'key-file' | 'ca' | 'insecure' | 'data-dir'>;
 
 /** A client of the agent that the options and the environment name. */
 export async function clientFor(values: Stated, around: Surroundings): Promise<TasksClient> {
   const { env, signal } = around;
-  const url = addressIn(values.url ?? (env.POLYPOD_URL || HERE));
-  const key = await keyFor(url, values, around);
+  const places = placesOf(values, around);
+  const stated = values.url ?? (values.agent === undefined ? env.POLYPOD_URL || undefined : undefined);
+  const own = stated === undefined ? agentHere(places, values.agent) : undefined;
+  const url = addressIn(stated ?? own?.url ?? HERE);
+  const key = await keyFor(url, values, places, env);
   if (key !== undefined && url.protocol === 'http:' && !isLoopback(url) && !values.insecure)
     throw new PolypodError(
       'bad-request',
       `${url.origin} is another machine, and on the way everybody could read the key: use https://, or say --insecure`,
     );
-  const ca = values.ca ?? (env.POLYPOD_CA || undefined);
+  const trust = await trustFor(values.ca ?? (env.POLYPOD_CA || undefined), own);
   return new TasksClient({
     url: `${url.origin}${url.pathname}`,
     signal,
     ...(key !== undefined && { key }),
-    ...(ca !== undefined && { transport: transportTrusting(await certificateIn(ca)) }),
+    ...(trust !== undefined && { transport: transportTrusting(trust) }),
   });
 }
 
-/** Where `polypod agent start` leaves a key for this user's own commands. */
-export function ownKeyFile(dataDirectory: string): string {
-  return join(dataDirectory, 'tasks', 'client.key');
+/** An agent that polypod agent start started on this machine: the one of that name, the usual one, or the only one. */
+function agentHere(places: Places, name: string | undefined): AgentRecord | undefined {
+  if (name === undefined) {
+    const all = readAgents(places);
+    return all.find((agent) => agent.name === DEFAULT_AGENT) ?? (all.length === 1 ? all[0] : undefined);
+  }
+  const agent = readAgents(places).find((one) => one.name === name);
+  if (agent !== undefined) return agent;
+  throw new PolypodError(
+    'not-found',
+    `there is no agent "${name}" here: polypod agent list shows those that are, polypod agent start ${name} starts it`,
+  );
+}
+
+/** An agent here shows a certificate that may be for another name than its address on this machine: it is that very one. */
+async function trustFor(ca: string | undefined, own: AgentRecord | undefined): Promise<Trust | undefined> {
+  if (ca !== undefined) return { ca: await certificateIn(ca) };
+  return own?.cert === undefined ? undefined : { ca: await certificateIn(own.cert), isPinned: true };
 }
 
 function addressIn(text: string): URL {
@@ -47,16 +71,18 @@ function addressIn(text: string): URL {
   return url;
 }
 
-async function keyFor(url: URL, values: Stated, { env }: Surroundings): Promise<string | undefined> {
+async function keyFor(
+  url: URL,
+  values: Stated,
+  places: Places,
+  env: Surroundings['env'],
+): Promise<string | undefined> {
   const named = values['key-file'];
   if (named !== undefined) return keyIn(named);
   if (env.POLYPOD_API_KEY) return checked(env.POLYPOD_API_KEY, 'POLYPOD_API_KEY');
   if (env.POLYPOD_API_KEY_FILE) return keyIn(env.POLYPOD_API_KEY_FILE);
-  // The key of this machine's own agent is nobody else's business.
-  if (!isLoopback(url)) return undefined;
-  const own = ownKeyFile(placesFrom(env).dataDirectory);
-  const text = await readFile(own, 'utf8').catch(() => undefined);
-  return text === undefined ? undefined : checked(text, own);
+  // The key of this machine's own agents is nobody else's business.
+  return isLoopback(url) ? readClientKey(places) : undefined;
 }
 
 async function keyIn(file: string): Promise<string> {

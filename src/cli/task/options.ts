@@ -1,4 +1,5 @@
 import type { Values } from '../options.ts';
+import { DATA_DIR } from '../data-dir.ts';
 import { MODES } from '../modes.ts';
 
 const TYPES = ['chat', 'command_execution', 'file_operation', 'complex_task'] as const;
@@ -45,7 +46,8 @@ export const OPTIONS = {
   comment: { type: 'text', value: 'TEXT', help: 'approve, deny: why; the model reads it' },
   json: { type: 'flag', help: 'print JSON' },
   quiet: { type: 'flag', short: 'q', help: 'only the result' },
-  url: { type: 'text', value: 'URL', help: 'where the agent is (default: POLYPOD_URL, or this machine)' },
+  agent: { type: 'text', short: 'a', value: 'NAME', help: 'an agent on this machine, by its name' },
+  url: { type: 'text', value: 'URL', help: 'where the agent is (default: POLYPOD_URL, or the one here)' },
   'key-file': {
     type: 'text',
     value: 'FILE',
@@ -56,13 +58,14 @@ export const OPTIONS = {
     value: 'FILE',
     help: 'the certificate to trust, as PEM (default: POLYPOD_CA, or as usual)',
   },
+  ...DATA_DIR,
   insecure: { type: 'flag', help: 'send the key over http:// to another machine' },
 } as const;
 
 export type TaskValues = Values<typeof OPTIONS>;
 type OptionName = keyof TaskValues;
 
-const CONNECTION: readonly OptionName[] = ['json', 'url', 'key-file', 'ca', 'insecure'];
+const CONNECTION: readonly OptionName[] = ['json', 'agent', 'url', 'key-file', 'ca', 'insecure', 'data-dir'];
 const FOLLOWING: readonly OptionName[] = ['poll', 'retry-for', 'quiet'];
 const CONTEXT = [
   'session',

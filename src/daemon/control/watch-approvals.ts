@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { APPROVAL_RESPONSE, type Host, type Row, type Settlement } from '../../pod/index.ts';
-import { pendingApprovals, type WaitingApproval } from '../pending-approvals.ts';
+import { pendingApprovals, type WaitingApproval, waitingIn } from '../pending-approvals.ts';
 import { encode } from './line.ts';
 import type { LinkSide } from './server.ts';
 
@@ -44,15 +44,7 @@ export async function watchApprovals(host: Host, { send, signal }: LinkSide): Pr
 }
 
 function askedIn(row: Row | undefined): readonly WaitingApproval[] {
-  if (row === undefined) return [];
-  const { id: session, name, cwd } = row;
-  return row.approvals.map(({ approvalId: id, ...question }) => ({
-    id,
-    session,
-    ...(name === undefined ? {} : { name }),
-    cwd,
-    ...question,
-  }));
+  return row === undefined ? [] : row.approvals.map((approval) => waitingIn(row, approval));
 }
 
 /** The answer, as the session has kept it; one that is gone with its session was taken back. */

@@ -1,17 +1,10 @@
 import { stringOf } from '../../base/index.ts';
 import { createKey, type Door, keyHash, type KeyRecord, readKeys, revokeKey } from '../../protocols/index.ts';
 import type { Places } from '../places.ts';
-import {
-  type AgentRecord,
-  DEFAULT_AGENT,
-  doorName,
-  readClientKey,
-  removeAgent,
-  writeAgent,
-  writeClientKey,
-} from './agent-files.ts';
+import { type AgentRecord, DEFAULT_AGENT, doorName, readClientKey } from './agent-files.ts';
 import { changeKeys } from './key-file.ts';
 import { type AgentWish, pathFrom, tasksPlace, type TasksParts } from './tasks-place.ts';
+import { removeAgent, writeAgent, writeClientKey } from './write-agent.ts';
 
 /**
  * The tasks door of one agent. While it is open it is written down where this user's clients look, with a key for them: with
@@ -34,15 +27,20 @@ export function agentDoor(
         });
       else await ensureKey(places, parts.env.USER || parts.env.LOGNAME || 'someone');
       const opened = await base.open({ ...context, tasks });
-      writeAgent(places, {
-        version: 1,
-        name,
-        url: nearUrl(stringOf(opened.status().url)),
-        pid: process.pid,
-        startedAt: new Date().toISOString(),
-        process: parts.process,
-        ...(wish.stated.tls && { cert: pathFrom(wish.from, wish.stated.tls.cert, places) }),
-      });
+      try {
+        writeAgent(places, {
+          version: 1,
+          name,
+          url: nearUrl(stringOf(opened.status().url)),
+          pid: process.pid,
+          startedAt: new Date().toISOString(),
+          process: parts.process,
+          ...(wish.stated.tls && { cert: pathFrom(wish.from, wish.stated.tls.cert, places) }),
+        });
+      } catch (thrown) {
+        await opened.close();
+        throw thrown;
+      }
       return {
         ...opened,
         close: async () => {

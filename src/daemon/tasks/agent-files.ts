@@ -1,7 +1,6 @@
-import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { shape, systemCodeOf, tryParse, uuidv7 } from '../../base/index.ts';
-import { makePrivate } from '../private-directory.ts';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { shape, systemCodeOf, tryParse } from '../../base/index.ts';
 import type { Places } from '../places.ts';
 
 type DataPlace = Pick<Places, 'dataDirectory'>;
@@ -70,29 +69,8 @@ export function readClientKey(places: DataPlace): string | undefined {
   return readIfThere(clientKeyFile(places))?.trim();
 }
 
-export function writeAgent(places: DataPlace, record: AgentRecord): void {
-  write(recordFile(places, record.name), `${JSON.stringify(record, undefined, 2)}\n`);
-}
-
-export function writeClientKey(places: DataPlace, key: string): void {
-  write(clientKeyFile(places), `${key}\n`);
-}
-
-export function removeAgent(places: DataPlace, name: string): void {
-  rmSync(recordFile(places, name), { force: true });
-}
-
-function recordFile(places: DataPlace, name: string): string {
+export function recordFile(places: DataPlace, name: string): string {
   return join(agentsDirectory(places), `${name}.json`);
-}
-
-/** Whole or not at all, and for its owner's eyes only. */
-function write(file: string, text: string): void {
-  makePrivate(dirname(file));
-  const draft = `${file}.${uuidv7()}`;
-  writeFileSync(draft, text, { mode: 0o600, flag: 'wx' });
-  chmodSync(draft, 0o600);
-  renameSync(draft, file);
 }
 
 function namesIn(directory: string): readonly string[] {

@@ -18,7 +18,7 @@ export interface AgentWish {
 }
 
 /** What a daemon gives its tasks doors. */
-export interface TasksParts extends Pick<TasksPlace, 'modelNamed' | 'isDraining'> {
+export interface TasksParts extends Pick<TasksPlace, 'modelNamed' | 'usualMode' | 'isDraining'> {
   readonly env: Environment;
   readonly places: Places;
   /** What config.yaml says of its agent. */
@@ -34,7 +34,7 @@ export function pathFrom(from: string, path: string, { home }: Pick<Places, 'hom
 
 /** Makes of what was stated what the door is opened with: certificates and secrets are read now, and the mistakes told. */
 export async function tasksPlace({ stated, from, cwd }: AgentWish, parts: TasksParts): Promise<TasksPlace> {
-  const { env, places, watcher, modelNamed, isDraining } = parts;
+  const { env, places, watcher, modelNamed, usualMode, isDraining } = parts;
   const { name, address, port, hosts, origins, mode, model } = stated;
   const at = (path: string): string => pathFrom(from, path, places);
   const directory = stated.directory === undefined ? cwd : at(stated.directory);
@@ -70,6 +70,7 @@ export async function tasksPlace({ stated, from, cwd }: AgentWish, parts: TasksP
     cwd: directory,
     directories: [directory, ...(stated.directories ?? []).map(at)],
     ...(mode && { mode }),
+    ...(usualMode && { usualMode }),
     ...(model !== undefined && { model }),
     modelNamed,
     ...(isDraining && { isDraining }),

@@ -71,7 +71,7 @@ export function recovery(
   lost: Numbering['lost'],
   interrupted: readonly UntoldShell[],
 ): readonly Draft[] {
-  const { view, openCalls, earlyResults } = restored;
+  const { view, totals, openCalls, earlyResults } = restored;
   const recovered: Draft[] = lost === undefined ? [] : [{ fact: { type: 'recovered', lost } }];
   const ended = interrupted.map(({ shellId, message }): Draft => {
     const { command = '', private: isPrivate = false } = view.shells.get(shellId) ?? {};
@@ -96,7 +96,13 @@ export function recovery(
   }
   if (view.run !== undefined) {
     const { runId } = view.run;
-    facts.push({ type: 'run-end', runId, outcome: { status: 'interrupted' }, totals: NO_TOTALS });
+    facts.push({
+      type: 'run-end',
+      runId,
+      outcome: { status: 'interrupted' },
+      totals: NO_TOTALS,
+      ...(totals && { conversation: totals }),
+    });
   }
   return [...recovered, ...ended, ...facts.map((fact) => ({ fact }))];
 }

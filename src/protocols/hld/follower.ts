@@ -142,7 +142,7 @@ export class Follower {
   #tell(told: Told, { lastRun, settings }: About, seq?: number): void {
     const timestamp = new Date(this.#parts.now()).toISOString();
     const event = { ...told, timestamp, ...(seq === undefined ? {} : { seq }) };
-    if (isVerbose(settings?.annotations)) this.#parts.log.info('a verbose session', gist(event));
+    if (isVerbose(settings?.annotations)) this.#parts.log.info('happened in a verbose session', gist(event));
     this.#parts.hear(event, lastRun?.runId);
   }
 
@@ -166,7 +166,7 @@ export class Follower {
           expired_at: expiresAt,
         },
       },
-      row,
+      { lastRun: row.lastRun, settings: row },
     );
   }
 }

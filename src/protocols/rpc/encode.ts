@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../base/index.ts';
 import { type Answer, fileStopReason, type PodEvent } from '../../pod/index.ts';
 import { TEXTS } from './errors.ts';
+import { splitMentions } from './file-mentions.ts';
 import { GrowingMessage } from './growing-message.ts';
 import type { MessageUpdates } from './message-updates.ts';
 import {
@@ -142,7 +143,8 @@ export class EventEncoder {
     const own = this.#parts.ownInput(event);
     this.#openTurn();
     if (own === 'hidden') return;
-    this.#whole(own ?? inputFrame(item, this.#parts.now(), origin === 'continuation' ? 'agent' : 'user'));
+    const frame = own ?? inputFrame(item, this.#parts.now(), origin === 'continuation' ? 'agent' : 'user');
+    for (const message of splitMentions(frame)) this.#whole(message);
   }
 
   /** A message that is there at once. */

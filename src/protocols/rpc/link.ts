@@ -62,6 +62,17 @@ export class RpcLink {
     else this.#enqueue(wish, command);
   }
 
+  /** What an extension says to the agent: the client has not asked for it, and is only told when it fails. */
+  send(text: string): void {
+    this.#inLine(async () => {
+      const content = [{ type: 'text', text }] as const;
+      await this.#seat.prompt({ type: 'prompt', content, whenBusy: 'follow-up' }).catch((thrown: unknown) => {
+        const { message: error } = asPolypodError(thrown);
+        this.#out.say({ type: 'response', command: 'extension_send_user', success: false, error });
+      });
+    });
+  }
+
   /** What the client says about our own requests is never answered. */
   #isAnswer(fields: JsonObject): boolean {
     switch (fields.type) {

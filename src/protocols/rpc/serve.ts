@@ -42,8 +42,7 @@ export async function serveRpc(
       ui: seat.ui,
       failed: (extensionPath, event, error) =>
         seat.say({ type: 'extension_error', extensionPath, event, error }),
-      send: (text) =>
-        link.receive({ value: { type: 'prompt', message: text, streamingBehavior: 'followUp' } }),
+      send: (text) => link.send(text),
       shutdown: () => {
         isEndWanted = true;
       },

@@ -42,7 +42,12 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
   const audit = auditFile === undefined ? undefined : await AuditLog.open(auditFile, log);
   const guard = { hosts: settings.hosts ?? [], origins: settings.origins ?? [] };
   const counter: Counter = {
-    ...{ routes: ROUTES, guard, entrance, desk, audit, log },
+    routes: ROUTES,
+    guard,
+    entrance,
+    desk,
+    audit,
+    log,
     remoteOf: (request) => remoteOf(request, settings.behindProxy === true),
   };
   const webhooks = new Webhooks(host, settings.webhooks ?? [], log, limits.webhooks);

@@ -6,7 +6,10 @@ import { type KeyRecord, MODES } from './keys/key.ts';
 import type { Mode, TasksSettings } from './settings.ts';
 import type { WireContext } from './wire.ts';
 
-type PermitSettings = Pick<TasksSettings, 'cwd' | 'directories' | 'mode' | 'model' | 'modelNamed'>;
+type PermitSettings = Pick<
+  TasksSettings,
+  'cwd' | 'directories' | 'mode' | 'usualMode' | 'model' | 'modelNamed'
+>;
 
 /** What a task may do, once its context was found to be within what its key may have. */
 export interface Permit {
@@ -43,11 +46,15 @@ export async function permit(
 }
 
 function permittedMode(asked: Mode | undefined, { limits }: KeyRecord, settings: PermitSettings): Mode {
-  const most = limits?.mode ?? settings.mode ?? 'workspace-write';
-  const usual = settings.mode ?? 'workspace-write';
-  const mode = asked ?? (rank(usual) < rank(most) ? usual : most);
+  const usual = settings.mode ?? lesser(settings.usualMode?.() ?? 'workspace-write', 'workspace-write');
+  const most = limits?.mode ?? usual;
+  const mode = asked ?? lesser(usual, most);
   if (rank(mode) <= rank(most)) return mode;
   throw notForKey('context.permissionMode', `this key permits ${most} at most`);
+}
+
+function lesser(one: Mode, other: Mode): Mode {
+  return rank(one) < rank(other) ? one : other;
 }
 
 function rank(mode: Mode): number {

@@ -43,7 +43,7 @@ export function isOver(state: TaskState): boolean {
   return STATUS[state] === 'completed' || STATUS[state] === 'failed';
 }
 
-/** What a task has to tell beside its state. How far it has come is known as far as it keeps a list of its steps. */
+/** What a task that has begun has to tell beside its state. How far it has come is known as far as it keeps a list of its steps. */
 export function outcomeOf(
   state: TaskState,
   taskType: TaskType,
@@ -52,7 +52,7 @@ export function outcomeOf(
   const { stepsDone } = history;
   switch (STATUS[state]) {
     case 'pending':
-      return { progress: 0 };
+      return {};
     case 'in_progress':
       // All steps may be done and the last word not said: only what is completed has 100.
       return stepsDone === undefined ? {} : { progress: Math.min(99, Math.floor(stepsDone * 100)) };

@@ -107,10 +107,11 @@ export class Tasks {
       return { ...known, sessionId: this.#sessions.nameFor(key, knownRow) };
     const found = await this.find(key, taskId);
     const { row, state, taskType } = found;
-    const history = found.history ?? (await this.history(row.id, taskId));
+    const history = found.history ?? (state === 'pending' ? undefined : await this.history(row.id, taskId));
     const reply = {
       taskId,
       status: STATUS[state],
+      ...(state === 'pending' && { progress: 0 }),
       ...(history && outcomeOf(state, taskType, history)),
       state,
     };

@@ -10,7 +10,7 @@ import {
   watchTask,
 } from '../../../src/client/index.ts';
 import { generatedText } from '../../../src/sim/index.ts';
-import { transportTrusting } from '../../../src/wire/index.ts';
+import { transportTrusting, type Trust } from '../../../src/wire/index.ts';
 import { selfSigned } from '../../protocols/tasks/certificate.ts';
 import { says, STALLS, tasksStage } from '../../protocols/tasks/stage.ts';
 import { cuttingProxy } from './cutting-proxy.ts';
@@ -216,13 +216,33 @@ describe('a submission', () => {
   it('goes over TLS to a certificate that is trusted, and to no other', async () => {
     const tls = selfSigned();
     const { door, key } = await tasksStage([says('One.')], { tasks: { tls } });
-    const trusting = clientOf({ url: door().url, key: key(), transport: transportTrusting(tls.cert) });
+    const trusting = clientOf({
+      url: door().url,
+      key: key(),
+      transport: transportTrusting({ ca: tls.cert }),
+    });
     const { taskId } = await trusting.submit(wish());
     expect((await watched(trusting, taskId)).at(-1)).toMatchObject({ status: { state: 'succeeded' } });
-    const other = clientOf({ url: door().url, key: key(), transport: transportTrusting(selfSigned().cert) });
+    const other = clientOf({
+      url: door().url,
+      key: key(),
+      transport: transportTrusting({ ca: selfSigned().cert }),
+    });
     await expect(other.status(taskId)).rejects.toThrow(
       /cannot reach https:.*(?:self-signed|verify|signature)/,
     );
+  });
+});
+
+describe('a certificate that is pinned', () => {
+  it('is good under any name, and no other is', async () => {
+    const tls = selfSigned();
+    const { door, key } = await tasksStage([], { tasks: { tls, address: '127.0.0.2' } });
+    const { url } = door();
+    const client = (trust: Trust) => clientOf({ url, key: key(), transport: transportTrusting(trust) });
+    expect(await client({ ca: tls.cert, isPinned: true }).list({})).toEqual([]);
+    await expect(client({ ca: tls.cert }).list({})).rejects.toThrow('does not match');
+    await expect(client({ ca: selfSigned().cert, isPinned: true }).list({})).rejects.toThrow('cannot reach');
   });
 });
 

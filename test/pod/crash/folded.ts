@@ -5,7 +5,7 @@ import { PodView } from '../../../src/pod/view.ts';
 export function foldedProblems(log: readonly PodEvent[], snapshot: Snapshot): readonly string[] {
   const view = new PodView();
   for (const event of log) view.apply(event);
-  const { items, settings, todos, queue, state, compacting, run } = view;
+  const { items, settings, todos, queue, state, compacting, run, turn } = view;
   const folded = {
     items,
     settings,
@@ -14,6 +14,7 @@ export function foldedProblems(log: readonly PodEvent[], snapshot: Snapshot): re
     state,
     compacting,
     run,
+    turn,
     approvals: view.approvals.pending(),
     tools: [...view.tools.values()],
     shells: [...view.shells.values()],

@@ -354,3 +354,16 @@ it('an approval of a run that is cancelled is resolved, and deciding it changes 
   });
   expect(stringOf(approval_id)).toMatch(/^local-/);
 });
+
+it('an approval that nobody decides in time is resolved, and was not approved', async () => {
+  const { host, cwd, client: open, subscriber } = await hldStage([]);
+  const [client, ear] = [await open(), await subscriber()];
+  const pod = await host.create({ cwd });
+  const deadline = new Date(Date.now() + 20).toISOString();
+  await pod.handle({ type: 'ask', tool: 'bash', arguments: '{}', deadline, fallback: 'deny' }, ADA);
+  const { data } = await ear.hear(({ type }) => type === 'approval_resolved');
+  expect(data).toMatchObject({ session_id: pod.id, approved: false });
+  expect(await client.call('getApproval', { approval_id: data.approval_id })).toMatchObject({
+    approval: { status: 'resolved' },
+  });
+});

@@ -232,7 +232,7 @@ describeOnEach((stage) => {
         errorMessage: 'Request was aborted',
       });
       const { text } = await client.get('get_last_assistant_text');
-      expect(text).toMatch(/^word /);
+      expect(text).toMatch(/^word\b/);
       const { sessionFile } = await client.get('get_state');
       expect(readFileSync(String(sessionFile), 'utf8')).toContain('"stopReason":"aborted"');
       await client.run('again');

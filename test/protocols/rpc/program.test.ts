@@ -197,6 +197,20 @@ describe('polypod --mode rpc', () => {
     expect(state.sessionId).not.toBe(sessionId);
   });
 
+  it('goes on with the model of the session, unless another is named', async () => {
+    const { client, cwd, configFile } = await stageProgram([{ parts: [{ text: 'ok' }] }]);
+    await client.get('set_model', { provider: 'sim', modelId: 'other' });
+    await client.run('one');
+    const { sessionId } = await client.get('get_state');
+    await client.end();
+    const env = { HOME: cwd, POLYPOD_CONFIG: configFile, POLYPOD_MODEL: 'sim/sim' };
+    const same = new Program(['--resume', String(sessionId)], env);
+    expect(await same.get('get_state')).toMatchObject({ model: { id: 'other' }, messageCount: 2 });
+    await same.end();
+    const named = new Program(['--resume', String(sessionId), '--model', 'sim/sim'], env);
+    expect(await named.get('get_state')).toMatchObject({ sessionId, model: { id: 'sim' }, messageCount: 2 });
+  });
+
   it('runs tools in its directory without asking, unless it is told to ask', async () => {
     const call = `[[sim tool=bash args='{"command":"touch made.txt"}']]`;
     const program = new Program();

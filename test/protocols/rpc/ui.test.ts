@@ -25,6 +25,7 @@ const EXTENSION = `
     });
     registerCommand('fail', { handler: () => { throw new Error('boom'); } });
     registerCommand('send', { handler: (text) => send(text) });
+    registerCommand('send-number', { handler: () => send(7) });
     let isAsking = false;
     registerCommand('guard', { handler: () => { isAsking = true; } });
     on('session_before_switch', async ({ reason }) =>
@@ -57,24 +58,26 @@ async function answerOn(client: Client, from = 0): Promise<unknown> {
 describeOnEach((stage) => {
   describe('a question of an extension', () => {
     it.each([
-      [['select', 'Which?', ['a', 'b']], { method: 'select', title: 'Which?', options: ['a', 'b'] }],
+      'select',
+      [['Which?', ['a', 'b']], { method: 'select', title: 'Which?', options: ['a', 'b'] }],
       [
-        ['select', 'Which?', ['a', 'b'], { timeout: 60_000 }],
+        'select',
+        ['Which?', ['a', 'b'], { timeout: 60_000 }],
         { method: 'select', title: 'Which?', options: ['a', 'b'], timeout: 60_000 },
       ],
       [
-        ['input', 'Branch name', 'feature/...'],
+        'input',
+        ['Branch name', 'feature/...'],
         { method: 'input', title: 'Branch name', placeholder: 'feature/...' },
       ],
-      [['input', 'Branch name'], { method: 'input', title: 'Branch name' }],
-      [['editor', 'Edit', 'so far'], { method: 'editor', title: 'Edit', prefill: 'so far' }],
-      [['editor', 'Edit'], { method: 'editor', title: 'Edit' }],
+      ['input', ['Branch name'], { method: 'input', title: 'Branch name' }],
+      ['editor', ['Edit', 'so far'], { method: 'editor', title: 'Edit', prefill: 'so far' }],
+      ['editor', ['Edit'], { method: 'editor', title: 'Edit' }],
     ])(
       'is put to the client and answered by it, and the answer is not looked at: %j',
       async (args, fields) => {
         const client = await extended(stage);
-        const [method = '', ...rest] = args;
-        const asked = await call(client, String(method), ...rest);
+        const asked = await call(client, method, ...args);
         expect(asked).toEqual({ type: 'extension_ui_request', id: asked.id, ...fields });
         client.send({ type: 'extension_ui_response', id: asked.id, value: 'feature/rpc-host' });
         expect(await answerOn(client)).toBe('feature/rpc-host');
@@ -112,7 +115,8 @@ describeOnEach((stage) => {
     });
 
     it.each([
-      ['select', ['Which?', ['a']], { cancelled: true }],
+      'select',
+      [['Which?', ['a']], { cancelled: true }],
       ['select', ['Which?', ['a']], { confirmed: true }],
       ['input', ['Name'], { cancelled: true }],
       ['editor', ['Edit'], { cancelled: true }],
@@ -127,7 +131,8 @@ describeOnEach((stage) => {
     );
 
     it.each([
-      ['select', ['Which?', ['a', 'b'], { timeout: 20 }], null],
+      'select',
+      [['Which?', ['a', 'b'], { timeout: 20 }], null],
       ['input', ['Name', 'yours', { timeout: 20 }], null],
       ['confirm', ['T', 'M', { timeout: 20 }], false],
     ])(
@@ -192,19 +197,21 @@ describeOnEach((stage) => {
 
   describe('an extension', () => {
     it.each([
-      [['notify', 'hi'], { method: 'notify', message: 'hi', notifyType: 'info' }],
-      [['notify', 'hi', 'warning'], { method: 'notify', message: 'hi', notifyType: 'warning' }],
-      [['setStatus', 'k', 'busy'], { method: 'setStatus', statusKey: 'k', statusText: 'busy' }],
-      [['setStatus', 'k'], { method: 'setStatus', statusKey: 'k' }],
+      'notify',
+      [['hi'], { method: 'notify', message: 'hi', notifyType: 'info' }],
+      ['notify', ['hi', 'warning'], { method: 'notify', message: 'hi', notifyType: 'warning' }],
+      ['setStatus', ['k', 'busy'], { method: 'setStatus', statusKey: 'k', statusText: 'busy' }],
+      ['setStatus', ['k'], { method: 'setStatus', statusKey: 'k' }],
       [
-        ['setWidget', 'w', ['a'], 'aboveEditor'],
+        'setWidget',
+        ['w', ['a'], 'aboveEditor'],
         { method: 'setWidget', widgetKey: 'w', widgetLines: ['a'], widgetPlacement: 'aboveEditor' },
       ],
-      [['setWidget', 'w'], { method: 'setWidget', widgetKey: 'w' }],
-      [['setEditorText', 'x'], { method: 'set_editor_text', text: 'x' }],
-    ])('tells things without being answered: %j', async ([method = '', ...args], fields) => {
+      ['setWidget', ['w'], { method: 'setWidget', widgetKey: 'w' }],
+      ['setEditorText', ['x'], { method: 'set_editor_text', text: 'x' }],
+    ])('tells things without being answered: %s %j', async (method, args, fields) => {
       const client = await extended(stage);
-      const told = await call(client, String(method), ...args);
+      const told = await call(client, method, ...args);
       expect(told).toEqual({ type: 'extension_ui_request', id: told.id, ...fields });
       expect(told.id).toMatch(/./);
       expect(await answerOn(client)).toBeNull();
@@ -255,12 +262,20 @@ describeOnEach((stage) => {
       });
     });
 
-    it('can speak to the agent', async () => {
+    it('can speak to the agent, and the client is told of the run alone', async () => {
       const client = await extended(stage);
       await client.ask('prompt', { message: '/send hello from here' });
       await client.quiet();
       const [first] = client.lines.filter(({ type }) => type === 'message_end');
       expect(JSON.stringify(first?.message)).toContain('hello from here');
+      expect(gist(client.lines).filter((line) => line.endsWith(' ok'))).toEqual(['prompt ok']);
+      await client.ask('prompt', { message: '/send-number' });
+      expect(await client.hear(({ success }) => success === false)).toEqual({
+        type: 'response',
+        command: 'extension_send_user',
+        success: false,
+        error: expect.stringMatching(/./) as unknown,
+      });
     });
   });
 });

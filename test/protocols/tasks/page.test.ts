@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { isObject, type JsonObject, stringOf } from '../../../src/base/index.ts';
+import { isObject, type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts';
+import { TASKS } from '../../../src/daemon/tasks/tasks-shape.ts';
+import { parseYaml, readShape } from '../../../src/daemon/yaml.ts';
 import { ROUTES } from '../../../src/protocols/tasks/routes.ts';
 import { TASKS_LIMITS } from '../../../src/protocols/tasks/settings.ts';
 import { type Answered, type Client, says, tasksStage } from './stage.ts';
@@ -50,6 +52,21 @@ describe('the page', () => {
       streams: 2_000,
       delegations: 8,
       keepAliveMs: 15_000,
+    });
+  });
+});
+
+describe('the configuration that the page shows', () => {
+  const [, yaml = ''] = /^<!-- tested: every key -->\n```yaml\n([^`]*)```$/m.exec(PAGE) ?? [];
+
+  it('is right, and has every key there is', () => {
+    const shown = readShape(parseYaml(yaml, 'agent-config.yaml'), TASKS);
+    expect(Object.keys(shown).toSorted()).toEqual(Object.keys(objectOf(TASKS.schema.properties)).toSorted());
+    const { limits = {} } = shown;
+    const { rate, pending, streams, delegations } = TASKS_LIMITS;
+    expect(limits).toEqual({
+      ...{ pending, streams, delegations },
+      ...{ requests_per_minute: rate.perMinute, burst: rate.burst },
     });
   });
 });

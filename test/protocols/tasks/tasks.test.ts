@@ -127,6 +127,21 @@ describe('submitting a task', () => {
     expect(answer.body).toMatchObject({ error: { code: 'outside_key', details: { field } } });
   });
 
+  it.each([
+    ['read-only', undefined, 'workspace-write', 403],
+    ['read-only', 'workspace-write', 'workspace-write', 200],
+    ['full-access', undefined, 'full-access', 403],
+    ['full-access', undefined, 'workspace-write', 200],
+  ] as const)(
+    'may do where agents are %s and the door says %s as much as %s: %i',
+    async (usual, mode, permissionMode, status) => {
+      const tasks = { usualMode: () => usual, ...(mode && { mode }) };
+      const { client } = await tasksStage([says('Hello.')], { tasks });
+      const answer = await client().post('/submit_task', task({ context: { permissionMode } }));
+      expect(answer.status).toBe(status);
+    },
+  );
+
   it('is refused a model that its key may not use', async () => {
     const { client } = await tasksStage([says('Hello.')]);
     const ada = client({ limits: { models: ['small'] } });

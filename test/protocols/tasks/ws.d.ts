@@ -1,9 +1,10 @@
 /** As much of the `ws` package as the tests use: it comes without types. */
 declare module 'ws' {
-  import { EventEmitter } from 'node:events';
+  import type { EventEmitter } from 'node:events';
 
-  export class WebSocket extends EventEmitter {
+  export class WebSocket {
     constructor(url: string, protocols?: readonly string[], options?: WebSocketOptions);
+    readonly on: EventEmitter['on'];
     readonly protocol: string;
     send(text: string): void;
     pause(): void;

@@ -1,31 +1,40 @@
 import { arrayOf, type JsonObject, numberOf, objectIn, objectOf, PolypodError } from '../../../base/index.ts';
 import { type AgentMessage, encodeEntry, type Entry, type SessionTree } from '../../../pod/index.ts';
 import { anyTextIn } from '../arguments.ts';
+import { splitMentions } from '../file-mentions.ts';
 import { textOf } from '../messages.ts';
+import type { Seat } from '../seat.ts';
 import type { RpcSessionStats } from '../wire.ts';
 import type { Command } from './command.ts';
-import { sessionFile } from './state.ts';
+import { sessionFile } from './session-file.ts';
 
 /** Every message of a person's, on all branches. */
 export const getBranchMessages: Command = async (_, seat) => {
   const tree = await seat.parts.host.tree(seat.pod.id);
   const messages = [...tree.entries()].flatMap((entry) => {
-    const text = entry.type === 'message' && entry.message.role === 'user' ? textOf(entry.message) : '';
+    const text = entry.type === 'message' && entry.message.role === 'user' ? saidIn(entry.message) : '';
     return text === '' ? [] : [{ entryId: entry.id, text }];
   });
   return { messages };
 };
 
-export const getMessages: Command = async (_, seat) => {
-  const kept = await seat.parts.host.messages(seat.pod.id);
-  return { messages: kept.map(({ message }) => message) };
-};
+/** What a person typed, without the files that it names. */
+export function saidIn(message: AgentMessage): string {
+  return textOf(splitMentions(message)[0] ?? message);
+}
+
+/** The conversation as clients are shown it. */
+export async function messagesOf({ parts, pod }: Seat): Promise<readonly AgentMessage[]> {
+  return (await parts.host.messages(pod.id)).flatMap(({ message }) => splitMentions(message));
+}
+
+export const getMessages: Command = async (_, seat) => ({ messages: await messagesOf(seat) });
 
 /** Without a text the key is missing. */
 export const getLastAssistantText: Command = async (_, seat) => {
-  const kept = await seat.parts.host.messages(seat.pod.id);
-  const last = kept.findLast(({ message }) => message.role === 'assistant' && !isNothing(message));
-  const text = last === undefined ? '' : textOf(last.message).trim();
+  const messages = await messagesOf(seat);
+  const last = messages.findLast((message) => message.role === 'assistant' && !isNothing(message));
+  const text = last === undefined ? '' : textOf(last).trim();
   return text === '' ? {} : { text };
 };
 
@@ -34,8 +43,7 @@ function isNothing({ stopReason, content }: AgentMessage): boolean {
 }
 
 export const getSessionStats: Command = async (_, seat): Promise<RpcSessionStats> => {
-  const [snapshot, kept] = await Promise.all([seat.pod.snapshot(), seat.parts.host.messages(seat.pod.id)]);
-  const messages = kept.map(({ message }) => message);
+  const [snapshot, messages] = await Promise.all([seat.pod.snapshot(), messagesOf(seat)]);
   const of = (role: string) => messages.filter((message) => message.role === role);
   const answers = of('assistant');
   const used = (key: string) =>

@@ -9,7 +9,7 @@ export const prompt: Command = async (wish, seat, answer) => {
   if (ranCommand(textIn(wish, 'message'), seat)) return { disposition: 'handled' };
   const whenBusy = whenBusyIn(wish);
   answer({ disposition: seat.isBusy ? 'queued' : 'started' });
-  return seat.prompt({ type: 'prompt', content, whenBusy }).catch(busy);
+  return seat.prompt({ type: 'prompt', content: await named(content, seat), whenBusy }).catch(busy);
 };
 
 export const steer: Command = async (wish, seat) => {
@@ -30,7 +30,7 @@ export const abortAndPrompt: Command = async (wish, seat, answer) => {
   const content = saidIn(wish);
   await seat.endRun();
   answer({ disposition: 'started' });
-  await seat.prompt({ type: 'prompt', content, whenBusy: 'refuse' }).catch(busy);
+  await seat.prompt({ type: 'prompt', content: await named(content, seat), whenBusy: 'refuse' }).catch(busy);
 };
 
 export const abortRetry: Command = async (_, seat) => {
@@ -45,6 +45,12 @@ export const clearQueue: Command = async (_, seat) => {
     queue.filter((queued) => queued.lane === lane).map(({ content }) => textOf(content));
   return { steering: texts('steer'), followUp: texts('follow-up') };
 };
+
+/** With the files that it names; nothing is looked for, or loaded, for a prompt without an `@`. */
+async function named(content: Said, { parts }: Seat): Promise<Said> {
+  if (!textOf(content).includes('@')) return content;
+  return (await import('../mentions.ts')).withMentions(content, parts.sessions.cwd);
+}
 
 function whenBusyIn({ type, id, fields }: Wish): 'steer' | 'follow-up' | 'refuse' {
   if (fields.streamingBehavior === undefined || fields.streamingBehavior === null) return 'refuse';

@@ -4,9 +4,9 @@ import { PolypodError } from '../../../base/index.ts';
 import type { Pod } from '../../../pod/index.ts';
 import { anyTextIn, textIn } from '../arguments.ts';
 import { TEXTS } from '../errors.ts';
-import { textOf } from '../messages.ts';
 import type { Seat } from '../seat.ts';
 import type { Command } from './command.ts';
+import { saidIn } from './history.ts';
 import { offer } from './offer.ts';
 
 export const newSession: Command = async (wish, seat) => {
@@ -50,7 +50,7 @@ const forkAt =
     const entry = (await seat.parts.host.tree(seat.pod.id)).get(entryId);
     if (entry?.type !== 'message' || entry.message.role !== 'user')
       throw new PolypodError('bad-request', refusal);
-    const text = textOf(entry.message);
+    const text = saidIn(entry.message);
     if (await seat.parts.extensions.cancelsSwitch('fork')) return { text, cancelled: true };
     await seat.endRun();
     await seat.move(await forked(seat, entry.parentId ?? 'root'));

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Snapshot } from '../../../pod/index.ts';
 import { flagIn, wordIn } from '../arguments.ts';
 import { hostToolsIn } from '../host-tools.ts';
 import { modelFrame, type OfferedModel } from '../messages.ts';
@@ -7,12 +6,14 @@ import type { Seat } from '../seat.ts';
 import { phasesIn } from '../todos.ts';
 import type { RpcState, RpcThinkingLevel } from '../wire.ts';
 import type { Command } from './command.ts';
+import { messagesOf } from './history.ts';
 import { offer } from './offer.ts';
+import { sessionFile } from './session-file.ts';
 
 export const getState: Command = async (_, seat): Promise<RpcState> => {
   const [snapshot, messages, told] = await Promise.all([
     seat.pod.snapshot(),
-    seat.parts.host.messages(seat.pod.id),
+    messagesOf(seat),
     briefing(seat),
   ]);
   const { settings, queue } = snapshot;
@@ -49,10 +50,6 @@ async function briefing({ pod }: Seat): Promise<Pick<RpcState, 'systemPrompt' | 
   );
   const late = sleep(PATIENCE_MS, {}, { signal: enough.signal, ref: false }).catch(() => ({}));
   return Promise.race([told, late]).finally(() => enough.abort());
-}
-
-export function sessionFile({ parts }: Seat, { id }: Snapshot): { readonly sessionFile?: string } {
-  return parts.sessions.inMemory ? {} : { sessionFile: parts.host.fileOf(id) };
 }
 
 /** None for a model that cannot do what it is set to. */

@@ -71,7 +71,9 @@ export class RpcProgram {
       this.#look();
       this.#tail = this.#tail.slice(-LONGEST_WORDS);
     });
-    process.on('exit', () => this.#child.kill('SIGKILL'));
+    const kill = () => this.end();
+    process.on('exit', kill);
+    this.#child.on('close', () => process.off('exit', kill));
   }
 
   async ask(type, fields = {}) {

@@ -1,0 +1,91 @@
+// The tasks door over HTTP, beside bare node:http that does the same bytes: node bench/http.mjs [--quick]
+//
+// Requests come from autocannon, ten connections at once: the status of a task that is over and of one that runs, a new task that has
+// to wait in its session, and the same submission again under its idempotency key. The floor (bench/http/floor.mjs) answers with
+// the very bytes of the door, and appends a line for each submission; the door also checks key, scope, rate, host and path, and
+// has a new task on disk before it answers. Streams are server-sent events of one busy session: the floor asks the same provider, logs,
+// and writes what one read brought to all. Only the server's CPU counts. Fresh processes for every figure, in turns; medians over
+// the rounds, ratios inside each. Every watcher must be told the same, and every delta; they all connect at the same moment.
+import { parseArgs } from 'node:util';
+import { requireBuild } from './built.mjs';
+import { runChild } from './child.mjs';
+import { atMost, figure, printBars, printResult, table } from './report.mjs';
+import { median } from './statistics.mjs';
+
+const { values: options } = parseArgs({ options: { quick: { type: 'boolean' } } });
+requireBuild();
+const ROUNDS = options.quick ? 1 : 3;
+const REQUESTS = new URL('http/requests.mjs', import.meta.url);
+const STREAMS = new URL('http/streams.mjs', import.meta.url);
+const SERVERS = ['floor', 'door'];
+const WORKS = {
+  status: 'status of a task that is over',
+  running: 'status of a task that runs',
+  submit: 'submit a new task',
+  again: 'submit the same again',
+};
+const WATCHERS = { flood: [1, 50, 1_000], paced: [50, 1_000] };
+/** With one watcher it is the stream through the pod that costs, which has a bar of its own. */
+const STREAM_BAR = { 1: 3 };
+
+/** By server and work: what each round measured. */
+const figures = new Map();
+for (let round = 0; round < ROUNDS; round++) {
+  for (const work of Object.keys(WORKS))
+    for (const server of SERVERS) await measure(round, REQUESTS, server, [work]);
+  for (const [work, counts] of Object.entries(WATCHERS))
+    for (const watchers of counts)
+      for (const server of SERVERS) await measure(round, STREAMS, server, [work, watchers]);
+}
+
+const requestRows = Object.entries(WORKS).flatMap(([work, name]) =>
+  SERVERS.map((server) => [
+    `${name}, ${server}`,
+    ...['cpuUs', 'perSecond', 'p50', 'p99'].map((what) => cell(server, work, what)),
+  ]),
+);
+console.log(`${table(['requests', 'CPU µs', 'per second', 'p50 ms', 'p99 ms'], requestRows)}\n`);
+const streamRows = Object.entries(WATCHERS).flatMap(([work, counts]) =>
+  SERVERS.map((server) => [
+    `${work}, ${server}`,
+    ...[1, 50, 1_000].map((watchers) =>
+      counts.includes(watchers) ? cell(server, `${work} ${watchers}`, 'cpuUs') : '-',
+    ),
+  ]),
+);
+console.log(`${table(['CPU µs per event and watcher, watchers', 1, 50, 1_000], streamRows)}\n`);
+
+const streams = Object.entries(WATCHERS).flatMap(([work, counts]) => counts.map((count) => [work, count]));
+const bars = [
+  ...Object.entries(WORKS).map(([work, name]) => atMost(`${name}: door / floor`, ratio(work), 2)),
+  ...streams.map(([work, watchers]) =>
+    atMost(
+      `${work}, ${watchers} watchers: door / floor`,
+      ratio(`${work} ${watchers}`),
+      STREAM_BAR[watchers] ?? 1.5,
+    ),
+  ),
+  atMost('streams that were told otherwise than others', Math.max(...streams.map(strays)), 0),
+];
+printBars(bars);
+printResult('http', bars);
+
+async function measure(round, point, server, args) {
+  const came = await runChild(point, [server, ...args]);
+  const key = `${server} ${args.join(' ')}`;
+  figures.set(key, [...(figures.get(key) ?? []), came]);
+  console.error(`round ${round + 1}/${ROUNDS}  ${key}  ${figure(came.cpuUs)} µs`);
+}
+
+function cell(server, work, what) {
+  return figure(median(figures.get(`${server} ${work}`).map((round) => round[what])));
+}
+
+function ratio(work) {
+  const floor = figures.get(`floor ${work}`);
+  return median(figures.get(`door ${work}`).map(({ cpuUs }, round) => cpuUs / floor[round].cpuUs));
+}
+
+function strays([work, watchers]) {
+  return Math.max(...figures.get(`door ${work} ${watchers}`).map(({ versions }) => versions - 1));
+}

@@ -1,0 +1,30 @@
+import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { uuidv7 } from '../../base/index.ts';
+import type { Places } from '../places.ts';
+import { makePrivate } from '../private-directory.ts';
+import { type AgentRecord, clientKeyFile, recordFile } from './agent-files.ts';
+
+type DataPlace = Pick<Places, 'dataDirectory'>;
+
+/** Writes down where an agent is, for clients on this machine. */
+export function writeAgent(places: DataPlace, record: AgentRecord): void {
+  write(recordFile(places, record.name), `${JSON.stringify(record, undefined, 2)}\n`);
+}
+
+export function removeAgent(places: DataPlace, name: string): void {
+  rmSync(recordFile(places, name), { force: true });
+}
+
+export function writeClientKey(places: DataPlace, key: string): void {
+  write(clientKeyFile(places), `${key}\n`);
+}
+
+/** Whole or not at all, and for its owner's eyes only. */
+function write(file: string, text: string): void {
+  makePrivate(dirname(file));
+  const draft = `${file}.${uuidv7()}`;
+  writeFileSync(draft, text, { mode: 0o600, flag: 'wx' });
+  chmodSync(draft, 0o600);
+  renameSync(draft, file);
+}

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { PolypodError } from '../../../src/base/index.ts';
+import { steadyWatch } from '../../../src/cli/place/steady-watch.ts';
+import type { PodHandle } from '../../../src/daemon/index.ts';
+import { ADA, say, stage } from '../../pod/stage.ts';
+
+const ENDING = { patienceMs: 30, ending: (id: string) => `${id} is gone: start it again` };
+
+/** A pod whose connection breaks after so many messages, each time. */
+function breaking(pod: PodHandle, messages: number): PodHandle {
+  return {
+    id: pod.id,
+    handle: (command, caller) => pod.handle(command, caller),
+    async *watch(options) {
+      let left = messages;
+      for await (const watched of pod.watch(options)) {
+        yield watched;
+        if ((left -= 1) === 0) throw new PolypodError('provider-failed', 'the daemon went away');
+      }
+    },
+  };
+}
+
+describe('a watch that survives broken connections', () => {
+  it('brings every number once, in order, and tells when it is lost and back', async () => {
+    const { host, cwd } = await stage([{ parts: [{ text: 'A few words of an answer.' }] }]);
+    const pod = await host.create({ cwd });
+    const told: string[] = [];
+    const numbers: number[] = [];
+    const leave = new AbortController();
+    const watching = steadyWatch(breaking(pod, 2), {
+      signal: leave.signal,
+      isUp: async () => true,
+      ifLost: ENDING,
+      onConnection: (state) => told.push(state),
+    });
+    const first = await watching.next();
+    if (first.value?.type !== 'snapshot') throw new Error('no snapshot came first');
+    await pod.handle(say('Hello'), ADA);
+    for await (const watched of watching) {
+      if (watched.type !== 'events') continue;
+      numbers.push(...watched.batch.events.map(({ seq }) => seq));
+      if (watched.batch.events.some((event) => event.type === 'state' && event.state === 'idle')) break;
+    }
+    const [from = 0] = numbers;
+    expect(from).toBe(first.value.snapshot.seq + 1);
+    expect(numbers).toEqual(numbers.map((_, index) => from + index));
+    expect(told.length % 2).toBe(0);
+    expect(told).toEqual(told.map((_, index) => (index % 2 === 0 ? 'lost' : 'back')));
+    expect(told.length).toBeGreaterThan(0);
+  });
+
+  it('fails with what to do when there is no way back', async () => {
+    const { host, cwd } = await stage([]);
+    const pod = await host.create({ cwd });
+    const watching = steadyWatch(breaking(pod, 1), {
+      signal: new AbortController().signal,
+      isUp: async () => false,
+      ifLost: ENDING,
+      onConnection: () => {},
+    });
+    await watching.next();
+    await expect(watching.next()).rejects.toMatchObject({
+      code: 'provider-failed',
+      message: `${pod.id} is gone: start it again`,
+    });
+  });
+
+  it('just ends when it is left while it is lost', async () => {
+    const { host, cwd } = await stage([]);
+    const leave = new AbortController();
+    const watching = steadyWatch(breaking(await host.create({ cwd }), 1), {
+      signal: leave.signal,
+      isUp: async () => false,
+      ifLost: { ...ENDING, patienceMs: Number.POSITIVE_INFINITY },
+      onConnection: () => leave.abort(),
+    });
+    await watching.next();
+    expect(await watching.next()).toEqual({ done: true, value: undefined });
+  });
+});

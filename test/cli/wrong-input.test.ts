@@ -1,0 +1,84 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { newHome } from './chat-stage.ts';
+import { site } from './daemon.ts';
+import { polypod } from './polypod.ts';
+
+/** What every refusal is: one sentence that begins with the command, and no trace of a stack. */
+const SENTENCE = /^polypod(?: \w+)?: [^\n]+\n$/;
+
+describe('what a person gets wrong is answered with a sentence and the next step', () => {
+  it.each([
+    [['attach', 'nosuch'], 'there is no session "nosuch"; polypod ls --all lists them'],
+    [['rm', 'nosuch'], 'there is no session "nosuch"; polypod ls --all lists them'],
+    [['logs', 'nosuch'], 'there is no session "nosuch"; polypod ls --all lists them'],
+    [['run', '--offline', '--resume', 'nosuch', 'Go'], 'there is no session "nosuch"'],
+    [['chat', '--offline', '--resume', 'nosuch'], 'there is no session "nosuch"'],
+    [
+      ['run', '--mode', 'wild', 'Go'],
+      '--mode cannot be "wild": one of read-only, workspace-write, full-access',
+    ],
+    [['run', '--modle', 'x', 'Go'], 'unknown option --modle; did you mean --model?'],
+    [['sevre'], 'there is no command "sevre"; did you mean serve?'],
+    [['new', '--model', 'nosuch/thing'], 'no account is called "nosuch": there are anthropic, openai'],
+    [['new', '--cwd', '/nowhere'], 'cannot work in /nowhere: there is no such directory'],
+    [['status', 'nosuch'], 'status takes no argument, not "nosuch"'],
+    [['stop', 'nosuch'], 'stop takes no argument, not "nosuch"'],
+    [['doctor', 'nosuch'], 'doctor takes no argument, not "nosuch"'],
+    [['log', 'verfy'], 'there is no log verfy: say polypod log verify'],
+    [['log', 'verify', '/etc/passwd'], '/etc/passwd is no session or feed file'],
+    [['completion', 'tcsh'], 'there is no completion for tcsh: polypod completion bash|zsh|fish'],
+    [['attach', '/nowhere/x.sock'], 'nobody listens on /nowhere/x.sock'],
+  ])('%j', async (args, sentence) => {
+    const { code, stdout, stderr } = await polypod(args, { env: newHome().env });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(sentence);
+    expect(stderr).toMatch(SENTENCE);
+  });
+
+  it.each([
+    ['modle: x\n', 'config.yaml:1:1: modle is not a key: did you mean "model"?'],
+    [
+      'version: 1\nlimits: { pods: many }\n',
+      'config.yaml:2:17: limits.pods must be a whole number from 1 on',
+    ],
+    ['log: [\n', 'config.yaml:2:1: '],
+  ])('a configuration that says %j', async (text, sentence) => {
+    const place = await site();
+    place.configure(text);
+    for (const args of [['serve'], ['run', '--offline', 'Go'], ['chat', '--offline']]) {
+      const { code, stderr } = await place.polypod(...args);
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(sentence) });
+      expect(stderr).toMatch(SENTENCE);
+    }
+  });
+
+  it('also by the daemon, and the command ends', async () => {
+    const place = await site();
+    await place.serve();
+    const { stdout: id } = await place.polypod('new', '--name', 'mine');
+    const refused = await place.polypod('new', '--model', 'nosuch/thing');
+    expect({ code: refused.code, stderr: refused.stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(SENTENCE),
+    });
+    expect(refused.stderr).toContain('no account is called "nosuch"');
+    expect((await place.polypod('stop', 'mine')).code).toBe(2);
+    expect((await place.polypod('status')).code).toBe(0);
+    expect((await place.polypod('rm', id.trim())).code).toBe(0);
+  });
+
+  it('where a home cannot be written to', async () => {
+    const { home, env } = newHome();
+    const file = join(home, 'file');
+    writeFileSync(file, '');
+    for (const args of [['new'], ['run', '--offline', 'Go'], ['serve']]) {
+      const { code, stderr } = await polypod(args, { env: { ...env, XDG_DATA_HOME: file } });
+      expect(code).toBe(2);
+      expect(stderr).toContain(
+        'a part of the path is a file. Put that right, or name another with --data-dir.',
+      );
+    }
+  });
+});

@@ -1,0 +1,88 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { objectIn, objectOf } from '../../../src/base/index.ts';
+import { watchApprovals } from '../../../src/daemon/control/watch-approvals.ts';
+import type { Host, Pod } from '../../../src/pod/index.ts';
+import { ADA, BOB, Listener, say, stage } from '../../pod/stage.ts';
+
+const ASK = { type: 'ask', tool: 'bash', arguments: '{}', title: 'node -e 1' } as const;
+
+/** What a watcher is told, as the type, the session and who did it. */
+class Watcher {
+  readonly #told: string[] = [];
+  #wake = (): void => {};
+
+  constructor(host: Host, names: ReadonlyMap<string, string>) {
+    const leave = new AbortController();
+    const send = async (line: string): Promise<void> => {
+      const { type, session, status, by } = objectOf(objectIn(line)?.watched);
+      this.#told.push([names.get(String(session)), type, status, by].filter(Boolean).join(' '));
+      this.#wake();
+    };
+    const watching = watchApprovals(host, { send, signal: leave.signal });
+    onTestFinished(async () => {
+      leave.abort();
+      await watching;
+    });
+  }
+
+  async told(count: number): Promise<readonly string[]> {
+    while (this.#told.length < count)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    return this.#told;
+  }
+}
+
+async function ask(pod: Pod): Promise<string> {
+  return (await pod.handle(ASK, ADA)).approvalId ?? '';
+}
+
+it('tells what waits first, then what is asked and who settled it, in order', async () => {
+  const { host, cwd } = await stage([]);
+  const [one, two] = [await host.create({ cwd }), await host.create({ cwd })];
+  const names = new Map([
+    [one.id, 'one'],
+    [two.id, 'two'],
+  ]);
+  const first = await ask(one);
+  const watcher = new Watcher(host, names);
+  await watcher.told(1);
+  const second = await ask(two);
+  const third = await ask(one);
+  await one.handle({ type: 'decide', approvalId: third, decision: 'deny', comment: 'no' }, BOB);
+  await two.handle({ type: 'decide', approvalId: second, decision: 'approve' }, ADA);
+  await one.handle({ type: 'decide', approvalId: first, decision: 'approve' }, BOB);
+  expect(await watcher.told(6)).toEqual([
+    'one asked',
+    'two asked',
+    'one asked',
+    'one settled denied bob',
+    'two settled approved ada',
+    'one settled approved bob',
+  ]);
+});
+
+it('tells of a question that a session asks for its child once, as that of the child', async () => {
+  const asks = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'node -e 1' } } }] };
+  const { host, cwd } = await stage([asks, { parts: [{ text: 'done' }] }]);
+  const parent = await host.create({ cwd });
+  const child = await host.spawn(parent.id, { cwd });
+  const other = await host.create({ cwd });
+  const watcher = new Watcher(
+    host,
+    new Map([
+      [parent.id, 'parent'],
+      [child.id, 'child'],
+      [other.id, 'other'],
+    ]),
+  );
+  const ear = new Listener(parent);
+  await child.handle(say('go'), ADA);
+  const { approval } = await ear.hearType('approval-request');
+  await parent.handle({ type: 'decide', approvalId: approval.approvalId, decision: 'approve' }, BOB);
+  await watcher.told(2);
+  // Whatever more was told of it stands in front of this.
+  await ask(other);
+  expect(await watcher.told(3)).toEqual(['child asked', 'child settled approved bob', 'other asked']);
+});

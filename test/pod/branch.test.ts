@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { resting } from './crash/look.ts';
+import { ADA, Listener, say, stage } from './stage.ts';
+
+it('a way back to what a compaction kept has all its past, also where the session was opened since', async () => {
+  // So small that a few messages are worth a summary.
+  const { host, cwd, reopen } = await stage(() => ({ parts: [{ text: 'Fine.' }] }), {
+    agent: { contextWindow: 20 },
+  });
+  const pod = await host.create({ cwd, settings: { autoCompaction: false } });
+  const listener = new Listener(pod, 0);
+  for (const text of ['one', 'two']) {
+    await pod.handle(say(text), ADA);
+    await resting(pod);
+  }
+  const before = await pod.snapshot();
+  const answers = listener.events.filter(({ type }) => type === 'llm-end');
+  const kept = answers.at(-1)?.entryId ?? '';
+  for (let times = 0; times < 2; times += 1) {
+    await pod.handle({ type: 'compact' }, ADA);
+    await resting(pod);
+  }
+  await host.shutdown();
+  const again = (await reopen()).pod(pod.id);
+  await again.handle({ type: 'branch', entryId: kept }, ADA);
+  expect((await again.snapshot()).items).toEqual(before.items);
+  expect((await again.snapshot()).turn).toBe(before.turn);
+});
