@@ -1,6 +1,5 @@
 import { PolypodError } from '../base/index.ts';
 import { type Places, readModels } from '../daemon/index.ts';
-import { referenceTo } from '../llm/index.ts';
 import { sessionsIn } from '../pod/sessions.ts';
 import { EXIT, runnable } from './command.ts';
 import { COMMANDS } from './commands.ts';
@@ -60,6 +59,8 @@ const LISTINGS: Readonly<Record<Listing, List>> = {
     sessionsIn(dataDirectory).flatMap(({ approvals }) =>
       approvals.map(({ approvalId, title }) => [approvalId, title] as const),
     ),
-  models: async (places) =>
-    (await readModels(places)).models.map((model) => [referenceTo(model), model.name]),
+  models: async (places) => {
+    const { referenceTo } = await import('../llm/index.ts');
+    return (await readModels(places)).models.map((model) => [referenceTo(model), model.name]);
+  },
 };

@@ -27,11 +27,13 @@ export interface ForegroundOptions
   extends Pick<DaemonOptions, 'env' | 'places' | 'doors' | 'needsDoors' | 'agent'> {
   /** The socket to tell of, if not the daemon's own. */
   readonly socket?: string;
+  /** What is told beside it. */
+  readonly more?: () => object;
 }
 
 /** Runs a daemon in the foreground until a signal or a client ends it. */
 export async function runDaemon(
-  { socket, ...options }: ForegroundOptions,
+  { socket, more = () => ({}), ...options }: ForegroundOptions,
   values: DaemonWishes,
   around: Surroundings,
 ): Promise<ExitCode> {
@@ -50,7 +52,7 @@ export async function runDaemon(
   around.onCrash((thrown) => daemon.log.error('a bug ends the daemon', { reason: messageOf(thrown) }));
   if (values.json)
     around.stdout.write(
-      `${JSON.stringify({ pid: process.pid, socket: socket ?? daemon.socket, version: version() })}\n`,
+      `${JSON.stringify({ pid: process.pid, socket: socket ?? daemon.socket, version: version(), ...more() })}\n`,
     );
   const interrupted = around.signal.aborted ? undefined : once(around.signal, 'abort');
   await Promise.race([interrupted, daemon.stopped]);

@@ -1,7 +1,5 @@
 import { asPolypodError, type JsonObject, PolypodError, uuidv7 } from '../base/index.ts';
-import { type Durability, type Files, realFiles } from '../store/index.ts';
-import type { OpenAgent } from './agent.ts';
-import type { DeadlinePolicy } from './approvals.ts';
+import { realFiles } from '../store/index.ts';
 import {
   Catalogue,
   type Filter,
@@ -12,9 +10,19 @@ import {
 import type { Caller } from './command.ts';
 import type { PodFact } from './event.ts';
 import { makeDirectories } from './journal/index.ts';
+import {
+  type Change,
+  DEFAULT_LIMITS,
+  type Fork,
+  type HostLimits,
+  type HostOptions,
+  type NewPod,
+  type PodMove,
+} from './host-options.ts';
 import { Layout } from './layout.ts';
 import { rowOf } from './listing.ts';
-import { type House, LivePod } from './live-pod.ts';
+import { LivePod } from './live-pod.ts';
+import type { House } from './pod-options.ts';
 import { Pod } from './pod.ts';
 import { Residents } from './residents.ts';
 import {
@@ -24,77 +32,11 @@ import {
   keptMessages,
   type SessionTree,
 } from './session/index.ts';
-import type { SettingsChange } from './settings.ts';
 import { type RowSource, headerOf, idsIn, rowFromFile, rowsFromFiles } from './session-rows.ts';
 import { Slots } from './slots.ts';
 import { emptyTrash, moveToTrash, removeDrafts } from './trash.ts';
 import { Family } from './family.ts';
 import { writeFork } from './fork-file.ts';
-
-export interface HostLimits {
-  /** Pods in memory. */
-  readonly pods: number;
-  /** Runs at the same time. */
-  readonly runs: number;
-  /** Messages that wait at one pod. */
-  readonly queue: number;
-  /** Events that wait for one watcher; past it the watcher is cut off and may resume. */
-  readonly watcher: number;
-}
-
-export const DEFAULT_LIMITS: HostLimits = { pods: 2_000, runs: 200, queue: 100, watcher: 10_000 };
-
-export interface HostOptions {
-  /** Where sessions, feeds and the catalogue are kept. */
-  readonly directory: string;
-  readonly agents: OpenAgent;
-  readonly files?: Files;
-  /** What an accepted command survives; see `Durability`. */
-  readonly durability?: Durability;
-  readonly limits?: Partial<HostLimits>;
-  readonly hibernateAfterMs?: number;
-  /** How long approvals wait; for ever if nothing is said. */
-  readonly approvals?: DeadlinePolicy;
-  readonly now?: () => Date;
-  /** Something failed that no command was waiting for. */
-  readonly onFailure?: (error: PolypodError, podId: string | undefined) => void;
-}
-
-/** A pod came into memory, or left it. */
-export type PodMove = 'in' | 'out';
-
-export interface NewPod {
-  readonly cwd: string;
-  readonly settings?: SettingsChange;
-  readonly parentId?: string;
-  /** The file of the session that it comes from, if that is no pod of this host. */
-  readonly parentSession?: string;
-  /** Where the session file is to be, by the session's id; with the others if nothing is said. */
-  readonly file?: (id: string) => string;
-  /** The same key gives the same pod. */
-  readonly key?: string;
-  /** Nothing is written before the first command: for a client that may never say anything. */
-  readonly lazy?: boolean;
-}
-
-export interface Fork {
-  /** The last entry that is taken over, or `root` for none; the leaf if nothing is said. */
-  readonly entryId?: string;
-  readonly name?: string;
-  /** As for a new pod. */
-  readonly file?: (id: string) => string;
-}
-
-/** A row is another one. */
-export interface Change {
-  readonly id: string;
-  /** As it was; a new pod has none. */
-  readonly before: Row | undefined;
-  /** The number of the event that changed it. */
-  readonly last: number;
-  /** The last event that watchers knew of then. */
-  readonly told: number;
-}
 
 /** The pods of a process, and the sessions they come from: what a door sees first. */
 export class Host {

@@ -25,16 +25,16 @@ export type {
   Settlement,
 } from './event.ts';
 export { Batch, type Numbered } from './feed/index.ts';
+export { Host } from './host.ts';
 export {
   type Change,
   DEFAULT_LIMITS,
   type Fork,
-  Host,
   type HostLimits,
   type HostOptions,
   type NewPod,
   type PodMove,
-} from './host.ts';
+} from './host-options.ts';
 export type { Watched } from './watch.ts';
 export { Pod, type WatchOptions } from './pod.ts';
 export {

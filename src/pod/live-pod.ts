@@ -1,10 +1,9 @@
 import { PolypodError, uuidv7 } from '../base/index.ts';
-import type { Durability, Files } from '../store/index.ts';
 import type { Totals } from '../worker/index.ts';
-import type { Agent, OpenAgent } from './agent.ts';
-import { Approvals, type DeadlinePolicy } from './approvals.ts';
+import type { Agent } from './agent.ts';
+import { Approvals } from './approvals.ts';
 import { ClientTools } from './client-tools.ts';
-import type { Caller, CommandOf, PodCommand, Receipt } from './command.ts';
+import type { Caller, PodCommand, Receipt } from './command.ts';
 import { perform, type PodParts } from './commands/index.ts';
 import type { Approval, Branch, PodFact, PodState, Settlement } from './event.ts';
 import { openSegments, type Segments } from './feed/index.ts';
@@ -22,6 +21,7 @@ import {
   restore,
 } from './journal/index.ts';
 import { NextSteps } from './next-steps.ts';
+import type { PodOptions } from './pod-options.ts';
 import { Receipts, type Signed } from './receipts.ts';
 import { type Briefing, Runner } from './runner.ts';
 import { conversation, type Header, type SessionTree } from './session/index.ts';
@@ -31,40 +31,6 @@ import { stateOf } from './state.ts';
 import { Trunk } from './trunk.ts';
 import type { PodView } from './view.ts';
 import type { Watchable } from './watch.ts';
-
-/** What a pod is given by its host. */
-export interface PodOptions {
-  readonly file: string;
-  /** For a new session. */
-  readonly header?: Header;
-  readonly feedDirectory: string;
-  readonly files: Files;
-  readonly durability: Durability;
-  readonly openAgent: OpenAgent;
-  readonly queueLimit: number;
-  /** How many events may wait for a watcher before it is cut off. */
-  readonly watcherLimit: number;
-  readonly approvals: DeadlinePolicy;
-  readonly now: () => Date;
-  readonly house: House;
-}
-
-/** What a pod asks of its host. */
-export interface House {
-  /** Takes one of the places for runs; false when there is none. `release` gives it back. */
-  readonly takeSlot: () => boolean;
-  /** What to tell who got none. */
-  readonly whyNoSlot: () => string;
-  readonly releaseSlot: () => void;
-  /** Something has changed that lists show. */
-  readonly changed: (pod: LivePod, by: PodFact['type']) => void;
-  /** A question has come up, or has been settled: the parent is told. */
-  readonly asked: (pod: LivePod, approval: Approval) => void;
-  readonly settled: (pod: LivePod, approvalId: string, how: Settlement) => void;
-  readonly decideForChild: (podId: string, command: CommandOf<'decide'>, caller: Caller) => Promise<void>;
-  /** The pod can no longer write, or was closed: it is forgotten, and opened again when it is wanted. */
-  readonly gone: (pod: LivePod, error: PolypodError | undefined) => void;
-}
 
 /** A pod in memory: the parts, and how they are put together. What commands do is in `commands/`. */
 export class LivePod {

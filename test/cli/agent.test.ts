@@ -110,6 +110,10 @@ describe('polypod agent', () => {
     expect((await here.polypod('agent', 'stop')).stderr).toContain('was gone already');
     expect((await here.polypod('agent', 'list')).stdout).toBe('');
     const running = await here.agent();
+    expect(JSON.parse(running.heard().stdout)).toMatchObject({
+      pid: running.child.pid,
+      agent: { name: 'polypod', url: here.record().url, process: 'own' },
+    });
     expect(readFileSync(here.keyFile, 'utf8')).toBe(key);
     running.child.kill('SIGTERM');
     expect((await running.finished).code).toBe(0);

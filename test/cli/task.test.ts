@@ -295,7 +295,14 @@ describe('polypod task and the way to the agent', () => {
     const places = placesFrom({ HOME: home });
     const cert = join(home, 'cert.pem');
     writeFileSync(cert, tls.cert);
-    const record = { version: 1, pid: 1, startedAt: '', process: 'own', url: door().url, cert } as const;
+    const record = {
+      version: 1,
+      pid: 1,
+      startedAt: '2026-01-01T00:00:00Z',
+      process: 'own',
+      url: door().url,
+      cert,
+    } as const;
     await writeAgent(places, { ...record, name: 'review' });
     const left = clientKeyFile(places);
     mkdirSync(dirname(left), { recursive: true });

@@ -36,7 +36,10 @@ export async function start(
     const record = await startProgram({ name: called, ...stated.start, cwd }, places, around);
     return announce(record, undefined, places, values, around);
   }
-  if (values.foreground) return runDaemon({ env: around.env, places, doors, agent: order }, values, around);
+  if (values.foreground) {
+    const more = (): object => ({ agent: readAgent(places, called) });
+    return runDaemon({ env: around.env, places, doors, agent: order, more }, values, around);
+  }
   const link = await daemonLink(places);
   if (link !== undefined) {
     if (values.offline || values['log-level'] !== undefined)

@@ -10,5 +10,5 @@ export { placeHere } from './here.ts';
 export { socketElsewhere } from './held-elsewhere.ts';
 export { placeInDaemon } from './in-daemon.ts';
 export { NoticeBoard } from './notice-board.ts';
-export type { EarlierPrompt, Place } from './place.ts';
+export type { Place } from './place.ts';
 export { steadyWatch } from './steady-watch.ts';

@@ -55,11 +55,13 @@ async function answerOn(client: Client, from = 0): Promise<unknown> {
   return JSON.parse(String(message).slice('answer '.length)) as unknown;
 }
 
+/** A method, what it is called with, and what comes of that. */
+type Row<T = object> = readonly [string, readonly unknown[], T];
+
 describeOnEach((stage) => {
   describe('a question of an extension', () => {
-    it.each([
-      'select',
-      [['Which?', ['a', 'b']], { method: 'select', title: 'Which?', options: ['a', 'b'] }],
+    it.each<Row>([
+      ['select', ['Which?', ['a', 'b']], { method: 'select', title: 'Which?', options: ['a', 'b'] }],
       [
         'select',
         ['Which?', ['a', 'b'], { timeout: 60_000 }],
@@ -74,8 +76,8 @@ describeOnEach((stage) => {
       ['editor', ['Edit', 'so far'], { method: 'editor', title: 'Edit', prefill: 'so far' }],
       ['editor', ['Edit'], { method: 'editor', title: 'Edit' }],
     ])(
-      'is put to the client and answered by it, and the answer is not looked at: %j',
-      async (args, fields) => {
+      'is put to the client and answered by it, and the answer is not looked at: %s %j',
+      async (method, args, fields) => {
         const client = await extended(stage);
         const asked = await call(client, method, ...args);
         expect(asked).toEqual({ type: 'extension_ui_request', id: asked.id, ...fields });
@@ -114,9 +116,8 @@ describeOnEach((stage) => {
       ]);
     });
 
-    it.each([
-      'select',
-      [['Which?', ['a']], { cancelled: true }],
+    it.each<Row>([
+      ['select', ['Which?', ['a']], { cancelled: true }],
       ['select', ['Which?', ['a']], { confirmed: true }],
       ['input', ['Name'], { cancelled: true }],
       ['editor', ['Edit'], { cancelled: true }],
@@ -130,9 +131,8 @@ describeOnEach((stage) => {
       },
     );
 
-    it.each([
-      'select',
-      [['Which?', ['a', 'b'], { timeout: 20 }], null],
+    it.each<Row<unknown>>([
+      ['select', ['Which?', ['a', 'b'], { timeout: 20 }], null],
       ['input', ['Name', 'yours', { timeout: 20 }], null],
       ['confirm', ['T', 'M', { timeout: 20 }], false],
     ])(
@@ -196,9 +196,8 @@ describeOnEach((stage) => {
   });
 
   describe('an extension', () => {
-    it.each([
-      'notify',
-      [['hi'], { method: 'notify', message: 'hi', notifyType: 'info' }],
+    it.each<Row>([
+      ['notify', ['hi'], { method: 'notify', message: 'hi', notifyType: 'info' }],
       ['notify', ['hi', 'warning'], { method: 'notify', message: 'hi', notifyType: 'warning' }],
       ['setStatus', ['k', 'busy'], { method: 'setStatus', statusKey: 'k', statusText: 'busy' }],
       ['setStatus', ['k'], { method: 'setStatus', statusKey: 'k' }],
