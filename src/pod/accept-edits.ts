@@ -1,4 +1,4 @@
-import type { Rule } from '../tools/index.ts';
+import { isAboutTool, type Rule } from '../tools/index.ts';
 
 const EDITORS = ['edit', 'write'];
 
@@ -8,7 +8,7 @@ const ACCEPT: readonly Rule[] = EDITORS.map((tool) => ({ tool, path: '**', actio
 /** Rules under which edits are accepted: that answers what would be asked, and what is forbidden stays forbidden. */
 export function acceptingEdits(rules: readonly Rule[]): readonly Rule[] {
   const decided = EDITORS.flatMap((tool) =>
-    rules.flatMap((rule) => (decides(rule) && isAbout(rule, tool) ? [{ ...rule, tool }] : [])),
+    rules.flatMap((rule) => (decides(rule) && isAboutTool(rule, tool) ? [{ ...rule, tool }] : [])),
   );
   return [...decided, ...ACCEPT, ...rules];
 }
@@ -16,8 +16,4 @@ export function acceptingEdits(rules: readonly Rule[]): readonly Rule[] {
 /** A rule that allows a tool and no path says nothing of files. */
 function decides({ action, path }: Rule): boolean {
   return action === 'deny' || (action === 'auto' && path !== undefined);
-}
-
-function isAbout({ tool: named = '*' }: Rule, tool: string): boolean {
-  return named === '*' || named === tool;
 }

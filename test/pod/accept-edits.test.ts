@@ -32,6 +32,13 @@ describe('accepting edits', () => {
       'deny',
     ],
     [
+      'allows nothing that a rule forbids for tools named like it',
+      '/project/a',
+      [{ tool: 'wr*', action: 'deny' }],
+      'deny',
+      'deny',
+    ],
+    [
       'leaves what a rule allows before another forbids the rest',
       '/project/src/a',
       [

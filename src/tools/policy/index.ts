@@ -8,7 +8,7 @@ export type { Call, Judged } from './judged.ts';
 export type { Mode, Policy, Verdict } from './policy.ts';
 export { type Place, realPath, type RealPath } from './real-path.ts';
 export { ruleFor } from './remember.ts';
-export type { Rule } from './rule.ts';
+export { isAboutTool, type Rule } from './rule.ts';
 export { isInside, readingAnywhere, type Scope, scopeFrom } from './scope.ts';
 export { isSecret } from './secret-files.ts';
 export { isStartupFile } from './startup-files.ts';

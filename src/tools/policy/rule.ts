@@ -35,11 +35,14 @@ export interface Part {
  * is run and where it leads, what asks or forbids also fits what only may be it, behind wrappers and other spellings.
  */
 export function decidingRule(part: Part, rules: readonly Rule[], scope: Scope): Rule | undefined {
-  return rules.find((rule) => fitsTool(rule, part) && fitsCommand(rule, part) && fitsPath(rule, part, scope));
+  return rules.find(
+    (rule) => isAboutTool(rule, part.tool) && fitsCommand(rule, part) && fitsPath(rule, part, scope),
+  );
 }
 
-function fitsTool({ tool }: Rule, part: Part): boolean {
-  return tool === undefined || globExpression(tool, 'u').test(part.tool);
+/** Whether a rule is about a tool of this name, as far as the name goes. */
+export function isAboutTool({ tool }: Rule, name: string): boolean {
+  return tool === undefined || globExpression(tool, 'u').test(name);
 }
 
 function fitsCommand(rule: Rule, { step }: Part): boolean {

@@ -2,11 +2,13 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { objectOf, stringOf } from '../../../src/base/index.ts';
+import type { Answer } from '../../../src/sim/index.ts';
 import type { Client, Line } from './client.ts';
 import type { Staged } from './staged.ts';
 import { describeOnEach } from './stages.ts';
 
 const SHORT = { parts: [{ text: 'ok' }] };
+const STALLED: Answer = { parts: [{ text: 'a few words, and then nothing more' }], fault: { kind: 'stall' } };
 
 /** The model of the stage, as clients are shown it. */
 const modelOf = ({ baseUrl }: Staged) => ({
@@ -98,7 +100,7 @@ describeOnEach((stage) => {
     });
 
     it('says that it streams from the acknowledgement on, and does not count what is being written', async () => {
-      const { client } = await stage([{ parts: [{ text: 'word '.repeat(500) }], pace: { delayMs: 10 } }]);
+      const { client } = await stage([STALLED]);
       client.write('{"type":"prompt","message":"write"}\n{"id":"s","type":"get_state"}\n');
       expect(await client.hear(({ id }) => id === 's')).toMatchObject({ data: { isStreaming: true } });
       await client.hear(({ type }) => type === 'message_update');
@@ -211,6 +213,7 @@ describeOnEach((stage) => {
         return bodies.length === 1
           ? {
               parts: [{ thinking: 'hm' }, { text: 'word '.repeat(500) }],
+              fault: { kind: 'stall', after: 4 },
               pace: { chunkSize: 5, delayMs: 10 },
             }
           : SHORT;
@@ -365,7 +368,7 @@ describeOnEach((stage) => {
     });
 
     it('during a run is told after it', async () => {
-      const { client } = await stage([{ parts: [{ text: 'never done' }], fault: { kind: 'stall' } }, SHORT]);
+      const { client } = await stage([STALLED, SHORT]);
       client.send({ type: 'prompt', message: 'write' });
       await client.hear(({ type }) => type === 'message_update');
       expect(await client.get('bash', { command: 'echo beside' })).toMatchObject({ output: 'beside\n' });
@@ -441,7 +444,7 @@ describeOnEach((stage) => {
     });
 
     it('end the run that is under way, with its end events', async () => {
-      const { client } = await stage([{ parts: [{ text: 'word '.repeat(500) }], pace: { delayMs: 10 } }]);
+      const { client } = await stage([STALLED]);
       client.send({ type: 'prompt', message: 'write' });
       await client.hear(({ type }) => type === 'message_update');
       await client.get('new_session');

@@ -1,10 +1,17 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { objectOf } from '../../../src/base/index.ts';
 import type { Line } from './client.ts';
 import { gist } from './gist.ts';
 import { describeOnEach } from './stages.ts';
 
-const ECHO = { toolCall: { name: 'bash', arguments: { command: 'echo hi' } } };
+const bash = (command: string) => ({ toolCall: { name: 'bash', arguments: { command } } });
+const ECHO = bash('echo hi');
+
+/** A command that waits until the test lets it go. */
+const UNTIL_GO = 'until [ -e go ]; do sleep 0.02; done';
+const go = (cwd: string): void => writeFileSync(join(cwd, 'go'), '');
 
 /** How a run begins, an answer of text goes, and a run ends. */
 const BEGUN = ['prompt ok', 'agent_start', 'turn_start', 'message_start user', 'message_end user'];
@@ -98,9 +105,8 @@ describeOnEach((stage) => {
     });
 
     it('keeps the fragments of calls that grow side by side apart', async () => {
-      const call = (command: string) => ({ toolCall: { name: 'bash', arguments: { command } } });
       const { client } = await stage([
-        { parts: [call('echo first'), call('echo second')], interleave: true, pace: { chunkSize: 2 } },
+        { parts: [bash('echo first'), bash('echo second')], interleave: true, pace: { chunkSize: 2 } },
         { parts: [{ text: 'ok' }] },
       ]);
       const lines = await client.run('both');
@@ -140,13 +146,13 @@ describeOnEach((stage) => {
   });
 
   describe('messages that come during a run', () => {
-    const slow = { parts: [{ text: 'a b c d e f' }], pace: { chunkSize: 1, delayMs: 20 } };
+    const waiting = { parts: [bash(UNTIL_GO)] };
     const short = { parts: [{ text: 'ok' }] };
 
     it('are delivered in one run: steering first, then follow-ups, one at a time', async () => {
-      const { client } = await stage([slow, short, short, short, short]);
+      const { client, cwd } = await stage([waiting, short, short, short, short]);
       client.send({ id: 'p', type: 'prompt', message: 'begin' });
-      await client.hear(({ type }) => type === 'message_update');
+      await client.hear(({ type }) => type === 'tool_execution_start');
       await client.ask('steer', { message: 'A' });
       await client.ask('follow_up', { message: 'X' });
       await client.ask('prompt', { message: 'B', streamingBehavior: 'steer' });
@@ -156,6 +162,7 @@ describeOnEach((stage) => {
         queuedMessageCount: 4,
         pendingMessageCount: 4,
       });
+      go(cwd);
       await client.quiet();
       expect(said(client.lines)).toEqual(['begin', 'A', 'B', 'X', 'Y']);
       expect(client.types.filter((type) => type === 'agent_end')).toHaveLength(1);
@@ -163,13 +170,14 @@ describeOnEach((stage) => {
     });
 
     it('share a turn in mode all', async () => {
-      const { client } = await stage([slow, short, short]);
+      const { client, cwd } = await stage([waiting, short, short]);
       await client.ask('set_steering_mode', { mode: 'all' });
       await client.ask('set_follow_up_mode', { mode: 'all' });
       client.send({ type: 'prompt', message: 'begin' });
-      await client.hear(({ type }) => type === 'message_update');
+      await client.hear(({ type }) => type === 'tool_execution_start');
       for (const message of ['A', 'B']) await client.ask('steer', { message });
       for (const message of ['X', 'Y']) await client.ask('follow_up', { message });
+      go(cwd);
       await client.quiet();
       expect(said(client.lines)).toEqual(['begin', 'A', 'B', 'X', 'Y']);
       expect(client.types.filter((type) => type === 'turn_start')).toHaveLength(3);
@@ -193,12 +201,12 @@ describeOnEach((stage) => {
     });
 
     it('skip the remaining calls of a turn in mode immediate', async () => {
-      const call = (command: string) => ({ toolCall: { name: 'bash', arguments: { command } } });
-      const { client } = await stage([{ parts: [call('sleep 0.3'), call('echo never')] }, short]);
+      const { client, cwd } = await stage([{ parts: [bash(UNTIL_GO), bash('echo never')] }, short]);
       await client.ask('set_interrupt_mode', { mode: 'immediate' });
       client.send({ type: 'prompt', message: 'begin' });
       await client.hear(({ type }) => type === 'tool_execution_start');
       await client.ask('steer', { message: 'stop that' });
+      go(cwd);
       await client.quiet();
       const ends = client.lines.filter(({ type }) => type === 'tool_execution_end');
       expect(ends.map(({ isError }) => isError)).toEqual([false, true]);
@@ -209,7 +217,7 @@ describeOnEach((stage) => {
     });
 
     it('without saying how to queue are refused after the acknowledgement, under the same id', async () => {
-      const { client } = await stage([slow]);
+      const { client } = await stage([{ parts: [{ text: 'never done' }], fault: { kind: 'stall' } }]);
       client.send({ id: 'p', type: 'prompt', message: 'begin' });
       await client.hear(({ type }) => type === 'message_update');
       client.send({ id: 'b', type: 'prompt', message: 'me too' });
@@ -251,9 +259,7 @@ describeOnEach((stage) => {
     });
 
     it('while a tool runs ends it, and says so in an answer of its own', async () => {
-      const { client } = await stage([
-        { parts: [{ toolCall: { name: 'bash', arguments: { command: 'sleep 30' } } }] },
-      ]);
+      const { client } = await stage([{ parts: [bash('sleep 30')] }]);
       client.send({ type: 'prompt', message: 'wait' });
       await client.hear(({ type }) => type === 'tool_execution_start');
       const from = client.lines.length;
@@ -526,14 +532,14 @@ describeOnEach((stage) => {
     });
 
     it('waits for no steering in mode wait', async () => {
-      const call = (command: string) => ({ toolCall: { name: 'bash', arguments: { command } } });
-      const { client } = await stage([
-        { parts: [call('sleep 0.3'), call('echo both')] },
+      const { client, cwd } = await stage([
+        { parts: [bash(UNTIL_GO), bash('echo both')] },
         { parts: [{ text: 'ok' }] },
       ]);
       client.send({ type: 'prompt', message: 'begin' });
       await client.hear(({ type }) => type === 'tool_execution_start');
       await client.ask('steer', { message: 'then that' });
+      go(cwd);
       await client.quiet();
       const ends = client.lines.filter(({ type }) => type === 'tool_execution_end');
       expect(ends.map(({ isError }) => isError)).toEqual([false, false]);
