@@ -7,7 +7,10 @@ const SERVERS = {
   door: new URL('door.mjs', import.meta.url),
 };
 
-/** The door or its floor in a process of its own: its address, a key, and the connection that tells what it has used. */
+/**
+ * The door or its floor in a process of its own: its address, a key, and the connection that tells what it has used. BENCH_FLAGS are
+ * flags for Node there, such as --cpu-prof.
+ */
 export async function startServer(kind) {
   const directory = scratch();
   const path = join(directory, 'control.sock');

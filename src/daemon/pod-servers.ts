@@ -1,8 +1,7 @@
 import type { JsonObject } from '../base/index.ts';
+import type * as Mcp from '../mcp/index.ts';
 import type { McpServers, McpServerSpec, McpSurroundings } from '../mcp/index.ts';
 import type { Tool } from '../tools/index.ts';
-
-type Mcp = typeof import('../mcp/index.ts');
 
 /** The MCP servers of one pod: those that are configured, and those that a client has given it. */
 export class PodServers {
@@ -31,7 +30,7 @@ export class PodServers {
   }
 
   /** With a mistake in what is given, everything stays as it was. */
-  #with(given: JsonObject | undefined, mcp: Mcp): McpServers {
+  #with(given: JsonObject | undefined, mcp: typeof Mcp): McpServers {
     const before = this.#servers;
     const isSame = given === this.#given || JSON.stringify(given) === JSON.stringify(this.#given);
     if (before !== undefined && isSame) return before;
@@ -45,7 +44,7 @@ export class PodServers {
   }
 
   /** A server that is given counts before one that is configured under the same name. */
-  #specs(given: JsonObject | undefined, { readMcpConfig }: Mcp): readonly McpServerSpec[] {
+  #specs(given: JsonObject | undefined, { readMcpConfig }: typeof Mcp): readonly McpServerSpec[] {
     const own = given === undefined ? [] : readMcpConfig(given);
     const others = this.#configured.filter(({ name }) => !own.some((spec) => spec.name === name));
     return [...others, ...own];

@@ -1,6 +1,7 @@
 // A conversation with nobody, on the real terminal that it is started in: what the tests with tmux drive.
 // `md`, `card`, `tall`, `ask` and `crash` do what they say; everything else is answered by its own words.
-import {
+// Its first argument is where the parts of the terminal are, compiled.
+const {
   approvalWidth,
   activityLine,
   COLOURED,
@@ -25,7 +26,7 @@ import {
   textWidth,
   updateApproval,
   updateEditor,
-} from '../../../dist/cli/terminal/index.js';
+} = await import(process.argv[2]);
 
 const SAMPLE = `# 見出し
 

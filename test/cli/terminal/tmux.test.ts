@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest';
-import { hasTmux, openDemo, type Pane } from './tmux.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Compiled, compiled } from '../../compiled.ts';
+import { demoCommand, hasTmux, openDemo, type Pane } from './tmux.ts';
 
 /** The lines from the first that is the demo's own. */
 function shown(lines: readonly string[]): string[] {
@@ -34,8 +35,16 @@ const ANSWER = [
 ];
 
 describe.runIf(hasTmux)('on a real terminal', () => {
+  let built: Compiled | undefined;
+  let demo = '';
+  beforeAll(() => {
+    built = compiled('src/cli/terminal/index.ts');
+    demo = demoCommand(built);
+  });
+  afterAll(() => built?.remove());
+
   test('an answer streams into the scrollback, and is whole there', async () => {
-    const pane = await openDemo(60, 10);
+    const pane = await openDemo(demo, 60, 10);
     await say(pane, 'md');
     await pane.see(has('· finished'));
     await pane.see((lines) => lines.at(-2) === '> say something');
@@ -44,7 +53,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
   });
 
   test('after the window became narrower and wider, nothing is there twice and nothing is missing', async () => {
-    const pane = await openDemo(60, 12);
+    const pane = await openDemo(demo, 60, 12);
     await say(pane, 'md');
     await pane.see(has('· finished'));
     pane.type('a draft that is longer than thirty columns');
@@ -66,7 +75,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
   });
 
   test('a live area higher than the window shows its end, and leaves nothing behind', async () => {
-    const pane = await openDemo(40, 8);
+    const pane = await openDemo(demo, 40, 8);
     await say(pane, 'tall');
     await pane.see(has('tall 59'));
     expect(pane.screen().slice(0, 2)).toEqual(['tall 54', 'tall 55']);
@@ -83,7 +92,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
   });
 
   test('keys arrive: wide characters, a pasted text, a menu, a new line', async () => {
-    const pane = await openDemo(60, 14);
+    const pane = await openDemo(demo, 60, 14);
     pane.type('日本');
     pane.press('M-Enter');
     pane.type('x');
@@ -102,7 +111,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
   });
 
   test('a question is answered with a key', async () => {
-    const pane = await openDemo(60, 14);
+    const pane = await openDemo(demo, 60, 14);
     await say(pane, 'ask');
     await pane.see(has('always means: bash rm *'));
     pane.type('n');
@@ -122,7 +131,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
   });
 
   test('the shell gets its terminal back: at the end, while stopped, and after a crash', async () => {
-    const pane = await openDemo(60, 30);
+    const pane = await openDemo(demo, 60, 30);
     pane.press('C-z');
     await pane.see((lines) => lines.at(-1) === '$');
     pane.type('stty -a | tr " ;" "\\n\\n" | grep -x -e icanon -e echo | sort | xargs echo stopped');
@@ -138,7 +147,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
     await pane.see((lines) => lines.includes('crashed echo icanon'));
     expect(pane.all().filter((line) => /^(?:demo|> ) /.test(line))).toEqual([]);
     expect(pane.all().join('\n')).toContain('SyntaxError');
-    pane.type('node test/cli/terminal/demo.mjs');
+    pane.type(demo);
     pane.press('Enter');
     await pane.see((lines) => lines.at(-1)?.startsWith('demo') === true);
     pane.press('C-d');

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import type { Compiled } from '../../compiled.ts';
 import { temporaryDirectory } from '../polypod.ts';
 
 export const hasTmux = (() => {
@@ -29,10 +30,15 @@ export interface Pane {
 /** How often a terminal is looked at before the test gives up and shows what is there. */
 const PATIENCE = 500;
 
+/** What starts the demo, with the parts of the terminal as they were compiled. */
+export function demoCommand({ directory }: Pick<Compiled, 'directory'>): string {
+  return `node ${resolve('test/cli/terminal/demo.mjs')} ${join(directory, 'src/cli/terminal/index.js')}`;
+}
+
 /** The demo in a real terminal, started from a shell as a person would. */
-export async function openDemo(columns: number, rows: number): Promise<Pane> {
+export async function openDemo(command: string, columns: number, rows: number): Promise<Pane> {
   const pane = await openShell(columns, rows);
-  pane.type(`node ${resolve('test/cli/terminal/demo.mjs')}`);
+  pane.type(command);
   pane.press('Enter');
   // Not the end of a long command line, which may be called so as well.
   await pane.see((lines) => /^demo\s+\d+x\d+$/.test(lines.at(-1) ?? ''));

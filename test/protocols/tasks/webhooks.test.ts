@@ -107,6 +107,7 @@ describe('webhooks', () => {
     const taskId = await ada.submit();
     await ear.told(0);
     await door().close();
+    expect(ear.count()).toBe(2);
     expect((await ear.told(1)).message).toMatchObject({ type: 'task.completed', taskId });
   });
 
