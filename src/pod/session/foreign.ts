@@ -41,7 +41,8 @@ export function branchSummaryItems(summary: string): readonly Item[] {
 function executed(message: AgentMessage, ran: string): readonly Item[] {
   if (message.excludeFromContext === true) return [];
   const { exitCode, fullOutputPath } = message;
-  const output = stringOf(message.output);
+  // The end of its last line is no line of its own.
+  const output = stringOf(message.output).replace(/\n$/, '');
   let text = `${ran}\n${output === '' ? '(no output)' : `\`\`\`\n${output}\n\`\`\``}`;
   if (message.cancelled === true) text += '\n\n(command cancelled)';
   else if (typeof exitCode === 'number' && exitCode !== 0) text += `\n\nCommand exited with code ${exitCode}`;

@@ -362,7 +362,7 @@ describeOnEach((stage) => {
       await client.get('bash', { command: 'echo unseen', excludeFromContext: true });
       await client.run('go');
       expect(bodies[0]).toContain(
-        'Ran `echo seen; exit 4`\\n```\\nseen\\n\\n```\\n\\nCommand exited with code 4',
+        'Ran `echo seen; exit 4`\\n```\\nseen\\n```\\n\\nCommand exited with code 4',
       );
       expect(bodies[0]).not.toContain('unseen');
     });
