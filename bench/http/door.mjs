@@ -2,7 +2,7 @@
 // Only what would end a measurement is lifted: the rate of one key, how many may wait, and the comments in quiet streams.
 import { join } from 'node:path';
 import { logTo, redactor } from '../../dist/base/index.js';
-import { PodDoor, podEvents } from '../../dist/protocols/pod/index.js';
+import { PodDoor, podBatches } from '../../dist/protocols/pod/index.js';
 import { startTasks } from '../../dist/protocols/tasks/door.js';
 import { createKey } from '../../dist/protocols/tasks/index.js';
 import { serveLines } from '../floor/line-server.mjs';
@@ -25,7 +25,7 @@ const { url } = await startTasks({
   mode: 'full-access',
   modelNamed: async () => undefined,
   project: (pod, { after, by, signal }) =>
-    podEvents(pods, pod, {
+    podBatches(pods, pod, {
       signal,
       by,
       limit: 10_000,

@@ -19,10 +19,10 @@ export {
 
 /** A pod's events in the words of the Pod Protocol, for a door that hands them on; `waiting` may wait for a reader. */
 export async function podLines(waiting: number): Promise<Project> {
-  const { PodDoor, podEvents } = await import('./pod/index.ts');
+  const { PodDoor, podBatches } = await import('./pod/index.ts');
   const door = new PodDoor();
   return (pod, { after, by, signal }) =>
-    podEvents(door, pod, {
+    podBatches(door, pod, {
       signal,
       by,
       limit: waiting,

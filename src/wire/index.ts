@@ -35,4 +35,4 @@ export {
 export { type FrameReader, lineReader, MAX_LINE } from './lines.ts';
 export { encodeSse, sseReader } from './sse.ts';
 export { connectUnix, listenUnix, LONGEST_SOCKET_PATH, makePrivate } from './unix-socket.ts';
-export { WebSocketLink, type WebSocketOptions, webSocketHandshake } from './web-socket.ts';
+export { textFrame, WebSocketLink, type WebSocketOptions, webSocketHandshake } from './web-socket.ts';

@@ -64,7 +64,12 @@ export class WebSocketLink {
   }
 
   send(text: string): void {
-    this.#write(OPCODES.text, Buffer.from(text));
+    this.sendFrames(textFrame(text));
+  }
+
+  /** Sends what `textFrame` made, one or more of them joined: texts for many links are framed once. */
+  sendFrames(frames: Uint8Array): void {
+    if (!this.#isClosing && !this.#isGone) this.#socket.write(frames);
   }
 
   /** Says why, and ends the connection. */
@@ -81,7 +86,7 @@ export class WebSocketLink {
   }
 
   #write(opcode: number, payload: Uint8Array): void {
-    if (!this.#isClosing && !this.#isGone) this.#socket.write(encodeFrame(opcode, payload));
+    this.sendFrames(encodeFrame(opcode, payload));
   }
 
   #take(bytes: Uint8Array): void {
@@ -156,6 +161,11 @@ export class WebSocketLink {
     clearInterval(this.#timer);
     this.#options.onClose();
   }
+}
+
+/** A text as it is sent. */
+export function textFrame(text: string): Buffer {
+  return encodeFrame(OPCODES.text, Buffer.from(text));
 }
 
 /** Answers a handshake; refuses one that is none. The subprotocol has to be one that the client offered. */

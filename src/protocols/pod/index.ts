@@ -3,7 +3,7 @@ export { PodDoor } from './door.ts';
 export { DEFAULT_DUPLEX, type DuplexOptions, serveDuplex } from './duplex-link.ts';
 export type { Link, LinkOptions, Receiver } from './link.ts';
 export { openPodDoor } from './open-pod-door.ts';
-export { podEvents, type PodEventsOptions } from './pod-events.ts';
+export { podBatches, podEvents, type PodEventsOptions } from './pod-events.ts';
 export { type JoinOptions, PodListener } from './pod-listener.ts';
 export { PodSockets, type PodSocketsOptions } from './pod-sockets.ts';
 export type {

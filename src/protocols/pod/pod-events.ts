@@ -1,7 +1,7 @@
 import { onAbort, PolypodError } from '../../base/index.ts';
 import type { Pod } from '../../pod/index.ts';
 import type { PodDoor } from './door.ts';
-import { PodListener } from './pod-listener.ts';
+import type { Link, Receiver } from './link.ts';
 import type { WireEvent, WireRequest } from './wire.ts';
 
 export interface PodEventsOptions {
@@ -17,62 +17,118 @@ export interface PodEventsOptions {
 export async function* podEvents(
   door: PodDoor,
   pod: Pod,
-  { signal, first = [], by = 'program', limit = 100_000 }: PodEventsOptions,
+  options: PodEventsOptions,
 ): AsyncGenerator<WireEvent> {
+  for await (const events of podBatches(door, pod, options)) yield* events;
+}
+
+/** The same as they are told: lists of whole events. All who hear the pod live are given the very same lists. */
+export async function* podBatches(
+  door: PodDoor,
+  pod: Pod,
+  { signal, first = [], by = 'program', limit = 100_000 }: PodEventsOptions,
+): AsyncGenerator<readonly WireEvent[]> {
   const waiting = new Waiting(limit);
-  const onEnd = (): void => waiting.end();
-  const listener = await PodListener.join(door, pod, (event) => waiting.push(event), { by, onEnd });
-  const forget = onAbort(signal, onEnd);
+  const receiver: Receiver = {
+    take: ({ events }) => waiting.push(events),
+    // What waits is counted in events, and here.
+    pending: () => 0,
+    drained: () => waiting.isRead(),
+    close: () => waiting.end(),
+  };
+  const link = await door.open(pod, receiver, { by, pendingBytes: 0 });
+  const forget = onAbort(signal, () => waiting.end());
   try {
-    for (const line of first) await listener.request(line);
-    for (let events = await waiting.take(); events !== undefined; events = await waiting.take())
-      yield* events;
+    // What was before the reader's time is read while it is told: there may be more of it than may wait.
+    askAll(link, first).catch((thrown: unknown) => waiting.fail(thrown));
+    for (let batches = await waiting.take(); batches !== undefined; batches = await waiting.take())
+      for (const events of batches) yield events;
   } finally {
     forget();
-    listener.leave();
+    waiting.end();
+    link.leave();
   }
+}
+
+async function askAll(link: Link, lines: readonly WireRequest[]): Promise<void> {
+  for (const line of lines) await link.call({ ...line });
 }
 
 /** What was heard and not yet read. Past its bound it is let go of, and the reader told where to go on. */
 class Waiting {
   readonly #limit: number;
-  #events: WireEvent[] = [];
+  #batches: (readonly WireEvent[])[] = [];
+  #size = 0;
   #readSeq = 0;
-  #end: 'open' | 'over' | 'behind' = 'open';
-  #wake = (): void => {};
+  #end: 'open' | 'over' | { readonly thrown: unknown } = 'open';
+  #wakeReader = (): void => {};
+  #wakeTeller = (): void => {};
 
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  push(event: WireEvent): void {
+  push(events: readonly WireEvent[]): void {
     if (this.#end !== 'open') return;
-    this.#events.push(event);
-    if (this.#events.length > this.#limit) [this.#events, this.#end] = [[], 'behind'];
-    this.#wake();
+    this.#batches.push(events);
+    this.#size += events.length;
+    if (this.#size > this.#limit)
+      this.fail(
+        new PolypodError(
+          'overloaded',
+          `more than ${this.#limit} events were waiting to be read: subscribe after ${this.#readSeq}`,
+        ),
+      );
+    this.#wakeReader();
   }
 
+  /** Nothing more follows what waits. */
   end(): void {
     if (this.#end === 'open') this.#end = 'over';
-    this.#wake();
+    this.#wakeAll();
+  }
+
+  /** The reader is thrown this in place of what waits. */
+  fail(thrown: unknown): void {
+    this.#batches = [];
+    this.#end = { thrown };
+    this.#wakeAll();
   }
 
   /** All that waits; undefined when there is no more. */
-  async take(): Promise<readonly WireEvent[] | undefined> {
-    while (this.#events.length === 0) {
+  async take(): Promise<readonly (readonly WireEvent[])[] | undefined> {
+    while (this.#batches.length === 0) {
       if (this.#end === 'over') return undefined;
-      if (this.#end === 'behind')
-        throw new PolypodError(
-          'overloaded',
-          `more than ${this.#limit} events were waiting to be read: subscribe after ${this.#readSeq}`,
-        );
+      if (this.#end !== 'open') throw this.#end.thrown;
+      this.#wakeTeller();
       await new Promise<void>((resolve) => {
-        this.#wake = resolve;
+        this.#wakeReader = resolve;
       });
     }
-    const events = this.#events;
-    this.#events = [];
-    this.#readSeq = events.findLast(({ seq }) => seq !== undefined)?.seq ?? this.#readSeq;
-    return events;
+    const batches = this.#batches;
+    [this.#batches, this.#size] = [[], 0];
+    this.#readSeq = lastSeqIn(batches) ?? this.#readSeq;
+    return batches;
   }
+
+  /** Resolves when the reader wants more, or wants no more. */
+  async isRead(): Promise<void> {
+    while (this.#batches.length > 0 && this.#end === 'open')
+      await new Promise<void>((resolve) => {
+        this.#wakeTeller = resolve;
+      });
+  }
+
+  #wakeAll(): void {
+    this.#wakeReader();
+    this.#wakeTeller();
+  }
+}
+
+function lastSeqIn(batches: readonly (readonly WireEvent[])[]): number | undefined {
+  for (const events of batches.toReversed()) {
+    const last = events.findLast(({ seq }) => seq !== undefined);
+    if (last !== undefined) return last.seq;
+  }
+  return undefined;
 }

@@ -1,4 +1,5 @@
 import { wrongField } from './errors.ts';
+import { oncePer } from './once-per.ts';
 import type { StreamLine } from './wire.ts';
 
 /**
@@ -27,23 +28,28 @@ export function afterOf({ seq, line }: Cursor): number {
 export interface PlacedLine {
   readonly line: StreamLine;
   readonly id: string | undefined;
+  /** Which of its event's lines it is, from 0. */
+  readonly index: number | undefined;
 }
 
-/** Gives lines their places, and leaves out those that were seen before. */
-export async function* placed(
-  lines: AsyncIterable<StreamLine>,
-  from: Cursor | undefined,
-): AsyncGenerator<PlacedLine> {
+/** Lines that are told together: one or more whole events, or something about the stream itself. */
+export type Batch = readonly PlacedLine[];
+
+/** Gives lines their places. No event is told in two lists, so the places are the same for all who hear them. */
+export const placed = oncePer((lines: readonly StreamLine[]): Batch => {
   let seq: number | undefined;
   let index = 0;
-  for await (const line of lines) {
-    if (line.seq === undefined || line.event === 'snapshot') {
-      yield { line, id: line.seq === undefined ? undefined : String(line.seq) };
-      continue;
-    }
+  return lines.map((line) => {
+    if (line.seq === undefined) return { line, id: undefined, index: undefined };
+    if (line.event === 'snapshot') return { line, id: String(line.seq), index: undefined };
     index = line.seq === seq ? index + 1 : 0;
     seq = line.seq;
-    const isSeen = from?.line !== undefined && seq === from.seq && index <= from.line;
-    if (!isSeen) yield { line, id: `${seq}.${index}` };
-  }
+    return { line, id: `${seq}.${index}`, index };
+  });
+});
+
+/** Leaves out what was seen before: lines of the event in which the stream broke off. */
+export function unseen(batch: Batch, { seq, line: lastSeen = -1 }: Cursor): Batch {
+  const isSeen = ({ line, index = Infinity }: PlacedLine): boolean => line.seq === seq && index <= lastSeen;
+  return batch.some(isSeen) ? batch.filter((one) => !isSeen(one)) : batch;
 }

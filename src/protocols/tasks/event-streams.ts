@@ -1,18 +1,15 @@
-import { afterOf, type Cursor, placed, type PlacedLine, readCursor } from './cursor.ts';
+import { afterOf, type Cursor, readCursor } from './cursor.ts';
 import type { Call, Desk, Reply } from './route.ts';
+import { type Passage, sessionBatches } from './session-batches.ts';
 import { streamSse } from './sse-stream.ts';
 import { unknown } from './errors.ts';
 import { taskLines } from './task-lines.ts';
 import { isOver } from './task-status.ts';
-import type { StreamLine } from './wire.ts';
 
 /** `GET /sessions/{sessionId}/events` */
 export async function streamSession(call: Call, desk: Desk): Promise<Reply> {
   const row = desk.sessions.get(call.key, call.params.get('sessionId') ?? '');
-  const from = cursorIn(call);
-  return stream(call, desk, (signal) =>
-    placed(linesOf(call, desk, row.id, from === undefined ? undefined : afterOf(from), signal), from),
-  );
+  return stream(call, desk, { podId: row.id, from: cursorIn(call) });
 }
 
 /** `GET /tasks/{taskId}/events`: from the task's first event on, if nothing else is said, to its last. */
@@ -26,20 +23,7 @@ export async function streamTask(call: Call, desk: Desk): Promise<Reply> {
   if (from !== undefined && isOver(state) && from.seq >= (history.lastSeq ?? Infinity))
     return { nothing: true };
   const after = from === undefined ? history.firstSeq - 1 : afterOf(from);
-  return stream(call, desk, (signal) =>
-    placed(taskLines(linesOf(call, desk, row.id, after, signal), taskId, history, after), from),
-  );
-}
-
-function linesOf(
-  { key }: Call,
-  { settings }: Desk,
-  podId: string,
-  after: number | undefined,
-  signal: AbortSignal,
-): AsyncIterable<StreamLine> {
-  const { host, project } = settings;
-  return project(host.pod(podId), { by: key.owner, signal, ...(after !== undefined && { after }) });
+  return stream(call, desk, { podId: row.id, from, after, pick: taskLines(taskId, history, after) });
 }
 
 /** What a browser sends when it comes back counts more than the address that it began with. */
@@ -50,17 +34,19 @@ function cursorIn({ query, headers }: Call): Cursor | undefined {
   return after === null ? undefined : readCursor(after, 'after');
 }
 
-async function stream(
-  { key, response }: Call,
-  { streams, limits }: Desk,
-  lines: (signal: AbortSignal) => AsyncIterable<PlacedLine>,
-): Promise<Reply> {
+async function stream({ key, response }: Call, desk: Desk, passage: Passage): Promise<Reply> {
+  const { streams, limits } = desk;
   const over = new AbortController();
   const forget = streams.add(key, (why) => over.abort(why));
   response.on('close', () => over.abort('the client is gone'));
   const { keepAliveMs, unreadBytes } = limits;
+  const { signal } = over;
   try {
-    await streamSse(response, lines(over.signal), { keepAliveMs, unreadBytes, signal: over.signal });
+    await streamSse(response, sessionBatches(desk, key, passage, signal), {
+      keepAliveMs,
+      unreadBytes,
+      signal,
+    });
   } finally {
     over.abort();
     forget();

@@ -60,11 +60,14 @@ export interface TasksSettings {
 /** What the door needs beyond what every door gets. */
 export type TasksPlace = Omit<TasksSettings, 'host' | 'version' | 'log' | 'vitals'>;
 
-/** A pod's lines after a number, then live; without a number, or where that is not kept, a snapshot first. */
+/**
+ * A pod's lines after a number, then live; without a number, or where that is not kept, a snapshot first. They come as they are
+ * told: lists of whole events, the very same lists for all who hear the pod live.
+ */
 export type Project = (
   pod: Pod,
   options: { readonly after?: number; readonly by: string; readonly signal: AbortSignal },
-) => AsyncIterable<StreamLine>;
+) => AsyncIterable<readonly StreamLine[]>;
 
 export interface TasksLimits {
   readonly http: Partial<HttpServerLimits>;

@@ -1,11 +1,19 @@
 import { asPolypodError, objectIn, objectOf, type JsonObject, shape, stringOf } from '../../base/index.ts';
-import { guardRequest, type HttpUpgrade, WebSocketLink, webSocketHandshake } from '../../wire/index.ts';
-import { afterOf, type Cursor, placed, readCursor } from './cursor.ts';
+import {
+  guardRequest,
+  type HttpUpgrade,
+  textFrame,
+  WebSocketLink,
+  webSocketHandshake,
+} from '../../wire/index.ts';
+import { type Batch, type Cursor, readCursor } from './cursor.ts';
 import { requireScope } from './entrance.ts';
 import { readFields, wireError, wrongField } from './errors.ts';
 import type { KeyRecord, Scope } from './keys/key.ts';
+import { oncePer } from './once-per.ts';
 import type { Desk } from './route.ts';
 import type { Counter } from './serve-request.ts';
+import { sessionBatches } from './session-batches.ts';
 import { known, readSubmit } from './submit-wish.ts';
 
 /** What a client sends: `{method, params?, request_id?}`. What answers it carries the same `request_id`. */
@@ -201,15 +209,10 @@ function listen(sessionId: string, podId: string, from: Cursor | undefined, seat
   const stop = new AbortController();
   listening.set(sessionId, stop);
   const signal = AbortSignal.any([gone, stop.signal]);
-  const { host, project } = desk.settings;
-  const after = from === undefined ? {} : { after: afterOf(from) };
   const send = async (): Promise<void> => {
-    for await (const { line, id } of placed(
-      project(host.pod(podId), { by: key.owner, signal, ...after }),
-      from,
-    )) {
+    for await (const batch of sessionBatches(desk, key, { podId, from }, signal)) {
       if (signal.aborted) return;
-      link.send(JSON.stringify({ ...line, session_id: sessionId, ...(id !== undefined && { id }) }));
+      link.sendFrames(framesOf(batch, sessionId));
       if (link.pending > desk.limits.unreadBytes) await link.drained();
     }
   };
@@ -219,6 +222,22 @@ function listen(sessionId: string, podId: string, from: Cursor | undefined, seat
       if (listening.get(sessionId) === stop) listening.delete(sessionId);
     });
 }
+
+/** All who call the session the same are sent the same bytes. */
+function framesOf(batch: Batch, sessionId: string): Buffer {
+  const byName = framesByName(batch);
+  const known = byName.get(sessionId);
+  if (known !== undefined) return known;
+  const frames = Buffer.concat(
+    batch.map(({ line, id }) =>
+      textFrame(JSON.stringify({ ...line, session_id: sessionId, ...(id !== undefined && { id }) })),
+    ),
+  );
+  byName.set(sessionId, frames);
+  return frames;
+}
+
+const framesByName = oncePer((_: Batch) => new Map<string, Buffer>());
 
 /** Ours if it was offered; else the offer that has the key in it, or a browser would give up. */
 function subprotocolFor(offered: string | undefined): string | undefined {

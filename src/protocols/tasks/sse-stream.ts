@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { asPolypodError } from '../../base/index.ts';
-import type { PlacedLine } from './cursor.ts';
-import type { StreamLine } from './wire.ts';
+import type { Batch } from './cursor.ts';
+import { oncePer } from './once-per.ts';
 
 export interface SseOptions {
   readonly keepAliveMs: number;
@@ -11,10 +11,10 @@ export interface SseOptions {
   readonly signal: AbortSignal;
 }
 
-/** Sends lines as server-sent events until there are no more, or the client is gone. */
+/** Sends lines as server-sent events, all that are told together in one write, until there are no more, or the client is gone. */
 export async function streamSse(
   response: ServerResponse,
-  lines: AsyncIterable<PlacedLine>,
+  batches: AsyncIterable<Batch>,
   { keepAliveMs, unreadBytes, signal }: SseOptions,
 ): Promise<void> {
   response.writeHead(200, {
@@ -25,12 +25,10 @@ export async function streamSse(
   response.write('retry: 2000\n\n');
   const keepAlive = setInterval(() => response.write(': keep-alive\n\n'), keepAliveMs);
   try {
-    for await (const placedLine of lines) {
+    for await (const batch of batches) {
       if (response.destroyed) return;
-      corkUntilQuiet(response);
-      const isFull = response.writableLength > unreadBytes;
-      const bytes = bytesOf(placedLine);
-      if (isFull) await readBy(response, (done) => response.write(bytes, done), signal);
+      const bytes = bytesOf(batch);
+      if (response.writableLength > unreadBytes) await readBy(response, bytes, signal);
       else response.write(bytes);
     }
     if (signal.aborted && !response.destroyed) response.write(errorEvent('ended', String(signal.reason)));
@@ -40,25 +38,12 @@ export async function streamSse(
     response.write(errorEvent(code, code === 'internal' ? 'the stream broke off: connect again' : message));
   } finally {
     clearInterval(keepAlive);
-    // Node 24 forgets what is still corked when the response ends.
-    while (response.writableCorked > 0) response.uncork();
     response.end();
   }
 }
 
-/** All that is told in one breath leaves in one write. */
-function corkUntilQuiet(response: ServerResponse): void {
-  if (response.writableCorked > 0) return;
-  response.cork();
-  setImmediate(() => response.uncork());
-}
-
 /** Resolves when the client has read all up to what is written now, or is gone. */
-function readBy(
-  response: ServerResponse,
-  write: (done: () => void) => void,
-  signal: AbortSignal,
-): Promise<void> {
+function readBy(response: ServerResponse, bytes: Buffer, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       response.off('close', done);
@@ -67,22 +52,18 @@ function readBy(
     };
     response.on('close', done);
     signal.addEventListener('abort', done);
-    write(done);
-    response.uncork();
+    response.write(bytes, done);
   });
 }
 
-/** Every client of a session is told the same lines: they are written out once. */
-const BYTES = new WeakMap<StreamLine, Buffer>();
-
-function bytesOf({ line, id }: PlacedLine): Buffer {
-  const known = BYTES.get(line);
-  if (known !== undefined) return known;
-  const head = id === undefined ? '' : `id: ${id}\n`;
-  const bytes = Buffer.from(`${head}event: ${line.event}\ndata: ${JSON.stringify(line)}\n\n`);
-  BYTES.set(line, bytes);
-  return bytes;
-}
+const bytesOf = oncePer((batch: Batch): Buffer => {
+  let text = '';
+  for (const { line, id } of batch) {
+    if (id !== undefined) text += `id: ${id}\n`;
+    text += `event: ${line.event}\ndata: ${JSON.stringify(line)}\n\n`;
+  }
+  return Buffer.from(text);
+});
 
 function errorEvent(code: string, message: string): string {
   return `event: error\ndata: ${JSON.stringify({ event: 'error', data: { code, message } })}\n\n`;

@@ -1,0 +1,11 @@
+/** Makes something of an object once, however many ask: all who hear a session are given the same lists. */
+export function oncePer<K extends object, V extends {}>(make: (key: K) => V): (key: K) => V {
+  const made = new WeakMap<K, V>();
+  return (key) => {
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const value = make(key);
+    made.set(key, value);
+    return value;
+  };
+}
