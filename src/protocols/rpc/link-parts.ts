@@ -10,12 +10,14 @@ export interface LinkSurroundings {
   readonly host: Host;
   readonly inventory: Inventory;
   readonly version: string;
+  /** Told of everything that a client is refused. */
+  readonly onRefused: () => void;
 }
 
 /** What a link to the daemon is served with, and what the person should know. Refuses what the header asks for in vain. */
 export async function linkParts(
   header: LinkHeader,
-  { host, inventory, version }: LinkSurroundings,
+  { host, inventory, version, onRefused }: LinkSurroundings,
 ): Promise<{ readonly parts: RpcParts; readonly notices: readonly string[] }> {
   const { cwd, isOffline = false, hasMcp = true, hasRules = true, isAsking = false, models = [] } = header;
   const { reference, thinking } = modelWish(header);
@@ -51,6 +53,7 @@ export async function linkParts(
     rules: hasRules ? inventory.streamRules() : [],
     fallbackRules: isAsking ? [] : UNASKED,
     outlivesClient: true,
+    onRefused,
     version,
     by: header.by,
     echoErrors: header.echoErrors ?? false,

@@ -16,6 +16,8 @@ export interface RpcLinkOptions {
   readonly echoErrors: boolean;
   /** A command has been answered. */
   readonly onAnswered: () => void;
+  /** The client has been refused something. */
+  readonly onRefused?: (() => void) | undefined;
 }
 
 /** One client: its frames are read in order, answered in order, and what is urgent is done meanwhile. */
@@ -24,6 +26,7 @@ export class RpcLink {
   readonly #out: Outbox;
   readonly #echoErrors: boolean;
   readonly #onAnswered: () => void;
+  readonly #onRefused: (() => void) | undefined;
   #line: Promise<void> = Promise.resolve();
   /** Until all prompts so far have been taken. */
   #prompts: Promise<void> = Promise.resolve();
@@ -36,6 +39,7 @@ export class RpcLink {
     this.#out = out;
     this.#echoErrors = options.echoErrors;
     this.#onAnswered = options.onAnswered;
+    this.#onRefused = options.onRefused;
   }
 
   /** Commands that have not been answered. */
@@ -150,25 +154,28 @@ export class RpcLink {
   #fail({ id, type }: Wish, thrown: unknown, isLate: boolean): void {
     const { code, message } = asPolypodError(thrown);
     const head = id === undefined ? {} : { id };
-    if (isLate || ANSWERED[code] || this.#echoErrors)
-      this.#out.say({ ...head, type: 'response', command: type, success: false, error: message });
+    if (isLate || ANSWERED[code] || this.#echoErrors) this.#refuse({ ...head, command: type }, message);
     else this.#unreadable(message);
   }
 
   #unreadable(reason: string): void {
-    const error = `Failed to parse command: ${reason}`;
-    this.#out.say({ type: 'response', command: 'parse', success: false, error });
+    this.#refuse({ command: 'parse' }, `Failed to parse command: ${reason}`);
   }
 
   #unknown({ id, type }: Wish, given: unknown): void {
     const head = id === undefined || !this.#echoErrors ? {} : { id };
     const command = given === undefined ? {} : { command: type };
+    this.#refuse({ ...head, ...command }, `Unknown command: ${type}`);
+  }
+
+  #refuse({ id, command }: { readonly id?: unknown; readonly command?: string }, error: string): void {
+    this.#onRefused?.();
     this.#out.say({
-      ...head,
+      ...(id === undefined ? {} : { id }),
       type: 'response',
-      ...command,
+      ...(command === undefined ? {} : { command }),
       success: false,
-      error: `Unknown command: ${type}`,
+      error,
     });
   }
 }

@@ -24,19 +24,25 @@ export async function openRpcDoor({
   const over = new AbortController();
   const sockets = new Set<Socket>();
   const serving = new Set<Promise<void>>();
+  let refused = 0;
+  const onRefused = (): void => {
+    refused += 1;
+  };
   const server = await listenUnix(path, (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
-    const served = serveSocket(socket, { host, inventory, version }, over.signal).catch((thrown: unknown) => {
-      // A client that broke off is no failure of ours.
-      if (!socket.destroyed) log.warn('an RPC link failed', { reason: messageOf(thrown) });
-      socket.destroy();
-    });
+    const served = serveSocket(socket, { host, inventory, version, onRefused }, over.signal).catch(
+      (thrown: unknown) => {
+        // A client that broke off is no failure of ours.
+        if (!socket.destroyed) log.warn('an RPC link failed', { reason: messageOf(thrown) });
+        socket.destroy();
+      },
+    );
     serving.add(served);
     void served.then(() => serving.delete(served));
   });
   return {
-    status: () => ({ socket: path, links: sockets.size }),
+    status: () => ({ socket: path, links: sockets.size, refused }),
     close: async () => {
       const closed = once(server, 'close');
       server.close();

@@ -22,6 +22,8 @@ export interface RpcParts {
   readonly fallbackRules?: readonly Rule[];
   /** Pods go on without the client: what only it can do is taken away from them when it leaves. */
   readonly outlivesClient?: boolean;
+  /** Told of everything that the client is refused. */
+  readonly onRefused?: () => void;
   readonly version: string;
   /** Whose commands these are, as other doors are told. */
   readonly by: string;

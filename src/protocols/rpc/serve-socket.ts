@@ -27,6 +27,7 @@ async function linkFor(line: string, around: LinkSurroundings) {
   try {
     return await linkParts(readLinkHeader(line), around);
   } catch (thrown) {
+    around.onRefused();
     return { refused: messageOf(thrown) };
   }
 }

@@ -32,6 +32,7 @@ export async function serveRpc(
   const forget = onAbort(signal, () => over.abort());
   const link = new RpcLink(seat, out, {
     echoErrors: parts.echoErrors,
+    onRefused: parts.onRefused,
     onAnswered: () => {
       if (isEndWanted) over.abort();
     },

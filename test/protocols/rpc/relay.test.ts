@@ -79,7 +79,7 @@ describe('with a daemon up, polypod --mode rpc', () => {
     expect(doors).toContainEqual({
       name: 'rpc',
       state: 'open',
-      details: { socket: socketIn(here, 'rpc.sock'), links: 1 },
+      details: { socket: socketIn(here, 'rpc.sock'), links: 1, refused: 0 },
     });
   });
 
@@ -136,13 +136,18 @@ describe('with a daemon up, polypod --mode rpc', () => {
   });
 
   it('refuses before it is ready what the daemon cannot give', async () => {
-    const { client } = await relayed();
+    const { client, health } = await relayed();
     const provider = await client('--provider', 'nobody', '--model', 'x').finished;
     expect(provider).toMatchObject({ code: 1, stdout: '' });
     expect(provider.stderr).toMatch(/^Unknown provider "nobody"\.[^\n]*\n$/);
     const session = await client('--resume', 'no-such').finished;
     expect(session).toMatchObject({ code: 1, stdout: '' });
     expect(session.stderr).toContain('no-such');
+    const program = client();
+    program.write('{"type":"no_such_command"}');
+    await program.hear(({ success }) => success === false);
+    const { doors } = await health();
+    expect(doors.find(({ name }) => name === 'rpc')?.details).toMatchObject({ refused: 3 });
   });
 });
 
