@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { httpRefusal } from './http-server-refusal.ts';
@@ -179,7 +179,7 @@ export function webSocketHandshake(headers: IncomingHttpHeaders, subprotocol: st
     throw httpRefusal(426, 'upgrade_required', 'this is a WebSocket of version 13', {
       headers: { upgrade: 'websocket', 'sec-websocket-version': '13' },
     });
-  const accept = createHash('sha1').update(`${key}${GUID}`).digest('base64');
+  const accept = hash('sha1', `${key}${GUID}`, 'base64');
   return [
     'HTTP/1.1 101 Switching Protocols',
     'Upgrade: websocket',

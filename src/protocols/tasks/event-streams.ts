@@ -34,7 +34,7 @@ function cursorIn({ query, headers }: Call): Cursor | undefined {
   return after === null ? undefined : readCursor(after, 'after');
 }
 
-async function stream({ key, response }: Call, desk: Desk, passage: Passage): Promise<Reply> {
+async function stream({ key, response, head }: Call, desk: Desk, passage: Passage): Promise<Reply> {
   const { streams, limits } = desk;
   const over = new AbortController();
   const forget = streams.add(key, (why) => over.abort(why));
@@ -42,11 +42,8 @@ async function stream({ key, response }: Call, desk: Desk, passage: Passage): Pr
   const { keepAliveMs, unreadBytes } = limits;
   const { signal } = over;
   try {
-    await streamSse(response, sessionBatches(desk, key, passage, signal), {
-      keepAliveMs,
-      unreadBytes,
-      signal,
-    });
+    const lines = sessionBatches(desk, key, passage, signal);
+    await streamSse(response, lines, { head, keepAliveMs, unreadBytes, signal });
   } finally {
     over.abort();
     forget();

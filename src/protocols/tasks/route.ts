@@ -28,9 +28,12 @@ export interface Call {
   readonly headers: IncomingHttpHeaders;
   /** Empty where the route has none. */
   readonly body: JsonObject;
-  /** For answers that go on. */
+  /** For answers that go on, with the headers that every answer has. */
   readonly response: ServerResponse;
+  readonly head: ReplyHead;
 }
+
+export type ReplyHead = Readonly<Record<string, string>>;
 
 /** What is answered; `sent` when it is on its way already. */
 export type Reply =

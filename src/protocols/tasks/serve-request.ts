@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { asPolypodError, type Log } from '../../base/index.ts';
 import {
   findRoute,
@@ -11,7 +11,7 @@ import type { AuditEntry, AuditLog } from './audit-log.ts';
 import { type Entrance, requireScope } from './entrance.ts';
 import { wireError } from './errors.ts';
 import type { KeyRecord } from './keys/key.ts';
-import type { Desk, Reply, Route } from './route.ts';
+import type { Desk, Reply, ReplyHead, Route } from './route.ts';
 
 /** What every request goes past before, and after, it is answered. */
 export interface Counter {
@@ -32,17 +32,15 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
   const action = `${request.method} ${url.pathname}`;
   const remote = counter.remoteOf(request);
   let key: KeyRecord | undefined;
-  response.setHeader('x-request-id', requestId);
-  response.setHeader('x-content-type-options', 'nosniff');
-  response.setHeader('cache-control', 'no-store');
+  let head: ReplyHead = { ...EVERY_REPLY, 'x-request-id': requestId };
   const note = (more: Pick<AuditEntry, 'policyResult' | 'target' | 'result' | 'approvedBy'>): void => {
     counter.audit?.write({ requestId, remote, actor: key?.owner, keyId: key?.id, action, ...more });
   };
   try {
     const origin = guardRequest(request.headers, counter.guard);
-    if (origin !== undefined) allowOrigin(exchange, origin);
+    if (origin !== undefined) head = { ...head, ...OPEN_TO_PAGES, 'access-control-allow-origin': origin };
     if (request.method === 'OPTIONS' && origin !== undefined) {
-      response.writeHead(204).end();
+      response.writeHead(204, head).end();
       return;
     }
     const { route, params } = findRoute(counter.routes, request.method ?? '', url.pathname);
@@ -50,14 +48,14 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
     requireScope(key, route.scope);
     const body = route.body === undefined ? {} : await readJsonBody(request, counter.desk.limits.body);
     const { headers } = request;
-    const call = { key, params, query: url.searchParams, headers, body, response };
+    const call = { key, params, query: url.searchParams, headers, body, response, head };
     const reply = await route.answer(call, counter.desk);
-    send(exchange, reply);
+    send(response, reply, head);
     if (request.method === 'POST')
       note({ policyResult: 'allowed', ...('json' in reply ? { ...reply.audit } : {}) });
   } catch (thrown) {
     const error = asPolypodError(thrown);
-    const { status, word, body, headers = {} } = wireError(error, requestId);
+    const { status, word, body, headers } = wireError(error, requestId);
     if (status >= 500)
       counter.log.error('a request failed', {
         requestId,
@@ -67,41 +65,36 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
       });
     if (request.method === 'POST' || status === 401 || status === 403) note({ policyResult: word });
     if (response.headersSent) response.destroy();
-    else sendJson(exchange, status, body, headers);
+    else sendText(response, status, JSON.stringify(body), { ...head, ...headers, 'content-type': JSON_TYPE });
   } finally {
     const ms = Math.round(performance.now() - began);
     counter.log.debug('request', { requestId, action, status: response.statusCode, ms, keyId: key?.id });
   }
 }
 
-function send(exchange: HttpExchange, reply: Reply): void {
-  const { response } = exchange;
-  if ('json' in reply) sendJson(exchange, reply.status ?? 200, reply.json, {});
-  else if ('text' in reply) response.writeHead(200, { 'content-type': reply.type }).end(reply.text);
-  else if ('nothing' in reply) response.writeHead(204).end();
+function send(response: ServerResponse, reply: Reply, head: ReplyHead): void {
+  if ('json' in reply)
+    sendText(response, reply.status ?? 200, JSON.stringify(reply.json), {
+      ...head,
+      'content-type': JSON_TYPE,
+    });
+  else if ('text' in reply) sendText(response, 200, reply.text, { ...head, 'content-type': reply.type });
+  else if ('nothing' in reply) response.writeHead(204, head).end();
 }
 
-function sendJson(
-  { response }: HttpExchange,
-  status: number,
-  body: object,
-  headers: Readonly<Record<string, string>>,
-): void {
-  const bytes = Buffer.from(JSON.stringify(body));
-  response.writeHead(status, {
-    ...headers,
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': bytes.length,
-  });
-  response.end(bytes);
+/** As text, not as bytes: Node joins it with the headers, and all leaves in one write. */
+function sendText(response: ServerResponse, status: number, text: string, head: ReplyHead): void {
+  response.writeHead(status, { ...head, 'content-length': Buffer.byteLength(text) });
+  response.end(text);
 }
 
-function allowOrigin({ response }: HttpExchange, origin: string): void {
-  response.setHeader('access-control-allow-origin', origin);
-  response.setHeader('access-control-allow-methods', 'GET, POST');
-  response.setHeader(
-    'access-control-allow-headers',
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+const EVERY_REPLY: ReplyHead = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
+
+const OPEN_TO_PAGES: ReplyHead = {
+  'access-control-allow-methods': 'GET, POST',
+  'access-control-allow-headers':
     'Authorization, X-API-Key, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id',
-  );
-  response.setHeader('vary', 'Origin');
-}
+  vary: 'Origin',
+};

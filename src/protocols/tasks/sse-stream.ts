@@ -2,8 +2,10 @@ import type { ServerResponse } from 'node:http';
 import { asPolypodError } from '../../base/index.ts';
 import type { Batch } from './cursor.ts';
 import { oncePer } from './once-per.ts';
+import type { ReplyHead } from './route.ts';
 
 export interface SseOptions {
+  readonly head: ReplyHead;
   readonly keepAliveMs: number;
   /** Bytes that the client may leave unread before we wait for it. */
   readonly unreadBytes: number;
@@ -15,11 +17,11 @@ export interface SseOptions {
 export async function streamSse(
   response: ServerResponse,
   batches: AsyncIterable<Batch>,
-  { keepAliveMs, unreadBytes, signal }: SseOptions,
+  { head, keepAliveMs, unreadBytes, signal }: SseOptions,
 ): Promise<void> {
   response.writeHead(200, {
+    ...head,
     'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-store',
     'x-accel-buffering': 'no',
   });
   response.write('retry: 2000\n\n');

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { TASK_TYPES, type TaskType } from './wire.ts';
 
 export interface TaskName {
@@ -14,7 +14,7 @@ export function newTaskId({ podId, taskType }: TaskName, key?: readonly string[]
   const own =
     key === undefined
       ? randomBytes(12).toString('hex')
-      : createHash('sha256').update(JSON.stringify(key)).digest('hex').slice(0, 24);
+      : hash('sha256', JSON.stringify(key)).slice(0, 24);
   return `task_${podId}_${TASK_TYPES.indexOf(taskType)}${own}`;
 }
 

@@ -144,7 +144,7 @@ describe('with a daemon up, polypod --mode rpc', () => {
     expect(session).toMatchObject({ code: 1, stdout: '' });
     expect(session.stderr).toContain('no-such');
     const program = client();
-    program.write('{"type":"no_such_command"}');
+    program.send({ type: 'no_such_command' });
     await program.hear(({ success }) => success === false);
     const { doors } = await health();
     expect(doors.find(({ name }) => name === 'rpc')?.details).toMatchObject({ refused: 3 });

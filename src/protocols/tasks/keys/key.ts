@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { shape } from '../../../base/index.ts';
 
 /** What a key may do; `admin` may do all of it, to every session. */
@@ -57,7 +57,7 @@ export function mintKey(): MintedKey {
 }
 
 export function hashOf(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+  return hash('sha256', key);
 }
 
 /** The id in a key's text; undefined for one that we did not mint. */
