@@ -1,5 +1,6 @@
 // A host with the tasks door, its audit log on: node door.mjs <control socket> <provider> <directory>
 // Only what would end a measurement is lifted: the rate of one key, how many may wait, and the comments in quiet streams.
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { logTo, redactor } from '../../dist/base/index.js';
 import { PodDoor, podBatches } from '../../dist/protocols/pod/index.js';
@@ -12,7 +13,8 @@ const [path, provider, directory] = process.argv.slice(2);
 const MANY = 1_000_000_000;
 const host = await openHost(provider, join(directory, 'data'), { limits: { queue: MANY } });
 const pods = new PodDoor();
-const keyFile = join(directory, 'keys.json');
+// In a directory of their own, as the daemon has them: it is watched.
+const keyFile = join(mkdtempSync(join(directory, 'keys-')), 'keys.json');
 const { key } = createKey(keyFile, { owner: 'bench', scopes: ['submit', 'read'] });
 const { url } = await startTasks({
   host,

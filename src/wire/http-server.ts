@@ -21,7 +21,7 @@ export interface HttpServerLimits {
 
 export const HTTP_SERVER_LIMITS: HttpServerLimits = {
   headerBytes: 16 * 1024,
-  headersMs: 10_000,
+  headersMs: 15_000,
   requestMs: 30_000,
   connections: 10_000,
 };
@@ -78,7 +78,8 @@ export async function serveHttp(options: HttpServerOptions): Promise<HttpServer>
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersMs,
     requestTimeout: limits.requestMs,
-    connectionsCheckingInterval: Math.min(1_000, limits.headersMs, limits.requestMs),
+    // Also an idle process is woken for it: no more often than the shortest patience needs.
+    connectionsCheckingInterval: Math.min(limits.headersMs, limits.requestMs),
     keepAliveTimeout: 10_000,
   };
   const listener: RequestListener = (request, response) => {
@@ -121,7 +122,7 @@ function describe(request: IncomingMessage, scheme: string): Pick<HttpExchange, 
 
 /** To read an address costs as much as to answer it, and nearly all of them are plain paths. */
 function targetOf(target: string, scheme: string): RequestTarget {
-  if (PLAIN_PATH.test(target)) return { pathname: target, searchParams: new URLSearchParams() };
+  if (PLAIN_PATH.test(target)) return { pathname: target, searchParams: NO_QUERY };
   // The host is looked at elsewhere: here it must only not spoil the reading of the path.
   const base = `${scheme}://host`;
   return URL.canParse(target, base) ? new URL(target, base) : NOWHERE;
@@ -182,6 +183,9 @@ const UNREADABLE: Readonly<Record<string, readonly [status: string, word: string
 
 /** Nothing in it that a URL would read otherwise: no dots at the beginning of a part, no escapes, no question. */
 const PLAIN_PATH = /^(?:\/[\w~-][\w.~-]*)+$/;
+
+/** Shared by all: nobody writes to it. */
+const NO_QUERY = new URLSearchParams();
 
 /** A path that no route has. */
 const NOWHERE = new URL('http://host/%00');

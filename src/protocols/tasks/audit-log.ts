@@ -1,4 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
 import { type JsonObject, type Log, messageOf } from '../../base/index.ts';
 
 /** Who did what to what, and what was decided about it. */
@@ -16,11 +17,12 @@ export interface AuditEntry {
   readonly approvedBy?: string | undefined;
 }
 
-/** Lines of JSON in a file that is only ever added to, for its owner's eyes. */
+/** Lines of JSON in a file that is only ever added to, for its owner's eyes. What comes in one turn of the loop is one write. */
 export class AuditLog {
   readonly #handle: FileHandle;
   readonly #log: Log;
-  #written: Promise<unknown> = Promise.resolve();
+  #lines: string[] = [];
+  #written: Promise<void> | undefined;
 
   static async open(file: string, log: Log): Promise<AuditLog> {
     return new AuditLog(await open(file, 'a', 0o600), log);
@@ -33,15 +35,27 @@ export class AuditLog {
 
   write(entry: AuditEntry): void {
     const line: JsonObject = { time: new Date().toISOString(), ...entry };
-    this.#written = this.#written
-      .then(() => this.#handle.appendFile(`${JSON.stringify(line)}\n`))
-      .catch((thrown: unknown) =>
-        this.#log.error('the audit log cannot be written', { reason: messageOf(thrown), entry: { ...line } }),
-      );
+    this.#lines.push(JSON.stringify(line));
+    this.#written ??= this.#writeAll();
   }
 
   async close(): Promise<void> {
     await this.#written;
     await this.#handle.close();
+  }
+
+  /** Also what comes while it writes. */
+  async #writeAll(): Promise<void> {
+    await setImmediate();
+    while (this.#lines.length > 0) {
+      const lines = this.#lines;
+      this.#lines = [];
+      try {
+        await this.#handle.appendFile(`${lines.join('\n')}\n`);
+      } catch (thrown) {
+        this.#log.error('the audit log cannot be written', { reason: messageOf(thrown), lines });
+      }
+    }
+    this.#written = undefined;
   }
 }

@@ -12,9 +12,7 @@ export interface TaskName {
  */
 export function newTaskId({ podId, taskType }: TaskName, key?: readonly string[]): string {
   const own =
-    key === undefined
-      ? randomBytes(12).toString('hex')
-      : hash('sha256', JSON.stringify(key)).slice(0, 24);
+    key === undefined ? randomBytes(12).toString('hex') : hash('sha256', JSON.stringify(key)).slice(0, 24);
   return `task_${podId}_${TASK_TYPES.indexOf(taskType)}${own}`;
 }
 

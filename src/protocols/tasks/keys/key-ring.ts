@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { type Log, messageOf } from '../../../base/index.ts';
 import { hashOf, idIn, isSameHash, type KeyRecord, type Scope } from './key.ts';
 import { readKeys } from './key-file.ts';
+import { watchFile } from './watch-file.ts';
 
 /** A key that came by the environment. It is nowhere kept, and holds as long as the process. */
 export interface GivenKey {
@@ -14,34 +15,38 @@ export interface KeyRingOptions {
   readonly file?: string;
   readonly given?: readonly GivenKey[];
   readonly log: Log;
-  /** How often the file is looked at while nobody asks. */
-  readonly lookMs?: number;
 }
 
-/** The keys that are good now. The file may be changed by another program at any time. */
+/**
+ * The keys that are good now. The file may be changed by another program at any time: it is watched for the sake of streams that
+ * go on, and looked at when a key is to be found, so that a key opens nothing from the moment it is revoked.
+ */
 export class KeyRing {
   readonly #options: KeyRingOptions;
   readonly #given: readonly KeyRecord[];
-  readonly #timer: NodeJS.Timeout;
+  readonly #unwatch: () => void;
   readonly #listeners = new Set<() => void>();
   #kept: readonly KeyRecord[] = [];
   #mark = '';
+  #hasLooked = false;
 
   /** Throws when the file cannot be read. */
   constructor(options: KeyRingOptions) {
     this.#options = options;
     this.#given = (options.given ?? []).map(recordOf);
-    if (options.file !== undefined) {
-      this.#mark = markOf(options.file);
-      this.#kept = readKeys(options.file);
+    const { file } = options;
+    if (file !== undefined) {
+      this.#mark = markOf(file);
+      this.#kept = readKeys(file);
     }
-    this.#timer = setInterval(() => this.refresh(), options.lookMs ?? 1_000);
-    this.#timer.unref();
+    this.#unwatch = file === undefined ? () => {} : watchFile(file, () => this.refresh());
+    // What was changed before anybody watched.
+    this.refresh();
   }
 
   /** The key that this text is; undefined for none, or for one that was revoked. */
   find(key: string): KeyRecord | undefined {
-    this.refresh();
+    this.#look();
     const hash = hashOf(key);
     const id = idIn(key);
     // Also without a candidate something is compared: the time does not tell which ids there are.
@@ -81,8 +86,18 @@ export class KeyRing {
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#unwatch();
     this.#listeners.clear();
+  }
+
+  /** Once for all requests that came in the same turn of the loop: none of them was sent after the look. */
+  #look(): void {
+    if (this.#hasLooked) return;
+    this.#hasLooked = true;
+    setImmediate(() => {
+      this.#hasLooked = false;
+    });
+    this.refresh();
   }
 }
 
