@@ -14,6 +14,7 @@ export {
 } from './json.ts';
 export { type Log, type LogEntry, type LogLevel, type LogSink, LOG_LEVELS, logTo } from './log.ts';
 export { nearest } from './nearest.ts';
+export { isOneLine } from './one-line.ts';
 export { REDACTED, type Redact, redactor } from './redact.ts';
 export { type Env, type EnvRule, isSecretName, safeEnv } from './safe-env.ts';
 export { schemaProblems } from './schema-problems.ts';

@@ -10,6 +10,8 @@ import {
 } from '../llm/index.ts';
 import type { Surroundings } from './command.ts';
 import { type Brush, brush, wantsColour } from './paint.ts';
+import { harmless } from './terminal/harmless.ts';
+import { type TextStream, textStreamTo } from './terminal/harmless-stream.ts';
 
 /** Shows an answer while it arrives. */
 export interface Printer {
@@ -48,6 +50,8 @@ export class AnswerPrinter implements Printer {
   readonly #quiet: boolean;
   readonly #chatty: boolean;
   readonly #paint: Brush;
+  readonly #answers: TextStream;
+  readonly #remarks: TextStream;
   #endsWithNewline = true;
   #usage: Usage | undefined;
 
@@ -56,6 +60,8 @@ export class AnswerPrinter implements Printer {
     this.#quiet = quiet;
     this.#chatty = !quiet && around.stderr.isTTY === true;
     this.#paint = brush(wantsColour(around.stderr, around.env));
+    this.#answers = textStreamTo(around.stdout);
+    this.#remarks = textStreamTo(around.stderr);
   }
 
   async print(events: readonly LlmEvent[], model: Model): Promise<void> {
@@ -70,7 +76,7 @@ export class AnswerPrinter implements Printer {
   retry({ attempt, delayMs, failure }: RetryNotice): void {
     if (this.#quiet) return;
     const seconds = (delayMs / 1000).toFixed(1);
-    this.#around.stderr.write(`polypod: ${failure.message}; attempt ${attempt} in ${seconds} s\n`);
+    this.#around.stderr.write(`polypod: ${harmless(failure.message)}; attempt ${attempt} in ${seconds} s\n`);
   }
 
   /** What is not text; what was collected before it goes out first, so that the order on a terminal is the true one. */
@@ -84,20 +90,25 @@ export class AnswerPrinter implements Printer {
     if (event.type === 'block-stop' && event.blockType === 'thinking') this.#remark('\n\n');
     if (event.type !== 'status' || event.status === 'started') return text;
     await this.#answer(text);
-    if (!this.#endsWithNewline) await this.#answer('\n');
+    await this.#write(this.#answers.end());
+    if (!this.#endsWithNewline) await this.#write('\n');
     if (event.status === 'completed') this.#note(event.stopReason);
     if (event.status === 'completed' && this.#usage) this.#remark(`${figures(this.#usage, model)}\n`);
     return '';
   }
 
-  async #answer(text: string): Promise<void> {
+  #answer(text: string): Promise<void> {
+    return this.#write(this.#answers.push(text));
+  }
+
+  async #write(text: string): Promise<void> {
     if (text === '') return;
     this.#endsWithNewline = text.endsWith('\n');
     await write(this.#around.stdout, text);
   }
 
   #remark(text: string): void {
-    if (this.#chatty) this.#around.stderr.write(this.#paint.dim(text));
+    if (this.#chatty) this.#around.stderr.write(this.#paint.dim(this.#remarks.push(text)));
   }
 
   #note(stopReason: StopReason): void {

@@ -20,6 +20,7 @@ import { MODEL } from './model-option.ts';
 import { explain } from './next-step.ts';
 import { promptFrom } from './prompt-text.ts';
 import { secretsIn } from './secrets.ts';
+import { harmless } from './terminal/harmless.ts';
 
 /** `polypod ask`: one question, one streamed answer. */
 export const ask = runnable({
@@ -42,9 +43,11 @@ export const ask = runnable({
   details: `
 The prompt is read from stdin when it is - or missing. Without --model the best provider at hand answers: one whose key
 is in the environment or the configuration, else Ollama on this machine, else the built-in simulated model.
-The answer goes to stdout, everything else to stderr.
+The answer goes to stdout, everything else to stderr. A pipe gets it byte for byte; on a terminal control characters are shown as
+pictures (␛), so that no answer can act on it.
 
-Exit codes: 0 answered, 1 refused, 2 usage or configuration, 3 provider or network, 130 interrupted.
+Exit codes: 0 answered, 1 refused, 2 usage or configuration, also a key or a model that the provider does not take, 3 provider
+or network, 130 interrupted.
 
 Examples:
   polypod ask "Why is the sky blue?"
@@ -61,7 +64,8 @@ Examples:
     const ready = await readyModel(wish, around, transport.options);
     const printer = values.json ? new JsonPrinter(around.stdout) : new AnswerPrinter(around, values.quiet);
     try {
-      if (!values.quiet) for (const notice of ready.notices) around.stderr.write(`polypod: ${notice}\n`);
+      if (!values.quiet)
+        for (const notice of ready.notices) around.stderr.write(`polypod: ${harmless(notice)}\n`);
       const { maxOutput } = ready.model;
       const maxTokens = values['max-tokens'] ?? maxOutput;
       const request: LlmRequest = {

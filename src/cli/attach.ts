@@ -23,7 +23,7 @@ who prompted and who approved. After a broken connection it goes on where it was
 do, and exits with 3. Leaving ends nothing: what runs goes on.
 
 Without a terminal it prints what happens, says each line of its input, and leaves when the input has ended and the pod is
-quiet.
+quiet. What the pod asks when the input has ended is left to others (polypod approvals).
 
 Examples:
   polypod attach refactoring
@@ -40,7 +40,7 @@ Examples:
       throw thrown;
     });
     const { plain: isPlain } = values;
-    return holdChat({ place, pod, prompt: undefined, places, isPlain, isFleeting: false }, around);
+    return holdChat({ place, pod, prompt: undefined, places, isPlain, isFleeting: false, isGuest: true }, around);
   },
 });
 

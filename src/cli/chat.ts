@@ -55,9 +55,9 @@ Examples:
     refuseContradictions(values, resume !== undefined ? '--resume' : goesOn ? '--continue' : undefined);
     const wish = await agentWish(values, around);
     const { places, isFleeting } = wish;
-    const { place, pod } = await opened(wish, values, around);
+    const { place, pod, isGuest } = await opened(wish, values, around);
     const prompt = positionals.length === 0 ? undefined : positionals.join(' ');
-    return holdChat({ place, pod, prompt, places, isPlain, isFleeting }, around);
+    return holdChat({ place, pod, prompt, places, isPlain, isFleeting, isGuest }, around);
   },
 });
 
@@ -78,12 +78,12 @@ async function opened(
   wish: AgentWish,
   stated: Stated,
   around: Surroundings,
-): Promise<{ readonly place: Place; readonly pod: PodHandle | undefined }> {
+): Promise<{ readonly place: Place; readonly pod: PodHandle | undefined; readonly isGuest: boolean }> {
   let place =
     (wish.isHere ? undefined : await placeInDaemon(wish, around)) ?? (await placeHere(wish, around));
   try {
     const word = await wordFor(place, stated, around);
-    if (word === undefined) return { place, pod: undefined };
+    if (word === undefined) return { place, pod: undefined, isGuest: false };
     const row = findSession(await place.sessions(), word);
     const socket = socketElsewhere(row, wish.places);
     if (socket !== undefined) {
@@ -94,7 +94,7 @@ async function opened(
     }
     const pod = await place.open(row.id);
     await configure(pod, place, wish);
-    return { place, pod };
+    return { place, pod, isGuest: socket !== undefined };
   } catch (thrown) {
     await place.close();
     throw thrown;

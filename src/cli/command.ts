@@ -1,12 +1,12 @@
 import type { Readable, Writable } from 'node:stream';
-import { type Arguments, type Listing, type OptionTable, optionHelp, readArguments } from './options.ts';
+import { type Arguments, type OptionTable, optionHelp, readArguments, type Taken } from './options.ts';
 
 /** What a command leaves behind for whoever called it. */
 export const EXIT = {
   ok: 0,
   /** It ran, and what was asked for did not come about. */
   failed: 1,
-  /** A mistake in the arguments, the configuration or the permissions. */
+  /** A mistake in the arguments, the configuration (a key or a model that the provider does not take is one) or the permissions. */
   usage: 2,
   /** The provider or the system failed. */
   broken: 3,
@@ -40,7 +40,7 @@ export interface Command<Table extends OptionTable = OptionTable> {
   /** What stands first behind the command's name: a shell completes it. */
   readonly words?: readonly string[];
   /** What its arguments are, for a shell to complete. */
-  readonly takes?: Listing;
+  readonly takes?: Taken;
   readonly run: (args: Arguments<Table>, around: Surroundings) => Promise<ExitCode>;
 }
 

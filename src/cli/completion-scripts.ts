@@ -1,4 +1,4 @@
-import type { Listing, Option, OptionTable } from './options.ts';
+import type { Listing, Option, OptionTable, Taken } from './options.ts';
 
 /** A command as far as a shell has to know it. */
 export interface Completable {
@@ -6,7 +6,7 @@ export interface Completable {
   readonly summary: string;
   readonly options: OptionTable;
   readonly words: readonly string[];
-  readonly takes: Listing | undefined;
+  readonly takes: Taken | undefined;
 }
 
 /** Prints what completes: words, each with what tells it apart behind a tab. */
@@ -22,19 +22,18 @@ export const SHELLS: Readonly<Record<string, (commands: readonly Completable[]) 
 function bash(commands: readonly Completable[]): string {
   const cases = commands.map(({ name, options, words, takes }) => {
     const flags = Object.entries(options).flatMap(([long, option]) => spellings(long, option));
-    const listed = takes === undefined ? '' : ` ${bashWords(takes)}`;
     const values = Object.entries(options).flatMap(([long, option]) => {
       const completed = completes(option);
       const choices = completed === undefined ? choicesOf(option).join(' ') : bashWords(completed);
       return choices === '' ? [] : [`      ${spellings(long, option).join('|')}) words="${choices}" ;;\n`];
     });
     const value = values.length === 0 ? '' : `      case "$previous" in\n${values.join('')}      esac\n`;
-    return `    ${name})\n      words="${[...words, ...flags, '--help'].join(' ')}${listed}"\n${value}      ;;\n`;
+    return `    ${name})\n      words="${[...flags, '--help'].join(' ')}"\n${bashArguments(words, takes)}${value}      ;;\n`;
   });
   const names = commands.map(({ name }) => name).join(' ');
   return `# bash completion for polypod
 _polypod() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD - 1]}" words
+  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD - 1]}" words word action=
   if [ "$COMP_CWORD" -eq 1 ]; then
     words="${names} help --version --help"
   else
@@ -49,6 +48,20 @@ complete -o default -F _polypod polypod
 `;
 }
 
+/** Its words until one of them was said, then what comes behind that one. */
+function bashArguments(words: readonly string[], takes: Taken | undefined): string {
+  const adding = (listing: Listing): string => `words="$words ${bashWords(listing)}"`;
+  const listings = behind(words, takes);
+  if (words.length === 0) return listings.map(([, listing]) => `      ${adding(listing)}\n`).join('');
+  return `      for word in "\${COMP_WORDS[@]:2:COMP_CWORD-2}"; do
+        case "$word" in ${words.join('|')}) action="$word"; break ;; esac
+      done
+      case "$action" in
+      '') words="${words.join(' ')} $words" ;;
+${listings.map(([word, listing]) => `      ${word}) ${adding(listing)} ;;\n`).join('')}      esac
+`;
+}
+
 function bashWords(listing: Listing): string {
   return `$(${asking(listing)} | cut -f1)`;
 }
@@ -58,7 +71,7 @@ function zsh(commands: readonly Completable[]): string {
   const cases = commands.map(({ name, options, words, takes }) => {
     const flags = Object.entries(options).flatMap(([long, option]) => zshOptions(long, option));
     const first = words.length === 0 ? [] : [quoted(`1:what:(${words.join(' ')})`)];
-    const rest = [quoted(takes === undefined ? '*:argument:_files' : `*:${takes}:${zshListing(takes)}`)];
+    const rest = [quoted(zshArguments(words, takes))];
     return `    ${name}) _arguments ${[...flags, ...first, ...rest].join(' ')} ;;\n`;
   });
   return `#compdef polypod
@@ -85,6 +98,15 @@ ${cases.join('')}  esac
 }
 if [ "$funcstack[1]" = "_polypod" ]; then _polypod "$@"; else compdef _polypod polypod; fi
 `;
+}
+
+function zshArguments(words: readonly string[], takes: Taken | undefined): string {
+  if (takes === undefined) return '*:argument:_files';
+  if (typeof takes === 'string') return `*:${takes}:${zshListing(takes)}`;
+  const listed = behind(words, takes).map(
+    ([word, listing]) => `(( \${words[(I)${word}]} )) && _polypod_listed ${listing}`,
+  );
+  return `*:argument:{${listed.join('; ')}}`;
 }
 
 function zshOptions(long: string, option: Option): readonly string[] {
@@ -114,8 +136,11 @@ function fish(commands: readonly Completable[]): string {
     const of = `-n ${quoted(`__fish_seen_subcommand_from ${name}`)}`;
     return [
       `complete -c polypod -f -n __fish_use_subcommand -a ${name} -d ${quoted(summary)}`,
-      ...words.map((word) => `complete -c polypod -f ${of} -a ${word}`),
-      ...(takes === undefined ? [] : [`complete -c polypod -f ${of} -a ${quoted(`(${asking(takes)})`)}`]),
+      ...words.map((word) => `complete -c polypod -f ${fishWhere(name, `not ${seen(words)}`)} -a ${word}`),
+      ...behind(words, takes).map(
+        ([word, listing]) =>
+          `complete -c polypod -f ${word === '' ? of : fishWhere(name, seen([word]))} -a ${quoted(`(${asking(listing)})`)}`,
+      ),
       ...Object.entries(options).map(
         ([long, option]) => `complete -c polypod ${of} ${fishOption(long, option)}`,
       ),
@@ -124,12 +149,30 @@ function fish(commands: readonly Completable[]): string {
   return `# fish completion for polypod\n${lines.join('\n')}\n`;
 }
 
+function fishWhere(name: string, condition: string): string {
+  return `-n ${quoted(`${seen([name])}; and ${condition}`)}`;
+}
+
+function seen(words: readonly string[]): string {
+  return `__fish_seen_subcommand_from ${words.join(' ')}`;
+}
+
 function fishOption(long: string, option: Option): string {
   const short = option.short === undefined ? '' : ` -s ${option.short}`;
   const listing = completes(option);
   const choices = listing === undefined ? choicesOf(option).join(' ') : `(${asking(listing)})`;
   const value = option.type === 'flag' ? '' : choices === '' ? ' -r' : ` -x -a ${quoted(choices)}`;
   return `-l ${long}${short}${value} -d ${quoted(option.help)}`;
+}
+
+/** What is listed behind which word of a command; the empty word is the command itself. */
+function behind(
+  words: readonly string[],
+  takes: Taken | undefined,
+): readonly (readonly [word: string, listing: Listing])[] {
+  if (takes === undefined) return [];
+  if (typeof takes !== 'string') return Object.entries(takes);
+  return (words.length === 0 ? [''] : words).map((word) => [word, takes] as const);
 }
 
 /** With two dashes, and with one if there is a letter for it. */

@@ -1,11 +1,12 @@
-import { PolypodError } from '../base/index.ts';
-import { type Places, readModels } from '../daemon/index.ts';
-import { sessionsIn } from '../pod/sessions.ts';
+import { isOneLine, PolypodError } from '../base/index.ts';
+import { keyFile, type Places, readModels } from '../daemon/index.ts';
+import { type Row, sessionsIn } from '../pod/sessions.ts';
 import { EXIT, runnable } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { type Completable, SHELLS } from './completion-scripts.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
 import type { Listing } from './options.ts';
+import { harmless } from './terminal/harmless.ts';
 
 /** `polypod completion`: what a shell needs to complete commands, options and sessions. */
 export const completion = runnable({
@@ -25,7 +26,7 @@ Examples:
     if (listing !== undefined) {
       const rows = await listing(placesOf(values, around));
       around.stdout.write(
-        rows.map(([word, about]) => `${word}\t${about.replaceAll(/\s+/g, ' ')}\n`).join(''),
+        rows.map(([word, about]) => `${word}\t${harmless(about.replaceAll(/\s+/g, ' '))}\n`).join(''),
       );
       return EXIT.ok;
     }
@@ -51,10 +52,7 @@ type List = (places: Places) => Promise<readonly (readonly [word: string, about:
 
 /** What the scripts ask for while somebody types: words, each with what tells it apart. */
 const LISTINGS: Readonly<Record<Listing, List>> = {
-  sessions: async ({ dataDirectory }) =>
-    sessionsIn(dataDirectory).map(({ id, name, firstPrompt = '' }) =>
-      name === undefined ? [id, firstPrompt] : [name, id],
-    ),
+  sessions: async ({ dataDirectory }) => sessionWords(sessionsIn(dataDirectory)),
   approvals: async ({ dataDirectory }) =>
     sessionsIn(dataDirectory).flatMap(({ approvals }) =>
       approvals.map(({ approvalId, title }) => [approvalId, title] as const),
@@ -63,4 +61,22 @@ const LISTINGS: Readonly<Record<Listing, List>> = {
     const { referenceTo } = await import('../llm/index.ts');
     return (await readModels(places)).models.map((model) => [referenceTo(model), model.name]);
   },
+  keys: async (places) => {
+    const { readKeys } = await import('../protocols/index.ts');
+    return readKeys(await keyFile(places))
+      .filter(({ revokedAt }) => revokedAt === undefined)
+      .map(({ id, owner, scopes }) => [id, `${owner}: ${scopes.join(', ')}`]);
+  },
 };
+
+/** A session goes by its name where that is a word and nobody else's, else by its id. */
+function sessionWords(
+  rows: readonly Pick<Row, 'id' | 'name' | 'firstPrompt'>[],
+): readonly (readonly [word: string, about: string])[] {
+  const times = new Map<string, number>();
+  for (const { name = '' } of rows) times.set(name, (times.get(name) ?? 0) + 1);
+  return rows.map(({ id, name, firstPrompt = '' }) => {
+    if (name === undefined) return [id, firstPrompt];
+    return times.get(name) === 1 && isOneLine(name) ? [name, id] : [id, name];
+  });
+}

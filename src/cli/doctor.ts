@@ -4,6 +4,7 @@ import { refuseArguments } from './no-arguments.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
 import { hostFiles } from './in-process.ts';
 import { type Brush, brush, wantsColour } from './paint.ts';
+import { harmless, harmlessText } from './terminal/harmless.ts';
 
 /** `polypod doctor`: what is wrong, and what to do about it. */
 export const doctor = runnable({
@@ -48,6 +49,6 @@ Examples:
 
 function told({ check, state, text, next }: Finding, paint: Brush): string {
   const mark = state === 'ok' ? paint.green('ok     ') : paint.red(state.padEnd(7));
-  const step = next === undefined ? '' : `${' '.repeat(10)}next: ${next}\n`;
-  return `${mark}  ${paint.bold(check)}: ${text}\n${step}`;
+  const step = next === undefined ? '' : `${' '.repeat(10)}next: ${harmlessText(next)}\n`;
+  return `${mark}  ${paint.bold(harmless(check))}: ${harmlessText(text)}\n${step}`;
 }

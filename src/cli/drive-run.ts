@@ -1,9 +1,10 @@
 import { onAbort } from '../base/index.ts';
 import type { PodHandle } from '../daemon/index.ts';
-import type { Approval, Caller, CommandOf, PodEvent, Snapshot } from '../pod/index.ts';
+import type { Approval, Caller, CommandOf, Origin, PodEvent, Snapshot } from '../pod/index.ts';
 import type { RunOutcome } from '../worker/index.ts';
 import type { Ask } from './permission-prompt.ts';
 import { type Place, steadyWatch } from './place/index.ts';
+import { tellsOfCompany } from './without-person.ts';
 
 export interface Drive {
   readonly prompt: Omit<CommandOf<'prompt'>, 'type'>;
@@ -18,16 +19,25 @@ export interface Drive {
   readonly signal: AbortSignal;
 }
 
+export interface Driven {
+  readonly outcome: RunOutcome;
+  /** The pod before the run. */
+  readonly before: Snapshot | undefined;
+  /** Who has asked for the run's end, if somebody has. */
+  readonly cancelledBy?: Origin | undefined;
+}
+
 /** Gives a pod a prompt and stays until its run is over, answering what it asks; also when the daemon is away for a while. */
 export async function driveRun(
   pod: PodHandle,
   { prompt, place, ask, show, say, signal }: Drive,
-): Promise<{ readonly outcome: RunOutcome; readonly before: Snapshot | undefined }> {
+): Promise<Driven> {
   const leave = new AbortController();
   const questions = new Questions(pod, ask, place.me);
   let runId: string | undefined;
   let before: Snapshot | undefined;
   let forget = (): void => {};
+  let cancelledBy: Origin | undefined;
   let isOurs = false;
   let isAway = false;
   const watching = steadyWatch(pod, {
@@ -67,13 +77,14 @@ export async function driveRun(
         if (!isOurs) continue;
         ours.push(event);
         questions.see(event);
+        if (event.type === 'commanded' && event.command === 'cancel') cancelledBy = event;
         if (event.type === 'run-end' && event.runId === runId) {
           outcome = event.outcome;
           break;
         }
       }
       show(ours);
-      if (outcome !== undefined) return { outcome, before };
+      if (outcome !== undefined) return { outcome, before, cancelledBy };
     }
     // The pod was closed under us, or the person has left.
     return { outcome: signal.aborted ? { status: 'cancelled' } : LOST, before };
@@ -98,6 +109,7 @@ class Questions {
   readonly #ask: Ask;
   readonly #caller: Caller;
   readonly #open = new Map<string, AbortController>();
+  #isAlone = true;
 
   constructor(pod: PodHandle, ask: Ask, caller: Caller) {
     this.#pod = pod;
@@ -106,6 +118,7 @@ class Questions {
   }
 
   see(event: PodEvent): void {
+    this.#isAlone &&= !tellsOfCompany(event, this.#caller);
     if (event.type === 'approval-request') this.put(event.approval);
     if (event.type === 'approval-response') this.#settled(event.approvalId);
   }
@@ -123,10 +136,11 @@ class Questions {
 
   async #answer(approval: Approval, signal: AbortSignal): Promise<void> {
     const { approvalId } = approval;
-    const decision = await this.#ask(approval, signal);
-    if (decision === undefined) return;
+    const answer = await this.#ask(approval, { signal, isAlone: this.#isAlone });
+    if (answer === undefined) return;
+    const { by = this.#caller.by, ...decision } = answer;
     // Somebody else may have been quicker, or the run is over: then there is nothing to decide.
-    await this.#pod.handle({ type: 'decide', approvalId, ...decision }, this.#caller).catch(() => {});
+    await this.#pod.handle({ type: 'decide', approvalId, ...decision }, { ...this.#caller, by }).catch(() => {});
   }
 
   #settled(approvalId: string): void {

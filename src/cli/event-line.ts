@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, objectIn, stringOf } from '../base/index.ts';
+import { harmless } from './terminal/harmless.ts';
 import { fitWidth } from './width.ts';
 
 const WIDTH = 120;
@@ -6,9 +7,9 @@ const WIDTH = 120;
 /** An event of a pod as one line: its number, what it is, and what of it a person looks for. */
 export function eventLine(line: string): string {
   const event = objectIn(line) ?? {};
-  const text = gist(event).replaceAll(/\s+/g, ' ').trim();
+  const text = harmless(gist(event).replaceAll(/\s+/g, ' ').trim());
   return (
-    `${String(event.seq).padStart(6)}  ${stringOf(event.type).padEnd(17)}  ${fitWidth(text, WIDTH)}`.trimEnd() +
+    `${String(event.seq).padStart(6)}  ${harmless(stringOf(event.type)).padEnd(17)}  ${fitWidth(text, WIDTH)}`.trimEnd() +
     '\n'
   );
 }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { PolypodError } from '../base/index.ts';
+import { isOneLine, PolypodError } from '../base/index.ts';
 import { changeKeys, keyFile, type Places } from '../daemon/index.ts';
 import {
   createKey,
@@ -17,6 +17,9 @@ import { DATA_DIR, placesOf } from './data-dir.ts';
 import { MODES } from './modes.ts';
 import type { Values } from './options.ts';
 import { table } from './table.ts';
+import { harmless } from './terminal/harmless.ts';
+
+const LONGEST_OWNER = 200;
 
 const OPTIONS = {
   owner: {
@@ -49,6 +52,7 @@ export const keys = runnable({
   usage: 'create|list|revoke ID… [OPTIONS]',
   options: OPTIONS,
   words: ['create', 'list', 'revoke'],
+  takes: { revoke: 'keys' },
   details: `
 create prints the key once, on stdout: it is kept as a hash only, in tasks/keys.json in the data directory, which nobody
 else may read. Agents that are up know of every change at once; a key that is revoked also loses its open streams.
@@ -81,6 +85,7 @@ async function create(
   around: Surroundings,
 ): Promise<ExitCode> {
   const { owner = nameOf(around), grant } = values;
+  refuseOddOwner(owner);
   const limits = limitsIn(values);
   const wish = {
     owner,
@@ -130,8 +135,17 @@ async function revoke(
   if (json) stdout.write(`${JSON.stringify(revoked.map(shown), null, 2)}\n`);
   else
     for (const { id, owner } of revoked)
-      stderr.write(`polypod keys: ${id} of ${owner} opens nothing any more\n`);
+      stderr.write(`polypod keys: ${id} of ${harmless(owner)} opens nothing any more\n`);
   return EXIT.ok;
+}
+
+/** Owners stand in lists and in the log: none may look like more than a name. */
+function refuseOddOwner(owner: string): void {
+  if (isOneLine(owner) && owner.trim() !== '' && owner.length <= LONGEST_OWNER) return;
+  throw new PolypodError(
+    'bad-request',
+    `--owner must be a name of at most ${LONGEST_OWNER} characters, without line breaks and control characters`,
+  );
 }
 
 function known(all: readonly KeyRecord[], id: string): void {

@@ -1,12 +1,32 @@
 import { isObject, type LogEntry, type LogLevel, stringOf, tryParse } from '../base/index.ts';
 import type { Brush } from './paint.ts';
+import { harmless } from './terminal/harmless.ts';
+import { fitWidth } from './width.ts';
+
+/** What is longer is for programs: polypod logs --json shows all of it. */
+const WIDEST = 120;
 
 /** An entry of the daemon's log as people read it, with its newline. */
 export function logLine({ time, level, message, fields }: LogEntry, paint: Brush): string {
   const rest = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => paint.dim(`${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`));
-  return `${[paint.dim(clock(time)), painted(level, paint), message, ...rest].join(' ')}\n`;
+    .map(([key, value]) => paint.dim(`${harmless(key)}=${harmless(shown(value))}`));
+  return `${[paint.dim(clock(time)), painted(level, paint), harmless(message), ...rest].join(' ')}\n`;
+}
+
+/** Text as it is; of things that have names, these, with the state of those that have one; all else as JSON, not too long. */
+function shown(value: unknown): string {
+  if (typeof value === 'string') return value;
+  const named = Array.isArray(value) && value.length > 0 ? value.map(nameOf) : [];
+  return named.length > 0 && named.every((name) => name !== '')
+    ? named.join(',')
+    : fitWidth(JSON.stringify(value), WIDEST);
+}
+
+function nameOf(value: unknown): string {
+  if (!isObject(value)) return '';
+  const [name, state] = [stringOf(value.name), stringOf(value.state)];
+  return name === '' || state === '' ? name : `${name}:${state}`;
 }
 
 /** A line of the log file as an entry; undefined if it is none. */
@@ -29,5 +49,5 @@ function painted(level: LogLevel, paint: Brush): string {
 
 function clock(time: string): string {
   const at = new Date(time);
-  return Number.isNaN(at.getTime()) ? time : at.toTimeString().slice(0, 8);
+  return Number.isNaN(at.getTime()) ? harmless(time) : at.toTimeString().slice(0, 8);
 }

@@ -6,6 +6,7 @@ import { Layout, type Row, sessionsIn } from '../pod/sessions.ts';
 import { readLines, realFiles } from '../store/index.ts';
 import { EXIT, runnable } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
+import { harmless } from './terminal/harmless.ts';
 
 /** `polypod log verify`: whether what is on the disk is what was written. */
 export const log = runnable({
@@ -40,7 +41,8 @@ Examples:
       const verdict = await verified(file);
       verdicts.push(verdict);
       if (!values.json)
-        for (const bad of verdict.bad) around.stdout.write(`${file}:${bad.line}: ${SAY[bad.status]}\n`);
+        for (const bad of verdict.bad)
+          around.stdout.write(`${harmless(file)}:${bad.line}: ${SAY[bad.status]}\n`);
     }
     const sum = (count: (verdict: Verdict) => number) =>
       verdicts.reduce((total, one) => total + count(one), 0);
@@ -54,7 +56,7 @@ Examples:
     around.stdout.write(
       values.json
         ? `${JSON.stringify({ ...totals, bad: verdicts.flatMap(({ file, bad }) => bad.map((one) => ({ file, ...one }))) })}\n`
-        : `${totals.files} ${totals.files === 1 ? 'file' : 'files'}: ${totals.lines} lines are as they were written, ${totals.unverified} cannot be verified, ${damaged} are damaged\n`,
+        : `${totals.files} ${totals.files === 1 ? 'file' : 'files'}: ${inWords(totals)}\n`,
     );
     return damaged === 0 ? EXIT.ok : EXIT.failed;
   },
@@ -65,6 +67,14 @@ interface Verdict {
   readonly ok: number;
   readonly unverified: number;
   readonly bad: readonly { readonly line: number; readonly status: 'corrupt' | 'torn' }[];
+}
+
+function inWords({ lines, unverified, damaged }: Record<'lines' | 'unverified' | 'damaged', number>): string {
+  return [
+    `${lines} ${lines === 1 ? 'line is as it was' : 'lines are as they were'} written`,
+    `${unverified} cannot be verified`,
+    `${damaged} ${damaged === 1 ? 'is' : 'are'} damaged`,
+  ].join(', ');
 }
 
 const SAY = {

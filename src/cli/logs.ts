@@ -8,6 +8,7 @@ import { DATA_DIR, placesOf } from './data-dir.ts';
 import { eventLine } from './event-line.ts';
 import { entryIn, logLine } from './log-line.ts';
 import { brush, wantsColour } from './paint.ts';
+import { harmless } from './terminal/harmless.ts';
 
 /** `polypod logs`: what the daemon wrote about itself, or what happened in a pod. */
 export const logs = runnable({
@@ -76,7 +77,7 @@ function daemonSource(places: Places): Source {
       const paint = brush(wantsColour(stdout, env));
       return (line) => {
         const entry = entryIn(line);
-        return entry === undefined ? `${line}\n` : logLine(entry, paint);
+        return entry === undefined ? `${harmless(line)}\n` : logLine(entry, paint);
       };
     },
   };

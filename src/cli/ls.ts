@@ -5,6 +5,7 @@ import { ago } from './ago.ts';
 import { EXIT, runnable, type Surroundings } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
 import { table } from './table.ts';
+import { harmless } from './terminal/harmless.ts';
 import { fitWidth, fitWidthEnd } from './width.ts';
 
 /** `polypod ls`: the sessions there are. */
@@ -44,13 +45,19 @@ Examples:
       around.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
       return EXIT.ok;
     }
-    if (shown.length === 0) around.stderr.write(NONE);
+    if (shown.length === 0) around.stderr.write(`${noneOf(found.length > 0, values.search)}\n`);
     else around.stdout.write(listed(shown, shortIds(rows.map(({ id }) => id)), around));
     return EXIT.ok;
   },
 });
 
-const NONE = 'no sessions; polypod run begins one. If there should be some, see polypod doctor\n';
+/** Why nothing is shown, and what to do about it. */
+function noneOf(isArchived: boolean, search: string | undefined): string {
+  if (isArchived) return 'only archived sessions; polypod ls --all shows them';
+  if (search !== undefined)
+    return `no session in which every word of "${harmless(search)}" occurs; polypod ls lists them all`;
+  return 'no sessions; polypod run begins one. If there should be some, see polypod doctor';
+}
 
 export type Shown = Omit<Row, 'state'> & { readonly state: Row['state'] | 'interrupted' };
 
@@ -79,12 +86,15 @@ function listed(
   const now = new Date();
   const cells = rows.map((row) => [
     ids.get(row.id) ?? row.id,
-    fitWidth(row.name ?? '', NAME_WIDTH),
-    row.state,
+    fitWidth(harmless(row.name ?? ''), NAME_WIDTH),
+    row.archived ? `${row.state}, archived` : row.state,
     ago(row.updatedAt, now),
     row.totals.cost === undefined ? '' : `$${row.totals.cost.toFixed(2)}`,
     row.approvals.length === 0 ? '' : String(row.approvals.length),
-    fitWidthEnd(row.cwd.startsWith(`${home}/`) ? `~${row.cwd.slice(home.length)}` : row.cwd, DIRECTORY_WIDTH),
+    fitWidthEnd(
+      harmless(row.cwd.startsWith(`${home}/`) ? `~${row.cwd.slice(home.length)}` : row.cwd),
+      DIRECTORY_WIDTH,
+    ),
     row.firstPrompt ?? '',
   ]);
   return table([HEADINGS, ...cells], { right: RIGHT, columns: stdout.columns });

@@ -4,6 +4,7 @@ import { asPolypodError, type ErrorCode, nearest, PolypodError, systemCodeOf } f
 import { EXIT, type ExitCode, type Surroundings } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { isRpcMode } from './rpc-options.ts';
+import { harmlessText } from './terminal/harmless.ts';
 import { version } from './version.ts';
 
 const EXIT_CODES: Readonly<Record<ErrorCode, ExitCode>> = {
@@ -76,9 +77,18 @@ async function help(name: string | undefined): Promise<ExitCode> {
 async function commandNamed(name: string) {
   const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (entry !== undefined) return entry.load();
+  if (name.startsWith('-')) throw new PolypodError('bad-request', strayOption(name));
   const near = nearest(name, Object.keys(COMMANDS));
   const hint = near === undefined ? 'polypod --help lists them all' : `did you mean ${near}?`;
   throw new PolypodError('bad-request', `there is no command "${name}"; ${hint}`);
+}
+
+/** Without a command there are three options; the others belong behind one. */
+function strayOption(name: string): string {
+  const [option = name] = name.split('=');
+  return option === '--mode'
+    ? '--mode without a command can only be rpc: polypod --mode rpc; what an agent may do is said behind one: polypod run --mode read-only'
+    : `${option} stands before the command: say polypod COMMAND ${option}; polypod --help lists the commands`;
 }
 
 function overview(): string {
@@ -104,7 +114,8 @@ function say(text: string): ExitCode {
 function complain(thrown: unknown, name: string | undefined): ExitCode {
   const error = asPolypodError(thrown);
   const who = name !== undefined && Object.hasOwn(COMMANDS, name) ? `polypod ${name}` : 'polypod';
-  process.stderr.write(`${who}: ${error.message}\n`);
+  // Foreign text may be quoted in it.
+  process.stderr.write(`${who}: ${harmlessText(error.message)}\n`);
   if (error.code === 'internal') {
     process.stderr.write('This is a bug in Polypod. With POLYPOD_DEBUG=1 it shows where.\n');
     if (process.env.POLYPOD_DEBUG) process.stderr.write(`${String(error.stack)}\n${String(error.cause)}\n`);

@@ -3,6 +3,7 @@ import { keyVariables, placesFrom, readConfig } from '../daemon/index.ts';
 import { type McpServerSpec, McpServers } from '../mcp/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from './command.ts';
 import { version } from './version.ts';
+import { harmless } from './terminal/harmless.ts';
 
 /** `polypod mcp`: which MCP servers are configured, and whether they work. */
 export const mcp = runnable({
@@ -39,7 +40,9 @@ function list(specs: readonly McpServerSpec[], json: boolean, { stdout }: Surrou
     transport: spec.transport,
     target: clean(spec.transport === 'stdio' ? [spec.command, ...spec.args].join(' ') : spec.url),
   }));
-  const lines = rows.map(({ name, transport, target }) => `${name}  ${transport}  ${target}\n`);
+  const lines = rows.map(
+    ({ name, transport, target }) => `${harmless(`${name}  ${transport}  ${target}`)}\n`,
+  );
   stdout.write(json ? `${JSON.stringify(rows, null, 2)}\n` : lines.join('') || NONE);
   return EXIT.ok;
 }
@@ -71,10 +74,10 @@ async function status(
     else {
       const lines = states.map(
         ({ name, state, tools: count, error }) =>
-          `${name}  ${state}  ${count} tools${error === undefined ? '' : `  ${error}`}\n`,
+          `${harmless(`${name}  ${state}  ${count} tools${error === undefined ? '' : `  ${error}`}`)}\n`,
       );
       stdout.write(lines.join('') || NONE);
-      for (const { name } of tools) stdout.write(`  ${name}\n`);
+      for (const { name } of tools) stdout.write(`  ${harmless(name)}\n`);
     }
     return states.every(({ state }) => state === 'ready') ? EXIT.ok : EXIT.broken;
   } finally {

@@ -4,6 +4,7 @@ import { messageOf, PolypodError, tryParse } from '../base/index.ts';
 import { type Model, parseModelsDev, referenceTo } from '../llm/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from './command.ts';
 import { download, placesFrom, readModels } from '../daemon/index.ts';
+import { harmless } from './terminal/harmless.ts';
 
 const CATALOGUE_URL = 'https://models.dev/api.json';
 
@@ -79,7 +80,7 @@ function table(shown: readonly Model[]): string {
 
 function rowOf(model: Model): readonly string[] {
   return [
-    referenceTo(model),
+    harmless(referenceTo(model)),
     tokens(model.contextWindow),
     tokens(model.maxOutput),
     model.price === undefined ? '?' : String(model.price.input),

@@ -1,11 +1,13 @@
 import { type Account as FullAccount, type Failure, type FailureKind, vendorNamed } from '../llm/index.ts';
+import { harmless } from './terminal/harmless.ts';
 
 /** What of an account may be said. */
 type Account = Pick<FullAccount, 'name' | 'wire' | 'baseUrl'>;
 
 /** What happened and what to do about it, in one line. */
 export function explain(failure: Failure, account: Account, model: string): string {
-  const message = failure.message.replace(/[\s.]+$/, '');
+  // A provider's words are foreign text.
+  const message = harmless(failure.message.replace(/[\s.]+$/, ''));
   return `${account.name}: ${message}; ${NEXT[failure.kind](account, model)}`;
 }
 
@@ -30,6 +32,9 @@ const NEXT: Readonly<Record<FailureKind, (account: Account, model: string) => st
 function whereTheKeyIs({ name }: Account): string {
   const variables = vendorNamed(name)?.keyEnv ?? [];
   const configured = `accounts.${name} in config.yaml`;
+  // The built-in one has no account, unless somebody made one of its name.
+  if (name === 'sim')
+    return `the built-in simulated model takes none, so it comes from ${configured}, or use another model with --model`;
   return variables.length === 0
     ? `it comes from ${configured}`
     : `it comes from ${variables.join(' or ')}, or ${configured}`;

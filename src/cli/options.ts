@@ -2,7 +2,10 @@ import { parseArgs } from 'node:util';
 import { nearest, PolypodError } from '../base/index.ts';
 
 /** What a shell can ask `polypod completion` for. */
-export type Listing = 'sessions' | 'approvals' | 'models';
+export type Listing = 'sessions' | 'approvals' | 'models' | 'keys';
+
+/** What a command's arguments are: the same behind each of its words, or only behind some. */
+export type Taken = Listing | Readonly<Record<string, Listing>>;
 
 /** One option of a command: what it takes and what `--help` says of it. */
 export type Option = {

@@ -1,3 +1,5 @@
+import { harmless } from './terminal/harmless.ts';
+
 /** Colours for a terminal, or none: `NO_COLOR` and pipes are respected by whoever makes the brush. */
 export interface Brush {
   readonly dim: (text: string) => string;
@@ -22,7 +24,7 @@ export function wantsColour(
 
 /** A unified diff with its additions and removals in colour, its length bounded. */
 export function paintedDiff(diff: string, paint: Brush, maxLines: number): string {
-  const lines = diff.trimEnd().split('\n');
+  const lines = diff.trimEnd().split('\n').map(harmless);
   const shown = lines.slice(0, maxLines).map((line) => {
     if (line.startsWith('+') && !line.startsWith('+++')) return paint.green(line);
     if (line.startsWith('-') && !line.startsWith('---')) return paint.red(line);

@@ -3,18 +3,43 @@ import { onAbort } from '../base/index.ts';
 import type { Approval, CommandOf } from '../pod/index.ts';
 import type { Surroundings } from './command.ts';
 import { brush, wantsColour } from './paint.ts';
+import { RUN_WITHOUT_PERSON } from './without-person.ts';
 
-/** What was decided; undefined when the question was settled by somebody else, or taken back. */
-export type Ask = (approval: Approval, signal: AbortSignal) => Promise<Decision | undefined>;
-export type Decision = Pick<CommandOf<'decide'>, 'decision' | 'comment' | 'remember'>;
+/** What was decided; undefined when the question was settled by somebody else, was taken back, or is left to others. */
+export type Ask = (approval: Approval, asking: Asking) => Promise<Decision | undefined>;
+
+export interface Asking {
+  /** Fires when the question is settled or taken back. */
+  readonly signal: AbortSignal;
+  /** Whether nobody else was seen at the pod. */
+  readonly isAlone: boolean;
+}
+
+export interface Decision extends Pick<CommandOf<'decide'>, 'decision' | 'comment' | 'remember'> {
+  /** Who has decided, if it was not the person here. */
+  readonly by?: string;
+}
+
+export interface Denial {
+  /** Also what somebody else at the pod could answer. */
+  readonly isForAll: boolean;
+  readonly onDenied: () => void;
+  /** A question is left to those who are at the pod. */
+  readonly onLeft: (approval: Approval) => void;
+}
 
 /** Nobody is there to be asked: what needs permission is denied, and the model is told so. */
-export function denyAll(onDenied: () => void): Ask {
-  return async ({ reason }) => {
+export function denyAll({ isForAll, onDenied, onLeft }: Denial): Ask {
+  return async (approval, { isAlone }) => {
+    if (!isForAll && !isAlone) {
+      onLeft(approval);
+      return undefined;
+    }
     onDenied();
     return {
       decision: 'deny',
-      comment: `${reason} Nobody can be asked in this run: find another way, or say what you need.`,
+      by: RUN_WITHOUT_PERSON,
+      comment: `${approval.reason} Nobody can be asked in this run: find another way, or say what you need.`,
     };
   };
 }
@@ -22,7 +47,7 @@ export function denyAll(onDenied: () => void): Ask {
 /** Asks on the terminal, one question after the other. */
 export function askOnTerminal(around: Surroundings, makeRoom: () => void): Ask {
   let last: Promise<unknown> = Promise.resolve();
-  return (approval, signal) => {
+  return (approval, { signal }) => {
     const answer = last.then(() => askOnce(approval, around, makeRoom, signal));
     last = answer.catch(() => {});
     return answer;
@@ -56,7 +81,9 @@ async function askOnce(
     }
   } catch {
     // The input ended; or the question was settled meanwhile.
-    return signal.aborted ? undefined : { decision: 'deny', comment: 'The person did not answer.' };
+    return signal.aborted
+      ? undefined
+      : { decision: 'deny', by: RUN_WITHOUT_PERSON, comment: 'The input ended before anybody answered.' };
   } finally {
     forget();
     lines.close();

@@ -5,6 +5,7 @@ import { type Row, sessionsIn } from '../pod/sessions.ts';
 import { EXIT, runnable, type Surroundings } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
 import { hostFiles } from './in-process.ts';
+import { harmless } from './terminal/harmless.ts';
 
 /** `polypod rm`: moves sessions to the trash. */
 export const rm = runnable({
@@ -55,7 +56,7 @@ Examples:
 
 async function isConfirmed(rows: readonly Row[], { stdin, stderr, signal }: Surroundings): Promise<boolean> {
   for (const { id, name, firstPrompt } of rows)
-    stderr.write(`  ${[id, name, firstPrompt].filter(Boolean).join('  ')}\n`);
+    stderr.write(`  ${harmless([id, name, firstPrompt].filter(Boolean).join('  '))}\n`);
   const lines = createInterface({ input: stdin, output: stderr });
   try {
     const what = rows.length === 1 ? 'this session' : `these ${rows.length} sessions`;

@@ -7,6 +7,8 @@ import type { CallStatus, RunOutcome, Totals } from '../worker/index.ts';
 import type { Surroundings } from './command.ts';
 import { type Brush, brush, paintedDiff, wantsColour } from './paint.ts';
 import { StatusLine } from './status-line.ts';
+import { harmless, harmlessLines, withoutColours } from './terminal/harmless.ts';
+import { type TextStream, textStreamTo } from './terminal/harmless-stream.ts';
 import { fitWidth } from './width.ts';
 
 const DIFF_LINES = 60;
@@ -19,7 +21,11 @@ export class RunPrinter {
   readonly #paint: Brush;
   readonly #status: StatusLine;
   readonly #isTerminal: boolean;
+  readonly #answers: TextStream;
+  readonly #thoughts: TextStream;
   #endsWithNewline = true;
+  /** Whether stderr is on a line of its own although the answer's is not ended. */
+  #hasRoom = false;
   /** Characters that the model has written: its own count of tokens comes only at the end of an answer. */
   #written = 0;
   #thinking = false;
@@ -28,6 +34,8 @@ export class RunPrinter {
     this.#around = around;
     this.#quiet = quiet;
     this.#isTerminal = around.stderr.isTTY === true;
+    this.#answers = textStreamTo(around.stdout);
+    this.#thoughts = textStreamTo(around.stderr);
     this.#paint = brush(wantsColour(around.stderr, around.env));
     this.#status = new StatusLine(around, this.#isTerminal && !quiet);
   }
@@ -51,6 +59,15 @@ export class RunPrinter {
     this.#breakLine();
     this.#status.clear();
     this.#status.set('');
+  }
+
+  /** Makes room for a line on stderr. Elsewhere than on a terminal the answer stays as it is, whatever else is said in its middle. */
+  makeRoom(): void {
+    const { stdout, stderr } = this.#around;
+    if (stdout.isTTY === true) this.#breakLine();
+    this.#status.clear();
+    if (!this.#quiet && !this.#endsWithNewline && !this.#hasRoom) stderr.write('\n');
+    this.#hasRoom = true;
   }
 
   end(): void {
@@ -81,18 +98,20 @@ export class RunPrinter {
         this.#thinking = false;
         return;
       case 'tool-start':
-        this.#note(`${paint.cyan('●')} ${event.call.title}`);
+        this.#note(`${paint.cyan('●')} ${harmless(event.call.title)}`);
         this.#status.set(event.call.title);
         return;
       case 'tool-update':
-        this.#status.set(event.text.trimEnd().split('\n').at(-1) ?? '');
+        this.#status.set(lastLineOf(event.text));
         return;
       case 'tool-end':
         this.#toolEnd(event.status, event.output.summary, stringOf(event.output.details?.diff));
         return;
       case 'retry-start':
         this.#note(
-          paint.dim(`  ${event.failure.message}; trying again in ${(event.delayMs / 1000).toFixed(1)} s`),
+          paint.dim(
+            `  ${harmless(event.failure.message)}; trying again in ${(event.delayMs / 1000).toFixed(1)} s`,
+          ),
         );
         return;
       case 'compaction-start':
@@ -112,7 +131,7 @@ export class RunPrinter {
 
   #toolEnd(status: CallStatus, summary: string, diff: string): void {
     const paint = this.#paint;
-    const line = fitWidth(summary, SUMMARY_WIDTH);
+    const line = fitWidth(harmless(withoutColours(summary)), SUMMARY_WIDTH);
     this.#note(
       `  ${status === 'done' ? paint.green('✓') : paint.red('✗')} ${status === 'done' ? line : `${status}: ${line}`}`,
     );
@@ -122,14 +141,16 @@ export class RunPrinter {
 
   #runEnd(outcome: RunOutcome, totals: Totals): void {
     this.#status.set('');
-    if (outcome.status === 'limited') this.#note(`polypod run: stopped: ${outcome.message}`);
+    if (outcome.status === 'limited') this.#note(`polypod run: stopped: ${harmless(outcome.message)}`);
     if (this.#isTerminal) this.#note(this.#paint.dim(figures(totals)));
   }
 
-  #answer(text: string): void {
+  #answer(piece: string): void {
+    const text = this.#answers.push(piece);
     if (text === '') return;
     this.#status.clear();
     this.#endsWithNewline = text.endsWith('\n');
+    this.#hasRoom = false;
     this.#status.hold(!this.#endsWithNewline);
     this.#around.stdout.write(text);
   }
@@ -140,7 +161,7 @@ export class RunPrinter {
     this.#thinking = true;
     this.#status.clear();
     this.#status.hold(!text.endsWith('\n'));
-    this.#around.stderr.write(this.#paint.dim(text));
+    this.#around.stderr.write(this.#paint.dim(this.#thoughts.push(text)));
   }
 
   #note(text: string): void {
@@ -151,18 +172,22 @@ export class RunPrinter {
   }
 
   #breakLine(): void {
-    if (this.#endsWithNewline) return;
+    const rest = this.#answers.end();
+    if (this.#endsWithNewline && rest === '') return;
     this.#endsWithNewline = true;
     this.#status.hold(false);
-    this.#around.stdout.write('\n');
+    this.#around.stdout.write(`${rest}\n`);
   }
 }
 
 /** For programs: every event as it is. */
-export function jsonPrinter(stdout: Writable): Pick<RunPrinter, 'print' | 'pause' | 'end' | 'drained'> {
+export function jsonPrinter(
+  stdout: Writable,
+): Pick<RunPrinter, 'print' | 'pause' | 'makeRoom' | 'end' | 'drained'> {
   return {
     print: (events) => void stdout.write(events.map((event) => `${JSON.stringify(event)}\n`).join('')),
     pause: () => {},
+    makeRoom: () => {},
     end: () => {},
     drained: async () => {
       if (stdout.writableNeedDrain) await once(stdout, 'drain');
@@ -179,6 +204,11 @@ function figures(totals: Totals): string {
     ...(totals.cost === undefined || totals.cost === 0 ? [] : [`$${totals.cost.toFixed(4)}`]),
   ];
   return parts.join(' · ');
+}
+
+/** Programs draw their progress over and over in one line. */
+function lastLineOf(text: string): string {
+  return harmlessLines(withoutColours(text.trimEnd().split('\n').at(-1) ?? '')).at(-1) ?? '';
 }
 
 function indented(text: string): string {

@@ -1,10 +1,10 @@
 import { textContent } from '../llm/index.ts';
-import type { ModelChoice, Overrides } from '../pod/index.ts';
+import type { ModelChoice, Origin, Overrides } from '../pod/index.ts';
 import type { RunOutcome } from '../worker/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from './command.ts';
 import { driveRun } from './drive-run.ts';
 import { explain } from './next-step.ts';
-import { type Ask, askOnTerminal, denyAll } from './permission-prompt.ts';
+import { askOnTerminal, denyAll } from './permission-prompt.ts';
 import {
   AGENT_OPTIONS,
   type AgentWish,
@@ -71,22 +71,30 @@ Examples:
       if (values.resume !== undefined && fresh.thinking !== undefined)
         await pod.handle({ type: 'configure', set: { thinking: fresh.thinking } }, place.me);
       let denied = 0;
-      const { outcome, before } = await driveRun(pod, {
+      const { outcome, before, cancelledBy } = await driveRun(pod, {
         prompt: { content: textContent(prompt), overrides: overridesOf(values, allowPaths, model) },
         place,
-        ask: asker(
-          values.headless || values.json,
-          around,
-          () => printer.pause(),
-          () => (denied += 1),
-        ),
+        ask: canAsk(values, around)
+          ? askOnTerminal(around, () => printer.pause())
+          : denyAll({
+              isForAll: values.headless,
+              onDenied: () => (denied += 1),
+              onLeft: ({ title }) => say(`${title} waits for an answer: polypod approvals gives it`),
+            }),
         show: (events) => printer.print(events),
         say,
         signal: around.signal,
       });
       printer.end();
       await printer.drained();
-      return await exitCodeOf(outcome, { denied, place, model: model ?? before?.model, around });
+      return await exitCodeOf(outcome, {
+        denied,
+        place,
+        model: model ?? before?.model,
+        around,
+        cancelledBy,
+        goesOn: isFleeting ? '' : `; polypod run --resume ${pod.id} goes on`,
+      });
     } finally {
       printer.end();
       await place.close();
@@ -128,9 +136,13 @@ interface Ending {
   readonly place: Place;
   readonly model: ModelChoice | undefined;
   readonly around: Surroundings;
+  readonly cancelledBy: Origin | undefined;
+  /** How to go on with the session, if it is kept. */
+  readonly goesOn: string;
 }
 
-async function exitCodeOf(outcome: RunOutcome, { denied, place, model, around }: Ending): Promise<ExitCode> {
+async function exitCodeOf(outcome: RunOutcome, ending: Ending): Promise<ExitCode> {
+  const { denied, place, model, around, goesOn } = ending;
   const { stderr } = around;
   switch (outcome.status) {
     case 'finished':
@@ -140,6 +152,7 @@ async function exitCodeOf(outcome: RunOutcome, { denied, place, model, around }:
       );
       return EXIT.usage;
     case 'cancelled':
+      stderr.write(`polypod run: ${whyCancelled(ending)}${goesOn}\n`);
       return EXIT.interrupted;
     case 'failed': {
       const { provider, modelId } = model ?? { provider: '', modelId: '' };
@@ -157,7 +170,14 @@ async function exitCodeOf(outcome: RunOutcome, { denied, place, model, around }:
   }
 }
 
-function asker(headless: boolean, around: Surroundings, makeRoom: () => void, onDenied: () => void): Ask {
-  const canAsk = !headless && around.stdin.isTTY === true && around.stderr.isTTY === true;
-  return canAsk ? askOnTerminal(around, makeRoom) : denyAll(onDenied);
+function whyCancelled({ around, cancelledBy }: Ending): string {
+  if (around.signal.aborted) return 'interrupted';
+  // Where nobody has asked for it, the process that had the pod was told to end.
+  return cancelledBy === undefined
+    ? 'the daemon was stopped during the run'
+    : `the run was cancelled by ${cancelledBy.by}`;
+}
+
+function canAsk({ headless, json }: { headless: boolean; json: boolean }, around: Surroundings): boolean {
+  return !headless && !json && around.stdin.isTTY === true && around.stderr.isTTY === true;
 }

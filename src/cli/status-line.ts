@@ -1,4 +1,5 @@
 import type { Surroundings } from './command.ts';
+import { harmless } from './terminal/harmless.ts';
 import { fitWidth } from './width.ts';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
@@ -26,7 +27,7 @@ export class StatusLine {
 
   /** An empty text shows nothing. */
   set(text: string): void {
-    this.#text = text;
+    this.#text = harmless(text);
   }
 
   /** Stays away while a line of other output is unfinished: it would be erased with it. */

@@ -4,6 +4,7 @@ import { span } from './ago.ts';
 import { EXIT, runnable } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
 import { refuseArguments } from './no-arguments.ts';
+import { table } from './table.ts';
 
 /** `polypod status`: whether a daemon is up, and how it is. */
 export const status = runnable({
@@ -57,13 +58,16 @@ function described(health: Health): string {
     ],
     ['data', health.dataDirectory],
     ['doors', health.doors.length === 0 ? 'none' : health.doors.map(doorText).join(', ')],
-    ['pods', `${pods.live} in memory of at most ${pods.limit}, ${sessions} sessions`],
+    [
+      'pods',
+      `${pods.live} in memory of at most ${pods.limit}, ${sessions} ${sessions === 1 ? 'session' : 'sessions'}`,
+    ],
     ['runs', `${runs.active} of at most ${runs.limit}`],
     ['asked', pendingApprovals === 1 ? '1 approval waits' : `${pendingApprovals} approvals wait`],
     ...(failures === 0 ? [] : [['failed', `${failures} things nobody was waiting for: see polypod logs`]]),
     ...(diskFreeBytes === undefined ? [] : [['disk', `${(diskFreeBytes / 1024 ** 3).toFixed(1)} GB free`]]),
   ];
-  return rows.map(([name = '', text = '']) => `${name.padEnd(7)} ${text}\n`).join('');
+  return table(rows);
 }
 
 function doorText({ name, state, reason }: DoorHealth): string {

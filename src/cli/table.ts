@@ -1,3 +1,4 @@
+import { harmless } from './terminal/harmless.ts';
 import { displayWidth, fitWidth } from './width.ts';
 
 export interface TableStyle {
@@ -7,8 +8,9 @@ export interface TableStyle {
   readonly columns?: number | undefined;
 }
 
-/** Lines of cells under each other. */
-export function table(lines: readonly (readonly string[])[], { right, columns }: TableStyle = {}): string {
+/** Lines of cells under each other. Names, prompts and owners are foreign text: no cell can do more than be read. */
+export function table(cells: readonly (readonly string[])[], { right, columns }: TableStyle = {}): string {
+  const lines = cells.map((line) => line.map(harmless));
   const [headings = []] = lines;
   // The last column is as wide as the rest of the line, and its texts are long: they are not measured.
   const widths = headings

@@ -17,7 +17,8 @@ was when the connection breaks, and falls back to asking for the status where th
 an event per line and the status last, everything else one JSON value, also for what was refused.
 
 The key comes from --key-file, POLYPOD_API_KEY, POLYPOD_API_KEY_FILE, or the file that polypod agent start leaves for you; it
-is sent over https, or to this machine. An answer goes to stdout, all else to stderr.
+is sent over https, or to this machine. An answer goes to stdout, all else to stderr; a pipe gets it byte for byte, on a terminal
+control characters are shown as pictures (␛).
 
 Exit codes: 0 completed, or done as asked; 1 the task failed, was cancelled or stopped, or its command did not end with 0;
 2 a mistake in the arguments, no such task, or a key that is wrong or may not do that; 3 the agent cannot be reached, rejected
@@ -31,13 +32,14 @@ Examples:
   polypod task list --status in_progress --json | jq -r '.[].taskId'
   polypod task submit --url https://agent.example:8000 --ca agent.pem --key-file key --wait "…"`,
   async run({ values, positionals: [word, ...words] }, around) {
+    let action: Action | undefined;
     try {
-      const action = actionIn(word);
+      action = actionIn(word);
       refuseStrays(action, values);
       const { act } = await import('./task/act.ts');
       return await act(action, words, values, around);
     } catch (thrown) {
-      return fail(asPolypodError(thrown), values, around);
+      return fail(asPolypodError(thrown), action, values, around);
     }
   },
 });
@@ -47,12 +49,13 @@ function actionIn(word: string | undefined): Action {
   const action = known.find((name): name is Action => name === word);
   if (action !== undefined) return action;
   const near = word === undefined ? undefined : nearest(word, known);
-  const hint = near === undefined ? known.join(', ') : `did you mean ${near}?`;
+  const all = `${known.slice(0, -1).join(', ')} or ${known.at(-1) ?? ''}`;
+  const hint = near === undefined ? `say ${all}` : `did you mean ${near}?`;
   throw new PolypodError(
     'bad-request',
     word === undefined
-      ? `what is to be done? One of ${hint}`
-      : `a task cannot be "${word}": ${hint} (see: polypod task --help)`,
+      ? `what is to be done? Say ${all}`
+      : `there is no polypod task ${word}: ${hint} (see: polypod task --help)`,
   );
 }
 
@@ -76,9 +79,14 @@ function isEmptyList(value: unknown): boolean {
 }
 
 /** Programs read stdout: with --json the refusal is there as well. */
-async function fail(error: PolypodError, { json }: TaskValues, around: Surroundings): Promise<ExitCode> {
+async function fail(
+  error: PolypodError,
+  action: Action | undefined,
+  { json }: TaskValues,
+  around: Surroundings,
+): Promise<ExitCode> {
   if (around.signal.aborted) return EXIT.interrupted;
   const { errorBody, explained } = await import('./task/next-step.ts');
   if (json) around.stdout.write(`${JSON.stringify(errorBody(error), null, 2)}\n`);
-  throw explained(error);
+  throw explained(error, action);
 }

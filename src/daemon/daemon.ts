@@ -1,4 +1,4 @@
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import {
   type Log,
   LOG_LEVELS,
@@ -26,6 +26,7 @@ import { controlSocket, daemonLogFile, type Places } from './places.ts';
 import { makePrivate } from './private-directory.ts';
 import { type Reloaded, Setup } from './setup.ts';
 import { hasRoomForPods, refuseDeepSockets, SHORTER } from './socket-room.ts';
+import { sweepSockets } from './sweep-sockets.ts';
 import { tallyOf } from './tally.ts';
 import { doorsWanted, withAgent } from './tasks/configured-agent.ts';
 import type { AgentOrder } from './tasks/read-agent-config.ts';
@@ -52,6 +53,8 @@ export interface DaemonOptions {
 /** What a daemon is made of, as far as it has come. */
 interface Parts {
   lock?: Lock;
+  /** The directory of the pods' sockets. */
+  podSockets?: string;
   logFile?: LogFile;
   setup?: Setup;
   host?: Host;
@@ -101,6 +104,9 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   if (!hasRoomForPods(places))
     log.warn(`pods have no sockets of their own here: their paths are too long; ${SHORTER}`);
   makePrivate(places.runtimeDirectory);
+  const podSockets = (parts.podSockets = join(places.runtimeDirectory, 'pods'));
+  const swept = await sweepSockets(podSockets);
+  if (swept > 0) log.info('sockets that were left behind are taken away', { swept });
 
   const { hibernateAfterMs, durability, limits, approvals } = setup.config.daemon;
   const agents: AgentsOptions = {
@@ -205,8 +211,8 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   if (options.needsDoors === true) await openDoors.insist(options.doors, doorContext);
   else
     await openDoors.open(
-      withAgent(options.doors, tasks),
-      doorsWanted(options.agent, setup.config.daemon),
+      withAgent(options.doors, tasks, options.agent),
+      doorsWanted(setup.config.daemon),
       doorContext,
     );
   const tasksAgents = new TasksAgents(openDoors, doorContext, tasks);
@@ -233,7 +239,10 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
 }
 
 /** Those who still watch see the last events, so the pods are closed before the doors; the lock goes last. */
-async function closed({ host, doors, control, setup, logFile, lock }: Parts, log?: Log): Promise<void> {
+async function closed(
+  { host, doors, control, setup, logFile, lock, podSockets }: Parts,
+  log?: Log,
+): Promise<void> {
   const step = async (name: string, close: () => unknown): Promise<void> => {
     try {
       await close();
@@ -244,6 +253,7 @@ async function closed({ host, doors, control, setup, logFile, lock }: Parts, log
   await step('pods', () => host?.shutdown());
   await step('doors', () => doors?.close());
   await step('control socket', () => control?.close());
+  await step('left sockets', () => podSockets && sweepSockets(podSockets));
   await step('models', () => setup?.close());
   log?.info('stopped');
   await step('log', () => logFile?.close());

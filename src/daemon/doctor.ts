@@ -136,7 +136,7 @@ async function sockets(places: Places): Promise<readonly Finding[]> {
           warning(
             'sockets',
             `${stale.length} sockets of pods in ${pods} have nobody behind them`,
-            'nothing: each is taken away when its pod wakes',
+            'polypod serve takes them away when it starts and when it stops',
           ),
         ]
       : []),

@@ -1,4 +1,4 @@
-import { type JsonObject, shape } from '../base/index.ts';
+import { isOneLine, type JsonObject, shape } from '../base/index.ts';
 import { THINKING_LEVELS, type ThinkingLevel } from '../llm/index.ts';
 import type { Mode, Rule } from '../tools/index.ts';
 import type { InboxModes } from '../worker/index.ts';
@@ -88,43 +88,52 @@ export const TIME = shape.text(
 /** Annotations stand in every list: they are for notes, not for content. */
 const MOST_ANNOTATED = 16_384;
 
+const SETTINGS = {
+  model: MODEL_CHOICE,
+  thinking: shape.choice(THINKING_LEVELS),
+  mode: shape.choice(MODES),
+  rules: shape.listOf(RULE),
+  fallbackRules: shape.listOf(RULE),
+  acceptEdits: shape.flag,
+  skipPermissionsUntil: TIME,
+  tools: shape.listOf(shape.text()),
+  clientTools: shape.listOf(CLIENT_TOOL),
+  delivery: shape.fields(
+    {},
+    {
+      steering: shape.choice(DELIVERY),
+      followUps: shape.choice(DELIVERY),
+      interrupt: shape.choice(['wait', 'immediate']),
+    },
+  ),
+  autoCompaction: shape.flag,
+  autoRetry: shape.flag,
+  archived: shape.flag,
+  system: shape.anyText,
+  appendSystem: shape.anyText,
+  paths: shape.listOf(shape.text()),
+  mcpConfig: shape.anyObject,
+  permissionTool: shape.text(),
+  annotations: shape.ruled(shape.anyObject, (notes) =>
+    JSON.stringify(notes).length > MOST_ANNOTATED
+      ? `must not be longer than ${MOST_ANNOTATED} characters of JSON`
+      : undefined,
+  ),
+};
+
 /** What a change may set; the rest stays. */
 export const SETTINGS_CHANGE = shape.fields(
   {},
   {
-    model: MODEL_CHOICE,
-    thinking: shape.choice(THINKING_LEVELS),
-    mode: shape.choice(MODES),
-    rules: shape.listOf(RULE),
-    fallbackRules: shape.listOf(RULE),
-    acceptEdits: shape.flag,
-    skipPermissionsUntil: TIME,
-    tools: shape.listOf(shape.text()),
-    clientTools: shape.listOf(CLIENT_TOOL),
-    delivery: shape.fields(
-      {},
-      {
-        steering: shape.choice(DELIVERY),
-        followUps: shape.choice(DELIVERY),
-        interrupt: shape.choice(['wait', 'immediate']),
-      },
-    ),
-    autoCompaction: shape.flag,
-    autoRetry: shape.flag,
-    name: shape.text('a name of at most 200 characters', (name) => name.length <= 200),
-    archived: shape.flag,
-    system: shape.anyText,
-    appendSystem: shape.anyText,
-    paths: shape.listOf(shape.text()),
-    mcpConfig: shape.anyObject,
-    permissionTool: shape.text(),
-    annotations: shape.ruled(shape.anyObject, (notes) =>
-      JSON.stringify(notes).length > MOST_ANNOTATED
-        ? `must not be longer than ${MOST_ANNOTATED} characters of JSON`
-        : undefined,
+    ...SETTINGS,
+    name: shape.text(
+      'a name of at most 200 characters, without line breaks and control characters',
+      (name) => name.length <= 200 && isOneLine(name),
     ),
   },
 );
+/** What was set once: a name that nobody may give any more is still read. */
+export const SETTINGS_KEPT = shape.fields({}, { ...SETTINGS, name: shape.text() });
 export type SettingsChange = shape.ValueOf<typeof SETTINGS_CHANGE>;
 
 /** Values that can be taken away again. */

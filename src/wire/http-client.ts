@@ -48,11 +48,12 @@ export function transportTrusting(trust?: Trust): Transport {
       ...(trust === undefined ? {} : await tlsOptions(trust)),
     }));
     return new Promise((resolve, reject) => {
+      const refuse = (error: Error): void => reject(withoutDump(error));
       const outgoing = http.request(
         request.url,
         { method: request.method, headers: headersOf(request), agent, signal: watch.signal },
         (incoming) => {
-          outgoing.off('error', reject);
+          outgoing.off('error', refuse);
           // From here on a broken connection is reported by the body.
           outgoing.on('error', () => {});
           decompress(incoming).then(
@@ -62,11 +63,19 @@ export function transportTrusting(trust?: Trust): Transport {
           );
         },
       );
-      outgoing.on('error', reject);
+      outgoing.on('error', refuse);
       tellWhenOpen(outgoing, protocol === 'http:' ? 'connect' : 'secureConnect', watch.onOpen);
       outgoing.end(request.body);
     });
   };
+}
+
+/** OpenSSL tells where in its sources something went wrong; what went wrong is a part of that. */
+function withoutDump(error: Error): Error {
+  const [, word = '', reason] = /:error:[\dA-F]+:(\w+) routines:[^:]*:([^:\n]+):/.exec(error.message) ?? [];
+  if (reason === undefined) return error;
+  const code = `ERR_${word}_${reason.trim().replaceAll(/\W+/g, '_').toUpperCase()}`;
+  return Object.assign(new Error(`TLS failed: ${reason.trim()}`, { cause: error }), { code });
 }
 
 async function tlsOptions({ ca, isPinned = false }: Trust): Promise<ConnectionOptions> {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { agentSite, endLater } from '../protocols/tasks/binary.ts';
 import { says } from './daemon.ts';
-import { polypod } from './polypod.ts';
+import { polypod, start } from './polypod.ts';
 
 interface Started {
   readonly name: string;
@@ -23,9 +23,9 @@ describe('polypod agent', () => {
     const here = await agentSite([says('Hello.')]);
     const config = join(here.home, 'agent-config.yaml');
     writeFileSync(config, 'name: helper\nport: 0\ndirectory: project\nmode: read-only\n');
-    const start = await here.polypod('agent', 'start', '--config', config, '--json');
-    expect(start).toMatchObject({ code: 0, stderr: '' });
-    const started = JSON.parse(start.stdout) as Started;
+    const begun = await here.polypod('agent', 'start', '--config', config, '--json');
+    expect(begun).toMatchObject({ code: 0, stderr: '' });
+    const started = JSON.parse(begun.stdout) as Started;
     endLater(started.pid);
     expect(started).toMatchObject({ name: 'helper', process: 'own', keyFile: here.keyFile });
     expect(modeOf(here.keyFile)).toBe('600');
@@ -48,6 +48,10 @@ describe('polypod agent', () => {
     const seen = JSON.parse((await here.polypod('agent', 'status', 'helper', '--json')).stdout) as object;
     expect(seen).toMatchObject({ up: true, name: 'helper', status: { agentName: 'helper', status: 'idle' } });
 
+    const doors = (await here.polypod('status')).stdout;
+    expect(doors).toContain('tasks:helper open');
+    expect(doors).not.toContain('tasks off');
+
     const again = await here.polypod('agent', 'start', '--config', config);
     expect(again.code).toBe(2);
     expect(again.stderr).toContain(`the agent helper is up already at ${started.url}`);
@@ -57,7 +61,11 @@ describe('polypod agent', () => {
     });
     await expect(fetch(`${started.url}/health`, { headers })).rejects.toThrow();
     expect((await here.polypod('status')).code).toBe(3);
-    expect(await here.polypod('agent', 'status', 'helper')).toMatchObject({ code: 3, stdout: '' });
+    expect(await here.polypod('agent', 'status', 'helper')).toMatchObject({
+      code: 3,
+      stdout: '',
+      stderr: expect.stringContaining('; polypod agent start helper starts it\n'),
+    });
     expect(JSON.parse((await here.polypod('agent', 'list', '--json')).stdout)).toEqual([]);
     expect((await here.polypod('agent', 'stop', 'helper')).stderr).toContain('no agent helper is up');
   });
@@ -83,6 +91,35 @@ describe('polypod agent', () => {
     expect((await here.polypod('status')).code).toBe(0);
   });
 
+  it('stays in the foreground also in a daemon that is up, which goes on without it', async () => {
+    const here = await agentSite();
+    const daemon = await here.serve();
+    const wish = ['agent', 'start', 'fg', '--foreground', '--port', '0', '--json'];
+    const staying = start(wish, here.env);
+    await staying.hear('"name":"fg"');
+    expect(JSON.parse(staying.heard().stdout)).toMatchObject({ process: 'daemon', pid: daemon.child.pid });
+    expect((await here.polypod('agent', 'status', 'fg')).code).toBe(0);
+    staying.child.kill('SIGINT');
+    expect((await staying.finished).code).toBe(0);
+    expect((await here.polypod('agent', 'status', 'fg')).code).toBe(3);
+    expect((await here.polypod('status')).code).toBe(0);
+
+    const other = start(wish, here.env);
+    await other.hear('"name":"fg"');
+    await here.polypod('agent', 'stop', 'fg');
+    expect(await other.finished).toMatchObject({
+      code: 0,
+      stderr: 'polypod agent: fg was closed by somebody else\n',
+    });
+    const left = start(wish, here.env);
+    await left.hear('"name":"fg"');
+    daemon.child.kill('SIGKILL');
+    expect(await left.finished).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('fg is gone with its daemon'),
+    });
+  });
+
   it('is submitted its first task, and takes its settings from the environment', async () => {
     const here = await agentSite([says('Ready.')]);
     const env = { ...here.env, POLYPOD_AGENT_PORT: '0' };
@@ -105,8 +142,12 @@ describe('polypod agent', () => {
     const key = readFileSync(here.keyFile, 'utf8');
     killed.child.kill('SIGKILL');
     await killed.finished;
-    expect((await here.polypod('agent', 'list')).stdout).toMatch(/polypod +gone/);
-    expect((await here.polypod('agent', 'status')).code).toBe(3);
+    // It is up for no time at all.
+    expect((await here.polypod('agent', 'list')).stdout).toMatch(/polypod +gone +\d+ +http:/);
+    expect(await here.polypod('agent', 'status')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('; polypod agent start starts it\n'),
+    });
     expect((await here.polypod('agent', 'stop')).stderr).toContain('was gone already');
     expect((await here.polypod('agent', 'list')).stdout).toBe('');
     const running = await here.agent();

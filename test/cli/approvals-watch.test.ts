@@ -39,6 +39,12 @@ it('watch tells what waits, what is asked and how it was settled, as lines of JS
     .split('\n')
     .map((line) => JSON.parse(line));
   const question = { tool: 'bash', cwd: here.project, requestedAt: expect.any(String) };
+  expect(lines.map(({ arguments: json }) => JSON.parse(json).command)).toEqual([
+    'node -e 1',
+    'node -e 2',
+    'node -e 1',
+    'node -e 2',
+  ]);
   expect(lines).toMatchObject([
     { type: 'asked', ...before, name: 'Before', title: expect.stringContaining('node -e 1'), ...question },
     { type: 'asked', ...after, name: 'After', title: expect.stringContaining('node -e 2'), ...question },
@@ -48,7 +54,7 @@ it('watch tells what waits, what is asked and how it was settled, as lines of JS
   expect(lines).toHaveLength(4);
 });
 
-it('watch tells a person the same in a line each, also of what was taken back', async () => {
+it('watch tells a person the same with the whole call, also of what was taken back', async () => {
   const here = await site([call('bash', { command: 'node -e 1' })]);
   await here.serve();
   const watching = watch(here);
@@ -57,7 +63,9 @@ it('watch tells a person the same in a line each, also of what was taken back', 
   await here.polypod('sessions', 'interrupt', session);
   await watching.hear('cancelled');
   expect(watching.heard().stdout).toMatch(
-    new RegExp(`^asked +${id} +Mine +bash +.*node -e 1\\ncancelled ${id} +Mine +bash +.*node -e 1\\n$`),
+    new RegExp(
+      `^asked +${id} +Mine +bash\\n  command: node -e 1\\ncancelled ${id} +Mine +bash +.*node -e 1\\n$`,
+    ),
   );
 });
 
@@ -78,6 +86,7 @@ it.each([
   [['watch'], 3, 'no daemon is up'],
   [['watch', 'this'], 2, 'watch takes no argument, not "this"'],
   [['list', 'this'], 2, 'list takes no argument, not "this"'],
+  [['show'], 2, 'show what? polypod approvals lists the ids'],
 ])('%j is refused with the next step', async (args, code, message) => {
   const here = await site();
   expect(await here.polypod('approvals', ...args)).toMatchObject({

@@ -97,7 +97,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     for (const text of ['before-said', 'after-said', 'mine-said'])
       expect(pane.all().filter((line) => line === text)).toHaveLength(1);
     expect(counting(pane.all(), 'not kept')).toBe(0);
-    expect(counting(pane.all(), 'bob through control:')).toBe(1);
+    expect(counting(pane.all(), 'bob through terminal:')).toBe(1);
   });
 
   test('reaches a chat that lives in another terminal, without any daemon', async () => {
@@ -113,7 +113,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     await chat.see(has('· bob through pod:'));
     await chat.see(has('y yes, once'));
     await answer(chat, 'y');
-    await other.see(has('· ada approved through cli'));
+    await other.see(has('· ada approved through terminal'));
     await other.see((lines) => lines.includes('second-said'));
     await chat.see((lines) => lines.includes('second-said'));
     chat.press('C-d');
@@ -121,6 +121,48 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     await other.see(has('the connection is lost'));
     other.press('C-d');
     await other.see((lines) => lines.at(-1) === '$');
+  });
+
+  test('what is typed while the daemon is away comes back into the input', async () => {
+    const place = await site();
+    const daemon = await place.serve();
+    await newPod(place, 'away');
+    const pane = await shellIn(place);
+    startIn(pane, 'attach away');
+    await pane.see(isIdle);
+    await say(pane, 'talk [[sim deltas=3000 delay=10]]');
+    await pane.see(has('answering'));
+    daemon.child.kill('SIGKILL');
+    await pane.see(has('the connection is lost'));
+    await pane.see((lines) => lines.at(-1)?.includes('· away') === true);
+    expect(has('answering')(pane.screen())).toBe(false);
+    await say(pane, 'while down');
+    await pane.see(has('the daemon went away'));
+    await pane.see((lines) => lines.includes('> while down'));
+    await place.serve();
+    await pane.see(has('· reconnected'));
+    expect(pane.screen()).toContain('> while down');
+  });
+
+  test('a question that stands is shown once to whoever comes, and its answer with who gave it', async () => {
+    const place = await site();
+    await place.serve();
+    const id = await newPod(place, 'asked');
+    const bob = await bobAt(place, id);
+    await bob.run(calling('bash', { command: 'node -e 0' }, 'all done'));
+    await asked(bob);
+    const panes = [await shellIn(place), await shellIn(place)] as const;
+    for (const pane of panes) {
+      startIn(pane, 'attach asked');
+      await pane.see(has('y yes, once'));
+      expect(counting(pane.all(), 'node -e 0 waits')).toBe(0);
+      expect(counting(pane.all(), '? bash')).toBe(1);
+    }
+    await answer(panes[0], 'y');
+    // The same person on another terminal is not whoever sits here.
+    await panes[1].see(has('· ada approved through terminal'));
+    await panes[0].see(has('· approved'));
+    expect(counting(panes[0].all(), 'ada approved')).toBe(0);
   });
 
   test('chat is a guest of the daemon when one is up, and what runs goes on without it', async () => {
@@ -164,6 +206,40 @@ describe('polypod attach without a terminal', () => {
       stdout: '❯ one [[sim text=said]]\n\nsaid\n',
     });
     expect(await attach('')).toMatchObject({ code: 0, stdout: '❯ one [[sim text=said]]\n\nsaid\n' });
+  });
+
+  it('leaves what is asked to those who can answer, and goes on watching', async () => {
+    const place = await site();
+    await place.serve();
+    const id = await newPod(place, 'left');
+    const bob = await bobAt(place, id);
+    await bob.run(calling('bash', { command: 'node -e 0' }, 'all done'));
+    const approvalId = await asked(bob);
+    const watcher = start(['attach', '--plain', 'left'], place.env);
+    watcher.child.stdin.end();
+    await watcher.hear('nobody can be asked here: it stays open for others');
+    const waiting = JSON.parse((await place.polypod('approvals', '--json')).stdout) as unknown[];
+    expect(waiting).toHaveLength(1);
+    await bob.decide(approvalId, 'approve');
+    const { code, stdout } = await watcher.finished;
+    expect(code).toBe(0);
+    expect(stdout).toContain('· bob approved through pod');
+    expect(stdout).toContain('all done');
+  });
+
+  it('leaves also what its own prompt leads to', async () => {
+    const place = await site();
+    await place.serve();
+    const id = await newPod(place, 'mine');
+    const watcher = start(['attach', 'mine'], place.env);
+    watcher.child.stdin.end(`${calling('bash', { command: 'node -e 0' }, 'all done')}\n`);
+    await watcher.hear('nobody can be asked here: it stays open for others');
+    const [{ approvalId }] = JSON.parse((await place.polypod('approvals', '--json')).stdout) as [
+      { approvalId: string },
+    ];
+    await (await bobAt(place, id)).decide(approvalId, 'deny');
+    const { code, stdout } = await watcher.finished;
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('· bob denied') });
   });
 
   it('an interrupted chat takes its own run with it, also in the daemon', async () => {

@@ -52,11 +52,32 @@ describe('polypod chat without a terminal', () => {
     expect(readdirSync(home.project)).toEqual(['yes.txt']);
   });
 
-  it('denies what nobody can be asked about, and says so by its exit code', async () => {
+  it('denies what nobody can be asked about, in nobody’s name, and says so by its exit code', async () => {
     const { code, stdout } = await chat(lines(calling('bash', { command: 'node -e 0' }, 'I could not')));
     expect(code).toBe(2);
-    expect(stdout).toContain('· denied: Nobody can be asked in this chat');
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+      '· a chat without a person denied through terminal: Nobody can be asked in this chat: find another way',
+    );
+    expect(stdout).not.toContain('ada denied');
     expect(stdout).toContain('I could not');
+  });
+
+  it('leaves what an earlier run asks when it has no answer to it', async () => {
+    const home = newHome();
+    const args = ['chat', '--offline', '--cwd', home.project];
+    const first = start([...args, '--name', 'kept'], home.env);
+    first.child.stdin.write(lines(calling('bash', { command: 'node -e 0 > made.txt' }, 'done at last')));
+    await first.hear('? bash wants to run');
+    first.child.kill('SIGKILL');
+    await first.finished;
+    const resume = (input: string) =>
+      polypod(['chat', '--offline', '--resume', 'kept'], { env: home.env, input });
+    const left = await resume('');
+    expect(left.code).toBe(2);
+    expect(left.stdout).toContain('nobody can be asked here: it stays open');
+    const answered = await resume('y\n');
+    expect(answered).toMatchObject({ code: 0, stdout: expect.stringContaining('done at last') });
+    expect(readdirSync(home.project)).toEqual(['made.txt']);
   });
 
   it.each([

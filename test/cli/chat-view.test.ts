@@ -159,15 +159,18 @@ describe('the view of a pod', () => {
     });
     const said = (
       more: Omit<Extract<PodFact, { type: 'approval-response' }>, 'type' | 'approvalId' | 'at'>,
+      decided: readonly string[] = ['a1'],
     ) => {
-      const { view, prints } = after([
-        asked,
-        { type: 'approval-response', approvalId: 'a1', at: '', ...more },
-      ]);
+      const here = { ...after([asked]).view, decided: new Set(decided) };
+      const event = { type: 'approval-response', approvalId: 'a1', at: '', seq: 9, ...more } as const;
+      const { view, prints } = step(here, event, 0);
       expect(view.approvals).toEqual([]);
       return notices(prints);
     };
     expect(said({ status: 'approved', ...ME })).toEqual(['approved']);
+    // Somebody of the same name sits at another terminal.
+    expect(said({ status: 'approved', ...ME }, [])).toEqual([`${ME.by} approved through terminal`]);
+    expect(said({ status: 'denied', by: 'bob', door: 'control' })).toEqual(['bob denied through terminal']);
     expect(said({ status: 'approved', by: 'bob', door: 'hld' })).toEqual(['bob approved through hld']);
     expect(said({ status: 'denied', by: 'bob', door: 'hld', comment: 'no' })).toEqual([
       'bob denied through hld: no',

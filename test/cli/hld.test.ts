@@ -140,8 +140,8 @@ describe('polypod approvals', () => {
     expect(waiting).toMatchObject({ session: first, name: 'First', tool: 'bash', cwd: here.project });
     expect(wireId).toBe(`local-${waiting?.id}`);
     const { stdout } = await here.polypod('approvals');
-    expect(stdout).toMatch(/^id +session +age +tool +about\n[0-9a-f]{8} +First +\d+ s +bash +.*touch one/);
-    const approve = await here.polypod('approvals', 'approve', stdout.split('\n')[1]?.split(' ')[0] ?? '');
+    expect(stdout).toMatch(/^[0-9a-f]{8} +First +\d+ s +bash\n {2}command: .*touch one/);
+    const approve = await here.polypod('approvals', 'approve', stdout.split(' ')[0] ?? '');
     expect(approve).toMatchObject({ code: 0, stderr: expect.stringContaining('polypod: approved ') });
     await ear.hearStatus(first, 'completed');
     expect(existsSync(join(here.project, 'one.txt'))).toBe(true);
@@ -191,7 +191,7 @@ describe('polypod approvals', () => {
     });
     expect(await here.polypod('approvals', 'allow', 'x')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('say list, watch, approve or deny, not "allow"'),
+      stderr: expect.stringContaining('say list, show, watch, approve or deny, not "allow"'),
     });
     expect(await here.polypod('approvals', 'approve')).toMatchObject({
       code: 2,

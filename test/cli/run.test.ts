@@ -290,7 +290,9 @@ describe('the session of a run', () => {
     while (!existsSync(path)) await new Promise((settle) => setImmediate(settle));
     const socket = connect(path);
     socket.write('{"method":"cancel"}\n');
-    expect((await running.finished).code).toBe(130);
+    const { code, stderr } = await running.finished;
+    expect(code).toBe(130);
+    expect(stderr).toContain('polypod run: the run was cancelled by client; polypod run --resume ');
     socket.destroy();
   });
 });
@@ -325,6 +327,7 @@ describe('polypod run with a daemon up', () => {
       serve,
       polypod: run,
       project,
+      sim,
     } = await site([
       call('bash', { command: 'touch made' }),
       says('I may not.'),
@@ -334,9 +337,27 @@ describe('polypod run with a daemon up', () => {
     const denied = await run('run', '-C', project, '-m', 'anthropic/x', 'Make a file');
     expect({ code: denied.code, stdout: denied.stdout }).toEqual({ code: 2, stdout: 'I may not.\n' });
     expect(denied.stderr).toContain('1 call was denied because nobody could be asked');
+    const read = JSON.stringify(sim.requests.at(-1)?.body);
+    expect(read).toContain('a run without a person denied this call');
+    expect(read).not.toContain('ada denied');
     const refused = await run('run', '-C', project, '-m', 'anthropic/x', 'Go');
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(/check the key: it comes from ANTHROPIC_API_KEY/);
+  });
+
+  it('says that the daemon was stopped under it', async () => {
+    const place = await site([call('bash', { command: 'sleep 300' })]);
+    place.configure('version: 1\nshutdown_grace: 0s\n');
+    await place.serve();
+    const running = start(
+      ['run', '-C', place.project, '-m', 'anthropic/x', '--mode', 'full-access', 'Go'],
+      place.env,
+    );
+    await running.hear('sleep 300');
+    expect((await place.polypod('stop')).code).toBe(0);
+    const { code, stderr } = await running.finished;
+    expect(code).toBe(130);
+    expect(stderr).toMatch(/polypod run: the daemon was stopped during the run; polypod run --resume \S+ goes on\n$/);
   });
 
   it('Ctrl-C cancels the run in the daemon', async () => {
@@ -348,7 +369,9 @@ describe('polypod run with a daemon up', () => {
     );
     await running.hear('sleep 300');
     running.child.kill('SIGINT');
-    expect((await running.finished).code).toBe(130);
+    const { code, stderr } = await running.finished;
+    expect(code).toBe(130);
+    expect(stderr).toMatch(/polypod run: interrupted; polypod run --resume \S+ goes on\n$/);
     const end = await heard(await pod('long'), isType('run-end'));
     expect(end).toMatchObject({ outcome: { status: 'cancelled' } });
     expect((await run('status')).stdout).toContain('runs    0 of');

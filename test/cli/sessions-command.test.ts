@@ -64,7 +64,7 @@ describe('polypod sessions', () => {
     await ended(here, failed);
     const shown = await here.polypod('sessions', 'show', waiting, failed);
     expect(shown.stdout).toMatch(/state +waiting\n/);
-    expect(shown.stdout).toMatch(/asks +.*node -e 1 +[0-9a-f-]{36}\n/);
+    expect(shown.stdout).toMatch(/asks +bash +[0-9a-f-]{36}\n {2}command: node -e 1\n/);
     expect(shown.stdout).toMatch(/run +failed: \S+/);
   });
 
@@ -157,6 +157,6 @@ describe('polypod sessions', () => {
     expect((await here.polypod('sessions', '--help')).stdout).toContain('polypod sessions continue 0192f3a4');
     const { stdout } = await here.polypod('completion', 'bash');
     expect(stdout).toContain('words="list show continue interrupt archive ');
-    expect(stdout).toContain('words="list watch approve deny ');
+    expect(stdout).toContain('words="list show watch approve deny ');
   });
 });

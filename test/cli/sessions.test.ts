@@ -235,7 +235,7 @@ describe('polypod log verify', () => {
     const bad = await run('log', 'verify', 'kept');
     expect(bad.code).toBe(1);
     expect(bad.stdout).toContain(`${file}:3: damaged: not what was written\n`);
-    expect(bad.stdout).toContain('1 cannot be verified, 1 are damaged');
+    expect(bad.stdout).toContain('1 cannot be verified, 1 is damaged');
     const json = JSON.parse((await run('log', 'verify', '--json', file)).stdout) as object;
     expect(json).toMatchObject({
       files: 1,

@@ -31,3 +31,29 @@ test('a question that a session asks for its child is listed once, at the child'
     { id: approval.approvalId, session: child.id, name: 'child' },
   ]);
 });
+
+test('what waits has the whole call, also after a restart, and after its session has left memory', async () => {
+  const command = `touch z1\n${'true && '.repeat(60)}rm -rf important`;
+  const { host, cwd, reopen } = await stage([
+    { parts: [{ toolCall: { name: 'bash', arguments: { command } } }] },
+  ]);
+  const pod = await host.create({ cwd });
+  const ear = new Listener(pod);
+  await pod.handle(say('Go'), ADA);
+  const { approval } = await ear.hearType('approval-request');
+  const whole = { id: approval.approvalId, arguments: JSON.stringify({ command }), reason: approval.reason };
+  expect(await pendingApprovals(host)).toMatchObject([whole]);
+  ear.stop();
+  await host.shutdown();
+  expect(await pendingApprovals(await reopen())).toMatchObject([whole]);
+});
+
+test('what waits in a session that another process has open is listed without the call', async () => {
+  const { host, cwd, reopen } = await stage([ASKS]);
+  const pod = await host.create({ cwd });
+  const ear = new Listener(pod);
+  await pod.handle(say('Go'), ADA);
+  const { approval } = await ear.hearType('approval-request');
+  const [listed, ...others] = await pendingApprovals(await reopen());
+  expect([listed?.id, listed?.arguments, others]).toEqual([approval.approvalId, undefined, []]);
+});

@@ -1,5 +1,12 @@
 import { numberOf, PolypodError, stringOf } from '../../base/index.ts';
-import { type AgentRecord, type Places, readAgent, readAgents, readClientKey } from '../../daemon/index.ts';
+import {
+  type AgentRecord,
+  DEFAULT_AGENT,
+  type Places,
+  readAgent,
+  readAgents,
+  readClientKey,
+} from '../../daemon/index.ts';
 import { ago } from '../ago.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
 import { table } from '../table.ts';
@@ -27,7 +34,7 @@ export async function list(
       record.name,
       stateOf(answer),
       String(record.pid),
-      ago(record.startedAt, now),
+      answer === undefined ? '' : ago(record.startedAt, now),
       record.url,
     ]);
     stdout.write(
@@ -49,7 +56,9 @@ export async function status(
   const isUp = seen?.answer !== undefined;
   if (json) stdout.write(`${JSON.stringify(seen === undefined ? { up: false, name } : described(seen))}\n`);
   else if (seen === undefined || !isUp)
-    stderr.write(`the agent ${name} is not up on ${places.dataDirectory}; polypod agent start starts it\n`);
+    stderr.write(
+      `the agent ${name} is not up on ${places.dataDirectory}; polypod agent start${name === DEFAULT_AGENT ? '' : ` ${name}`} starts it\n`,
+    );
   else {
     const { running, pending, currentTask, version } = seen.answer?.body ?? {};
     const count = (value: unknown): string => String(numberOf(value) ?? 0);

@@ -38,7 +38,10 @@ export const OPTIONS = {
   },
   mode: { type: 'choice', choices: MODES, help: 'start: the most that tasks may do unasked' },
   prompt: { type: 'text', value: 'TEXT', help: 'start: submit this as its first task' },
-  foreground: { type: 'flag', help: 'start: stay; the log goes to stderr, Ctrl-C ends it' },
+  foreground: {
+    type: 'flag',
+    help: 'start: stay; Ctrl-C ends it. The log goes to stderr, unless it is that of a daemon that is up',
+  },
   ...DAEMON_OPTIONS,
 } as const;
 

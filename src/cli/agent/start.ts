@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JsonObject, messageOf, objectOf, PolypodError, stringOf } from '../../base/index.ts';
 import {
+  type AgentOrder,
   type AgentRecord,
   clientKeyFile,
   daemonLink,
@@ -19,8 +20,9 @@ import { runDaemon } from '../run-daemon.ts';
 import { agentName, type AgentValues, argumentsFor, orderFrom } from './options.ts';
 import { ask } from './probe.ts';
 import { startProgram } from './program.ts';
+import { stay } from './stay.ts';
 
-/** `polypod agent start`: in the daemon that is up, or in one of its own. */
+/** `polypod agent start`: in the daemon that is up, or in one of its own; in the foreground it stays until it is interrupted. */
 export async function start(
   word: string | undefined,
   values: AgentValues,
@@ -36,24 +38,34 @@ export async function start(
     const record = await startProgram({ name: called, ...stated.start, cwd }, places, around);
     return announce(record, undefined, places, values, around);
   }
-  if (values.foreground) {
+  const link = await daemonLink(places);
+  if (link === undefined && values.foreground) {
     const more = (): object => ({ agent: readAgent(places, called) });
     return runDaemon({ env: around.env, places, doors, agent: order, more }, values, around);
   }
-  const link = await daemonLink(places);
-  if (link !== undefined) {
-    if (values.offline || values['log-level'] !== undefined)
-      around.stderr.write('polypod agent: a daemon is up, which --offline and --log-level do not change\n');
-    try {
-      await link.call('agent-start', { ...order });
-    } finally {
-      link.close();
-    }
-  } else {
+  if (link === undefined) {
     const args = [...argumentsFor(name, order), '--foreground', '--data-dir', places.dataDirectory];
     const started = await startDetached('agent start', [...args, ...daemonArguments(values)], around);
-    if ('code' in started) return started.code;
+    return 'code' in started ? started.code : announceReady(called, stated, places, values, around);
   }
+  try {
+    if (values.offline || values['log-level'] !== undefined)
+      around.stderr.write('polypod agent: a daemon is up, which --offline and --log-level do not change\n');
+    await link.call('agent-start', { ...order });
+    const code = await announceReady(called, stated, places, values, around);
+    return values.foreground ? await stay(called, places, link, around) : code;
+  } finally {
+    link.close();
+  }
+}
+
+async function announceReady(
+  called: string,
+  stated: Pick<AgentOrder['stated'], 'no_auth'>,
+  places: Places,
+  values: AgentValues,
+  around: Surroundings,
+): Promise<ExitCode> {
   const record = readAgent(places, called);
   if (record === undefined) throw new PolypodError('internal', `the agent ${called} did not say where it is`);
   const key = stated.no_auth === true ? undefined : readClientKey(places);

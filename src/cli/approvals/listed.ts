@@ -1,27 +1,24 @@
 import { shortIds, type WaitingApproval } from '../../daemon/index.ts';
 import { ago } from '../ago.ts';
-import { table } from '../table.ts';
 import { harmless } from '../terminal/harmless.ts';
-import { fitWidth } from '../width.ts';
+import { callGlance } from './call-lines.ts';
+import { under } from './under.ts';
 
-const HEADINGS = ['id', 'session', 'age', 'tool', 'about'];
-/** The age is flush right. */
-const RIGHT = new Set([2]);
-const NAME_WIDTH = 24;
-
-/** The approvals that wait as lines for a person; without a width nothing is cut. */
+/** The approvals that wait, for a person: of each a line that says which and where, and under it what would be done. */
 export function listed(
   waiting: readonly WaitingApproval[],
   { now, columns }: { readonly now: Date; readonly columns: number | undefined },
 ): string {
   const ids = shortIds(waiting.map(({ id }) => id));
   const sessions = shortIds([...new Set(waiting.map(({ session }) => session))]);
-  const cells = waiting.map(({ id, session, name, requestedAt, tool, title }) => [
-    ids.get(id) ?? id,
-    name === undefined ? (sessions.get(session) ?? session) : fitWidth(harmless(name), NAME_WIDTH),
-    ago(requestedAt, now),
-    tool,
-    harmless(title),
-  ]);
-  return table([HEADINGS, ...cells], { right: RIGHT, columns });
+  return waiting
+    .map((approval) => {
+      const { id, session, name, requestedAt, tool } = approval;
+      const short = ids.get(id) ?? id;
+      const where = name === undefined ? (sessions.get(session) ?? session) : harmless(name);
+      const lines = callGlance(approval, `polypod approvals show ${short}`);
+      return [`${short}  ${where}  ${ago(requestedAt, now)}  ${harmless(tool)}`, ...under(lines, columns)];
+    })
+    .map((lines) => `${lines.join('\n')}\n`)
+    .join('');
 }

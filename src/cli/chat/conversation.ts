@@ -83,8 +83,12 @@ export class Conversation {
     return this.#view;
   }
 
-  handle(command: PodCommand): Promise<Receipt> {
-    return this.#pod.handle(command, this.#options.place.me);
+  /** In the name of whoever sits here, unless it was somebody else. */
+  handle(command: PodCommand, by?: string): Promise<Receipt> {
+    const { me } = this.#options.place;
+    // Before it is sent: the event may be here before the receipt. A refused one is told as somebody else's, which it is.
+    if (command.type === 'decide' && by === undefined) this.#view = withDecided(this.#view, command.approvalId);
+    return this.#pod.handle(command, by === undefined ? me : { ...me, by });
   }
 
   /** Stops watching; what runs goes on. */
@@ -138,6 +142,10 @@ export class Conversation {
     this.#view = { ...this.#view, ...change };
     this.#options.onView(this.#view);
   }
+}
+
+function withDecided(view: View, approvalId: string): View {
+  return { ...view, decided: new Set(view.decided).add(approvalId) };
 }
 
 const LOST = notice('the connection is lost: trying to come back; Ctrl-C leaves', 'warning');

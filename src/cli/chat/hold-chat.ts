@@ -15,15 +15,18 @@ export interface Chat {
   readonly isPlain: boolean;
   /** Nothing is kept, prompts neither. */
   readonly isFleeting: boolean;
+  /** The pod is somebody else's, or may be: what it asks is left to those who are there. */
+  readonly isGuest: boolean;
 }
 
 /** Talks until the person leaves, and closes the place behind them. */
 export async function holdChat(
-  { place, pod, prompt, places, isPlain, isFleeting }: Chat,
+  { place, pod, prompt, places, isPlain, isFleeting, isGuest }: Chat,
   around: Surroundings,
 ): Promise<ExitCode> {
   try {
-    if (isPlain || wantsPlain(around, around.env)) return await plainChat({ place, pod, prompt }, around);
+    if (isPlain || wantsPlain(around, around.env))
+      return await plainChat({ place, pod, prompt, isGuest }, around);
     const history = isFleeting ? undefined : new HistoryFile(places.dataDirectory);
     return await terminalChat({ place, pod, prompt, history }, around);
   } finally {

@@ -47,11 +47,13 @@ export function joined(snapshot: Snapshot, me: Origin, now: number): Stepped {
       lastRun: snapshot.lastRun,
       lastShell: undefined,
       compactions: 0,
+      decided: new Set(),
       isClosed: false,
+      hasCompany: false,
       isAway: false,
     },
     prints: [
-      ...past(items),
+      ...past(items, new Set(snapshot.approvals.map(({ callId }) => callId))),
       ...texts.flatMap(({ text, open }): Print[] => [
         { type: 'text', text },
         ...(open ? [] : [{ type: 'text-end' } as const]),
@@ -61,7 +63,8 @@ export function joined(snapshot: Snapshot, me: Origin, now: number): Stepped {
   };
 }
 
-function past(items: readonly Item[]): readonly Print[] {
+/** Calls that are asked about have their question, which is shown below. */
+function past(items: readonly Item[], asked: ReadonlySet<string | undefined>): readonly Print[] {
   const prompts = items.flatMap((item, index) => (isPrompt(item) ? [index] : []));
   const from = prompts.at(-PROMPTS_SHOWN) ?? 0;
   const earlier = prompts.filter((index) => index < from).length;
@@ -70,7 +73,8 @@ function past(items: readonly Item[]): readonly Print[] {
   const results = new Map(
     items.flatMap((item) => (item.type === 'tool-result' ? [[item.callId, item] as const] : [])),
   );
-  return [...skipped, ...items.slice(from).flatMap((item) => printsOf(item, results))];
+  const shown = items.slice(from).filter((item) => item.type !== 'tool-call' || !asked.has(item.callId));
+  return [...skipped, ...shown.flatMap((item) => printsOf(item, results))];
 }
 
 type Result = Extract<Item, { readonly type: 'tool-result' }>;

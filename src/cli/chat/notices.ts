@@ -2,7 +2,7 @@ import type { PodCommand, PodEvent, PodSettings } from '../../pod/index.ts';
 import type { CompactionResult, RunOutcome } from '../../worker/index.ts';
 import type { ToolCard } from '../terminal/index.ts';
 import { notice, type Print } from './print.ts';
-import { otherThan, type Running, type View } from './view.ts';
+import { nameAndDoor, otherThan, type Running, type View } from './view.ts';
 
 /** Commands of others that leave no event of their own, as a person would say it. */
 export const WISHES: Readonly<Partial<Record<PodCommand['type'], string>>> = {
@@ -50,14 +50,18 @@ export function compacted(result: CompactionResult): Print {
 }
 
 /** Who decided what: `ada through hld approved it`. */
-export function settled({ me }: View, event: Extract<PodEvent, { type: 'approval-response' }>): Print {
-  const { status, by, door, comment, remember, updatedArguments } = event;
+export function settled(
+  { me, decided }: View,
+  event: Extract<PodEvent, { type: 'approval-response' }>,
+): Print {
+  const { approvalId, status, by, door, comment, remember, updatedArguments } = event;
   if (status === 'expired') return notice('nobody answered in time', 'warning');
   if (status === 'cancelled') return notice('the question was taken back');
-  const [name, ...through] = otherThan(me, { by, door })?.split(' through ') ?? [];
+  const who = decided.has(approvalId) ? otherThan(me, { by, door }) : nameAndDoor({ by, door });
+  const [name, ...through] = who?.split(' through ') ?? [];
   const verb = `${status}${updatedArguments === undefined ? '' : ' with other arguments'}${FOR_HOW_LONG[remember ?? 'once']}`;
-  const who = name === undefined ? verb : [`${name} ${verb}`, ...through].join(' through ');
-  return notice(comment === undefined || comment === '' ? who : `${who}: ${comment}`);
+  const text = name === undefined ? verb : [`${name} ${verb}`, ...through].join(' through ');
+  return notice(comment === undefined || comment === '' ? text : `${text}: ${comment}`);
 }
 
 const FOR_HOW_LONG = {

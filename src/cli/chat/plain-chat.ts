@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline';
 import { onAbort } from '../../base/index.ts';
 import type { Approval } from '../../pod/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
+import { CHAT_WITHOUT_PERSON } from '../without-person.ts';
 import { answerIn, PlainSurface } from '../terminal/index.ts';
 import { Presenter } from './presenter.ts';
 import { notice, type Print } from './print.ts';
@@ -12,9 +13,16 @@ import { isBusy, type RunEnd } from './view.ts';
 
 const NOBODY = 'Nobody can be asked in this chat: find another way, or say what you need.';
 
+export interface PlainChatOptions extends Omit<ChatOptions, 'history'> {
+  /** What the pod asks is left to those who are there, once the input has ended. */
+  readonly isGuest: boolean;
+}
+
+const LEFT = 'nobody can be asked here: it stays open for others (polypod approvals, polypod attach)';
+
 /** A chat in lines, for pipes and simple terminals: each line of the input is said when the one before is done. */
 export async function plainChat(
-  { place, pod, prompt }: Omit<ChatOptions, 'history'>,
+  { place, pod, prompt, isGuest }: PlainChatOptions,
   around: Surroundings,
 ): Promise<ExitCode> {
   const surface = new PlainSurface(around.stdout);
@@ -51,10 +59,16 @@ export async function plainChat(
     let next: string | undefined = prompt;
     /** What is interrupted with us; the runs of others are not. */
     let isOwnRun = false;
+    /** The question that was left to others, for which that has been said. */
+    let left: string | undefined;
     while (!leaving.signal.aborted) {
       const [approval] = talk.view.approvals;
-      if (approval !== undefined) {
+      if (approval !== undefined && !isLeft(approval)) {
         if (!(await answered(approval))) await changes.next();
+      } else if (approval !== undefined && !place.outlives && !talk.view.hasCompany) {
+        // It is of an earlier run and lives in this process alone: who resumes the session finds it again.
+        worsen(EXIT.usage);
+        break;
       } else if (!due(talk.view)) await changes.next();
       else {
         const text = next ?? lines.take();
@@ -82,19 +96,30 @@ export async function plainChat(
       };
     }
 
+    /** Whether a question is none of ours: there is nothing to answer with any more, and somebody else may have an answer. */
+    function isLeft({ approvalId }: Approval): boolean {
+      const isOurs = isOwnRun && !due(talk.view) && !isGuest && !talk.view.hasCompany;
+      if (!lines.isOver || isOurs) return false;
+      if (left !== approvalId) print([notice(LEFT)]);
+      left = approvalId;
+      return true;
+    }
+
     /** Whether there was something to answer with. */
     async function answered({ approvalId, ...approval }: Approval): Promise<boolean> {
       const { rule } = questionAbout({ approvalId, ...approval });
       const text = lines.take();
       if (text === undefined && !lines.isOver) return false;
       if (text === undefined) worsen(EXIT.usage);
-      const answer =
-        text === undefined ? ({ type: 'deny', comment: NOBODY } as const) : answerIn(text, { rule });
+      const [answer, by] =
+        text === undefined
+          ? [{ type: 'deny', comment: NOBODY } as const, CHAT_WITHOUT_PERSON]
+          : [answerIn(text, { rule }), undefined];
       if (answer === undefined || answer.type === 'later')
         print([
           notice(`answer with y, ${rule === undefined ? '' : 'a (always), '}or n and what to do instead`),
         ]);
-      else if (await talk.decide(approvalId, answer)) await gone(approvalId);
+      else if (await talk.decide(approvalId, answer, by)) await gone(approvalId);
       return true;
     }
 

@@ -1,5 +1,6 @@
 import type { PodEvent } from '../../pod/index.ts';
 import { sumOfTotals } from '../../worker/index.ts';
+import { tellsOfCompany } from '../without-person.ts';
 import {
   blockAbort,
   blockDelta,
@@ -32,7 +33,9 @@ export type Step<T extends PodEvent['type']> = (
 
 /** The view after an event. */
 export function step(view: View, event: PodEvent, now: number): Stepped {
-  return stepWith(view, event, now);
+  const stepped = stepWith(view, event, now);
+  if (view.hasCompany || !tellsOfCompany(event, view.me)) return stepped;
+  return { ...stepped, view: { ...stepped.view, hasCompany: true } };
 }
 
 function stepWith<T extends PodEvent['type']>(

@@ -1,4 +1,4 @@
-import { messageOf } from '../../base/index.ts';
+import { asPolypodError, messageOf } from '../../base/index.ts';
 import type { PodHandle } from '../../daemon/index.ts';
 import type { PodCommand, Receipt } from '../../pod/index.ts';
 import type { ApprovalAnswer } from '../terminal/index.ts';
@@ -71,14 +71,16 @@ export class Talk {
       return await this.#act(said);
     } catch (thrown) {
       this.#stage.print([notice(messageOf(thrown), 'error')]);
+      // Where nobody was there to hear it, it is not to be typed again.
+      if (this.view.isAway || asPolypodError(thrown).code === 'provider-failed') this.#stage.suggest(said.text);
       return undefined;
     }
   }
 
-  /** Answers a question; false when it still stands. */
-  async decide(approvalId: string, answer: ApprovalAnswer): Promise<boolean> {
+  /** Answers a question, in another's name if `by` is given; false when it still stands. */
+  async decide(approvalId: string, answer: ApprovalAnswer, by?: string): Promise<boolean> {
     const decision = decisionFor(approvalId, answer);
-    return decision !== undefined && this.#quietly(decision);
+    return decision !== undefined && this.#quietly(decision, by);
   }
 
   /** Ends the run, or the commands of the person's own. What they said and nobody has read yet comes back to them. */
@@ -97,9 +99,9 @@ export class Talk {
     await this.#leaveConversation();
   }
 
-  async #quietly(command: PodCommand): Promise<boolean> {
+  async #quietly(command: PodCommand, by?: string): Promise<boolean> {
     try {
-      await this.#conversation.handle(command);
+      await this.#conversation.handle(command, by);
       return true;
     } catch (thrown) {
       this.#stage.print([notice(messageOf(thrown), 'error')]);

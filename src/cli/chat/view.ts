@@ -50,6 +50,10 @@ export interface View {
   readonly lastShell: string | undefined;
   readonly compactions: number;
   readonly isClosed: boolean;
+  /** The questions that were answered here: somebody of the same name may sit elsewhere too. */
+  readonly decided: ReadonlySet<string>;
+  /** Whether somebody else has said or done something since it is watched: they could answer too. */
+  readonly hasCompany: boolean;
   /** Whether the pod cannot be reached just now. */
   readonly isAway: boolean;
 }
@@ -63,11 +67,21 @@ export function isBusy({ state }: Pick<View, 'state'>): boolean {
   return state === 'running' || state === 'waiting';
 }
 
+/** How people know the doors that are no protocol: the commands' own, by the daemon's socket or in their own process. */
+const DOORS: Readonly<Record<string, string>> = { control: 'terminal', cli: 'terminal' };
+
 /** A person or program as others are told: `ada through hld`; undefined for oneself, or when nobody knows. */
-export function otherThan(
-  me: Origin,
-  { by, door }: { readonly by?: string | undefined; readonly door?: string | undefined },
-): string | undefined {
-  if (by === undefined || (by === me.by && door === me.door)) return undefined;
-  return door === undefined ? by : `${by} through ${door}`;
+export function otherThan(me: Origin, who: Who): string | undefined {
+  return who.by === me.by && who.door === me.door ? undefined : nameAndDoor(who);
+}
+
+interface Who {
+  readonly by?: string | undefined;
+  readonly door?: string | undefined;
+}
+
+/** `ada through hld`; undefined when nobody knows. */
+export function nameAndDoor({ by, door }: Who): string | undefined {
+  if (by === undefined) return undefined;
+  return door === undefined ? by : `${by} through ${DOORS[door] ?? door}`;
 }

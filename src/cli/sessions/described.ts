@@ -1,20 +1,30 @@
 import { ago } from '../ago.ts';
+import { callLines } from '../approvals/call-lines.ts';
+import { under } from '../approvals/under.ts';
 import type { Shown } from '../ls.ts';
 import { harmless } from '../terminal/harmless.ts';
 
-/** A session with the sessions that went on from it. */
-export type ShownSession = Shown & { readonly children: readonly string[] };
+/** A session with what it asks in full, and the sessions that went on from it. */
+export interface ShownSession extends Shown {
+  readonly approvals: readonly (Shown['approvals'][number] & { readonly arguments?: string })[];
+  readonly children: readonly string[];
+}
 
-/** All that is known of a session, one fact per line. */
-export function described(session: ShownSession, now: Date): string {
+/** All that is known of a session, one fact per line; what it asks stands whole under the line that says so. */
+export function described(
+  session: ShownSession,
+  { now, columns }: { readonly now: Date; readonly columns: number | undefined },
+): string {
   const { id, name, state, model, cwd, totals, parentId, children, firstPrompt, lastText } = session;
   const when = (time: string): string => `${time} (${ago(time, now)} ago)`;
-  const facts: readonly (readonly [string, string | undefined])[] = [
+  const facts: readonly (readonly [string, string | undefined, (readonly string[])?])[] = [
     ['id', id],
     ['name', name],
     ['state', session.archived ? `${state}, archived` : state],
     ['run', lastRunOf(session)],
-    ...session.approvals.map(({ approvalId, title }) => ['asks', `${title}  ${approvalId}`] as const),
+    ...session.approvals.map(
+      (approval) => ['asks', `${approval.tool}  ${approval.approvalId}`, callLines(approval)] as const,
+    ),
     ['model', model],
     ['directory', cwd],
     ['made', when(session.createdAt)],
@@ -26,9 +36,12 @@ export function described(session: ShownSession, now: Date): string {
     ['answered', lastText],
   ];
   return facts
-    .flatMap(([word, text]) =>
-      text === undefined || text === '' ? [] : [`${word.padEnd(WIDTH)} ${harmless(text)}\n`],
+    .flatMap(([word, text, lines = []]) =>
+      text === undefined || text === ''
+        ? []
+        : [`${word.padEnd(WIDTH)} ${harmless(text)}`, ...under(lines, columns)],
     )
+    .map((line) => `${line}\n`)
     .join('');
 }
 
@@ -42,5 +55,5 @@ function lastRunOf({ lastRun }: ShownSession): string | undefined {
 
 function usedIn({ turns, inputTokens, outputTokens, cost }: ShownSession['totals']): string {
   const price = cost === undefined ? '' : `, $${cost.toFixed(2)}`;
-  return `${turns} turns, ${inputTokens} tokens read, ${outputTokens} written${price}`;
+  return `${turns === 1 ? '1 turn' : `${turns} turns`}, ${inputTokens} tokens read, ${outputTokens} written${price}`;
 }

@@ -9,6 +9,7 @@ import { clientFor } from './connect.ts';
 import { asked, follow } from './follow.ts';
 import type { Action, TaskValues } from './options.ts';
 import { exitCodeOf, showResult } from './result.ts';
+import { taskMeant } from './short-id.ts';
 import { listText, statusText, statusWith } from './show.ts';
 import { WaitingView } from './view.ts';
 
@@ -62,21 +63,21 @@ async function submit({ client, words, values, around }: Desk): Promise<ExitCode
   }
   if (!isFollowed) {
     if (values.json) print(around, { ...submitted, sessionId });
-    else around.stdout.write(`${taskId}\n`);
+    else around.stdout.write(`${harmless(taskId)}\n`);
     if (!values.json && !values.quiet)
       around.stderr.write(
-        `polypod task: accepted in session ${sessionId}\n  ${commandLine(['watch', taskId], values)}\n`,
+        `polypod task: accepted in session ${harmless(sessionId)}\n  ${commandLine(['watch', taskId], values)}\n`,
       );
     return EXIT.ok;
   }
   if (values.json && values.watch) around.stdout.write(`${JSON.stringify({ ...submitted, sessionId })}\n`);
   else if (!values.json && !values.quiet)
-    around.stderr.write(`polypod task: ${taskId} in session ${sessionId}\n`);
+    around.stderr.write(`polypod task: ${harmless(taskId)} in session ${harmless(sessionId)}\n`);
   return follow(client, { taskId, sessionId }, values, around);
 }
 
 async function status({ client, words, values, around }: Desk): Promise<ExitCode> {
-  const found = await client.status(onlyId('status', words));
+  const found = await client.status(await taskMeant(client, onlyId('status', words)));
   const approvals = found.state === 'waiting_approval' ? await asked(client, found.sessionId) : [];
   if (values.json) {
     print(around, statusWith(found, approvals));
@@ -91,14 +92,14 @@ async function status({ client, words, values, around }: Desk): Promise<ExitCode
 }
 
 async function watch({ client, words, values, around }: Desk): Promise<ExitCode> {
-  const taskId = onlyId('watch', words);
+  const taskId = await taskMeant(client, onlyId('watch', words));
   // A task that is not there, or a key that is not good, is said at once and not tried again.
   const { sessionId } = await client.status(taskId);
   return follow(client, { taskId, sessionId }, values, around);
 }
 
 async function cancel({ client, words, values, around }: Desk): Promise<ExitCode> {
-  const taskId = onlyId('cancel', words);
+  const taskId = await taskMeant(client, onlyId('cancel', words));
   const after = await client.cancel(taskId);
   if (values.json) print(around, after);
   else around.stdout.write(statusText(after));
@@ -133,7 +134,7 @@ async function decide(
     throw new PolypodError('bad-request', 'deny needs --comment TEXT: the model reads it, and goes on by it');
   for (const approvalId of words) {
     await client.decide(approvalId, { decision, ...(comment !== undefined && { comment }) });
-    if (!values.json) around.stderr.write(`polypod task: ${DECIDED[decision]} ${approvalId}\n`);
+    if (!values.json) around.stderr.write(`polypod task: ${DECIDED[decision]} ${harmless(approvalId)}\n`);
   }
   if (values.json)
     print(

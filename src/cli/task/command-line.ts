@@ -1,3 +1,4 @@
+import { harmless } from '../terminal/harmless.ts';
 import type { TaskValues } from './options.ts';
 
 type Way = Pick<TaskValues, 'url' | 'agent' | 'key-file' | 'ca' | 'insecure' | 'data-dir'>;
@@ -9,7 +10,8 @@ export function commandLine(words: readonly string[], values: Way): string {
     return value === undefined ? [] : [`--${name}`, value];
   });
   if (values.insecure) way.push('--insecure');
-  return ['polypod', 'task', ...words, ...way.map(quoted)].join(' ');
+  // Ids come from the server.
+  return harmless(['polypod', 'task', ...words, ...way.map(quoted)].join(' '));
 }
 
 const WAY = ['agent', 'url', 'key-file', 'ca', 'data-dir'] as const;

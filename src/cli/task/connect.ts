@@ -87,7 +87,11 @@ async function keyFor(
 
 async function keyIn(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((thrown: unknown) => {
-    throw new PolypodError('not-found', `cannot read the key: ${messageOf(thrown)}`, { cause: thrown });
+    throw new PolypodError(
+      'not-found',
+      `cannot read the key: ${messageOf(thrown)}; check the path after --key-file, or in POLYPOD_API_KEY_FILE`,
+      { cause: thrown },
+    );
   });
   return checked(text, file);
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AskedApproval, isOver, type TasksClient, watchTask, type Watched } from '../../client/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
+import { harmless } from '../terminal/harmless.ts';
 import { commandLine } from './command-line.ts';
 import type { TaskValues } from './options.ts';
 import { exitCodeOf } from './result.ts';
@@ -59,7 +60,7 @@ export async function asked(
 }
 
 async function viewFor(values: TaskValues, around: Surroundings): Promise<TaskView> {
-  if (values.json) return values.wait ? jsonAtTheEnd(around) : jsonLines(around);
+  if (values.json) return values.wait ? jsonAtTheEnd(values, around) : jsonLines(around);
   if (values.wait) return new WaitingView(around, values);
   const { LiveView } = await import('./live-view.ts');
   return new LiveView(around, values);
@@ -72,7 +73,7 @@ function jsonLines({ stdout, stderr }: Surroundings): TaskView {
     take: (watched) => {
       if (watched.type === 'event') line(watched.event);
       else if (watched.type === 'status') line(watched.status);
-      else if (watched.type !== 'back') stderr.write(`polypod task: ${watched.why}\n`);
+      else if (watched.type !== 'back') stderr.write(trouble(watched.why));
     },
     ask: () => {},
     end: line,
@@ -80,11 +81,20 @@ function jsonLines({ stdout, stderr }: Surroundings): TaskView {
   };
 }
 
-function jsonAtTheEnd({ stdout }: Surroundings): TaskView {
+/** For programs: the status, once. What a person has to decide or to know meanwhile is on stderr: it may be long. */
+function jsonAtTheEnd(values: TaskValues, around: Surroundings): TaskView {
+  const view = new WaitingView(around, { ...values, quiet: true });
   return {
-    take: () => {},
-    ask: () => {},
-    end: (status) => void stdout.write(`${JSON.stringify(status, null, 2)}\n`),
-    close: () => {},
+    take: (watched) => {
+      if (watched.type === 'lost' || watched.type === 'polling') around.stderr.write(trouble(watched.why));
+      else view.take(watched);
+    },
+    ask: (approvals) => view.ask(approvals),
+    end: (status) => void around.stdout.write(`${JSON.stringify(status, null, 2)}\n`),
+    close: () => view.close(),
   };
+}
+
+function trouble(why: string): string {
+  return `polypod task: ${harmless(why)}\n`;
 }

@@ -31,8 +31,7 @@ export class LiveView implements TaskView {
       return;
     }
     if (watched.type === 'polling') this.#isWhole = false;
-    // Elsewhere than on a terminal the answer stays as it is, whatever becomes of the connection in its middle.
-    if (this.#around.stdout.isTTY === true) this.#printer.pause();
+    this.#printer.makeRoom();
     this.#waiting.take(watched);
   }
 

@@ -2,12 +2,13 @@ import { PolypodError, stringOf } from '../../base/index.ts';
 import { failureIn, isTlsFailure } from '../../client/index.ts';
 import { httpRefusalIn } from '../../wire/index.ts';
 import { harmless } from '../terminal/harmless.ts';
+import type { Action } from './options.ts';
 
 /** An error of the agent, or of the way to it, with what can be done about it on this command line. */
-export function explained(error: PolypodError): PolypodError {
-  const next = nextStep(error);
+export function explained(error: PolypodError, action: Action | undefined): PolypodError {
+  const next = nextStep(error, action);
   // A server's words are foreign text.
-  const message = harmless(error.message.replace(/[\s.]+$/, ''));
+  const message = harmless(inOurWords(error).replace(/[\s.]+$/, ''));
   return new PolypodError(error.code, next === undefined ? message : `${message}; ${next}`, {
     cause: error.cause,
   });
@@ -20,20 +21,36 @@ export function errorBody(error: PolypodError): object {
   return { error: { code, message: error.message, ...(details && { details }) } };
 }
 
-function nextStep(error: PolypodError): string | undefined {
+/** Servers name a field of the request; here nobody has written one, but an option. */
+function inOurWords(error: PolypodError): string {
+  const { field, option } = namedIn(error);
+  return option !== undefined && error.message.startsWith(`${field} `)
+    ? `${option}${error.message.slice(field.length)}`
+    : error.message;
+}
+
+function nextStep(error: PolypodError, action: Action | undefined): string | undefined {
   const refusal = httpRefusalIn(error);
   if (refusal === undefined) return wayStep(failureIn(error));
-  const { word, status, details } = refusal;
-  const option = optionFor(stringOf(details?.field));
-  if (option !== undefined) return `that is ${option}`;
+  const { word, status } = refusal;
+  const { field, option } = namedIn(error);
+  if (option !== undefined) return error.message.startsWith(`${field} `) ? undefined : `that is ${option}`;
+  // Only what is submitted has a key; a decision that came too late is explained by the server.
+  if (word === 'conflict' && action !== 'submit') return undefined;
   return WORDS[word] ?? STATUSES[status];
+}
+
+function namedIn(error: PolypodError): { readonly field: string; readonly option: string | undefined } {
+  const field = stringOf(httpRefusalIn(error)?.details?.field);
+  return { field, option: optionFor(field) };
 }
 
 function wayStep(code: string | undefined): string | undefined {
   if (code === undefined) return undefined;
+  if (WAYS[code] !== undefined) return WAYS[code];
   if (isTlsFailure(code))
     return 'name its certificate with --ca, or check that the address has the name that stands in it';
-  return WAYS[code] ?? 'check the address (--url) and that the agent is up';
+  return 'check the address (--url) and that the agent is up';
 }
 
 /** The option that a field of the request was made of. */
@@ -75,7 +92,11 @@ const STATUSES: Readonly<Record<number, string>> = {
   504: 'check that the agent is up behind its proxy',
 };
 
+const NO_TLS = 'what listens there speaks no TLS: write http:// in --url';
+
 const WAYS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nobody listens there: polypod agent start starts an agent, --url names another',
   ENOTFOUND: 'check the name in --url',
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
 };

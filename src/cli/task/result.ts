@@ -2,7 +2,7 @@ import { arrayOf, type JsonObject, objectOf, stringOf } from '../../base/index.t
 import type { TaskStatus } from '../../client/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
 import { brush, paintedDiff, wantsColour } from '../paint.ts';
-import { harmless } from '../terminal/harmless.ts';
+import { harmless, harmlessText, withoutColours } from '../terminal/harmless.ts';
 
 const DIFF_LINES = 60;
 
@@ -14,14 +14,13 @@ export function showResult(
 ): void {
   const { stdout, stderr } = around;
   if (status.status === 'failed') {
-    const why = status.errorMessage === undefined ? '' : `: ${harmless(status.errorMessage)}`;
-    stderr.write(`polypod task: the task ${FAILURES[status.state ?? ''] ?? 'failed'}${why}\n`);
+    stderr.write(`polypod task: ${failureText(status)}\n`);
     return;
   }
   const { result = {} } = status;
   if (typeof result.stdout === 'string') showCommand(result, around);
   else if (typeof result.text !== 'string') stdout.write(`${JSON.stringify(result, null, 2)}\n`);
-  else if (withText) stdout.write(ended(result.text));
+  else if (withText) stdout.write(ended(shownOn(stdout, result.text)));
   const paint = brush(wantsColour(stderr, around.env));
   for (const { path, tool, diff } of arrayOf(result.changes).map(objectOf)) {
     stderr.write(`${paint.green('✓')} ${harmless(stringOf(path))} (${harmless(stringOf(tool))})\n`);
@@ -37,12 +36,24 @@ export function exitCodeOf({ status, result = {} }: TaskStatus): ExitCode {
 }
 
 function showCommand({ stdout, stderr, exitCode }: JsonObject, around: Surroundings): void {
-  around.stdout.write(stringOf(stdout));
-  around.stderr.write(stringOf(stderr));
+  around.stdout.write(shownOn(around.stdout, stringOf(stdout)));
+  around.stderr.write(shownOn(around.stderr, stringOf(stderr)));
   if (exitCode === 0) return;
   const how =
     typeof exitCode === 'number' ? `ended with code ${exitCode}` : 'was denied, or ended by a signal';
   around.stderr.write(`polypod task: the command ${how}\n`);
+}
+
+/** Most servers say no more than the state does. */
+function failureText({ state = '', errorMessage = '' }: TaskStatus): string {
+  const what = `the task ${FAILURES[state] ?? 'failed'}`;
+  const why = harmless(errorMessage);
+  return why === '' || why === what ? what : `${what}: ${why}`;
+}
+
+/** A pipe gets what the agent sent; on a terminal it can do no more than be read. */
+function shownOn(stream: { readonly isTTY?: boolean }, text: string): string {
+  return stream.isTTY === true ? harmlessText(withoutColours(text)) : text;
 }
 
 function ended(text: string): string {

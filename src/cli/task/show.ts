@@ -2,28 +2,40 @@ import type { AskedApproval, ListedTask, TaskStatus } from '../../client/index.t
 import { ago } from '../ago.ts';
 import type { Surroundings } from '../command.ts';
 import { table } from '../table.ts';
-import { harmless } from '../terminal/harmless.ts';
+import { shortTaskIds } from './short-id.ts';
 import { progressBar } from './progress-bar.ts';
 
 /** Where a task stands, for a person. */
-export function statusText({ taskId, status, state, sessionId, progress }: TaskStatus): string {
+export function statusText({ taskId, status, state, sessionId, progress, userPrompt }: TaskStatus): string {
   const rows = [
     ['task', taskId],
     ['status', state === undefined || state === status ? status : `${status} (${state})`],
     ...(sessionId === undefined ? [] : [['session', sessionId]]),
+    ...(userPrompt === undefined ? [] : [['about', oneLine(userPrompt)]]),
     ...(progress === undefined ? [] : [['progress', progressBar(progress)]]),
   ];
-  return table(rows.map((row) => row.map(harmless)));
+  return table(rows);
 }
 
-const HEADINGS = ['task', 'session', 'state', 'age'];
+const HEADINGS = ['task', 'session', 'state', 'age', 'about'];
+/** The age is flush right. */
+const RIGHT = new Set([3]);
 
 export function listText(tasks: readonly ListedTask[], { stdout }: Surroundings): string {
   const now = new Date();
-  const cells = tasks.map(({ taskId, sessionId, state, updatedAt }) =>
-    [taskId, sessionId, state, ago(updatedAt, now)].map(harmless),
-  );
-  return table([HEADINGS, ...cells], { columns: stdout.columns });
+  const short = shortTaskIds(tasks.map(({ taskId }) => taskId));
+  const cells = tasks.map(({ taskId, sessionId, state, updatedAt, userPrompt = '' }) => [
+    short.get(taskId) ?? taskId,
+    sessionId,
+    state,
+    ago(updatedAt, now),
+    oneLine(userPrompt),
+  ]);
+  return table([HEADINGS, ...cells], { right: RIGHT, columns: stdout.columns });
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
 }
 
 /** A status with what it waits for, for programs. */

@@ -44,7 +44,7 @@ export class WaitingView implements TaskView {
         this.#line.set(this.#state);
         return;
       case 'polling':
-        this.note(`${watched.why}: asking again and again`);
+        this.note(`${harmless(watched.why)}: asking again and again`);
         return;
       case 'status':
         this.#show(watched.status);

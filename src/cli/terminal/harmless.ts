@@ -23,6 +23,16 @@ export function harmlessLines(text: string): string[] {
     .map((line) => harmless(line.slice(line.lastIndexOf('\r', line.length - 2) + 1).replace(/\r$/, '')));
 }
 
+/** A foreign text as it may be shown, with its line ends and tabs: for what is longer than a line, and may be copied. */
+export function harmlessText(text: string): string {
+  if (!SUSPICIOUS.test(text)) return text;
+  return text
+    .replaceAll('\r\n', '\n')
+    .replace(CONTROLS, (character) =>
+      character === '\n' || character === '\t' ? character : picture(character),
+    );
+}
+
 /** What a program wrote, without the colours that it gave to it. */
 export function withoutColours(text: string): string {
   return text.includes(ESCAPE) ? text.replace(COLOURS, '') : text;

@@ -67,8 +67,9 @@ export function isPassing(error: PolypodError): boolean {
 }
 
 /** Why the server could not be reached: a system's code, or `cut` for an answer that broke off. */
-export function failureIn({ cause }: PolypodError): string | undefined {
-  return systemCodeOf(cause);
+export function failureIn({ code, cause }: PolypodError): string | undefined {
+  // A file that cannot be read has a system's code as well.
+  return code === 'provider-failed' ? systemCodeOf(cause) : undefined;
 }
 
 /** Whether its certificate is not one that we trust. */

@@ -26,6 +26,8 @@ export interface TaskStatus {
   /** What the four words cannot tell apart, such as `waiting_approval`; servers that know no more leave it out. */
   readonly state?: string;
   readonly sessionId?: string;
+  /** What was asked for, or its beginning, where the server tells. */
+  readonly userPrompt?: string;
 }
 
 /** A line of the list of tasks. */
@@ -35,6 +37,7 @@ export interface ListedTask {
   readonly status: string;
   readonly state: string;
   readonly updatedAt: string;
+  readonly userPrompt?: string;
 }
 
 /** A question that waits for a person. */
@@ -68,7 +71,7 @@ export function submittedIn(body: JsonObject): SubmittedTask | undefined {
 
 /** Undefined for what is no status. */
 export function statusIn(body: JsonObject): TaskStatus | undefined {
-  const { taskId, state, sessionId, errorMessage, result } = body;
+  const { taskId, state, sessionId, errorMessage, result, userPrompt } = body;
   const status = STATUSES.find((word) => word === body.status);
   if (typeof taskId !== 'string' || status === undefined) return undefined;
   const progress = numberOf(body.progress);
@@ -80,6 +83,7 @@ export function statusIn(body: JsonObject): TaskStatus | undefined {
     ...(typeof errorMessage === 'string' && { errorMessage }),
     ...(typeof state === 'string' && { state }),
     ...(typeof sessionId === 'string' && { sessionId }),
+    ...(typeof userPrompt === 'string' && { userPrompt }),
   };
 }
 
@@ -92,6 +96,7 @@ export function tasksIn(body: JsonObject): readonly ListedTask[] {
       status: stringOf(task.status),
       state: stringOf(task.state) || stringOf(task.status),
       updatedAt: stringOf(task.updatedAt),
+      ...(typeof task.userPrompt === 'string' && { userPrompt: task.userPrompt }),
     }));
 }
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { APPROVAL_RESPONSE, type Host, type Row, type Settlement } from '../../pod/index.ts';
-import { pendingApprovals, type WaitingApproval, waitingIn } from '../pending-approvals.ts';
+import { pendingApprovals, questionOf, type WaitingApproval, waitingIn } from '../pending-approvals.ts';
 import { encode } from './line.ts';
 import type { LinkSide } from './server.ts';
 
@@ -20,7 +20,7 @@ export async function watchApprovals(host: Host, { send, signal }: LinkSide): Pr
     // What a session asks for a child of its own is the child's, who asked before.
     if (waiting.has(approval.id)) return;
     waiting.set(approval.id, approval);
-    tell(async () => ({ type: 'asked', ...approval }));
+    tell(async () => ({ type: 'asked', ...approval, ...(await questionOf(host, approval)) }));
   };
   const compare = (id: string): void => {
     const asked = askedIn(host.row(id));
@@ -28,7 +28,12 @@ export async function watchApprovals(host: Host, { send, signal }: LinkSide): Pr
     for (const approval of waiting.values()) {
       if (approval.session !== id || asked.some((one) => one.id === approval.id)) continue;
       waiting.delete(approval.id);
-      tell(async () => ({ type: 'settled', ...approval, ...(await settlementOf(host, approval)) }));
+      tell(async () => ({
+        type: 'settled',
+        ...approval,
+        ...(await questionOf(host, approval)),
+        ...(await settlementOf(host, approval)),
+      }));
     }
   };
   const forget = host.onChange(({ id }) => compare(id));

@@ -4,8 +4,16 @@ import { DEFAULT_AGENT, doorName } from './agent-files.ts';
 import type { AgentOrder } from './read-agent-config.ts';
 import type { TasksParts } from './tasks-place.ts';
 
-/** The doors of a daemon, with the tasks door as that of the agent in config.yaml. */
-export function withAgent(doors: readonly Door[], tasks: TasksParts): readonly Door[] {
+/**
+ * The doors of a daemon, with the tasks door as that of the agent in config.yaml. One that is started for another agent has
+ * no such door: nobody is to wonder why it is off.
+ */
+export function withAgent(
+  doors: readonly Door[],
+  tasks: TasksParts,
+  ordered: AgentOrder | undefined,
+): readonly Door[] {
+  if (ordered !== undefined) return doors.filter(({ name }) => name !== 'tasks');
   const wish = tasks.configured();
   const name = doorName(wish.stated.name ?? DEFAULT_AGENT);
   return doors.map((door) => {
@@ -20,11 +28,7 @@ export function withAgent(doors: readonly Door[], tasks: TasksParts): readonly D
 }
 
 /** A door on the network is opened when it is asked for; all others unless they are not wanted. */
-export function doorsWanted(
-  ordered: AgentOrder | undefined,
-  { doors, tasks }: DaemonSettings,
-): DaemonSettings['doors'] {
+export function doorsWanted({ doors, tasks }: DaemonSettings): DaemonSettings['doors'] {
   const isOurs = tasks !== undefined && tasks.start === undefined;
-  const isWanted = ordered === undefined && (doors.tasks ?? isOurs);
-  return { ...doors, [doorName(tasks?.name ?? DEFAULT_AGENT)]: isWanted };
+  return { ...doors, [doorName(tasks?.name ?? DEFAULT_AGENT)]: doors.tasks ?? isOurs };
 }

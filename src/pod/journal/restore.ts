@@ -27,7 +27,7 @@ import {
   TOOL_END,
   UNQUEUED,
 } from '../session/index.ts';
-import { changed, DEFAULT_SETTINGS, type PodSettings, RULE, SETTINGS_CHANGE } from '../settings.ts';
+import { changed, DEFAULT_SETTINGS, type PodSettings, RULE, SETTINGS_KEPT } from '../settings.ts';
 import { PodView } from '../view.ts';
 import { type OpenCall, openCallsIn } from '../open-calls.ts';
 import { runEndData } from './recorder.ts';
@@ -266,7 +266,7 @@ function limitOf(kind: string | undefined): 'max-turns' | 'loop' | 'budget' {
 
 /** Settings that we wrote; a key that is not sound is left out by taking the defaults instead. */
 function readSettings(value: JsonObject): PodSettings {
-  return changed(DEFAULT_SETTINGS, read(SETTINGS_CHANGE, value) ?? {});
+  return changed(DEFAULT_SETTINGS, read(SETTINGS_KEPT, value) ?? {});
 }
 
 function read<T>(from: shape.Shape<T>, value: unknown): T | undefined {

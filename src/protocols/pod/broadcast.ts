@@ -55,8 +55,10 @@ export class Broadcast {
     return this.#scene.seq;
   }
 
+  /** Whether nothing runs, and nothing will without being told. */
   get isQuiet(): boolean {
-    return this.#scene.state === 'idle' || this.#scene.state === 'paused';
+    const { state, waiting } = this.#scene;
+    return state === 'paused' || (state === 'idle' && waiting.size === 0);
   }
 
   /** Whether it hears no more. */

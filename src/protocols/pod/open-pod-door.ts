@@ -29,10 +29,21 @@ export async function openPodDoor({ host, directory, log }: DoorContext): Promis
       log.warn('a pod has no socket', { pod: id, reason: messageOf(thrown) });
     }
   };
+  /** A name that comes or goes also gives or takes the link of those that are called the same. */
+  const followNamesakes = (name: string | undefined): void => {
+    if (name !== undefined) for (const { id } of host.byName(name)) follow(id, 'changed');
+  };
   const stops = [
-    host.onPods(follow),
+    host.onPods((id, move) => {
+      follow(id, move);
+      if (move === 'in') followNamesakes(host.row(id)?.name);
+    }),
     host.onChange(({ id, before }) => {
-      if (before?.name !== host.row(id)?.name) follow(id, 'changed');
+      const name = host.row(id)?.name;
+      if (before?.name === name) return;
+      follow(id, 'changed');
+      followNamesakes(before?.name);
+      followNamesakes(name);
     }),
   ];
   return {

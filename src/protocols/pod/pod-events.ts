@@ -41,8 +41,11 @@ export async function* podBatches(
   try {
     // What was before the reader's time is read while it is told: there may be more of it than may wait.
     askAll(link, first).catch((thrown: unknown) => waiting.fail(thrown));
-    for (let batches = await waiting.take(); batches !== undefined; batches = await waiting.take())
+    // Asked without waiting where something is there: every watcher of a busy pod comes by here, many times a second.
+    for (let batches = waiting.take(); batches !== undefined; batches = waiting.take()) {
       for (const events of batches) yield events;
+      if (batches.length === 0) await waiting.more();
+    }
   } finally {
     forget();
     waiting.end();
@@ -95,20 +98,25 @@ class Waiting {
     this.#wakeAll();
   }
 
-  /** All that waits; undefined when there is no more. */
-  async take(): Promise<readonly (readonly WireEvent[])[] | undefined> {
-    while (this.#batches.length === 0) {
+  /** All that waits, which may be nothing; undefined when nothing will. */
+  take(): readonly (readonly WireEvent[])[] | undefined {
+    const batches = this.#batches;
+    if (batches.length === 0) {
       if (this.#end === 'over') return undefined;
       if (this.#end !== 'open') throw this.#end.thrown;
-      this.#wakeTeller();
-      await new Promise<void>((resolve) => {
-        this.#wakeReader = resolve;
-      });
+      return NONE;
     }
-    const batches = this.#batches;
     [this.#batches, this.#size] = [[], 0];
     this.#readSeq = lastSeqIn(batches) ?? this.#readSeq;
     return batches;
+  }
+
+  /** Resolves when there is something to take, or nothing will be. */
+  more(): Promise<void> {
+    this.#wakeTeller();
+    return new Promise((resolve) => {
+      this.#wakeReader = resolve;
+    });
   }
 
   /** Resolves when the reader wants more, or wants no more. */
@@ -132,3 +140,5 @@ function lastSeqIn(batches: readonly (readonly WireEvent[])[]): number | undefin
   }
   return undefined;
 }
+
+const NONE: readonly (readonly WireEvent[])[] = [];

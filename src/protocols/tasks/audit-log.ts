@@ -1,5 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises';
-import { setImmediate } from 'node:timers/promises';
+import { appendFileSync, closeSync, openSync } from 'node:fs';
 import { type JsonObject, type Log, messageOf } from '../../base/index.ts';
 
 /** Who did what to what, and what was decided about it. */
@@ -19,43 +18,40 @@ export interface AuditEntry {
 
 /** Lines of JSON in a file that is only ever added to, for its owner's eyes. What comes in one turn of the loop is one write. */
 export class AuditLog {
-  readonly #handle: FileHandle;
   readonly #log: Log;
+  /** Undefined once it is closed: by then the number may be another file's. */
+  #descriptor: number | undefined;
   #lines: string[] = [];
-  #written: Promise<void> | undefined;
+  #due: NodeJS.Immediate | undefined;
 
-  static async open(file: string, log: Log): Promise<AuditLog> {
-    return new AuditLog(await open(file, 'a', 0o600), log);
-  }
-
-  private constructor(handle: FileHandle, log: Log) {
-    this.#handle = handle;
+  constructor(file: string, log: Log) {
+    this.#descriptor = openSync(file, 'a', 0o600);
     this.#log = log;
   }
 
   write(entry: AuditEntry): void {
     const line: JsonObject = { time: new Date().toISOString(), ...entry };
     this.#lines.push(JSON.stringify(line));
-    this.#written ??= this.#writeAll();
+    this.#due ??= setImmediate(() => this.#flush());
   }
 
-  async close(): Promise<void> {
-    await this.#written;
-    await this.#handle.close();
+  /** With what is left to write. */
+  close(): void {
+    clearImmediate(this.#due);
+    this.#flush();
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
   }
 
-  /** Also what comes while it writes. */
-  async #writeAll(): Promise<void> {
-    await setImmediate();
-    while (this.#lines.length > 0) {
-      const lines = this.#lines;
-      this.#lines = [];
-      try {
-        await this.#handle.appendFile(`${lines.join('\n')}\n`);
-      } catch (thrown) {
-        this.#log.error('the audit log cannot be written', { reason: messageOf(thrown), lines });
-      }
+  #flush(): void {
+    const lines = this.#lines;
+    this.#lines = [];
+    this.#due = undefined;
+    if (lines.length === 0 || this.#descriptor === undefined) return;
+    try {
+      appendFileSync(this.#descriptor, `${lines.join('\n')}\n`);
+    } catch (thrown) {
+      this.#log.error('the audit log cannot be written', { reason: messageOf(thrown), lines });
     }
-    this.#written = undefined;
   }
 }

@@ -39,7 +39,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
     document: openApi(ROUTES, settings.version),
   };
   ring?.onChange(() => streams.endWhere((key) => !entrance.isGood(key), 'the key was revoked'));
-  const audit = auditFile === undefined ? undefined : await AuditLog.open(auditFile, log);
+  const audit = auditFile === undefined ? undefined : new AuditLog(auditFile, log);
   const guard = { hosts: settings.hosts ?? [], origins: settings.origins ?? [] };
   const counter: Counter = {
     routes: ROUTES,
@@ -56,7 +56,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
     delegations.close();
     sessions.close();
     await webhooks.close();
-    await audit?.close();
+    audit?.close();
   };
   let server: HttpServer;
   try {
@@ -76,7 +76,6 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
     url: server.url,
     port: server.port,
     status: () => ({ url: server.url, connections: server.connections, streams: streams.size }),
-    refreshKeys: () => ring?.refresh(),
     close: async () => {
       streams.endWhere(() => true, 'the agent stops');
       await server.close();

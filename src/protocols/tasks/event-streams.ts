@@ -1,6 +1,6 @@
 import { afterOf, type Cursor, readCursor } from './cursor.ts';
 import type { Call, Desk, Reply } from './route.ts';
-import { type Passage, sessionBatches } from './session-batches.ts';
+import { openPassage, type Wanted } from './passage.ts';
 import { streamSse } from './sse-stream.ts';
 import { unknown } from './errors.ts';
 import { taskLines } from './task-lines.ts';
@@ -34,7 +34,7 @@ function cursorIn({ query, headers }: Call): Cursor | undefined {
   return after === null ? undefined : readCursor(after, 'after');
 }
 
-async function stream({ key, response, head }: Call, desk: Desk, passage: Passage): Promise<Reply> {
+async function stream({ key, response, head }: Call, desk: Desk, wanted: Wanted): Promise<Reply> {
   const { streams, limits } = desk;
   const over = new AbortController();
   const forget = streams.add(key, (why) => over.abort(why));
@@ -42,8 +42,8 @@ async function stream({ key, response, head }: Call, desk: Desk, passage: Passag
   const { keepAliveMs, unreadBytes } = limits;
   const { signal } = over;
   try {
-    const lines = sessionBatches(desk, key, passage, signal);
-    await streamSse(response, lines, { head, keepAliveMs, unreadBytes, signal });
+    const passage = openPassage(desk, key, wanted, signal);
+    await streamSse(response, passage, { head, keepAliveMs, unreadBytes, signal });
   } finally {
     over.abort();
     forget();

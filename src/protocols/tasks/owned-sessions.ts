@@ -10,7 +10,10 @@ export class OwnedSessions {
   readonly #host: Host;
   /** Pods by the key they were made under. */
   readonly #named = new Map<string, string>();
+  /** By pod: whose it is, and what its owner calls it. */
+  readonly #owners = new Map<string, OwnerAndName>();
   readonly #queued = new Map<string, number>();
+  #pending = 0;
   readonly #forget: () => void;
 
   static async open(host: Host): Promise<OwnedSessions> {
@@ -23,15 +26,14 @@ export class OwnedSessions {
     this.#host = host;
     this.#forget = host.onChange(({ id }) => {
       const row = host.row(id);
-      if (row !== undefined) this.#note(row);
+      if (row === undefined) this.#drop(id);
+      else this.#note(row);
     });
   }
 
   /** How many tasks wait, of all sessions. */
   get pending(): number {
-    let sum = 0;
-    for (const queued of this.#queued.values()) sum += queued;
-    return sum;
+    return this.#pending;
   }
 
   /** A session by its owner's name for it, or by its pod's id where the key may use that; undefined for none. */
@@ -69,7 +71,7 @@ export class OwnedSessions {
 
   mayUse(key: KeyRecord, row: Row): boolean {
     if (allows(key, 'admin') || key.grants?.includes(row.id) === true) return true;
-    if (ownerIn(row) === key.owner) return true;
+    if (this.#owners.get(row.id)?.owner === key.owner) return true;
     // A session that came out of one of its own.
     const parent = row.parentId === undefined ? undefined : this.#host.row(row.parentId);
     return parent !== undefined && this.mayUse(key, parent);
@@ -77,7 +79,7 @@ export class OwnedSessions {
 
   /** What the key's owner calls a session. */
   nameFor(key: KeyRecord, row: Row): string {
-    const [owner, sessionId] = partsOf(row);
+    const { owner, sessionId } = this.#owners.get(row.id) ?? {};
     return sessionId !== undefined && owner === key.owner ? sessionId : row.id;
   }
 
@@ -85,8 +87,23 @@ export class OwnedSessions {
     this.#forget();
   }
 
-  #note({ id, key, queued }: Row): void {
-    if (key?.startsWith(PREFIX) === true) this.#named.set(key, id);
+  #note(row: Row): void {
+    const { id, key, queued } = row;
+    if (key !== undefined && !this.#owners.has(id)) {
+      const names = ownerAndName(row);
+      this.#owners.set(id, names);
+      if (names.owner !== undefined) this.#named.set(key, id);
+    }
+    this.#count(id, queued);
+  }
+
+  #drop(id: string): void {
+    this.#owners.delete(id);
+    this.#count(id, 0);
+  }
+
+  #count(id: string, queued: number): void {
+    this.#pending += queued - (this.#queued.get(id) ?? 0);
     if (queued > 0) this.#queued.set(id, queued);
     else this.#queued.delete(id);
   }
@@ -96,18 +113,14 @@ function nameOf(owner: string, sessionId: string): string {
   return `${PREFIX}${JSON.stringify([owner, sessionId])}`;
 }
 
+export interface OwnerAndName {
+  readonly owner?: string;
+  readonly sessionId?: string;
+}
+
 /** Whose a session is, and what its owner calls it; nothing of one that came in by another door. */
-export function ownerAndName(row: Row): { readonly owner?: string; readonly sessionId?: string } {
-  const [owner, sessionId] = partsOf(row);
-  return owner === undefined || sessionId === undefined ? {} : { owner, sessionId };
-}
-
-function ownerIn(row: Row): string | undefined {
-  return partsOf(row)[0];
-}
-
-function partsOf({ key }: Row): readonly [owner?: string, sessionId?: string] {
-  if (key?.startsWith(PREFIX) !== true) return [];
+export function ownerAndName({ key }: Row): OwnerAndName {
+  if (key?.startsWith(PREFIX) !== true) return {};
   const [owner, sessionId] = arrayOf(tryParse(key.slice(PREFIX.length)));
-  return [stringOf(owner), stringOf(sessionId)];
+  return { owner: stringOf(owner), sessionId: stringOf(sessionId) };
 }

@@ -33,7 +33,8 @@ export interface Call {
   readonly head: ReplyHead;
 }
 
-export type ReplyHead = Readonly<Record<string, string>>;
+/** Names of headers, each before its value. */
+export type ReplyHead = readonly string[];
 
 /** What is answered; `sent` when it is on its way already. */
 export type Reply =

@@ -32,15 +32,15 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
   const action = `${request.method} ${url.pathname}`;
   const remote = counter.remoteOf(request);
   let key: KeyRecord | undefined;
-  let head: ReplyHead = { ...EVERY_REPLY, 'x-request-id': requestId };
+  let head: ReplyHead = [...EVERY_REPLY, 'x-request-id', requestId];
   const note = (more: Pick<AuditEntry, 'policyResult' | 'target' | 'result' | 'approvedBy'>): void => {
     counter.audit?.write({ requestId, remote, actor: key?.owner, keyId: key?.id, action, ...more });
   };
   try {
     const origin = guardRequest(request.headers, counter.guard);
-    if (origin !== undefined) head = { ...head, ...OPEN_TO_PAGES, 'access-control-allow-origin': origin };
+    if (origin !== undefined) head = [...head, ...OPEN_TO_PAGES, 'access-control-allow-origin', origin];
     if (request.method === 'OPTIONS' && origin !== undefined) {
-      response.writeHead(204, head).end();
+      response.writeHead(204, [...head]).end();
       return;
     }
     const { route, params } = findRoute(counter.routes, request.method ?? '', url.pathname);
@@ -65,7 +65,14 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
       });
     if (request.method === 'POST' || status === 401 || status === 403) note({ policyResult: word });
     if (response.headersSent) response.destroy();
-    else sendText(response, status, JSON.stringify(body), { ...head, ...headers, 'content-type': JSON_TYPE });
+    else
+      sendText(
+        response,
+        status,
+        [...head, ...Object.entries(headers ?? {}).flat()],
+        JSON_TYPE,
+        JSON.stringify(body),
+      );
   } finally {
     const ms = Math.round(performance.now() - began);
     counter.log.debug('request', { requestId, action, status: response.statusCode, ms, keyId: key?.id });
@@ -73,28 +80,33 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
 }
 
 function send(response: ServerResponse, reply: Reply, head: ReplyHead): void {
-  if ('json' in reply)
-    sendText(response, reply.status ?? 200, JSON.stringify(reply.json), {
-      ...head,
-      'content-type': JSON_TYPE,
-    });
-  else if ('text' in reply) sendText(response, 200, reply.text, { ...head, 'content-type': reply.type });
-  else if ('nothing' in reply) response.writeHead(204, head).end();
+  if ('json' in reply) sendText(response, reply.status ?? 200, head, JSON_TYPE, JSON.stringify(reply.json));
+  else if ('text' in reply) sendText(response, 200, head, reply.type, reply.text);
+  else if ('nothing' in reply) response.writeHead(204, [...head]).end();
 }
 
-/** As text, not as bytes: Node joins it with the headers, and all leaves in one write. */
-function sendText(response: ServerResponse, status: number, text: string, head: ReplyHead): void {
-  response.writeHead(status, { ...head, 'content-length': Buffer.byteLength(text) });
+/** As text, not as bytes: Node joins it with the headers, and all leaves as one. */
+function sendText(
+  response: ServerResponse,
+  status: number,
+  head: ReplyHead,
+  type: string,
+  text: string,
+): void {
+  const size = Buffer.byteLength(text);
+  response.writeHead(status, [...head, 'content-type', type, 'content-length', String(size)]);
   response.end(text);
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-const EVERY_REPLY: ReplyHead = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
+const EVERY_REPLY: ReplyHead = ['x-content-type-options', 'nosniff', 'cache-control', 'no-store'];
 
-const OPEN_TO_PAGES: ReplyHead = {
-  'access-control-allow-methods': 'GET, POST',
-  'access-control-allow-headers':
-    'Authorization, X-API-Key, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id',
-  vary: 'Origin',
-};
+const OPEN_TO_PAGES: ReplyHead = [
+  'access-control-allow-methods',
+  'GET, POST',
+  'access-control-allow-headers',
+  'Authorization, X-API-Key, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id',
+  'vary',
+  'Origin',
+];

@@ -105,7 +105,5 @@ export interface OpenTasks {
   readonly url: string;
   readonly port: number;
   readonly status: () => JsonObject;
-  /** Looks at the key file now: streams of keys that were revoked end. */
-  readonly refreshKeys: () => void;
   readonly close: () => Promise<void>;
 }

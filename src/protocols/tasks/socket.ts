@@ -11,9 +11,9 @@ import { requireScope } from './entrance.ts';
 import { readFields, wireError, wrongField } from './errors.ts';
 import type { KeyRecord, Scope } from './keys/key.ts';
 import { oncePer } from './once-per.ts';
+import { openPassage } from './passage.ts';
 import type { Desk } from './route.ts';
 import type { Counter } from './serve-request.ts';
-import { sessionBatches } from './session-batches.ts';
 import { known, readSubmit } from './submit-wish.ts';
 
 /** What a client sends: `{method, params?, request_id?}`. What answers it carries the same `request_id`. */
@@ -210,9 +210,10 @@ function listen(sessionId: string, podId: string, from: Cursor | undefined, seat
   listening.set(sessionId, stop);
   const signal = AbortSignal.any([gone, stop.signal]);
   const send = async (): Promise<void> => {
-    for await (const batch of sessionBatches(desk, key, { podId, from }, signal)) {
+    const { told, take } = openPassage(desk, key, { podId, from }, signal);
+    for await (const lines of told) {
       if (signal.aborted) return;
-      link.sendFrames(framesOf(batch, sessionId));
+      link.sendFrames(framesOf(take(lines).batch, sessionId));
       if (link.pending > desk.limits.unreadBytes) await link.drained();
     }
   };

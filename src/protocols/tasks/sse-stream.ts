@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { asPolypodError } from '../../base/index.ts';
 import type { Batch } from './cursor.ts';
 import { oncePer } from './once-per.ts';
+import type { Passage } from './passage.ts';
 import type { ReplyHead } from './route.ts';
 
 export interface SseOptions {
@@ -16,22 +17,28 @@ export interface SseOptions {
 /** Sends lines as server-sent events, all that are told together in one write, until there are no more, or the client is gone. */
 export async function streamSse(
   response: ServerResponse,
-  batches: AsyncIterable<Batch>,
+  { told, take }: Passage,
   { head, keepAliveMs, unreadBytes, signal }: SseOptions,
 ): Promise<void> {
-  response.writeHead(200, {
+  response.writeHead(200, [
     ...head,
-    'content-type': 'text/event-stream; charset=utf-8',
-    'x-accel-buffering': 'no',
-  });
+    'content-type',
+    'text/event-stream; charset=utf-8',
+    'x-accel-buffering',
+    'no',
+  ]);
   response.write('retry: 2000\n\n');
   const keepAlive = setInterval(() => response.write(': keep-alive\n\n'), keepAliveMs);
   try {
-    for await (const batch of batches) {
+    for await (const lines of told) {
       if (response.destroyed) return;
-      const bytes = bytesOf(batch);
-      if (response.writableLength > unreadBytes) await readBy(response, bytes, signal);
-      else response.write(bytes);
+      const { batch, isLast } = take(lines);
+      if (batch.length > 0) {
+        const bytes = bytesOf(batch);
+        if (response.writableLength > unreadBytes) await readBy(response, bytes, signal);
+        else response.write(bytes);
+      }
+      if (isLast) break;
     }
     if (signal.aborted && !response.destroyed) response.write(errorEvent('ended', String(signal.reason)));
   } catch (thrown) {

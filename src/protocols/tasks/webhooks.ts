@@ -41,7 +41,7 @@ export class Webhooks {
     this.#hooks = hooks;
     this.#log = log;
     this.#limits = { ...WEBHOOK_LIMITS, ...limits };
-    this.#forget = host.onChange((change) => this.#look(change));
+    this.#forget = hooks.length === 0 ? () => {} : host.onChange((change) => this.#look(change));
   }
 
   /** What waits is tried once more, at once; what nobody takes in time is lost, and logged. */

@@ -9,13 +9,17 @@ const ASK = { type: 'ask', tool: 'bash', arguments: '{}', title: 'node -e 1' } a
 /** What a watcher is told, as the type, the session and who did it. */
 class Watcher {
   readonly #told: string[] = [];
+  /** Of the calls, in the same order. */
+  readonly arguments: unknown[] = [];
   #wake = (): void => {};
 
   constructor(host: Host, names: ReadonlyMap<string, string>) {
     const leave = new AbortController();
     const send = async (line: string): Promise<void> => {
-      const { type, session, status, by } = objectOf(objectIn(line)?.watched);
+      const watched = objectOf(objectIn(line)?.watched);
+      const { type, session, status, by } = watched;
       this.#told.push([names.get(String(session)), type, status, by].filter(Boolean).join(' '));
+      this.arguments.push(watched.arguments);
       this.#wake();
     };
     const watching = watchApprovals(host, { send, signal: leave.signal });
@@ -85,4 +89,15 @@ it('tells of a question that a session asks for its child once, as that of the c
   // Whatever more was told of it stands in front of this.
   await ask(other);
   expect(await watcher.told(3)).toEqual(['child asked', 'child settled approved bob', 'other asked']);
+});
+
+it('tells the whole call with each, also with one that is settled before it can be told', async () => {
+  const { host, cwd } = await stage([]);
+  const pod = await host.create({ cwd });
+  const watcher = new Watcher(host, new Map([[pod.id, 'pod']]));
+  const json = JSON.stringify({ command: `touch z1\n${'x'.repeat(300)}` });
+  const { approvalId = '' } = await pod.handle({ ...ASK, arguments: json }, ADA);
+  await pod.handle({ type: 'decide', approvalId, decision: 'approve' }, BOB);
+  expect(await watcher.told(2)).toEqual(['pod asked', 'pod settled approved bob']);
+  expect(watcher.arguments).toEqual([json, json]);
 });

@@ -83,6 +83,29 @@ describe('a client that has said all', () => {
     expect(client.heard.at(-1)).toMatchObject({ event: 'status', data: { state: 'idle' } });
   });
 
+  it('is also told of what it has queued', async () => {
+    const stage = await podStage([{ parts: [{ text: 'First.' }] }, { parts: [{ text: 'Second.' }] }]);
+    const client = await stage.socketClient();
+    client.socket.end(
+      '{"method":"run","params":{"input":"One"}}\n{"method":"run","params":{"input":"Two","when_busy":"queue"}}\n',
+    );
+    await client.closed;
+    const texts = client.heard.flatMap(({ event, data }) => (event === 'text_done' ? [data] : []));
+    expect(texts).toEqual([{ text: 'First.' }, { text: 'Second.' }]);
+    expect(client.heard.at(-1)).toMatchObject({ event: 'status', data: { state: 'idle' } });
+  });
+
+  it('is let go when what it has queued was taken back', async () => {
+    const stage = await podStage([{ parts: [{ text: 'First.' }] }]);
+    const [client, other] = [await stage.socketClient(), await stage.socketClient()];
+    await other.say('subscribe');
+    client.socket.end(
+      '{"method":"run","params":{"input":"One"}}\n{"method":"run","params":{"input":"Two","when_busy":"queue"}}\n{"method":"clear_queue"}\n',
+    );
+    await client.closed;
+    expect(client.heard.filter(({ event }) => event === 'text_done')).toHaveLength(1);
+  });
+
   it('needs no newline at its end', async () => {
     const stage = await podStage([]);
     const client = await stage.socketClient();

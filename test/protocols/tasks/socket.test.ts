@@ -156,7 +156,6 @@ describe('the web socket', () => {
     const key = stage.key();
     const link = await join(stage, key);
     revokeKey(stage.keyFile, key.split('_')[1] ?? '');
-    stage.door().refreshKeys();
     await link.closed;
     expect([link.closeCode, link.closeReason]).toEqual([4000, 'the key was revoked']);
   });

@@ -26,7 +26,8 @@ export class KeyRing {
   readonly #given: readonly KeyRecord[];
   readonly #unwatch: () => void;
   readonly #listeners = new Set<() => void>();
-  #kept: readonly KeyRecord[] = [];
+  /** By their ids. */
+  #kept: ReadonlyMap<string, KeyRecord> = new Map();
   #mark = '';
   #hasLooked = false;
 
@@ -37,20 +38,19 @@ export class KeyRing {
     const { file } = options;
     if (file !== undefined) {
       this.#mark = markOf(file);
-      this.#kept = readKeys(file);
+      this.#kept = byId(readKeys(file));
     }
-    this.#unwatch = file === undefined ? () => {} : watchFile(file, () => this.refresh());
+    this.#unwatch = file === undefined ? () => {} : watchFile(file, () => this.#refresh());
     // What was changed before anybody watched.
-    this.refresh();
+    this.#refresh();
   }
 
   /** The key that this text is; undefined for none, or for one that was revoked. */
   find(key: string): KeyRecord | undefined {
     this.#look();
     const hash = hashOf(key);
-    const id = idIn(key);
     // Also without a candidate something is compared: the time does not tell which ids there are.
-    const kept = this.#kept.find((record) => record.id === id);
+    const kept = this.#kept.get(idIn(key) ?? '');
     const isKept = isSameHash(hash, kept?.hash ?? NO_HASH);
     if (kept !== undefined && isKept && kept.revokedAt === undefined) return kept;
     return this.#given.find((record) => isSameHash(hash, record.hash));
@@ -58,9 +58,9 @@ export class KeyRing {
 
   /** Whether a key that was found before is still good. */
   isGood({ id, hash }: KeyRecord): boolean {
-    const holds = (record: KeyRecord): boolean =>
-      record.id === id && record.hash === hash && record.revokedAt === undefined;
-    return this.#kept.some(holds) || this.#given.some(holds);
+    const kept = this.#kept.get(id);
+    if (kept?.hash === hash && kept.revokedAt === undefined) return true;
+    return this.#given.some((given) => given.id === id && given.hash === hash);
   }
 
   /** Calls back when keys may have changed. */
@@ -70,14 +70,14 @@ export class KeyRing {
   }
 
   /** Looks at the file. One that cannot be read any more leaves the keys as they are, and is told of. */
-  refresh(): void {
+  #refresh(): void {
     const { file, log } = this.#options;
     if (file === undefined) return;
     const mark = markOf(file);
     if (mark === this.#mark) return;
     this.#mark = mark;
     try {
-      this.#kept = readKeys(file);
+      this.#kept = byId(readKeys(file));
     } catch (thrown) {
       log.error('the keys cannot be read: those from before hold', { file, reason: messageOf(thrown) });
       return;
@@ -97,8 +97,12 @@ export class KeyRing {
     setImmediate(() => {
       this.#hasLooked = false;
     });
-    this.refresh();
+    this.#refresh();
   }
+}
+
+function byId(keys: readonly KeyRecord[]): ReadonlyMap<string, KeyRecord> {
+  return new Map(keys.map((key) => [key.id, key]));
 }
 
 function recordOf({ key, owner, scopes }: GivenKey): KeyRecord {

@@ -67,7 +67,7 @@ export function idIn(key: string): string | undefined {
 
 /** Takes the same time wherever the two differ. */
 export function isSameHash(one: string, other: string): boolean {
-  return timingSafeEqual(Buffer.from(one, 'hex'), Buffer.from(other, 'hex'));
+  return timingSafeEqual(Buffer.from(one, 'latin1'), Buffer.from(other, 'latin1'));
 }
 
 export function allows({ scopes }: Pick<KeyRecord, 'scopes'>, scope: Scope): boolean {

@@ -1,20 +1,23 @@
 import type { ApprovalNews } from '../../daemon/index.ts';
 import { harmless } from '../terminal/harmless.ts';
 import { displayWidth, fitWidth } from '../width.ts';
+import { callGlance } from './call-lines.ts';
+import { under } from './under.ts';
 
-/** What happened to an approval as one line: what, which, where, and the call or who decided. */
-export function newsLine(news: ApprovalNews, columns: number | undefined): string {
+/** What happened to an approval: what, which and where, with who decided; of one that is asked the call under it. */
+export function newsLines(news: ApprovalNews, columns: number | undefined): string {
   const { id, name, session, tool, title } = news;
-  const what = news.type === 'asked' ? 'asked' : news.status;
   const where = name ?? session.slice(0, SHORT);
+  if (news.type === 'asked') {
+    const call = under(callGlance(news, `polypod approvals show ${id}`), columns);
+    return `${[`${'asked'.padEnd(WORD_WIDTH)} ${id}  ${harmless(`${where}  ${tool}`)}`, ...call].join('\n')}\n`;
+  }
   const about = harmless(`${where}  ${tool}  ${title}${answerIn(news)}`);
-  const line = `${what.padEnd(WORD_WIDTH)} ${id}  ${about}`;
+  const line = `${news.status.padEnd(WORD_WIDTH)} ${id}  ${about}`;
   return `${columns === undefined || displayWidth(line) <= columns ? line : fitWidth(line, columns)}\n`;
 }
 
-function answerIn(news: ApprovalNews): string {
-  if (news.type === 'asked') return '';
-  const { by, door, comment } = news;
+function answerIn({ by, door, comment }: Extract<ApprovalNews, { type: 'settled' }>): string {
   const who = by === undefined ? '' : `, by ${by}${door === undefined ? '' : ` through ${door}`}`;
   return `${who}${comment === undefined || comment === '' ? '' : `: ${comment}`}`;
 }

@@ -1,0 +1,63 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { call, heard, isType, says, type Site, site } from './daemon.ts';
+
+/** Its end is what matters, and stands where titles are cut. */
+const COMMAND = `touch z1\n${'true && '.repeat(60)}touch the-end`;
+
+interface Asking extends Site {
+  readonly id: string;
+  readonly session: string;
+}
+
+async function asking(): Promise<Asking> {
+  const here = await site([call('bash', { command: COMMAND, timeout: 5 }), says('Done.')]);
+  await here.serve();
+  const session = (await here.polypod('new', '--name', 'demo', '--cwd', here.project)).stdout.trim();
+  const pod = await here.pod(session);
+  await pod.handle({ type: 'prompt', content: [{ type: 'text', text: 'Go' }] });
+  const event = await heard(pod, isType('approval-request'));
+  return { ...here, session, id: event.type === 'approval-request' ? event.approval.approvalId : '' };
+}
+
+/** The call as it stands under the line of its approval. */
+const CALL = ['  command:', ...COMMAND.split('\n').map((line) => `    ${line}`), '  timeout: 5', ''].join(
+  '\n',
+);
+
+describe('whoever decides sees all that is decided', () => {
+  it('in the list, in show, and in both as JSON', async () => {
+    const here = await asking();
+    const { stdout } = await here.polypod('approvals');
+    expect(stdout).toMatch(/^[0-9a-f]{8} {2}demo {2}\d+ s {2}bash\n/);
+    expect(stdout.slice(stdout.indexOf('\n') + 1)).toBe(CALL);
+    const show = await here.polypod('approvals', 'show', stdout.split(' ')[0] ?? '');
+    for (const line of [`id        ${here.id}\n`, `session   demo  ${here.session}\n`, 'why       ', CALL])
+      expect(show.stdout).toContain(line);
+    for (const args of [['--json'], ['show', here.id, '--json']]) {
+      const [listed] = JSON.parse((await here.polypod('approvals', ...args)).stdout);
+      expect(JSON.parse(listed.arguments)).toEqual({ command: COMMAND, timeout: 5 });
+      expect(listed).toMatchObject({ id: here.id, reason: expect.any(String) });
+    }
+  });
+
+  it('before it is approved', async () => {
+    const here = await asking();
+    const { code, stderr } = await here.polypod('approvals', 'approve', here.id);
+    expect(code).toBe(0);
+    expect(stderr.startsWith(`polypod: approving bash\n${CALL}polypod: approved ${here.id}`)).toBe(true);
+    await heard(await here.pod(here.session), isType('run-end'));
+    expect(existsSync(join(here.project, 'the-end'))).toBe(true);
+  });
+
+  it('in the session, with and without a daemon', async () => {
+    const here = await asking();
+    const line = `asks      bash  ${here.id}\n${CALL}`;
+    expect((await here.polypod('sessions', 'show', 'demo')).stdout).toContain(line);
+    await here.polypod('stop');
+    expect((await here.polypod('sessions', 'show', 'demo')).stdout).toContain(line);
+    const [shown] = JSON.parse((await here.polypod('sessions', 'show', 'demo', '--json')).stdout);
+    expect(JSON.parse(shown.approvals[0].arguments)).toMatchObject({ command: COMMAND });
+  });
+});

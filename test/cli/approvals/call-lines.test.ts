@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { callGlance, callLines } from '../../../src/cli/approvals/call-lines.ts';
+import { under } from '../../../src/cli/approvals/under.ts';
+
+const lines = (input: object): readonly string[] =>
+  callLines({ title: 'a title', arguments: JSON.stringify(input) });
+
+describe('the lines of a call', () => {
+  it.each([
+    ['a short argument', { command: 'ls' }, ['command: ls']],
+    ['several', { command: 'ls', timeout: 5 }, ['command: ls', 'timeout: 5']],
+    [
+      'a text of several lines',
+      { command: 'touch z1\nrm -rf important', timeout: 5 },
+      ['command:', '  touch z1', '  rm -rf important', 'timeout: 5'],
+    ],
+    ['a list', { edits: ['a\nb'] }, ['edits:', '  [', '    "a\\nb"', '  ]']],
+    ['a carriage return, which hides nothing', { command: 'rm x\rls' }, ['command: rm x␍ls']],
+    ['an escape sequence', { command: 'a\u001b[2Jb' }, ['command: a␛[2Jb']],
+    ['a name with a line end', { 'a\nb': 'c' }, ['a␊b: c']],
+    ['nothing', {}, ['without arguments']],
+  ])('give %s', (_, input, expected) => {
+    expect(lines(input)).toEqual(expected);
+  });
+
+  it('never cut', () => {
+    const command = 'x'.repeat(50_000);
+    expect(lines({ command })).toEqual([`command: ${command}`]);
+  });
+
+  it('give what is no JSON as it is, and say when the arguments are not known', () => {
+    expect(callLines({ title: 'a title', arguments: 'rm\n-rf' })).toEqual(['rm', '-rf']);
+    expect(callLines({ title: 'a title' })).toEqual([
+      'a title',
+      expect.stringContaining('its arguments are not known here'),
+    ]);
+  });
+});
+
+describe('a glance at a call', () => {
+  const glance = (command: string): readonly string[] =>
+    callGlance({ title: 'a title', arguments: JSON.stringify({ command }) }, 'show ID');
+
+  it('is all of it as long as that is not too much', () => {
+    const command = `${'a'.repeat(2_000)}\nrm -rf important`;
+    expect(glance(command)).toEqual(lines({ command }));
+  });
+
+  it.each([
+    ['a long line', 'x'.repeat(10_000)],
+    ['many lines', 'x\n'.repeat(5_000)],
+  ])('of %s says how much is left out, and where it is to be seen', (_, command) => {
+    const shown = glance(command);
+    const whole = lines({ command }).join('\n');
+    const left = whole.length - shown.slice(0, -1).join('\n').length;
+    expect(shown.at(-1)).toBe(`… ${left} characters more are not shown here: show ID`);
+    expect(whole.startsWith(shown.slice(0, -1).join('\n'))).toBe(true);
+    expect(shown.join('\n').length).toBeLessThan(4_200);
+  });
+});
+
+it('what stands under a line is indented, also where it is broken for a terminal', () => {
+  expect(under(['abcdefgh', '', '日本語'], 6)).toEqual(['  abcd', '  efgh', '  ', '  日本', '  語']);
+  expect(under(['abcdefgh'], undefined)).toEqual(['  abcdefgh']);
+});

@@ -1,0 +1,56 @@
+import { lstatSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { logTo, redactor } from '../../../src/base/index.ts';
+import { openPodDoor } from '../../../src/protocols/pod/index.ts';
+import { scratch, stage } from '../../pod/stage.ts';
+
+/** A host whose pods have sockets, and what each name leads to. */
+async function named() {
+  const { host, cwd } = await stage([]);
+  const directory = join(scratch(), 'run');
+  const log = logTo({ sinks: [], level: () => 'error', redact: () => redactor([]) });
+  const door = await openPodDoor({ host, directory, version: '0', log });
+  onTestFinished(() => door.close());
+  const create = async (name: string) => {
+    const pod = await host.create({ cwd, settings: { name } });
+    // A pod gets its socket when it is in memory.
+    await pod.snapshot();
+    return pod;
+  };
+  const leadsTo = (name: string): string | undefined => {
+    const path = join(directory, 'pods', `${name}.sock`);
+    return lstatSync(path, { throwIfNoEntry: false }) && readlinkSync(path);
+  };
+  return { create, leadsTo };
+}
+
+const rename = (name: string) => ({ type: 'configure', set: { name } }) as const;
+
+describe('the name of a pod as a link to its socket', () => {
+  it('is there while only one pod has it', async () => {
+    const { create, leadsTo } = await named();
+    const first = await create('demo');
+    await expect.poll(() => leadsTo('demo')).toBe(`${first.id}.sock`);
+    const second = await create('demo');
+    await expect.poll(() => leadsTo('demo')).toBeUndefined();
+    await second.handle(rename('other'), { by: 'ada', door: 'pod' });
+    await expect.poll(() => leadsTo('other')).toBe(`${second.id}.sock`);
+    await expect.poll(() => leadsTo('demo')).toBe(`${first.id}.sock`);
+  });
+
+  it.each([
+    ['my pod-2.0', true],
+    ['Übung', true],
+    ['a/b c', false],
+    ['.hidden', false],
+    ['x'.repeat(37), false],
+  ])('is there for names that make a file name: %s %s', async (name, isThere) => {
+    const { create, leadsTo } = await named();
+    // The plain one comes later, and so its link too.
+    const pods = [await create(name), await create('plain')] as const;
+    await expect.poll(() => leadsTo('plain')).toBe(`${pods[1].id}.sock`);
+    if (isThere) await expect.poll(() => leadsTo(name)).toBe(`${pods[0].id}.sock`);
+    else expect(leadsTo(name)).toBeUndefined();
+  });
+});

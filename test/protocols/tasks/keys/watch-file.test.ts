@@ -1,0 +1,64 @@
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { watchFile } from '../../../../src/protocols/tasks/keys/watch-file.ts';
+import { scratch } from '../../../pod/stage.ts';
+
+/** Replaces the file as keys are: whole, by a rename. */
+function replace(file: string, text: string): void {
+  writeFileSync(`${file}.draft`, text);
+  renameSync(`${file}.draft`, file);
+}
+
+/** Resolves at the next call; a watch that misses it lets the test run out of time. */
+function changes(file: string): { readonly next: () => Promise<void>; readonly count: () => number } {
+  let [count, wake] = [0, () => {}];
+  onTestFinished(
+    watchFile(file, () => {
+      count += 1;
+      wake();
+    }),
+  );
+  return {
+    next: () =>
+      new Promise((resolve) => {
+        wake = resolve;
+      }),
+    count: () => count,
+  };
+}
+
+describe('a watched file', () => {
+  it('is told of each time it is replaced, and when it comes to be', async () => {
+    const file = join(scratch(), 'keys.json');
+    const { next } = changes(file);
+    for (const text of ['one', 'two', 'three']) {
+      const told = next();
+      replace(file, text);
+      await told;
+    }
+  });
+
+  it('is none of its neighbours', async () => {
+    const directory = scratch();
+    const file = join(directory, 'keys.json');
+    const { next, count } = changes(file);
+    for (const text of ['one', 'two']) {
+      const told = next();
+      writeFileSync(join(directory, 'other'), text);
+      replace(file, text);
+      await told;
+    }
+    expect(count()).toBe(2);
+  });
+
+  it('is looked at where its directory cannot be watched', async () => {
+    const directory = join(scratch(), 'not-there-yet');
+    const file = join(directory, 'keys.json');
+    const { next } = changes(file);
+    const told = next();
+    mkdirSync(directory);
+    replace(file, 'one');
+    await told;
+  });
+});
