@@ -9,6 +9,8 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
     callback();
     return () => {};
   }
+  // A door's signal has a listener for each of its links: their number is no sign of a leak, since each is taken away.
+  setMaxListeners(0, signal);
   signal.addEventListener('abort', callback, { once: true });
   return () => signal.removeEventListener('abort', callback);
 }

@@ -33,11 +33,7 @@ export function rowOf(
       ...(deadline === undefined ? {} : { deadline }),
     })),
     queued: view.queue.length,
-    tasks: view.tasks.all().map(([taskId, task]) => ({
-      taskId,
-      ...task,
-      at: before?.tasks.find((known) => known.taskId === taskId && known.status === task.status)?.at ?? now,
-    })),
+    tasks: tasksOf(view, before, now),
     ...(name === undefined ? {} : { name }),
     ...(parentId === '' ? {} : { parentId }),
     ...(header.extras?.spawned === true && { spawned: true }),
@@ -50,6 +46,15 @@ export function rowOf(
     ...(annotations && { annotations }),
     ...lastRunOf(view, before?.lastRun, now),
   };
+}
+
+/** A task is as it is since lists were told so first. */
+function tasksOf(view: PodView, before: Row | undefined, now: string): Row['tasks'] {
+  const known = new Map(before?.tasks.map((task) => [task.taskId, task]));
+  return view.tasks.all().map(([taskId, task]) => {
+    const last = known.get(taskId);
+    return { taskId, ...task, at: last?.status === task.status ? last.at : now };
+  });
 }
 
 /** When it began and ended is when lists were told so first. */

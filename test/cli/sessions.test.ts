@@ -366,6 +366,18 @@ describe('polypod completion', () => {
     expect(complete('chat', '-r', 'tea')).toEqual(['teapot']);
     expect(complete('ask', '-m', 'anthropic/claude-opus-5-')).toEqual(['anthropic/claude-opus-5-5']);
     expect(complete('mcp', 'st')).toEqual(['status']);
+    expect(complete('sessions', 'sh')).toEqual(['show']);
+    expect(complete('sessions', 'show', 'sh')).toEqual(['']);
+    expect(complete('sessions', 'show', 'tea')).toEqual(['teapot']);
+    const [, key = ''] = (await run('keys', 'create', '--owner', 'ci')).stdout.split('_');
+    expect(complete('keys', 'rev')).toEqual(['revoke']);
+    expect(complete('keys', 'revoke', key.slice(0, 4))).toEqual([key]);
+    expect(complete('keys', 'list', key.slice(0, 4))).toEqual(['']);
+    expect(complete('keys', 'revoke', 'rev')).toEqual(['']);
+    // A name that two have means neither.
+    const twin = (await run('new', '-n', 'teapot')).stdout.trim();
+    expect(complete('rm', 'tea')).toEqual(['']);
+    expect(complete('rm', twin)).toEqual([twin]);
   });
 
   it('asks for the shell', async () => {

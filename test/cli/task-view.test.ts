@@ -1,39 +1,14 @@
 import { readFileSync } from 'node:fs';
-import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { TaskEvent } from '../../src/client/index.ts';
 import type { Surroundings } from '../../src/cli/command.ts';
 import { LiveView } from '../../src/cli/task/live-view.ts';
 import { ACTIONS, OPTIONS, type TaskValues } from '../../src/cli/task/options.ts';
 import { progressBar } from '../../src/cli/task/progress-bar.ts';
+import { listText, statusText } from '../../src/cli/task/show.ts';
 import { type TaskView, WaitingView } from '../../src/cli/task/view.ts';
 import { displayWidth } from '../../src/cli/width.ts';
-
-/** A stream as a terminal is one, and what was written to it. */
-class Screen extends Writable {
-  readonly isTTY: boolean;
-  readonly columns = 40;
-  text = '';
-  #wake = (): void => {};
-
-  constructor(isTTY: boolean) {
-    super();
-    this.isTTY = isTTY;
-  }
-
-  override _write(bytes: Buffer, _: string, done: () => void): void {
-    this.text += bytes.toString();
-    this.#wake();
-    done();
-  }
-
-  async shows(text: string): Promise<void> {
-    while (!this.text.includes(text))
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-  }
-}
+import { screens } from './screens.ts';
 
 const VALUES = {
   ...Object.fromEntries(Object.keys(OPTIONS).map((name) => [name, undefined])),
@@ -45,17 +20,7 @@ const VALUES = {
 } as unknown as TaskValues;
 
 function scene(isTTY: boolean, make: (around: Surroundings) => TaskView) {
-  const [stdout, stderr] = [new Screen(isTTY), new Screen(isTTY)];
-  const around: Surroundings = {
-    stdin: new PassThrough(),
-    stdout,
-    stderr,
-    env: { NO_COLOR: '1' },
-    home: '/home/ada',
-    signal: new AbortController().signal,
-    onHangUp: () => {},
-    onCrash: () => {},
-  };
+  const { around, stdout, stderr } = screens(isTTY);
   const view = make(around);
   onTestFinished(() => view.close());
   const tell = (event: string, data: TaskEvent['data'] = {}): void =>
@@ -109,7 +74,8 @@ describe('waiting for a task', () => {
       [
         'polypod task: ▕░░░░░░░░░░░░░░░░░░░░▏ 0 % pending\n',
         'polypod task: running\n',
-        'polypod task: gone; trying again\n',
+        // The answer's line is not ended: on stdout it goes on, on stderr there is room.
+        '\npolypod task: gone; trying again\n',
         'polypod task: the connection is back\n',
       ].join(''),
     );
@@ -151,7 +117,8 @@ describe('watching a task', () => {
         'polypod task: waiting for its turn\n',
         '● ls .\n',
         '  ✓ two files\n',
-        'polypod task: gone; trying again\n',
+        // The answer's line is not ended: on stdout it goes on, on stderr there is room.
+        '\npolypod task: gone; trying again\n',
         'polypod task: the connection is back\n',
       ].join(''),
     );
@@ -172,6 +139,67 @@ describe('watching a task', () => {
     view.end({ taskId: 't', status: 'completed', result: { text: 'Changed.', changes } });
     expect(stdout.text).toBe('');
     expect(stderr.text).toBe('✓ a.txt (edit)\n-old\n+new\n');
+  });
+});
+
+describe('what came of a task', () => {
+  it.each([
+    [{ state: 'cancelled', errorMessage: 'the task was cancelled' }, 'the task was cancelled'],
+    [
+      { state: 'cancelled', errorMessage: 'the agent is going down' },
+      'the task was cancelled: the agent is going down',
+    ],
+    [{ state: 'failed', errorMessage: 'no such model' }, 'the task failed: no such model'],
+    [{}, 'the task failed'],
+  ])('is said once: %j', (outcome, sentence) => {
+    const { view, stderr } = scene(false, waiting());
+    view.end({ taskId: 't', status: 'failed', ...outcome });
+    expect(stderr.text).toBe(`polypod task: ${sentence}\n`);
+  });
+
+  it.each([
+    ['text', { text: 'a\u001b[2Jb' }, 'a␛[2Jb\n', 'a\u001b[2Jb\n'],
+    [
+      "a command's output",
+      { stdout: '\u001b[31mred\u001b[0m \u001b]0;title\u0007\n', stderr: '', exitCode: 0 },
+      'red ␛]0;title␇\n',
+      '\u001b[31mred\u001b[0m \u001b]0;title\u0007\n',
+    ],
+  ])('acts on no terminal, and is whole in a pipe: %s', (_, result, shown, piped) => {
+    for (const [isTTY, expected] of [
+      [true, shown],
+      [false, piped],
+    ] as const) {
+      const { view, stdout } = scene(isTTY, waiting());
+      view.end({ taskId: 't', status: 'completed', result });
+      expect(stdout.text).toBe(expected);
+    }
+  });
+
+  it('is listed by what was asked, under ids that can be typed', () => {
+    const pod = '01a1df76-67e3-75a0-9637-d39e54a4687c';
+    const task = (own: string, userPrompt: string) => ({
+      taskId: `task_${pod}_${own}`,
+      sessionId: 's1',
+      status: 'completed',
+      state: 'succeeded',
+      updatedAt: new Date().toISOString(),
+      userPrompt,
+    });
+    const { around } = screens(false);
+    const [heading, ...rows] = listText(
+      [
+        task('0796abe397456d48a90d2bfec', 'Fix\nthe test'),
+        task('0796abe3ffffffffffffffffff', 'Then\u001b[2J'),
+      ],
+      { ...around, stdout: Object.assign(around.stdout, { columns: 100 }) },
+    )
+      .trimEnd()
+      .split('\n');
+    expect(heading).toMatch(/^task +session +state +age +about$/);
+    expect(rows[0]).toMatch(/^0796abe39 +s1 +succeeded +0 s +Fix the test$/);
+    expect(rows[1]).toMatch(/^0796abe3f +s1 +succeeded +0 s +Then␛\[2J$/);
+    expect(statusText({ ...task('0796abe3', 'Fix it'), status: 'completed' })).toContain('about    Fix it');
   });
 });
 

@@ -277,6 +277,16 @@ describe('polypod task and the way to the agent', () => {
     expect(refused.stderr).toContain('--ca');
   });
 
+  it('says plainly that there is no TLS where https:// was written', async () => {
+    const { env } = await agent([]);
+    const url = (env.POLYPOD_URL ?? '').replace('http:', 'https:');
+    const { code, stderr } = await polypod(['task', 'list', '--url', url], { env });
+    expect(code).toBe(3);
+    expect(stderr).toMatch(
+      /^polypod task: cannot reach \S+: TLS failed: [\w ]+; what listens there speaks no TLS: write http:\/\/ in --url\n$/,
+    );
+  });
+
   it('takes the key from a file, and refuses one that is none', async () => {
     const { env, key } = await agent([]);
     const file = join(temporaryDirectory(), 'key');
@@ -353,7 +363,7 @@ describe('polypod task and the way to the agent', () => {
     [['list', '--url', 'https://user:pass@127.0.0.1:1'], 'no key belongs in --url'],
     [['list', '--url', 'ftp://127.0.0.1'], 'is no address'],
     [['list', '--ca', '/nowhere/ca.pem'], 'cannot read the certificate'],
-    [['list', '--key-file', '/nowhere/key'], 'cannot read the key'],
+    [['list', '--key-file', '/nowhere/key'], 'check the path after --key-file, or in POLYPOD_API_KEY_FILE\n'],
     [['list', 'x'], 'list takes no argument'],
     [['list', '--limit', '0'], '--limit takes a number from 1'],
     [['lst'], 'did you mean list?'],
@@ -371,6 +381,34 @@ describe('polypod task and the way to the agent', () => {
     const { code, stderr, stdout } = await polypod(['task', ...words], { env });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(problem);
+  });
+
+  it('names the option that was wrong, not a header that nobody has typed', async () => {
+    const { task } = await agent([says('Hello.')]);
+    const id = (await task('submit', '-t', 'chat', 'x')).stdout.trim();
+    const said = await task('watch', id, '--after', 'abc');
+    expect(said).toMatchObject({
+      code: 2,
+      stderr: 'polypod task: --after must be a number of an event, such as 12 or 12.1\n',
+    });
+  });
+
+  it('--wait --json tells on stderr what waits for an approval; who decides too late learns just that', async () => {
+    const { task, startTask } = await agent([]);
+    const waiting = startTask('submit', '--wait', '--json', '-t', 'command_execution', 'node -e 1 > made');
+    await waiting.hear('polypod task approve');
+    const { stdout, stderr } = waiting.heard();
+    expect(stdout).toBe('');
+    expect(stderr).toContain('waiting for an approval: bash: node -e 1 > made');
+    const [, approval = ''] = /polypod task approve (\S+)/.exec(stderr) ?? [];
+    expect((await task('approve', approval)).code).toBe(0);
+    const done = await waiting.finished;
+    expect(done.code).toBe(0);
+    expect(json(done.stdout)).toMatchObject({ status: 'completed' });
+    const late = await task('deny', approval, '--comment', 'no');
+    expect(late.code).toBe(2);
+    expect(late.stderr).toContain('is already approved');
+    expect(late.stderr).not.toContain('--idempotency-key');
   });
 
   it('knows of no task that is not there', async () => {

@@ -20,6 +20,17 @@ describe('what a person gets wrong is answered with a sentence and the next step
       '--mode cannot be "wild": one of read-only, workspace-write, full-access',
     ],
     [['run', '--modle', 'x', 'Go'], 'unknown option --modle; did you mean --model?'],
+    [['--mode', 'bogus'], '--mode without a command can only be rpc: polypod --mode rpc'],
+    [['--model', 'x', 'run', 'Go'], '--model stands before the command: say polypod COMMAND --model'],
+    [
+      ['task', 'bogus'],
+      'there is no polypod task bogus: say submit, status, watch, cancel, list, approve or deny',
+    ],
+    [['new', '--name', 'x\u001b[31mred\ny'], 'without line breaks and control characters'],
+    [
+      ['keys', 'create', '--owner', 'o\u001b[31m\nx'],
+      '--owner must be a name of at most 200 characters, without line',
+    ],
     [['sevre'], 'there is no command "sevre"; did you mean serve?'],
     [['new', '--model', 'nosuch/thing'], 'no account is called "nosuch": there are anthropic, openai'],
     [['new', '--cwd', '/nowhere'], 'cannot work in /nowhere: there is no such directory'],
@@ -64,6 +75,12 @@ describe('what a person gets wrong is answered with a sentence and the next step
       stderr: expect.stringMatching(SENTENCE),
     });
     expect(refused.stderr).toContain('no account is called "nosuch"');
+    const odd = await place.polypod('new', '--name', 'x\u001b[31mred\ny');
+    expect({ code: odd.code, stderr: odd.stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringMatching(SENTENCE),
+    });
+    expect((await place.polypod('ls', '--json')).stdout).not.toContain('red');
     expect((await place.polypod('stop', 'mine')).code).toBe(2);
     expect((await place.polypod('status')).code).toBe(0);
     expect((await place.polypod('rm', id.trim())).code).toBe(0);

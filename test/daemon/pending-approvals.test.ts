@@ -43,7 +43,7 @@ test('what waits has the whole call, also after a restart, and after its session
   const { approval } = await ear.hearType('approval-request');
   const whole = { id: approval.approvalId, arguments: JSON.stringify({ command }), reason: approval.reason };
   expect(await pendingApprovals(host)).toMatchObject([whole]);
-  ear.stop();
+  await ear.stop();
   await host.shutdown();
   expect(await pendingApprovals(await reopen())).toMatchObject([whole]);
 });

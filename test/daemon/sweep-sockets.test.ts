@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { sweepSockets } from '../../src/daemon/sweep-sockets.ts';
+import { site } from '../cli/daemon.ts';
 import { temporaryDirectory } from '../cli/polypod.ts';
 
 /** A socket of a process that was killed. */
@@ -28,4 +29,20 @@ it('takes away sockets that nobody listens on and links to them, and nothing els
   expect(readdirSync(directory).toSorted()).toEqual(['file.sock', 'live.sock', 'living.sock', 'other']);
   expect(await sweepSockets(at('not there'))).toBe(0);
   expect(existsSync(at('not there'))).toBe(false);
+});
+
+it('serve does so when it starts and when it stops', async () => {
+  const { serve, polypod, dataDirectory } = await site();
+  const pods = join(dataDirectory, 'run', 'pods');
+  const killed = await serve();
+  expect((await polypod('new', '--name', 'demo')).code).toBe(0);
+  await expect.poll(() => readdirSync(pods)).toContain('demo.sock');
+  killed.child.kill('SIGKILL');
+  await killed.finished;
+  expect((await polypod('doctor')).stdout).toContain('polypod serve takes them away');
+  await serve();
+  expect(readdirSync(pods)).toEqual([]);
+  leaveSocket(join(pods, 'dead.sock'));
+  expect((await polypod('stop')).code).toBe(0);
+  expect(readdirSync(pods)).toEqual([]);
 });

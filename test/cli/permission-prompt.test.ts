@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { denyAll } from '../../src/cli/permission-prompt.ts';
+import { RUN_WITHOUT_PERSON, tellsOfCompany } from '../../src/cli/without-person.ts';
+import type { Approval, PodEvent } from '../../src/pod/index.ts';
+
+const APPROVAL: Approval = {
+  approvalId: 'a1',
+  requestedAt: '',
+  tool: 'bash',
+  arguments: '{}',
+  title: 'make',
+  reason: 'It needs approval.',
+};
+
+async function asked(isForAll: boolean, isAlone: boolean) {
+  const told: string[] = [];
+  const ask = denyAll({
+    isForAll,
+    onDenied: () => told.push('denied'),
+    onLeft: ({ title }) => told.push(`left ${title}`),
+  });
+  return { told, answer: await ask(APPROVAL, { signal: new AbortController().signal, isAlone }) };
+}
+
+describe('a run without a person', () => {
+  it('denies in nobody’s name what it may not do, when it is alone or shall ask nobody', async () => {
+    for (const [isForAll, isAlone] of [
+      [false, true],
+      [true, false],
+      [true, true],
+    ] as const) {
+      const { told, answer } = await asked(isForAll, isAlone);
+      expect(told).toEqual(['denied']);
+      expect(answer).toMatchObject({ decision: 'deny', by: RUN_WITHOUT_PERSON });
+    }
+  });
+
+  it('leaves it to others who are at the pod', async () => {
+    expect(await asked(false, false)).toEqual({ told: ['left make'], answer: undefined });
+  });
+});
+
+describe('company', () => {
+  const me = { by: 'ada', door: 'control' };
+  const cancel = (by: string, door: string): PodEvent => ({
+    type: 'commanded',
+    seq: 1,
+    command: 'cancel',
+    by,
+    door,
+  });
+
+  it('is whoever does something by another name or door, and is a person or program', () => {
+    expect(tellsOfCompany(cancel('ada', 'control'), me)).toBe(false);
+    expect(tellsOfCompany(cancel('bob', 'control'), me)).toBe(true);
+    expect(tellsOfCompany(cancel('ada', 'hld'), me)).toBe(true);
+    expect(tellsOfCompany(cancel(RUN_WITHOUT_PERSON, 'control'), me)).toBe(false);
+    expect(tellsOfCompany({ type: 'state', seq: 1, state: 'idle' }, me)).toBe(false);
+  });
+});

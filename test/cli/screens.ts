@@ -1,0 +1,44 @@
+import { PassThrough, Writable } from 'node:stream';
+import type { Surroundings } from '../../src/cli/command.ts';
+
+/** A stream as a terminal is one, and what was written to it. */
+export class Screen extends Writable {
+  readonly isTTY: boolean;
+  readonly columns = 40;
+  text = '';
+  #wake = (): void => {};
+
+  constructor(isTTY: boolean) {
+    super();
+    this.isTTY = isTTY;
+  }
+
+  override _write(bytes: Buffer, _: string, done: () => void): void {
+    this.text += bytes.toString();
+    this.#wake();
+    done();
+  }
+
+  async shows(text: string): Promise<void> {
+    while (!this.text.includes(text))
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+  }
+}
+
+/** What a command finds around it when its output is a terminal, or a pipe. */
+export function screens(isTTY: boolean) {
+  const [stdout, stderr] = [new Screen(isTTY), new Screen(isTTY)];
+  const around: Surroundings = {
+    stdin: new PassThrough(),
+    stdout,
+    stderr,
+    env: { NO_COLOR: '1' },
+    home: '/home/ada',
+    signal: new AbortController().signal,
+    onHangUp: () => {},
+    onCrash: () => {},
+  };
+  return { around, stdout, stderr };
+}
