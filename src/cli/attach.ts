@@ -40,7 +40,10 @@ Examples:
       throw thrown;
     });
     const { plain: isPlain } = values;
-    return holdChat({ place, pod, prompt: undefined, places, isPlain, isFleeting: false, isGuest: true }, around);
+    return holdChat(
+      { place, pod, prompt: undefined, places, isPlain, isFleeting: false, isGuest: true },
+      around,
+    );
   },
 });
 

@@ -140,7 +140,9 @@ class Questions {
     if (answer === undefined) return;
     const { by = this.#caller.by, ...decision } = answer;
     // Somebody else may have been quicker, or the run is over: then there is nothing to decide.
-    await this.#pod.handle({ type: 'decide', approvalId, ...decision }, { ...this.#caller, by }).catch(() => {});
+    await this.#pod
+      .handle({ type: 'decide', approvalId, ...decision }, { ...this.#caller, by })
+      .catch(() => {});
   }
 
   #settled(approvalId: string): void {

@@ -1,8 +1,10 @@
 import { createInterface } from 'node:readline/promises';
 import { onAbort } from '../base/index.ts';
 import type { Approval, CommandOf } from '../pod/index.ts';
+import { beyondTitle } from './beyond-title.ts';
 import type { Surroundings } from './command.ts';
 import { brush, wantsColour } from './paint.ts';
+import { harmless } from './terminal/harmless.ts';
 import { RUN_WITHOUT_PERSON } from './without-person.ts';
 
 /** What was decided; undefined when the question was settled by somebody else, was taken back, or is left to others. */
@@ -55,15 +57,19 @@ export function askOnTerminal(around: Surroundings, makeRoom: () => void): Ask {
 }
 
 async function askOnce(
-  { tool, title, reason, rule }: Approval,
+  approval: Approval,
   around: Surroundings,
   makeRoom: () => void,
   signal: AbortSignal,
 ): Promise<Decision | undefined> {
   if (signal.aborted) return undefined;
+  const { tool, title, reason, rule } = approval;
   const paint = brush(wantsColour(around.stderr, around.env));
   makeRoom();
-  around.stderr.write(`\n${paint.bold(`${tool} wants to run:`)} ${title}\n  ${paint.dim(reason)}\n`);
+  // The model wrote it: what it shows is what would run.
+  around.stderr.write(
+    `\n${paint.bold(`${harmless(tool)} wants to run:`)} ${harmless(title)}\n${beyondTitle(approval)}  ${paint.dim(harmless(reason))}\n`,
+  );
   const lines = createInterface({ input: around.stdin, output: around.stderr });
   // Ctrl-C is meant for the program, although the question has the terminal.
   lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));

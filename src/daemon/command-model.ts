@@ -28,7 +28,15 @@ export function commandModel(): ReadyModel {
   const { provider: account, modelId: id } = COMMAND_MODEL;
   return {
     llm,
-    model: { account, id, name: 'No model: the command itself', reasoning: false, input: ['text'] },
+    model: {
+      account,
+      id,
+      name: 'No model: the command itself',
+      reasoning: false,
+      input: ['text'],
+      // Known to be nothing: a command must not make what its session cost unknown.
+      price: { input: 0, output: 0 },
+    },
   };
 }
 
@@ -36,7 +44,7 @@ function answerTo({ items }: LlmRequest): readonly LlmEvent[] {
   const last = items.at(-1);
   // Behind the command stands its result: there is nothing to say about it.
   if (last?.type !== 'message' || last.role !== 'user')
-    return [STARTED, { type: 'status', status: 'completed', stopReason: 'end-turn' }];
+    return [STARTED, NO_TOKENS, { type: 'status', status: 'completed', stopReason: 'end-turn' }];
   const head = { index: 0, blockType: 'tool-use', id: `call_${randomUUID()}`, name: 'bash' } as const;
   const json = JSON.stringify({ command: textOf(last.content), apart: true });
   return [
@@ -44,8 +52,10 @@ function answerTo({ items }: LlmRequest): readonly LlmEvent[] {
     { type: 'block-start', ...head },
     { type: 'block-delta', index: 0, delta: { type: 'input-json', json } },
     { type: 'block-stop', ...head },
+    NO_TOKENS,
     { type: 'status', status: 'completed', stopReason: 'tool-use' },
   ];
 }
 
 const STARTED: LlmEvent = { type: 'status', status: 'started' };
+const NO_TOKENS: LlmEvent = { type: 'usage', inputTokens: 0, outputTokens: 0, totalTokens: 0 };

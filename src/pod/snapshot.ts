@@ -26,6 +26,8 @@ export interface Snapshot {
   readonly tools: readonly ToolView[];
   readonly shells: readonly ShellView[];
   readonly approvals: readonly Approval[];
+  /** The calls that were not allowed when they were asked about, if there are any. */
+  readonly denied?: readonly string[];
   readonly queue: readonly Queued[];
   readonly todos: readonly TodoItem[];
   readonly compacting: boolean;
@@ -44,6 +46,7 @@ export function snapshotOf(
   rest: Pick<Snapshot, 'seq' | 'id' | 'cwd' | 'createdAt' | 'model' | 'leafId' | 'stats'>,
 ): Snapshot {
   const { state, settings, items, run, lastRun, turn, queue, todos, compacting } = view;
+  const denied = deniedIn(view);
   return {
     ...rest,
     state,
@@ -56,8 +59,17 @@ export function snapshotOf(
     tools: [...view.tools.values()],
     shells: [...view.shells.values()],
     approvals: view.approvals.pending(),
+    ...(denied.length > 0 && { denied }),
     queue: [...queue],
     todos,
     compacting,
   };
+}
+
+function deniedIn({ approvals }: PodView): readonly string[] {
+  return approvals.all().flatMap(({ approval: { callId, fallback }, settlement }) => {
+    const isDenied =
+      settlement?.status === 'denied' || (settlement?.status === 'expired' && fallback === 'deny');
+    return isDenied && callId !== undefined ? [callId] : [];
+  });
 }

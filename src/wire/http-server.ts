@@ -6,10 +6,11 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
+import { createServer as createTlsServer, type ServerOptions as TlsServerOptions } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
+import { lookBeforeTls } from './tls-or-plain.ts';
 
 export interface HttpServerLimits {
   readonly headerBytes: number;
@@ -85,8 +86,8 @@ export async function serveHttp(options: HttpServerOptions): Promise<HttpServer>
   const listener: RequestListener = (request, response) => {
     void handle({ ...describe(request, scheme), request, response });
   };
-  const server: Server =
-    tls === undefined ? createServer(settings, listener) : createTlsServer({ ...settings, ...tls }, listener);
+  const server =
+    tls === undefined ? createServer(settings, listener) : tlsServer({ ...settings, ...tls }, listener);
   server.maxConnections = limits.connections;
   const sockets = new Set<Socket>();
   server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
@@ -112,6 +113,22 @@ export async function serveHttp(options: HttpServerOptions): Promise<HttpServer>
         for (const socket of sockets) socket.destroy();
       }),
   };
+}
+
+/** Who speaks plain HTTP to it is told so. */
+function tlsServer(
+  options: TlsServerOptions & { readonly headersTimeout: number },
+  listener: RequestListener,
+): Server {
+  const server = createTlsServer(options, listener);
+  lookBeforeTls(server, options.headersTimeout, (socket) =>
+    refuseConnection(socket, [
+      '400 Bad Request',
+      'malformed_request',
+      'this port speaks HTTPS: use https:// in the address',
+    ]),
+  );
+  return server;
 }
 
 function describe(request: IncomingMessage, scheme: string): Pick<HttpExchange, 'requestId' | 'url'> {
@@ -152,11 +169,19 @@ const BACKLOG = 4_096;
 
 /** What came cannot be read as HTTP, or came too slowly: there is no request to answer, only a connection. */
 function answerUnreadable(thrown: Error, socket: Duplex): void {
-  const [status, word, message] = UNREADABLE[systemCodeOf(thrown) ?? ''] ?? [
-    '400 Bad Request',
-    'malformed_request',
-    'this is not HTTP/1.1',
-  ];
+  refuseConnection(
+    socket,
+    UNREADABLE[systemCodeOf(thrown) ?? ''] ?? [
+      '400 Bad Request',
+      'malformed_request',
+      'this is not HTTP/1.1',
+    ],
+  );
+}
+
+type Refused = readonly [status: string, word: string, message: string];
+
+function refuseConnection(socket: Duplex, [status, word, message]: Refused): void {
   if (!socket.writable) {
     socket.destroy();
     return;
@@ -168,7 +193,7 @@ function answerUnreadable(thrown: Error, socket: Duplex): void {
   );
 }
 
-const UNREADABLE: Readonly<Record<string, readonly [status: string, word: string, message: string]>> = {
+const UNREADABLE: Readonly<Record<string, Refused>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [
     '408 Request Timeout',
     'request_timeout',

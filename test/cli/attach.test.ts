@@ -234,12 +234,15 @@ describe('polypod attach without a terminal', () => {
     const watcher = start(['attach', 'mine'], place.env);
     watcher.child.stdin.end(`${calling('bash', { command: 'node -e 0' }, 'all done')}\n`);
     await watcher.hear('nobody can be asked here: it stays open for others');
-    const [{ approvalId }] = JSON.parse((await place.polypod('approvals', '--json')).stdout) as [
-      { approvalId: string },
-    ];
-    await (await bobAt(place, id)).decide(approvalId, 'deny');
+    const { approval } = (await heard(await place.pod(id), isType('approval-request'))) as {
+      approval: { approvalId: string };
+    };
+    await (await bobAt(place, id)).decide(approval.approvalId, 'deny');
     const { code, stdout } = await watcher.finished;
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('· bob denied') });
+    // Who comes later sees it as those who were there did.
+    const later = await polypod(['attach', 'mine'], { env: place.env });
+    expect(later.stdout).toContain('⊘ bash node -e 0 denied');
   });
 
   it('an interrupted chat takes its own run with it, also in the daemon', async () => {

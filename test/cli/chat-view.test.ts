@@ -286,6 +286,10 @@ describe('the view of a pod', () => {
     expect(prints.filter(({ type }) => type === 'card').at(-1)).toMatchObject({
       card: { title: 'bash ls', status: 'failed' },
     });
+    const refused = items.flatMap((item) => (item.type === 'tool-call' ? [item.callId] : []));
+    expect(after([], { ...SNAPSHOT, items, denied: refused }).prints).toContainEqual(
+      expect.objectContaining({ card: expect.objectContaining({ title: 'bash ls', status: 'denied' }) }),
+    );
   });
 
   it('joins in the middle of an answer, a call and a question', () => {

@@ -5,6 +5,7 @@ import { AnswerPrinter } from '../../src/cli/answer-printer.ts';
 import { logLine } from '../../src/cli/log-line.ts';
 import { explain } from '../../src/cli/next-step.ts';
 import { brush, paintedDiff } from '../../src/cli/paint.ts';
+import { askOnTerminal } from '../../src/cli/permission-prompt.ts';
 import { RunPrinter } from '../../src/cli/run-printer.ts';
 import { table } from '../../src/cli/table.ts';
 import { textStreamTo } from '../../src/cli/terminal/harmless-stream.ts';
@@ -91,6 +92,26 @@ describe('text from models, tools and clients acts on no terminal', () => {
     expect(stdout.text).toBe(expected);
   });
 
+  it('as a question of run, which shows all that would be done', async () => {
+    const { around, stdin, stderr } = screens(true);
+    const answer = askOnTerminal(around, () => {})(
+      {
+        approvalId: 'a1',
+        requestedAt: '',
+        tool: 'bash',
+        arguments: JSON.stringify({ command: `ls\n${ATTACK}` }),
+        title: `ls ${ATTACK}`,
+        reason: 'It needs approval.',
+      },
+      { signal: around.signal, isAlone: true },
+    );
+    await stderr.shows('Allow it?');
+    stdin.write('y\n');
+    expect(await answer).toEqual({ decision: 'approve' });
+    expect(stderr.text).toContain(`bash wants to run: ls ${SHOWN}\n    command:\n      ls\n      ${SHOWN}\n`);
+    expect(stderr.text).not.toContain(ATTACK);
+  });
+
   it('in lists of sessions and keys, in events, and in completions', async () => {
     const { polypod: run, dataDirectory } = await site([says(`Hi ${ATTACK}`)]);
     const { stdout } = await run('run', '--no-daemon', `Look: ${ATTACK}`);
@@ -104,7 +125,7 @@ describe('text from models, tools and clients acts on no terminal', () => {
       const said = await run(...args);
       expect(said.code).toBe(0);
       expect(said.stdout).toContain('␛]0;PWNED');
-      expect(said.stdout).not.toMatch(/[\u001b\u0007]/);
+      expect(said.stdout).not.toMatch(/[^\n\t\P{Cc}]/u);
     }
   });
 });

@@ -357,7 +357,9 @@ describe('polypod run with a daemon up', () => {
     expect((await place.polypod('stop')).code).toBe(0);
     const { code, stderr } = await running.finished;
     expect(code).toBe(130);
-    expect(stderr).toMatch(/polypod run: the daemon was stopped during the run; polypod run --resume \S+ goes on\n$/);
+    expect(stderr).toMatch(
+      /polypod run: the daemon was stopped during the run; polypod run --resume \S+ goes on\n$/,
+    );
   });
 
   it('Ctrl-C cancels the run in the daemon', async () => {

@@ -2,7 +2,7 @@ import { PassThrough, Writable } from 'node:stream';
 import type { Surroundings } from '../../src/cli/command.ts';
 
 /** A stream as a terminal is one, and what was written to it. */
-export class Screen extends Writable {
+class Screen extends Writable {
   readonly isTTY: boolean;
   readonly columns = 40;
   text = '';
@@ -30,8 +30,9 @@ export class Screen extends Writable {
 /** What a command finds around it when its output is a terminal, or a pipe. */
 export function screens(isTTY: boolean) {
   const [stdout, stderr] = [new Screen(isTTY), new Screen(isTTY)];
+  const stdin = new PassThrough();
   const around: Surroundings = {
-    stdin: new PassThrough(),
+    stdin,
     stdout,
     stderr,
     env: { NO_COLOR: '1' },
@@ -40,5 +41,5 @@ export function screens(isTTY: boolean) {
     onHangUp: () => {},
     onCrash: () => {},
   };
-  return { around, stdout, stderr };
+  return { around, stdin, stdout, stderr };
 }

@@ -74,8 +74,7 @@ describe('waiting for a task', () => {
       [
         'polypod task: ▕░░░░░░░░░░░░░░░░░░░░▏ 0 % pending\n',
         'polypod task: running\n',
-        // The answer's line is not ended: on stdout it goes on, on stderr there is room.
-        '\npolypod task: gone; trying again\n',
+        'polypod task: gone; trying again\n',
         'polypod task: the connection is back\n',
       ].join(''),
     );
@@ -95,6 +94,21 @@ describe('waiting for a task', () => {
         `  polypod task deny a1 --comment WHY ${rest}\n`,
       ].join(''),
     );
+  });
+});
+
+describe('a question', () => {
+  const asks = (title: string, args: object) => {
+    const { view, stderr } = scene(false, waiting());
+    view.ask([{ approvalId: 'a1', tool: 'bash', title, arguments: JSON.stringify(args) }]);
+    return stderr.text.split('\n  polypod task')[0];
+  };
+
+  it('shows all of the call, of which its title may be a part', () => {
+    expect(asks('touch z1 rm -rf important', { command: 'touch z1\nrm -rf important' })).toBe(
+      'polypod task: waiting for an approval: bash: touch z1 rm -rf important\n    command:\n      touch z1\n      rm -rf important',
+    );
+    expect(asks('make', { command: 'make' })).toBe('polypod task: waiting for an approval: bash: make');
   });
 });
 

@@ -144,7 +144,7 @@ describe('polypod task', () => {
     expect(said.stdout).toContain('Hello.\n');
     expect(json((await task('status', id, '--json')).stdout)).toMatchObject({ taskId: id });
     const list = (await task('list')).stdout;
-    expect(list).toMatch(/^task +session +state +age +about\n[0-9a-f]{8} +s1 +succeeded +\d+ s\b.*\n$/);
+    expect(list).toMatch(/^task +session +state +age(?: +about)?\n[0-9a-f]{8} +s1 +succeeded +\d+ s\b.*\n$/);
     const short = list.split('\n')[1]?.split(' ')[0] ?? '';
     expect(json((await task('status', short, '--json')).stdout)).toMatchObject({ taskId: id });
     expect(json((await task('list', '--session', 's1', '--json')).stdout)).toMatchObject([{ taskId: id }]);

@@ -87,7 +87,8 @@ export class Conversation {
   handle(command: PodCommand, by?: string): Promise<Receipt> {
     const { me } = this.#options.place;
     // Before it is sent: the event may be here before the receipt. A refused one is told as somebody else's, which it is.
-    if (command.type === 'decide' && by === undefined) this.#view = withDecided(this.#view, command.approvalId);
+    if (command.type === 'decide' && by === undefined)
+      this.#view = withDecided(this.#view, command.approvalId);
     return this.#pod.handle(command, by === undefined ? me : { ...me, by });
   }
 

@@ -53,7 +53,7 @@ export function joined(snapshot: Snapshot, me: Origin, now: number): Stepped {
       isAway: false,
     },
     prints: [
-      ...past(items, new Set(snapshot.approvals.map(({ callId }) => callId))),
+      ...past(snapshot),
       ...texts.flatMap(({ text, open }): Print[] => [
         { type: 'text', text },
         ...(open ? [] : [{ type: 'text-end' } as const]),
@@ -63,8 +63,7 @@ export function joined(snapshot: Snapshot, me: Origin, now: number): Stepped {
   };
 }
 
-/** Calls that are asked about have their question, which is shown below. */
-function past(items: readonly Item[], asked: ReadonlySet<string | undefined>): readonly Print[] {
+function past({ items, approvals, denied }: Snapshot): readonly Print[] {
   const prompts = items.flatMap((item, index) => (isPrompt(item) ? [index] : []));
   const from = prompts.at(-PROMPTS_SHOWN) ?? 0;
   const earlier = prompts.filter((index) => index < from).length;
@@ -73,13 +72,19 @@ function past(items: readonly Item[], asked: ReadonlySet<string | undefined>): r
   const results = new Map(
     items.flatMap((item) => (item.type === 'tool-result' ? [[item.callId, item] as const] : [])),
   );
+  // Calls that are asked about have their question, which is shown below.
+  const asked = new Set(approvals.map(({ callId }) => callId));
   const shown = items.slice(from).filter((item) => item.type !== 'tool-call' || !asked.has(item.callId));
-  return [...skipped, ...shown.flatMap((item) => printsOf(item, results))];
+  return [...skipped, ...shown.flatMap((item) => printsOf(item, results, new Set(denied)))];
 }
 
 type Result = Extract<Item, { readonly type: 'tool-result' }>;
 
-function printsOf(item: Item, results: ReadonlyMap<string, Result>): readonly Print[] {
+function printsOf(
+  item: Item,
+  results: ReadonlyMap<string, Result>,
+  denied: ReadonlySet<string>,
+): readonly Print[] {
   switch (item.type) {
     case 'message': {
       const text = textOf(item.content);
@@ -89,7 +94,8 @@ function printsOf(item: Item, results: ReadonlyMap<string, Result>): readonly Pr
     }
     case 'tool-call': {
       const result = results.get(item.callId);
-      const status = result === undefined ? 'waiting' : result.isError ? 'failed' : 'done';
+      const failed = denied.has(item.callId) ? 'denied' : 'failed';
+      const status = result === undefined ? 'waiting' : result.isError ? failed : 'done';
       const [summary = ''] = result?.isError === true ? textOf(result.content).split('\n', 1) : [];
       const title = `${item.name} ${argumentsInShort(item.arguments)}`.trim();
       const card = {

@@ -71,7 +71,9 @@ function goingOn(view: View, columns: number, now: number): Line[] {
   const running = [...view.calls, ...view.shells].flatMap((each) => runningLines(each, columns, now));
   const isCompacting = view.activity === 'summarising the conversation';
   const activity =
-    isBusy(view) && !view.isAway && (view.state === 'running' || isCompacting) ? [activityIn(view, columns, now)] : [];
+    isBusy(view) && !view.isAway && (view.state === 'running' || isCompacting)
+      ? [activityIn(view, columns, now)]
+      : [];
   const queued = view.queue
     .slice(0, MOST_QUEUED)
     .map(({ lane, content }) =>

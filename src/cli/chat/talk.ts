@@ -72,7 +72,8 @@ export class Talk {
     } catch (thrown) {
       this.#stage.print([notice(messageOf(thrown), 'error')]);
       // Where nobody was there to hear it, it is not to be typed again.
-      if (this.view.isAway || asPolypodError(thrown).code === 'provider-failed') this.#stage.suggest(said.text);
+      if (this.view.isAway || asPolypodError(thrown).code === 'provider-failed')
+        this.#stage.suggest(said.text);
       return undefined;
     }
   }

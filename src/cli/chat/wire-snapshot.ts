@@ -1,4 +1,4 @@
-import { type JsonObject, numberOf, stringOf } from '../../base/index.ts';
+import { arrayOf, type JsonObject, numberOf, stringOf } from '../../base/index.ts';
 import type { PodLine } from '../../client/index.ts';
 import type { Item } from '../../llm/index.ts';
 import type { Snapshot } from '../../pod/index.ts';
@@ -46,6 +46,7 @@ export function wireSnapshot({ data, seq = 0 }: PodLine): Snapshot {
       private: shell.private === true,
     })),
     approvals: objectsIn(data.approvals).map(approvalIn),
+    denied: arrayOf(data.denied).map(stringOf),
     queue: objectsIn(data.queue).map(queuedIn),
     todos: todosIn(data.todos),
     compacting: data.compacting === true,

@@ -1,5 +1,5 @@
 import { stringOf } from '../../base/index.ts';
-import type { AskedApproval, TaskEvent, TaskStatus, Watched } from '../../client/index.ts';
+import type { TaskEvent, TaskStatus, Watched } from '../../client/index.ts';
 import { WireEvents } from '../chat/wire-events.ts';
 import { wireSnapshot } from '../chat/wire-snapshot.ts';
 import type { Surroundings } from '../command.ts';
@@ -7,7 +7,7 @@ import { RunPrinter } from '../run-printer.ts';
 import { harmless } from '../terminal/harmless.ts';
 import type { TaskValues } from './options.ts';
 import { showResult } from './result.ts';
-import { type TaskView, WaitingView } from './view.ts';
+import { type Question, type TaskView, WaitingView } from './view.ts';
 
 /** Shows a task while it happens, as `polypod run` shows a run: the answer on stdout, what the agent does on stderr. */
 export class LiveView implements TaskView {
@@ -35,7 +35,7 @@ export class LiveView implements TaskView {
     this.#waiting.take(watched);
   }
 
-  ask(approvals: readonly Pick<AskedApproval, 'approvalId' | 'tool' | 'title'>[]): void {
+  ask(approvals: readonly Question[]): void {
     this.#printer.pause();
     this.#waiting.ask(approvals);
   }

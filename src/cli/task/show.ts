@@ -31,7 +31,11 @@ export function listText(tasks: readonly ListedTask[], { stdout }: Surroundings)
     ago(updatedAt, now),
     oneLine(userPrompt),
   ]);
-  return table([HEADINGS, ...cells], { right: RIGHT, columns: stdout.columns });
+  // Not every server tells what was asked.
+  const headings = tasks.some(({ userPrompt }) => userPrompt !== undefined)
+    ? HEADINGS
+    : HEADINGS.slice(0, -1);
+  return table([headings, ...cells], { right: RIGHT, columns: stdout.columns });
 }
 
 function oneLine(text: string): string {

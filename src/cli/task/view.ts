@@ -1,6 +1,7 @@
 import { stringOf } from '../../base/index.ts';
 import type { AskedApproval, TaskEvent, TaskStatus, Watched } from '../../client/index.ts';
 import type { Surroundings } from '../command.ts';
+import { beyondTitle } from '../beyond-title.ts';
 import { StatusLine } from '../status-line.ts';
 import { harmless } from '../terminal/harmless.ts';
 import { commandLine } from './command-line.ts';
@@ -8,11 +9,14 @@ import type { TaskValues } from './options.ts';
 import { progressBar } from './progress-bar.ts';
 import { showResult } from './result.ts';
 
+/** What a person has to know of an approval to decide it. */
+export type Question = Pick<AskedApproval, 'approvalId' | 'tool' | 'title' | 'arguments'>;
+
 /** What is shown of a task while it is followed. */
 export interface TaskView {
   take(watched: Watched): void;
   /** Questions that wait; each is shown once. */
-  ask(approvals: readonly Pick<AskedApproval, 'approvalId' | 'tool' | 'title'>[]): void;
+  ask(approvals: readonly Question[]): void;
   /** What came of it. */
   end(status: TaskStatus): void;
   close(): void;
@@ -54,8 +58,9 @@ export class WaitingView implements TaskView {
     }
   }
 
-  ask(approvals: readonly Pick<AskedApproval, 'approvalId' | 'tool' | 'title'>[]): void {
-    for (const { approvalId, tool, title } of approvals) {
+  ask(approvals: readonly Question[]): void {
+    for (const question of approvals) {
+      const { approvalId, tool, title } = question;
       if (this.#asked.has(approvalId)) continue;
       this.#asked.add(approvalId);
       const [approve, deny] = [
@@ -64,7 +69,7 @@ export class WaitingView implements TaskView {
       ];
       this.#line.clear();
       this.#around.stderr.write(
-        `polypod task: waiting for an approval: ${harmless(tool)}: ${harmless(title)}\n  ${approve}\n  ${deny}\n`,
+        `polypod task: waiting for an approval: ${harmless(tool)}: ${harmless(title)}\n${beyondTitle(question)}  ${approve}\n  ${deny}\n`,
       );
       this.#line.set('waiting for an approval');
     }
@@ -98,8 +103,10 @@ export class WaitingView implements TaskView {
     if (event === 'approval_resolved')
       this.note(harmless(`${stringOf(data.status)} by ${stringOf(data.by) || 'nobody'}`));
     if (event === 'approval_request') {
-      const [tool, title] = [stringOf(data.tool), stringOf(data.title)];
-      this.ask([{ approvalId: stringOf(data.approval_id), tool, title }]);
+      const [tool, title, json] = [stringOf(data.tool), stringOf(data.title), stringOf(data.arguments)];
+      this.ask([
+        { approvalId: stringOf(data.approval_id), tool, title, ...(json !== '' && { arguments: json }) },
+      ]);
     }
   }
 

@@ -45,7 +45,10 @@ export interface AskedApproval {
   readonly approvalId: string;
   readonly sessionId: string;
   readonly tool: string;
+  /** The call in a line, which may be cut. */
   readonly title: string;
+  /** All that the call would be given, as JSON text, where the server tells. */
+  readonly arguments?: string;
   readonly requestedAt: string;
 }
 
@@ -108,6 +111,7 @@ export function approvalsIn(body: JsonObject): readonly AskedApproval[] {
       sessionId: stringOf(approval.sessionId),
       tool: stringOf(approval.tool),
       title: stringOf(approval.title),
+      ...(typeof approval.arguments === 'string' && { arguments: approval.arguments }),
       requestedAt: stringOf(approval.requestedAt),
     }));
 }

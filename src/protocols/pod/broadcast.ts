@@ -55,10 +55,8 @@ export class Broadcast {
     return this.#scene.seq;
   }
 
-  /** Whether nothing runs, and nothing will without being told. */
   get isQuiet(): boolean {
-    const { state, waiting } = this.#scene;
-    return state === 'paused' || (state === 'idle' && waiting.size === 0);
+    return this.#scene.isQuiet;
   }
 
   /** Whether it hears no more. */

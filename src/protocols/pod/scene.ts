@@ -26,7 +26,7 @@ export class Scene {
   /** Calls of the turn whose result was told. */
   readonly answered = new Set<string>();
   /** Prompts that wait for their run: the pod begins it by itself when it is idle. */
-  readonly waiting = new Set<string>();
+  readonly #waiting = new Set<string>();
 
   constructor({ podId, seq, state, name, turn }: Stand & { readonly seq: number; readonly turn: number }) {
     this.podId = podId;
@@ -39,13 +39,18 @@ export class Scene {
   /** As a snapshot has it; of the turn under way only what a snapshot tells. */
   static of({ id, seq, state, settings, turn, run, blocks, queue }: Snapshot): Scene {
     const scene = new Scene({ podId: id, seq, state, name: settings.name, turn });
-    for (const { lane, queueId } of queue) if (lane === 'prompt') scene.waiting.add(queueId);
+    for (const { lane, queueId } of queue) if (lane === 'prompt') scene.#waiting.add(queueId);
     if (run === undefined) return scene;
     for (const block of blocks)
       if (block.open) scene.blocks.set(block.index, { head: block, pieces: [block.text] });
     if (blocks.length > 0) scene.phase = 'answering';
     else if (state === 'waiting') scene.phase = 'held';
     return scene;
+  }
+
+  /** Whether nothing runs, and nothing will without being told. */
+  get isQuiet(): boolean {
+    return this.state === 'paused' || (this.state === 'idle' && this.#waiting.size === 0);
   }
 
   /** Knows again what was told of the turn so far. */
@@ -99,13 +104,13 @@ export class Scene {
         this.state = event.state;
         return;
       case 'queued':
-        if (event.lane === 'prompt') this.waiting.add(event.queueId);
+        if (event.lane === 'prompt') this.#waiting.add(event.queueId);
         return;
       case 'unqueued':
-        for (const queueId of event.queueIds) this.waiting.delete(queueId);
+        for (const queueId of event.queueIds) this.#waiting.delete(queueId);
         return;
       case 'input':
-        if (event.queueId !== undefined) this.waiting.delete(event.queueId);
+        if (event.queueId !== undefined) this.#waiting.delete(event.queueId);
         return;
       case 'settings':
         this.name = event.settings.name;

@@ -26,6 +26,7 @@ export function wireSnapshot(snapshot: Snapshot, reason: 'joined' | 'gap'): Wire
       private: isPrivate,
     })),
     approvals: snapshot.approvals.map(wireApproval),
+    ...given({ denied: snapshot.denied }),
     queue: snapshot.queue.map(wireQueued),
     todos: snapshot.todos,
     settings: wireSettings(settings),

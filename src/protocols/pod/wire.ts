@@ -287,6 +287,8 @@ export interface WireSnapshot extends Omit<WireStatus, 'detail'> {
     readonly private: boolean;
   }[];
   readonly approvals: readonly WireApproval[];
+  /** Calls that were not allowed when they were asked about. */
+  readonly denied?: readonly string[];
   readonly queue: readonly WireQueued[];
   readonly todos: readonly WireTodo[];
   readonly settings: JsonObject;

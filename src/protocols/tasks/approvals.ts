@@ -1,5 +1,5 @@
 import { shape } from '../../base/index.ts';
-import type { Host, Row } from '../../pod/index.ts';
+import type { Host, Row, Snapshot } from '../../pod/index.ts';
 import { readFields, unknown } from './errors.ts';
 import type { KeyRecord } from './keys/key.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
@@ -34,13 +34,37 @@ export class Approvals {
   async list(key: KeyRecord, sessionId?: string): Promise<readonly ApprovalLine[]> {
     const only = sessionId === undefined ? undefined : this.#sessions.get(key, sessionId).id;
     const seen = new Set<string>();
-    return (await this.#host.pendingApprovals()).flatMap(({ row, approval }) => {
+    const asked = (await this.#host.pendingApprovals()).filter(({ row, approval }) => {
       // A child's question is asked at its parent too.
-      if (seen.has(approval.approvalId) || !this.#sessions.mayUse(key, row)) return [];
-      if (only !== undefined && row.id !== only) return [];
+      if (seen.has(approval.approvalId) || !this.#sessions.mayUse(key, row)) return false;
+      if (only !== undefined && row.id !== only) return false;
       seen.add(approval.approvalId);
-      return [{ ...approval, sessionId: this.#sessions.nameFor(key, row) }];
+      return true;
     });
+    const questions = await this.#questionsOf(new Set(asked.map(({ row }) => row.id)));
+    return asked.map(({ row, approval }) => ({
+      ...approval,
+      ...questions.get(approval.approvalId),
+      sessionId: this.#sessions.nameFor(key, row),
+    }));
+  }
+
+  /** What is decided, whole, by the ids of the approvals: lists of sessions have no more than a title. */
+  async #questionsOf(
+    podIds: ReadonlySet<string>,
+  ): Promise<ReadonlyMap<string, Pick<ApprovalLine, 'arguments' | 'reason'>>> {
+    const questions = new Map<string, Pick<ApprovalLine, 'arguments' | 'reason'>>();
+    for (const id of podIds) {
+      // Of a session that another process has open no more is known.
+      const snapshot = await this.#snapshotOf(id).catch(() => undefined);
+      for (const { approvalId, arguments: json, reason } of snapshot?.approvals ?? [])
+        questions.set(approvalId, { arguments: json, reason });
+    }
+    return questions;
+  }
+
+  async #snapshotOf(podId: string): Promise<Snapshot> {
+    return this.#host.pod(podId).snapshot();
   }
 
   async decide(key: KeyRecord, approvalId: string, body: unknown): Promise<'approve' | 'deny'> {

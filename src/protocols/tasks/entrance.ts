@@ -22,12 +22,12 @@ export class Entrance {
   /** Whose request it is. Keys are looked for in headers only: addresses end up in logs and histories. */
   enter(headers: IncomingHttpHeaders, remote: string): KeyRecord {
     if (this.#ring === undefined) return this.#limited(EVERYBODY);
-    const wait = this.#wrong.wait(remote);
-    if (wait > 0) throw tooMany('too many wrong keys came from this address', wait);
     const text = keyIn(headers);
     const key = text === undefined ? undefined : this.#ring.find(text);
+    // Whatever came from its address: who sends wrong keys must not keep others out.
     if (key !== undefined) return this.#limited(key);
-    if (text !== undefined) this.#wrong.take(remote);
+    const wait = text === undefined ? 0 : this.#wrong.take(remote);
+    if (wait > 0) throw tooMany('too many wrong keys came from this address', wait);
     throw httpRefusal(
       401,
       'unauthorized',

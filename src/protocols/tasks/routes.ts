@@ -4,6 +4,9 @@ import { streamSession, streamTask } from './event-streams.ts';
 import type { Call, Route } from './route.ts';
 import { sessionLine, sumOf, usageOf } from './session-lines.ts';
 import { readSubmit } from './submit-wish.ts';
+import { agentName } from './settings.ts';
+import { STATUSES } from './task-status.ts';
+import type { TaskStatusReply } from './wire.ts';
 
 const EVENTS = { type: 'text/event-stream' };
 const RESUME = {
@@ -61,13 +64,17 @@ export const ROUTES: readonly Route[] = [
     path: '/tasks',
     summary: 'The last tasks of each session, newest first.',
     scope: 'read',
-    query: { sessionId: 'Of this session only.', status: 'With this status only.', limit: 'How many; 100.' },
+    query: {
+      sessionId: 'Of this session only.',
+      status: `With this status only: ${STATUSES.join(', ')}.`,
+      limit: 'How many; 100.',
+    },
     reply: 'TaskList',
     answer: async ({ key, query }, { tasks }) => {
-      const [sessionId, status] = [query.get('sessionId'), query.get('status')];
+      const [sessionId, status] = [query.get('sessionId'), statusIn(query)];
       const all = await tasks.list(key, {
         ...(sessionId !== null && { sessionId }),
-        ...(status !== null && { status }),
+        ...(status !== undefined && { status }),
       });
       return { json: { tasks: all.slice(0, limitIn(query)) } };
     },
@@ -148,18 +155,17 @@ export const ROUTES: readonly Route[] = [
     summary: 'What the agent is doing.',
     scope: 'read',
     reply: 'AgentStatus',
-    answer: async ({ key }, { settings, sessions, tasks }) => {
-      const { runs } = settings.host.usage;
-      const [current] = await tasks.list(key, { status: 'in_progress' });
+    answer: async ({ key }, { settings, tasks }) => {
+      const { running, pending, current } = await tasks.work(key);
       return {
         json: {
-          agentName: settings.name ?? 'polypod',
+          agentName: agentName(settings),
           role: 'coordinator',
-          status: runs > 0 ? 'busy' : 'idle',
-          ...(current && { currentTask: current.taskId }),
+          status: running > 0 ? 'busy' : 'idle',
+          ...(current !== undefined && { currentTask: current }),
           version: settings.version,
-          running: runs,
-          pending: sessions.pending,
+          running,
+          pending,
         },
       };
     },
@@ -221,6 +227,14 @@ function idempotencyKey({ headers }: Call): string | undefined {
   if (key === undefined) return undefined;
   if (typeof key === 'string' && key !== '' && key.length <= 200) return key;
   throw wrongField('Idempotency-Key', 'must be text of at most 200 characters');
+}
+
+function statusIn(query: URLSearchParams): TaskStatusReply['status'] | undefined {
+  const text = query.get('status');
+  if (text === null) return undefined;
+  const status = STATUSES.find((word) => word === text);
+  if (status !== undefined) return status;
+  throw wrongField('status', `must be one of ${STATUSES.join(', ')}, not "${text}"`);
 }
 
 function limitIn(query: URLSearchParams): number {

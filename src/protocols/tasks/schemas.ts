@@ -56,7 +56,16 @@ const TASK_LINE = object({ taskId: text, sessionId: text, status: STATUS, state:
 ]);
 
 const APPROVAL = object(
-  { approvalId: text, sessionId: text, tool: text, title: text, requestedAt: time, deadline: time },
+  {
+    approvalId: text,
+    sessionId: text,
+    tool: text,
+    title: { type: 'string', description: 'The call in a line, which may be cut.' },
+    arguments: { type: 'string', description: 'All that the call would be given, as JSON text.' },
+    reason: text,
+    requestedAt: time,
+    deadline: time,
+  },
   ['approvalId', 'sessionId', 'tool', 'title', 'requestedAt'],
 );
 

@@ -57,6 +57,10 @@ export interface TasksSettings {
   readonly limits?: Partial<TasksLimits>;
 }
 
+export function agentName({ name = 'polypod' }: Pick<TasksSettings, 'name'>): string {
+  return name;
+}
+
 /** What the door needs beyond what every door gets. */
 export type TasksPlace = Omit<TasksSettings, 'host' | 'version' | 'log' | 'vitals'>;
 

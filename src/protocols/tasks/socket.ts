@@ -1,6 +1,15 @@
-import { asPolypodError, objectIn, objectOf, type JsonObject, shape, stringOf } from '../../base/index.ts';
+import {
+  asPolypodError,
+  isObject,
+  type JsonObject,
+  objectOf,
+  shape,
+  stringOf,
+  tryParse,
+} from '../../base/index.ts';
 import {
   guardRequest,
+  httpRefusal,
   type HttpUpgrade,
   textFrame,
   WebSocketLink,
@@ -134,9 +143,16 @@ function open(
 }
 
 async function answerText(text: string, seat: Seat): Promise<void> {
-  const message = objectIn(text) ?? {};
-  const { method, params, request_id: requestId } = message;
+  const message = tryParse(text);
+  const { method, params, request_id: requestId } = objectOf(message);
   try {
+    if (message === undefined)
+      throw httpRefusal(
+        400,
+        'malformed_json',
+        'the message is not JSON: check its quotes, commas and brackets',
+      );
+    if (!isObject(message)) throw httpRefusal(400, 'invalid_request', 'the message must be a JSON object');
     const [scope, answer] = METHODS.get(stringOf(method)) ?? [];
     if (scope === undefined || answer === undefined)
       throw wrongField('method', `must be one of ${[...METHODS.keys()].join(', ')}`);
@@ -161,6 +177,9 @@ const CURSOR: shape.Shape<string> = {
 };
 
 const SUBSCRIBE = known(shape.fields({ sessionId: shape.text() }, { after: CURSOR }));
+
+const TASK = known(shape.fields({ taskId: shape.text() }, {}));
+const APPROVAL = known(shape.fields({ approvalId: shape.text() }, {}));
 
 const METHODS: ReadonlyMap<string, readonly [Scope, Method]> = new Map([
   [
@@ -188,14 +207,26 @@ const METHODS: ReadonlyMap<string, readonly [Scope, Method]> = new Map([
     ],
   ],
   ['prompt', ['submit', (params, { desk, key }) => desk.tasks.submit(key, readSubmit(params))]],
-  ['status', ['read', (params, { desk, key }) => desk.tasks.status(key, stringOf(params.taskId))]],
-  ['cancel', ['submit', (params, { desk, key }) => desk.tasks.cancel(key, stringOf(params.taskId))]],
+  [
+    'status',
+    [
+      'read',
+      async (params, { desk, key }) => desk.tasks.status(key, readFields('params', TASK, params).taskId),
+    ],
+  ],
+  [
+    'cancel',
+    [
+      'submit',
+      async (params, { desk, key }) => desk.tasks.cancel(key, readFields('params', TASK, params).taskId),
+    ],
+  ],
   [
     'decide',
     [
       'approve',
       async (params, { desk, key }) => {
-        const approvalId = stringOf(params.approvalId);
+        const { approvalId } = readFields('params', APPROVAL, params);
         return { approvalId, decision: await desk.approvals.decide(key, approvalId, params) };
       },
     ],

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { asPolypodError } from '../../base/index.ts';
 import type { Batch } from './cursor.ts';
+import { wireError } from './errors.ts';
 import { oncePer } from './once-per.ts';
 import type { Passage } from './passage.ts';
 import type { ReplyHead } from './route.ts';
@@ -42,9 +43,10 @@ export async function streamSse(
     }
     if (signal.aborted && !response.destroyed) response.write(errorEvent('ended', String(signal.reason)));
   } catch (thrown) {
-    const { code, message } = asPolypodError(thrown);
+    const error = asPolypodError(thrown);
     // What a bug says is for the log, not for the client.
-    response.write(errorEvent(code, code === 'internal' ? 'the stream broke off: connect again' : message));
+    const message = error.code === 'internal' ? 'the stream broke off: connect again' : error.message;
+    response.write(errorEvent(wireError(error, '').word, message));
   } finally {
     clearInterval(keepAlive);
     response.end();

@@ -26,9 +26,10 @@ const CONTEXT: shape.Shape<WireContext> = known(
 );
 
 /** Names of clients' own, kept in a header and told to people. */
-const name = shape.text(
-  'at most 200 characters, none of them a control character',
-  (text) => text.length <= 200 && !/\p{Cc}/u.test(text),
+const name = shape.ruled(shape.text(), (text) =>
+  text.length <= 200 && !/\p{Cc}/u.test(text)
+    ? undefined
+    : 'must be at most 200 characters, none of them a control character',
 );
 
 /** The body of `POST /submit_task`. */

@@ -38,6 +38,9 @@ export const STATUS: Readonly<Record<TaskState, TaskStatusReply['status']>> = {
   limited: 'failed',
 };
 
+/** Each of them once. */
+export const STATUSES: readonly TaskStatusReply['status'][] = [...new Set(Object.values(STATUS))];
+
 /** Whether nothing will become of it any more. */
 export function isOver(state: TaskState): boolean {
   return STATUS[state] === 'completed' || STATUS[state] === 'failed';

@@ -3,11 +3,12 @@ import type { Caller, Host, Overrides, Receipt, Row, TaskRow } from '../../pod/i
 import { httpRefusal } from '../../wire/index.ts';
 import type { Delegations } from './delegations.ts';
 import { unknown } from './errors.ts';
+import { isGivenToOther, noteGiven } from './given-tasks.ts';
 import type { KeyRecord } from './keys/key.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
 import { permit } from './permit.ts';
 import { coordinatorSystem } from './roles.ts';
-import type { TasksLimits, TasksSettings } from './settings.ts';
+import { agentName, type TasksLimits, type TasksSettings } from './settings.ts';
 import { type TaskHistory, taskIn } from './task-history.ts';
 import { newTaskId, readTaskId, type TaskName } from './task-id.ts';
 import { isOver, outcomeOf, STATUS, stateOf } from './task-status.ts';
@@ -20,6 +21,14 @@ export interface FoundTask {
   readonly state: TaskState;
   /** Undefined for one that is not over: then nothing had to be read. */
   readonly history: TaskHistory | undefined;
+}
+
+/** What an agent is doing. */
+export interface AgentWork {
+  /** Tasks under way, also those that wait for an answer. */
+  readonly running: number;
+  readonly pending: number;
+  readonly current: string | undefined;
 }
 
 /** Tasks: prompts that wait or run in the sessions of this door's clients. All that is known of them is in those sessions. */
@@ -64,6 +73,7 @@ export class Tasks {
     const { pending } = this.#limits;
     if (this.#sessions.pending >= pending)
       return rejected(name, `${pending} tasks wait already: try again later`);
+    noteGiven(this.#host, taskId, agentName(this.#settings));
     const start = (): Promise<Receipt> =>
       pod.handle(
         {
@@ -138,7 +148,7 @@ export class Tasks {
   /** Newest first. */
   async list(
     key: KeyRecord,
-    filter: { readonly sessionId?: string; readonly status?: string },
+    filter: { readonly sessionId?: string; readonly status?: TaskStatusReply['status'] },
   ): Promise<readonly TaskLine[]> {
     const rows =
       filter.sessionId === undefined
@@ -154,6 +164,28 @@ export class Tasks {
       )
       .filter(({ status }) => filter.status === undefined || filter.status === status)
       .toSorted((one, other) => (one.updatedAt < other.updatedAt ? 1 : -1));
+  }
+
+  /** What this agent has to do for all its clients, and which task of this one is under way. */
+  async work(key: KeyRecord): Promise<AgentWork> {
+    const host = this.#host;
+    const name = agentName(this.#settings);
+    const rows = await host.list();
+    const all = rows.flatMap((row) =>
+      row.tasks.map((task) => ({ row, taskId: task.taskId, state: stateIn(row, task), at: task.at })),
+    );
+    const [own, others] = [
+      all.filter(({ taskId }) => !isGivenToOther(host, taskId, name)),
+      all.filter(({ taskId }) => isGivenToOther(host, taskId, name)),
+    ];
+    const current = own
+      .filter(({ row, state }) => STATUS[state] === 'in_progress' && this.#sessions.mayUse(key, row))
+      .toSorted((one, other) => (one.at < other.at ? 1 : -1))[0];
+    return {
+      running: own.filter(({ state }) => state === 'running' || state === 'waiting_approval').length,
+      pending: this.#sessions.pending - others.filter(({ state }) => state === 'pending').length,
+      current: current?.taskId,
+    };
   }
 
   /** What the run is given, or why there is none. */

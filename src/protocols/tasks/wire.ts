@@ -96,7 +96,12 @@ export interface ApprovalLine {
   readonly approvalId: string;
   readonly sessionId: string;
   readonly tool: string;
+  /** The call in a line, which may be cut: what is decided are the arguments. */
   readonly title: string;
+  /** All that the call would be given, JSON text; absent while another process has the session open, which then decides. */
+  readonly arguments?: string;
+  /** Why it is asked. */
+  readonly reason?: string;
   readonly requestedAt: string;
   readonly deadline?: string;
 }

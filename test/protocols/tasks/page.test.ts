@@ -5,6 +5,7 @@ import { TASKS } from '../../../src/daemon/tasks/tasks-shape.ts';
 import { parseYaml, readShape } from '../../../src/daemon/yaml.ts';
 import { ROUTES } from '../../../src/protocols/tasks/routes.ts';
 import { TASKS_LIMITS } from '../../../src/protocols/tasks/settings.ts';
+import { HTTP_SERVER_LIMITS } from '../../../src/wire/http-server.ts';
 import { type Answered, type Client, says, tasksStage } from './stage.ts';
 
 const PAGE = readFileSync('docs/protocols/tasks.md', 'utf8');
@@ -45,11 +46,17 @@ describe('the page', () => {
     expect(told.toSorted()).toEqual(
       ROUTES.map(({ method, path, scope }) => `${method} ${path} ${scope}`).toSorted(),
     );
+    const { rate, wrongKeys, streams } = TASKS_LIMITS;
+    const { headersMs, requestMs } = HTTP_SERVER_LIMITS;
+    for (const bound of [
+      `${headersMs / 1000} s for the headers and ${requestMs / 1000} s for the request`,
+      `${rate.perMinute.toLocaleString('en')} requests a minute per key, ${rate.burst} of them at once`,
+      `${wrongKeys.perMinute} wrong keys a minute per address, ${wrongKeys.burst} of them at once`,
+      `${streams.toLocaleString('en')} streams per key`,
+    ])
+      expect(PAGE).toContain(bound);
     expect(TASKS_LIMITS).toMatchObject({
       body: { bytes: 1024 * 1024, depth: 32 },
-      rate: { perMinute: 1_200 },
-      wrongKeys: { perMinute: 30 },
-      streams: 2_000,
       delegations: 8,
       keepAliveMs: 15_000,
     });

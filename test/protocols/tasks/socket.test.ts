@@ -120,14 +120,26 @@ describe('the web socket', () => {
   it('answers what it cannot read, and stays open', async () => {
     const stage = await tasksStage([]);
     const link = await join(stage, stage.key({ scopes: ['read'] }));
-    for (const text of ['no json', '[]', '{"method":7}', '{"method":"subscribe","params":[]}']) {
+    for (const [text, code, message] of [
+      ['no json', 'malformed_json', 'the message is not JSON'],
+      ['[]', 'invalid_request', 'the message must be a JSON object'],
+      ['{"method":7}', 'invalid_request', 'method must be one of subscribe'],
+      ['{"method":"subscribe","params":[]}', 'invalid_request', 'params'],
+      ['{"method":"status","params":{}}', 'invalid_request', 'taskId is missing'],
+      ['{"method":"status","params":{"taskId":5}}', 'invalid_request', 'taskId must be text'],
+    ] as const) {
       const before = link.texts.length;
       link.send(text);
       expect(JSON.parse(await link.until(() => link.texts[before]))).toMatchObject({
         event: 'error',
-        data: { code: 'invalid_request' },
+        data: { code, message: expect.stringContaining(message) },
       });
     }
+    const able = await join(stage);
+    expect((await ask(able, 'cancel')).data.message).toContain('taskId is missing');
+    expect((await ask(able, 'decide', { decision: 'approve' })).data.message).toContain(
+      'approvalId is missing',
+    );
     expect(await ask(link, 'prompt', task())).toMatchObject({
       event: 'error',
       data: { code: 'missing_scope' },

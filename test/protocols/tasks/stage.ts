@@ -31,6 +31,8 @@ export interface TasksStage extends Stage {
   /** Ends the door and the host, and opens both again on the same files. */
   readonly restart: (how?: 'shutdown' | 'kill') => Promise<Host>;
   readonly logged: string[];
+  /** What the door was opened with, for another one beside it. */
+  readonly settings: () => TasksSettings;
 }
 
 export async function tasksStage(
@@ -70,22 +72,22 @@ export async function tasksStage(
     redact: () => redactor([]),
   });
   const project = await podLines(100_000);
-  const open = (host: Host): Promise<OpenTasks> =>
-    startTasks({
-      host,
-      version: '0.1.0',
-      log,
-      port: 0,
-      keyFile,
-      auditFile,
-      cwd: base.cwd,
-      modelNamed: async (word) => (word === 'nothing' ? undefined : { provider: 'sim', modelId: word }),
-      ...(!withoutCommands && {
-        command: { model: COMMAND_MODEL, tool: 'bash' },
-      }),
-      project,
-      ...tasks,
-    });
+  const settingsFor = (host: Host): TasksSettings => ({
+    host,
+    version: '0.1.0',
+    log,
+    port: 0,
+    keyFile,
+    auditFile,
+    cwd: base.cwd,
+    modelNamed: async (word) => (word === 'nothing' ? undefined : { provider: 'sim', modelId: word }),
+    ...(!withoutCommands && {
+      command: { model: COMMAND_MODEL, tool: 'bash' },
+    }),
+    project,
+    ...tasks,
+  });
+  const open = (host: Host): Promise<OpenTasks> => startTasks(settingsFor(host));
   let { host } = base;
   let door = await open(host);
   onTestFinished(() => door.close().catch(() => {}));
@@ -110,6 +112,7 @@ export async function tasksStage(
       return host;
     },
     logged,
+    settings: () => settingsFor(host),
   };
 }
 

@@ -1,9 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { schemaProblems } from '../../../src/base/index.ts';
+import { startTasks } from '../../../src/protocols/tasks/door.ts';
+import { SCHEMAS } from '../../../src/protocols/tasks/schemas.ts';
 import { SEED_STATUS_REPLY, SEED_SUBMIT_REPLY } from './seed-schemas.ts';
-import { calls, says, STALLS, task, tasksStage } from './stage.ts';
+import { calls, Client, says, STALLS, task, tasksStage } from './stage.ts';
 
 describe('submitting a task', () => {
   it('is accepted, and its result can be asked for', async () => {
@@ -51,7 +53,7 @@ describe('submitting a task', () => {
     const taskId = await ada.submit({ taskType: 'command_execution', userPrompt: 'node -e 1 > made' });
     await ada.until(taskId, 'waiting_approval');
     const { body } = await ada.get<{
-      approvals: readonly { approvalId: string; sessionId: string; tool: string }[];
+      approvals: readonly { approvalId: string; sessionId: string; tool: string; arguments: string }[];
     }>('/approvals');
     expect(body.approvals).toMatchObject([{ sessionId: 's1', tool: 'bash' }]);
     const decide = `/approvals/${body.approvals[0]?.approvalId}/decide`;
@@ -61,6 +63,21 @@ describe('submitting a task', () => {
     const late = await ada.post(decide, { decision: 'deny' });
     expect(late.status).toBe(409);
     expect(JSON.stringify(late.body)).toContain('ada');
+  });
+
+  it('is asked about with all that is decided, however long it is', async () => {
+    const { client, restart } = await tasksStage([]);
+    const ada = client();
+    const command = `touch z1\n${'true && '.repeat(60)}rm -rf important`;
+    const taskId = await ada.submit({ taskType: 'command_execution', userPrompt: command });
+    await ada.until(taskId, 'waiting_approval');
+    const asked = async () =>
+      (await ada.get<{ approvals: readonly { arguments: string }[] }>('/approvals')).body;
+    const before = await asked();
+    expect(schemaProblems(before, SCHEMAS.ApprovalList)).toEqual([]);
+    expect(before.approvals.map((approval) => JSON.parse(approval.arguments))).toMatchObject([{ command }]);
+    await restart();
+    expect(await asked()).toEqual(before);
   });
 
   it('of the type file_operation lists what was changed, with diffs', async () => {
@@ -88,6 +105,7 @@ describe('submitting a task', () => {
   it.each([
     [{}, 'sessionId'],
     [task({ sessionId: ' ' }), 'sessionId'],
+    [task({ sessionId: 'x'.repeat(201) }), 'sessionId'],
     [{ sessionId: 's1', userPrompt: 7, taskType: 'chat' }, 'userPrompt'],
     [{ sessionId: 's1', userPrompt: 'x', taskType: 'chats' }, 'taskType'],
     [task({ context: 'here' }), 'context'],
@@ -321,6 +339,26 @@ describe('owners', () => {
   });
 });
 
+describe('what cannot be meant', () => {
+  it('is told as what it is: no text, no status', async () => {
+    const ada = (await tasksStage([])).client();
+    expect((await ada.post('/submit_task', task({ sessionId: 5 }))).body).toMatchObject({
+      error: { message: expect.stringContaining('sessionId must be text, not 5') },
+    });
+    expect(await ada.get('/tasks?status=bogus')).toMatchObject({
+      status: 400,
+      body: {
+        error: {
+          code: 'invalid_request',
+          message: 'status must be one of pending, in_progress, completed, failed, not "bogus"',
+          details: { field: 'status' },
+        },
+      },
+    });
+    expect((await ada.get('/tasks?status=completed')).body).toEqual({ tasks: [] });
+  });
+});
+
 describe('the agent itself', () => {
   it('tells what it does and what was used', async () => {
     const { client } = await tasksStage([says('Hello.'), STALLS]);
@@ -345,6 +383,38 @@ describe('the agent itself', () => {
     const admin = client({ scopes: ['admin'] });
     const { body } = await admin.get<{ text: string }>('/metrics');
     expect(body.text).toContain('polypod_tasks_pending 0');
+  });
+
+  it('is not busy with what another agent of its process was given', async () => {
+    const { client, settings, keyFile } = await tasksStage([STALLS, STALLS]);
+    const ada = client();
+    const door = await startTasks({ ...settings(), name: 'other', port: 0, keyFile });
+    onTestFinished(() => door.close());
+    const other = new Client(() => door.url, ada.key);
+    const taskId = await ada.submit();
+    await ada.until(taskId, 'running');
+    await ada.submit();
+    expect((await ada.get('/status')).body).toMatchObject({ status: 'busy', running: 1, pending: 1 });
+    const { body } = await other.get('/status');
+    expect(body).toMatchObject({ agentName: 'other', status: 'idle', running: 0, pending: 0 });
+    expect(body).not.toHaveProperty('currentTask');
+    const own = await other.submit({ sessionId: 's2' });
+    await other.until(own, 'running');
+    expect((await other.get('/status')).body).toMatchObject({ status: 'busy', running: 1, currentTask: own });
+    expect((await ada.get('/status')).body).toMatchObject({ running: 1, currentTask: taskId });
+  });
+
+  it('counts a command as what it costs: nothing', async () => {
+    const { client } = await tasksStage([], {
+      agent: { mode: 'full-access' },
+      tasks: { mode: 'full-access' },
+    });
+    const ada = client();
+    await ada.done(await ada.submit({ taskType: 'command_execution', userPrompt: 'true' }));
+    expect((await ada.get('/usage')).body).toMatchObject({
+      total: { inputTokens: 0, outputTokens: 0, cost: 0 },
+      sessions: [{ usage: { inputTokens: 0, outputTokens: 0, cost: 0 } }],
+    });
   });
 
   it('writes an audit log that names who did what, and no key', async () => {

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { request } from 'node:https';
+import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { selfSigned } from './certificate.ts';
 import { says, task, tasksStage } from './stage.ts';
@@ -49,10 +51,27 @@ describe('TLS', () => {
     expect(JSON.parse(body)).toMatchObject({ status: 'completed' });
   });
 
-  it('is refused by a client that does not know the certificate, and speaks no plain HTTP', async () => {
+  it('is refused by a client that does not know the certificate, and tells who speaks plain HTTP', async () => {
     const { door, key: newKey } = await tasksStage([], { tasks: { tls: selfSigned() } });
     const url = `https://127.0.0.1:${door().port}`;
     await expect(ask(`${url}/health`, { key: newKey() })).rejects.toThrow('self-signed certificate');
-    await expect(fetch(url.replace('https', 'http'))).rejects.toThrow();
+    const plain = await fetch(url.replace('https', 'http'), { headers: { 'x-api-key': newKey() } });
+    expect([plain.status, await plain.json()]).toEqual([
+      400,
+      {
+        error: {
+          code: 'malformed_request',
+          message: 'this port speaks HTTPS: use https:// in the address',
+        },
+      },
+    ]);
+  });
+
+  it('hangs up on who says nothing', async () => {
+    const { door } = await tasksStage([], {
+      tasks: { tls: selfSigned(), limits: { http: { headersMs: 50, requestMs: 50 } } },
+    });
+    const silent = connect(door().port, '127.0.0.1');
+    await once(silent, 'close');
   });
 });

@@ -28,12 +28,6 @@ export class Rates {
     return 0;
   }
 
-  /** As `take`, without taking. */
-  wait(name: string): number {
-    const { tokens } = this.#refilled(name);
-    return tokens < 1 ? Math.ceil((1 - tokens) * (60 / this.#rate.perMinute)) : 0;
-  }
-
   #refilled(name: string): Bucket {
     const now = this.#now();
     const bucket = this.#buckets.get(name) ?? { tokens: this.#rate.burst, at: now };
