@@ -3,6 +3,7 @@
 // Requests are answered with what the door once answered (`teach`), headers and all; the body of a submission is parsed and a line
 // of it appended to a log, which is not synced. `/events` is a stream of server-sent events: what one read from the provider brings is
 // one write to a log and one write of the same bytes to each client.
+import { once } from 'node:events';
 import { openSync, writeSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -21,19 +22,19 @@ const server = createServer((request, response) => {
   else reply(response);
 });
 // As many at once as the door takes.
-server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, async () => {
-  await serveLines(path, {
-    teach: (message) => {
-      answer = message.answer;
-      return {};
-    },
-    run: ({ prompt }) => {
-      streamDeltas(provider, prompt, tell);
-      return {};
-    },
-  });
-  console.log(JSON.stringify({ url: `http://127.0.0.1:${server.address().port}`, key: 'none' }));
+server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 });
+await once(server, 'listening');
+await serveLines(path, {
+  teach: (message) => {
+    answer = message.answer;
+    return {};
+  },
+  run: ({ prompt }) => {
+    streamDeltas(provider, prompt, tell);
+    return {};
+  },
 });
+console.log(JSON.stringify({ url: `http://127.0.0.1:${server.address().port}`, key: 'none' }));
 process.stdin.resume().on('end', () => process.exit(0));
 
 function take(request, response) {

@@ -20,3 +20,4 @@ export { type Env, type EnvRule, isSecretName, safeEnv } from './safe-env.ts';
 export { schemaProblems } from './schema-problems.ts';
 export { uuidv7 } from './uuid.ts';
 export * as shape from './shape.ts';
+export { userName } from './user-name.ts';

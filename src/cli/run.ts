@@ -16,6 +16,7 @@ import {
 } from './place/index.ts';
 import { promptFrom } from './prompt-text.ts';
 import { jsonPrinter, RunPrinter } from './run-printer.ts';
+import { harmless } from './terminal/harmless.ts';
 
 /** `polypod run`: an agent that works on a directory until the task is done. */
 export const run = runnable({
@@ -46,8 +47,8 @@ config.yaml (see docs/permissions.md). Without a terminal, and with --json, it i
 The session is kept and listed (polypod ls). With a daemon up (polypod serve) the agent lives there and others may watch
 it; --no-daemon, --no-session, --sandbox and --mcp-config have it in this process.
 
-Exit codes: 0 done, 1 the task failed or was stopped by a bound, 2 usage, configuration, or something was denied because
-nobody could be asked, 3 provider or system, 130 interrupted.
+Exit codes: 0 done, 1 the task failed or was stopped by a bound, 2 usage, configuration (a key or model that the
+provider refuses is one), or something was denied because nobody could be asked, 3 provider or system, 130 interrupted.
 
 Examples:
   polypod run "Fix the failing test"
@@ -59,9 +60,13 @@ Examples:
     refuseContradictions(values, values.resume === undefined ? undefined : '--resume');
     const wish = await agentWish(values, around);
     const { fresh, allowPaths, isFleeting } = wish;
-    const say = (text: string): void => void (values.quiet || around.stderr.write(`polypod: ${text}\n`));
     const place = await placeFor(wish, around);
     const printer = values.json ? jsonPrinter(around.stdout) : new RunPrinter(around, values.quiet);
+    const say = (text: string): void => {
+      if (values.quiet) return;
+      printer.makeRoom();
+      around.stderr.write(`polypod: ${harmless(text)}\n`);
+    };
     try {
       const pod = values.resume === undefined ? await place.create() : await place.open(values.resume);
       const reference = wish.offline ? 'sim/offline' : fresh.model;

@@ -1,5 +1,5 @@
 import { beginningOf, isObject, tryParse } from '../../base/index.ts';
-import { harmless } from '../terminal/harmless.ts';
+import { harmless, wholeLines } from '../terminal/harmless.ts';
 
 /** What is decided about a call. */
 export interface AskedCall {
@@ -16,7 +16,7 @@ export function callLines({ title, arguments: json }: AskedCall): readonly strin
   if (json === undefined)
     return [harmless(title), 'its arguments are not known here: do not decide by this line'];
   const input = tryParse(json);
-  if (!isObject(input)) return linesOf(json);
+  if (!isObject(input)) return wholeLines(json);
   const named = Object.entries(input).flatMap(([name, value]) => argumentLines(harmless(name), value));
   return named.length === 0 ? ['without arguments'] : named;
 }
@@ -40,14 +40,10 @@ const MOST_LINES = 40;
 const MOST_CHARACTERS = 4_000;
 
 function argumentLines(name: string, value: unknown): readonly string[] {
-  const [first = '', ...others] = linesOf(
+  const [first = '', ...others] = wholeLines(
     typeof value === 'string' ? value : JSON.stringify(value, undefined, 2),
   );
   return others.length === 0
     ? [`${name}: ${first}`]
     : [`${name}:`, ...[first, ...others].map((line) => `  ${line}`)];
-}
-
-function linesOf(text: string): readonly string[] {
-  return text.split('\n').map(harmless);
 }

@@ -1,6 +1,6 @@
 import type { ApprovalQuestion, ApprovalState } from './approval.ts';
 import { renderEditor, textWidth } from './editor/render.ts';
-import { harmless, harmlessLines } from './harmless.ts';
+import { harmless, wholeLines } from './harmless.ts';
 import { BOLD, CYAN, DIM, type Line, PLAIN, RED, span, YELLOW } from './look.ts';
 import { diffLook } from './markdown/code.ts';
 import { type Live, stacked, still } from './screen/live.ts';
@@ -11,9 +11,9 @@ export function questionLines({ title, reason, detail }: ApprovalQuestion, width
   const look = (text: string) => (detail.type === 'diff' ? diffLook(text) : PLAIN);
   return [
     ...wrapLine([span('? ', YELLOW), span(harmless(title), BOLD)], width),
-    ...harmlessLines(reason).flatMap((text) => inset([span(text, DIM)], width, wrapLine)),
+    ...wholeLines(reason).flatMap((text) => inset([span(text, DIM)], width, wrapLine)),
     ...(detail.text === '' ? [] : [[]]),
-    ...(detail.text === '' ? [] : harmlessLines(detail.text.trimEnd())).flatMap((text) =>
+    ...(detail.text === '' ? [] : wholeLines(detail.text.trimEnd())).flatMap((text) =>
       inset([span(text, look(text))], width, chopLine),
     ),
   ];

@@ -23,6 +23,11 @@ export function harmlessLines(text: string): string[] {
     .map((line) => harmless(line.slice(line.lastIndexOf('\r', line.length - 2) + 1).replace(/\r$/, '')));
 }
 
+/** The same for a text that is decided about: all of it is there to be seen, also what a carriage return would hide. */
+export function wholeLines(text: string): string[] {
+  return text.replaceAll('\r\n', '\n').split('\n').map(harmless);
+}
+
 /** A foreign text as it may be shown, with its line ends and tabs: for what is longer than a line, and may be copied. */
 export function harmlessText(text: string): string {
   if (!SUSPICIOUS.test(text)) return text;

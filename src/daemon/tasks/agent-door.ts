@@ -1,4 +1,4 @@
-import { stringOf } from '../../base/index.ts';
+import { stringOf, userName } from '../../base/index.ts';
 import { createKey, type Door, keyHash, type KeyRecord, readKeys, revokeKey } from '../../protocols/index.ts';
 import type { Places } from '../places.ts';
 import { type AgentRecord, DEFAULT_AGENT, doorName, readClientKey } from './agent-files.ts';
@@ -25,7 +25,7 @@ export function agentDoor(
         context.log.warn('no key is needed: every program on this machine may give this agent tasks', {
           agent: name,
         });
-      else await ensureKey(places, parts.env.USER || parts.env.LOGNAME || 'someone');
+      else await ensureKey(places, userName(parts.env));
       const opened = await base.open({ ...context, tasks });
       try {
         writeAgent(places, {

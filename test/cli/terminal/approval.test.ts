@@ -63,6 +63,8 @@ describe('a question for approval', () => {
     const text = 'echo ok\u001b[2K\u001b[1Arm -rf /\u202e';
     const lines = questionLines({ ...QUESTION, detail: { type: 'command', text } }, 60);
     expect(lines.map(textOf).at(-1)).toBe('  echo ok␛[2K␛[1Arm -rf /\uFFFD');
+    const returned = questionLines({ ...QUESTION, detail: { type: 'command', text: 'rm -rf /\rls' } }, 60);
+    expect(returned.map(textOf).at(-1)).toBe('  rm -rf /␍ls');
   });
 
   it.each<[string, readonly (string | Key)[], ApprovalAnswer]>([
