@@ -100,7 +100,9 @@ describe('an agent with a certificate of its own', () => {
     expect((await here.polypod('agent', 'status')).stdout).toContain('agent    polypod, idle');
 
     await expect(askTls(`${url}/health`, secret, undefined)).rejects.toThrow('self-signed certificate');
-    await expect(fetch(url.replace('https', 'http'))).rejects.toThrow();
+    const plain = await fetch(url.replace('https', 'http'));
+    expect(plain.status).toBe(400);
+    expect(await plain.text()).toContain('https://');
     // Another certificate in its place is not taken for it.
     writeFileSync(join(here.home, 'cert.pem'), selfSigned().cert);
     expect((await here.polypod('agent', 'list')).stdout).toMatch(/polypod +gone/);
