@@ -37,7 +37,7 @@ describeOnEach((stage) => {
       ['{"type":"get_state"} {"type":"get_state"}', { command: 'parse' }],
       ['null', { command: 'parse' }],
       ['\u0000\u0001\u0002', { command: 'parse' }],
-    ])('that cannot be read are told once: %s', async (line, frame) => {
+    ])('that cannot be read are told once: %j', async (line, frame) => {
       const { client } = await stage([]);
       client.write(`${line}\n`);
       expect(await client.ask('get_state')).toMatchObject({ success: true });
@@ -61,7 +61,7 @@ describeOnEach((stage) => {
         '{"type":"host_tool_result","id":"h","result":{}}',
         { command: 'host_tool_result', error: 'Unknown command: host_tool_result' },
       ],
-    ])('that are no command are told without an id: %s', async (line, frame) => {
+    ])('that are no command are told without an id: %j', async (line, frame) => {
       const { client } = await stage([]);
       client.write(`${line}\n`);
       await client.ask('get_state');
