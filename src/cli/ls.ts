@@ -8,20 +8,27 @@ import { table } from './table.ts';
 import { harmless } from './terminal/harmless.ts';
 import { fitWidth, fitWidthEnd } from './width.ts';
 
+/** Which sessions are listed; `of` says of what, where a command does more than that. */
+export function listingOptions(of: string) {
+  return {
+    all: { type: 'flag', short: 'a', help: `${of}archived ones too` },
+    search: {
+      type: 'text',
+      short: 's',
+      value: 'TEXT',
+      help: `${of}only those in which every word of the text occurs`,
+    },
+    limit: { type: 'number', short: 'n', value: 'N', min: 1, help: `${of}at most so many` },
+  } as const;
+}
+
 /** `polypod ls`: the sessions there are. */
 export const ls = runnable({
   name: 'ls',
   summary: 'List the sessions, those that changed last first.',
   usage: '[OPTIONS]',
   options: {
-    all: { type: 'flag', short: 'a', help: 'archived ones too' },
-    search: {
-      type: 'text',
-      short: 's',
-      value: 'TEXT',
-      help: 'only those in which every word of the text occurs',
-    },
-    limit: { type: 'number', short: 'n', value: 'N', min: 1, help: 'at most so many' },
+    ...listingOptions(''),
     json: { type: 'flag', help: 'print a JSON list, with all that is known of each' },
     ...DATA_DIR,
   },

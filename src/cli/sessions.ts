@@ -1,7 +1,7 @@
 import { PolypodError } from '../base/index.ts';
 import { runnable } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
-import { ls } from './ls.ts';
+import { listingOptions, ls } from './ls.ts';
 import { archive } from './sessions/archive.ts';
 import { goOn } from './sessions/go-on.ts';
 import { interrupt } from './sessions/interrupt.ts';
@@ -13,14 +13,7 @@ export const sessions = runnable({
   summary: 'List sessions, show one, go on with it in a new one, interrupt it, or archive it.',
   usage: '[OPTIONS] [list | show ID | continue ID PROMPT… | interrupt ID… | archive ID…]',
   options: {
-    all: { type: 'flag', short: 'a', help: 'of list: archived ones too' },
-    search: {
-      type: 'text',
-      short: 's',
-      value: 'TEXT',
-      help: 'of list: only those in which every word of the text occurs',
-    },
-    limit: { type: 'number', short: 'n', value: 'N', min: 1, help: 'of list: at most so many' },
+    ...listingOptions('of list: '),
     undo: { type: 'flag', help: 'of archive: take them out of the archive' },
     json: { type: 'flag', help: 'print JSON' },
     ...DATA_DIR,
