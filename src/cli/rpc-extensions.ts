@@ -34,7 +34,17 @@ export function rpcExtensions({ files, cwd, emitsTitle }: RpcExtensionsOptions):
 
 /** Tools of extensions run unasked: whoever named the file has allowed them. */
 function extendedAgent(agent: Agent, loaded: () => Extensions | undefined): Agent {
-  const { model, system, sandboxed, ground, scope, surroundings, remember, close } = agent;
+  const {
+    model,
+    system,
+    sandboxed,
+    protectedPaths = [],
+    ground,
+    scope,
+    surroundings,
+    remember,
+    close,
+  } = agent;
   return {
     get defaultModel() {
       return agent.defaultModel;
@@ -53,6 +63,7 @@ function extendedAgent(agent: Agent, loaded: () => Extensions | undefined): Agen
     model,
     system,
     sandboxed,
+    protectedPaths,
     ground,
     scope,
     surroundings,

@@ -21,6 +21,7 @@ import { instructionsIn } from './instructions.ts';
 import { KeptRules } from './kept-rules.ts';
 import { keyVariables } from './key-variables.ts';
 import type { ModelAccess } from './model-access.ts';
+import { ownPaths } from './own-paths.ts';
 import type { Places } from './places.ts';
 import { PodServers } from './pod-servers.ts';
 
@@ -41,6 +42,8 @@ export interface AgentsOptions {
   readonly system?: string | undefined;
   /** Directories that sandboxed commands must not see. */
   readonly hidden?: readonly string[];
+  /** Files of ours that neither the environment nor the configuration names. */
+  readonly ownFiles?: () => readonly string[];
   readonly onServerChange?: (podId: string, status: McpServerStatus) => void;
 }
 
@@ -60,6 +63,7 @@ async function openAgent(
   const { permissions } = config;
   const secretEnv = keyVariables(config);
   const toolEnv = { ...safeEnv(env, { secret: secretEnv, pass: permissions.passEnv }), ...quietGit };
+  const protectedPaths = await ownPaths({ env, places, config, files: options.ownFiles?.() ?? [] }, cwd);
   const outputs = join(places.cacheDirectory, 'outputs', podId);
   const scope = (paths: readonly string[]): Promise<Scope> =>
     scopeOf(cwd, outputs, [
@@ -111,6 +115,7 @@ async function openAgent(
       return [...options.config.permissions.rules, ...kept.rules];
     },
     sandboxed: sandbox !== undefined,
+    protectedPaths,
     ground,
     scope,
     surroundings: () => ({ env: toolEnv, scratch: outputs, sandbox }),

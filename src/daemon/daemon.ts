@@ -109,6 +109,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   if (swept > 0) log.info('sockets that were left behind are taken away', { swept });
 
   const { hibernateAfterMs, durability, limits, approvals } = setup.config.daemon;
+  let tasksAgents: TasksAgents | undefined;
   const agents: AgentsOptions = {
     env,
     places,
@@ -119,6 +120,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     get models() {
       return setup.models;
     },
+    ownFiles: () => tasksAgents?.files ?? [],
     onServerChange: (pod, { name, state, error }) => log.info('MCP server', { pod, name, state, error }),
   };
   let failures = 0;
@@ -215,7 +217,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
       doorsWanted(setup.config.daemon),
       doorContext,
     );
-  const tasksAgents = new TasksAgents(openDoors, doorContext, tasks);
+  tasksAgents = new TasksAgents(openDoors, doorContext, tasks);
   if (options.agent !== undefined) await tasksAgents.start(options.agent, 'own');
   const socket = controlSocket(places);
   const control = (parts.control = new ControlServer({

@@ -15,6 +15,8 @@ export interface Agent {
   readonly mode: Mode;
   readonly rules: readonly Rule[];
   readonly sandboxed: boolean;
+  /** Files and directories of Polypod itself: an agent changes them with full access only. */
+  readonly protectedPaths?: readonly string[];
   readonly ground: Ground;
   /** Where it may read and write, with more paths for a single run. */
   readonly scope: (paths: readonly string[]) => Promise<Scope>;

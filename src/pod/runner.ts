@@ -353,7 +353,8 @@ export class Runner {
     const mode: Mode = overrides.mode ?? settings.mode ?? agent.mode;
     const all = [...settings.rules, ...agent.rules, ...(settings.fallbackRules ?? [])];
     const rules = settings.acceptEdits ? acceptingEdits(all) : all;
-    return { mode, rules, scope, sandboxed: agent.sandboxed };
+    const { sandboxed, protectedPaths = [] } = agent;
+    return { mode, rules, scope, sandboxed, protectedPaths };
   }
 
   async #ask(question: PermissionQuestion, signal: AbortSignal): Promise<PermissionAnswer> {

@@ -3,6 +3,7 @@ import type { User } from './door.ts';
 import type { Project } from './tasks/index.ts';
 
 export type { Door, DoorContext, Inventory, OpenDoor, User, Vitals } from './door.ts';
+export { hldSocketPath } from './hld/settings.ts';
 export * from './rpc/index.ts';
 export {
   createKey,

@@ -1,16 +1,18 @@
+import { resolve } from 'node:path';
 import { PolypodError, stringOf } from '../../base/index.ts';
 import type { DoorContext } from '../../protocols/index.ts';
 import { doors } from '../../registry.ts';
 import type { OpenDoors } from '../open-doors.ts';
 import { type AgentRecord, DEFAULT_AGENT, doorName, readAgent } from './agent-files.ts';
 import type { AgentOrder } from './read-agent-config.ts';
-import type { TasksParts } from './tasks-place.ts';
+import type { AgentWish, TasksParts } from './tasks-place.ts';
 
 /** The agents of a daemon that are started and stopped while it is up. */
 export class TasksAgents {
   readonly #doors: OpenDoors;
   readonly #context: DoorContext;
   readonly #parts: TasksParts;
+  readonly #files = new Set<string>();
   /** One after the other: two of the same name must not both find it free. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -18,6 +20,11 @@ export class TasksAgents {
     this.#doors = open;
     this.#context = context;
     this.#parts = parts;
+  }
+
+  /** Configuration files and keys of the agents that were started. */
+  get files(): readonly string[] {
+    return [...this.#files];
   }
 
   /** Opens its door, or throws why that cannot be. */
@@ -29,6 +36,7 @@ export class TasksAgents {
         import('./read-agent-config.ts'),
       ]);
       const wish = await readAgentConfig(order, this.#parts.configured());
+      await this.#note(order, wish);
       const name = wish.stated.name ?? DEFAULT_AGENT;
       const open = this.#doors.get(doorName(name));
       if (open !== undefined)
@@ -57,6 +65,14 @@ export class TasksAgents {
       await this.#doors.shut(doorName(name));
       return record;
     });
+  }
+
+  async #note({ config, cwd }: AgentOrder, { stated, from }: AgentWish): Promise<void> {
+    const { pathFrom } = await import('./tasks-place.ts');
+    const { tls, webhooks = [] } = stated;
+    const keys = [tls?.key, ...webhooks.map(({ secret_file }) => secret_file)];
+    if (config !== undefined) this.#files.add(resolve(cwd, config));
+    for (const key of keys) if (key !== undefined) this.#files.add(pathFrom(from, key, this.#parts.places));
   }
 
   #inTurn<T>(act: () => Promise<T>): Promise<T> {

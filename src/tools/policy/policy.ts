@@ -22,6 +22,8 @@ export interface Policy {
   readonly scope: Scope;
   /** Whether commands run where they can write inside of the scope only and reach no network. */
   readonly sandboxed: boolean;
+  /** Polypod's own files and directories, wherever they are; absolute paths, with and without links. */
+  readonly protectedPaths?: readonly string[];
 }
 
 export interface Verdict {
