@@ -1,7 +1,7 @@
 import { messageOf, onAbort, PolypodError } from '../base/index.ts';
 import type { Rule } from '../tools/index.ts';
 import type { PermissionAnswer, PermissionQuestion, Reconsidered } from '../worker/index.ts';
-import type { Caller, CommandOf } from './command.ts';
+import type { Caller, CommandOf, Limit } from './command.ts';
 import type { Approval, PodFact, Settlement } from './event.ts';
 import type { Draft } from './journal/index.ts';
 import type { Signed } from './receipts.ts';
@@ -21,6 +21,8 @@ export interface ApprovalsParts {
   readonly policy: DeadlinePolicy;
   /** What the policy says of other arguments for a call that nobody waits for in this process. */
   readonly reconsider: (tool: string, args: string) => Promise<Reconsidered>;
+  /** Why somebody with a limit may not allow a call; undefined if they may. */
+  readonly beyond: (limit: Limit, tool: string, args: string) => Promise<string | undefined>;
   /** A deadline has passed; a call that waits in this process has its answer already. */
   readonly onExpired: () => void;
   /** Keeps a rule beyond the session. */
@@ -73,10 +75,15 @@ export class Approvals {
     const { approval } = this.#pending(command.approvalId);
     const { updatedArguments, remember, decision } = command;
     const isApproved = decision === 'approve';
-    if (isApproved && updatedArguments !== undefined) await this.#reconsider(approval, updatedArguments);
+    if (isApproved) await this.#refuseBeyond(command.limit, approval, updatedArguments);
+    // "Always" is said of the call that runs, not of the one that was asked about.
+    const always =
+      isApproved && updatedArguments !== undefined
+        ? await this.#reconsider(approval, updatedArguments)
+        : approval.rule;
     // Somebody else may have decided while the policy looked at the new arguments.
     this.#pending(command.approvalId);
-    const rule = isApproved && remember !== undefined && remember !== 'once' ? approval.rule : undefined;
+    const rule = isApproved && remember !== undefined && remember !== 'once' ? always : undefined;
     if (rule !== undefined) this.#allowFromNowOn(rule, caller);
     this.settle(
       command.approvalId,
@@ -160,11 +167,19 @@ export class Approvals {
     return asked;
   }
 
-  async #reconsider({ approvalId, tool }: Approval, args: string): Promise<void> {
+  async #refuseBeyond(limit: Limit | undefined, approval: Approval, updated?: string): Promise<void> {
+    if (limit === undefined) return;
+    const why = await this.#parts.beyond(limit, approval.tool, updated ?? approval.arguments);
+    if (why !== undefined)
+      throw new PolypodError('denied', `the key that decides may not allow this: ${why}`);
+  }
+
+  async #reconsider({ approvalId, tool }: Approval, args: string): Promise<Rule | undefined> {
     const live = this.#live.get(approvalId);
     const again = await (live?.question.reconsider(args) ?? this.#parts.reconsider(tool, args));
     if ('refused' in again)
       throw new PolypodError('denied', `the changed arguments are refused: ${again.refused}`);
+    return again.rule;
   }
 
   #allowFromNowOn(rule: Rule, { by, door }: Caller): void {

@@ -20,6 +20,17 @@ export const CONTENT: shape.Shape<readonly Content[]> = shape.ruled(
   (content) => (content.length === 0 ? 'must not be empty' : undefined),
 );
 
+/** What the sender may have at most. Neither the session's settings nor the agent's widen it. */
+export const LIMIT = shape.fields(
+  {},
+  {
+    mode: shape.choice(['read-only', 'workspace-write', 'full-access']),
+    /** Absolute paths: files elsewhere are outside of the scope, whatever else allows them. */
+    directories: shape.listOf(text),
+  },
+);
+export type Limit = shape.ValueOf<typeof LIMIT>;
+
 /** What holds for one run only. */
 export const OVERRIDES = shape.fields(
   {},
@@ -34,6 +45,7 @@ export const OVERRIDES = shape.fields(
     maxTurns: shape.count(1),
     /** In USD. */
     budget: shape.number('an amount of 0 or more', (amount) => amount >= 0),
+    limit: LIMIT,
   },
 );
 export type Overrides = shape.ValueOf<typeof OVERRIDES>;
@@ -67,6 +79,8 @@ const COMMAND = shape.tagged('type', {
       /** JSON text of the arguments in place of the model's. */
       updatedArguments: text,
       remember: shape.choice(['once', 'session', 'always']),
+      /** What the one who decides may allow. */
+      limit: LIMIT,
     },
   ),
   /** A question of a client's own, put to whoever watches. */

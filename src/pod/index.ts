@@ -6,6 +6,7 @@ export {
   type Caller,
   type CommandOf,
   commandSchema,
+  type Limit,
   type Overrides,
   type PodCommand,
   readCommand,

@@ -140,6 +140,7 @@ export class LivePod {
       newId: uuidv7,
       policy: options.approvals,
       reconsider: (tool, args) => this.#runner.reconsider(tool, args),
+      beyond: (limit, tool, args) => this.#runner.beyond(limit, tool, args),
       onExpired: () => void this.#next.resumeDecided(DEADLINE),
       remember: (rule) => agent.remember(rule),
     });

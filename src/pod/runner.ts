@@ -1,6 +1,6 @@
 import { onAbort, PolypodError, tryParse } from '../base/index.ts';
 import { type Content, type Item, type ThinkingLevel, type Wire, WIRES } from '../llm/index.ts';
-import type { Mode, Policy, Scope, Tool } from '../tools/index.ts';
+import type { Policy, Scope, Tool } from '../tools/index.ts';
 import {
   approveByPolicy,
   DEFAULT_COMPACTION,
@@ -17,9 +17,10 @@ import {
 } from '../worker/index.ts';
 import { acceptingEdits } from './accept-edits.ts';
 import type { Agent, ReadyModel } from './agent.ts';
-import type { Overrides } from './command.ts';
+import type { Limit, Overrides } from './command.ts';
 import type { PodFact, RunPurpose } from './event.ts';
 import type { Draft } from './journal/index.ts';
+import { beyondLimit, limitedMode, limitedScope, limitedSettings } from './limited.ts';
 import { askTool, permissionTool } from './permission-tool.ts';
 import type { Signed } from './receipts.ts';
 import type { AgentMessage, ModelChoice } from './session/index.ts';
@@ -128,13 +129,15 @@ export class Runner {
   /** Gets all that a run needs; refuses with the reason when something of it is not to be had. */
   async prepare(overrides: Overrides = {}): Promise<Ready> {
     const { agent, view } = this.#parts;
-    const [model, tools, own, scope] = await Promise.all([
+    const [model, tools, own, whole] = await Promise.all([
       agent.model(this.#choice(overrides)),
       agent.tools(),
       agent.system(),
       agent.scope([...(view.settings.paths ?? []), ...(overrides.paths ?? [])]),
     ]);
     if (view.settings.permissionTool !== undefined) permissionTool(view.settings.permissionTool, tools);
+    const { limit = {} } = overrides;
+    const scope = await limitedScope(whole, limit, agent.ground);
     return {
       overrides,
       model,
@@ -162,11 +165,23 @@ export class Runner {
   async reconsider(tool: string, args: string): Promise<Reconsidered> {
     const { agent, cwd, view } = this.#parts;
     const { tools, scope, overrides } = await this.prepare(view.lastRun?.overrides);
-    const found = [...tools, ...this.#parts.clientTools()].find(({ name }) => name === tool);
+    const found = this.#toolNamed(tool, tools);
     // Asked by a client about something of its own: there is nothing that we could run.
-    if (found === undefined) return { resolve: async (path) => path };
+    if (found === undefined) return { resolve: async (path) => path, rule: undefined };
     const policy = (): Policy => this.#policyWith(scope, overrides);
     return reconsider({ policy, ground: agent.ground }, tool, found.prepare(tryParse(args), cwd));
+  }
+
+  /** Why somebody with this limit may not allow a call; undefined if they may. */
+  async beyond(limit: Limit, tool: string, args: string): Promise<string | undefined> {
+    const { agent, cwd } = this.#parts;
+    const prepared = this.#toolNamed(tool, await agent.tools())?.prepare(tryParse(args), cwd);
+    if (prepared === undefined || 'invalid' in prepared) return undefined;
+    return beyondLimit(tool, prepared, limit, agent.ground);
+  }
+
+  #toolNamed(name: string, tools: readonly Tool[]): Tool | undefined {
+    return [...tools, ...this.#parts.clientTools()].find((tool) => tool.name === name);
   }
 
   /** Other settings for the turns to come, of the run that is under way too. */
@@ -349,17 +364,20 @@ export class Runner {
 
   #policyWith(scope: Scope, overrides: Overrides): Policy {
     const { agent, view } = this.#parts;
-    const { settings } = view;
-    const mode: Mode = overrides.mode ?? settings.mode ?? agent.mode;
+    const { limit } = overrides;
+    const settings = limitedSettings(view.settings, limit);
+    const mode = limitedMode(overrides.mode ?? settings.mode ?? agent.mode, limit);
     const all = [...settings.rules, ...agent.rules, ...(settings.fallbackRules ?? [])];
     const rules = settings.acceptEdits ? acceptingEdits(all) : all;
-    const { sandboxed, protectedPaths = [] } = agent;
+    const { protectedPaths = [] } = agent;
+    // The sandbox has the session's paths, which may be more than the limit's directories.
+    const sandboxed = agent.sandboxed && limit?.directories === undefined;
     return { mode, rules, scope, sandboxed, protectedPaths };
   }
 
   async #ask(question: PermissionQuestion, signal: AbortSignal): Promise<PermissionAnswer> {
     const { view, now, ask } = this.#parts;
-    const until = view.settings.skipPermissionsUntil;
+    const until = limitedSettings(view.settings, this.overrides.limit).skipPermissionsUntil;
     if (until !== undefined && now().getTime() < Date.parse(until)) return { decision: 'allow' };
     const { permissionTool: name } = view.settings;
     if (name === undefined) return ask(question, this.#runId, signal);

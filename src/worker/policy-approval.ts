@@ -26,7 +26,13 @@ export interface PermissionQuestion {
   readonly reconsider: (args: string) => Promise<Reconsidered>;
 }
 
-export type Reconsidered = { readonly resolve: ToolSurroundings['resolve'] } | { readonly refused: string };
+export type Reconsidered =
+  | {
+      readonly resolve: ToolSurroundings['resolve'];
+      /** The rule that "always" makes for the changed call. */
+      readonly rule: Rule | undefined;
+    }
+  | { readonly refused: string };
 
 export type PermissionAnswer =
   | { readonly decision: 'allow'; readonly arguments?: string }
@@ -59,7 +65,8 @@ export function approveByPolicy({ policy, ground, ask }: PolicyApproval): Approv
     if (answer.decision !== 'allow') return answer;
     if (answer.arguments === undefined) return { ...answer, resolve };
     const changed = await again(question, answer.arguments);
-    return 'refused' in changed ? { decision: 'deny', reason: changed.refused } : { ...answer, ...changed };
+    if ('refused' in changed) return { decision: 'deny', reason: changed.refused };
+    return { ...answer, resolve: changed.resolve };
   };
 }
 
@@ -73,7 +80,8 @@ export async function reconsider(
   const judged = await callOf(tool, changed, ground);
   const rules = policy();
   const { decision, reason } = judge(judged, rules);
-  return decision === 'deny' ? { refused: reason } : { resolve: guardFor(judged, rules, ground.realPath) };
+  if (decision === 'deny') return { refused: reason };
+  return { resolve: guardFor(judged, rules, ground.realPath), rule: ruleFor(judged, rules) };
 }
 
 async function callOf(tool: string, { access }: PreparedCall, ground: Ground): Promise<Call> {

@@ -2,6 +2,7 @@ import { shape } from '../../base/index.ts';
 import type { Host, Row, Snapshot } from '../../pod/index.ts';
 import { readFields, unknown } from './errors.ts';
 import type { KeyRecord } from './keys/key.ts';
+import { limitOf, refuseElsewhere } from './permit.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
 import { known } from './submit-wish.ts';
 import { callerFor } from './tasks.ts';
@@ -71,7 +72,11 @@ export class Approvals {
     const { sessionId, ...decision } = readFields('the decision', DECISION, body);
     const row =
       sessionId === undefined ? await this.#rowOf(key, approvalId) : this.#sessions.get(key, sessionId);
-    await this.#host.pod(row.id).handle({ type: 'decide', approvalId, ...decision }, callerFor(key));
+    await refuseElsewhere(key, row);
+    const limit = limitOf(key);
+    await this.#host
+      .pod(row.id)
+      .handle({ type: 'decide', approvalId, ...decision, ...(limit && { limit }) }, callerFor(key));
     this.#note(approvalId, row.id);
     return decision.decision;
   }

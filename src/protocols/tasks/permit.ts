@@ -1,6 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
-import type { Overrides } from '../../pod/index.ts';
+import type { Limit, Overrides } from '../../pod/index.ts';
 import { notForKey, wrongField } from './errors.ts';
 import { type KeyRecord, MODES } from './keys/key.ts';
 import type { Mode, TasksSettings } from './settings.ts';
@@ -30,19 +30,63 @@ export async function permit(
     workingDirectory === undefined
       ? undefined
       : await permittedDirectory('context.workingDirectory', workingDirectory, directories);
+  // Where they lead now: a link that is changed later leads the task nowhere else.
+  const paths: string[] = [];
   for (const [index, path] of allowedPaths.entries())
-    await permittedPath(`context.allowedPaths.${index}`, path, directories);
+    paths.push(await permittedPath(`context.allowedPaths.${index}`, path, directories));
   const model = await permittedModel(context.model, key, settings);
+  const limit = limitOf(key);
   return {
     cwd,
     overrides: {
       mode: permittedMode(context.permissionMode, key, settings),
       ...(model && { model }),
-      ...(allowedPaths.length > 0 && { paths: allowedPaths }),
+      ...(paths.length > 0 && { paths }),
       ...(maxTurns !== undefined && { maxTurns }),
       ...(budget !== undefined && { budget }),
+      ...(limit && { limit }),
     },
   };
+}
+
+/** What a key's limits mean for a session, whatever that session and the agent are set to. */
+export function limitOf({ limits }: KeyRecord): Limit | undefined {
+  const { mode, directories } = limits ?? {};
+  if (mode === undefined && directories === undefined) return undefined;
+  return { ...(mode && { mode }), ...(directories && { directories }) };
+}
+
+/** The directory of a new session whose task names none: the agent's own, or the only one that the key may use. */
+export async function defaultDirectory(
+  { limits }: KeyRecord,
+  { cwd }: Pick<PermitSettings, 'cwd'>,
+): Promise<string> {
+  const { directories } = limits ?? {};
+  if (directories === undefined || (await isWithin(cwd, directories))) return cwd;
+  const [only, ...others] = directories;
+  if (only !== undefined && others.length === 0)
+    return permittedDirectory('context.workingDirectory', only, directories);
+  throw notForKey(
+    'context.workingDirectory',
+    `the agent's own directory is none of those that this key may use: name one of ${directories.join(', ')}`,
+  );
+}
+
+/** Refuses a session that works where the key may not, however the key came to know of it. */
+export async function refuseElsewhere(
+  { limits }: KeyRecord,
+  { cwd }: { readonly cwd: string },
+): Promise<void> {
+  if (limits?.directories === undefined || (await isWithin(cwd, limits.directories))) return;
+  throw notForKey(
+    'sessionId',
+    'the session works in a directory that this key may not use: use another sessionId',
+  );
+}
+
+async function isWithin(path: string, directories: readonly string[]): Promise<boolean> {
+  const [real, ...roots] = await Promise.all([path, ...directories].map(realOrSame));
+  return real !== undefined && roots.some((root) => isBelow(real, root));
 }
 
 function permittedMode(asked: Mode | undefined, { limits }: KeyRecord, settings: PermitSettings): Mode {
@@ -67,14 +111,29 @@ async function permittedModel(
   settings: PermitSettings,
 ): Promise<Overrides['model']> {
   if (reference === undefined) {
-    const usual = limits?.models?.[0] ?? settings.model;
-    return usual === undefined ? undefined : settings.modelNamed(usual);
+    if (limits?.models !== undefined) return firstAvailable(limits.models, settings);
+    return settings.model === undefined ? undefined : settings.modelNamed(settings.model);
   }
   if (limits?.models?.includes(reference) === false)
     throw notForKey('context.model', `this key may use ${limits.models.join(', ')}`);
   const choice = await settings.modelNamed(reference);
   if (choice === undefined) throw wrongField('context.model', 'names no model that this agent has');
   return choice;
+}
+
+/** A key with a list never falls back to a model that is not in it. */
+async function firstAvailable(
+  models: readonly string[],
+  { modelNamed }: PermitSettings,
+): Promise<Overrides['model']> {
+  for (const reference of models) {
+    const choice = await modelNamed(reference);
+    if (choice !== undefined) return choice;
+  }
+  throw notForKey(
+    'context.model',
+    `this agent has none of the models that this key may use: ${models.join(', ')}`,
+  );
 }
 
 async function permittedDirectory(
@@ -91,20 +150,19 @@ async function permittedDirectory(
 async function permittedPath(field: string, path: string, directories: readonly string[]): Promise<string> {
   const refusal = (): Error => notForKey(field, 'it lies outside of the directories that this key may use');
   const roots = await Promise.all(directories.map(realOrSame));
-  const isWithin = (place: string): boolean =>
-    roots.some((root) => place === root || place.startsWith(root.endsWith(sep) ? root : `${root}${sep}`));
+  const isInside = (place: string): boolean => roots.some((root) => isBelow(place, root));
   const plain = resolve(path);
-  if (!isWithin(plain) && !directories.some((directory) => isBelow(plain, resolve(directory))))
+  if (!isInside(plain) && !directories.some((directory) => isBelow(plain, resolve(directory))))
     throw refusal();
   const real = await realpath(plain).catch(() => {
     throw wrongField(field, 'is not there');
   });
-  if (!isWithin(real)) throw refusal();
+  if (!isInside(real)) throw refusal();
   return real;
 }
 
 function isBelow(place: string, directory: string): boolean {
-  return place === directory || place.startsWith(`${directory}${sep}`);
+  return place === directory || place.startsWith(directory.endsWith(sep) ? directory : `${directory}${sep}`);
 }
 
 async function realOrSame(path: string): Promise<string> {

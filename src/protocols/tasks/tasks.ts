@@ -6,7 +6,7 @@ import { unknown } from './errors.ts';
 import { isGivenToOther, noteGiven } from './given-tasks.ts';
 import type { KeyRecord } from './keys/key.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
-import { permit } from './permit.ts';
+import { defaultDirectory, permit, refuseElsewhere } from './permit.ts';
 import { coordinatorSystem } from './roles.ts';
 import { agentName, type TasksLimits, type TasksSettings } from './settings.ts';
 import { type TaskHistory, taskIn } from './task-history.ts';
@@ -59,8 +59,15 @@ export class Tasks {
     const work = this.#workFor(wish, overrides);
     // One that is not taken leaves no session behind.
     if (typeof work === 'string') return rejected({ podId: uuidv7(), taskType: wish.taskType }, work);
-    const pod = await this.#sessions.obtain(key, wish.sessionId, cwd ?? this.#settings.cwd);
+    const known = this.#sessions.find(key, wish.sessionId);
+    const pod = await this.#sessions.obtain(
+      key,
+      wish.sessionId,
+      cwd ?? (known === undefined ? await defaultDirectory(key, this.#settings) : known.cwd),
+    );
     const row = this.#host.row(pod.id);
+    // Also one that another request has just begun elsewhere under the same name.
+    await refuseElsewhere(key, row ?? (await pod.snapshot()));
     if (cwd !== undefined && row !== undefined && row.cwd !== cwd)
       throw httpRefusal(
         409,
