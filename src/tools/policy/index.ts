@@ -11,4 +11,4 @@ export { ruleFor } from './remember.ts';
 export { isAboutTool, type Rule } from './rule.ts';
 export { isInside, readingAnywhere, type Scope, scopeFrom } from './scope.ts';
 export { isSecret } from './secret-files.ts';
-export { isStartupFile } from './startup-files.ts';
+export { isStartupFile, type StartupFiles, startupFilesBelow } from './startup-files.ts';

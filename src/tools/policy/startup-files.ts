@@ -1,35 +1,318 @@
+import { readdir } from 'node:fs/promises';
 import { anyGlobExpression } from './glob.ts';
 import { plainPath } from './secret-files.ts';
 
 /**
- * Files that make another program run something later, outside of any question and any sandbox: git its hooks and what
- * its configuration names, a shell what it reads when it starts, an editor its tasks. Kept small on purpose: scripts of
- * the project itself (package.json, Makefile, workflows) are what an agent is there to edit, and people review them.
+ * Files that another program executes, or takes commands from, when a person later opens, enters or uses the directory
+ * or the machine: outside of any question and any sandbox. Writing them needs approval in every mode but full-access.
+ *
+ * Where the line is: a file that runs only through the project's own build and test commands is source. An agent is
+ * there to edit it, people review it, and running those commands asks anyway. So Makefile, conftest.py, build.rs,
+ * setup.py, linter and bundler configurations and CI workflows are not in this list. The `scripts` of a package.json
+ * are judged by what a write changes in them.
  */
-const STARTUP = [
-  '.git/**',
-  '.gitconfig',
-  '.config/git/**',
-  '.bashrc',
-  '.bash_profile',
-  '.bash_login',
-  '.bash_logout',
-  '.bash_aliases',
-  '.profile',
-  '.zshrc',
-  '.zshenv',
-  '.zprofile',
-  '.zlogin',
-  '.zlogout',
-  '.inputrc',
-  '.config/fish/**',
-  '.envrc',
-  '.vscode/**',
-];
+const STARTUP = {
+  versionControl: [
+    '.git/**',
+    '.gitconfig',
+    '.config/git/**',
+    // A directory with these files is a repository to git, whatever its name is.
+    'commondir',
+    'config.worktree',
+    ...hooks('hooks'),
+    '.hg/**',
+    '.hgrc',
+    '.config/hg/**',
+    '.svn/**',
+    '.bzr/**',
+    '.jj/**',
+    '.sl/**',
+  ],
+  gitHooks: [
+    '.husky/**',
+    '.githooks/**',
+    '.git-hooks/**',
+    '.huskyrc*',
+    '.pre-commit-config.yaml',
+    '.pre-commit-config.yml',
+    '.overcommit.yml',
+    'lefthook*.yml',
+    'lefthook*.yaml',
+    'lefthook*.toml',
+    'lefthook*.json',
+    '.lefthook*',
+    '.lefthook/**',
+    '.lefthook-local/**',
+    '.lintstagedrc*',
+    'lint-staged.config.*',
+  ],
+  agents: [
+    '.mcp.json',
+    '.claude/**',
+    '.claude.json',
+    '.cursor/**',
+    '.windsurf/**',
+    '.codex/**',
+    '.gemini/**',
+    '.opencode/**',
+    'opencode.json',
+    'opencode.jsonc',
+    '.config/opencode/**',
+    '.config/goose/**',
+    '.aider.conf.yml',
+    '.continue/**',
+    '.roo/**',
+    '.kiro/**',
+    '.amazonq/**',
+    '.factory/**',
+    '.pi/**',
+    '.polypod/**',
+    '.humanlayer/**',
+  ],
+  editors: [
+    '.vscode/**',
+    '.vscode-server/**',
+    '*.code-workspace',
+    '.config/code/user/**',
+    '.config/vscodium/user/**',
+    '.config/cursor/user/**',
+    'library/application support/code/user/**',
+    '.idea/**',
+    '.fleet/**',
+    '.zed/**',
+    '.config/zed/**',
+    '.devcontainer/**',
+    '.devcontainer.json',
+    '.gitpod.yml',
+    '.replit',
+    '*.sublime-project',
+    '.vim/**',
+    '.vimrc',
+    '_vimrc',
+    '.gvimrc',
+    '.exrc',
+    '.lvimrc',
+    '.local.vimrc',
+    '.vimrc.local',
+    '.nvimrc',
+    '.nvim.lua',
+    '.nvim/**',
+    '.config/nvim/**',
+    '.config/vim/**',
+    '.emacs',
+    '.emacs.el',
+    '.emacs.d/**',
+    '.config/emacs/**',
+    '.doom.d/**',
+    '.config/doom/**',
+    '.spacemacs',
+    '.dir-locals.el',
+    '.dir-locals-2.el',
+    '.helix/**',
+    '.config/helix/**',
+    '.kakrc',
+    '.config/kak/**',
+    '.nanorc',
+  ],
+  shells: [
+    '.bashrc',
+    '.bash_profile',
+    '.bash_login',
+    '.bash_logout',
+    '.bash_aliases',
+    '.bash_completion',
+    '.profile',
+    '.zshrc',
+    '.zshenv',
+    '.zprofile',
+    '.zlogin',
+    '.zlogout',
+    '.config/zsh/**',
+    '.oh-my-zsh/**',
+    '.kshrc',
+    '.mkshrc',
+    '.shrc',
+    '.cshrc',
+    '.tcshrc',
+    '.login',
+    '.logout',
+    '.xonshrc',
+    '.config/fish/**',
+    '.config/nushell/**',
+    '.config/powershell/**',
+    'profile.ps1',
+    '*_profile.ps1',
+    '.inputrc',
+    '.envrc',
+    '.direnvrc',
+    '.config/direnv/**',
+    'mise.toml',
+    'mise.*.toml',
+    '.mise.toml',
+    '.mise.*.toml',
+    '.mise/**',
+    '.config/mise/**',
+    '.tool-versions',
+    '.screenrc',
+    '.tmux.conf',
+    '.config/tmux/**',
+    '.local/bin/**',
+  ],
+  session: [
+    '.xprofile',
+    '.xinitrc',
+    '.xsession',
+    '.xsessionrc',
+    '.xsessionrc.d/**',
+    '.pam_environment',
+    '.config/environment.d/**',
+    '.config/systemd/**',
+    '.local/share/systemd/**',
+    'systemd/user/**',
+    '.config/autostart/**',
+    '.local/share/applications/**',
+    '.local/share/dbus-1/**',
+    'library/launchagents/**',
+    'library/launchdaemons/**',
+    'crontab',
+    '.crontab',
+    'var/spool/cron/**',
+    'etc/cron*/**',
+    'etc/crontab',
+    'etc/profile',
+    'etc/profile.d/**',
+    'etc/bash.bashrc',
+    'etc/environment',
+    'etc/init.d/**',
+    'etc/rc.local',
+    'etc/systemd/**',
+    'etc/udev/**',
+    'etc/pam.d/**',
+    'etc/sudoers',
+    'etc/sudoers.d/**',
+    'etc/ld.so.preload',
+    'etc/ld.so.conf',
+    'etc/ld.so.conf.d/**',
+    '.ssh/**',
+    '.gnupg/**',
+  ],
+  /** What package managers and language tools run by themselves, or that chooses the program which they run. */
+  tools: [
+    '.npmrc',
+    '.yarnrc',
+    '.yarnrc.yml',
+    '.yarn/releases/**',
+    '.yarn/plugins/**',
+    '.pnp.cjs',
+    '.pnp.js',
+    '.pnp.loader.mjs',
+    '.pnpmfile.*',
+    'pnpmfile.js',
+    'bunfig.toml',
+    'node_modules/.bin/**',
+    '.cargo/config',
+    '.cargo/config.toml',
+    '.cargo/bin/**',
+    'rust-toolchain',
+    'rust-toolchain.toml',
+    'sitecustomize.py',
+    'usercustomize.py',
+    'site-packages/*.pth',
+    'dist-packages/*.pth',
+    '.pythonrc',
+    '.pythonrc.py',
+    '.pythonstartup',
+    '.pdbrc',
+    '.pdbrc.py',
+    '.ipython/**',
+    '.jupyter/**',
+    'pip.conf',
+    '.pip/**',
+    '.config/pip/**',
+    '.irbrc',
+    '.pryrc',
+    '.gemrc',
+    '.bundle/**',
+    '.perldb',
+    '.rprofile',
+    '.renviron',
+    '.ghci',
+    '.octaverc',
+    '.julia/config/**',
+    '.mvn/**',
+    '.m2/**',
+    '.gradle/init.gradle*',
+    '.gradle/init.d/**',
+    '.gradle/gradle.properties',
+    '.terraformrc',
+    '.terraform.d/**',
+    '.docker/**',
+    '.gdbinit',
+    '.gdbearlyinit',
+    '.config/gdb/**',
+    '.lldbinit',
+    '.psqlrc',
+    '.sqliterc',
+    '.curlrc',
+    '.wgetrc',
+    '.ripgreprc',
+    '.ackrc',
+    '.lessfilter',
+    '.lesskey',
+    '.mailcap',
+    '.jq',
+    '.jq/**',
+    '.magic',
+    '.magic/**',
+    '.terminfo/**',
+  ],
+} as const;
 
-const startup = anyGlobExpression(STARTUP);
+/** Hooks by their names: the directory they are in may be any. */
+function hooks(directory: string): readonly string[] {
+  return (
+    'applypatch-msg commit-msg fsmonitor-watchman post-applypatch post-checkout post-commit post-index-change post-merge ' +
+    'post-receive post-rewrite post-update pre-applypatch pre-auto-gc pre-commit pre-merge-commit pre-push pre-rebase ' +
+    'pre-receive prepare-commit-msg push-to-checkout reference-transaction sendemail-validate update'
+  )
+    .split(' ')
+    .map((name) => `${directory}/${name}`);
+}
 
-/** Whether a write would decide what another program runs later. */
+const startup = anyGlobExpression(Object.values(STARTUP).flat());
+
+/** Whether a write would decide what another program runs later. The path is absolute; links are not followed. */
 export function isStartupFile(path: string): boolean {
-  return startup.test(plainPath(path));
+  return path.length <= MOST_CHARACTERS && startup.test(plainPath(path));
+}
+
+const MOST_CHARACTERS = 10_000;
+
+export interface StartupFiles {
+  /** Each start-up file, or the topmost directory that is one as a whole (`.git`, `.husky`). */
+  readonly paths: readonly string[];
+  /** False when there was too much to look at; some may then be missing. */
+  readonly complete: boolean;
+}
+
+/** Every start-up file below a directory. Links are not followed, but a link with such a name is listed. */
+export async function startupFilesBelow(
+  directory: string,
+  { mostEntries = 200_000 }: { readonly mostEntries?: number } = {},
+): Promise<StartupFiles> {
+  const paths: string[] = [];
+  const waiting = [directory];
+  let left = mostEntries;
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    // A directory that cannot be listed cannot be entered by whoever would run something in it.
+    const entries = await readdir(at, { withFileTypes: true }).catch(() => []);
+    left -= entries.length;
+    if (left < 0) return { paths, complete: false };
+    for (const entry of entries) {
+      const path = at === '/' ? `/${entry.name}` : `${at}/${entry.name}`;
+      if (isStartupFile(path)) paths.push(path);
+      else if (entry.isDirectory()) waiting.push(path);
+    }
+  }
+  return { paths: paths.toSorted(), complete: true };
 }
