@@ -14,17 +14,25 @@ import { lookBeforeTls } from './tls-or-plain.ts';
 
 export interface HttpServerLimits {
   readonly headerBytes: number;
-  /** For a client to send its headers, and its whole request. */
+  /** For a client to finish its TLS handshake, to send its headers, and to send its whole request. */
+  readonly handshakeMs: number;
   readonly headersMs: number;
   readonly requestMs: number;
+  /** For a connection on which nothing moves, such as one whose client does not read the response. */
+  readonly stalledMs: number;
   readonly connections: number;
+  /** Connections of one address that have not shown a good key. */
+  readonly connectionsPerAddress: number;
 }
 
 export const HTTP_SERVER_LIMITS: HttpServerLimits = {
   headerBytes: 16 * 1024,
-  headersMs: 15_000,
+  handshakeMs: 10_000,
+  headersMs: 10_000,
   requestMs: 30_000,
+  stalledMs: 60_000,
   connections: 10_000,
+  connectionsPerAddress: 2_000,
 };
 
 /** What of a request's address matters here; a URL is one. */

@@ -33,6 +33,13 @@ export {
   type RpcService,
 } from './json-rpc.ts';
 export { type FrameReader, lineReader, MAX_LINE } from './lines.ts';
+export { type Rate, RateTable, TokenBucket } from './rate-limit.ts';
 export { encodeSse, sseReader } from './sse.ts';
 export { connectUnix, listenUnix, LONGEST_SOCKET_PATH, makePrivate } from './unix-socket.ts';
-export { textFrame, WebSocketLink, type WebSocketOptions, webSocketHandshake } from './web-socket.ts';
+export {
+  textFrame,
+  type WebSocketLimits,
+  WebSocketLink,
+  type WebSocketOptions,
+  webSocketHandshake,
+} from './web-socket.ts';

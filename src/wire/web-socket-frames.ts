@@ -1,3 +1,5 @@
+import { GrowingBuffer } from './growing-buffer.ts';
+
 /** What a frame of RFC 6455 is. */
 export const OPCODES = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
@@ -16,7 +18,7 @@ export interface FrameProblem {
 /** Reads a client's frames out of bytes that come in any pieces. After a problem nothing more is read. */
 export class FrameReader {
   readonly #limit: number;
-  #rest: Buffer = Buffer.alloc(0);
+  readonly #unfinished = new GrowingBuffer();
   #problem: FrameProblem | undefined;
 
   /** `limit`: bytes of one frame. */
@@ -28,16 +30,32 @@ export class FrameReader {
     return this.#problem;
   }
 
+  /** Whether a frame has begun and is not complete yet. */
+  get isInFrame(): boolean {
+    return this.#unfinished.length > 0;
+  }
+
   push(bytes: Uint8Array): readonly Frame[] {
     if (this.#problem !== undefined) return [];
-    this.#rest = this.#rest.length === 0 ? Buffer.from(bytes) : Buffer.concat([this.#rest, bytes]);
+    // Most pieces are whole frames, and are read where they are.
+    const isFirst = this.#unfinished.length === 0;
+    if (!isFirst) this.#unfinished.append(bytes);
+    const source = isFirst
+      ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+      : this.#unfinished.view;
     const frames: Frame[] = [];
-    for (let frame = this.#next(); frame !== undefined; frame = this.#next()) frames.push(frame);
+    let at = 0;
+    for (let read = this.#next(source); read !== undefined; read = this.#next(source.subarray(at))) {
+      frames.push(read.frame);
+      at += read.size;
+    }
+    if (this.#problem !== undefined) this.#unfinished.clear();
+    else if (!isFirst) this.#unfinished.consume(at);
+    else if (at < source.length) this.#unfinished.append(source.subarray(at));
     return frames;
   }
 
-  #next(): Frame | undefined {
-    const rest = this.#rest;
+  #next(rest: Buffer): { readonly frame: Frame; readonly size: number } | undefined {
     if (rest.length < 2) return undefined;
     const [first = 0, second = 0] = rest;
     const opcode = first & 0x0f;
@@ -57,13 +75,11 @@ export class FrameReader {
     if (size > this.#limit) return this.#refuse(`a frame is larger than ${this.#limit} bytes`, TOO_BIG);
     if (rest.length < start + size) return undefined;
     const payload = unmasked(rest.subarray(start, start + size), rest.subarray(start - 4, start));
-    this.#rest = rest.subarray(start + size);
-    return { opcode, isLast, payload };
+    return { frame: { opcode, isLast, payload }, size: start + size };
   }
 
   #refuse(reason: string, closeCode: number = PROTOCOL_ERROR): undefined {
     this.#problem = { closeCode, reason };
-    this.#rest = Buffer.alloc(0);
   }
 }
 

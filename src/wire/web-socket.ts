@@ -1,41 +1,73 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { GrowingBuffer } from './growing-buffer.ts';
 import { httpRefusal } from './http-server-refusal.ts';
+import { type Rate, TokenBucket } from './rate-limit.ts';
 import { encodeFrame, type Frame, type FrameProblem, FrameReader, OPCODES } from './web-socket-frames.ts';
+
+export interface WebSocketLimits {
+  /** Bytes of one message, and frames that it may be sent in. */
+  readonly messageBytes: number;
+  readonly messageFrames: number;
+  /** How long one message may take to arrive. */
+  readonly messageMs: number;
+  /** Frames of all kinds, pings among them. */
+  readonly frames: Rate;
+  /** How often we ping. A client that has sent nothing until the next ping is disconnected. */
+  readonly pingMs: number;
+  /** After so many pings without any progress of our output the client is disconnected. */
+  readonly stalledPings: number;
+}
+
+export const WEB_SOCKET_LIMITS: WebSocketLimits = {
+  messageBytes: 1024 * 1024,
+  messageFrames: 1_024,
+  messageMs: 30_000,
+  frames: { perMinute: 12_000, burst: 2_000 },
+  pingMs: 15_000,
+  stalledPings: 4,
+};
 
 export interface WebSocketOptions {
   readonly onText: (text: string) => void;
   /** Once, however it ended. */
   readonly onClose: () => void;
-  /** Bytes of one message. */
-  readonly limit?: number;
-  /** How often the other side is asked whether it is there; one that has not answered until the next time is gone. */
-  readonly pingMs?: number;
+  readonly limits?: Partial<WebSocketLimits>;
 }
 
 /** The server's side of a WebSocket: whole texts in and out. */
 export class WebSocketLink {
   readonly #socket: Duplex;
   readonly #options: WebSocketOptions;
-  readonly #frames: FrameReader;
-  readonly #limit: number;
-  readonly #timer: NodeJS.Timeout;
-  #pieces: Buffer[] = [];
-  #size = 0;
-  #isInMessage = false;
+  readonly #limits: WebSocketLimits;
+  readonly #reader: FrameReader;
+  readonly #frameRate: TokenBucket;
+  readonly #pingTimer: NodeJS.Timeout;
+  /** Runs while a message has begun and is not complete. */
+  #messageTimer: NodeJS.Timeout | undefined;
+  readonly #message = new GrowingBuffer();
+  #messageFrames = 0;
   #isClosing = false;
   #isGone = false;
   #isAnswering = true;
+  /** The answer to the latest ping, while our output is blocked. */
+  #owedPong: Buffer | undefined;
+  /** Bytes that the other side had read. */
+  #readAtPing = 0;
+  #stalledPings = 0;
 
   /** Takes over a connection whose handshake is done; `head` are bytes that came behind it. */
   constructor(socket: Duplex, head: Uint8Array, options: WebSocketOptions) {
     this.#socket = socket;
     this.#options = options;
-    this.#limit = options.limit ?? 1024 * 1024;
-    this.#frames = new FrameReader(this.#limit);
-    this.#timer = setInterval(() => this.#ping(), options.pingMs ?? 30_000);
+    this.#limits = { ...WEB_SOCKET_LIMITS, ...options.limits };
+    this.#reader = new FrameReader(this.#limits.messageBytes);
+    this.#frameRate = new TokenBucket(this.#limits.frames);
+    this.#pingTimer = setInterval(() => this.#ping(), this.#limits.pingMs);
     socket.on('data', (bytes: Buffer) => this.#take(bytes));
+    socket.on('drain', () => this.#sendOwedPong());
     socket.on('end', () => socket.end());
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#end());
@@ -76,6 +108,7 @@ export class WebSocketLink {
   close(code = 1000, reason = ''): void {
     if (this.#isClosing || this.#isGone) return;
     this.#isClosing = true;
+    this.#forgetMessage();
     const text = Buffer.from(reason).subarray(0, 120);
     const payload = Buffer.alloc(2 + text.length);
     payload.writeUInt16BE(code, 0);
@@ -92,18 +125,23 @@ export class WebSocketLink {
   #take(bytes: Uint8Array): void {
     if (this.#isClosing) return;
     this.#isAnswering = true;
-    for (const frame of this.#frames.push(bytes)) {
-      this.#handle(frame);
+    for (const frame of this.#reader.push(bytes)) {
+      const wait = this.#frameRate.take();
+      if (wait > 0) this.close(POLICY_VIOLATION, `too many frames: wait ${wait} s before you connect again`);
+      else this.#handle(frame);
       if (this.#isClosing) return;
     }
-    const { problem } = this.#frames;
+    const { problem } = this.#reader;
     if (problem !== undefined) this.#refuse(problem);
+    else if (this.#messageFrames > 0 || this.#reader.isInFrame) this.#startMessageTimer();
+    else this.#stopMessageTimer();
   }
 
   #handle({ opcode, isLast, payload }: Frame): void {
     switch (opcode) {
       case OPCODES.ping:
-        this.#write(OPCODES.pong, payload);
+        this.#owedPong = payload;
+        if (!this.#socket.writableNeedDrain) this.#sendOwedPong();
         return;
       case OPCODES.pong:
         return;
@@ -118,28 +156,64 @@ export class WebSocketLink {
     }
   }
 
+  /** RFC 6455 lets us answer only the latest of several pings: those that nobody reads the answers of cost nothing. */
+  #sendOwedPong(): void {
+    const pong = this.#owedPong;
+    this.#owedPong = undefined;
+    if (pong !== undefined) this.#write(OPCODES.pong, pong);
+  }
+
   #collect(isContinuation: boolean, isLast: boolean, payload: Buffer): void {
-    if (isContinuation !== this.#isInMessage) {
+    if (isContinuation !== this.#messageFrames > 0) {
       this.#refuse({
         closeCode: 1002,
         reason: 'a message began inside another, or went on without a beginning',
       });
       return;
     }
-    this.#pieces.push(payload);
-    this.#size += payload.length;
-    if (this.#size > this.#limit) {
-      this.#refuse({ closeCode: 1009, reason: `a message is larger than ${this.#limit} bytes` });
+    const { messageBytes, messageFrames } = this.#limits;
+    this.#messageFrames += 1;
+    if (this.#message.length + payload.length > messageBytes) {
+      this.#refuse({ closeCode: 1009, reason: `a message is larger than ${messageBytes} bytes` });
       return;
     }
-    this.#isInMessage = !isLast;
-    if (!isLast) return;
-    const bytes = Buffer.concat(this.#pieces);
-    this.#pieces = [];
-    this.#size = 0;
+    if (this.#messageFrames > messageFrames) {
+      this.#refuse({
+        closeCode: POLICY_VIOLATION,
+        reason: `a message has more than ${messageFrames} frames: send larger ones`,
+      });
+      return;
+    }
+    if (isLast && !isContinuation) this.#deliver(payload);
+    else {
+      this.#message.append(payload);
+      if (isLast) this.#deliver(this.#message.view);
+    }
+  }
+
+  #deliver(bytes: Buffer): void {
     const text = textIn(bytes);
+    this.#forgetMessage();
     if (text === undefined) this.#refuse({ closeCode: 1007, reason: 'a text is not UTF-8' });
     else this.#options.onText(text);
+  }
+
+  #forgetMessage(): void {
+    this.#message.clear();
+    this.#messageFrames = 0;
+    this.#stopMessageTimer();
+  }
+
+  #startMessageTimer(): void {
+    this.#messageTimer ??= setTimeout(
+      () => this.close(POLICY_VIOLATION, 'a message took too long to arrive'),
+      this.#limits.messageMs,
+    );
+  }
+
+  #stopMessageTimer(): void {
+    clearTimeout(this.#messageTimer);
+    this.#messageTimer = undefined;
   }
 
   #refuse({ closeCode, reason }: FrameProblem): void {
@@ -147,18 +221,30 @@ export class WebSocketLink {
   }
 
   #ping(): void {
-    if (!this.#isAnswering) {
+    if (!this.#isAnswering || this.#isStalled()) {
       this.#socket.destroy();
       return;
     }
+    // Behind output that nobody reads a ping would only make that longer, and could not be answered.
+    if (this.#socket.writableNeedDrain) return;
     this.#isAnswering = false;
     this.#write(OPCODES.ping, Buffer.alloc(0));
+  }
+
+  /** Whether nothing of our output was read for several pings: a client that sends and never reads keeps no memory of ours. */
+  #isStalled(): boolean {
+    const { pending } = this;
+    const read = this.#socket instanceof Socket ? this.#socket.bytesWritten - pending : 0;
+    this.#stalledPings = pending > 0 && read === this.#readAtPing ? this.#stalledPings + 1 : 0;
+    this.#readAtPing = read;
+    return this.#stalledPings >= this.#limits.stalledPings;
   }
 
   #end(): void {
     if (this.#isGone) return;
     this.#isGone = true;
-    clearInterval(this.#timer);
+    clearInterval(this.#pingTimer);
+    this.#forgetMessage();
     this.#options.onClose();
   }
 }
@@ -209,4 +295,5 @@ function closeCodeIn(payload: Buffer): number {
 /** By RFC 6455. */
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const CLOSE_MS = 1_000;
+const POLICY_VIOLATION = 1008;
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -1,9 +1,10 @@
 import { onTestFinished, describe, expect, it } from 'vitest';
-import { serveHttp, WebSocketLink, webSocketHandshake } from '../../src/wire/index.ts';
+import { serveHttp, type WebSocketLimits, WebSocketLink, webSocketHandshake } from '../../src/wire/index.ts';
+import { FrameReader } from '../../src/wire/web-socket-frames.ts';
 import { clientFrame, SocketClient } from './web-socket-client.ts';
 
 /** A server that says everything back. */
-async function echo(options: { readonly limit?: number; readonly pingMs?: number } = {}): Promise<string> {
+async function echo(limits: Partial<WebSocketLimits> = {}): Promise<string> {
   const server = await serveHttp({
     host: '127.0.0.1',
     port: 0,
@@ -15,7 +16,7 @@ async function echo(options: { readonly limit?: number; readonly pingMs?: number
       const link: WebSocketLink = new WebSocketLink(socket, head, {
         onText: (text) => link.send(text),
         onClose: () => {},
-        ...options,
+        limits,
       });
     },
   });
@@ -23,8 +24,8 @@ async function echo(options: { readonly limit?: number; readonly pingMs?: number
   return server.url;
 }
 
-async function client(options?: Parameters<typeof echo>[0]): Promise<SocketClient> {
-  const opened = new SocketClient(await echo(options));
+async function client(limits?: Partial<WebSocketLimits>): Promise<SocketClient> {
+  const opened = new SocketClient(await echo(limits));
   await opened.upgraded();
   return opened;
 }
@@ -99,5 +100,48 @@ describe('a web socket', () => {
     link.socket.resume();
     await link.closed;
     expect(link.closeCode).toBeUndefined();
+  });
+});
+
+describe('a reader of frames', () => {
+  it('reads a frame of a mebibyte that comes byte by byte in linear time', () => {
+    const reader = new FrameReader(1024 * 1024);
+    const bytes = clientFrame(1, 'x'.repeat(1024 * 1024));
+    let frames = 0;
+    for (let at = 0; at < bytes.length; at += 1) frames += reader.push(bytes.subarray(at, at + 1)).length;
+    expect(frames).toBe(1);
+    expect(reader.isInFrame).toBe(false);
+  });
+});
+
+describe('a web socket whose client does not read', () => {
+  it('owes it the answer to its latest ping only', async () => {
+    const frames = { perMinute: 1_000_000, burst: 1_000_000 };
+    const server = await serveHttp({
+      host: '127.0.0.1',
+      port: 0,
+      handle: async ({ response }) => {
+        response.end();
+      },
+      upgrade: async ({ request, socket, head }) => {
+        socket.write(webSocketHandshake(request.headers, undefined));
+        links.push(new WebSocketLink(socket, head, { onText: done, onClose: () => {}, limits: { frames } }));
+      },
+    });
+    onTestFinished(() => server.close());
+    const links: WebSocketLink[] = [];
+    let done = (): void => {};
+    const allRead = new Promise<void>((resolve) => {
+      done = resolve;
+    });
+    const client = new SocketClient(server.url);
+    await client.upgraded();
+    client.socket.pause();
+    const pings = Buffer.concat(Array.from({ length: 1_000 }, () => clientFrame(9, 'x'.repeat(125))));
+    // Far more than the buffers of the system take.
+    for (let count = 0; count < 200; count += 1) client.socket.write(pings);
+    client.send('that was all');
+    await allRead;
+    expect(links[0]?.pending).toBeLessThan(200_000);
   });
 });

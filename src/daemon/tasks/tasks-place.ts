@@ -82,20 +82,29 @@ export async function tasksPlace({ stated, from, cwd }: AgentWish, parts: TasksP
   };
 }
 
-function limitsOf({
-  pending,
-  streams,
-  delegations,
-  requests_per_minute: perMinute,
-  burst,
-}: NonNullable<StatedTasks['limits']>): NonNullable<TasksPlace['limits']> {
+function limitsOf(stated: NonNullable<StatedTasks['limits']>): NonNullable<TasksPlace['limits']> {
+  const { requests_per_minute: perMinute, burst, request_timeout: requestMs } = stated;
   return {
-    ...(pending !== undefined && { pending }),
-    ...(streams !== undefined && { streams }),
-    ...(delegations !== undefined && { delegations }),
+    ...given({ pending: stated.pending, streams: stated.streams, delegations: stated.delegations }),
     ...(perMinute !== undefined && {
       rate: { perMinute, burst: burst ?? Math.max(1, Math.round(perMinute / 6)) },
     }),
+    http: given({
+      connections: stated.connections,
+      connectionsPerAddress: stated.connections_per_address,
+      handshakeMs: stated.handshake_timeout,
+      headersMs: stated.headers_timeout,
+      requestMs,
+    }),
+    webSocket: given({ messageMs: requestMs }),
+  };
+}
+
+/** Without the keys that have no value. */
+function given<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is undefined was left out
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
   };
 }
 

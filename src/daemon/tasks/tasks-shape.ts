@@ -1,5 +1,6 @@
 import { isSecretName, shape } from '../../base/index.ts';
 import { KEY_SCOPES } from '../../protocols/index.ts';
+import { DURATION } from '../duration.ts';
 import { AGENT_NAME } from './agent-files.ts';
 
 const { choice, count, fields, flag, listOf, number, ruled, text } = shape;
@@ -46,6 +47,13 @@ const limits = fields(
     streams: count(1),
     requests_per_minute: count(1),
     burst: count(1),
+    unauthenticated_per_minute: count(1),
+    handshakes_per_minute: count(1),
+    connections: count(1),
+    connections_per_address: count(1),
+    handshake_timeout: DURATION,
+    headers_timeout: DURATION,
+    request_timeout: DURATION,
     delegations: count(0),
   },
 );

@@ -1,22 +1,21 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type PolypodError } from '../../base/index.ts';
-import { httpRefusal } from '../../wire/index.ts';
+import { httpRefusal, RateTable } from '../../wire/index.ts';
 import { allows, type KeyRecord, type Scope } from './keys/key.ts';
 import type { KeyRing } from './keys/key-ring.ts';
-import { Rates } from './keys/rates.ts';
 import type { TasksLimits } from './settings.ts';
 
 /** Who comes in: by a key that is good, not too often, and only for what the key is for. */
 export class Entrance {
   readonly #ring: KeyRing | undefined;
-  readonly #rates: Rates;
-  readonly #wrong: Rates;
+  readonly #rates: RateTable;
+  readonly #wrong: RateTable;
 
   /** Without a ring everybody is let in. */
   constructor(ring: KeyRing | undefined, { rate, wrongKeys }: Pick<TasksLimits, 'rate' | 'wrongKeys'>) {
     this.#ring = ring;
-    this.#rates = new Rates(rate);
-    this.#wrong = new Rates(wrongKeys);
+    this.#rates = new RateTable(rate);
+    this.#wrong = new RateTable(wrongKeys);
   }
 
   /** Whose request it is. Keys are looked for in headers only: addresses end up in logs and histories. */
@@ -42,9 +41,14 @@ export class Entrance {
     return this.#ring === undefined || this.#ring.isGood(key);
   }
 
-  #limited(key: KeyRecord): KeyRecord {
+  /** Counts one request or message of a key; refuses it beyond the key's rate. */
+  charge(key: KeyRecord): void {
     const wait = this.#rates.take(key.id);
     if (wait > 0) throw tooMany('this key asks too often', wait);
+  }
+
+  #limited(key: KeyRecord): KeyRecord {
+    this.charge(key);
     return key;
   }
 }

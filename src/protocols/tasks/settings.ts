@@ -1,9 +1,8 @@
 import type { JsonObject, Log } from '../../base/index.ts';
 import type { Host, ModelChoice, Pod } from '../../pod/index.ts';
-import type { BodyLimits, HttpServerLimits } from '../../wire/index.ts';
+import type { BodyLimits, HttpServerLimits, Rate, WebSocketLimits } from '../../wire/index.ts';
 import type { Vitals } from '../door.ts';
 import type { GivenKey } from './keys/key-ring.ts';
-import type { Rate } from './keys/rates.ts';
 import type { Webhook } from './webhook.ts';
 import type { WebhookLimits } from './webhooks.ts';
 import type { StreamLine } from './wire.ts';
@@ -80,6 +79,9 @@ export interface TasksLimits {
   readonly rate: Rate;
   /** Wrong keys from one address. */
   readonly wrongKeys: Rate;
+  readonly webSocket: Partial<WebSocketLimits>;
+  /** Sessions that one WebSocket may be subscribed to. */
+  readonly subscriptions: number;
   /** Tasks that wait, of all sessions. */
   readonly pending: number;
   /** Streams of one key at the same time. */
@@ -97,6 +99,8 @@ export const TASKS_LIMITS: TasksLimits = {
   body: { bytes: 1024 * 1024, depth: 32 },
   rate: { perMinute: 1_200, burst: 200 },
   wrongKeys: { perMinute: 30, burst: 10 },
+  webSocket: {},
+  subscriptions: 1_000,
   pending: 1_000,
   streams: 2_000,
   unreadBytes: 4 * 1024 * 1024,

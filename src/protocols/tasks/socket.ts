@@ -11,7 +11,9 @@ import {
   guardRequest,
   httpRefusal,
   type HttpUpgrade,
+  type Rate,
   textFrame,
+  TokenBucket,
   WebSocketLink,
   webSocketHandshake,
 } from '../../wire/index.ts';
@@ -33,6 +35,8 @@ interface Seat {
   readonly key: KeyRecord;
   readonly desk: Desk;
   readonly link: WebSocketLink;
+  /** Counts a message against the key's rate; refuses it beyond that. */
+  readonly charge: () => void;
   readonly gone: AbortSignal;
   /** By session; a second subscription to one takes the place of the first. */
   readonly listening: Map<string, AbortController>;
@@ -89,7 +93,7 @@ export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promi
 function open(
   { socket, head, requestId, request }: HttpUpgrade,
   key: KeyRecord,
-  { desk, log, audit, remoteOf }: Counter,
+  { desk, log, audit, remoteOf, entrance }: Counter,
   answer: string,
 ): void {
   const gone = new AbortController();
@@ -98,13 +102,25 @@ function open(
   // One message after the other: what a client sends is done in its order.
   let turn: Promise<void> = Promise.resolve();
   let waiting = 0;
+  let waitingCharacters = 0;
+  const refused = new TokenBucket(REFUSED_MESSAGES);
   const link: WebSocketLink = new WebSocketLink(socket, head, {
-    limit: desk.limits.body.bytes,
-    pingMs: desk.limits.keepAliveMs,
+    limits: {
+      messageBytes: desk.limits.body.bytes,
+      pingMs: desk.limits.keepAliveMs,
+      ...desk.limits.webSocket,
+    },
     onText: (text) => {
       waiting += 1;
-      if (waiting > MOST_WAITING) link.close(CLOSED_BY_US, 'too many messages wait: send fewer at once');
-      turn = turn.then(() => answerText(text, seat)).finally(() => (waiting -= 1));
+      waitingCharacters += text.length;
+      if (waiting > MOST_WAITING || waitingCharacters > desk.limits.unreadBytes)
+        link.close(RATE_LIMITED, 'too many messages wait: send fewer at once');
+      turn = turn
+        .then(() => answerText(text, seat))
+        .finally(() => {
+          waiting -= 1;
+          waitingCharacters -= text.length;
+        });
     },
     onClose: () => {
       gone.abort();
@@ -115,6 +131,15 @@ function open(
     key,
     desk,
     link,
+    charge: () => {
+      try {
+        entrance.charge(key);
+      } catch (thrown) {
+        // A client that does not heed the refusals is disconnected.
+        if (refused.take() > 0) link.close(RATE_LIMITED, asPolypodError(thrown).message);
+        throw thrown;
+      }
+    },
     gone: gone.signal,
     listening: new Map(),
     note: (method, params, policyResult) =>
@@ -146,6 +171,7 @@ async function answerText(text: string, seat: Seat): Promise<void> {
   const message = tryParse(text);
   const { method, params, request_id: requestId } = objectOf(message);
   try {
+    seat.charge();
     if (message === undefined)
       throw httpRefusal(
         400,
@@ -162,7 +188,8 @@ async function answerText(text: string, seat: Seat): Promise<void> {
     if (scope !== 'read') seat.note(stringOf(method), { ...objectOf(params), ...data }, 'allowed');
   } catch (thrown) {
     seat.fail(thrown, requestId);
-    seat.note(stringOf(method).slice(0, 50), objectOf(params), wireError(asPolypodError(thrown), '').word);
+    const { status, word } = wireError(asPolypodError(thrown), '');
+    if (status !== 429) seat.note(stringOf(method).slice(0, 50), objectOf(params), word);
   }
 }
 
@@ -236,6 +263,8 @@ const METHODS: ReadonlyMap<string, readonly [Scope, Method]> = new Map([
 /** Sends a session's lines until the client leaves it. */
 function listen(sessionId: string, podId: string, from: Cursor | undefined, seat: Seat): void {
   const { desk, key, link, gone, listening, fail } = seat;
+  if (!listening.has(sessionId) && listening.size >= desk.limits.subscriptions)
+    throw httpRefusal(429, 'too_many_streams', `this connection has ${listening.size} subscriptions already`);
   listening.get(sessionId)?.abort();
   const stop = new AbortController();
   listening.set(sessionId, stop);
@@ -284,4 +313,8 @@ function marked(requestId: unknown): JsonObject {
 /** Of the codes that are free for everybody's use. */
 const CLOSED_BY_US = 4_000;
 const TOO_SLOW = 4_001;
-const MOST_WAITING = 100;
+/** "Policy violation" of RFC 6455. */
+const RATE_LIMITED = 1_008;
+const MOST_WAITING = 1_000;
+/** Messages beyond the key's rate that are answered before the connection is closed. */
+const REFUSED_MESSAGES: Rate = { perMinute: 60, burst: 100 };

@@ -12,6 +12,8 @@ export interface AgentSite extends Site {
   readonly keyFile: string;
   /** Starts it in the foreground and waits until it is ready; in the project's directory, on any port that is free. */
   readonly agent: (...args: readonly string[]) => Promise<Running>;
+  /** The same with more in its environment. */
+  readonly agentWith: (env: Readonly<Record<string, string>>, ...args: readonly string[]) => Promise<Running>;
   readonly record: (name?: string) => AgentRecord;
   /** A client with a key; the one that the agent has made for its user if none is given. */
   readonly client: (key?: string) => Client;
@@ -25,21 +27,23 @@ export async function agentSite(script: readonly Answer[] = []): Promise<AgentSi
   const keyFile = join(tasks, 'client.key');
   const record = (name = 'polypod'): AgentRecord =>
     JSON.parse(readFileSync(join(tasks, 'agents', `${name}.json`), 'utf8')) as AgentRecord;
+  const agentWith: AgentSite['agentWith'] = async (env, ...args) => {
+    const port = args.includes('--port') ? [] : ['--port', '0'];
+    const fixed = ['agent', 'start', '--foreground', '--json', '--cwd', here.project, ...port];
+    const running = start([...fixed, ...args], { ...here.env, ...env });
+    const end = running.finished.then(({ code, stderr }) => {
+      throw new Error(`agent start ended with ${code}: ${stderr}`);
+    });
+    end.catch(() => {});
+    await Promise.race([running.hear('{"pid":'), end]);
+    return running;
+  };
   return {
     ...here,
     keyFile,
     record,
-    agent: async (...args) => {
-      const port = args.includes('--port') ? [] : ['--port', '0'];
-      const fixed = ['agent', 'start', '--foreground', '--json', '--cwd', here.project, ...port];
-      const running = start([...fixed, ...args], here.env);
-      const end = running.finished.then(({ code, stderr }) => {
-        throw new Error(`agent start ended with ${code}: ${stderr}`);
-      });
-      end.catch(() => {});
-      await Promise.race([running.hear('{"pid":'), end]);
-      return running;
-    },
+    agentWith,
+    agent: (...args) => agentWith({}, ...args),
     client: (key) => new Client(() => record().url, key ?? readFileSync(keyFile, 'utf8').trim()),
     newKey: async (...args) => {
       const { code, stdout, stderr } = await here.polypod('keys', 'create', ...args);

@@ -173,7 +173,8 @@ describe('the web socket', () => {
   });
 
   it('cuts off who asks and does not read, and nobody else', async () => {
-    const limits = { unreadBytes: 100_000, keepAliveMs: 60_000 };
+    const rate = { perMinute: 1_000_000, burst: 1_000_000 };
+    const limits = { unreadBytes: 100_000, keepAliveMs: 60_000, rate, webSocket: { frames: rate } };
     const stage = await tasksStage([says('x'.repeat(200_000))], { tasks: { limits } });
     const ada = stage.client();
     const taskId = await ada.submit();

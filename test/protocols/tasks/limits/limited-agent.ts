@@ -1,0 +1,75 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Answer } from '../../../../src/sim/index.ts';
+import { SocketClient } from '../../../wire/web-socket-client.ts';
+import { type AgentSite, agentSite } from '../binary.ts';
+
+/** What the program holds after a garbage collection, and the processor time that it has used. */
+export interface Usage {
+  readonly live: number;
+  readonly cpuMs: number;
+}
+
+/** The built program as an agent, with limits of the test's choice. */
+export interface LimitedAgent {
+  readonly site: AgentSite;
+  readonly url: string;
+  readonly port: number;
+  readonly key: string;
+  readonly usage: () => Promise<Usage>;
+  /** An open WebSocket with the agent's key. */
+  readonly socket: () => Promise<SocketClient>;
+}
+
+/** Starts it with this agent-config.yaml. */
+export async function limitedAgent(yaml: string, script: readonly Answer[] = []): Promise<LimitedAgent> {
+  const site = await agentSite(script);
+  const config = join(site.home, 'agent-config.yaml');
+  writeFileSync(config, yaml, { mode: 0o600 });
+  const heapFile = join(site.home, 'heap.json');
+  const probe = pathToFileURL(resolve('test/protocols/tasks/limits/heap-probe.mjs')).href;
+  const running = await site.agentWith(
+    { NODE_OPTIONS: `--import=${probe}`, HEAP_FILE: heapFile },
+    '--config',
+    config,
+  );
+  const { url, pid } = site.record();
+  const key = readFileSync(site.keyFile, 'utf8').trim();
+  let asked = 0;
+  const usage = async (): Promise<Usage> => {
+    asked += 1;
+    process.kill(pid, 'SIGUSR2');
+    for (;;) {
+      const read = readUsage(heapFile);
+      if (read?.count === asked) return read;
+      if (running.child.exitCode !== null) throw new Error(`the agent ended: ${running.heard().stderr}`);
+      await new Promise((settle) => {
+        setTimeout(settle, 10);
+      });
+    }
+  };
+  return {
+    site,
+    url,
+    port: Number(new URL(url).port),
+    key,
+    usage,
+    socket: async () => {
+      const client = new SocketClient(url, { Authorization: `Bearer ${key}` });
+      await client.upgraded();
+      return client;
+    },
+  };
+}
+
+function readUsage(file: string): (Usage & { readonly count: number }) | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Usage & { readonly count: number };
+  } catch {
+    // Not written yet, or not completely.
+    return undefined;
+  }
+}
+
+export const MEGABYTE = 1024 * 1024;
