@@ -10,6 +10,7 @@ import { createServer as createTlsServer, type ServerOptions as TlsServerOptions
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
+import type { Rate } from './rate-limit.ts';
 import { lookBeforeTls } from './tls-or-plain.ts';
 
 export interface HttpServerLimits {
@@ -23,6 +24,8 @@ export interface HttpServerLimits {
   readonly connections: number;
   /** Connections of one address that have not shown a good key. */
   readonly connectionsPerAddress: number;
+  /** TLS handshakes of one address that did not lead to a good key. */
+  readonly handshakes: Rate;
 }
 
 export const HTTP_SERVER_LIMITS: HttpServerLimits = {
@@ -33,6 +36,7 @@ export const HTTP_SERVER_LIMITS: HttpServerLimits = {
   stalledMs: 60_000,
   connections: 10_000,
   connectionsPerAddress: 2_000,
+  handshakes: { perMinute: 1_200, burst: 1_200 },
 };
 
 /** What of a request's address matters here; a URL is one. */

@@ -84,12 +84,17 @@ export async function tasksPlace({ stated, from, cwd }: AgentWish, parts: TasksP
 
 function limitsOf(stated: NonNullable<StatedTasks['limits']>): NonNullable<TasksPlace['limits']> {
   const { requests_per_minute: perMinute, burst, request_timeout: requestMs } = stated;
+  const { unauthenticated_per_minute: unauthenticated, handshakes_per_minute: handshakes } = stated;
   return {
     ...given({ pending: stated.pending, streams: stated.streams, delegations: stated.delegations }),
     ...(perMinute !== undefined && {
       rate: { perMinute, burst: burst ?? Math.max(1, Math.round(perMinute / 6)) },
     }),
+    ...(unauthenticated !== undefined && {
+      unauthenticated: { perMinute: unauthenticated, burst: Math.max(1, Math.round(unauthenticated / 3)) },
+    }),
     http: given({
+      handshakes: handshakes === undefined ? undefined : { perMinute: handshakes, burst: handshakes },
       connections: stated.connections,
       connectionsPerAddress: stated.connections_per_address,
       handshakeMs: stated.handshake_timeout,

@@ -77,6 +77,8 @@ export interface TasksLimits {
   readonly body: BodyLimits;
   /** Requests of one key. */
   readonly rate: Rate;
+  /** Requests from one address that have no good key. */
+  readonly unauthenticated: Rate;
   /** Wrong keys from one address. */
   readonly wrongKeys: Rate;
   readonly webSocket: Partial<WebSocketLimits>;
@@ -98,6 +100,7 @@ export const TASKS_LIMITS: TasksLimits = {
   http: {},
   body: { bytes: 1024 * 1024, depth: 32 },
   rate: { perMinute: 1_200, burst: 200 },
+  unauthenticated: { perMinute: 300, burst: 100 },
   wrongKeys: { perMinute: 30, burst: 10 },
   webSocket: {},
   subscriptions: 1_000,

@@ -46,13 +46,19 @@ describe('the page', () => {
     expect(told.toSorted()).toEqual(
       ROUTES.map(({ method, path, scope }) => `${method} ${path} ${scope}`).toSorted(),
     );
-    const { rate, wrongKeys, streams } = TASKS_LIMITS;
-    const { headersMs, requestMs } = HTTP_SERVER_LIMITS;
+    const { rate, wrongKeys, streams, unauthenticated } = TASKS_LIMITS;
+    const { handshakes, connections, connectionsPerAddress } = HTTP_SERVER_LIMITS;
+    const { handshakeMs, headersMs, requestMs, stalledMs } = HTTP_SERVER_LIMITS;
     for (const bound of [
       `${headersMs / 1000} s for the headers and ${requestMs / 1000} s for the request`,
       `${rate.perMinute.toLocaleString('en')} requests a minute per key, ${rate.burst} of them at once`,
       `${wrongKeys.perMinute} wrong keys a minute per address, ${wrongKeys.burst} of them at once`,
       `${streams.toLocaleString('en')} streams per key`,
+      `${unauthenticated.perMinute} a minute per address, ${unauthenticated.burst} of them at once`,
+      `${handshakes.perMinute.toLocaleString('en')} a minute per address (\`handshakes_per_minute\`)`,
+      `${connections.toLocaleString('en')} (\`connections\`), ${connectionsPerAddress.toLocaleString('en')} per address`,
+      `${handshakeMs / 1000} s (\`handshake_timeout\`)`,
+      `| a response that nobody reads | ${stalledMs / 1000} s `,
     ])
       expect(PAGE).toContain(bound);
     expect(TASKS_LIMITS).toMatchObject({
@@ -70,10 +76,16 @@ describe('the configuration that the page shows', () => {
     const shown = readShape(parseYaml(yaml, 'agent-config.yaml'), TASKS);
     expect(Object.keys(shown).toSorted()).toEqual(Object.keys(objectOf(TASKS.schema.properties)).toSorted());
     const { limits = {} } = shown;
-    const { rate, pending, streams, delegations } = TASKS_LIMITS;
+    const { rate, pending, streams, delegations, unauthenticated } = TASKS_LIMITS;
+    const { handshakes, connections, connectionsPerAddress } = HTTP_SERVER_LIMITS;
+    const { handshakeMs, headersMs, requestMs } = HTTP_SERVER_LIMITS;
     expect(limits).toEqual({
       ...{ pending, streams, delegations },
       ...{ requests_per_minute: rate.perMinute, burst: rate.burst },
+      unauthenticated_per_minute: unauthenticated.perMinute,
+      handshakes_per_minute: handshakes.perMinute,
+      ...{ connections, connections_per_address: connectionsPerAddress },
+      ...{ handshake_timeout: handshakeMs, headers_timeout: headersMs, request_timeout: requestMs },
     });
   });
 });
