@@ -4,14 +4,20 @@ export { beginningOf } from './beginning.ts';
 export { asPolypodError, type ErrorCode, messageOf, PolypodError, systemCodeOf } from './errors.ts';
 export {
   arrayOf,
+  frameIn,
   isObject,
   type JsonObject,
   numberOf,
   objectIn,
   objectOf,
+  parseJson,
+  type ReadMessage,
+  readMessage,
   stringOf,
+  tooDeep,
   tryParse,
 } from './json.ts';
+export { isDeeperThan, isValueDeeperThan, MESSAGE_DEPTH } from './json-depth.ts';
 export { type Log, type LogEntry, type LogLevel, type LogSink, LOG_LEVELS, logTo } from './log.ts';
 export { nearest } from './nearest.ts';
 export { isOneLine } from './one-line.ts';

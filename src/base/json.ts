@@ -1,3 +1,6 @@
+import { messageOf, PolypodError } from './errors.ts';
+import { cutBelow, isDeeperThan, MAX_DEPTH, MESSAGE_DEPTH } from './json-depth.ts';
+
 /** A JSON object whose fields nobody has looked at yet. */
 export type JsonObject = { readonly [key: string]: unknown };
 
@@ -24,8 +27,12 @@ export function arrayOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : NOTHING;
 }
 
-/** JSON.parse that answers undefined instead of throwing; no valid JSON text means undefined. */
-export function tryParse(text: string): unknown {
+/**
+ * JSON.parse that answers undefined instead of throwing; no valid JSON text means undefined. So does a text that is nested
+ * too deep: everything that is recursive may rely on what this returns.
+ */
+export function tryParse(text: string, depth = MAX_DEPTH): unknown {
+  if (isDeeperThan(depth, text)) return undefined;
   try {
     return JSON.parse(text);
   } catch {
@@ -33,10 +40,45 @@ export function tryParse(text: string): unknown {
   }
 }
 
+/** A message from outside, or why it cannot be read: a sentence for whoever sent it. */
+export type ReadMessage =
+  | { readonly value: unknown }
+  | { readonly problem: 'too-deep' | 'not-json'; readonly reason: string };
+
+/** Reads a message of a client, a model or an MCP server: a limit of depth applies before anything is built from it. */
+export function readMessage(text: string, depth = MESSAGE_DEPTH): ReadMessage {
+  if (isDeeperThan(depth, text)) return { problem: 'too-deep', reason: tooDeep(depth) };
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch (thrown) {
+    return { problem: 'not-json', reason: messageOf(thrown) };
+  }
+}
+
+/** What a sender is told about a message that is nested too deep. */
+export function tooDeep(depth = MESSAGE_DEPTH): string {
+  return `lists and objects may be nested at most ${depth} levels deep`;
+}
+
+/** Parses a file of JSON; throws `bad-request` with the reason. */
+export function parseJson(text: string): unknown {
+  const read = readMessage(text, MAX_DEPTH);
+  if ('value' in read) return read.value;
+  throw new PolypodError('bad-request', read.reason);
+}
+
 /** The object in a JSON text; undefined if the text is not JSON, empty if it is JSON but no object. */
 export function objectIn(text: string): JsonObject | undefined {
   const value = tryParse(text);
   return value === undefined ? undefined : objectOf(value);
+}
+
+/**
+ * The object in a frame of a provider's stream, as `objectIn` reads it. What is nested too deep is cut off inside: the call or
+ * the text around it can still be told of, and arguments that were cut are refused by their own lower limit.
+ */
+export function frameIn(payload: string): JsonObject | undefined {
+  return objectIn(cutBelow(MAX_DEPTH, payload));
 }
 
 const EMPTY: JsonObject = Object.freeze({});

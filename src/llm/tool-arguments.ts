@@ -1,12 +1,12 @@
-import { isObject, type JsonObject, tryParse } from '../base/index.ts';
+import { isObject, type JsonObject, MESSAGE_DEPTH, tryParse } from '../base/index.ts';
 
 /**
- * A call's arguments as the object that some wires demand. Text that is no JSON object is sent under a name that says
- * so: the model should see what it wrote, and the pairing of call and result must survive.
+ * A call's arguments as the object that some wires demand. Text that is no JSON object, or is nested too deep
+ * for a provider, is sent under a name that says so: the model should see what it wrote, and the pairing of call and result must survive.
  */
 export function argumentsObject(text: string): JsonObject {
   if (text.trim() === '') return {};
-  const value = tryParse(text);
+  const value = tryParse(text, MESSAGE_DEPTH);
   return isObject(value) ? value : { unparsed_arguments: text };
 }
 

@@ -1,4 +1,4 @@
-import { PolypodError, shape } from '../base/index.ts';
+import { parseJson, PolypodError, shape } from '../base/index.ts';
 import type { McpServerSpec } from './spec.ts';
 import { serverPart } from './tool-name.ts';
 
@@ -81,7 +81,7 @@ export function readMcpConfig(value: unknown): readonly McpServerSpec[] {
 function parsed(text: string): unknown {
   if (text.trim() === '') return {};
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (thrown) {
     throw new PolypodError('bad-request', `the MCP configuration is not JSON\n${EXPECTED}`, {
       cause: thrown,

@@ -1,5 +1,5 @@
 import type { Client, RequestOptions, StandardSchemaV1 } from '@modelcontextprotocol/client';
-import { arrayOf, objectOf, stringOf } from '../base/index.ts';
+import { arrayOf, isValueDeeperThan, MESSAGE_DEPTH, objectOf, stringOf, tooDeep } from '../base/index.ts';
 
 /** A tool as its server tells of it. */
 export interface ListedTool {
@@ -45,12 +45,12 @@ const MOST_ROUNDS = 3;
 export async function fetchTools(client: Client, options: RequestOptions): Promise<readonly ListedTool[]> {
   // The SDK would write to the console about a server that has none.
   if (client.getServerCapabilities()?.tools === undefined) return [];
-  const tools: ListedTool[] = [];
+  let tools: readonly ListedTool[] = [];
   const cursors = new Set<string>();
   for (let cursor = ''; cursors.size < MOST_PAGES; cursors.add(cursor)) {
     const params = cursor === '' ? {} : { cursor };
     const page = objectOf(await client.request({ method: 'tools/list', params }, UNREAD, options));
-    tools.push(...arrayOf(page.tools).flatMap(listedTool));
+    tools = [...tools, ...arrayOf(page.tools).flatMap(listedTool)].slice(0, MOST_TOOLS);
     cursor = stringOf(page.nextCursor);
     if (cursor === '' || cursors.has(cursor)) break;
   }
@@ -58,10 +58,20 @@ export async function fetchTools(client: Client, options: RequestOptions): Promi
 }
 
 const MOST_PAGES = 100;
+/** More than any model takes. */
+const MOST_TOOLS = 2_000;
 
-/** Lets the SDK hand out an answer as it came: its own reading refuses the whole list for one flaw in one tool. */
+/**
+ * Lets the SDK hand out an answer as it came: its own reading refuses the whole list for one flaw in one tool. An answer that is
+ * nested too deep is refused: what reads it later is recursive.
+ */
 export const UNREAD: StandardSchemaV1<unknown, unknown> = {
-  '~standard': { version: 1, vendor: 'polypod', validate: (value) => ({ value }) },
+  '~standard': {
+    version: 1,
+    vendor: 'polypod',
+    validate: (value) =>
+      isValueDeeperThan(MESSAGE_DEPTH, value) ? { issues: [{ message: tooDeep() }] } : { value },
+  },
 };
 
 function listedTool(value: unknown): readonly ListedTool[] {

@@ -1,4 +1,4 @@
-import { isObject, messageOf, PolypodError } from '../base/index.ts';
+import { isObject, messageOf, parseJson, PolypodError } from '../base/index.ts';
 import {
   CASSETTE_VERSION,
   type Cassette,
@@ -22,7 +22,7 @@ export function parseCassette(text: string, file: string): Cassette {
 
 function parsed(text: string, file: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (thrown) {
     const why = `${file}: not valid JSON (${messageOf(thrown)}): ${NEXT_STEP}`;
     throw new PolypodError('bad-request', why, { cause: thrown });

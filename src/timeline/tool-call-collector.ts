@@ -1,3 +1,4 @@
+import { readMessage } from '../base/index.ts';
 import type { Seal } from '../llm/index.ts';
 import { BlockOrder } from './block-order.ts';
 import { GrowingText } from './growing-text.ts';
@@ -77,13 +78,13 @@ export class ToolCallCollector implements Handler<'tool-use-block', GrowingText>
 function toolCall({ id, name, seal }: ToolUseBlockEvent & { type: 'stop' }, json: string): ToolCall {
   const text = json.trim() === '' ? '{}' : json;
   const call = { id, name, arguments: text, ...(seal === undefined ? {} : { seal }) };
-  try {
-    const input: unknown = JSON.parse(text);
-    if (isToolInput(input)) return { ...call, input };
-    return { ...call, invalid: 'The arguments are not a JSON object.' };
-  } catch (error) {
-    return { ...call, invalid: `The arguments are not valid JSON: ${String(error)}` };
+  const read = readMessage(text);
+  if ('reason' in read) {
+    const problem = read.problem === 'too-deep' ? 'nested too deep' : 'not valid JSON';
+    return { ...call, invalid: `The arguments are ${problem}: ${read.reason}` };
   }
+  if (isToolInput(read.value)) return { ...call, input: read.value };
+  return { ...call, invalid: 'The arguments are not a JSON object.' };
 }
 
 function isToolInput(value: unknown): value is ToolInput {

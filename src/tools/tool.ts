@@ -116,8 +116,17 @@ function lineOf({ path, text }: shape.Problem): string {
 /** What a model is told about arguments that cannot be read; each problem is `path: reason`. */
 export function invalidArguments(name: string, problems: readonly string[], value: unknown): string {
   const lines = problems.map((problem) => `  - ${problem}`);
-  return `Validation failed for tool "${name}":\n${lines.join('\n')}\n\nReceived arguments:\n${JSON.stringify(value, null, 2)}`;
+  return `Validation failed for tool "${name}":\n${lines.join('\n')}\n\nReceived arguments:\n${quoted(value)}`;
 }
+
+/** Indented, unless that would be long: spaces before what is nested deep are many times what the model wrote. */
+function quoted(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  if (text.length <= LONGEST_QUOTE) return JSON.stringify(value, null, 2) ?? text;
+  return `${text.slice(0, LONGEST_QUOTE)}… (${text.length - LONGEST_QUOTE} more characters)`;
+}
+
+const LONGEST_QUOTE = 10_000;
 
 export function textOutput(summary: string, text: string, details?: JsonObject): ToolOutput {
   return output(summary, text, false, details);

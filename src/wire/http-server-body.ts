@@ -1,5 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { isObject, type JsonObject } from '../base/index.ts';
+import {
+  isObject,
+  type JsonObject,
+  type PolypodError,
+  type ReadMessage,
+  readMessage,
+} from '../base/index.ts';
 import { httpRefusal } from './http-server-refusal.ts';
 
 export interface BodyLimits {
@@ -17,15 +23,20 @@ export async function readJsonBody(
 ): Promise<JsonObject> {
   refuseOtherTypes(request.headers['content-type']);
   const text = decoded(await readBytes(request, limits.bytes));
-  refuseDeep(text, limits.depth);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw httpRefusal(400, 'malformed_json', 'the body is not JSON: check its quotes, commas and brackets');
-  }
-  if (isObject(value)) return value;
+  const read = readMessage(text, limits.depth);
+  if ('problem' in read) throw messageRefusal('the body', read);
+  if (isObject(read.value)) return read.value;
   throw httpRefusal(400, 'invalid_request', 'the body must be a JSON object');
+}
+
+/** How a client is told that what it sent cannot be read. */
+export function messageRefusal(
+  what: string,
+  { problem, reason }: Extract<ReadMessage, { readonly problem: string }>,
+): PolypodError {
+  return problem === 'too-deep'
+    ? httpRefusal(400, 'too_deep', `${what} is nested too deep: ${reason}`)
+    : httpRefusal(400, 'malformed_json', `${what} is not JSON: check its quotes, commas and brackets`);
 }
 
 /** Also for safety: a page elsewhere may send forms and text to us without asking, but not JSON. */
@@ -70,28 +81,4 @@ function decoded(bytes: Buffer): string {
   }
 }
 
-/** Counts brackets outside of strings: what is refused is never built. */
-function refuseDeep(text: string, limit: number): void {
-  let depth = 0;
-  let isInString = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text.charCodeAt(at);
-    if (isInString) {
-      if (char === BACKSLASH) at += 1;
-      else if (char === QUOTE) isInString = false;
-    } else if (char === QUOTE) isInString = true;
-    else if (char === OPEN_BRACE || char === OPEN_BRACKET) {
-      depth += 1;
-      if (depth > limit)
-        throw httpRefusal(400, 'too_deep', `the body's lists and objects lie more than ${limit} deep`);
-    } else if (char === CLOSE_BRACE || char === CLOSE_BRACKET) depth -= 1;
-  }
-}
-
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
-const QUOTE = 34;
-const OPEN_BRACKET = 91;
-const BACKSLASH = 92;
-const CLOSE_BRACKET = 93;
-const OPEN_BRACE = 123;
-const CLOSE_BRACE = 125;

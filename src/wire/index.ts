@@ -17,7 +17,7 @@ export {
   type HttpUpgrade,
   serveHttp,
 } from './http-server.ts';
-export { BODY_LIMITS, type BodyLimits, readJsonBody } from './http-server-body.ts';
+export { BODY_LIMITS, type BodyLimits, messageRefusal, readJsonBody } from './http-server-body.ts';
 export { type GuardOptions, guardRequest } from './http-server-guard.ts';
 export { type HttpRefusal, httpRefusal, httpRefusalIn } from './http-server-refusal.ts';
 export { findRoute, type RouteAddress, type RouteMatch } from './http-server-routes.ts';

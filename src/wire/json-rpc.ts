@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../base/index.ts';
+import { isObject, type JsonObject, readMessage } from '../base/index.ts';
 import { elementTexts, fieldText } from './raw-json.ts';
 
 /** The codes of JSON-RPC 2.0. */
@@ -39,12 +39,16 @@ export interface RpcService {
 }
 
 export function readRpc(line: string): RpcLine {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    return { isBatch: false, message: refused(NO_ID, RPC_CODES.parseError, 'Parse error') };
-  }
+  const read = readMessage(line);
+  if ('problem' in read)
+    return {
+      isBatch: false,
+      message:
+        read.problem === 'too-deep'
+          ? invalid(NO_ID, read.reason)
+          : refused(NO_ID, RPC_CODES.parseError, 'Parse error'),
+    };
+  const { value } = read;
   if (!Array.isArray(value)) return { isBatch: false, message: messageIn(value, () => line) };
   if (value.length === 0) return { isBatch: false, message: invalid(NO_ID, 'a batch must not be empty') };
   let texts: readonly string[] | undefined;

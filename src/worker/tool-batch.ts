@@ -1,4 +1,4 @@
-import { derivedAbort, messageOf, onAbort, tryParse } from '../base/index.ts';
+import { derivedAbort, messageOf, onAbort, readMessage, tryParse } from '../base/index.ts';
 import { type Content, type Item, textContent } from '../llm/index.ts';
 import {
   errorOutput,
@@ -80,15 +80,9 @@ export async function decideBatch(
 async function decide(call: Call, context: BatchContext, signal: AbortSignal): Promise<Decided | undefined> {
   const tool = context.tools.find(({ name }) => name === call.name);
   if (tool === undefined) return refused(plainLine(call), 'failed', `Tool ${call.name} not found`);
-  const input = tryParse(call.arguments);
-  if (input === undefined) {
-    return refused(
-      plainLine(call),
-      'failed',
-      `The arguments of this call are not valid JSON:\n${call.arguments}`,
-    );
-  }
-  const prepared = tool.prepare(input, context.cwd);
+  const input = readMessage(call.arguments);
+  if ('reason' in input) return refused(plainLine(call), 'failed', unreadable(call, input));
+  const prepared = tool.prepare(input.value, context.cwd);
   if ('invalid' in prepared) return refused(plainLine(call), 'failed', prepared.invalid);
   const line: CallLine = { ...plainLine(call), title: prepared.title };
   const advice = await consult(context.hooks, line, signal);
@@ -105,6 +99,15 @@ async function decide(call: Call, context: BatchContext, signal: AbortSignal): P
     signal,
   );
   return approval && decidedBy(approval, tool, prepared, line, context);
+}
+
+/** What the model is told about arguments that cannot be read at all. */
+function unreadable(
+  { name, arguments: args }: Call,
+  { problem, reason }: { readonly problem: string; readonly reason: string },
+): string {
+  if (problem === 'too-deep') return `Validation failed for tool "${name}":\n  - arguments: ${reason}`;
+  return `The arguments of this call are not valid JSON:\n${args}`;
 }
 
 /** The answer, or undefined when the run is cancelled first. A question that cannot be put is a denial, not a bug. */

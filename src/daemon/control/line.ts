@@ -4,6 +4,7 @@ import {
   isObject,
   type JsonObject,
   PolypodError,
+  readMessage,
   stringOf,
 } from '../../base/index.ts';
 
@@ -16,7 +17,11 @@ export interface Question {
   readonly params: JsonObject;
 }
 
-export function readQuestion(value: unknown): Question {
+export function readQuestion(line: string): Question {
+  const read = readMessage(line);
+  if ('problem' in read && read.problem === 'too-deep')
+    throw new PolypodError('bad-request', `a line is nested too deep: ${read.reason}`);
+  const value = 'value' in read ? read.value : undefined;
   const method = isObject(value) ? stringOf(value.method) : '';
   if (!isObject(value) || method === '')
     throw new PolypodError('bad-request', 'a line must be {"method":"…","params":{…}}');

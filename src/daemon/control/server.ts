@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
-import { type JsonObject, type Log, messageOf, PolypodError, tryParse } from '../../base/index.ts';
+import { type JsonObject, type Log, messageOf, PolypodError } from '../../base/index.ts';
 import { listenUnix } from '../../wire/index.ts';
 import { Intake } from './intake.ts';
 import { encode, encodeError, readQuestion } from './line.ts';
@@ -88,7 +88,7 @@ export class ControlServer {
   }
 
   #takeOver(text: string): { readonly take: TakeOver; readonly params: JsonObject } | undefined {
-    const question = attempt(() => readQuestion(tryParse(text)));
+    const question = attempt(() => readQuestion(text));
     const take = question === undefined ? undefined : own(this.#options.takeOvers, question.method);
     return take === undefined || question === undefined ? undefined : { take, params: question.params };
   }
@@ -107,7 +107,7 @@ export class ControlServer {
 
   async #answer(text: string, link: LinkSide): Promise<string> {
     try {
-      const { method, params } = readQuestion(tryParse(text));
+      const { method, params } = readQuestion(text);
       this.#options.log.debug('control', { method });
       const run = own(this.#options.methods, method);
       if (run === undefined)

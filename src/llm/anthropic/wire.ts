@@ -1,4 +1,4 @@
-import { type JsonObject, numberOf, objectOf, stringOf, objectIn } from '../../base/index.ts';
+import { frameIn, type JsonObject, numberOf, objectOf, stringOf } from '../../base/index.ts';
 import { usageFrom } from '../answer.ts';
 import type { StopReason, Usage } from '../event.ts';
 
@@ -14,7 +14,7 @@ export interface Frame {
 }
 
 export function decode(payload: string): Frame | undefined {
-  return objectIn(payload);
+  return frameIn(payload);
 }
 
 /** The provider's counters as last heard: it repeats some of them, and leaves others out, in later frames. */

@@ -1,4 +1,4 @@
-import { messageOf, PolypodError, shape } from '../../base/index.ts';
+import { messageOf, parseJson, PolypodError, shape } from '../../base/index.ts';
 import { type ModelEntry, referenceTo } from './catalogue.ts';
 
 const { choice, fields, flag, listOf, number, text } = shape;
@@ -37,7 +37,7 @@ const MODELS = listOf(
 
 function parsedJson(content: string, file: string): unknown {
   try {
-    return JSON.parse(content);
+    return parseJson(content);
   } catch (thrown) {
     const message = `${file}: not valid JSON (${messageOf(thrown)}): correct it, or move the file away`;
     throw new PolypodError('bad-request', message, { cause: thrown });

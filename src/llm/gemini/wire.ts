@@ -1,11 +1,12 @@
 import {
   arrayOf,
+  frameIn,
   isObject,
   type JsonObject,
+  MESSAGE_DEPTH,
   numberOf,
   objectOf,
   stringOf,
-  objectIn,
 } from '../../base/index.ts';
 import { usageFrom } from '../answer.ts';
 import type { StopReason, Usage } from '../event.ts';
@@ -21,7 +22,7 @@ export interface Frame {
 }
 
 export function decode(payload: string): Frame | undefined {
-  return objectIn(payload);
+  return frameIn(payload);
 }
 
 export const STOP_REASONS: Readonly<Record<string, StopReason>> = {
@@ -109,8 +110,28 @@ export function parsePath(path: string): readonly (string | number)[] {
 /** Puts the pieces together: a string at a path that already has one goes on with it. */
 export function assembleArgs(pieces: readonly PartialArg[]): JsonObject {
   const root: Container = {};
-  for (const { path, value } of pieces) put(root, path, value);
+  // Without these limits a few bytes could ask for very many nulls in front of an index, or for lists in lists without end.
+  let gaps = MOST_GAPS;
+  for (const { path, value } of pieces) {
+    if (path.length > MESSAGE_DEPTH || gaps < 0) continue;
+    gaps -= gapBefore(root, path);
+    if (gaps >= 0) put(root, path, value);
+  }
   return root;
+}
+
+const MOST_GAPS = 1_000_000;
+
+/** How many items that nobody has sent lie before those of the path. */
+function gapBefore(root: Container, path: readonly (string | number)[]): number {
+  let gap = 0;
+  let place: unknown = root;
+  for (const key of path) {
+    const { length } = arrayOf(place);
+    if (typeof key === 'number') gap += Math.max(0, key - length);
+    place = isContainer(place) && Object.hasOwn(place, key) ? place[key] : undefined;
+  }
+  return gap;
 }
 
 type Container = Record<string, unknown>;

@@ -1,4 +1,4 @@
-import { type JsonObject, numberOf, objectIn } from '../../base/index.ts';
+import { frameIn, type JsonObject, numberOf } from '../../base/index.ts';
 import { usageFrom } from '../answer.ts';
 import type { StopReason, Usage } from '../event.ts';
 
@@ -14,7 +14,7 @@ export interface Frame {
 }
 
 export function decode(payload: string): Frame | undefined {
-  return objectIn(payload);
+  return frameIn(payload);
 }
 
 export const STOP_REASONS: Readonly<Record<string, StopReason>> = {

@@ -1,4 +1,4 @@
-import { arrayOf, type JsonObject, numberOf, objectOf, stringOf, objectIn } from '../../base/index.ts';
+import { arrayOf, frameIn, type JsonObject, numberOf, objectOf, stringOf } from '../../base/index.ts';
 import { usageFrom } from '../answer.ts';
 import type { StopReason, Usage } from '../event.ts';
 
@@ -18,7 +18,7 @@ export interface Chunk {
 export const DONE = 'done';
 
 export function decode(payload: string): Frame | undefined {
-  return payload.trim() === '[DONE]' ? DONE : objectIn(payload);
+  return payload.trim() === '[DONE]' ? DONE : frameIn(payload);
 }
 
 /** Content is a string, or with some vendors a list of parts of which some are thoughts. */

@@ -1,4 +1,4 @@
-import { arrayOf, type JsonObject, numberOf, objectOf, stringOf, objectIn } from '../../base/index.ts';
+import { arrayOf, frameIn, type JsonObject, numberOf, objectOf, stringOf } from '../../base/index.ts';
 import { usageFrom } from '../answer.ts';
 import type { StopReason, Usage } from '../event.ts';
 
@@ -25,7 +25,7 @@ export interface Frame {
 
 export function decode(payload: string): Frame | undefined {
   // Not part of the protocol, but some compatible servers end every stream this way.
-  return payload.trim() === '[DONE]' ? { type: 'done' } : objectIn(payload);
+  return payload.trim() === '[DONE]' ? { type: 'done' } : frameIn(payload);
 }
 
 export const INCOMPLETE_REASONS: Readonly<Record<string, StopReason>> = {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf, stringOf, tryParse } from '../../base/index.ts';
+import { isObject, type JsonObject, MESSAGE_DEPTH, objectOf, stringOf, tryParse } from '../../base/index.ts';
 import type { Item, Seal, Wire } from '../../llm/index.ts';
 
 /** What pi and xcsh call the wire that an answer came over. */
@@ -109,27 +109,10 @@ export function blocksOfItem(item: Item, api: string): readonly JsonObject[] {
   }
 }
 
-/** Empty where the text is no object, or nested so deep that writing it could exhaust the stack. */
+/** Empty where the text is no object, or is nested too deep to be written. */
 function argumentsIn(text: string): JsonObject {
-  return isDeep(text) ? {} : objectOf(tryParse(text));
+  return objectOf(tryParse(text, MESSAGE_DEPTH));
 }
-
-/** Character by character: an expression would go over a text that breaks off within a string again and again. */
-function isDeep(text: string): boolean {
-  if (text.length < 2 * MAX_DEPTH) return false;
-  let depth = 0;
-  let isQuoted = false;
-  for (let at = 0; at < text.length && depth <= MAX_DEPTH; at++) {
-    const mark = text[at];
-    if (mark === '"') isQuoted = !isQuoted;
-    else if (isQuoted) at += mark === '\\' ? 1 : 0;
-    else if (mark === '[' || mark === '{') depth += 1;
-    else if (mark === ']' || mark === '}') depth -= 1;
-  }
-  return depth > MAX_DEPTH;
-}
-
-const MAX_DEPTH = 500;
 
 function signed(key: string, signature: unknown): JsonObject {
   return typeof signature === 'string' && signature !== '' ? { [key]: signature } : {};

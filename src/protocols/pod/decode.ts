@@ -4,8 +4,8 @@ import {
   type JsonObject,
   nearest,
   PolypodError,
+  readMessage,
   shape,
-  tryParse,
 } from '../../base/index.ts';
 import { type PodCommand, readCommand } from '../../pod/index.ts';
 import { ourName, ourSettings } from './settings.ts';
@@ -28,9 +28,12 @@ export interface Decoded {
 
 /** Reads a line. Never throws: what is wrong with it is for its sender to know. */
 export function decode(line: string): Decoded {
-  const value = tryParse(line);
-  if (!isObject(value)) return { request: badRequest(`the line ${beginning(line)} is no JSON object`) };
-  return decodeObject(value);
+  const read = readMessage(line);
+  if ('problem' in read && read.problem === 'too-deep')
+    return { request: badRequest(`the line ${beginning(line)} is nested too deep: ${read.reason}`) };
+  if (!('value' in read) || !isObject(read.value))
+    return { request: badRequest(`the line ${beginning(line)} is no JSON object`) };
+  return decodeObject(read.value);
 }
 
 /** Reads what a program in this process hands over. */

@@ -1,4 +1,11 @@
-import { asPolypodError, type JsonObject, PolypodError } from '../../base/index.ts';
+import {
+  asPolypodError,
+  isValueDeeperThan,
+  type JsonObject,
+  MESSAGE_DEPTH,
+  PolypodError,
+  tooDeep,
+} from '../../base/index.ts';
 import type { Caller, Pod, Receipt } from '../../pod/index.ts';
 import type { Broadcast, Listener } from './broadcast.ts';
 import { catchUp } from './catch-up.ts';
@@ -71,7 +78,11 @@ export class Link implements Listener {
 
   /** The same for a program in this process, to which a refusal is thrown as well. */
   async call(request: JsonObject): Promise<void> {
-    await this.#request(decodeObject(request));
+    await this.#request(
+      isValueDeeperThan(MESSAGE_DEPTH, request)
+        ? { request: new PolypodError('bad-request', `the request is nested too deep: ${tooDeep()}`) }
+        : decodeObject(request),
+    );
   }
 
   /** Tells this client alone that something it sent is refused. */

@@ -1,4 +1,4 @@
-import { messageOf } from '../../base/index.ts';
+import { messageOf, readMessage } from '../../base/index.ts';
 import { lineReader, MAX_LINE } from '../../wire/index.ts';
 
 /** One line of a client: what stood in it, or why that cannot be read. */
@@ -45,9 +45,6 @@ const LF = 10;
 
 function frameIn(line: string): readonly Frame[] {
   if (line.trim() === '') return [];
-  try {
-    return [{ value: JSON.parse(line) as unknown }];
-  } catch (thrown) {
-    return [{ malformed: messageOf(thrown) }];
-  }
+  const read = readMessage(line);
+  return ['value' in read ? { value: read.value } : { malformed: read.reason }];
 }

@@ -3,14 +3,15 @@ import {
   isObject,
   type JsonObject,
   objectOf,
+  readMessage,
   shape,
   stringOf,
-  tryParse,
 } from '../../base/index.ts';
 import {
   guardRequest,
   httpRefusal,
   type HttpUpgrade,
+  messageRefusal,
   type Rate,
   textFrame,
   TokenBucket,
@@ -168,17 +169,16 @@ function open(
 }
 
 async function answerText(text: string, seat: Seat): Promise<void> {
-  const message = tryParse(text);
-  const { method, params, request_id: requestId } = objectOf(message);
+  const read = readMessage(text, seat.desk.limits.body.depth);
+  const message = 'value' in read ? read.value : undefined;
+  const { method, params } = objectOf(message);
+  const requestId = isRequestId(objectOf(message).request_id) ? objectOf(message).request_id : undefined;
   try {
     seat.charge();
-    if (message === undefined)
-      throw httpRefusal(
-        400,
-        'malformed_json',
-        'the message is not JSON: check its quotes, commas and brackets',
-      );
+    if ('problem' in read) throw messageRefusal('the message', read);
     if (!isObject(message)) throw httpRefusal(400, 'invalid_request', 'the message must be a JSON object');
+    if (message.request_id !== requestId)
+      throw wrongField('request_id', `must be a number, or text of at most ${LONGEST_REQUEST_ID} characters`);
     const [scope, answer] = METHODS.get(stringOf(method)) ?? [];
     if (scope === undefined || answer === undefined)
       throw wrongField('method', `must be one of ${[...METHODS.keys()].join(', ')}`);
@@ -191,6 +191,11 @@ async function answerText(text: string, seat: Seat): Promise<void> {
     const { status, word } = wireError(asPolypodError(thrown), '');
     if (status !== 429) seat.note(stringOf(method).slice(0, 50), objectOf(params), word);
   }
+}
+
+/** What marks an answer is sent back as it came, so it must be short and plain. */
+function isRequestId(id: unknown): boolean {
+  return typeof id === 'string' ? id.length <= LONGEST_REQUEST_ID : Number.isFinite(id);
 }
 
 /** A number, or the id of a line. */
@@ -318,3 +323,4 @@ const RATE_LIMITED = 1_008;
 const MOST_WAITING = 1_000;
 /** Messages beyond the key's rate that are answered before the connection is closed. */
 const REFUSED_MESSAGES: Rate = { perMinute: 60, burst: 100 };
+const LONGEST_REQUEST_ID = 1_024;

@@ -1,0 +1,101 @@
+/**
+ * How deep lists and objects may be nested in JSON that a client, a model or an MCP server sends. JSON.parse takes any depth,
+ * but what reads or writes a value afterwards is recursive: JSON.stringify overflows the stack at about 3,000 levels.
+ */
+export const MESSAGE_DEPTH = 128;
+
+/** The same for our own files and for whole frames of providers, which wrap such messages in a few more levels. */
+export const MAX_DEPTH = 512;
+
+/**
+ * Whether a JSON text is nested deeper than the limit. Costs nothing for texts of at most twice the limit, and little more than
+ * a search for brackets where there are few. For a text that is not JSON the answer has no meaning.
+ */
+export function isDeeperThan(limit: number, text: string): boolean {
+  // Each level needs a bracket at both ends.
+  if (text.length <= 2 * limit || !hasMoreThan(limit, text)) return false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charCodeAt(at);
+    if (char === QUOTE) {
+      at = endOfString(text, at);
+      if (at < 0) return false;
+    } else if (char === OPEN_BRACE || char === OPEN_BRACKET) {
+      depth += 1;
+      if (depth > limit) return true;
+    } else if (char === CLOSE_BRACE || char === CLOSE_BRACKET) depth -= 1;
+  }
+  return false;
+}
+
+/** The same for a value that a program in this process hands over. A value that contains itself is deeper than any limit. */
+export function isValueDeeperThan(limit: number, value: unknown): boolean {
+  let level = new Set([value].filter(isContainer));
+  for (let depth = 1; level.size > 0; depth += 1) {
+    if (depth > limit) return true;
+    const next = new Set<object>();
+    for (const container of level)
+      for (const part of Object.values(container)) if (isContainer(part)) next.add(part);
+    level = next;
+  }
+  return false;
+}
+
+/**
+ * The JSON text with everything below the limit replaced by a sentence. It stays JSON, and one level deeper than the limit is
+ * still seen as too deep by a lower limit.
+ */
+export function cutBelow(limit: number, text: string): string {
+  if (!isDeeperThan(limit, text)) return text;
+  const kept: string[] = [];
+  let depth = 0;
+  let from = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charCodeAt(at);
+    if (char === QUOTE) {
+      const end = endOfString(text, at);
+      if (end < 0) break;
+      at = end;
+    } else if (char === OPEN_BRACE || char === OPEN_BRACKET) {
+      if (depth === limit)
+        kept.push(text.slice(from, at), JSON.stringify(`nested deeper than ${limit} levels`));
+      depth += 1;
+    } else if (char === CLOSE_BRACE || char === CLOSE_BRACKET) {
+      depth -= 1;
+      if (depth === limit) from = at + 1;
+    }
+  }
+  return [...kept, text.slice(from)].join('');
+}
+
+/** Whether there are more opening brackets than that, also counting those inside strings: found by the engine's own search. */
+function hasMoreThan(limit: number, text: string): boolean {
+  let count = 0;
+  for (const bracket of ['{', '['])
+    for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
+      count += 1;
+      if (count > limit) return true;
+    }
+  return false;
+}
+
+/** The index of the quote that ends the string which begins here; -1 when there is none. */
+function endOfString(text: string, start: number): number {
+  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let slashes = at - 1;
+    while (text.charCodeAt(slashes) === BACKSLASH) slashes -= 1;
+    if ((at - slashes) % 2 === 1) return at;
+  }
+  return -1;
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+const QUOTE = 34;
+const OPEN_BRACKET = 91;
+const BACKSLASH = 92;
+const CLOSE_BRACKET = 93;
+const OPEN_BRACE = 123;
+const CLOSE_BRACE = 125;
