@@ -108,9 +108,13 @@ export function listOf<T>(item: Shape<T>): Shape<readonly T[]> {
     schema: { type: 'array', items: item.schema },
     read: (value, path, report) => {
       if (!Array.isArray(value)) return mistaken('a list', kindOf(value), path, report);
-      const items = value.map((part, index) => item.read(part, [...path, index], report));
-      const sound = items.filter((part) => part !== undefined);
-      return sound.length === items.length ? sound : undefined;
+      const sound: T[] = [];
+      for (const [index, part] of value.entries()) {
+        const read = item.read(part, [...path, index], report);
+        if (read !== undefined) sound.push(read);
+        else if (index + 1 - sound.length >= MOST_PROBLEMS) break;
+      }
+      return sound.length === value.length ? sound : undefined;
     },
   };
 }
@@ -122,11 +126,13 @@ export function mapOf<T>(key: Shape<string>, item: Shape<T>): Shape<ReadonlyMap<
     read: (value, path, report) => {
       if (!isObject(value)) return mistaken('a map', kindOf(value), path, report);
       const read = new Map<string, T>();
+      let wrong = 0;
       for (const [name, part] of Object.entries(value)) {
         const here = [...path, name];
         const soundName = key.read(name, here, (problem) => report({ ...problem, at: 'key' }));
         const soundPart = item.read(part ?? {}, here, report);
         if (soundName !== undefined && soundPart !== undefined) read.set(soundName, soundPart);
+        else if ((wrong += 1) >= MOST_PROBLEMS) break;
       }
       return read.size === Object.keys(value).length ? read : undefined;
     },
@@ -156,6 +162,7 @@ export function fields<R extends Shapes, O extends Shapes>(
         .map((key) => ({ path: [...path, key], at: 'key', text: 'is missing' }));
       const read: Record<string, unknown> = {};
       for (const [key, part] of Object.entries(value)) {
+        if (problems.length >= MOST_PROBLEMS) break;
         const shape = shapes.get(key);
         const here = [...path, key];
         if (shape === undefined) problems.push({ path: here, at: 'key', text: notAKey(key, shapes.keys()) });
@@ -223,6 +230,9 @@ export function ruled<T>(shape: Shape<T>, rule: (value: T, path: Path) => string
     },
   };
 }
+
+/** Reading stops after so many problems in one list or map: a long value must not become a much longer error. */
+const MOST_PROBLEMS = 20;
 
 function mistaken(must: string, found: string, path: Path, report: Report): undefined {
   report({ path, at: 'value', text: `must be ${must}, not ${found}` });
