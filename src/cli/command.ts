@@ -25,8 +25,8 @@ export interface Surroundings {
   readonly signal: AbortSignal;
   /** Has a hang-up call back, which otherwise ends the process. */
   readonly onHangUp: (callback: () => void) => void;
-  /** Has a bug that ends the process call back first. */
-  readonly onCrash: (callback: (thrown: unknown) => void) => void;
+  /** Calls back with an error that nothing caught; the process goes on if the answer is true. */
+  readonly onUncaught: (callback: (thrown: unknown) => boolean) => void;
 }
 
 export interface Command<Table extends OptionTable = OptionTable> {

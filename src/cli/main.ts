@@ -29,7 +29,11 @@ const around: Surroundings = {
   home: homedir(),
   signal: interruption.signal,
   onHangUp: (callback) => void process.on('SIGHUP', callback),
-  onCrash: (callback) => void process.on('uncaughtExceptionMonitor', callback),
+  onUncaught: (callback) =>
+    // Rejections that nobody handles come here too.
+    void process.on('uncaughtException', (thrown) => {
+      if (!callback(thrown)) process.exit(complain(thrown, process.argv[2]));
+    }),
 };
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

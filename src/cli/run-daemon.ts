@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { LOG_LEVELS, type LogLevel, messageOf } from '../base/index.ts';
+import { LOG_LEVELS, type LogLevel } from '../base/index.ts';
 import { type DaemonOptions, startDaemon } from '../daemon/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from './command.ts';
 import { DATA_DIR } from './data-dir.ts';
@@ -49,7 +49,7 @@ export async function runDaemon(
   around.stderr.on('error', () => {});
   // A wrong file has been logged, and changes nothing.
   around.onHangUp(() => void daemon.reload().catch(() => {}));
-  around.onCrash((thrown) => daemon.log.error('a bug ends the daemon', { reason: messageOf(thrown) }));
+  around.onUncaught(daemon.uncaught);
   if (values.json)
     around.stdout.write(
       `${JSON.stringify({ pid: process.pid, socket: socket ?? daemon.socket, version: version(), ...more() })}\n`,

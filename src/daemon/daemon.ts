@@ -19,6 +19,7 @@ import { ControlServer } from './control/server.ts';
 import { lockDataDirectory, makeDataDirectory } from './data-directory.ts';
 import { type DaemonState, type Health, healthOf } from './health.ts';
 import { inventoryOf } from './inventory.ts';
+import { LastResort } from './last-resort.ts';
 import { type LogFile, openLogFile } from './log-file.ts';
 import { metricsOf } from './metrics.ts';
 import { OpenDoors } from './open-doors.ts';
@@ -73,6 +74,8 @@ export interface Daemon {
   readonly stop: (why: string) => Promise<void>;
   /** Resolves when somebody has stopped it. */
   readonly stopped: Promise<void>;
+  /** Takes an error that nothing else caught; answers whether the process may go on. */
+  readonly uncaught: (thrown: unknown) => boolean;
 }
 
 /** Starts a daemon, or fails with the reason and leaves nothing behind. */
@@ -123,6 +126,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     ownFiles: () => tasksAgents?.files ?? [],
     onServerChange: (pod, { name, state, error }) => log.info('MCP server', { pod, name, state, error }),
   };
+  const lastResort = new LastResort(log);
   let failures = 0;
   const host = (parts.host = await Host.open({
     directory: places.dataDirectory,
@@ -149,6 +153,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     startedAt: new Date(),
     state: () => state,
     failures: () => failures,
+    contained: () => lastResort.count,
     counts: tallyOf(host),
   });
 
@@ -192,6 +197,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     directory: places.runtimeDirectory,
     version,
     log,
+    caught: lastResort.caught,
     vitals: { health: async () => ({ ...(await health()) }), metrics: async () => metricsOf(await health()) },
     user: { home: places.home, cwd: process.cwd(), env },
     modelNamed,
@@ -233,11 +239,12 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     }),
     takeOvers: { attach: attachTo(host, openDoors) },
     log,
+    caught: (thrown) => lastResort.caught(thrown, 'control'),
   }));
   await control.listen();
   state = 'ready';
   log.info('ready', { pid: process.pid, version, socket, doors: openDoors.health() });
-  return { socket, log, health, reload, stop, stopped };
+  return { socket, log, health, reload, stop, stopped, uncaught: lastResort.uncaught };
 }
 
 /** Those who still watch see the last events, so the pods are closed before the doors; the lock goes last. */

@@ -28,10 +28,14 @@ export interface Health {
   readonly doors: readonly DoorHealth[];
   /** Failures that no command was waiting for. */
   readonly failures: number;
+  /** Unexpected errors that ended a connection or a request, and not the daemon. */
+  readonly contained: number;
   /** Since the start. */
   readonly counts: Counts;
   readonly diskFreeBytes?: number;
   readonly memoryBytes: number;
+  /** Heap of JavaScript in use, with what is not yet collected. */
+  readonly heapBytes: number;
   readonly cpuSeconds: number;
 }
 
@@ -45,6 +49,7 @@ export interface HealthParts {
   readonly startedAt: Date;
   readonly state: () => DaemonState;
   readonly failures: () => number;
+  readonly contained: () => number;
   readonly counts: () => Counts;
 }
 
@@ -67,9 +72,11 @@ export function healthOf(parts: HealthParts): () => Promise<Health> {
       pendingApprovals: (await host.pendingApprovals()).length,
       doors: doors.health(),
       failures: parts.failures(),
+      contained: parts.contained(),
       counts: parts.counts(),
       ...(free === undefined ? {} : { diskFreeBytes: free }),
       memoryBytes: process.memoryUsage.rss(),
+      heapBytes: process.memoryUsage().heapUsed,
       cpuSeconds: (user + system) / 1e6,
     };
   };

@@ -36,11 +36,12 @@ function gauges(health: Health): readonly string[] {
       diskFreeBytes === undefined ? [] : one(diskFreeBytes),
     ),
     metric('process_resident_memory_bytes', 'gauge', 'Resident memory.', one(health.memoryBytes)),
+    metric('nodejs_heap_size_used_bytes', 'gauge', 'Heap of JavaScript in use.', one(health.heapBytes)),
   ];
 }
 
 /** Since the start of the daemon. */
-function counters({ counts, doors, failures, cpuSeconds }: Health): readonly string[] {
+function counters({ counts, doors, failures, contained, cpuSeconds }: Health): readonly string[] {
   const { totals } = counts;
   const tokens = {
     input: totals.inputTokens,
@@ -77,6 +78,11 @@ function counters({ counts, doors, failures, cpuSeconds }: Health): readonly str
       ofDoors(doors, 'refused'),
     ),
     counter('polypod_failures_total', 'Failures nobody was waiting for.', one(failures)),
+    counter(
+      'polypod_unexpected_errors_total',
+      'Unexpected errors that ended a connection or a request.',
+      one(contained),
+    ),
     counter('process_cpu_seconds_total', 'CPU time used.', one(cpuSeconds)),
   ];
 }

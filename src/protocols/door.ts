@@ -12,6 +12,8 @@ export interface DoorContext {
   readonly directory: string;
   readonly version: string;
   readonly log: Log;
+  /** Reports an error that a door did not expect and that has ended one of its connections. */
+  readonly caught?: (thrown: unknown, door: string) => void;
   /** How the whole daemon is, for a door that tells; a process that is none has nothing to tell. */
   readonly vitals?: Vitals;
   /** Whose process it is, for a door that is where its user's clients look for it. */

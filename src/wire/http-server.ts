@@ -69,9 +69,10 @@ export interface HttpServerOptions {
   /** PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly limits?: Partial<HttpServerLimits>;
-  /** Neither may reject. */
   readonly handle: (exchange: HttpExchange) => Promise<void>;
   readonly upgrade: (upgrade: HttpUpgrade) => Promise<void>;
+  /** Reports why one of them rejected; the connection is gone by then. */
+  readonly caught?: (thrown: unknown) => void;
 }
 
 export interface HttpServer {
@@ -84,7 +85,7 @@ export interface HttpServer {
 
 /** Listens, with bounds on all that a client may make us wait for or keep. */
 export async function serveHttp(options: HttpServerOptions): Promise<HttpServer> {
-  const { host, port, tls, handle, upgrade } = options;
+  const { host, port, tls, handle, upgrade, caught = () => {} } = options;
   const limits = { ...HTTP_SERVER_LIMITS, ...options.limits };
   const scheme = tls === undefined ? 'http' : 'https';
   const settings = {
@@ -96,7 +97,10 @@ export async function serveHttp(options: HttpServerOptions): Promise<HttpServer>
     keepAliveTimeout: 10_000,
   };
   const listener: RequestListener = (request, response) => {
-    void handle({ ...describe(request, scheme), request, response });
+    handle({ ...describe(request, scheme), request, response }).catch((thrown: unknown) => {
+      response.destroy();
+      caught(thrown);
+    });
   };
   const server =
     tls === undefined ? createServer(settings, listener) : tlsServer({ ...settings, ...tls }, listener);
@@ -109,7 +113,10 @@ export async function serveHttp(options: HttpServerOptions): Promise<HttpServer>
   server.on('clientError', answerUnreadable);
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => socket.destroy());
-    void upgrade({ ...describe(request, scheme), request, socket, head });
+    upgrade({ ...describe(request, scheme), request, socket, head }).catch((thrown: unknown) => {
+      socket.destroy();
+      caught(thrown);
+    });
   });
   const address = await listen(server, host, port);
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;

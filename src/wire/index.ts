@@ -17,6 +17,7 @@ export {
   type HttpUpgrade,
   serveHttp,
 } from './http-server.ts';
+export { containFailures } from './contain-failures.ts';
 export { BODY_LIMITS, type BodyLimits, messageRefusal, readJsonBody } from './http-server-body.ts';
 export { type GuardOptions, guardRequest } from './http-server-guard.ts';
 export { type HttpRefusal, httpRefusal, httpRefusalIn } from './http-server-refusal.ts';

@@ -39,7 +39,7 @@ export function screens(isTTY: boolean) {
     home: '/home/ada',
     signal: new AbortController().signal,
     onHangUp: () => {},
-    onCrash: () => {},
+    onUncaught: () => {},
   };
   return { around, stdin, stdout, stderr };
 }

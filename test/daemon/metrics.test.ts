@@ -19,6 +19,7 @@ test('metrics are in the text format of Prometheus', () => {
       { name: 'tasks', state: 'unavailable', reason: 'taken' },
     ],
     failures: 0,
+    contained: 2,
     counts: {
       ...NO_COUNTS,
       runsStarted: 3,
@@ -26,6 +27,7 @@ test('metrics are in the text format of Prometheus', () => {
       totals: { ...NO_COUNTS.totals, outputTokens: 20, cost: 0.25 },
     },
     memoryBytes: 1000,
+    heapBytes: 500,
     cpuSeconds: 0.5,
   });
   expect(text).toContain('polypod_info{version="1.2.3-\\"odd\\""} 1\n');
@@ -41,6 +43,7 @@ test('metrics are in the text format of Prometheus', () => {
     'polypod_runs_ended_total{outcome="finished"} 0\npolypod_runs_ended_total{outcome="failed"} 1\n',
   );
   expect(text).toContain('polypod_tokens_total{kind="output"} 20\n');
+  expect(text).toContain('polypod_unexpected_errors_total 2\n');
   expect(text).toContain('polypod_cost_usd_total 0.25\n');
   // What is not known is not said.
   expect(text).not.toContain('polypod_disk_free_bytes');

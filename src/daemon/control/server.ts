@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
 import { type JsonObject, type Log, messageOf, PolypodError } from '../../base/index.ts';
-import { listenUnix } from '../../wire/index.ts';
+import { containFailures, listenUnix } from '../../wire/index.ts';
 import { Intake } from './intake.ts';
 import { encode, encodeError, readQuestion } from './line.ts';
 
@@ -24,6 +24,8 @@ export interface ControlServerOptions {
   /** Methods that, as the first line of a link, make it something else. */
   readonly takeOvers: Readonly<Record<string, TakeOver>>;
   readonly log: Log;
+  /** Reports an unexpected error that has ended a connection. */
+  readonly caught: (thrown: unknown) => void;
 }
 
 /** The daemon's own socket. */
@@ -59,6 +61,7 @@ export class ControlServer {
 
   #accept(socket: Socket): void {
     this.#sockets.add(socket);
+    containFailures(socket, this.#options.caught);
     socket.on('close', () => this.#sockets.delete(socket));
     socket.on('error', () => socket.destroy());
     this.#serve(socket).catch((thrown: unknown) => {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { JsonObject } from '../../base/index.ts';
 import { PolypodError } from '../../base/index.ts';
-import { connectUnix, listenUnix } from '../../wire/index.ts';
+import { connectUnix, containFailures, listenUnix } from '../../wire/index.ts';
 import { Approvals } from './approvals.ts';
 import { Follower } from './follower.ts';
 import { Launcher } from './launch.ts';
@@ -36,6 +36,7 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
   let refused = 0;
   const accept = (socket: Socket): void => {
     links.add(socket);
+    containFailures(socket, (thrown) => settings.caught?.(thrown));
     socket.on('close', () => links.delete(socket));
     void serveLink(socket, {
       serve: (call) => callMethod(call, desk),

@@ -8,6 +8,7 @@ export async function openHldDoor({
   host,
   version,
   log,
+  caught,
   user,
   modelNamed = async () => undefined,
 }: DoorContext): Promise<OpenDoor> {
@@ -15,7 +16,16 @@ export async function openHldDoor({
     throw new PolypodError('internal', 'the HLD door was opened without knowing for whom');
   const { home, cwd } = user;
   const socketPath = socketFor(user);
-  return startHld({ host, version, log, home, cwd, socketPath, modelNamed });
+  return startHld({
+    host,
+    version,
+    log,
+    caught: (thrown) => caught?.(thrown, 'hld'),
+    home,
+    cwd,
+    socketPath,
+    modelNamed,
+  });
 }
 
 /** Where this user's clients look. Throws when another daemon is running there. */

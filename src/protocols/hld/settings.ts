@@ -7,6 +7,8 @@ export interface HldSettings {
   readonly socketPath: string;
   readonly version: string;
   readonly log: Log;
+  /** Reports an unexpected error that has ended a connection. */
+  readonly caught?: (thrown: unknown) => void;
   /** Where sessions work that do not say where. */
   readonly cwd: string;
   /** What `~` stands for. */

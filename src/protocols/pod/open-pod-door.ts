@@ -7,9 +7,12 @@ import { DEFAULT_DUPLEX, serveDuplex } from './duplex-link.ts';
 import { PodSockets } from './pod-sockets.ts';
 
 /** Opens the door of a host: a socket for every pod that is in memory, and links that come in otherwise. */
-export async function openPodDoor({ host, directory, log }: DoorContext): Promise<OpenDoor> {
+export async function openPodDoor({ host, directory, log, caught }: DoorContext): Promise<OpenDoor> {
   const door = new PodDoor();
-  const sockets = new PodSockets(door, { directory: join(directory, 'pods') });
+  const sockets = new PodSockets(door, {
+    directory: join(directory, 'pods'),
+    caught: (thrown) => caught?.(thrown, 'pod'),
+  });
   /** What happens to a pod's socket, one thing after the other. */
   const turns = new Map<string, Promise<void>>();
   const follow = (id: string, what: PodMove | 'changed'): void => {

@@ -4,13 +4,15 @@ import type { Server, Socket } from 'node:net';
 import { join } from 'node:path';
 import { asPolypodError, systemCodeOf } from '../../base/index.ts';
 import type { Pod } from '../../pod/index.ts';
-import { listenUnix } from '../../wire/index.ts';
+import { containFailures, listenUnix } from '../../wire/index.ts';
 import type { PodDoor } from './door.ts';
 import { DEFAULT_DUPLEX, type DuplexOptions, serveDuplex } from './duplex-link.ts';
 
 export interface PodSocketsOptions extends DuplexOptions {
   /** Of this user alone; made if it is not there. */
   readonly directory: string;
+  /** Reports an unexpected error that has ended a connection. */
+  readonly caught?: (thrown: unknown) => void;
 }
 
 interface Listening {
@@ -83,6 +85,7 @@ export class PodSockets {
     const sockets = new Set<Socket>();
     const server = await listenUnix(this.pathOf(pod.id), (socket) => {
       sockets.add(socket);
+      containFailures(socket, (thrown) => this.#options.caught?.(thrown));
       socket.once('close', () => sockets.delete(socket));
       void serveDuplex(this.#door, pod, socket, this.#options);
     });

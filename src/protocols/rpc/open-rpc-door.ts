@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
-import { listenUnix } from '../../wire/index.ts';
+import { containFailures, listenUnix } from '../../wire/index.ts';
 import type { DoorContext, OpenDoor } from '../door.ts';
 import { RPC_SOCKET } from './greeting.ts';
 import { serveSocket } from './serve-socket.ts';
@@ -16,6 +16,7 @@ export async function openRpcDoor({
   directory,
   version,
   log,
+  caught,
   inventory,
 }: DoorContext): Promise<OpenDoor> {
   if (inventory === undefined)
@@ -30,6 +31,7 @@ export async function openRpcDoor({
   };
   const server = await listenUnix(path, (socket) => {
     sockets.add(socket);
+    containFailures(socket, (thrown) => caught?.(thrown, 'rpc'));
     socket.once('close', () => sockets.delete(socket));
     const served = serveSocket(socket, { host, inventory, version, onRefused }, over.signal).catch(
       (thrown: unknown) => {

@@ -21,6 +21,7 @@ import { Webhooks } from './webhooks.ts';
 /** Opens the door; refuses where it would stand open to others without protection. */
 export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
   const { host, log, address = '127.0.0.1', port = 8_000, tls, auditFile } = settings;
+  const caught = (thrown: unknown): void => settings.caught?.(thrown);
   refuseUnprotected(settings, address);
   const limits = { ...TASKS_LIMITS, ...settings.limits };
   const ring = settings.noAuth === true ? undefined : ringOf(settings);
@@ -48,6 +49,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
     desk,
     audit,
     log,
+    caught,
     remoteOf: (request) => remoteOf(request, settings.behindProxy === true),
   };
   const webhooks = new Webhooks(host, settings.webhooks ?? [], log, limits.webhooks);
@@ -67,6 +69,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
       limits: limits.http,
       handle: (exchange) => serveRequest(exchange, counter),
       upgrade: (upgrade) => serveSocket(upgrade, counter),
+      caught,
     });
   } catch (thrown) {
     await letGo();

@@ -10,9 +10,23 @@ export type { Webhook } from './webhook.ts';
 export type { StreamLine, SubmitReply, SubmitRequest, TaskStatusReply } from './wire.ts';
 
 /** The door as a daemon opens it; loaded then. */
-export async function openTasksDoor({ host, version, log, vitals, tasks }: DoorContext): Promise<OpenDoor> {
+export async function openTasksDoor({
+  host,
+  version,
+  log,
+  caught,
+  vitals,
+  tasks,
+}: DoorContext): Promise<OpenDoor> {
   if (tasks === undefined)
     throw new PolypodError('internal', 'nobody has said where the tasks door is to be');
   const { startTasks } = await import('./door.ts');
-  return startTasks({ ...tasks, host, version, log, ...(vitals && { vitals }) });
+  return startTasks({
+    ...tasks,
+    host,
+    version,
+    log,
+    caught: (thrown) => caught?.(thrown, 'tasks'),
+    ...(vitals && { vitals }),
+  });
 }

@@ -23,6 +23,8 @@ export interface Counter {
   readonly desk: Desk;
   readonly audit: AuditLog | undefined;
   readonly log: Log;
+  /** Reports an unexpected error that has ended a connection. */
+  readonly caught: (thrown: unknown) => void;
 }
 
 /** Answers one request, whatever becomes of it. */

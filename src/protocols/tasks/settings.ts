@@ -14,6 +14,8 @@ export interface TasksSettings {
   readonly host: Host;
   readonly version: string;
   readonly log: Log;
+  /** Reports an unexpected error that has ended a connection or a request. */
+  readonly caught?: (thrown: unknown) => void;
   /** The agent's own name, for `GET /status`. */
   readonly name?: string;
   /** 127.0.0.1 and 8000 if nothing is said. */
@@ -61,7 +63,7 @@ export function agentName({ name = 'polypod' }: Pick<TasksSettings, 'name'>): st
 }
 
 /** What the door needs beyond what every door gets. */
-export type TasksPlace = Omit<TasksSettings, 'host' | 'version' | 'log' | 'vitals'>;
+export type TasksPlace = Omit<TasksSettings, 'host' | 'version' | 'log' | 'caught' | 'vitals'>;
 
 /**
  * A pod's lines after a number, then live; without a number, or where that is not kept, a snapshot first. They come as they are

@@ -8,6 +8,7 @@ import {
   stringOf,
 } from '../../base/index.ts';
 import {
+  containFailures,
   guardRequest,
   httpRefusal,
   type HttpUpgrade,
@@ -94,11 +95,12 @@ export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promi
 function open(
   { socket, head, requestId, request }: HttpUpgrade,
   key: KeyRecord,
-  { desk, log, audit, remoteOf, entrance }: Counter,
+  { desk, log, audit, remoteOf, entrance, caught }: Counter,
   answer: string,
 ): void {
   const gone = new AbortController();
   const forget = desk.streams.add(key, (why) => link.close(CLOSED_BY_US, why));
+  containFailures(socket, caught);
   socket.write(answer);
   // One message after the other: what a client sends is done in its order.
   let turn: Promise<void> = Promise.resolve();
@@ -118,6 +120,11 @@ function open(
         link.close(RATE_LIMITED, 'too many messages wait: send fewer at once');
       turn = turn
         .then(() => answerText(text, seat))
+        .catch((thrown: unknown) => {
+          // What is wrong with a message has been answered; this is our own failure, and this client's alone.
+          caught(thrown);
+          link.close(FAILED, 'an unexpected error: connect again');
+        })
         .finally(() => {
           waiting -= 1;
           waitingCharacters -= text.length;
@@ -323,4 +330,6 @@ const RATE_LIMITED = 1_008;
 const MOST_WAITING = 1_000;
 /** Messages beyond the key's rate that are answered before the connection is closed. */
 const REFUSED_MESSAGES: Rate = { perMinute: 60, burst: 100 };
+/** By RFC 6455: the server met something unexpected. */
+const FAILED = 1_011;
 const LONGEST_REQUEST_ID = 1_024;

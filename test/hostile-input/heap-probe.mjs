@@ -1,0 +1,16 @@
+// Loaded into the daemon under test: measures the live heap, after garbage collection, when the test asks for it.
+process.on('message', (word) => {
+  if (word === 'heap') {
+    globalThis.gc();
+    process.send({ heapUsed: process.memoryUsage().heapUsed });
+  }
+  // For the tests of the last resort: errors that no request can cause.
+  if (word === 'throw') setImmediate(() => throwDeep());
+  if (word === 'reject') void Promise.reject(new Error('planted rejection'));
+});
+process.channel?.unref();
+
+function throwDeep() {
+  const value = JSON.parse('['.repeat(10_000) + ']'.repeat(10_000));
+  JSON.stringify(value);
+}

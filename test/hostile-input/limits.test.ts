@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { WsClient } from '../protocols/tasks/ws-client.ts';
+import { LineClient } from './line-client.ts';
+import { startTarget, type Target } from './target.ts';
+
+const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+const LIMIT = 'at most 128 levels deep';
+
+let target: Target;
+beforeAll(async () => {
+  target = await startTarget({ unlimited: true });
+}, 60_000);
+afterAll(() => target.close());
+
+async function lines(path: string): Promise<LineClient> {
+  const client = await LineClient.unix(path);
+  onTestFinished(() => client.close());
+  return client;
+}
+
+async function rpcClient(): Promise<LineClient> {
+  const client = await lines(target.rpc);
+  client.send(`${JSON.stringify({ cwd: target.project, by: 'ada', isOffline: true })}\n`);
+  await client.hear(({ type }) => type === 'ready');
+  return client;
+}
+
+function webSocket(): WsClient {
+  return new WsClient(target.url, [`bearer.${target.key}`, 'polypod']);
+}
+
+async function post(body: string): Promise<{ status: number; body: unknown }> {
+  const answer = await fetch(`${target.url}/submit_task`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${target.key}`, 'content-type': 'application/json' },
+    body,
+  });
+  return { status: answer.status, body: await answer.json() };
+}
+
+describe.each([5_000, 200_000])('a message nested %i levels deep is refused on every door', (levels) => {
+  test('WebSocket: as request_id, with the limit in the error, and the connection stays usable', async () => {
+    const client = webSocket();
+    await client.opened;
+    client.socket.send(`{"method":"status","params":{},"request_id":${deep(levels)}}`);
+    const refused = await client.hear(({ event }) => event === 'error');
+    expect(refused.data).toMatchObject({ code: 'too_deep' });
+    expect(String(refused.data.message)).toContain('at most 32 levels deep');
+    expect(await client.ask('subscribe', { sessionId: 'none' })).toMatchObject({ event: 'error' });
+    expect(target.ended()).toBeUndefined();
+  });
+
+  test('tasks HTTP: 400 too_deep', async () => {
+    expect(
+      await post(`{"sessionId":"s","userPrompt":"x","taskType":"chat","context":${deep(levels)}}`),
+    ).toMatchObject({
+      status: 400,
+      body: { error: { code: 'too_deep' } },
+    });
+  });
+
+  test('pod: an error to the sender alone, and the connection stays usable', async () => {
+    const [client, other] = [await lines(target.pod), await lines(target.pod)];
+    client.send(
+      `{"method":"configure","params":{"set":{"annotations":{"a":${deep(levels)}}}},"request_id":"p1"}\n`,
+    );
+    client.send('{"method":"get_status","request_id":"p2"}\n');
+    await client.hear(({ request_id: id }) => id === 'p2');
+    expect(JSON.stringify(client.heard[0])).toContain(LIMIT);
+    other.send('{"method":"get_status","request_id":"o1"}\n');
+    await other.hear(({ request_id: id }) => id === 'o1');
+    expect(JSON.stringify(other.heard)).not.toContain(LIMIT);
+  });
+
+  test('rpc: an error response, and the connection stays usable', async () => {
+    const client = await rpcClient();
+    client.send(`{"id":${deep(levels)},"type":"get_state"}\n{"id":"r2","type":"get_state"}\n`);
+    await client.hear(({ id }) => id === 'r2');
+    const refused = client.heard.find(({ success }) => success === false);
+    expect(refused).toMatchObject({ type: 'response', command: 'parse' });
+    expect(String(refused?.error)).toContain(LIMIT);
+  });
+
+  test('hld: -32600 with id null, and the connection stays usable', async () => {
+    const client = await lines(target.hld);
+    client.send(
+      `{"jsonrpc":"2.0","method":"health","id":${deep(levels)}}\n{"jsonrpc":"2.0","method":"health","id":2}\n`,
+    );
+    await client.hear(({ id }) => id === 2);
+    expect(client.heard[0]).toMatchObject({ id: null, error: { code: -32600 } });
+    expect(JSON.stringify(client.heard[0])).toContain(LIMIT);
+  });
+
+  test('daemon.sock: bad-request, and the connection stays usable', async () => {
+    const client = await lines(target.control);
+    client.send(`{"method":"status","params":{"a":${deep(levels)}}}\n{"method":"approvals"}\n`);
+    await client.hear(({ result }) => result !== undefined);
+    expect(client.heard[0]).toMatchObject({ error: { code: 'bad-request' } });
+    expect(JSON.stringify(client.heard[0])).toContain(LIMIT);
+  });
+});
+
+describe('the last resort', () => {
+  test('a stack overflow that nothing caught is logged once and counted, and the daemon goes on', async () => {
+    const before = await contained();
+    for (let round = 0; round < 5; round += 1) target.child.send('throw');
+    target.child.send('reject');
+    await expect.poll(contained, { timeout: 10_000 }).toBe(before + 6);
+    const logged = target
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('this is a bug in Polypod'));
+    expect(logged.filter((line) => line.includes('Maximum call stack size exceeded'))).toHaveLength(1);
+    expect(logged.filter((line) => line.includes('planted rejection'))).toHaveLength(1);
+    expect(target.ended()).toBeUndefined();
+  });
+});
+
+async function contained(): Promise<number> {
+  const client = await LineClient.unix(target.control);
+  client.send('{"method":"metrics"}\n');
+  const { result } = await client.hear((line) => line.result !== undefined);
+  client.close();
+  const { text } = result as { text: string };
+  return Number(/^polypod_unexpected_errors_total (\d+)$/m.exec(text)?.[1]);
+}
