@@ -42,3 +42,4 @@ export {
 } from './request.ts';
 export { type Attempt, DEFAULT_RETRY, isTransient, type RetryPolicy, retryDelay } from './retry.ts';
 export type { Timeouts } from './timeouts.ts';
+export { readArguments } from './tool-arguments.ts';

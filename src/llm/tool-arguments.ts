@@ -1,4 +1,16 @@
-import { isObject, type JsonObject, MESSAGE_DEPTH, tryParse } from '../base/index.ts';
+import {
+  isObject,
+  type JsonObject,
+  MESSAGE_DEPTH,
+  type ReadMessage,
+  readMessage,
+  tryParse,
+} from '../base/index.ts';
+
+/** A call's arguments as the model wrote them; nothing recursive happens before their depth is known. */
+export function readArguments(text: string): ReadMessage {
+  return readMessage(text);
+}
 
 /**
  * A call's arguments as the object that some wires demand. Text that is no JSON object, or is nested too deep

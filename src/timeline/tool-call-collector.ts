@@ -1,5 +1,4 @@
-import { readMessage } from '../base/index.ts';
-import type { Seal } from '../llm/index.ts';
+import { readArguments, type Seal } from '../llm/index.ts';
 import { BlockOrder } from './block-order.ts';
 import { GrowingText } from './growing-text.ts';
 import { type Handler, handler } from './handler.ts';
@@ -78,7 +77,7 @@ export class ToolCallCollector implements Handler<'tool-use-block', GrowingText>
 function toolCall({ id, name, seal }: ToolUseBlockEvent & { type: 'stop' }, json: string): ToolCall {
   const text = json.trim() === '' ? '{}' : json;
   const call = { id, name, arguments: text, ...(seal === undefined ? {} : { seal }) };
-  const read = readMessage(text);
+  const read = readArguments(text);
   if ('reason' in read) {
     const problem = read.problem === 'too-deep' ? 'nested too deep' : 'not valid JSON';
     return { ...call, invalid: `The arguments are ${problem}: ${read.reason}` };

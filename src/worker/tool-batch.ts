@@ -1,5 +1,5 @@
-import { derivedAbort, messageOf, onAbort, readMessage, tryParse } from '../base/index.ts';
-import { type Content, type Item, textContent } from '../llm/index.ts';
+import { derivedAbort, messageOf, onAbort, tryParse } from '../base/index.ts';
+import { type Content, type Item, readArguments, textContent } from '../llm/index.ts';
 import {
   errorOutput,
   type OwnSurroundings,
@@ -80,7 +80,7 @@ export async function decideBatch(
 async function decide(call: Call, context: BatchContext, signal: AbortSignal): Promise<Decided | undefined> {
   const tool = context.tools.find(({ name }) => name === call.name);
   if (tool === undefined) return refused(plainLine(call), 'failed', `Tool ${call.name} not found`);
-  const input = readMessage(call.arguments);
+  const input = readArguments(call.arguments);
   if ('reason' in input) return refused(plainLine(call), 'failed', unreadable(call, input));
   const prepared = tool.prepare(input.value, context.cwd);
   if ('invalid' in prepared) return refused(plainLine(call), 'failed', prepared.invalid);
