@@ -1,3 +1,4 @@
+export { type AgentCommand, agentCommands, CALL_MARK } from './agent-commands.ts';
 /** What knows nothing of agents: errors, loose and strict reading of JSON, redaction. */
 export { derivedAbort, onAbort } from './abort.ts';
 export { beginningOf } from './beginning.ts';
@@ -22,7 +23,7 @@ export { type Log, type LogEntry, type LogLevel, type LogSink, LOG_LEVELS, logTo
 export { nearest } from './nearest.ts';
 export { isOneLine } from './one-line.ts';
 export { REDACTED, type Redact, redactor } from './redact.ts';
-export { type Env, type EnvRule, isSecretName, safeEnv } from './safe-env.ts';
+export { type Env, type EnvRule, isSecretName, isSecretVariable, safeEnv } from './safe-env.ts';
 export { schemaProblems } from './schema-problems.ts';
 export { uuidv7 } from './uuid.ts';
 export * as shape from './shape.ts';

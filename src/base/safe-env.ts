@@ -16,8 +16,7 @@ export function safeEnv(env: Readonly<Record<string, string | undefined>>, { sec
   const safe = Object.entries(env).filter(
     (entry): entry is [string, string] =>
       entry[1] !== undefined &&
-      (pass.includes(entry[0]) ||
-        !(secret.includes(entry[0]) || isSecretName(entry[0]) || holdsKey(entry[1]))),
+      (pass.includes(entry[0]) || !(secret.includes(entry[0]) || isSecretVariable(entry[0], entry[1]))),
   );
   return Object.fromEntries(safe);
 }
@@ -25,6 +24,11 @@ export function safeEnv(env: Readonly<Record<string, string | undefined>>, { sec
 /** Whether a variable of this name holds a secret, as far as a name can tell. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
+}
+
+/** Whether a variable holds a secret, by its name or by the shape of its value. */
+export function isSecretVariable(name: string, value: string): boolean {
+  return isSecretName(name) || holdsKey(value);
 }
 
 const SECRET_NAME = /^POLYPOD_|SECRET|API_?KEY|(?:^|_)KEY$|(?:TOKEN|PASSWORD|PASSWD|PASSPHRASE)$/i;

@@ -19,11 +19,14 @@ export interface Surroundings {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly stderr: Writable & { readonly isTTY?: boolean };
+  /** As the person has set it. `process.env` has no secrets, since child processes inherit it. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Sets the variables of `process.env`, for extensions that run in this process. */
+  readonly exposeVariables: (env: Readonly<Record<string, string>>) => void;
   readonly home: string;
   /** Fires when the person interrupts. */
   readonly signal: AbortSignal;
-  /** Has a hang-up call back, which otherwise ends the process. */
+  /** Calls back on SIGHUP, which otherwise interrupts. */
   readonly onHangUp: (callback: () => void) => void;
   /** Calls back with an error that nothing caught; the process goes on if the answer is true. */
   readonly onUncaught: (callback: (thrown: unknown) => boolean) => void;

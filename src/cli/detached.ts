@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { messageOf, objectIn } from '../base/index.ts';
+import { messageOf, objectIn, PolypodError } from '../base/index.ts';
 import type { Places } from '../daemon/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from './command.ts';
+import { splitEnvironment } from './secret-environment.ts';
 
 interface Wishes {
   readonly offline: boolean;
@@ -46,16 +48,25 @@ export async function startDetached(
   args: readonly string[],
   { env, stderr }: Surroundings,
 ): Promise<{ readonly said: string } | { readonly code: ExitCode }> {
+  const { open, secret } = splitEnvironment(env);
   const child = spawn(process.execPath, [MAIN, ...command.split(' '), '--quiet', '--json', ...args], {
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...env },
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    env: open,
   });
+  const secrets = child.stdio[3];
+  if (secrets instanceof Writable) {
+    // A process that could not be started reads nothing; its own error says why.
+    secrets.on('error', () => {});
+    secrets.end(JSON.stringify(secret));
+  }
+  const { stdout: output, stderr: errors } = child;
+  if (output === null || errors === null) throw new PolypodError('internal', 'a pipe is missing');
   let said = '';
   let complaint = '';
-  child.stderr.on('data', (piece: Buffer) => (complaint += piece.toString()));
+  errors.on('data', (piece: Buffer) => (complaint += piece.toString()));
   const ready = new Promise<'ready'>((resolve) => {
-    child.stdout.on('data', (piece: Buffer) => {
+    output.on('data', (piece: Buffer) => {
       said += piece.toString();
       if (said.includes('\n')) resolve('ready');
     });
@@ -71,8 +82,8 @@ export async function startDetached(
     );
     return { code: exitCodeOf(first[0]) };
   }
-  child.stdout.destroy();
-  child.stderr.destroy();
+  output.destroy();
+  errors.destroy();
   child.unref();
   return { said };
 }

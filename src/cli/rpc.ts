@@ -9,6 +9,7 @@ import {
   type Config,
   DEFAULT_CONFIG,
   findSession,
+  keyVariables,
   makeDataDirectory,
   modelAccess,
   offeredModels,
@@ -227,9 +228,8 @@ const PUBLISH_AFTER_MS = 250;
 const SHUTDOWN_MS = 700;
 
 /** Extensions are the user's own code, and still have no business with the keys of providers. */
-function hideKeys({ env }: Surroundings, { permissions }: Config): void {
-  const safe = safeEnv(env, { secret: [], pass: permissions.passEnv });
-  for (const name of Object.keys(env)) if (!Object.hasOwn(safe, name)) Reflect.deleteProperty(env, name);
+function hideKeys({ env, exposeVariables }: Surroundings, config: Config): void {
+  exposeVariables(safeEnv(env, { secret: keyVariables(config), pass: config.permissions.passEnv }));
 }
 
 async function openHost(

@@ -27,13 +27,18 @@ export interface OutputPipe {
  * `echo > /dev/stderr` fails, for a socket cannot be opened. A named pipe has neither fault. Node cannot wait for it
  * without a thread, so that `cat` does; it is not in our process group, where Ctrl-C would end it before the program.
  */
-export async function openOutputPipe(directory: string): Promise<OutputPipe> {
+export async function openOutputPipe(
+  directory: string,
+  env: Readonly<Record<string, string>>,
+): Promise<OutputPipe> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const name = `pipe-${randomUUID()}`;
-  await makeFifo(join(directory, name));
+  // Not our own environment: what runs beside the command can be read by it.
+  const system = { PATH: `${env.PATH ?? ''}:/usr/local/bin:/usr/bin:/bin` };
+  await makeFifo(join(directory, name), system);
   const { read, write } = await openEnds(join(directory, name));
   try {
-    return { write, name, ...(await startRelay(read)) };
+    return { write, name, ...(await startRelay(read, system)) };
   } catch (thrown) {
     await write.close();
     throw thrown;
@@ -42,17 +47,20 @@ export async function openOutputPipe(directory: string): Promise<OutputPipe> {
   }
 }
 
-async function startRelay(from: FileHandle): Promise<Pick<OutputPipe, 'read' | 'relay' | 'close'>> {
-  const relay = spawn('cat', [], { stdio: [from.fd, 'pipe', 'ignore'], detached: true });
+async function startRelay(
+  from: FileHandle,
+  env: Readonly<Record<string, string>>,
+): Promise<Pick<OutputPipe, 'read' | 'relay' | 'close'>> {
+  const relay = spawn('cat', [], { stdio: [from.fd, 'pipe', 'ignore'], detached: true, env });
   if (relay.pid !== undefined && relay.stdout !== null)
     return { read: relay.stdout, relay: relay.pid, close: () => void relay.kill('SIGKILL') };
   const [thrown] = await once(relay, 'error');
   throw missing('cat', thrown);
 }
 
-async function makeFifo(name: string): Promise<void> {
+async function makeFifo(name: string, env: Readonly<Record<string, string>>): Promise<void> {
   try {
-    await promisify(execFile)('mkfifo', ['-m', '600', name]);
+    await promisify(execFile)('mkfifo', ['-m', '600', name], { env });
   } catch (thrown) {
     throw systemCodeOf(thrown) === 'ENOENT' ? missing('mkfifo', thrown) : thrown;
   }

@@ -15,14 +15,16 @@ export interface Outputs {
 /** Only one pipe keeps the order of what is written to both outputs, so there are two only for those who want that. */
 export async function openOutputs({
   scratch,
+  env,
   apart,
 }: {
   readonly scratch: string;
+  readonly env: Readonly<Record<string, string>>;
   readonly apart: boolean;
 }): Promise<Outputs> {
-  const stdout = await openOutputPipe(scratch);
+  const stdout = await openOutputPipe(scratch, env);
   if (!apart) return { pipes: [stdout], stdout, stderr: stdout, read: stdout.read, apart: undefined };
-  const stderr = await openOutputPipe(scratch).catch(async (thrown: unknown) => {
+  const stderr = await openOutputPipe(scratch, env).catch(async (thrown: unknown) => {
     stdout.close();
     await stdout.write.close();
     throw thrown;

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../src/daemon/index.ts';
 import type { PodEvent } from '../../src/pod/index.ts';
 import { type Answer, type Sim, startSim } from '../../src/sim/index.ts';
-import { polypod, type Running, start, temporaryDirectory } from './polypod.ts';
+import { polypod, type Running, start, temporaryDirectory, type User } from './polypod.ts';
 
 export const call = (name: string, args: object): Answer => ({
   parts: [{ toolCall: { name, arguments: args } }],
@@ -32,12 +32,17 @@ export interface Site {
   pod(id: string): Promise<PodHandle>;
 }
 
-export async function site(script: readonly Answer[] = []): Promise<Site> {
+/** With a user, the home belongs to that user, who also runs the commands. */
+export async function site(script: readonly Answer[] = [], user: User = {}): Promise<Site> {
   const sim = await startSim({ script });
   onTestFinished(() => sim.close());
   const home = temporaryDirectory();
   const project = join(home, 'project');
   mkdirSync(project);
+  const give = (path: string): void => {
+    if (user.uid !== undefined) chownSync(path, user.uid, user.gid ?? user.uid);
+  };
+  [home, project].forEach(give);
   const env = {
     HOME: home,
     ANTHROPIC_BASE_URL: sim.url,
@@ -61,10 +66,11 @@ export async function site(script: readonly Answer[] = []): Promise<Site> {
     configure: (yaml) => {
       mkdirSync(join(home, '.config/polypod'), { recursive: true });
       writeFileSync(join(home, '.config/polypod/config.yaml'), yaml, { mode: 0o600 });
+      ['.config', '.config/polypod', '.config/polypod/config.yaml'].forEach((path) => give(join(home, path)));
     },
-    polypod: (...args) => polypod(args, { env }),
+    polypod: (...args) => polypod(args, { env, user }),
     serve: async (...args) => {
-      const running = start(['serve', '--json', ...args], env);
+      const running = start(['serve', '--json', ...args], env, user);
       const end = running.finished.then(({ code, stderr }) => {
         throw new Error(`serve ended with ${code}: ${stderr}`);
       });

@@ -1,4 +1,4 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -22,16 +22,40 @@ export interface Running {
   heard(): { readonly stdout: string; readonly stderr: string };
 }
 
+/** The user that a process runs as; the one that runs the tests if it is empty. */
+export interface User {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** A user without rights, for tests that root runs. */
+export const ORDINARY_USER = { uid: 1234, gid: 1234 } as const;
+
+/** The users as whom a test can run the built program: with root's rights also an ordinary one, if it may read the program. */
+export const USERS: readonly (readonly [name: string, user: User])[] = [
+  ['this user', {}],
+  ...(process.getuid?.() === 0 && ordinaryUserCanRun() ? [['an ordinary user', ORDINARY_USER] as const] : []),
+];
+
+function ordinaryUserCanRun(): boolean {
+  return spawnSync(process.execPath, [MAIN, '--version'], { ...ORDINARY_USER, cwd: '/' }).status === 0;
+}
+
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'polypod-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-export function start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Running {
+export function start(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  user: User = {},
+): Running {
   const home = env.HOME ?? temporaryDirectory();
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd: home,
+    ...user,
     // A port where nobody listens stands for "no Ollama", whatever runs on this machine.
     env: { PATH: process.env.PATH, HOME: home, OLLAMA_HOST: 'http://127.0.0.1:9', ...env },
   });
@@ -66,9 +90,13 @@ export function start(args: readonly string[], env: Readonly<Record<string, stri
 
 export async function polypod(
   args: readonly string[],
-  { env = {}, input = '' }: { env?: Readonly<Record<string, string>>; input?: string } = {},
+  {
+    env = {},
+    input = '',
+    user = {},
+  }: { env?: Readonly<Record<string, string>>; input?: string; user?: User } = {},
 ): Promise<Finished> {
-  const { child, finished } = start(args, env);
+  const { child, finished } = start(args, env, user);
   child.stdin.on('error', () => {});
   child.stdin.end(input);
   return finished;

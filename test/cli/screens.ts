@@ -38,6 +38,7 @@ export function screens(isTTY: boolean) {
     env: { NO_COLOR: '1' },
     home: '/home/ada',
     signal: new AbortController().signal,
+    exposeVariables: () => {},
     onHangUp: () => {},
     onUncaught: () => {},
   };
