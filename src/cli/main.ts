@@ -4,6 +4,7 @@ import { asPolypodError, type ErrorCode, nearest, PolypodError, systemCodeOf } f
 import { EXIT, type ExitCode, type Surroundings } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { isRpcMode } from './rpc-options.ts';
+import { exposeVariables, takeEnvironment } from './secret-environment.ts';
 import { harmlessText } from './terminal/harmless.ts';
 import { version } from './version.ts';
 
@@ -25,10 +26,14 @@ const around: Surroundings = {
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
-  env: process.env,
+  env: takeEnvironment(),
+  exposeVariables,
   home: homedir(),
   signal: interruption.signal,
-  onHangUp: (callback) => void process.on('SIGHUP', callback),
+  onHangUp: (callback) => {
+    process.off('SIGHUP', interrupt);
+    process.on('SIGHUP', callback);
+  },
   onUncaught: (callback) =>
     // Rejections that nobody handles come here too.
     void process.on('uncaughtException', (thrown) => {
@@ -36,12 +41,13 @@ const around: Surroundings = {
     }),
 };
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => {
-    // The first asks for a clean end, the second does not wait for it.
-    if (interruption.signal.aborted) process.exit(EXIT.interrupted);
-    interruption.abort();
-  });
+// A closed terminal sends SIGHUP: no command that an agent runs may outlive its host, whichever signal ends it.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGQUIT', 'SIGHUP'] as const) process.on(signal, interrupt);
+
+function interrupt(): void {
+  // The first asks for a clean end, the second does not wait for it.
+  if (interruption.signal.aborted) process.exit(EXIT.interrupted);
+  interruption.abort();
 }
 
 // A reader that has seen enough (`| head`) is not an error.
@@ -122,7 +128,7 @@ function complain(thrown: unknown, name: string | undefined): ExitCode {
   process.stderr.write(`${who}: ${harmlessText(error.message)}\n`);
   if (error.code === 'internal') {
     process.stderr.write('This is a bug in Polypod. With POLYPOD_DEBUG=1 it shows where.\n');
-    if (process.env.POLYPOD_DEBUG) process.stderr.write(`${String(error.stack)}\n${String(error.cause)}\n`);
+    if (around.env.POLYPOD_DEBUG) process.stderr.write(`${String(error.stack)}\n${String(error.cause)}\n`);
   }
   return EXIT_CODES[error.code];
 }

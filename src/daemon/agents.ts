@@ -9,6 +9,8 @@ import {
   builtinTools,
   ground,
   type Mode,
+  orphanNote,
+  pidNamespace,
   quietGit,
   type Scope,
   scopeFrom,
@@ -21,9 +23,10 @@ import { instructionsIn } from './instructions.ts';
 import { KeptRules } from './kept-rules.ts';
 import { keyVariables } from './key-variables.ts';
 import type { ModelAccess } from './model-access.ts';
-import { ownPaths } from './own-paths.ts';
+import { ownPaths, socketPaths } from './own-paths.ts';
 import type { Places } from './places.ts';
 import { PodServers } from './pod-servers.ts';
+import { commandLedger, endLeftCommands } from './running-commands.ts';
 
 export interface AgentsOptions {
   readonly env: Environment;
@@ -50,8 +53,12 @@ export interface AgentsOptions {
 /** Agents as the user has configured them: models by account, the built-in tools, MCP servers, permissions. */
 export function agentsFrom(options: AgentsOptions): OpenAgent {
   let kept: Promise<KeptRules> | undefined;
-  return async (place) =>
-    openAgent(options, place, await (kept ??= KeptRules.open(options.places.rulesFile)));
+  let swept: Promise<unknown> | undefined;
+  return async (place) => {
+    // Before a pod tells how its last calls ended.
+    await (swept ??= endLeftCommands(options.places));
+    return openAgent(options, place, await (kept ??= KeptRules.open(options.places.rulesFile)));
+  };
 }
 
 async function openAgent(
@@ -85,6 +92,14 @@ async function openAgent(
     clientVersion: version,
     onChange: (status) => options.onServerChange?.(podId, status),
   });
+  const ledger = commandLedger(places);
+  const isolation =
+    permissions.isolateCommands === false
+      ? undefined
+      : pidNamespace({
+          env: toolEnv,
+          hidden: () => (options.config.daemon.allowAgentPeers === true ? [] : socketPaths({ env, places })),
+        });
   const own = [...builtinTools, todoTool(todos)];
   await options.models.choose();
   return {
@@ -118,7 +133,14 @@ async function openAgent(
     protectedPaths,
     ground,
     scope,
-    surroundings: () => ({ env: toolEnv, scratch: outputs, sandbox }),
+    surroundings: (callId) => ({
+      env: toolEnv,
+      scratch: outputs,
+      sandbox,
+      isolation,
+      record: (entry) => ledger.open({ podId, callId }, entry),
+    }),
+    interruptionNote: (callId) => orphanNote(ledger, podId, callId),
     remember: (rule) => kept.keep(rule),
     close: () => servers.close(),
   };

@@ -41,8 +41,11 @@ const permissions = fields(
     rules: listOf(RULE),
     allow_paths: listOf(text('a path')),
     pass_env: listOf(text('the name of an environment variable', (name) => /^[A-Za-z_]\w*$/.test(name))),
+    isolate_commands: choice(['auto', 'off']),
   },
 );
+
+const sockets = fields({}, { allow_agent_processes: flag });
 
 const streamRule = fields(
   {
@@ -71,6 +74,7 @@ export const CONFIG = fields(
     mcp_servers: MCP_SERVERS,
     doors: openDoors,
     tasks: TASKS,
+    sockets,
     limits,
     hibernate_after: DURATION,
     durability: choice(['full', 'relaxed', 'none']),

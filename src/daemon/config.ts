@@ -34,6 +34,8 @@ export interface DaemonSettings {
   readonly hibernateAfterMs?: number;
   readonly durability?: Durability;
   readonly approvals: DeadlinePolicy;
+  /** Whether processes of agents' commands may connect to our sockets. */
+  readonly allowAgentPeers?: boolean;
   /** How long runs may go on when the daemon is to stop. */
   readonly shutdownGraceMs: number;
 }
@@ -53,6 +55,8 @@ export interface Permissions {
   readonly allowPaths: readonly string[];
   /** Variables that commands get although they may hold secrets. */
   readonly passEnv: readonly string[];
+  /** Whether commands outside of the sandbox get a process namespace of their own, where that works; they do unless it is false. */
+  readonly isolateCommands?: boolean;
 }
 
 /** The configuration, and what the user should hear about it. */
@@ -102,17 +106,21 @@ function daemonOf(file: StatedConfig): DaemonSettings {
       fallback: approvals?.fallback ?? 'deny',
       ...(approvals?.deadline === undefined ? {} : { deadlineMs: approvals.deadline }),
     },
+    ...(file.sockets?.allow_agent_processes === undefined
+      ? {}
+      : { allowAgentPeers: file.sockets.allow_agent_processes }),
     shutdownGraceMs: shutdown_grace ?? DEFAULT_CONFIG.daemon.shutdownGraceMs,
   };
 }
 
 function permissionsOf(stated: StatedConfig['permissions']): Permissions {
-  const { mode, rules = [], allow_paths = [], pass_env = [] } = stated ?? {};
+  const { mode, rules = [], allow_paths = [], pass_env = [], isolate_commands } = stated ?? {};
   return {
     ...(mode === undefined ? {} : { mode }),
     rules: rules.map(ruleOf),
     allowPaths: allow_paths,
     passEnv: pass_env,
+    ...(isolate_commands === undefined ? {} : { isolateCommands: isolate_commands === 'auto' }),
   };
 }
 

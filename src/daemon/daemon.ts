@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
   type Log,
@@ -12,6 +13,7 @@ import type { Environment } from '../llm/index.ts';
 import { DEFAULT_LIMITS, Host, type ModelChoice } from '../pod/index.ts';
 import type { Door, DoorContext } from '../protocols/index.ts';
 import type { Lock } from '../store/index.ts';
+import type { CommandRecord } from '../tools/index.ts';
 import type { AgentsOptions } from './agents.ts';
 import { attachTo } from './control/attach.ts';
 import { methodsOf } from './control/methods.ts';
@@ -23,7 +25,7 @@ import { LastResort } from './last-resort.ts';
 import { type LogFile, openLogFile } from './log-file.ts';
 import { metricsOf } from './metrics.ts';
 import { OpenDoors } from './open-doors.ts';
-import { controlSocket, daemonLogFile, type Places } from './places.ts';
+import { commandsDirectory, controlSocket, daemonLogFile, type Places } from './places.ts';
 import { makePrivate } from './private-directory.ts';
 import { type Reloaded, Setup } from './setup.ts';
 import { hasRoomForPods, refuseDeepSockets, SHORTER } from './socket-room.ts';
@@ -186,6 +188,8 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     return stopping;
   };
 
+  for (const { podId, command, ended } of await leftCommands(places))
+    log.warn('a command outlived the process that ran it and was ended', { pod: podId, command, ended });
   const interrupted = await host.recover();
   if (interrupted.length > 0) log.warn('sessions were left unfinished', { pods: interrupted });
   const modelNamed = async (word: string): Promise<ModelChoice | undefined> => {
@@ -245,6 +249,12 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   state = 'ready';
   log.info('ready', { pid: process.pid, version, socket, doors: openDoors.health() });
   return { socket, log, health, reload, stop, stopped, uncaught: lastResort.uncaught };
+}
+
+/** Ends what a killed process has left running. What looks for it is loaded only if there is something recorded. */
+async function leftCommands(places: Places): Promise<readonly CommandRecord[]> {
+  if (!existsSync(commandsDirectory(places))) return [];
+  return (await import('./running-commands.ts')).endLeftCommands(places);
 }
 
 /** Those who still watch see the last events, so the pods are closed before the doors; the lock goes last. */

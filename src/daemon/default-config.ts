@@ -6,6 +6,11 @@ export const DEFAULT_CONFIG: Config = {
   permissions: { rules: [], allowPaths: [], passEnv: [] },
   mcpServers: [],
   streamRules: [],
-  daemon: { doors: {}, limits: {}, approvals: { fallback: 'deny' }, shutdownGraceMs: 10_000 },
+  daemon: {
+    doors: {},
+    limits: {},
+    approvals: { fallback: 'deny' },
+    shutdownGraceMs: 10_000,
+  },
   log: {},
 };

@@ -61,6 +61,15 @@ function statedPaths({ env, places, config, files = [] }: OwnPathsOptions): read
   ];
 }
 
+/** Directories with our sockets, and sockets elsewhere. */
+export function socketPaths({ env, places }: Pick<OwnPathsOptions, 'env' | 'places'>): readonly string[] {
+  return [
+    places.runtimeDirectory,
+    ...runtimeDirectoriesIn(env.XDG_RUNTIME_DIR),
+    hldSocketPath(env.HUMANLAYER_DAEMON_SOCKET, places.home),
+  ];
+}
+
 /** Files that the configuration names as the location of a key. */
 function keyFiles(
   { accounts, daemon }: Pick<Config, 'accounts' | 'daemon'>,
@@ -97,7 +106,7 @@ function entriesOf(directory: string): readonly string[] {
 }
 
 const OWN_NAMES =
-  'config.yaml models.json rules.json catalogue.jsonl catalogue.jsonl.lock sessions feeds trash logs tasks daemon.lock run daemon.sock rpc.sock pods outputs';
+  'config.yaml models.json rules.json catalogue.jsonl catalogue.jsonl.lock sessions feeds commands trash logs tasks daemon.lock run daemon.sock rpc.sock pods outputs';
 
 async function realLocation(path: string): Promise<string> {
   const found = await realPath(path);

@@ -31,6 +31,11 @@ export function daemonLogFile({ dataDirectory }: Pick<Places, 'dataDirectory'>):
   return join(dataDirectory, 'logs', 'polypod.log');
 }
 
+/** Records of the commands that run for agents. */
+export function commandsDirectory({ dataDirectory }: Pick<Places, 'dataDirectory'>): string {
+  return join(dataDirectory, 'commands');
+}
+
 /** Whose lock it is to be the daemon of a data directory. */
 export function daemonLock({ dataDirectory }: Pick<Places, 'dataDirectory'>): string {
   return join(dataDirectory, 'daemon');

@@ -83,13 +83,15 @@ function changes(before: Config, after: Config): Omit<Reloaded, 'warnings'> {
     inForce: named({
       model: ({ model }) => model,
       accounts: ({ accounts }) => accounts,
-      permissions: ({ permissions: { passEnv: _, ...rest } }) => rest,
+      permissions: ({ permissions: { passEnv: _, isolateCommands: _isolated, ...rest } }) => rest,
+      sockets: ({ daemon }) => daemon.allowAgentPeers,
       log: ({ log }) => log,
       shutdown_grace: ({ daemon }) => daemon.shutdownGraceMs,
     }),
     forNewPods: named({
       mcp_servers: ({ mcpServers }) => mcpServers,
       'permissions.pass_env': ({ permissions }) => permissions.passEnv,
+      'permissions.isolate_commands': ({ permissions }) => permissions.isolateCommands,
     }),
     afterRestart: named({
       doors: ({ daemon }) => daemon.doors,

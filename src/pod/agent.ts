@@ -21,6 +21,8 @@ export interface Agent {
   /** Where it may read and write, with more paths for a single run. */
   readonly scope: (paths: readonly string[]) => Promise<Scope>;
   readonly surroundings: (callId: string) => OwnSurroundings;
+  /** What became of the processes of a call that ran when the process that hosted the agent was killed. */
+  readonly interruptionNote?: (callId: string) => string | undefined;
   /** Keeps a rule beyond the session. */
   readonly remember: (rule: Rule) => Promise<void>;
   readonly close: () => Promise<void>;

@@ -308,8 +308,9 @@ export class LivePod {
   }
 
   #recover(restored: Restored, lost: { readonly from: number; readonly to: number } | undefined): void {
-    const interrupted = interruptedShells(restored, this.#options.now());
-    const drafts = recovery(restored, lost, interrupted);
+    const noteFor = (callId: string): string | undefined => this.#agent.interruptionNote?.(callId);
+    const interrupted = interruptedShells(restored, this.#options.now(), noteFor);
+    const drafts = recovery(restored, lost, interrupted, noteFor);
     for (const draft of drafts) this.publish(draft);
     this.#shell.keep(interrupted);
     // The worker was made before the last calls got their results.

@@ -114,6 +114,8 @@ export class Shell {
     return prepared.run(
       {
         ...agent.surroundings(shellId),
+        // The person's own commands may see and signal the person's processes, and use sudo.
+        isolation: undefined,
         callId: shellId,
         cwd,
         resolve: async (path) => path,

@@ -10,5 +10,10 @@ export { LineIndex } from './line-index.ts';
 export { acquireLock, type Lock, type LockOptions, type LockOwner, readLock } from './lock.ts';
 export type { LogKind, Repair } from './log-file.ts';
 export { memoryFiles } from './memory-files.ts';
-export type { ProcessIdentity, ProcessState } from './process-identity.ts';
+export {
+  type ProcessIdentity,
+  type ProcessState,
+  stateOfProcess,
+  thisProcess,
+} from './process-identity.ts';
 export { type LogLine, type Range, readLines, readTail } from './read-lines.ts';

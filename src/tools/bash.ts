@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { shape } from '../base/index.ts';
 import { attempt } from './attempt.ts';
 import { counted, oneLine, sized } from './cap.ts';
@@ -44,13 +45,26 @@ export const bash: Tool = { ...tool, parameters: shape.fields(required, optional
 
 async function runShell(
   { command, timeout = DEFAULT_SECONDS, apart = false }: Input,
-  { cwd, env, scratch, sandbox, update }: ToolSurroundings,
+  { cwd, env, scratch, sandbox, isolation, record, update }: ToolSurroundings,
   signal: AbortSignal,
 ): Promise<ToolOutput> {
   const shell = (await programOnPath('bash', env)) ?? '/bin/sh';
-  const [program, args] = sandbox?.wrap(shell, ['-c', command], cwd) ?? [shell, ['-c', command]];
+  const plain = [shell, ['-c', command]] as const;
+  const wrapped = sandbox?.wrap(...plain, cwd) ?? (await isolation?.wrap(...plain, cwd));
+  const [program, args] = wrapped ?? plain;
   const end = await runCommand(
-    { program, args, cwd, env, scratch, timeoutMs: timeout * 1_000, apart, update },
+    {
+      program,
+      args,
+      cwd,
+      env,
+      scratch,
+      timeoutMs: timeout * 1_000,
+      apart,
+      update,
+      isWrapped: wrapped !== undefined,
+      record: record && ((entry) => record({ ...entry, command: oneLine(command) })),
+    },
     signal,
   );
   return outputOf(oneLine(command, 80), end, timeout);
@@ -98,11 +112,17 @@ function printedIn(printed: string, all: string): Printed {
 }
 
 /** Undefined for success. */
-function outcomeText({ by, exitCode, signal, durationMs }: CommandEnd, timeout: number): string | undefined {
+function outcomeText(
+  { by, exitCode, signal, durationMs, isWrapped }: CommandEnd,
+  timeout: number,
+): string | undefined {
   if (by === 'cancel') return `cancelled after ${seconds(durationMs)}; all its processes were ended`;
   if (by === 'timeout')
     return `not done after ${counted(timeout, 'second')}, so all its processes were ended; give a longer timeout if it needs more`;
   if (exitCode === 0) return undefined;
+  const [name] =
+    Object.entries(constants.signals).find(([, number]) => number === (exitCode ?? 0) - 128) ?? [];
+  if (isWrapped && name !== undefined) return `exit code ${exitCode} (${name})`;
   return exitCode === null ? `ended by ${signal ?? 'a signal'}` : `exit code ${exitCode}`;
 }
 

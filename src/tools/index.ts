@@ -14,6 +14,9 @@ export {
   textOutput,
 } from './tool.ts';
 export { builtinTools } from './builtin-tools.ts';
+export { type CommandEntry, CommandLedger, type CommandRecord } from './command-ledger.ts';
+export { type Isolation, type IsolationState, pidNamespace } from './isolation.ts';
+export { endOrphans, orphanNote, type OwnerState } from './orphans.ts';
 export { printedText } from './printed.ts';
 export { bubblewrapSandbox, type SandboxOptions } from './sandbox.ts';
 export { type TodoItem, type TodoStore, todoTool } from './todo.ts';

@@ -31,6 +31,14 @@ async function listProc(): Promise<readonly RunningProcess[]> {
   return processes;
 }
 
+/** The processes of this machine, without waiting. Linux only. */
+export function listProcessesNow(): readonly RunningProcess[] {
+  return readdirSync('/proc').flatMap((name) => {
+    const running = /^\d+$/.test(name) ? processOf(Number(name)) : undefined;
+    return running === undefined ? [] : [running];
+  });
+}
+
 /** Undefined for a process that has ended, also when nobody has taken notice of its end yet. */
 export function processOf(pid: number): RunningProcess | undefined {
   const text = unlessGone(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));

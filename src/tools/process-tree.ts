@@ -5,6 +5,7 @@ import {
   hasInEnvironment,
   hasOpen,
   listProcesses,
+  listProcessesNow,
   processOf,
   type RunningProcess,
 } from './process-list.ts';
@@ -19,6 +20,8 @@ export interface TreeMarks {
   readonly pipes: readonly string[];
   /** Those that hold a pipe too, but are ours. */
   readonly others: readonly number[];
+  /** The command line of the program that we put around the command: its processes are not named to anybody. */
+  readonly wrapper: string | undefined;
 }
 
 /** What became of the processes that were still there. */
@@ -51,18 +54,39 @@ export class ProcessTree {
   async end(patienceMs: number): Promise<EndedProcesses> {
     let left = await this.#untilGone(patienceMs);
     if (left.length === 0) return { ended: [], survivors: [] };
-    const ended = left.filter(({ pid }) => pid !== this.#marks.root).map((process) => this.#nameOf(process));
-    send('SIGTERM', left);
+    const ended = left
+      .filter((process) => process.pid !== this.#marks.root && !this.#isWrapper(process))
+      .map((process) => this.#nameOf(process));
+    sendSignal('SIGTERM', left);
     await this.#untilGone(GRACE_MS);
     const deadline = performance.now() + KILL_MS;
     // Two looks without a find: a process may be born behind the back of one.
     for (let empty = 0; empty < 2 && performance.now() < deadline; ) {
       left = await this.#find();
       empty = left.length === 0 ? empty + 1 : 0;
-      send('SIGKILL', left);
+      sendSignal('SIGKILL', left);
       if (left.length > 0) await sleep(LOOK_MS);
     }
     return { ended, survivors: left.map((process) => this.#nameOf(process)) };
+  }
+
+  /** Ends them without waiting, when this process ends. */
+  endNow(): void {
+    if (process.platform !== 'linux') {
+      sendSignal('SIGKILL', [{ pid: -this.#marks.root }]);
+      return;
+    }
+    // A process may be born behind the back of one look.
+    for (let look = 0; look < LAST_LOOKS; look += 1) {
+      const left = this.#among(listProcessesNow());
+      if (left.length === 0) return;
+      sendSignal('SIGKILL', left);
+    }
+  }
+
+  #isWrapper(process: RunningProcess): boolean {
+    const { wrapper } = this.#marks;
+    return wrapper !== undefined && this.#known.get(keyOf(process)) === wrapper;
   }
 
   async #untilGone(patienceMs: number): Promise<readonly RunningProcess[]> {
@@ -75,7 +99,11 @@ export class ProcessTree {
   }
 
   async #find(): Promise<readonly RunningProcess[]> {
-    const younger = (await listProcesses()).filter(({ start }) => start >= this.#since);
+    return this.#among(await listProcesses());
+  }
+
+  #among(processes: readonly RunningProcess[]): readonly RunningProcess[] {
+    const younger = processes.filter(({ start }) => start >= this.#since);
     const found = withDescendants(younger, (process) => this.#isOurs(process));
     for (const process of found) {
       // Anew each time: a process that was just born still has its parent's.
@@ -123,7 +151,8 @@ function keyOf({ pid, start }: RunningProcess): string {
   return `${pid}:${start}`;
 }
 
-function send(signal: NodeJS.Signals, processes: readonly RunningProcess[]): void {
+/** Sends a signal to each of them. */
+export function sendSignal(signal: NodeJS.Signals, processes: readonly Pick<RunningProcess, 'pid'>[]): void {
   for (const { pid } of processes) {
     try {
       process.kill(pid, signal);
@@ -133,6 +162,7 @@ function send(signal: NodeJS.Signals, processes: readonly RunningProcess[]): voi
   }
 }
 
+const LAST_LOOKS = 20;
 const GRACE_MS = 500;
 const KILL_MS = 3_000;
 const LOOK_MS = 15;

@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
+import { agentCommands, CALL_MARK, messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
+import type { CommandEntry, CommandRecord } from './command-ledger.ts';
 import { type FullOutput, OutputCapture } from './output-capture.ts';
 import type { OutputWindow } from './output-window.ts';
 import { openOutputs, type Outputs } from './outputs.ts';
+import { processOf } from './process-list.ts';
 import { type EndedProcesses, ProcessTree } from './process-tree.ts';
 import { within } from './within.ts';
 
@@ -19,6 +21,10 @@ export interface Command {
   /** Whether its outputs are kept apart as well. Then nobody knows in which order they were written. */
   readonly apart: boolean;
   readonly update: (text: string) => void;
+  /** Whether the program is one of ours that runs the command inside: then only its exit code tells how that ended. */
+  readonly isWrapped: boolean;
+  /** Records that the command runs, for whoever has to end it if this process cannot. */
+  readonly record: ((entry: Pick<CommandRecord, 'mark' | 'pipes'>) => CommandEntry) | undefined;
 }
 
 export interface CommandEnd {
@@ -35,6 +41,7 @@ export interface CommandEnd {
   readonly fullOutput: FullOutput | undefined;
   /** The processes that were still there. */
   readonly processes: EndedProcesses;
+  readonly isWrapped: boolean;
 }
 
 /**
@@ -61,14 +68,27 @@ async function supervise(
   signal: AbortSignal,
 ): Promise<Omit<CommandEnd, 'output' | 'apart' | 'fullOutput'>> {
   const startedAt = performance.now();
-  const { child, exited, tree } = await start(command, outputs, signal);
-  const by = await firstOf(exited, command.timeoutMs, signal);
+  const { child, exited, tree, mark, entry } = await start(command, outputs, signal);
+  const by = await firstOf(exited, command.timeoutMs, signal).catch((thrown: unknown) => {
+    // It could not be started, so no process is left.
+    forget(mark, entry);
+    throw thrown;
+  });
   const durationMs = Math.round(performance.now() - startedAt);
   // What the command left in the background gets a moment: a `tee` at its end still has lines to write.
   if (by === 'itself') await within(capture.ended, PATIENCE_MS);
   const processes = await tree.end(by === 'itself' ? PATIENCE_MS : 0);
+  // What could not be ended stays recorded: it may still connect to us, and the next process tries again.
+  if (processes.survivors.length === 0) forget(mark, entry);
   await within(Promise.all([exited, capture.ended]), DRAIN_MS);
-  return { by, exitCode: child.exitCode, signal: child.signalCode, durationMs, processes };
+  return {
+    by,
+    exitCode: child.exitCode,
+    signal: child.signalCode,
+    durationMs,
+    processes,
+    isWrapped: command.isWrapped,
+  };
 }
 
 interface Started {
@@ -76,6 +96,8 @@ interface Started {
   /** Rejects when it could not be started. */
   readonly exited: Promise<unknown>;
   readonly tree: ProcessTree;
+  readonly mark: string;
+  readonly entry: CommandEntry | undefined;
 }
 
 async function start(command: Command, outputs: Outputs, signal: AbortSignal): Promise<Started> {
@@ -90,11 +112,14 @@ async function start(command: Command, outputs: Outputs, signal: AbortSignal): P
 }
 
 /** Does not wait for anything: the end of the process must not be missed. */
-function spawnMarked({ program, args, cwd, env }: Command, { stdout, stderr, pipes }: Outputs): Started {
+function spawnMarked(command: Command, { stdout, stderr, pipes }: Outputs): Started {
+  const { program, args, cwd, env, isWrapped, record } = command;
   const mark = randomUUID();
+  const names = pipes.map(({ name }) => name);
+  const entry = record?.({ mark, pipes: names });
   const child = spawn(program, args, {
     cwd,
-    env: { ...env, [MARK]: [env[MARK], mark].filter(Boolean).join(',') },
+    env: { ...env, [CALL_MARK]: [env[CALL_MARK], mark].filter(Boolean).join(',') },
     // A group and a session of its own: signals for us do not reach it, and there is no terminal to ask at.
     detached: true,
     stdio: ['ignore', stdout.write.fd, stderr.write.fd],
@@ -107,8 +132,29 @@ function spawnMarked({ program, args, cwd, env }: Command, { stdout, stderr, pip
   // What could not be started has no pid; nobody asks for its tree.
   const root = child.pid ?? -1;
   const others = [process.pid, ...pipes.map(({ relay }) => relay)];
-  const names = pipes.map(({ name }) => name);
-  return { child, exited, tree: new ProcessTree({ root, environment: mark, pipes: names, others }) };
+  const wrapper = isWrapped ? [program, ...args].join(' ').trim() : undefined;
+  const tree = new ProcessTree({ root, environment: mark, pipes: names, others, wrapper });
+  if (child.pid !== undefined) {
+    entry?.started({ pid: root, start: processOf(root)?.start ?? 0 });
+    agentCommands.add({ mark, root });
+    if (live.size === 0) process.on('exit', endAllNow);
+    live.set(mark, tree);
+  }
+  return { child, exited, tree, mark, entry };
+}
+
+function forget(mark: string, entry: CommandEntry | undefined): void {
+  entry?.close();
+  agentCommands.remove(mark);
+  live.delete(mark);
+  if (live.size === 0) process.off('exit', endAllNow);
+}
+
+/** The commands whose processes may be left: none of them outlives this process, unless it is killed. */
+const live = new Map<string, ProcessTree>();
+
+function endAllNow(): void {
+  for (const tree of live.values()) tree.endNow();
 }
 
 function notStarted(thrown: unknown, cwd: string): PolypodError {
@@ -140,8 +186,6 @@ async function firstOf(
   }
 }
 
-/** Tells the processes of a call from all others; calls of a Polypod that runs inside a call add theirs. */
-const MARK = 'POLYPOD_CALL';
 const PATIENCE_MS = 200;
 /** For what is left in the pipe. It only runs out when a process could not be ended. */
 const DRAIN_MS = 1_000;

@@ -1,5 +1,7 @@
 import type { JsonObject, shape } from '../base/index.ts';
 import type { Content } from '../llm/index.ts';
+import type { CommandEntry, CommandRecord } from './command-ledger.ts';
+import type { Isolation } from './isolation.ts';
 
 /** Something an agent can do to the world. */
 export interface Tool {
@@ -51,6 +53,10 @@ export interface ToolSurroundings {
   readonly resolve: (path: string, access: 'read' | 'write') => Promise<string>;
   /** Set when programs have to run in a sandbox. */
   readonly sandbox: Sandbox | undefined;
+  /** Runs programs outside of the sandbox in a process namespace of their own; undefined if the user turned it off. */
+  readonly isolation?: Isolation | undefined;
+  /** Records a command that runs for this call, so that it can be ended if this process is killed. */
+  readonly record?: ((entry: Pick<CommandRecord, 'mark' | 'command' | 'pipes'>) => CommandEntry) | undefined;
   /** Tells what the call has brought so far, for people who watch. */
   readonly update: (text: string) => void;
 }

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Answer, generatedText, startSim } from '../../src/sim/index.ts';
+import { survivorsOf, token } from '../tools/survivors.ts';
 import { call, heard, isType, says, site } from './daemon.ts';
 import { MAIN, polypod, start, temporaryDirectory } from './polypod.ts';
 
@@ -186,20 +187,16 @@ describe('polypod run', () => {
   });
 
   it('Ctrl-C while a command runs ends the command and the run', async () => {
-    const command = 'sleep 300 & echo "pid $!" > pid; wait';
+    const mark = token();
+    const command = `sleep ${mark} & echo begun > begun; wait`;
     const { directory, env } = await project([call('bash', { command }), says('x')]);
     const running = start(['run', '-C', directory, '-m', 'anthropic/x', '--mode', 'full-access', 'Go'], env);
     running.child.stdin.end();
-    while (
-      !existsSync(join(directory, 'pid')) ||
-      !readFileSync(join(directory, 'pid'), 'utf8').includes('\n')
-    ) {
-      await new Promise((settle) => setImmediate(settle));
-    }
+    await expect.poll(() => existsSync(join(directory, 'begun'))).toBe(true);
+    expect(survivorsOf(mark)).not.toEqual([]);
     running.child.kill('SIGINT');
     expect((await running.finished).code).toBe(130);
-    const pid = Number(readFileSync(join(directory, 'pid'), 'utf8').replace('pid ', ''));
-    expect(isAlive(pid)).toBe(false);
+    expect(survivorsOf(mark)).toEqual([]);
   });
 
   it.each([
@@ -503,15 +500,6 @@ describe.skipIf(!hasScript)('polypod run on a terminal', () => {
 });
 
 /** A process that has ended and waits to be collected by its parent is not alive. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return process.platform !== 'linux' || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
-
 /** A real pseudo-terminal of 80 columns, from util-linux. */
 function terminal(line: string, env: Readonly<Record<string, string>>) {
   const child = spawn('script', ['-qefc', `stty cols 80 rows 24; ${line}`, '/dev/null'], {

@@ -1,5 +1,5 @@
 import type { Item } from '../../llm/index.ts';
-import { errorOutput } from '../../tools/index.ts';
+import { errorOutput, type ToolOutput } from '../../tools/index.ts';
 import { NO_TOTALS } from '../../worker/index.ts';
 import type { PodFact } from '../event.ts';
 import type { Segments } from '../feed/index.ts';
@@ -55,10 +55,14 @@ async function firstUntold(segments: Segments, known: number): Promise<number | 
 }
 
 /** Commands of a person's that ran when the process ended; the model is told that nobody knows how they ended. */
-export function interruptedShells({ view }: Restored, at: Date): readonly UntoldShell[] {
+export function interruptedShells(
+  { view }: Restored,
+  at: Date,
+  noteFor: (callId: string) => string | undefined,
+): readonly UntoldShell[] {
   return [...view.shells.values()].map(({ shellId, command, private: isPrivate }) => ({
     shellId,
-    message: shellMessage(command, errorOutput(INTERRUPTED), { cancelled: true, isPrivate, at }),
+    message: shellMessage(command, interruptedOutput(noteFor(shellId)), { cancelled: true, isPrivate, at }),
   }));
 }
 
@@ -70,6 +74,7 @@ export function recovery(
   restored: Restored,
   lost: Numbering['lost'],
   interrupted: readonly UntoldShell[],
+  noteFor: (callId: string) => string | undefined,
 ): readonly Draft[] {
   const { view, totals, openCalls, earlyResults } = restored;
   const recovered: Draft[] = lost === undefined ? [] : [{ fact: { type: 'recovered', lost } }];
@@ -90,7 +95,9 @@ export function recovery(
   const awaited = new Set(own.map(({ callId }) => callId));
   const isAwaited = openCalls.some(({ callId }) => awaited.has(callId));
   if (openCalls.length > 0 && !isPaused && !isAwaited) {
-    const results = openCalls.map(({ callId }) => earlyResults.get(callId) ?? interruptedResult(callId));
+    const results = openCalls.map(
+      ({ callId }) => earlyResults.get(callId) ?? interruptedResult(callId, noteFor(callId)),
+    );
     // All of the turn, as at any turn's end: nobody has been told yet which of them the file has.
     facts.push({ type: 'turn-end', turn: view.turn, results: [...lastResultsIn(view.items), ...results] });
   }
@@ -113,8 +120,12 @@ function lastResultsIn(items: readonly Item[]): readonly Item[] {
   return items.slice(last + 1).filter(({ type }) => type === 'tool-result');
 }
 
-function interruptedResult(callId: string): Item {
-  const { content } = errorOutput(INTERRUPTED);
+function interruptedOutput(note: string | undefined): ToolOutput {
+  return errorOutput(note === undefined ? INTERRUPTED : `${INTERRUPTED}\n${note}`);
+}
+
+function interruptedResult(callId: string, note: string | undefined): Item {
+  const { content } = interruptedOutput(note);
   return { type: 'tool-result', callId, content, isError: true };
 }
 

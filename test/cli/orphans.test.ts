@@ -1,0 +1,120 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { survivorsOf, token } from '../tools/survivors.ts';
+import { call, says, site, type Site } from './daemon.ts';
+import { type Running, start, USERS, type User } from './polypod.ts';
+
+/** Ways in which a command hides from the process that started it. */
+const TREES: readonly (readonly [name: string, command: (mark: string) => string])[] = [
+  ['setsid', (mark) => `setsid sleep ${mark} & echo begun; sleep ${mark}`],
+  ['a double fork', (mark) => `(setsid sleep ${mark} > /dev/null 2>&1 &); echo begun; sleep ${mark}`],
+  ['nohup', (mark) => `nohup sleep ${mark} > /dev/null 2>&1 & echo begun; sleep ${mark}`],
+];
+
+const ISOLATED = 'permissions: { mode: full-access }\n';
+const PLAIN = 'permissions: { mode: full-access, isolate_commands: off }\n';
+
+/** A program whose agent runs the command, once the command's processes are there. */
+async function running(
+  here: Site,
+  args: readonly string[],
+  mark: string,
+  user: User,
+  input?: string,
+): Promise<Running> {
+  const host = start(args, { ...here.env, POLYPOD_MODEL: 'anthropic/x' }, user);
+  if (input === undefined) host.child.stdin.end();
+  else host.child.stdin.write(input);
+  await expect.poll(() => survivorsOf(mark).length, { timeout: 20_000 }).toBeGreaterThan(1);
+  return host;
+}
+
+describe.each(['SIGHUP', 'SIGTERM', 'SIGINT', 'SIGQUIT'] as const)(
+  '%s leaves no process of a tool',
+  (signal) => {
+    it.each([
+      ['run', ['run', 'Go'], undefined],
+      ['chat', ['chat'], 'Go\n'],
+      ['--mode rpc', ['--mode', 'rpc', '--no-session'], '{"type":"prompt","id":"1","message":"Go"}\n'],
+    ])('of polypod %s', async (_, args, input) => {
+      const mark = token();
+      const [, commandFor] = TREES[1] ?? ['', () => ''];
+      const here = await site([call('bash', { command: commandFor(mark) }), says('x')]);
+      here.configure(PLAIN);
+      const host = await running(here, args, mark, {}, input);
+      host.child.kill(signal);
+      await host.finished;
+      expect(survivorsOf(mark)).toEqual([]);
+    });
+  },
+);
+
+it('a second signal does not wait, and leaves no process of a tool either', async () => {
+  const mark = token();
+  const command = `trap '' TERM; (env -i sleep ${mark} &); sleep ${mark}`;
+  const here = await site([call('bash', { command }), says('x')]);
+  here.configure(PLAIN);
+  const host = await running(here, ['run', 'Go'], mark, {});
+  host.child.kill('SIGHUP');
+  host.child.kill('SIGHUP');
+  await host.finished;
+  expect(survivorsOf(mark)).toEqual([]);
+});
+
+it('serve goes on after SIGHUP and leaves no process of a tool when it ends', async () => {
+  const mark = token();
+  const here = await site([call('bash', { command: `sleep ${mark} & sleep ${mark}` }), says('x')]);
+  here.configure(`${PLAIN}shutdown_grace: 10ms\n`);
+  const daemon = await here.serve();
+  const client = await running(here, ['run', 'Go'], mark, {});
+  daemon.child.kill('SIGHUP');
+  await daemon.hear('configuration reloaded');
+  expect(survivorsOf(mark)).not.toEqual([]);
+  daemon.child.kill('SIGQUIT');
+  await daemon.finished;
+  expect(survivorsOf(mark)).toEqual([]);
+  await client.finished;
+});
+
+describe.each(USERS)('a command of a killed program, as %s,', (_, user) => {
+  // The second user needs no more than one tree of each kind.
+  const trees = user.uid === undefined ? TREES : TREES.slice(1, 2);
+  it.each([
+    ...TREES.slice(1, 2).map(([name, command]) => [`${name}, isolated`, command, ISOLATED] as const),
+    ...trees.map(([name, command]) => [name, command, PLAIN] as const),
+  ])('is ended at the next start, and its result says so (%s)', async (_name, commandFor, config) => {
+    const mark = token();
+    const here = await site([call('bash', { command: commandFor(mark) }), says('Back.')], user);
+    here.configure(config);
+    const host = await running(here, ['run', 'Go'], mark, user);
+    host.child.kill('SIGKILL');
+    await host.finished;
+    expect(survivorsOf(mark)).not.toEqual([]);
+    const [session] = JSON.parse((await here.polypod('ls', '--json')).stdout) as { id: string }[];
+    await here.serve();
+    expect(survivorsOf(mark)).toEqual([]);
+    expect((await here.polypod('run', '--resume', session?.id ?? '', 'And now?')).code).toBe(0);
+    const asked = JSON.stringify(here.sim.requests.at(-1)?.body);
+    expect(asked).toContain('was killed while the command ran; the command’s processes were ended: ');
+    expect(asked).toContain(`sleep ${mark}`);
+    expect(readdirSync(join(here.dataDirectory, 'commands'))).toEqual([]);
+  });
+});
+
+it('a process that only has the recorded number is left alone', async () => {
+  const here = await site();
+  const bystander = start(['sim', '--port', '0'], here.env);
+  await bystander.hear('http');
+  const { CommandLedger } = await import('../../src/tools/index.ts');
+  const { thisProcess } = await import('../../src/store/index.ts');
+  const directory = join(here.dataDirectory, 'commands');
+  const dead = { ...thisProcess(), startedAt: '1' };
+  const ledger = new CommandLedger(directory, dead);
+  const record = { mark: crypto.randomUUID(), command: 'sleep 1', pipes: [] };
+  ledger.open({ podId: 'p', callId: 'c' }, record).started({ pid: bystander.child.pid ?? 0, start: 1 });
+  const daemon = await here.serve();
+  expect(daemon.heard().stderr).toContain('a command outlived');
+  expect(bystander.child.exitCode).toBeNull();
+  process.kill(bystander.child.pid ?? 0, 0);
+});

@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { call, says, type Site, site } from './daemon.ts';
+import { polypod, start, USERS, type User } from './polypod.ts';
+
+/**
+ * What an approved command can read about the processes that it sees: their environments and their arguments. Each walk goes
+ * to a file, since the output that a model reads might be shortened.
+ */
+const WALK = [
+  'cat /proc/$PPID/environ > ppid.txt 2>&1',
+  'for p in /proc/[0-9]*; do cat $p/environ $p/cmdline; done > all.txt 2>/dev/null',
+  'echo walked',
+].join('; ');
+
+interface Keyed {
+  readonly here: Site;
+  readonly env: Readonly<Record<string, string>>;
+  readonly user: User;
+  /** Fails if one of the secrets can be read in what the command found. */
+  readonly expectNoKey: (directory?: string) => void;
+}
+
+/** A home in which commands are not isolated: what is tested is that there is nothing to find. */
+async function keyed(user: User, config = 'permissions: { mode: full-access, isolate_commands: off }') {
+  const here = await site([call('bash', { command: WALK }), says('Done.')], user);
+  here.configure(`${config}\n`);
+  const secrets = [`sk-test-${randomUUID()}`, randomUUID(), randomUUID()];
+  const [key = '', cloudSecret = '', ownKey = ''] = secrets;
+  const env = {
+    ...here.env,
+    ANTHROPIC_API_KEY: key,
+    AWS_SECRET_ACCESS_KEY: cloudSecret,
+    POLYPOD_API_KEY: ownKey,
+    POLYPOD_MODEL: 'anthropic/x',
+  };
+  const expectNoKey = (directory = here.project): void => {
+    const found = ['ppid.txt', 'all.txt'].map((name) => readFileSync(join(directory, name), 'latin1'));
+    // The walk saw processes, or it would prove nothing.
+    expect(found[1]).toContain('main.js');
+    for (const text of found) for (const secret of secrets) expect(text).not.toContain(secret);
+  };
+  return { here, env, user, expectNoKey } satisfies Keyed;
+}
+
+async function runInDaemon({ here, env, user }: Keyed): Promise<void> {
+  const { code, stderr } = await polypod(['run', '-C', here.project, 'Go'], { env, user });
+  expect(code, stderr).toBe(0);
+}
+
+async function ready(args: readonly string[], { env, user }: Keyed): Promise<void> {
+  const running = start([...args, '--json'], env, user);
+  await Promise.race([
+    running.hear('{"pid":'),
+    running.finished.then(({ stderr }) => Promise.reject(new Error(stderr))),
+  ]);
+}
+
+describe.each(USERS)('an approved command, as %s, finds no key in the processes of', (_, user) => {
+  it('polypod serve', async () => {
+    const keys = await keyed(user);
+    await ready(['serve'], keys);
+    await runInDaemon(keys);
+    keys.expectNoKey();
+  });
+
+  it('polypod serve --detach', async () => {
+    const keys = await keyed(user);
+    const { stdout } = await polypod(['serve', '--detach', '--json'], keys);
+    const { pid } = JSON.parse(stdout) as { pid: number };
+    onTestFinished(() => void process.kill(pid, 'SIGKILL'));
+    await runInDaemon(keys);
+    keys.expectNoKey();
+    expect(readFileSync(`/proc/${pid}/environ`, 'latin1').replaceAll('\0', '')).toBe('');
+  });
+
+  it('polypod hld', async () => {
+    const keys = await keyed(user);
+    await ready(['hld'], keys);
+    await runInDaemon(keys);
+    keys.expectNoKey();
+  });
+
+  it('polypod agent start', async () => {
+    const keys = await keyed(user);
+    await ready(['agent', 'start', '--foreground', '--port', '0', '--cwd', keys.here.project], keys);
+    await runInDaemon(keys);
+    keys.expectNoKey();
+  });
+
+  it('polypod run', async () => {
+    const keys = await keyed(user);
+    await runInDaemon({ ...keys, env: { ...keys.env, POLYPOD_DATA_DIR: join(keys.here.home, 'own') } });
+    keys.expectNoKey();
+  });
+
+  it('polypod chat', async () => {
+    const keys = await keyed(user);
+    const { stdout } = await polypod(['chat', '-C', keys.here.project], { ...keys, input: 'Go\n' });
+    expect(stdout).toContain('Done.');
+    keys.expectNoKey();
+  });
+
+  it('polypod --mode rpc, with the key as an argument', async () => {
+    const keys = await keyed(user);
+    const { ANTHROPIC_API_KEY: key, ...env } = keys.env;
+    const rpc = start(
+      ['--mode', 'rpc', '--no-session', '--provider', 'anthropic', '--model', 'x', '--api-key', key],
+      env,
+      user,
+    );
+    rpc.child.stdin.write('{"type":"prompt","id":"1","message":"Go"}\n');
+    await rpc.hear('agent_end');
+    keys.expectNoKey(keys.here.home);
+  });
+});
