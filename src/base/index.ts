@@ -1,5 +1,5 @@
-export { type AgentCommand, agentCommands, CALL_MARK } from './agent-commands.ts';
 /** What knows nothing of agents: errors, loose and strict reading of JSON, redaction. */
+export { type AgentCommand, agentCommands, CALL_MARK } from './agent-commands.ts';
 export { derivedAbort, onAbort } from './abort.ts';
 export { beginningOf } from './beginning.ts';
 export { asPolypodError, type ErrorCode, messageOf, PolypodError, systemCodeOf } from './errors.ts';

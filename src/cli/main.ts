@@ -26,8 +26,8 @@ const around: Surroundings = {
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
-  env: takeEnvironment(),
-  exposeVariables,
+  env: takeEnvironment(process.env),
+  exposeVariables: (env) => exposeVariables(process.env, env),
   home: homedir(),
   signal: interruption.signal,
   onHangUp: (callback) => {

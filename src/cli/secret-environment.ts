@@ -9,18 +9,18 @@ const SECRETS_FD = 'POLYPOD_SECRETS_FD';
 
 /**
  * Returns the environment and removes it from what other processes can read of this one. The kernel shows the block of
- * memory that `execve` filled in `/proc/PID/environ`, whatever `process.env` says later: a process of the same user could
- * read keys there. So the variables are copied, secrets are deleted from `process.env` (which children inherit), and the
+ * memory that `execve` filled in `/proc/PID/environ`, whatever is set later: a process of the same user could
+ * read keys there. So the variables are copied, secrets are deleted from our own (which children inherit), and the
  * original block is overwritten with zeros. A key in the arguments is overwritten as well.
  */
-export function takeEnvironment(): Variables {
-  const { [SECRETS_FD]: descriptor, ...inherited } = process.env;
+export function takeEnvironment(own: Record<string, string | undefined>): Variables {
+  const { [SECRETS_FD]: descriptor, ...inherited } = own;
   const env = descriptor === undefined ? inherited : { ...inherited, ...readSecrets(Number(descriptor)) };
-  Reflect.deleteProperty(process.env, SECRETS_FD);
+  Reflect.deleteProperty(own, SECRETS_FD);
   for (const [name, value = ''] of Object.entries(inherited))
-    if (isSecretVariable(name, value) && name !== CALL_MARK) Reflect.deleteProperty(process.env, name);
+    if (isSecretVariable(name, value) && name !== CALL_MARK) Reflect.deleteProperty(own, name);
     // Setting a variable copies it out of the block that is overwritten below.
-    else process.env[name] = value;
+    else own[name] = value;
   try {
     overwriteStartBlock();
   } catch {
@@ -41,10 +41,12 @@ export function splitEnvironment(env: Variables): { readonly open: Variables; re
 }
 
 /** Gives extensions, which run in this process, these variables and no others. */
-export function exposeVariables(env: Readonly<Record<string, string>>): void {
-  for (const name of Object.keys(process.env))
-    if (!Object.hasOwn(env, name)) Reflect.deleteProperty(process.env, name);
-  Object.assign(process.env, env);
+export function exposeVariables(
+  own: Record<string, string | undefined>,
+  env: Readonly<Record<string, string>>,
+): void {
+  for (const name of Object.keys(own)) if (!Object.hasOwn(env, name)) Reflect.deleteProperty(own, name);
+  Object.assign(own, env);
 }
 
 function readSecrets(descriptor: number): Variables {
