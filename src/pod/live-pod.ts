@@ -9,6 +9,7 @@ import type { Approval, Branch, PodFact, PodState, Settlement } from './event.ts
 import { openSegments, type Segments } from './feed/index.ts';
 import {
   type Draft,
+  finishedCalls,
   Journal,
   kept,
   type OpenSession,
@@ -21,6 +22,7 @@ import {
   restore,
 } from './journal/index.ts';
 import { NextSteps } from './next-steps.ts';
+import { openCallsIn } from './open-calls.ts';
 import type { PodOptions } from './pod-options.ts';
 import { Receipts, type Signed } from './receipts.ts';
 import { type Briefing, Runner } from './runner.ts';
@@ -111,6 +113,7 @@ export class LivePod {
         model: () => this.#runner.model,
         totals: () => this.#runner.totals,
         settings: () => this.view.settings,
+        isAwaiting: () => this.#hasOwnQuestion(),
         state: () =>
           kept(this.view, {
             signed: this.#receipts.all(),
@@ -120,7 +123,7 @@ export class LivePod {
       },
       restored.entryIds,
     );
-    this.#recorder.reopen(restored.openCalls);
+    this.#recorder.reopen(restored.openCalls, restored.earlyResults);
     this.#journal = new Journal({
       tree: () => this.#trunk.tree,
       session: session.log,
@@ -204,7 +207,8 @@ export class LivePod {
 
   /** Whether something happens in it without a person's doing. */
   get isProgressing(): boolean {
-    return this.#runner.active && this.view.state !== 'waiting';
+    if (this.view.state !== 'waiting') return this.#runner.active;
+    return this.#hasOwnQuestion() && this.view.tools.size > 0;
   }
 
   /** Resolves when it is closed; undefined as long as it is open. */
@@ -314,7 +318,13 @@ export class LivePod {
     for (const draft of drafts) this.publish(draft);
     this.#shell.keep(interrupted);
     // The worker was made before the last calls got their results.
-    this.#runner.rebase(this.view.items, restored.totals, restored.measured);
+    const { totals, measured } = restored;
+    this.#runner.restore(
+      this.view.items,
+      totals,
+      measured,
+      finishedCalls(restored, drafts, openCallsIn(this.view.items)),
+    );
     this.view.state = this.#state();
     if (drafts.length > 0) this.publish({ fact: { type: 'state', state: this.view.state } });
     this.#approvals.resume();
@@ -323,6 +333,13 @@ export class LivePod {
 
   #state(): PodState {
     return stateOf(this.view, this.#runner.active);
+  }
+
+  /** Whether a call of this pod's own run waits for a person. */
+  #hasOwnQuestion(): boolean {
+    return this.view.approvals
+      .pending()
+      .some(({ callId, runId, podId }) => callId !== undefined && runId !== undefined && podId === undefined);
   }
 
   #takeSnapshot(): Snapshot {
@@ -344,7 +361,8 @@ export class LivePod {
 
   #tellHouse(fact: PodFact): void {
     const { house } = this.#options;
-    if (LISTED.has(fact.type)) house.changed(this, fact.type);
+    const isQuieter = fact.type === 'tool-end' && this.view.state === 'waiting';
+    if (LISTED.has(fact.type) || isQuieter) house.changed(this, fact.type);
     if (fact.type === 'approval-request') this.#whenSafe(() => house.asked(this, fact.approval));
     if (fact.type === 'approval-response') {
       const { type: _, approvalId, ...how } = fact;
@@ -404,7 +422,9 @@ export class LivePod {
   }
 
   async #close(ends: 'everything' | 'all but the run', last?: Draft): Promise<void> {
-    await (ends === 'everything' ? this.#stop() : this.#shell.close());
+    if (ends === 'everything') await this.#stop();
+    // A child's question is none of a call here: what runs here waits for the child.
+    else await Promise.all([this.#hasOwnQuestion() && this.#runner.halt(), this.#shell.close()]);
     if (last !== undefined) this.publish(last);
     this.#approvals.close();
     try {

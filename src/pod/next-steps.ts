@@ -47,7 +47,7 @@ export class NextSteps {
     );
   }
 
-  /** After a restart, or a pause by a deadline, the run goes on when the last of its questions is answered. */
+  /** After a restart, or a pause by a deadline, the run goes on with the first answer; the other questions stay open. */
   async resumeDecided({ by, door }: Caller): Promise<void> {
     const { view, runner, takeSlot } = this.#parts;
     if (!this.#isDecided()) return;
@@ -78,7 +78,7 @@ export class NextSteps {
 
   #isDecided(): boolean {
     const { view, runner } = this.#parts;
-    if (runner.active || view.state !== 'paused') return false;
+    if (runner.active || (view.state !== 'paused' && view.state !== 'waiting')) return false;
     return openCallsIn(view.items).some(({ callId }) => {
       const { approval, settlement } = view.approvals.about(callId) ?? {};
       return settlement?.status === 'expired' ? approval?.fallback === 'deny' : settlement?.by !== undefined;

@@ -4,6 +4,7 @@ import type { Policy, Scope, Tool } from '../tools/index.ts';
 import {
   approveByPolicy,
   DEFAULT_COMPACTION,
+  type Finished,
   type Measured,
   type PermissionAnswer,
   type PermissionQuestion,
@@ -33,7 +34,7 @@ export interface RunnerParts {
   readonly totals: Totals | undefined;
   readonly measured: Measured | undefined;
   readonly publish: (draft: Draft) => void;
-  /** Resolves when all that was published is safe: a tool runs only when its call cannot be forgotten. */
+  /** Resolves when all that was published is safe: a tool runs only when its call, and that it began, cannot be forgotten. */
   readonly written: () => Promise<void>;
   readonly ask: (
     question: PermissionQuestion,
@@ -226,6 +227,11 @@ export class Runner {
     this.#worker.pause();
   }
 
+  /** Stops the calls that run and starts no others; open questions stay open. */
+  async halt(): Promise<void> {
+    await this.#worker.halt();
+  }
+
   /** The calls that a paused run left get their results. */
   abandon(): void {
     this.#worker.abandon();
@@ -263,6 +269,16 @@ export class Runner {
     this.#worker = this.#newWorker(items, totals, measured);
   }
 
+  /** The conversation as it was read again, with results of calls at its end that have no place in it yet. */
+  restore(
+    items: readonly Item[],
+    totals: Totals | undefined,
+    measured: Measured | undefined,
+    finished: ReadonlyMap<string, Finished>,
+  ): void {
+    this.#worker = this.#newWorker(items, totals, measured, finished);
+  }
+
   /** Resolves when nothing is under way. */
   async quiet(): Promise<void> {
     await this.#over;
@@ -288,7 +304,12 @@ export class Runner {
     return model ?? this.#parts.view.settings.model ?? this.#parts.agent.defaultModel;
   }
 
-  #newWorker(items: readonly Item[], totals: Totals | undefined, measured: Measured | undefined): Worker {
+  #newWorker(
+    items: readonly Item[],
+    totals: Totals | undefined,
+    measured: Measured | undefined,
+    finished?: ReadonlyMap<string, Finished>,
+  ): Worker {
     const { agent, view, cwd } = this.#parts;
     const byPolicy = approveByPolicy({
       policy: () => this.#policy(),
@@ -301,11 +322,9 @@ export class Runner {
       items: [...items],
       ...(totals && { totals }),
       ...(measured && { measured }),
-      approve: async (question, signal) => {
-        const approval = await byPolicy(question, signal);
-        if (approval.decision === 'allow') await this.#parts.written();
-        return approval;
-      },
+      ...(finished && { finished }),
+      approve: byPolicy,
+      written: () => this.#parts.written(),
       surroundings: agent.surroundings,
       emit: (events) => {
         for (const event of events) this.#tell(event);

@@ -1,5 +1,5 @@
-import type { PodState } from './event.ts';
-import { openCallsIn } from './open-calls.ts';
+import type { Approval, PodState } from './event.ts';
+import { type OpenCall, openCallsIn } from './open-calls.ts';
 import type { PodView } from './view.ts';
 
 /** The one word for what a pod is doing. */
@@ -8,9 +8,16 @@ export function stateOf(view: PodView, isActive: boolean): PodState {
   const pending = view.approvals.pending();
   if (isActive) {
     const isAsked = pending.some(({ runId, podId }) => podId !== undefined || runId === run?.runId);
-    return run !== undefined && isAsked ? 'waiting' : 'running';
+    // A question from before a restart belongs to the run that this one goes on with.
+    return run !== undefined && (isAsked || (pending.length > 0 && isAbout(pending, openCallsIn(items))))
+      ? 'waiting'
+      : 'running';
   }
   const open = openCallsIn(items);
-  if (open.some(({ callId }) => pending.some((approval) => approval.callId === callId))) return 'waiting';
+  if (isAbout(pending, open)) return 'waiting';
   return open.length > 0 || lastRun?.outcome.status === 'paused' ? 'paused' : 'idle';
+}
+
+function isAbout(pending: readonly Approval[], open: readonly OpenCall[]): boolean {
+  return open.some(({ callId }) => pending.some((approval) => approval.callId === callId));
 }

@@ -2,8 +2,16 @@ import type { InvalidCall, PreparedCall, ToolSurroundings } from '../tools/index
 import type { CallLine } from './event.ts';
 import type { HookVerdict } from './hooks.ts';
 
-/** Asks whether a call may run. Given by whoever owns the policy and the people to ask; the worker knows neither. */
-export type Approve = (question: Question, signal: AbortSignal) => Promise<Approval>;
+/**
+ * Asks whether a call may run. Given by whoever owns the policy and the people to ask; the worker knows neither. For a call
+ * that a person has to decide it returns a `PendingApproval`, so that the questions of a turn can be raised in call order.
+ */
+export type Approve = (question: Question, signal: AbortSignal) => Promise<Approval | PendingApproval>;
+
+/** A question that has not been raised. `ask` raises it before it returns; the worker calls it in call order. */
+export interface PendingApproval {
+  readonly ask: () => Promise<Approval>;
+}
 
 export interface Question {
   readonly call: CallLine;

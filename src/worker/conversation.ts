@@ -1,7 +1,8 @@
 import type { Cost, Item, Usage } from '../llm/index.ts';
 import type { Totals } from './event.ts';
 import { estimateTokens } from './tokens.ts';
-import { abandonedResult, type Call } from './tool-batch.ts';
+import type { Call, Finished } from './decide-call.ts';
+import { abandonedResult } from './tool-batch.ts';
 import { countCalls, countTurn, NO_TOTALS, sum } from './totals.ts';
 
 /** How many tokens the context held, and how many items it was then. */
@@ -84,9 +85,9 @@ export class Conversation {
     return open;
   }
 
-  /** Gives every open call a result that says it was not run; returns them. */
-  closeCalls(): readonly Item[] {
-    const results = this.openCalls().map(abandonedResult);
+  /** Gives every open call its result, or one that says it was not run; returns them. */
+  closeCalls(finished: ReadonlyMap<string, Finished>): readonly Item[] {
+    const results = this.openCalls().map((call) => abandonedResult(call, finished.get(call.callId)));
     this.add(...results);
     return results;
   }

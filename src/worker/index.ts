@@ -1,7 +1,8 @@
 /** Runs a conversation: turn after turn, with the tools between. */
-export type { Approval, Approve, Question } from './approval.ts';
+export type { Approval, Approve, PendingApproval, Question } from './approval.ts';
 export { type CompactionPolicy, DEFAULT_COMPACTION, summaryItem } from './compaction.ts';
 export type { Measured } from './conversation.ts';
+export type { Finished } from './decide-call.ts';
 export type {
   CallLine,
   CallStatus,

@@ -12,7 +12,7 @@ import {
   type ToolSurroundings,
   type Verdict,
 } from '../tools/index.ts';
-import type { Approve, Question } from './approval.ts';
+import type { Approval, Approve, Question } from './approval.ts';
 import type { CallLine } from './event.ts';
 import type { HookVerdict } from './hooks.ts';
 
@@ -58,15 +58,18 @@ export function approveByPolicy({ policy, ground, ask }: PolicyApproval): Approv
     if (decision === 'deny') return { decision, reason };
     const resolve = guardFor(judged, rules, ground.realPath);
     if (decision === 'allow') return { decision, resolve };
-    const answer = await ask(
-      { call, reason, rule: ruleFor(judged, rules), reconsider: (args) => again(question, args) },
-      signal,
-    );
-    if (answer.decision !== 'allow') return answer;
-    if (answer.arguments === undefined) return { ...answer, resolve };
-    const changed = await again(question, answer.arguments);
-    if ('refused' in changed) return { decision: 'deny', reason: changed.refused };
-    return { ...answer, resolve: changed.resolve };
+    const raise = async (): Promise<Approval> => {
+      const answer = await ask(
+        { call, reason, rule: ruleFor(judged, rules), reconsider: (args) => again(question, args) },
+        signal,
+      );
+      if (answer.decision !== 'allow') return answer;
+      if (answer.arguments === undefined) return { ...answer, resolve };
+      const changed = await again(question, answer.arguments);
+      if ('refused' in changed) return { decision: 'deny', reason: changed.refused };
+      return { ...answer, resolve: changed.resolve };
+    };
+    return { ask: raise };
   };
 }
 

@@ -1,186 +1,196 @@
-import { derivedAbort, messageOf, onAbort, tryParse } from '../base/index.ts';
-import { type Content, type Item, readArguments, textContent } from '../llm/index.ts';
+import { derivedAbort, messageOf, onAbort } from '../base/index.ts';
+import { type Content, type Item, textContent } from '../llm/index.ts';
+import { errorOutput, type OwnSurroundings, type ToolOutput, type ToolSurroundings } from '../tools/index.ts';
 import {
-  errorOutput,
-  type OwnSurroundings,
-  type PreparedCall,
-  type Tool,
-  type ToolOutput,
-  type ToolSurroundings,
-} from '../tools/index.ts';
-import type { Approval, Approve } from './approval.ts';
-import type { CallLine, CallStatus, RunEvent } from './event.ts';
-import { consult, type Hook } from './hooks.ts';
+  type Call,
+  type Decided,
+  type DecisionContext,
+  type Finished,
+  judgeCall,
+  plainLine,
+  refused,
+  type Undecided,
+} from './decide-call.ts';
+import type { CallLine, RunEvent } from './event.ts';
 import { type LoopPolicy, loopVerdict, REFUSAL } from './loop-guard.ts';
-
-export type Call = Extract<Item, { type: 'tool-call' }>;
 
 /** The calls of one turn with what has been decided and done: kept over a pause, so that nothing is asked or run twice. */
 export interface Batch {
   readonly calls: readonly Call[];
   readonly decided: Map<string, Decided>;
   readonly finished: Map<string, Finished>;
+  /** The calls that run now. */
+  readonly running: Set<Promise<void>>;
 }
 
-export type Decided =
-  | {
-      readonly run: PreparedCall;
-      readonly line: CallLine;
-      readonly parallel: boolean;
-      readonly resolve: ToolSurroundings['resolve'];
-    }
-  | { readonly line: CallLine; readonly refused: Finished };
-
-export interface Finished {
-  readonly status: CallStatus;
-  readonly output: ToolOutput;
-}
-
-export function newBatch(calls: readonly Call[]): Batch {
-  return { calls, decided: new Map(), finished: new Map() };
+/** `finished`: results that are known already, from before a restart. */
+export function newBatch(calls: readonly Call[], finished: ReadonlyMap<string, Finished> = new Map()): Batch {
+  return { calls, decided: new Map(), finished: new Map(finished), running: new Set() };
 }
 
 /** All that running calls needs of the worker. */
-export interface BatchContext {
-  readonly tools: readonly Tool[];
-  readonly cwd: string;
-  readonly approve: Approve;
-  readonly hooks: readonly Hook[];
+export interface BatchContext extends DecisionContext {
   /** The conversation before this turn, for the loop guard. */
   readonly past: readonly Item[];
   readonly loop: LoopPolicy;
   /** How long a cancelled call may take to end before the run goes on without it. */
   readonly graceMs: number;
   readonly surroundings: (callId: string) => OwnSurroundings;
+  /** Resolves when all events so far are durable. A call has no effect before its start is. */
+  readonly written: () => Promise<void>;
   /** Whether a person's message wants the rest of the calls to give way. */
   readonly interrupts: () => boolean;
+  /** Whether no further call may start: the run is to be paused. */
+  readonly isHeld: () => boolean;
+  /** Fires when the process has to end while questions are open: calls that run are stopped, the questions stay. */
+  readonly halt: AbortSignal;
   readonly emit: (events: readonly RunEvent[]) => void;
 }
 
-/** Decides every call that is still open, all questions at once; nothing runs before all are answered. */
-export async function decideBatch(
+/**
+ * Decides and runs the calls of a turn. Questions are raised in call order, all before the first call starts. A call then
+ * starts as soon as it is decided and every earlier call that its result may depend on has ended: a parallel call waits for
+ * the earlier calls that are not parallel, any other call for all earlier ones. Later calls are never waited for.
+ *
+ * With `done` every call has a result, whatever happened. With `paused` some calls are undecided or were not started.
+ */
+export async function runBatch(
   batch: Batch,
   context: BatchContext,
   signal: AbortSignal,
-): Promise<'go' | 'paused' | 'loop'> {
-  const open = batch.calls.filter(({ callId }) => !batch.decided.has(callId) && !batch.finished.has(callId));
-  const verdicts = open.map((call) => loopVerdict(context.past, call, context.loop));
-  if (verdicts.includes('stop')) return 'loop';
-  const decisions = await Promise.all(
-    open.map((call, at) => (verdicts[at] === 'refuse' ? refusedLoop(call) : decide(call, context, signal))),
-  );
-  for (const [at, decision] of decisions.entries()) {
-    const callId = open[at]?.callId;
-    if (decision !== undefined && callId !== undefined) batch.decided.set(callId, decision);
-  }
-  return decisions.includes(undefined) && !signal.aborted ? 'paused' : 'go';
-}
-
-/** Undefined: not decided, because somebody wants a pause or the run was cancelled. */
-async function decide(call: Call, context: BatchContext, signal: AbortSignal): Promise<Decided | undefined> {
-  const tool = context.tools.find(({ name }) => name === call.name);
-  if (tool === undefined) return refused(plainLine(call), 'failed', `Tool ${call.name} not found`);
-  const input = readArguments(call.arguments);
-  if ('reason' in input) return refused(plainLine(call), 'failed', unreadable(call, input));
-  const prepared = tool.prepare(input.value, context.cwd);
-  if ('invalid' in prepared) return refused(plainLine(call), 'failed', prepared.invalid);
-  const line: CallLine = { ...plainLine(call), title: prepared.title };
-  const advice = await consult(context.hooks, line, signal);
-  if (advice?.decision === 'deny') return refused(line, 'denied', advice.reason);
-  if (advice?.decision === 'pause' || signal.aborted) return undefined;
-  const approval = await asked(
-    context.approve,
-    {
-      call: line,
-      prepared,
-      prepare: (args) => tool.prepare(tryParse(args), context.cwd),
-      advice,
-    },
-    signal,
-  );
-  return approval && decidedBy(approval, tool, prepared, line, context);
-}
-
-/** What the model is told about arguments that cannot be read at all. */
-function unreadable(
-  { name, arguments: args }: Call,
-  { problem, reason }: { readonly problem: string; readonly reason: string },
-): string {
-  if (problem === 'too-deep') return `Validation failed for tool "${name}":\n  - arguments: ${reason}`;
-  return `The arguments of this call are not valid JSON:\n${args}`;
-}
-
-/** The answer, or undefined when the run is cancelled first. A question that cannot be put is a denial, not a bug. */
-async function asked(
-  approve: Approve,
-  question: Parameters<Approve>[0],
-  signal: AbortSignal,
-): Promise<Approval | undefined> {
-  let forget = (): void => {};
-  const cancelled = new Promise<undefined>((resolve) => {
-    forget = onAbort(signal, () => resolve(undefined));
-  });
-  try {
-    return await Promise.race([approve(question, signal), cancelled]);
-  } catch (thrown) {
-    if (signal.aborted) return undefined;
-    return { decision: 'deny', reason: `Nobody could be asked for permission: ${messageOf(thrown)}` };
-  } finally {
-    forget();
-  }
-}
-
-function decidedBy(
-  approval: Approval,
-  tool: Tool,
-  prepared: PreparedCall,
-  line: CallLine,
-  context: BatchContext,
-): Decided | undefined {
-  if (approval.decision === 'pause') return undefined;
-  if (approval.decision === 'deny') return refused(line, 'denied', approval.reason);
-  const { resolve } = approval;
-  if (approval.arguments === undefined) return { run: prepared, line, parallel: tool.parallel, resolve };
-  const changed = tool.prepare(tryParse(approval.arguments), context.cwd);
-  if ('invalid' in changed) return refused(line, 'failed', changed.invalid);
-  const changedLine = { ...line, arguments: approval.arguments, title: changed.title };
-  return { run: changed, line: changedLine, parallel: tool.parallel, resolve };
-}
-
-/**
- * Runs what was decided: calls that may run side by side do, the others alone. Afterwards every call has a result,
- * whatever happened.
- */
-export async function runBatch(batch: Batch, context: BatchContext, signal: AbortSignal): Promise<void> {
+): Promise<'done' | 'paused' | 'loop'> {
+  const open = batch.calls.filter(({ callId }) => !batch.finished.has(callId));
+  const undecided = open.filter(({ callId }) => !batch.decided.has(callId));
+  const verdicts = new Map(undecided.map((call) => [call, loopVerdict(context.past, call, context.loop)]));
+  if (!signal.aborted && [...verdicts.values()].includes('stop')) return 'loop';
+  // Fires for a cancelled run, and for a message that comes before the rest of the calls.
   const { controller: stop, release } = derivedAbort(signal);
-  const running = new Set<Promise<void>>();
-  for (const call of batch.calls) {
-    const decided = batch.decided.get(call.callId);
-    if (decided === undefined || batch.finished.has(call.callId)) continue;
-    const alone = 'refused' in decided || !decided.parallel;
-    if (alone) await Promise.all(running);
-    if (stop.signal.aborted) break;
-    const task = runOne(batch, call, decided, context, {
-      signal: stop.signal,
-      cancelled: () => signal.aborted,
-    }).then(() => {
-      running.delete(task);
-      if (context.interrupts()) stop.abort();
-    });
-    running.add(task);
-    if (alone) await task;
-  }
-  await Promise.all(running);
+  const judged = signal.aborted
+    ? []
+    : await Promise.all(
+        undecided.map(async (call) =>
+          verdicts.get(call) === 'refuse'
+            ? refused(plainLine(call), 'failed', REFUSAL)
+            : judgeCall(call, context, stop.signal),
+        ),
+      );
+  const schedule = new Schedule(batch, context, { signal, stop });
+  // In call order, without a break between them: this is where the questions are raised.
+  const answers = undecided.map((call, at) => schedule.take(call, judged[at]));
+  await Promise.all(open.map((call) => schedule.run(call)));
+  await Promise.all(answers);
   release();
-  for (const call of batch.calls) {
-    if (batch.finished.has(call.callId)) continue;
+  const unfinished = batch.calls.filter(({ callId }) => !batch.finished.has(callId));
+  if (unfinished.length > 0 && !stop.signal.aborted) return 'paused';
+  for (const call of unfinished) {
     const line = batch.decided.get(call.callId)?.line ?? plainLine(call);
     context.emit([{ type: 'tool-start', call: line }]);
     finish(batch, line, signal.aborted ? INTERRUPTED : SKIPPED, context);
   }
+  return 'done';
 }
 
-/** Why a call may be stopped: the run is cancelled, or else a person's message came first. */
+/** When each call of a batch starts. */
+class Schedule {
+  readonly #batch: Batch;
+  readonly #context: BatchContext;
+  readonly #signal: AbortSignal;
+  readonly #stop: AbortController;
+  /** For each open call, by id: resolves when it is decided. */
+  readonly #decisions = new Map<string, Promise<void>>();
+  /** Whether calls after it must wait for it even if they are parallel. */
+  readonly #exclusive = new Set<string>();
+  /** Resolves when a call has ended, or will not be started. */
+  readonly #over = new Map<string, Promise<void>>();
+  /** A call stays undecided: what comes after it has to wait for the resumed run. */
+  #isPaused = false;
+
+  constructor(
+    batch: Batch,
+    context: BatchContext,
+    { signal, stop }: { readonly signal: AbortSignal; readonly stop: AbortController },
+  ) {
+    this.#batch = batch;
+    this.#context = context;
+    this.#signal = signal;
+    this.#stop = stop;
+    for (const [callId, decided] of batch.decided) this.#note(callId, decided);
+  }
+
+  /** Takes in what is known of a call, and raises its question if there is one. */
+  take(call: Call, judged: Decided | Undecided | undefined): Promise<void> {
+    const { callId } = call;
+    if (judged === undefined) this.#isPaused = true;
+    else if ('ask' in judged) {
+      if (!judged.parallel) this.#exclusive.add(callId);
+      const decided = judged.ask().then((decision) => this.#settle(callId, decision));
+      this.#decisions.set(callId, decided);
+      return decided;
+    } else this.#settle(callId, judged);
+    return Promise.resolve();
+  }
+
+  /** Resolves when the call has ended, or is known not to start. */
+  run(call: Call): Promise<void> {
+    const before = this.#batch.calls.slice(0, this.#batch.calls.indexOf(call));
+    const over = this.#run(call, before);
+    this.#over.set(call.callId, over);
+    return over;
+  }
+
+  async #run(call: Call, before: readonly Call[]): Promise<void> {
+    const { callId } = call;
+    await this.#decisions.get(callId);
+    const decided = this.#batch.decided.get(callId);
+    if (decided === undefined) return;
+    // A refusal does nothing that an earlier call could change.
+    if (!('refused' in decided)) {
+      const awaited = before.filter((earlier) => !decided.parallel || this.#exclusive.has(earlier.callId));
+      for (const { callId: earlier } of awaited) await this.#over.get(earlier);
+    }
+    if (this.#stop.signal.aborted || this.#isHeld()) return;
+    const running = this.#perform(call, decided);
+    this.#batch.running.add(running);
+    await running;
+    this.#batch.running.delete(running);
+    if (this.#context.interrupts()) this.#stop.abort();
+  }
+
+  #isHeld(): boolean {
+    return this.#isPaused || this.#context.isHeld() || this.#context.halt.aborted;
+  }
+
+  async #perform(call: Call, decided: Decided): Promise<void> {
+    const { halt } = this.#context;
+    const { controller: ended, release } = derivedAbort(this.#stop.signal);
+    const forget = onAbort(halt, () => ended.abort());
+    try {
+      await runOne(this.#batch, call, decided, this.#context, {
+        signal: ended.signal,
+        cancelled: () => this.#signal.aborted || halt.aborted,
+      });
+    } finally {
+      forget();
+      release();
+    }
+  }
+
+  #settle(callId: string, decided: Decided | undefined): void {
+    if (decided === undefined) {
+      this.#isPaused = true;
+      return;
+    }
+    this.#batch.decided.set(callId, decided);
+    this.#note(callId, decided);
+  }
+
+  #note(callId: string, decided: Decided): void {
+    if ('refused' in decided || decided.parallel) this.#exclusive.delete(callId);
+    else this.#exclusive.add(callId);
+  }
+}
+
+/** Why a call may be stopped: the run is cancelled or the process ends, or else a person's message came first. */
 interface Stopping {
   readonly signal: AbortSignal;
   readonly cancelled: () => boolean;
@@ -209,7 +219,11 @@ async function runOne(
         context.emit([{ type: 'tool-update', callId: call.callId, text }]);
     },
   };
-  const output = await settled(decided.run.run(around, signal), signal, context.graceMs);
+  const begin = async (): Promise<ToolOutput | undefined> => {
+    await context.written();
+    return signal.aborted ? undefined : decided.run.run(around, signal);
+  };
+  const output = await settled(begin(), signal, context.graceMs);
   if (signal.aborted && !cancelled()) finish(batch, line, SKIPPED, context);
   else if (output === undefined) finish(batch, line, INTERRUPTED, context);
   else {
@@ -220,7 +234,7 @@ async function runOne(
 
 /** The output; undefined when the call was cancelled and does not end. What a tool throws is a failed result. */
 async function settled(
-  running: Promise<ToolOutput>,
+  running: Promise<ToolOutput | undefined>,
   signal: AbortSignal,
   graceMs: number,
 ): Promise<ToolOutput | undefined> {
@@ -251,9 +265,8 @@ export function resultsOf(batch: Batch): readonly Item[] {
   return batch.calls.flatMap(({ callId }): readonly Item[] => {
     const finished = batch.finished.get(callId);
     if (finished === undefined) return [];
-    return [
-      { type: 'tool-result', callId, content: finished.output.content, isError: finished.output.isError },
-    ];
+    const { content, isError } = finished.output;
+    return [{ type: 'tool-result', callId, content, isError }];
   });
 }
 
@@ -261,20 +274,8 @@ const SKIPPED: Finished = { status: 'skipped', output: errorOutput('Skipped due 
 const INTERRUPTED: Finished = { status: 'interrupted', output: errorOutput('Tool execution was aborted') };
 
 /** The result of a call that a broken or abandoned turn left behind: every call has one. */
-export function abandonedResult({ callId }: Call): Item {
-  return { type: 'tool-result', callId, content: INTERRUPTED.output.content, isError: true };
-}
-
-function refused(line: CallLine, status: CallStatus, text: string): Decided {
-  return { line, refused: { status, output: errorOutput(text) } };
-}
-
-async function refusedLoop(call: Call): Promise<Decided> {
-  return refused(plainLine(call), 'failed', REFUSAL);
-}
-
-function plainLine(call: Call): CallLine {
-  return { callId: call.callId, name: call.name, arguments: call.arguments, title: call.name };
+export function abandonedResult({ callId }: Call, { output } = INTERRUPTED): Item {
+  return { type: 'tool-result', callId, content: output.content, isError: output.isError };
 }
 
 /** Tools cap their own output; this is the net below them. */

@@ -14,6 +14,7 @@ import { type Answered, answerTurn } from './answering.ts';
 import type { Approve } from './approval.ts';
 import { type CompactionPolicy, compact, DEFAULT_COMPACTION, isNearLimit } from './compaction.ts';
 import { Conversation, type Measured } from './conversation.ts';
+import type { Finished } from './decide-call.ts';
 import type {
   CompactionReason,
   CompactionResult,
@@ -32,7 +33,6 @@ import {
   abandonedResult,
   type Batch,
   type BatchContext,
-  decideBatch,
   newBatch,
   resultsOf,
   runBatch,
@@ -46,11 +46,15 @@ export interface WorkerOptions {
   readonly approve: Approve;
   /** What a running call may use, apart from what the worker itself knows. */
   readonly surroundings: (callId: string) => OwnSurroundings;
+  /** Resolves when all events so far are durable; a call has no effect before its start is. */
+  readonly written?: () => Promise<void>;
   /** Gets every event, in order, in the batches they came in. */
   readonly emit: (events: readonly RunEvent[]) => void;
   readonly hooks?: readonly Hook[];
   /** The conversation so far, for one that goes on. */
   readonly items?: readonly Item[];
+  /** Results of calls at its end that are not in it, because earlier calls of their turn have none yet. */
+  readonly finished?: ReadonlyMap<string, Finished>;
   readonly totals?: Totals;
   readonly measured?: Measured;
   /** Asked before every turn, as are the policies. */
@@ -86,12 +90,17 @@ export class Worker {
   readonly #options: WorkerOptions;
   readonly #conversation: Conversation;
   readonly #emit: Emit;
-  #paused: Batch | undefined;
+  /** The calls of the turn under way, or of a paused one. */
+  #batch: Batch | undefined;
+  /** Results from before this worker, for the first batch only: providers may use the ids of calls again. */
+  #early: ReadonlyMap<string, Finished>;
+  readonly #halt = new AbortController();
   #pauseWanted = false;
   #running = false;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
+    this.#early = options.finished ?? NONE;
     this.#conversation = new Conversation(options.items ?? [], options.totals ?? NO_TOTALS, options.measured);
     this.#emit = observedBy(options.hooks ?? [], options.emit);
     this.text.attach(this.timeline);
@@ -129,9 +138,18 @@ export class Worker {
     return this.#tracked(signal, (stop) => this.#loop(stop));
   }
 
-  /** The run ends before the calls of a turn are run, or before the next turn. */
+  /** No further call is started. The run ends when those that run have ended and the rest is decided, or before the next turn. */
   pause(): void {
     if (this.#running) this.#pauseWanted = true;
+  }
+
+  /**
+   * Stops the calls that run and starts no others, because the process ends. Open questions stay open: they are raised again
+   * where the conversation is resumed.
+   */
+  async halt(): Promise<void> {
+    this.#halt.abort();
+    for (const running of this.#batch?.running ?? []) await running;
   }
 
   /** Gives up a paused run: its calls get a result, and nothing of it is run any more. */
@@ -188,7 +206,7 @@ export class Worker {
     for (;;) {
       const open = this.#conversation.openCalls();
       if (open.length > 0) {
-        const outcome = await this.#runCalls(this.#paused ?? newBatch(open), signal);
+        const outcome = await this.#runCalls(this.#batch ?? newBatch(open, this.#takeEarly()), signal);
         if (outcome !== undefined) return outcome;
       }
       if (signal.aborted) return { status: 'cancelled' };
@@ -257,15 +275,18 @@ export class Worker {
   /** Undefined when the conversation goes on. */
   async #runCalls(batch: Batch, signal: AbortSignal): Promise<RunOutcome | undefined> {
     const context = this.#batchContext(batch);
+    this.#batch = batch;
     if (this.#pauseWanted) return this.#pauseWith(batch);
-    const decision = signal.aborted ? 'go' : await decideBatch(batch, context, signal);
-    if (decision === 'paused' || (this.#pauseWanted && !signal.aborted)) return this.#pauseWith(batch);
-    if (decision === 'go') await runBatch(batch, context, signal);
-    this.#paused = undefined;
-    const results = decision === 'loop' ? batch.calls.map(abandonedResult) : resultsOf(batch);
+    const end = await runBatch(batch, context, signal);
+    if (end === 'paused') return this.#pauseWith(batch);
+    this.#batch = undefined;
+    const results =
+      end === 'loop'
+        ? batch.calls.map((call) => abandonedResult(call, batch.finished.get(call.callId)))
+        : resultsOf(batch);
     this.#conversation.addResults(results);
     this.#emit([{ type: 'turn-end', turn: this.#conversation.turn, results }]);
-    if (decision === 'loop') return LOOPING;
+    if (end === 'loop') return LOOPING;
     return signal.aborted ? { status: 'cancelled' } : undefined;
   }
 
@@ -280,13 +301,22 @@ export class Worker {
       loop: this.#policies.loop,
       graceMs: this.#policies.toolGraceMs,
       surroundings: this.#options.surroundings,
+      written: this.#options.written ?? (async () => {}),
       interrupts: () => this.inbox.interrupts(),
+      isHeld: () => this.#pauseWanted,
+      halt: this.#halt.signal,
       emit: this.#emit,
     };
   }
 
+  #takeEarly(): ReadonlyMap<string, Finished> {
+    const early = this.#early;
+    this.#early = NONE;
+    return early;
+  }
+
   #pauseWith(batch: Batch): RunOutcome {
-    this.#paused = batch;
+    this.#batch = batch;
     this.#pauseWanted = false;
     return { status: 'paused', callIds: batch.calls.map(({ callId }) => callId) };
   }
@@ -336,11 +366,13 @@ export class Worker {
   }
 
   #abandonCalls(): void {
-    this.#paused = undefined;
-    const results = this.#conversation.closeCalls();
+    const results = this.#conversation.closeCalls(this.#batch?.finished ?? this.#takeEarly());
+    this.#batch = undefined;
     if (results.length > 0) this.#emit([{ type: 'turn-end', turn: this.#conversation.turn, results }]);
   }
 }
+
+const NONE: ReadonlyMap<string, Finished> = new Map();
 
 type Emit = (events: readonly RunEvent[]) => void;
 

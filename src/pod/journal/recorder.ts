@@ -25,6 +25,7 @@ import {
   SHELL_START,
   TODOS,
   TOOL_END,
+  TOOL_START,
   UNQUEUED,
 } from '../session/index.ts';
 import type { RunOutcome, Totals } from '../../worker/index.ts';
@@ -39,8 +40,16 @@ export interface Recorded {
   readonly model: () => ModelChoice & { readonly wire: Wire };
   readonly totals: () => Totals;
   readonly settings: () => PodSettings;
+  /** Whether a question about a call of the turn is open. */
+  readonly isAwaiting: () => boolean;
   /** What a checkpoint keeps of the pod. */
   readonly state: () => JsonObject;
+}
+
+/** The result of a call that ended before an earlier call of its turn. */
+export interface EarlyResult {
+  readonly item: Item;
+  readonly message: AgentMessage;
 }
 
 type ResultItem = Extract<Item, { type: 'tool-result' }>;
@@ -98,6 +107,10 @@ export class Recorder {
         this.#early.clear();
         if (fact.items.length > 0) this.#answer(fact.items, fact, place);
         else if (fact.broken !== undefined || fact.outcome === 'failed') this.#broken(fact, place);
+        return;
+      case 'tool-start':
+        // Without an open question no call of the turn would be run by another process.
+        if (this.#known.isAwaiting()) place(TOOL_START.body({ callId: fact.call.callId }));
         return;
       case 'tool-end': {
         const { callId, name, output } = fact;
@@ -171,7 +184,6 @@ export class Recorder {
       case 'block-abort':
       case 'ping':
       case 'usage':
-      case 'tool-start':
       case 'tool-update':
       case 'retry-start':
       case 'retry-end':
@@ -246,9 +258,10 @@ export class Recorder {
     this.#early.clear();
   }
 
-  /** The calls that were open when the session was read. */
-  reopen(calls: readonly OpenCall[]): void {
+  /** The calls that were open when the session was read, and the results that some of them had. */
+  reopen(calls: readonly OpenCall[], early: ReadonlyMap<string, EarlyResult>): void {
     this.#calls = calls;
+    for (const [callId, { message }] of early) this.#early.set(callId, message);
   }
 
   #change({ settings, by, door }: EventOf<'settings'>, place: (body: Body) => Entry): void {

@@ -1,8 +1,9 @@
 import type { Item } from '../../llm/index.ts';
 import { errorOutput, type ToolOutput } from '../../tools/index.ts';
-import { NO_TOTALS } from '../../worker/index.ts';
+import { type Finished, NO_TOTALS } from '../../worker/index.ts';
 import type { PodFact } from '../event.ts';
 import type { Segments } from '../feed/index.ts';
+import { type OpenCall, openCallsIn } from '../open-calls.ts';
 import type { Draft } from './journal.ts';
 import { eventIn, RESERVED } from './journal.ts';
 import { shellMessage } from '../shell.ts';
@@ -67,8 +68,8 @@ export function interruptedShells(
 }
 
 /**
- * What has to be said of a session whose process ended without a word. Calls that wait for an approval, or that a pause
- * holds, stay open; all others get a result, since nobody knows whether they took effect.
+ * What has to be said of a session whose process ended without a word. In a turn that waits for an approval, or that a pause
+ * holds, calls that have not begun stay open; all others get a result, since nobody knows whether they took effect.
  */
 export function recovery(
   restored: Restored,
@@ -76,7 +77,7 @@ export function recovery(
   interrupted: readonly UntoldShell[],
   noteFor: (callId: string) => string | undefined,
 ): readonly Draft[] {
-  const { view, totals, openCalls, earlyResults } = restored;
+  const { view, totals, openCalls, earlyResults, placedResults, started } = restored;
   const recovered: Draft[] = lost === undefined ? [] : [{ fact: { type: 'recovered', lost } }];
   const ended = interrupted.map(({ shellId, message }): Draft => {
     const { command = '', private: isPrivate = false } = view.shells.get(shellId) ?? {};
@@ -95,12 +96,25 @@ export function recovery(
   const awaited = new Set(own.map(({ callId }) => callId));
   const isAwaited = openCalls.some(({ callId }) => awaited.has(callId));
   if (openCalls.length > 0 && !isPaused && !isAwaited) {
-    const results = openCalls.map(
-      ({ callId }) => earlyResults.get(callId) ?? interruptedResult(callId, noteFor(callId)),
+    const results = openCallsIn(view.items).map(
+      ({ callId }) =>
+        placedResults.get(callId) ??
+        earlyResults.get(callId)?.item ??
+        interruptedResult(callId, noteFor(callId)),
     );
-    // All of the turn, as at any turn's end: nobody has been told yet which of them the file has.
-    facts.push({ type: 'turn-end', turn: view.turn, results: [...lastResultsIn(view.items), ...results] });
+    facts.push({ type: 'turn-end', turn: view.turn, results });
   }
+  // The turn goes on with the next decision; what had begun of it must not begin again.
+  else
+    for (const { callId, name } of openCalls)
+      if (started.has(callId) && !earlyResults.has(callId))
+        facts.push({
+          type: 'tool-end',
+          callId,
+          name,
+          status: 'interrupted',
+          output: interruptedOutput(noteFor(callId)),
+        });
   if (view.run !== undefined) {
     const { runId } = view.run;
     facts.push({
@@ -114,10 +128,25 @@ export function recovery(
   return [...recovered, ...ended, ...facts.map((fact) => ({ fact }))];
 }
 
-/** The results that follow on the last call. */
-function lastResultsIn(items: readonly Item[]): readonly Item[] {
-  const last = items.findLastIndex(({ type }) => type === 'tool-call');
-  return items.slice(last + 1).filter(({ type }) => type === 'tool-result');
+/** Results of calls that are still open after the recovery: they ended before an earlier call of their turn. */
+export function finishedCalls(
+  { earlyResults, placedResults }: Restored,
+  drafts: readonly Draft[],
+  open: readonly OpenCall[],
+): ReadonlyMap<string, Finished> {
+  const finished = new Map<string, Finished>();
+  for (const { callId } of open) {
+    const item = placedResults.get(callId) ?? earlyResults.get(callId)?.item;
+    if (item?.type === 'tool-result') {
+      const { content, isError } = item;
+      const status = isError ? 'failed' : 'done';
+      finished.set(callId, { status, output: { summary: status, content, isError } });
+    }
+    for (const { fact } of drafts)
+      if (fact.type === 'tool-end' && fact.callId === callId)
+        finished.set(callId, { status: fact.status, output: fact.output });
+  }
+  return finished;
 }
 
 function interruptedOutput(note: string | undefined): ToolOutput {

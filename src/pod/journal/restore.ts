@@ -25,18 +25,21 @@ import {
   spentOn,
   TODOS,
   TOOL_END,
+  TOOL_START,
   UNQUEUED,
 } from '../session/index.ts';
 import { changed, DEFAULT_SETTINGS, type PodSettings, RULE, SETTINGS_KEPT } from '../settings.ts';
 import { PodView } from '../view.ts';
 import { type OpenCall, openCallsIn } from '../open-calls.ts';
-import { runEndData } from './recorder.ts';
+import { type EarlyResult, runEndData } from './recorder.ts';
 
 /** A shell command that has ended, and whose output is not in the conversation yet. */
 export interface UntoldShell {
   readonly shellId: string;
   readonly message: AgentMessage;
 }
+
+type ResultItem = Extract<Item, { type: 'tool-result' }>;
 
 /** What a session file says of its pod. */
 export interface Restored {
@@ -50,9 +53,14 @@ export interface Restored {
   readonly lastSeq: number;
   /** Another program has appended since, or a power cut has parted an event: the feed knows something else. */
   readonly isForeign: boolean;
+  /** Calls of the last turn that have no result in their place in the file. */
   readonly openCalls: readonly OpenCall[];
+  /** Results of the other calls of that turn, by call. */
+  readonly placedResults: ReadonlyMap<string, ResultItem>;
   /** Results of open calls that had come already. */
-  readonly earlyResults: ReadonlyMap<string, Item>;
+  readonly earlyResults: ReadonlyMap<string, EarlyResult>;
+  /** Calls that began while others of their turn were undecided. */
+  readonly started: ReadonlySet<string>;
   readonly untoldShells: readonly UntoldShell[];
 }
 
@@ -62,12 +70,14 @@ export function restore(tree: SessionTree): Restored {
   for (const entry of tree.entries()) reader.take(entry);
   const { items, entryIds, model, totals } = conversation(tree);
   const { view } = reader;
-  view.items = [...items];
+  const openCalls = openCallsIn(items);
+  // Results become part of the conversation at the end of their turn.
+  const placed = openCalls.length > 0 ? lastResultsIn(items) : [];
+  view.items = items.slice(0, items.length - placed.length);
   view.turn = totals?.turns ?? 0;
   // Only where nothing of ours says which: the agent's own model is no choice of anybody's.
   if (!reader.isSet && view.settings.model === undefined && model !== undefined)
     view.settings = { ...view.settings, model };
-  const openCalls = openCallsIn(items);
   const measured = measuredOn(tree, entryIds);
   if (measured !== undefined) view.contextTokens = measured.tokens;
   return {
@@ -79,9 +89,17 @@ export function restore(tree: SessionTree): Restored {
     isForeign: reader.isForeign,
     ...(measured && { measured }),
     openCalls,
+    placedResults: new Map(placed.map((item) => [item.callId, item])),
     earlyResults: reader.early,
+    started: reader.started,
     untoldShells: [...reader.shells.values()],
   };
+}
+
+/** The results that follow on the last call. */
+function lastResultsIn(items: readonly Item[]): readonly ResultItem[] {
+  const last = items.findLastIndex(({ type }) => type === 'tool-call');
+  return items.slice(last + 1).filter((item) => item.type === 'tool-result');
 }
 
 /** The last count of an answer's own, if nothing was summarised since. One that broke off may have none, and has no items. */
@@ -107,7 +125,8 @@ class Reader {
   isForeign = false;
   /** Whether there are settings of ours. */
   isSet = false;
-  early = new Map<string, Item>();
+  early = new Map<string, EarlyResult>();
+  readonly started = new Set<string>();
   readonly shells = new Map<string, UntoldShell>();
 
   take(entry: Entry): void {
@@ -137,7 +156,7 @@ class Reader {
     this.signed = [];
     this.lastSeq = 0;
     this.isForeign = false;
-    this.early.clear();
+    this.#clearTurn();
     this.shells.clear();
   }
 
@@ -152,7 +171,7 @@ class Reader {
 
   #takeEntry(entry: Entry): void {
     if (entry.type === 'message' && entry.message.role === 'assistant') {
-      this.early.clear();
+      this.#clearTurn();
       this.view.approvals.beginTurn();
     }
     if (entry.type === 'model_change' && (entry.role === undefined || entry.role === 'default')) {
@@ -162,12 +181,21 @@ class Reader {
     if (entry.type === 'session_info') this.#set({ name: entry.name });
   }
 
+  #clearTurn(): void {
+    this.early.clear();
+    this.started.clear();
+  }
+
   #takeFact(entry: Entry): void {
     const shell = SHELL_END.in(entry);
+    const started = TOOL_START.in(entry);
     const ended = TOOL_END.in(entry);
     if (ended !== undefined) {
-      const [item] = itemsOf({ role: 'toolResult', ...ended.message });
-      if (item !== undefined) this.early.set(ended.callId, item);
+      const message: AgentMessage = { role: 'toolResult', ...ended.message };
+      const [item] = itemsOf(message);
+      if (item !== undefined) this.early.set(ended.callId, { item, message });
+    } else if (started !== undefined) {
+      this.started.add(started.callId);
     } else if (shell !== undefined) {
       this.shells.set(shell.shellId, untoldIn(shell));
       this.view.shells.delete(shell.shellId);

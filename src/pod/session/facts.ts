@@ -25,6 +25,9 @@ export const RUN_END = factKind(
   ),
 );
 
+/** A call began while others of its turn wait for a decision: if the process dies, it must not begin again. */
+export const TOOL_START = factKind('tool-start', record({ callId: text }, {}));
+
 /** A call ended before those in front of it: its result is kept here until its place in the order comes. */
 export const TOOL_END = factKind('tool-end', record({ callId: text, name: text, message: object }, {}));
 

@@ -1,0 +1,215 @@
+import { describe, expect, it } from 'vitest';
+import { anthropic } from '../../src/llm/anthropic/index.ts';
+import type { Approval, Approve, RunEvent } from '../../src/worker/index.ts';
+import { calls, gate, lines, say, says, stage, tool } from './stage.ts';
+import { never } from './worker.contract.ts';
+
+const ALLOW: Approval = { decision: 'allow', resolve: async (path) => path };
+
+/** Approvals that a test gives, by the title of the call; `raised` is the order in which they were asked for. */
+function people(slow: (title: string) => Promise<void> = async () => {}) {
+  const raised: string[] = [];
+  const withdrawn: string[] = [];
+  const answers = new Map<string, (approval: Approval) => void>();
+  const waiting = new Set<() => void>();
+  const approve: Approve = async ({ call: { title } }, signal) => {
+    await slow(title);
+    return {
+      ask: () => {
+        raised.push(title);
+        signal.addEventListener('abort', () => withdrawn.push(title));
+        const answer = new Promise<Approval>((resolve) => answers.set(title, resolve));
+        for (const wake of waiting) wake();
+        return answer;
+      },
+    };
+  };
+  return {
+    approve,
+    raised,
+    withdrawn,
+    answer: (title: string, approval: Approval = ALLOW) => answers.get(title)?.(approval),
+    async asked(count: number): Promise<void> {
+      while (raised.length < count)
+        await new Promise<void>((resolve) => {
+          waiting.add(resolve);
+        });
+    },
+  };
+}
+
+const started = (events: readonly RunEvent[]) =>
+  events.flatMap((event) => (event.type === 'tool-start' ? [event.call.title] : []));
+const ended = (events: readonly RunEvent[]) =>
+  events.flatMap((event) => (event.type === 'tool-end' ? [event.callId] : []));
+const startOf = (title: string) => (event: RunEvent) =>
+  event.type === 'tool-start' && event.call.title === title;
+
+const alone = tool('alone', async (text) => `alone ${text}`, false);
+const aside = tool('aside', async (text) => `aside ${text}`);
+
+describe('the calls of one turn', () => {
+  it('are asked about in call order, however long it takes to judge each of them', async () => {
+    let judgeFirst = (): void => {};
+    const first = new Promise<void>((resolve) => {
+      judgeFirst = resolve;
+    });
+    const { approve, raised, answer, asked } = people(async (title) => {
+      if (title === 'aside aside:1') await first;
+      else if (title === 'aside aside:3') judgeFirst();
+    });
+    const { worker } = await stage(anthropic, [calls('aside:1', 'aside:2', 'aside:3'), says('Done.')], {
+      tools: [aside],
+      approve,
+    });
+    const run = worker.run(say('Go'), never());
+    await asked(3);
+    expect(raised).toEqual(['aside aside:1', 'aside aside:2', 'aside aside:3']);
+    for (const title of raised) answer(title);
+    expect(await run).toEqual({ status: 'finished' });
+  });
+
+  it('start as they are approved, without waiting for the rest', async () => {
+    const { approve, answer, asked } = people();
+    const { worker, events, hear } = await stage(
+      anthropic,
+      [calls('aside:1', 'aside:2', 'aside:3'), says('Done.')],
+      { tools: [aside], approve },
+    );
+    const run = worker.run(say('Go'), never());
+    await asked(3);
+    answer('aside aside:3');
+    await hear((event) => event.type === 'tool-end');
+    answer('aside aside:1', { decision: 'deny', reason: 'Not now.' });
+    await hear((event) => event.type === 'tool-end' && event.status === 'denied');
+    expect(started(events)).toEqual(['aside aside:3', 'aside aside:1']);
+    answer('aside aside:2');
+    expect(await run).toEqual({ status: 'finished' });
+    // Ends in the order of completion, results in call order.
+    const ids = worker.items.flatMap((item) => (item.type === 'tool-call' ? [item.callId] : []));
+    expect(ended(events)).toEqual([ids[2], ids[0], ids[1]]);
+    expect(lines(worker.items).slice(4, 7)).toEqual([
+      'error Not now.',
+      'result aside aside:2',
+      'result aside aside:3',
+    ]);
+  });
+
+  it('that are not parallel run in call order, each as soon as those before it have ended', async () => {
+    const { approve, answer, asked } = people();
+    const held = gate('held');
+    const { worker, events, hear } = await stage(
+      anthropic,
+      [calls('alone:1', 'held:2', 'alone:3', 'aside:4'), says('Done.')],
+      { tools: [alone, aside, held.tool], approve },
+    );
+    const run = worker.run(say('Go'), never());
+    await asked(4);
+    answer('alone alone:3');
+    answer('aside aside:4');
+    answer('alone alone:1');
+    await hear((event) => event.type === 'tool-end');
+    expect(started(events)).toEqual(['alone alone:1']);
+    answer('held held:2');
+    await held.started;
+    // The third changes things, and the fourth may read what it changes.
+    expect(started(events)).toEqual(['alone alone:1', 'held held:2']);
+    held.release();
+    expect(await run).toEqual({ status: 'finished' });
+    expect(started(events)).toEqual(['alone alone:1', 'held held:2', 'alone alone:3', 'aside aside:4']);
+  });
+
+  it('are not started any more once a pause is wanted, and none runs twice after it', async () => {
+    const { approve, raised, answer, asked } = people();
+    const { worker, events, hear } = await stage(anthropic, [calls('alone:1', 'alone:2'), says('Done.')], {
+      tools: [alone],
+      approve,
+    });
+    const run = worker.run(say('Go'), never());
+    await asked(2);
+    answer('alone alone:1');
+    await hear((event) => event.type === 'tool-end');
+    worker.pause();
+    answer('alone alone:2');
+    expect(await run).toMatchObject({ status: 'paused' });
+    expect(started(events)).toEqual(['alone alone:1']);
+    expect(await worker.resume(never())).toEqual({ status: 'finished' });
+    expect(started(events)).toEqual(['alone alone:1', 'alone alone:2']);
+    expect(raised).toHaveLength(2);
+  });
+
+  it('keep the results they have when a paused run is given up', async () => {
+    const { approve, answer, asked } = people();
+    const { worker, hear } = await stage(anthropic, [calls('alone:1', 'alone:2'), says('Done.')], {
+      tools: [alone],
+      approve,
+    });
+    const run = worker.run(say('Go'), never());
+    await asked(2);
+    answer('alone alone:1');
+    await hear((event) => event.type === 'tool-end');
+    answer('alone alone:2', { decision: 'pause' });
+    await run;
+    worker.abandon();
+    expect(lines(worker.items).slice(3)).toEqual([
+      'result alone alone:1',
+      'error Tool execution was aborted',
+    ]);
+  });
+
+  it('that run are stopped with the run, and open questions are withdrawn', async () => {
+    const { approve, withdrawn, answer, asked } = people();
+    const held = gate('held');
+    const { worker } = await stage(anthropic, [calls('held:1', 'alone:2')], {
+      tools: [alone, held.tool],
+      approve,
+    });
+    const cancel = new AbortController();
+    const run = worker.run(say('Go'), cancel.signal);
+    await asked(2);
+    answer('held held:1');
+    await held.started;
+    cancel.abort();
+    expect(await run).toEqual({ status: 'cancelled' });
+    expect(withdrawn).toContain('alone alone:2');
+    expect(lines(worker.items).slice(3)).toEqual(['result cancelled', 'error Tool execution was aborted']);
+  });
+
+  it('give way to an immediate message, open questions too', async () => {
+    const { approve, withdrawn, answer, asked } = people();
+    const { worker, hear } = await stage(anthropic, [calls('alone:1', 'alone:2'), says('Done.')], {
+      tools: [alone],
+      approve,
+    });
+    worker.inbox.modes = { ...worker.inbox.modes, interrupt: 'immediate' };
+    const run = worker.run(say('Go'), never());
+    await asked(2);
+    worker.inbox.steer(say('Stop that'));
+    answer('alone alone:1');
+    await hear(startOf('alone alone:1'));
+    expect(await run).toEqual({ status: 'finished' });
+    expect(withdrawn).toContain('alone alone:2');
+    expect(lines(worker.items).slice(3, 5)).toEqual([
+      'result alone alone:1',
+      'error Skipped due to queued user message.',
+    ]);
+  });
+
+  it('that run are stopped when the process has to end, and open questions stay open', async () => {
+    const { approve, withdrawn, answer, asked } = people();
+    const held = gate('held');
+    const { worker, events } = await stage(anthropic, [calls('held:1', 'alone:2')], {
+      tools: [alone, held.tool],
+      approve,
+      // What was said is looked at below; the run itself never ends.
+      items: [],
+    });
+    void worker.run(say('Go'), never());
+    await asked(2);
+    answer('held held:1');
+    await held.started;
+    await worker.halt();
+    expect(withdrawn).toEqual([]);
+    expect(events.at(-1)).toMatchObject({ type: 'tool-end', status: 'interrupted' });
+  });
+});
