@@ -33,7 +33,12 @@ const { url } = await startTasks({
       limit: 10_000,
       first: [{ method: 'subscribe', params: after === undefined ? {} : { after } }],
     }),
-  limits: { rate: { perMinute: MANY, burst: MANY }, pending: MANY, keepAliveMs: 600_000 },
+  limits: {
+    rate: { perMinute: MANY, burst: MANY },
+    pending: MANY,
+    keepAliveMs: 600_000,
+    http: { stalledMs: 600_000 },
+  },
 });
 await serveLines(path, {});
 console.log(JSON.stringify({ url, key }));

@@ -10,6 +10,40 @@ export interface GuardOptions {
 }
 
 /**
+ * Refuses a request that has a header twice of which there can be one: Node would drop or join them, and a proxy in front may
+ * have looked at the other.
+ */
+export function refuseDuplicates(rawHeaders: readonly string[]): void {
+  const seen = new Set<string>();
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]?.toLowerCase() ?? '';
+    if (!ONLY_ONCE.has(name)) continue;
+    if (seen.has(name))
+      throw httpRefusal(400, 'duplicate_header', `the header ${name} was sent twice: send it once`, {
+        headers: { connection: 'close' },
+      });
+    seen.add(name);
+  }
+}
+
+const ONLY_ONCE: ReadonlySet<string> = new Set([
+  'host',
+  'origin',
+  'authorization',
+  'x-api-key',
+  'content-type',
+  'content-length',
+  'transfer-encoding',
+  'expect',
+  'upgrade',
+  'idempotency-key',
+  'last-event-id',
+  'x-request-id',
+  'sec-websocket-key',
+  'sec-websocket-version',
+]);
+
+/**
  * Refuses what a page elsewhere makes a browser send. A name that was pointed at this machine (DNS rebinding) shows in
  * `Host`: only addresses and names that we know are let in. Answers with the origin to allow, if the request has one.
  */
@@ -17,7 +51,13 @@ export function guardRequest(
   headers: IncomingHttpHeaders,
   { hosts, origins }: GuardOptions,
 ): string | undefined {
-  const name = hostName(headers.host ?? '');
+  if (headers.host === undefined || headers.host === '')
+    throw httpRefusal(
+      400,
+      'malformed_request',
+      'the Host header is missing: send the name or address of this server',
+    );
+  const name = hostName(headers.host);
   if (name === undefined || !(isIP(name) > 0 || name === 'localhost' || hosts.includes(name)))
     throw httpRefusal(
       403,

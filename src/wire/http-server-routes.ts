@@ -12,19 +12,23 @@ export interface RouteMatch<R> {
   readonly params: ReadonlyMap<string, string>;
 }
 
-/** Finds the route of a request; refuses with 404, or with 405 where only the method is wrong. */
+/**
+ * Finds the route of a request; refuses with 404, or with 405 where only the method is wrong. Words of a path are compared as
+ * they were sent: only what a name in braces stands for is decoded. HEAD is answered by the route of GET.
+ */
 export function findRoute<R extends RouteAddress>(
   routes: readonly R[],
   method: string,
   path: string,
 ): RouteMatch<R> {
-  const given = path.split('/').map(decodedPart);
+  const given = path.split('/');
+  const wanted = method === 'HEAD' ? 'GET' : method;
   const others: string[] = [];
   for (const { route, pattern } of tableOf(routes)) {
     const params = matchPath(pattern, given);
     if (params === undefined) continue;
-    if (route.method === method) return { route, params };
-    others.push(route.method);
+    if (route.method === wanted) return { route, params };
+    others.push(...(route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]));
   }
   if (others.length === 0) throw httpRefusal(404, 'not_found', `there is nothing at ${path.slice(0, 200)}`);
   const allow = others.join(', ');
@@ -61,17 +65,20 @@ function partOf(word: string): PatternPart {
 
 function matchPath(
   pattern: readonly PatternPart[],
-  given: readonly (string | undefined)[],
+  given: readonly string[],
 ): ReadonlyMap<string, string> | undefined {
   if (pattern.length !== given.length) return undefined;
   const params = new Map<string, string>();
   for (let at = 0; at < pattern.length; at += 1) {
-    const [part, value] = [pattern[at], given[at]];
-    if (part === undefined || value === undefined) return undefined;
+    const [part, sent = ''] = [pattern[at], given[at]];
+    if (part === undefined) return undefined;
     if ('word' in part) {
-      if (part.word !== value) return undefined;
-    } else if (value === '') return undefined;
-    else params.set(part.name, value);
+      if (part.word !== sent) return undefined;
+    } else {
+      const value = decodedPart(sent);
+      if (value === undefined || value === '' || value === '.' || value === '..') return undefined;
+      params.set(part.name, value);
+    }
   }
   return params;
 }

@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
-import { createServer as createTlsServer, type ServerOptions as TlsServerOptions } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { TlsOptions } from 'node:tls';
 import { messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
-import type { Rate } from './rate-limit.ts';
+import { ConnectionTable } from './connection-table.ts';
+import { networkOf } from './network-of.ts';
+import { type Rate, RateTable } from './rate-limit.ts';
+import { readTarget, type RequestTarget } from './request-target.ts';
 import { lookBeforeTls } from './tls-or-plain.ts';
 
 export interface HttpServerLimits {
@@ -39,18 +37,15 @@ export const HTTP_SERVER_LIMITS: HttpServerLimits = {
   handshakes: { perMinute: 1_200, burst: 1_200 },
 };
 
-/** What of a request's address matters here; a URL is one. */
-export interface RequestTarget {
-  readonly pathname: string;
-  readonly searchParams: URLSearchParams;
-}
-
 /** One request, and where its answer goes. */
 export interface HttpExchange {
   readonly requestId: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly url: RequestTarget;
+  /** Undefined for a target that is no path. */
+  readonly url: RequestTarget | undefined;
+  /** A good key came over this connection. */
+  readonly trust: () => void;
 }
 
 /** A request to speak another protocol on its connection. */
@@ -59,7 +54,15 @@ export interface HttpUpgrade {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
   readonly head: Buffer;
-  readonly url: RequestTarget;
+  readonly url: RequestTarget | undefined;
+  readonly trust: () => void;
+}
+
+/** A connection that was refused before there was a request. */
+export interface RefusedConnection {
+  readonly remote: string;
+  /** `malformed_request`, `request_timeout`, `headers_too_large`, `tls_failed`, `tls_timeout` … */
+  readonly word: string;
 }
 
 export interface HttpServerOptions {
@@ -67,12 +70,19 @@ export interface HttpServerOptions {
   /** 0 for any that is free. */
   readonly port: number;
   /** PEM texts. */
-  readonly tls?: { readonly cert: string; readonly key: string };
+  readonly tls?: {
+    readonly cert: string;
+    readonly key: string;
+    /** Authorities of client certificates. With them a client must show one. */
+    readonly clientCa?: string;
+  };
   readonly limits?: Partial<HttpServerLimits>;
   readonly handle: (exchange: HttpExchange) => Promise<void>;
   readonly upgrade: (upgrade: HttpUpgrade) => Promise<void>;
   /** Reports why one of them rejected; the connection is gone by then. */
   readonly caught?: (thrown: unknown) => void;
+  /** Returns whether the client is told why; otherwise its connection is only closed. */
+  readonly onRefused?: (refused: RefusedConnection) => boolean;
 }
 
 export interface HttpServer {
@@ -85,35 +95,75 @@ export interface HttpServer {
 
 /** Listens, with bounds on all that a client may make us wait for or keep. */
 export async function serveHttp(options: HttpServerOptions): Promise<HttpServer> {
-  const { host, port, tls, handle, upgrade, caught = () => {} } = options;
+  const { host, port, tls, handle, upgrade, caught = () => {}, onRefused = () => true } = options;
   const limits = { ...HTTP_SERVER_LIMITS, ...options.limits };
+  const table = new ConnectionTable(limits);
+  const handshakes = new RateTable(limits.handshakes);
   const scheme = tls === undefined ? 'http' : 'https';
+  const headersMs = Math.min(limits.headersMs, limits.requestMs);
   const settings = {
     maxHeaderSize: limits.headerBytes,
-    headersTimeout: limits.headersMs,
+    headersTimeout: headersMs,
     requestTimeout: limits.requestMs,
-    // Also an idle process is woken for it: no more often than the shortest patience needs.
-    connectionsCheckingInterval: Math.min(limits.headersMs, limits.requestMs),
+    // What is late is found so much later: also an idle process is woken for it.
+    connectionsCheckingInterval: Math.min(headersMs, CHECK_MS),
     keepAliveTimeout: 10_000,
+    // Ours says what to do.
+    requireHostHeader: false,
   };
-  const listener: RequestListener = (request, response) => {
-    handle({ ...describe(request, scheme), request, response }).catch((thrown: unknown) => {
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    const exchange = { ...describe(request), request, response, trust: () => trust(request.socket) };
+    handle(exchange).catch((thrown: unknown) => {
       response.destroy();
       caught(thrown);
     });
   };
+  const trust = (socket: Socket): void => {
+    if (table.trust(socket)) handshakes.refund(networkOf(socket.remoteAddress ?? ''));
+  };
+  const refuse = (socket: Duplex, refused: Refused): void => {
+    const remote = socket instanceof Socket ? (socket.remoteAddress ?? '') : '';
+    if (onRefused({ remote, word: refused[1] })) refuseConnection(socket, refused);
+    else socket.destroy();
+  };
   const server =
-    tls === undefined ? createServer(settings, listener) : tlsServer({ ...settings, ...tls }, listener);
-  server.maxConnections = limits.connections;
-  const sockets = new Set<Socket>();
-  server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
+    tls === undefined
+      ? createServer(settings, answer)
+      : createTlsServer({ ...settings, ...tlsSettings(tls), handshakeTimeout: limits.handshakeMs }, answer);
+  const secured = new WeakSet<Duplex>();
+  if (tls !== undefined)
+    lookBeforeTls(server, {
+      handshakeMs: limits.handshakeMs,
+      admit: ({ remoteAddress = '' }) => {
+        if (handshakes.take(networkOf(remoteAddress)) === 0) return true;
+        onRefused({ remote: remoteAddress, word: 'rate_limited' });
+        return false;
+      },
+      refusePlain: (socket) => refuse(socket, SPEAKS_HTTPS),
+      onSecured: (socket) => secured.add(socket),
+      onStalled: ({ remoteAddress = '' }) => void onRefused({ remote: remoteAddress, word: 'tls_timeout' }),
+    });
+  // Before all other listeners: what is too much is not looked at.
+  server.prependListener('connection', (socket: Socket) => table.add(socket));
+  // With 0 there is no bound but that of all headers, and none is dropped unseen.
+  server.maxHeadersCount = 0;
+  server.setTimeout(limits.stalledMs);
+  server.on('clientError', (thrown, socket) => {
+    // Nothing can be said to a client that has not finished its handshake: what we write would wait for it for ever.
+    if (tls !== undefined && !secured.has(socket)) {
+      // A connection that was cut was counted by whoever cut it, if it was us.
+      const remote = socket instanceof Socket ? socket.remoteAddress : undefined;
+      if (remote !== undefined) onRefused({ remote, word: 'tls_failed' });
+      socket.destroy();
+    } else refuse(socket, UNREADABLE[systemCodeOf(thrown) ?? ''] ?? NOT_HTTP);
   });
-  server.on('clientError', answerUnreadable);
+  server.on('checkContinue', answer);
+  server.on('checkExpectation', (request: IncomingMessage) => refuse(request.socket, UNEXPECTED));
+  server.on('connect', (_, socket) => refuse(socket, NO_TUNNEL));
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => socket.destroy());
-    upgrade({ ...describe(request, scheme), request, socket, head }).catch((thrown: unknown) => {
+    const begun = { ...describe(request), request, socket, head, trust: () => trust(request.socket) };
+    upgrade(begun).catch((thrown: unknown) => {
       socket.destroy();
       caught(thrown);
     });
@@ -124,44 +174,31 @@ export async function serveHttp(options: HttpServerOptions): Promise<HttpServer>
     url: `${scheme}://${name}:${address.port}`,
     port: address.port,
     get connections() {
-      return sockets.size;
+      return table.size;
     },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
+        table.closeAll();
       }),
   };
 }
 
-/** Who speaks plain HTTP to it is told so. */
-function tlsServer(
-  options: TlsServerOptions & { readonly headersTimeout: number },
-  listener: RequestListener,
-): Server {
-  const server = createTlsServer(options, listener);
-  lookBeforeTls(server, options.headersTimeout, (socket) =>
-    refuseConnection(socket, [
-      '400 Bad Request',
-      'malformed_request',
-      'this port speaks HTTPS: use https:// in the address',
-    ]),
-  );
-  return server;
+function tlsSettings({ cert, key, clientCa }: NonNullable<HttpServerOptions['tls']>): TlsOptions {
+  return {
+    cert,
+    key,
+    ...(clientCa !== undefined && { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
+  };
 }
 
-function describe(request: IncomingMessage, scheme: string): Pick<HttpExchange, 'requestId' | 'url'> {
+/** How often Node looks for requests that are late. */
+const CHECK_MS = 5_000;
+
+function describe(request: IncomingMessage): Pick<HttpExchange, 'requestId' | 'url'> {
   const given = request.headers['x-request-id'];
   const requestId = typeof given === 'string' && /^[\w-]{1,64}$/.test(given) ? given : randomUUID();
-  return { requestId, url: targetOf(request.url ?? '/', scheme) };
-}
-
-/** To read an address costs as much as to answer it, and nearly all of them are plain paths. */
-function targetOf(target: string, scheme: string): RequestTarget {
-  if (PLAIN_PATH.test(target)) return { pathname: target, searchParams: NO_QUERY };
-  // The host is looked at elsewhere: here it must only not spoil the reading of the path.
-  const base = `${scheme}://host`;
-  return URL.canParse(target, base) ? new URL(target, base) : NOWHERE;
+  return { requestId, url: readTarget(request.url ?? '') };
 }
 
 function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
@@ -186,32 +223,38 @@ function listen(server: Server, host: string, port: number): Promise<AddressInfo
  */
 const BACKLOG = 4_096;
 
-/** What came cannot be read as HTTP, or came too slowly: there is no request to answer, only a connection. */
-function answerUnreadable(thrown: Error, socket: Duplex): void {
-  refuseConnection(
-    socket,
-    UNREADABLE[systemCodeOf(thrown) ?? ''] ?? [
-      '400 Bad Request',
-      'malformed_request',
-      'this is not HTTP/1.1',
-    ],
-  );
-}
-
 type Refused = readonly [status: string, word: string, message: string];
 
+/** There is no request to answer, only a connection. */
 function refuseConnection(socket: Duplex, [status, word, message]: Refused): void {
   if (!socket.writable) {
     socket.destroy();
     return;
   }
   const body = JSON.stringify({ error: { code: word, message } });
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    () => socket.destroy(),
-  );
+  const head = [
+    `HTTP/1.1 ${status}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'X-Content-Type-Options: nosniff',
+    'Cache-Control: no-store',
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
 
+const NOT_HTTP: Refused = ['400 Bad Request', 'malformed_request', 'this is not HTTP/1.1'];
+const SPEAKS_HTTPS: Refused = [
+  '400 Bad Request',
+  'malformed_request',
+  'this port speaks HTTPS: use https:// in the address',
+];
+const NO_TUNNEL: Refused = ['405 Method Not Allowed', 'method_not_allowed', 'this server is no proxy'];
+const UNEXPECTED: Refused = [
+  '417 Expectation Failed',
+  'expectation_failed',
+  'only "Expect: 100-continue" is understood',
+];
 const UNREADABLE: Readonly<Record<string, Refused>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [
     '408 Request Timeout',
@@ -224,12 +267,3 @@ const UNREADABLE: Readonly<Record<string, Refused>> = {
     'the headers are too large: send fewer or shorter ones',
   ],
 };
-
-/** Nothing in it that a URL would read otherwise: no dots at the beginning of a part, no escapes, no question. */
-const PLAIN_PATH = /^(?:\/[\w~-][\w.~-]*)+$/;
-
-/** Shared by all: nobody writes to it. */
-const NO_QUERY = new URLSearchParams();
-
-/** A path that no route has. */
-const NOWHERE = new URL('http://host/%00');

@@ -15,11 +15,12 @@ export {
   type HttpServerLimits,
   type HttpServerOptions,
   type HttpUpgrade,
+  type RefusedConnection,
   serveHttp,
 } from './http-server.ts';
 export { containFailures } from './contain-failures.ts';
 export { BODY_LIMITS, type BodyLimits, messageRefusal, readJsonBody } from './http-server-body.ts';
-export { type GuardOptions, guardRequest } from './http-server-guard.ts';
+export { type GuardOptions, guardRequest, refuseDuplicates } from './http-server-guard.ts';
 export { type HttpRefusal, httpRefusal, httpRefusalIn } from './http-server-refusal.ts';
 export { findRoute, type RouteAddress, type RouteMatch } from './http-server-routes.ts';
 export {
@@ -34,7 +35,9 @@ export {
   type RpcService,
 } from './json-rpc.ts';
 export { type FrameReader, lineReader, MAX_LINE } from './lines.ts';
+export { isLoopback, networkOf } from './network-of.ts';
 export { type Rate, RateTable, TokenBucket } from './rate-limit.ts';
+export { readTarget, type RequestTarget } from './request-target.ts';
 export { encodeSse, sseReader } from './sse.ts';
 export { connectUnix, listenUnix, LONGEST_SOCKET_PATH, makePrivate } from './unix-socket.ts';
 export {

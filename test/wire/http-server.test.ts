@@ -8,7 +8,10 @@ import {
   type HttpServerOptions,
   httpRefusal,
   httpRefusalIn,
+  networkOf,
+  RateTable,
   readJsonBody,
+  readTarget,
   serveHttp,
 } from '../../src/wire/index.ts';
 
@@ -45,6 +48,13 @@ async function mirror(more: Partial<HttpServerOptions> = {}) {
   return server;
 }
 
+async function turnsUntil(holds: () => boolean): Promise<void> {
+  while (!holds())
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+}
+
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 describe('routes', () => {
@@ -63,11 +73,14 @@ describe('routes', () => {
   });
 
   it('are refused where there is nothing, and where another method is meant', () => {
-    for (const path of ['/', '/tasks/', '/tasks//status', '/tasks/%ff/status', '/Tasks', '/tasks/x/status/y'])
+    for (const path of [
+      ...['/', '/tasks/', '/tasks//status', '/tasks/%ff/status', '/Tasks', '/tasks/x/status/y'],
+      ...['/%74asks', '/tasks/../status', '/tasks/%2e%2E/status', '/tasks/./status', '//tasks', '/tasks;a=b'],
+    ])
       expect([path, refusalOf(() => findRoute(routes, 'GET', path)).status]).toEqual([path, 404]);
     expect(refusalOf(() => findRoute(routes, 'DELETE', '/tasks'))).toMatchObject({
       status: 405,
-      headers: { allow: 'GET, POST' },
+      headers: { allow: 'GET, HEAD, POST' },
     });
   });
 });
@@ -86,7 +99,6 @@ describe('the guard', () => {
   ])('lets in the host %s', (host) => expect(guardRequest({ host }, guard)).toBeUndefined());
 
   it.each([
-    '',
     'evil.example',
     'localhost.evil.example',
     'a@localhost',
@@ -198,12 +210,70 @@ describe('a server', () => {
       socket.on('close', resolve);
     });
     // Known to us is not yet known to the server.
-    while (server.connections === 0)
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
+    await turnsUntil(() => server.connections > 0);
     await server.close();
     await closed;
+  });
+});
+
+describe('the target of a request', () => {
+  it.each(['/tasks', '/tasks/a%2Fb/status', '//host/status', '/tasks/../../status', '/', '/a?b=/c\\'])(
+    'is taken as it was sent: %s',
+    (target) => expect(readTarget(target)?.pathname).toBe(target.replace(/\?.*/, '')),
+  );
+
+  it.each([
+    'http://host/status',
+    '*',
+    'status',
+    '',
+    '/tasks\\..',
+    '/a%2',
+    '/a%zz',
+    '/a#b',
+    '/a b',
+    '/\u00e4',
+  ])('is refused if it is no path: %s', (target) => expect(readTarget(target)).toBeUndefined());
+});
+
+describe('limits per address', () => {
+  it.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['::1', '::1'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['2001:0db8:0000:0000:ffff:1:2:3', '2001:db8:0:0::/64'],
+    ['2001:db8:0:1::7', '2001:db8:0:1::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['not an address', 'not an address'],
+  ])('count %s as %s', (address, network) => expect(networkOf(address)).toBe(network));
+
+  it('remember 10,000 addresses at most, and forget the one first that was seen longest ago', () => {
+    const rates = new RateTable({ perMinute: 1, burst: 1 });
+    for (let count = 0; count < 30_000; count += 1) {
+      rates.take('steady');
+      rates.take(String(count));
+    }
+    expect(rates.size).toBe(10_000);
+    expect(rates.wait('steady')).toBeGreaterThan(0);
+    expect(rates.wait('0')).toBe(0);
+  });
+});
+
+describe('a response that nobody reads', () => {
+  it('ends with its connection', async () => {
+    const server = await mirror({
+      limits: { stalledMs: 200 },
+      handle: async ({ response }) => {
+        response.end(Buffer.alloc(50_000_000));
+      },
+    });
+    const socket = connect(server.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.pause();
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await turnsUntil(() => server.connections === 1);
+    await turnsUntil(() => server.connections === 0);
   });
 });
 

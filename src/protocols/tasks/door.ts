@@ -1,6 +1,6 @@
-import { isIP } from 'node:net';
+import { randomUUID } from 'node:crypto';
 import { PolypodError } from '../../base/index.ts';
-import { type HttpServer, serveHttp } from '../../wire/index.ts';
+import { type HttpServer, isLoopback, serveHttp } from '../../wire/index.ts';
 import { Approvals } from './approvals.ts';
 import { AuditLog } from './audit-log.ts';
 import { Delegations } from './delegations.ts';
@@ -9,6 +9,7 @@ import { KeyRing } from './keys/key-ring.ts';
 import { LiveStreams } from './live-streams.ts';
 import { openApi } from './openapi.ts';
 import { OwnedSessions } from './owned-sessions.ts';
+import { Refusals } from './refusals.ts';
 import { remoteOf } from './remote.ts';
 import type { Desk } from './route.ts';
 import { ROUTES } from './routes.ts';
@@ -41,11 +42,13 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
   };
   ring?.onChange(() => streams.endWhere((key) => !entrance.isGood(key), 'the key was revoked'));
   const audit = auditFile === undefined ? undefined : new AuditLog(auditFile, log);
+  const refusals = new Refusals(limits.unauthenticated, audit);
   const guard = { hosts: settings.hosts ?? [], origins: settings.origins ?? [] };
   const counter: Counter = {
     routes: ROUTES,
     guard,
     entrance,
+    refusals,
     desk,
     audit,
     log,
@@ -58,6 +61,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
     delegations.close();
     sessions.close();
     await webhooks.close();
+    refusals.close();
     audit?.close();
   };
   let server: HttpServer;
@@ -69,6 +73,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
       limits: limits.http,
       handle: (exchange) => serveRequest(exchange, counter),
       upgrade: (upgrade) => serveSocket(upgrade, counter),
+      onRefused: ({ remote, word }) => noteConnection(remote, word, counter),
       caught,
     });
   } catch (thrown) {
@@ -87,6 +92,14 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
   };
 }
 
+/** Counts and notes a connection that was refused before it was a request. Returns whether the client is told why. */
+function noteConnection(remote: string, word: string, { refusals, audit }: Counter): boolean {
+  const isWithin = refusals.count(remote);
+  if (isWithin) audit?.write({ requestId: randomUUID(), remote, action: 'connect', policyResult: word });
+  else refusals.drop(remote);
+  return isWithin;
+}
+
 function ringOf({ keyFile, keys, log }: TasksSettings): KeyRing {
   return new KeyRing({ ...(keyFile !== undefined && { file: keyFile }), ...(keys && { given: keys }), log });
 }
@@ -96,7 +109,7 @@ function refuseUnprotected(
   { tls, behindProxy, noAuth, keyFile, keys }: TasksSettings,
   address: string,
 ): void {
-  if (noAuth === true && !isLoopback(address))
+  if (noAuth === true && !isOwnAddress(address))
     throw new PolypodError(
       'bad-request',
       `${address} is reached by others: without keys only a loopback address may be used`,
@@ -106,14 +119,13 @@ function refuseUnprotected(
       'bad-request',
       'a key is needed: name a file of keys, or give one by the environment',
     );
-  if (!isLoopback(address) && tls === undefined && behindProxy !== true)
+  if (!isOwnAddress(address) && tls === undefined && behindProxy !== true)
     throw new PolypodError(
       'bad-request',
       `${address} is reached by others: give a certificate and its key, or say that a proxy in front speaks TLS`,
     );
 }
 
-function isLoopback(address: string): boolean {
-  if (isIP(address) === 4) return address.startsWith('127.');
-  return address === '::1' || address === 'localhost';
+function isOwnAddress(address: string): boolean {
+  return address === 'localhost' || isLoopback(address);
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type PolypodError } from '../../base/index.ts';
-import { httpRefusal, RateTable } from '../../wire/index.ts';
+import { httpRefusal, networkOf, RateTable, type RequestTarget } from '../../wire/index.ts';
 import { allows, type KeyRecord, type Scope } from './keys/key.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import type { TasksLimits } from './settings.ts';
@@ -18,20 +18,31 @@ export class Entrance {
     this.#wrong = new RateTable(wrongKeys);
   }
 
+  /** The good key of a request, if it has one. */
+  find(headers: IncomingHttpHeaders): KeyRecord | undefined {
+    if (this.#ring === undefined) return EVERYBODY;
+    const [text, ...others] = keysIn(headers);
+    return text === undefined || others.length > 0 ? undefined : this.#ring.find(text);
+  }
+
   /** Whose request it is. Keys are looked for in headers only: addresses end up in logs and histories. */
   enter(headers: IncomingHttpHeaders, remote: string): KeyRecord {
-    if (this.#ring === undefined) return this.#limited(EVERYBODY);
-    const text = keyIn(headers);
-    const key = text === undefined ? undefined : this.#ring.find(text);
-    // Whatever came from its address: who sends wrong keys must not keep others out.
-    if (key !== undefined) return this.#limited(key);
-    const wait = text === undefined ? 0 : this.#wrong.take(remote);
+    const key = this.find(headers);
+    if (key !== undefined) return key;
+    const [text, ...others] = keysIn(headers);
+    if (others.length > 0)
+      throw httpRefusal(
+        400,
+        'conflicting_keys',
+        'the request has several keys: send one, in Authorization or X-API-Key',
+      );
+    const wait = text === undefined ? 0 : this.#wrong.take(networkOf(remote));
     if (wait > 0) throw tooMany('too many wrong keys came from this address', wait);
     throw httpRefusal(
       401,
       'unauthorized',
       text === undefined
-        ? 'a key is needed: send it as "Authorization: Bearer <key>" or in X-API-Key'
+        ? 'a key is needed: send it as "Authorization: Bearer <key>" or in X-API-Key, never in the address'
         : 'the key is not good: it is wrong, or was revoked',
       { headers: { 'www-authenticate': 'Bearer realm="polypod"' } },
     );
@@ -46,11 +57,6 @@ export class Entrance {
     const wait = this.#rates.take(key.id);
     if (wait > 0) throw tooMany('this key asks too often', wait);
   }
-
-  #limited(key: KeyRecord): KeyRecord {
-    this.charge(key);
-    return key;
-  }
 }
 
 export function requireScope(key: KeyRecord, scope: Scope): void {
@@ -60,14 +66,41 @@ export function requireScope(key: KeyRecord, scope: Scope): void {
   });
 }
 
-/** A WebSocket of a browser cannot send headers, but it may offer subprotocols. */
-function keyIn(headers: IncomingHttpHeaders): string | undefined {
+/** Whether a request tries to send its key in a header that we read. */
+export function offersKey(headers: IncomingHttpHeaders): boolean {
+  return keysIn(headers).length > 0;
+}
+
+/** The different keys of a request. A WebSocket of a browser cannot send headers, but it may offer subprotocols. */
+function keysIn(headers: IncomingHttpHeaders): readonly string[] {
   const [, bearer] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
-  if (bearer !== undefined) return bearer;
   const named = headers['x-api-key'];
-  if (typeof named === 'string' && named !== '') return named;
-  const offered = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim());
-  return offered?.find((name) => name.startsWith(BEARER))?.slice(BEARER.length);
+  const offered = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim()) ?? [];
+  const found = [
+    bearer,
+    typeof named === 'string' && named !== '' ? named : undefined,
+    ...offered.filter((name) => name.startsWith(BEARER)).map((name) => name.slice(BEARER.length)),
+  ];
+  return [...new Set(found.filter((key) => key !== undefined))];
+}
+
+/** Refuses a key in the address, also beside a good one: proxies and histories keep addresses, so that key is known to others. */
+export function refuseKeyInAddress({ pathname, searchParams }: RequestTarget): void {
+  const hasKey =
+    pathname.includes(KEY_PREFIX) ||
+    [...searchParams].some(
+      ([name, value]) => KEY_NAMES.has(name.toLowerCase()) || value.includes(KEY_PREFIX),
+    );
+  if (hasKey)
+    throw httpRefusal(
+      400,
+      'key_in_address',
+      'the address has a key in it, and addresses end up in logs: revoke that key, and send keys as "Authorization: Bearer <key>" or in X-API-Key',
+    );
+}
+
+export function tooManyStrangers(seconds: number): PolypodError {
+  return tooMany('too many requests without a good key came from this address', seconds);
 }
 
 function tooMany(why: string, seconds: number): PolypodError {
@@ -78,5 +111,14 @@ function tooMany(why: string, seconds: number): PolypodError {
 }
 
 const BEARER = 'bearer.';
+const KEY_PREFIX = 'ppk_';
+const KEY_NAMES: ReadonlySet<string> = new Set([
+  'key',
+  'api_key',
+  'apikey',
+  'x-api-key',
+  'access_token',
+  'token',
+]);
 
 const EVERYBODY: KeyRecord = { id: 'noauth00', owner: 'local', scopes: ['admin'], hash: '', createdAt: '' };

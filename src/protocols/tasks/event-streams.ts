@@ -1,7 +1,7 @@
 import { afterOf, type Cursor, readCursor } from './cursor.ts';
 import type { Call, Desk, Reply } from './route.ts';
 import { openPassage, type Wanted } from './passage.ts';
-import { streamSse } from './sse-stream.ts';
+import { sseHead, streamSse } from './sse-stream.ts';
 import { unknown } from './errors.ts';
 import { taskLines } from './task-lines.ts';
 import { isOver } from './task-status.ts';
@@ -34,7 +34,11 @@ function cursorIn({ query, headers }: Call): Cursor | undefined {
   return after === null ? undefined : readCursor(after, 'after');
 }
 
-async function stream({ key, response, head }: Call, desk: Desk, wanted: Wanted): Promise<Reply> {
+async function stream({ key, response, head, isHead }: Call, desk: Desk, wanted: Wanted): Promise<Reply> {
+  if (isHead) {
+    response.writeHead(200, [...sseHead(head)]).end();
+    return { sent: true };
+  }
   const { streams, limits } = desk;
   const over = new AbortController();
   const forget = streams.add(key, (why) => over.abort(why));

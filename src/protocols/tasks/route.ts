@@ -31,6 +31,8 @@ export interface Call {
   /** For answers that go on, with the headers that every answer has. */
   readonly response: ServerResponse;
   readonly head: ReplyHead;
+  /** The headers of the answer are wanted, and nothing else. */
+  readonly isHead: boolean;
 }
 
 /** Names of headers, each before its value. */

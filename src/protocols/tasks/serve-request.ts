@@ -1,16 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { asPolypodError, type Log } from '../../base/index.ts';
+import { asPolypodError, type Log, type PolypodError, redactor } from '../../base/index.ts';
 import {
   findRoute,
   type GuardOptions,
   guardRequest,
   type HttpExchange,
+  httpRefusal,
+  isLoopback,
   readJsonBody,
+  refuseDuplicates,
+  type RequestTarget,
 } from '../../wire/index.ts';
 import type { AuditEntry, AuditLog } from './audit-log.ts';
-import { type Entrance, requireScope } from './entrance.ts';
-import { wireError } from './errors.ts';
+import { type Entrance, offersKey, refuseKeyInAddress, requireScope, tooManyStrangers } from './entrance.ts';
+import { type WireError, wireError } from './errors.ts';
 import type { KeyRecord } from './keys/key.ts';
+import type { Refusals } from './refusals.ts';
 import type { Desk, Reply, ReplyHead, Route } from './route.ts';
 
 /** What every request goes past before, and after, it is answered. */
@@ -18,6 +23,7 @@ export interface Counter {
   readonly routes: readonly Route[];
   readonly guard: GuardOptions;
   readonly entrance: Entrance;
+  readonly refusals: Refusals;
   /** The address that a request comes from. */
   readonly remoteOf: (request: IncomingMessage) => string;
   readonly desk: Desk;
@@ -30,34 +36,54 @@ export interface Counter {
 /** Answers one request, whatever becomes of it. */
 export async function serveRequest(exchange: HttpExchange, counter: Counter): Promise<void> {
   const { request, response, requestId, url } = exchange;
-  const began = performance.now();
-  const action = `${request.method} ${url.pathname}`;
   const remote = counter.remoteOf(request);
-  let key: KeyRecord | undefined;
   let head: ReplyHead = [...EVERY_REPLY, 'x-request-id', requestId];
+  const wait = counter.refusals.wait(remote);
+  if (wait > 0 && counter.entrance.find(request.headers) === undefined) {
+    counter.refusals.drop(remote);
+    sendError(response, wireError(tooManyStrangers(wait), requestId), [...head, 'connection', 'close']);
+    return;
+  }
+  const began = performance.now();
+  const action = clean(`${request.method} ${url?.pathname ?? request.url}`);
+  let key: KeyRecord | undefined;
   const note = (more: Pick<AuditEntry, 'policyResult' | 'target' | 'result' | 'approvedBy'>): void => {
     counter.audit?.write({ requestId, remote, actor: key?.owner, keyId: key?.id, action, ...more });
   };
   try {
+    if (url === undefined) throw noPath();
+    refuseDuplicates(request.rawHeaders);
     const origin = guardRequest(request.headers, counter.guard);
     if (origin !== undefined) head = [...head, ...OPEN_TO_PAGES, 'access-control-allow-origin', origin];
     if (request.method === 'OPTIONS' && origin !== undefined) {
+      counter.refusals.count(remote);
       response.writeHead(204, [...head]).end();
       return;
     }
-    const { route, params } = findRoute(counter.routes, request.method ?? '', url.pathname);
+    if (isOpenHealth(exchange, url, counter)) {
+      counter.refusals.count(remote);
+      send(response, { json: { status: 'ok' } }, head);
+      return;
+    }
     key = counter.entrance.enter(request.headers, remote);
+    exchange.trust();
+    counter.entrance.charge(key);
+    refuseKeyInAddress(url);
+    const { route, params } = findRoute(counter.routes, request.method ?? '', url.pathname);
     requireScope(key, route.scope);
-    const body = route.body === undefined ? {} : await readJsonBody(request, counter.desk.limits.body);
     const { headers } = request;
-    const call = { key, params, query: url.searchParams, headers, body, response, head };
+    if (route.body !== undefined && headers.expect !== undefined) response.writeContinue();
+    const body = route.body === undefined ? {} : await readJsonBody(request, counter.desk.limits.body);
+    const isHead = request.method === 'HEAD';
+    const call = { key, params, query: url.searchParams, headers, body, response, head, isHead };
     const reply = await route.answer(call, counter.desk);
     send(response, reply, head);
     if (request.method === 'POST')
       note({ policyResult: 'allowed', ...('json' in reply ? { ...reply.audit } : {}) });
   } catch (thrown) {
     const error = asPolypodError(thrown);
-    const { status, word, body, headers } = wireError(error, requestId);
+    const refusal = wireError(error, requestId);
+    const { status, word } = refusal;
     if (status >= 500)
       counter.log.error('a request failed', {
         requestId,
@@ -65,20 +91,50 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
         message: error.message,
         cause: String(error.cause),
       });
-    if (request.method === 'POST' || status === 401 || status === 403) note({ policyResult: word });
+    if (key === undefined) counter.refusals.count(remote);
+    if (key === undefined && status === 429) counter.refusals.drop(remote);
+    else if (request.method === 'POST' || status === 401 || status === 403) note({ policyResult: word });
     if (response.headersSent) response.destroy();
-    else
-      sendText(
-        response,
-        status,
-        [...head, ...Object.entries(headers ?? {}).flat()],
-        JSON_TYPE,
-        JSON.stringify(body),
-      );
+    else sendError(response, refusal, isBodyLeft(request) ? [...head, 'connection', 'close'] : head);
   } finally {
     const ms = Math.round(performance.now() - began);
     counter.log.debug('request', { requestId, action, status: response.statusCode, ms, keyId: key?.id });
   }
+}
+
+/** `GET /health` needs no key on this machine, and then tells nothing but that we are up. */
+function isOpenHealth(
+  { request }: HttpExchange,
+  { pathname }: RequestTarget,
+  { remoteOf }: Counter,
+): boolean {
+  return (
+    pathname === '/health' &&
+    (request.method === 'GET' || request.method === 'HEAD') &&
+    !offersKey(request.headers) &&
+    isLoopback(request.socket.remoteAddress ?? '') &&
+    isLoopback(remoteOf(request))
+  );
+}
+
+/** Whether so much of the body may still come that it is better not to wait for it. */
+function isBodyLeft({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return false;
+  const isUnbounded = headers['transfer-encoding'] !== undefined || headers.expect !== undefined;
+  return isUnbounded || Number(headers['content-length'] ?? 0) > LARGE_BODY;
+}
+
+/** The target of the request line is a whole URL, `*`, or has characters that no path has. */
+export function noPath(): PolypodError {
+  return httpRefusal(400, 'malformed_request', 'the target of the request must be a path, such as /tasks');
+}
+
+/** Without keys that were put into a path by mistake. */
+export const clean = redactor([]);
+
+function sendError(response: ServerResponse, { status, body, headers }: WireError, head: ReplyHead): void {
+  const all = [...head, ...Object.entries(headers ?? {}).flat()];
+  sendText(response, status, all, JSON_TYPE, JSON.stringify(body));
 }
 
 function send(response: ServerResponse, reply: Reply, head: ReplyHead): void {
@@ -100,15 +156,19 @@ function sendText(
   response.end(text);
 }
 
+const LARGE_BODY = 64 * 1024;
+
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 const EVERY_REPLY: ReplyHead = ['x-content-type-options', 'nosniff', 'cache-control', 'no-store'];
 
 const OPEN_TO_PAGES: ReplyHead = [
   'access-control-allow-methods',
-  'GET, POST',
+  'GET, HEAD, POST',
   'access-control-allow-headers',
   'Authorization, X-API-Key, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id',
+  'access-control-max-age',
+  '600',
   'vary',
   'Origin',
 ];

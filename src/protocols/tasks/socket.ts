@@ -14,19 +14,20 @@ import {
   type HttpUpgrade,
   messageRefusal,
   type Rate,
+  refuseDuplicates,
   textFrame,
   TokenBucket,
   WebSocketLink,
   webSocketHandshake,
 } from '../../wire/index.ts';
 import { type Batch, type Cursor, readCursor } from './cursor.ts';
-import { requireScope } from './entrance.ts';
+import { refuseKeyInAddress, requireScope, tooManyStrangers } from './entrance.ts';
 import { readFields, wireError, wrongField } from './errors.ts';
 import type { KeyRecord, Scope } from './keys/key.ts';
 import { oncePer } from './once-per.ts';
 import { openPassage } from './passage.ts';
 import type { Desk } from './route.ts';
-import type { Counter } from './serve-request.ts';
+import { clean, type Counter, noPath } from './serve-request.ts';
 import { known, readSubmit } from './submit-wish.ts';
 
 /** What a client sends: `{method, params?, request_id?}`. What answers it carries the same `request_id`. */
@@ -52,11 +53,20 @@ interface Seat {
 /** Takes a connection over, or refuses it as any other request. */
 export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promise<void> {
   const { request, socket, requestId, url } = upgrade;
-  const action = `GET ${url.pathname}`;
+  const { entrance, refusals, audit } = counter;
+  const action = clean(`GET ${url?.pathname ?? request.url}`);
   const remote = counter.remoteOf(request);
+  let key: KeyRecord | undefined;
   try {
+    const wait = refusals.wait(remote);
+    if (wait > 0 && entrance.find(request.headers) === undefined) throw tooManyStrangers(wait);
+    if (url === undefined) throw noPath();
+    refuseDuplicates(request.rawHeaders);
     guardRequest(request.headers, counter.guard);
-    const key = counter.entrance.enter(request.headers, remote);
+    key = entrance.enter(request.headers, remote);
+    upgrade.trust();
+    entrance.charge(key);
+    refuseKeyInAddress(url);
     requireScope(key, 'read');
     if (url.pathname !== '/ws') throw wrongField('path', 'must be /ws for a WebSocket');
     const answer = webSocketHandshake(
@@ -64,31 +74,23 @@ export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promi
       subprotocolFor(request.headers['sec-websocket-protocol']),
     );
     open(upgrade, key, counter, answer);
-    counter.audit?.write({
-      requestId,
-      remote,
-      actor: key.owner,
-      keyId: key.id,
-      action,
-      policyResult: 'allowed',
-    });
+    audit?.write({ requestId, remote, actor: key.owner, keyId: key.id, action, policyResult: 'allowed' });
   } catch (thrown) {
     const { status, word, body, headers = {} } = wireError(asPolypodError(thrown), requestId);
     const text = JSON.stringify(body);
     const lines = [
       `HTTP/1.1 ${status} Refused`,
       ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-      'Content-Type: application/json',
+      'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(text)}`,
+      'X-Content-Type-Options: nosniff',
+      'Cache-Control: no-store',
       'Connection: close',
     ];
-    socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`);
-    counter.audit?.write({
-      requestId,
-      remote,
-      action,
-      policyResult: word,
-    });
+    socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
+    if (key === undefined) refusals.count(remote);
+    if (key === undefined && status === 429) refusals.drop(remote);
+    else audit?.write({ requestId, remote, actor: key?.owner, keyId: key?.id, action, policyResult: word });
   }
 }
 
@@ -312,10 +314,13 @@ function framesOf(batch: Batch, sessionId: string): Buffer {
 
 const framesByName = oncePer((_: Batch) => new Map<string, Buffer>());
 
-/** Ours if it was offered; else the offer that has the key in it, or a browser would give up. */
+/**
+ * Ours if it was offered, and otherwise none: an offer may hold a key, which is never sent back. Browsers and the `ws` package
+ * then give up if they have offered anything, so a key must be offered beside `polypod`.
+ */
 function subprotocolFor(offered: string | undefined): string | undefined {
   const names = offered?.split(',').map((name) => name.trim()) ?? [];
-  return names.find((name) => name === 'polypod') ?? names[0];
+  return names.find((name) => name === 'polypod');
 }
 
 function marked(requestId: unknown): JsonObject {

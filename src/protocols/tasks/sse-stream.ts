@@ -21,13 +21,7 @@ export async function streamSse(
   { told, take }: Passage,
   { head, keepAliveMs, unreadBytes, signal }: SseOptions,
 ): Promise<void> {
-  response.writeHead(200, [
-    ...head,
-    'content-type',
-    'text/event-stream; charset=utf-8',
-    'x-accel-buffering',
-    'no',
-  ]);
+  response.writeHead(200, [...sseHead(head)]);
   response.write('retry: 2000\n\n');
   const keepAlive = setInterval(() => response.write(': keep-alive\n\n'), keepAliveMs);
   try {
@@ -51,6 +45,11 @@ export async function streamSse(
     clearInterval(keepAlive);
     response.end();
   }
+}
+
+/** The headers of a stream. */
+export function sseHead(head: ReplyHead): ReplyHead {
+  return [...head, 'content-type', 'text/event-stream; charset=utf-8', 'x-accel-buffering', 'no'];
 }
 
 /** Resolves when the client has read all up to what is written now, or is gone. */

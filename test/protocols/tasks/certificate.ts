@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
 /** A self-signed certificate for 127.0.0.1 and localhost, and its key: made anew each time, so none lies in the tree. */
@@ -36,6 +38,13 @@ export function selfSigned(): { readonly cert: string; readonly key: string } {
     cert: `-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   };
+}
+
+/** The same as cert.pem and key.pem in a directory. */
+export function selfSignedFiles(directory: string): void {
+  const { cert, key } = selfSigned();
+  writeFileSync(join(directory, 'cert.pem'), cert, { mode: 0o644 });
+  writeFileSync(join(directory, 'key.pem'), key, { mode: 0o600 });
 }
 
 function der(tag: number, content: Buffer): Buffer {

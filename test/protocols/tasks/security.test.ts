@@ -8,13 +8,12 @@ async function expectAlive(stage: TasksStage): Promise<void> {
 }
 
 describe('keys', () => {
-  it('are needed for everything', async () => {
+  it('are needed for everything but GET /health on this machine', async () => {
     const stage = await tasksStage([]);
     for (const path of [
       '/tasks',
       '/sessions',
       '/status',
-      '/health',
       '/metrics',
       '/openapi.json',
       '/ws',
@@ -29,6 +28,8 @@ describe('keys', () => {
       expect(headers.get('www-authenticate')).toContain('Bearer');
     }
     expect((await stage.bare().post('/submit_task', task())).status).toBe(401);
+    expect(await stage.bare().get('/health')).toMatchObject({ status: 200, body: { status: 'ok' } });
+    expect((await stage.bare('wrong').get('/health')).status).toBe(401);
     await expectAlive(stage);
   });
 

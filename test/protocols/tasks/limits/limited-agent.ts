@@ -1,4 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Answer } from '../../../../src/sim/index.ts';
@@ -20,11 +22,25 @@ export interface LimitedAgent {
   readonly usage: () => Promise<Usage>;
   /** An open WebSocket with the agent's key. */
   readonly socket: () => Promise<SocketClient>;
+  /** A request with the agent's key, also over TLS. */
+  readonly get: (path: string) => Promise<{ readonly status: number }>;
+  /** Ends it, as a user would. */
+  readonly stop: () => Promise<void>;
+}
+
+export interface LimitedAgentOptions {
+  readonly script?: readonly Answer[];
+  /** Writes what the configuration names, in its directory. */
+  readonly prepare?: (directory: string) => void;
 }
 
 /** Starts it with this agent-config.yaml. */
-export async function limitedAgent(yaml: string, script: readonly Answer[] = []): Promise<LimitedAgent> {
+export async function limitedAgent(
+  yaml: string,
+  { script = [], prepare = () => {} }: LimitedAgentOptions = {},
+): Promise<LimitedAgent> {
   const site = await agentSite(script);
+  prepare(site.home);
   const config = join(site.home, 'agent-config.yaml');
   writeFileSync(config, yaml, { mode: 0o600 });
   const heapFile = join(site.home, 'heap.json');
@@ -55,6 +71,21 @@ export async function limitedAgent(yaml: string, script: readonly Answer[] = [])
     port: Number(new URL(url).port),
     key,
     usage,
+    get: (path) =>
+      new Promise((settle, reject) => {
+        const options = { headers: { 'x-api-key': key }, rejectUnauthorized: false };
+        const send = url.startsWith('https:') ? requestHttps : requestHttp;
+        const sent = send(new URL(path, url), options, (response) => {
+          response.resume();
+          settle({ status: response.statusCode ?? 0 });
+        });
+        sent.on('error', reject);
+        sent.end();
+      }),
+    stop: async () => {
+      running.child.kill('SIGTERM');
+      await running.finished;
+    },
     socket: async () => {
       const client = new SocketClient(url, { Authorization: `Bearer ${key}` });
       await client.upgraded();

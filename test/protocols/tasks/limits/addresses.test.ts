@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { SocketClient } from '../../../wire/web-socket-client.ts';
+import { selfSignedFiles } from '../certificate.ts';
+import { exchange, rawConnection, request, statusOf } from './connect.ts';
+import { limitedAgent, MEGABYTE } from './limited-agent.ts';
+
+describe('requests without a good key', () => {
+  it('are refused by address before authentication, cheaply, and lock no good key out', async () => {
+    const agent = await limitedAgent('limits: { unauthenticated_per_minute: 30 }');
+    const before = await agent.usage();
+    const statuses = [];
+    let refused = '';
+    for (let count = 0; count < 300; count += 1) {
+      refused = await exchange(agent.port, request(`/tasks/${'x'.repeat(8_000)}`));
+      statuses.push(statusOf(refused));
+    }
+    expect(statuses.slice(0, 10)).toEqual(Array(10).fill(401));
+    // A token comes back every two seconds.
+    expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(250);
+    expect(refused).toMatch(/retry-after: \d+\r\n/i);
+    expect(refused).toMatch(/connection: close\r\n/i);
+    expect(JSON.parse(refused.split('\r\n\r\n')[1] ?? '')).toMatchObject({
+      error: { code: 'rate_limited', message: expect.stringContaining('without a good key') },
+    });
+    const good = agent.site.client();
+    for (let count = 0; count < 50; count += 1) expect((await good.get('/tasks')).status).toBe(200);
+    const after = await agent.usage();
+    expect(after.live - before.live).toBeLessThan(20 * MEGABYTE);
+    await agent.stop();
+    const audit = readFileSync(join(agent.site.dataDirectory, 'logs', 'audit.jsonl'), 'utf8');
+    expect(audit.length).toBeLessThan(300_000);
+    expect(audit).toMatch(/2\d\d more refusals from this address/);
+  });
+
+  it('count whatever is wrong with them', async () => {
+    const agent = await limitedAgent('limits: { unauthenticated_per_minute: 3 }');
+    const { port } = agent;
+    // One token every twenty seconds: what uses it up is refused with its own answer, and the next with 429, or none.
+    for (const [bytes, status] of [
+      [request('/nowhere'), 401],
+      [request('/tasks', ['Host: evil.example']), 429],
+    ] as const)
+      expect([bytes, statusOf(await exchange(port, bytes))]).toEqual([bytes, status]);
+    const link = new SocketClient(agent.url);
+    await link.closed;
+    expect(link.answer).toMatch(/^HTTP\/1.1 429 /);
+    expect(await exchange(port, 'not HTTP\r\n\r\n')).toBe('');
+    // Headers of clients say nothing about where they are.
+    expect(statusOf(await exchange(port, request('/tasks', ['X-Forwarded-For: 192.0.2.7'])))).toBe(429);
+    expect(statusOf(await exchange(port, request('/health')))).toBe(429);
+    expect(statusOf(await exchange(port, request('/health', [`X-API-Key: ${agent.key}`])))).toBe(200);
+  });
+
+  it.each([
+    ['bytes that are not HTTP', 'not HTTP\r\n\r\n'],
+    ['a foreign Host', 'GET /tasks HTTP/1.1\r\nHost: evil.example\r\n\r\n'],
+    ['GET /health', 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'],
+    ['a wrong key', 'GET /tasks HTTP/1.1\r\nHost: localhost\r\nX-API-Key: wrong\r\n\r\n'],
+    [
+      'a WebSocket without a key',
+      'GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    ],
+  ])('count %s', async (_, bytes) => {
+    const agent = await limitedAgent('limits: { unauthenticated_per_minute: 3 }');
+    const { socket } = await rawConnection(agent.port);
+    socket.write(bytes);
+    await new Promise((resolve) => {
+      socket.on('data', resolve);
+    });
+    expect(statusOf(await exchange(agent.port, request('/tasks')))).toBe(429);
+  });
+});
+
+describe('connections', () => {
+  it('without a good key are bounded per address; the oldest are closed and streams with a key stay', async () => {
+    const agent = await limitedAgent('limits: { connections_per_address: 5 }');
+    const link = await agent.socket();
+    const idle = [];
+    for (let count = 0; count < 12; count += 1) idle.push(await rawConnection(agent.port));
+    // The first seven made room for the last five.
+    await Promise.all(idle.slice(0, 7).map(({ closed }) => closed));
+    expect(idle.slice(7).map(({ socket }) => socket.destroyed)).toEqual(Array(5).fill(false));
+    expect((await agent.site.client().get('/tasks')).status).toBe(200);
+    link.send({ method: 'status', request_id: 1 });
+    expect(await link.until(() => link.texts[0])).toContain('taskId');
+  });
+
+  it('are bounded in total; a client with a key finds room', async () => {
+    const agent = await limitedAgent('limits: { connections: 8 }');
+    const link = await agent.socket();
+    const idle = [];
+    for (let count = 0; count < 20; count += 1) idle.push(await rawConnection(agent.port));
+    await Promise.all(idle.slice(0, 12).map(({ closed }) => closed));
+    expect((await agent.site.client().get('/tasks')).status).toBe(200);
+    expect(link.socket.destroyed).toBe(false);
+  });
+
+  it('that only fail TLS handshakes are refused by address, and good ones do not count', async () => {
+    const agent = await limitedAgent(
+      'tls: { cert: cert.pem, key: key.pem }\nlimits: { handshakes_per_minute: 5 }',
+      { prepare: selfSignedFiles },
+    );
+    const good = async (): Promise<string> => {
+      const { socket, closed } = await rawConnection(agent.port, { tls: true });
+      socket.write(request('/tasks', [`X-API-Key: ${agent.key}`]));
+      return closed;
+    };
+    for (let count = 0; count < 20; count += 1) expect(statusOf(await good())).toBe(200);
+    for (let count = 0; count < 6; count += 1) {
+      const { socket, closed } = await rawConnection(agent.port);
+      socket.write(Buffer.from([0x16, 3, 1, 0, 5, 1, 2, 3, 4, 5]));
+      await closed;
+    }
+    expect(await good()).toBe('');
+  });
+});

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { selfSignedFiles } from '../certificate.ts';
+import { drip, rawConnection, request, statusOf } from './connect.ts';
+import { type LimitedAgent, limitedAgent } from './limited-agent.ts';
+
+const LIMITS = 'limits: { handshake_timeout: 400ms, headers_timeout: 400ms, request_timeout: 900ms }\n';
+/** The first bytes of a handshake that promises more of it. */
+const BEGINNING_OF_HELLO = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03]);
+/** Far above the limits, also on a busy machine, and far below those of Node: 120 s for a handshake, 60 s for headers. */
+const PATIENCE_MS = 15_000;
+
+/** What came back until the agent ended the connection by itself. */
+async function endOf(closed: Promise<string>): Promise<string> {
+  const late = new Promise<string>((_, reject) => {
+    setTimeout(() => reject(new Error('the connection is still open')), PATIENCE_MS).unref();
+  });
+  return Promise.race([closed, late]);
+}
+
+const slowBody = ({ key }: LimitedAgent): string =>
+  request(
+    '/submit_task',
+    [`X-API-Key: ${key}`, 'Content-Type: application/json', 'Content-Length: 10000'],
+    'POST',
+  );
+
+describe.each([
+  ['plain HTTP', false],
+  ['TLS', true],
+])('a connection over %s', (_, tls) => {
+  const started = () =>
+    tls
+      ? limitedAgent(`tls: { cert: cert.pem, key: key.pem }\n${LIMITS}`, { prepare: selfSignedFiles })
+      : limitedAgent(LIMITS);
+
+  it('ends when its client stalls anywhere: nothing, headers that never end, a body that never ends', async () => {
+    const agent = await started();
+    const silent = await rawConnection(agent.port, { tls });
+    const headers = await rawConnection(agent.port, { tls });
+    headers.socket.write('GET /tasks HTTP/1.1\r\nHost: 127.0.0.1\r\n');
+    drip(headers, 'X-Slow: 1\r\n');
+    const body = await rawConnection(agent.port, { tls });
+    body.socket.write(slowBody(agent));
+    drip(body, ' ');
+    const answers = await Promise.all([silent, headers, body].map(({ closed }) => endOf(closed)));
+    expect(answers.map(statusOf)).toEqual([408, 408, 408]);
+    expect((await agent.get('/tasks')).status).toBe(200);
+  });
+});
+
+describe('a TLS handshake', () => {
+  it('that does not begin, begins and stops, or comes byte by byte ends after its timeout', async () => {
+    const agent = await limitedAgent(`tls: { cert: cert.pem, key: key.pem }\n${LIMITS}`, {
+      prepare: selfSignedFiles,
+    });
+    const silent = await rawConnection(agent.port);
+    const first = await rawConnection(agent.port);
+    first.socket.write(BEGINNING_OF_HELLO.subarray(0, 1));
+    const half = await rawConnection(agent.port);
+    half.socket.write(BEGINNING_OF_HELLO);
+    const dripping = await rawConnection(agent.port);
+    dripping.socket.write(BEGINNING_OF_HELLO);
+    drip(dripping, '\0');
+    await Promise.all([silent, first, half, dripping].map(({ closed }) => endOf(closed)));
+    expect((await agent.get('/tasks')).status).toBe(200);
+  });
+});
