@@ -2,6 +2,7 @@
 export { type AgentCommand, agentCommands, CALL_MARK } from './agent-commands.ts';
 export { derivedAbort, onAbort } from './abort.ts';
 export { beginningOf } from './beginning.ts';
+export { errorText } from './error-text.ts';
 export { asPolypodError, type ErrorCode, messageOf, PolypodError, systemCodeOf } from './errors.ts';
 export {
   arrayOf,

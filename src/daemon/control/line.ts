@@ -1,6 +1,7 @@
 import {
   asPolypodError,
   type ErrorCode,
+  errorText,
   isObject,
   type JsonObject,
   PolypodError,
@@ -36,7 +37,7 @@ export function encode(line: JsonObject): string {
 
 export function encodeError(thrown: unknown): string {
   const { code, message } = asPolypodError(thrown);
-  return encode({ error: { code, message } });
+  return encode({ error: { code, message: errorText(message) } });
 }
 
 /** The error that the daemon answered with, as if it had been thrown here. */

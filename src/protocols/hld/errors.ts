@@ -1,4 +1,11 @@
-import { asPolypodError, type ErrorCode, isObject, messageOf, PolypodError } from '../../base/index.ts';
+import {
+  asPolypodError,
+  type ErrorCode,
+  errorText,
+  isObject,
+  messageOf,
+  PolypodError,
+} from '../../base/index.ts';
 import { RPC_CODES, type RpcError } from '../../wire/index.ts';
 
 /** Our codes as JSON-RPC has them: what is wrong with the call itself, and what is wrong with the world. */
@@ -17,7 +24,11 @@ const CODES: Readonly<Record<ErrorCode, number>> = {
 export function rpcErrorOf(thrown: unknown): RpcError {
   const { code, message, cause } = asPolypodError(thrown);
   const field = isObject(cause) && typeof cause.field === 'string' ? cause.field : undefined;
-  return { code: CODES[code], message, ...(field === undefined ? {} : { data: { field } }) };
+  return {
+    code: CODES[code],
+    message: errorText(message),
+    ...(field === undefined ? {} : { data: { field } }),
+  };
 }
 
 /** A parameter is missing or wrong; which one is told beside the sentence. */

@@ -41,10 +41,15 @@ export function decodeObject(value: JsonObject): Decoded {
   const { method, params, request_id: requestId, idempotency_key: key } = value;
   const named = {
     ...(typeof method === 'string' ? { method } : {}),
-    ...(typeof requestId === 'string' || typeof requestId === 'number' ? { requestId } : {}),
+    ...(isRequestId(requestId) ? { requestId } : {}),
     ...(typeof key === 'string' ? { key } : {}),
   };
   try {
+    // Without a mark that can be sent back, the answer would go to every client.
+    if (requestId !== undefined && requestId !== null && !isRequestId(requestId))
+      throw badRequest(`request_id must be a number, or text of at most ${LONGEST_ID} characters`);
+    if (typeof key === 'string' && key.length > LONGEST_ID)
+      throw badRequest(`idempotency_key may have at most ${LONGEST_ID} characters`);
     return { ...named, request: requestIn(method, params) };
   } catch (thrown) {
     return { ...named, request: asPolypodError(thrown) };
@@ -190,6 +195,12 @@ interface Said {
   readonly input: string;
   readonly images?: readonly shape.ValueOf<typeof image>[];
 }
+
+function isRequestId(id: unknown): id is RequestId {
+  return typeof id === 'string' ? id.length <= LONGEST_ID : typeof id === 'number' && Number.isFinite(id);
+}
+
+const LONGEST_ID = 1_024;
 
 function isShort(name: string): boolean {
   return name.length <= 200;

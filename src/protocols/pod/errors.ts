@@ -1,4 +1,4 @@
-import type { ErrorCode, PolypodError } from '../../base/index.ts';
+import { type ErrorCode, errorText, type PolypodError } from '../../base/index.ts';
 import type { SeedErrorCode, WireErrorCode } from './wire.ts';
 
 /** Our codes as the wire has them: for every client, and for one that has asked for extras. */
@@ -36,5 +36,5 @@ export interface Refusal {
 export function refusalOf({ code, message }: PolypodError, method: string | undefined): Refusal {
   const own = code === 'conflict' && method !== undefined ? CONFLICTS[method] : undefined;
   const [plain, extended] = own === undefined ? CODES[code] : [own, own];
-  return { plain, extended, message, isBroadcast: BROADCAST.has(extended) };
+  return { plain, extended, message: errorText(message), isBroadcast: BROADCAST.has(extended) };
 }

@@ -1,10 +1,15 @@
-import { asPolypodError, isObject, type JsonObject } from '../../base/index.ts';
+import { asPolypodError, errorText, isObject, type JsonObject } from '../../base/index.ts';
 import type { Wish } from './arguments.ts';
 import { COMMANDS, type Command } from './commands/index.ts';
 import { ANSWERED } from './errors.ts';
 import type { Frame } from './frames.ts';
 import type { Outbox } from './outbox.ts';
 import type { Seat } from './seat.ts';
+
+/** The name of a command as it is sent back; no name of ours is longer. */
+function typeName(type: unknown): string {
+  return (typeof type === 'object' && type !== null ? JSON.stringify(type) : String(type)).slice(0, 200);
+}
 
 /** Commands that take effect at once, whatever is under way. */
 const URGENT: ReadonlySet<string> = new Set(['abort', 'abort_bash', 'abort_retry']);
@@ -58,7 +63,7 @@ export class RpcLink {
     if (value === null) return this.#inLine(() => this.#unreadable('null is not an object'));
     const fields = isObject(value) ? value : {};
     if (this.#isAnswer(fields)) return;
-    const wish: Wish = { id: fields.id ?? undefined, type: String(fields.type), fields };
+    const wish: Wish = { id: fields.id ?? undefined, type: typeName(fields.type), fields };
     const command =
       typeof fields.type === 'string' && Object.hasOwn(COMMANDS, wish.type) ? COMMANDS[wish.type] : undefined;
     if (command === undefined) return this.#inLine(() => this.#unknown(wish, fields.type));
@@ -175,7 +180,7 @@ export class RpcLink {
       type: 'response',
       ...(command === undefined ? {} : { command }),
       success: false,
-      error,
+      error: errorText(error),
     });
   }
 }

@@ -1,4 +1,4 @@
-import { type ErrorCode, type PolypodError, shape } from '../../base/index.ts';
+import { type ErrorCode, errorText, type PolypodError, shape } from '../../base/index.ts';
 import { type HttpRefusal, httpRefusal, httpRefusalIn } from '../../wire/index.ts';
 import type { ErrorReply } from './wire.ts';
 
@@ -26,7 +26,7 @@ export function wireError(error: PolypodError, requestId: string): WireError {
   const isBug = error.code === 'internal';
   const message = isBug
     ? 'something is broken here: the log knows what, under this request id'
-    : error.message;
+    : errorText(error.message);
   const details = isBug ? { requestId } : refusal.details;
   return { ...refusal, body: { error: { code: refusal.word, message, ...(details && { details }) } } };
 }
