@@ -36,6 +36,16 @@ export interface TargetOptions {
   readonly config?: string;
 }
 
+const UNLIMITED = [
+  'requests_per_minute',
+  'burst',
+  'streams',
+  'unauthenticated_per_minute',
+  'handshakes_per_minute',
+  'connections',
+  'connections_per_address',
+];
+
 export async function startTarget(options: TargetOptions = {}): Promise<Target> {
   const home = mkdtempSync(join(tmpdir(), 'polypod-'));
   const project = join(home, 'project');
@@ -50,13 +60,24 @@ export async function startTarget(options: TargetOptions = {}): Promise<Target> 
   };
   const places = placesFrom(env);
   const limits = options.unlimited
-    ? 'limits: { requests_per_minute: 1000000000, burst: 1000000000, streams: 100000 }\n'
+    ? `limits: { ${UNLIMITED.map((name) => `${name}: 1000000000`).join(', ')} }\n`
     : '';
   mkdirSync(join(home, '.config/polypod'), { recursive: true });
   writeFileSync(join(home, '.config/polypod/config.yaml'), options.config ?? 'version: 1\n', { mode: 0o600 });
-  writeFileSync(join(project, 'agent-config.yaml'), `port: 0\n${limits}`, { mode: 0o600 });
+  const agentConfig = join(home, 'agent-config.yaml');
+  writeFileSync(agentConfig, `port: 0\n${limits}`, { mode: 0o600 });
   const program = ['--expose-gc', '--import', resolve('test/hostile-input/heap-probe.mjs'), MAIN];
-  const args = ['agent', 'start', '--foreground', '--json', '--cwd', project, '--quiet'];
+  const args = [
+    'agent',
+    'start',
+    '--foreground',
+    '--json',
+    '--cwd',
+    project,
+    '--config',
+    agentConfig,
+    '--quiet',
+  ];
   const model = options.env?.ANTHROPIC_BASE_URL === undefined ? ['--offline'] : [];
   const child = spawn(process.execPath, [...program, ...args, ...model], {
     cwd: home,

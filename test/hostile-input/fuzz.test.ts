@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { fuzz } from './fuzz.ts';
+
+const { POLYPOD_HOSTILE = '20000', POLYPOD_HOSTILE_SEED, POLYPOD_HOSTILE_ONLY } = process.env;
+const messages = Number(POLYPOD_HOSTILE);
+const seed = Number(POLYPOD_HOSTILE_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const [door, batch] = POLYPOD_HOSTILE_ONLY?.split(':') ?? [];
+
+/** What may remain of so many messages when all sessions are removed. */
+const MOST_GROWTH = 24 * 1024 * 1024;
+
+test(`${messages} hostile messages over all doors: no crash, no hang, flat memory, every answer inside the schema (seed ${seed})`, {
+  timeout: 60_000 + messages * 2,
+}, async () => {
+  const result = await fuzz({
+    messages,
+    seed,
+    unlimited: true,
+    ...(door !== undefined && { only: { door, batch: Number(batch) } }),
+    onProgress: (line) => console.log(line),
+  });
+  const { log, ...figures } = result;
+  console.log(`seed ${seed}`, figures);
+  expect(log.split('\n').filter((line) => /request failed|message failed|bug in Polypod/.test(line))).toEqual(
+    [],
+  );
+  expect(figures.unexpected).toBe(0);
+  expect(figures.heapAfter - figures.heapBefore).toBeLessThan(MOST_GROWTH);
+});

@@ -1,0 +1,351 @@
+import { LineClient } from './line-client.ts';
+import type { Connection } from './connections.ts';
+import { DOORS, type Door, type Pod } from './doors.ts';
+import { Random, seedFor } from './random.ts';
+import { startTarget, type Target, type TargetOptions } from './target.ts';
+
+export interface FuzzOptions extends TargetOptions {
+  readonly messages: number;
+  readonly seed: number;
+  /** Only this door and batch, to make a failure again. */
+  readonly only?: { readonly door: string; readonly batch: number };
+  readonly onProgress?: (line: string) => void;
+}
+
+export interface FuzzResult {
+  readonly sent: Readonly<Record<string, number>>;
+  readonly answers: Readonly<Record<string, number>>;
+  /** Batches whose connection the daemon closed before the probe was answered. */
+  readonly closed: Readonly<Record<string, number>>;
+  readonly seconds: number;
+  /** Milliseconds that the slowest health probe of each door took. */
+  readonly slowest: Readonly<Record<string, number>>;
+  readonly heapBefore: number;
+  readonly heapAfter: number;
+  readonly unexpected: number;
+  readonly log: string;
+}
+
+/** How many of each hundred messages go to which door. */
+const SHARES: Readonly<Record<string, number>> = {
+  pod: 25,
+  rpc: 17,
+  stdio: 5,
+  hld: 19,
+  control: 12,
+  webSocket: 10,
+  http: 12,
+};
+const BATCH = 150;
+const ANSWER_MS = 30_000;
+/** Sessions are replaced so often: what they hold must not look like a leak. */
+const BATCHES_PER_POD = 20;
+
+/** A failure, with what is needed to make it again. */
+export class FuzzFailure extends Error {
+  constructor(reason: string, seed: number, door: string, batch: number, messages: readonly Uint8Array[]) {
+    const shown = messages.map((bytes) =>
+      JSON.stringify(Buffer.from(bytes.subarray(0, 400)).toString('latin1')),
+    );
+    super(
+      `${door}: ${reason}\nAgain: POLYPOD_HOSTILE_SEED=${seed} POLYPOD_HOSTILE_ONLY=${door}:${batch} npm run proof:hostile\n` +
+        `${messages.length} messages (latin1, cut at 400 bytes):\n${shown.slice(0, 20).join('\n')}`,
+    );
+  }
+}
+
+export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
+  const run = new Fuzz(await startTarget(options), options);
+  try {
+    return await run.run();
+  } finally {
+    await run.target.close();
+  }
+}
+
+class Fuzz {
+  readonly target: Target;
+  readonly #options: FuzzOptions;
+  readonly #sent: Record<string, number> = {};
+  readonly #answers: Record<string, number> = {};
+  readonly #closed: Record<string, number> = {};
+  readonly #slowest: Record<string, number> = {};
+  #pod: Pod;
+  #tags = 0;
+  #batches = 0;
+  #failed: Error | undefined;
+
+  constructor(target: Target, options: FuzzOptions) {
+    this.target = target;
+    this.#options = options;
+    this.#pod = { id: target.podId, socket: target.pod };
+  }
+
+  async run(): Promise<FuzzResult> {
+    const { messages, only } = this.#options;
+    const began = performance.now();
+    if (only !== undefined) await this.#again(only.door, only.batch);
+    // What is loaded and cached with the first messages is no leak.
+    else await this.#flood(Math.min(messages * 0.1, 20_000), 0);
+    await this.#clean();
+    const heapBefore = await this.target.heap();
+    if (only === undefined) await this.#flood(messages, 1_000_000);
+    await this.#clean();
+    const heapAfter = await this.target.heap();
+    return {
+      sent: this.#sent,
+      answers: this.#answers,
+      closed: this.#closed,
+      slowest: this.#slowest,
+      seconds: (performance.now() - began) / 1000,
+      heapBefore,
+      heapAfter,
+      unexpected: await this.#unexpected(),
+      log: this.target.log(),
+    };
+  }
+
+  /** All doors at once, each with its share, while every door's health is probed. */
+  async #flood(messages: number, firstBatch: number): Promise<void> {
+    const over = new AbortController();
+    const probing = this.#probe(over.signal);
+    const flooding = Object.entries(SHARES).map(async ([name, share]) => {
+      const door = DOORS[name];
+      if (door === undefined) throw new Error(`no door ${name}`);
+      const count = Math.ceil((messages * share) / 100 / BATCH);
+      for (let batch = firstBatch; batch < firstBatch + count && this.#failed === undefined; batch += 1)
+        await this.#batch(name, door, batch);
+    });
+    await Promise.all(flooding.map((one) => one.catch((thrown: Error) => (this.#failed ??= thrown))));
+    over.abort();
+    await probing;
+    if (this.#failed !== undefined) throw this.#failed;
+  }
+
+  /** One batch alone, then each of its messages alone, to find the one that fails. */
+  async #again(name: string, batch: number): Promise<void> {
+    const door = DOORS[name];
+    if (door === undefined) throw new Error(`no door ${name}`);
+    for (const message of this.#messages(name, door, batch, 'fuzz0').messages)
+      await this.#exchange(name, door, batch, [message], new Random(1));
+    await this.#batch(name, door, batch);
+  }
+
+  #messages(name: string, door: Door, batch: number, tag: string) {
+    const random = new Random(seedFor(this.#options.seed, name, batch));
+    const messages = Array.from({ length: BATCH - 1 }, () => door.message(random, tag, this.#pod));
+    const last =
+      door.last !== undefined && random.chance(0.15) ? door.last(random, tag, this.#pod) : undefined;
+    return { random, messages, last };
+  }
+
+  async #batch(name: string, door: Door, batch: number): Promise<void> {
+    this.#batches += 1;
+    if (this.#batches % (BATCHES_PER_POD * Object.keys(SHARES).length) === 0) await this.#replacePod();
+    this.#tags += 1;
+    const { random, messages, last } = this.#messages(name, door, batch, `fuzz${this.#tags}`);
+    await this.#exchange(name, door, batch, messages, random, last);
+  }
+
+  async #exchange(
+    name: string,
+    door: Door,
+    batch: number,
+    messages: readonly Uint8Array[],
+    random: Random,
+    last?: Uint8Array,
+  ): Promise<void> {
+    const tag = `fuzz${this.#tags}`;
+    const fail = (reason: string): FuzzFailure =>
+      new FuzzFailure(
+        reason,
+        this.#options.seed,
+        name,
+        batch,
+        last === undefined ? messages : [...messages, last],
+      );
+    const connection = await this.#open(door, fail);
+    const seen: { problem?: string | undefined; isProbed: boolean } = { isProbed: false };
+    let wake = (): void => {};
+    connection.onClose = () => wake();
+    connection.onMessage = (text) => {
+      this.#answers[name] = (this.#answers[name] ?? 0) + 1;
+      seen.problem ??= this.#problemIn(text, door, tag);
+      seen.isProbed ||= door.isProbed(text, tag);
+      wake();
+    };
+    for (const piece of pieces(
+      messages.map((message) => connection.frame(message)),
+      random,
+    )) {
+      if (connection.isClosed) break;
+      await connection.send(piece);
+    }
+    this.#sent[name] = (this.#sent[name] ?? 0) + messages.length;
+    await connection.send(connection.frame(door.probe(tag)));
+    const deadline = Date.now() + ANSWER_MS;
+    while (!seen.isProbed && seen.problem === undefined && !connection.isClosed) {
+      if (Date.now() > deadline) throw fail(`no answer to a valid message within ${ANSWER_MS} ms`);
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, 1_000);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    if (!seen.isProbed && seen.problem === undefined && !door.mayClose)
+      seen.problem = 'the daemon closed the connection';
+    if (!seen.isProbed) this.#closed[name] = (this.#closed[name] ?? 0) + 1;
+    if (last !== undefined && !connection.isClosed) {
+      await connection.send(connection.frame(last));
+      this.#sent[name] = (this.#sent[name] ?? 0) + 1;
+    }
+    // Some leave in the middle of a message.
+    if (random.chance(0.2))
+      await connection.send(connection.frame(messages[0] ?? Buffer.alloc(1)).subarray(0, -1));
+    if (random.chance(0.5)) connection.destroy();
+    else {
+      connection.end();
+      setTimeout(() => connection.destroy(), 200);
+    }
+    const ended = this.target.ended();
+    if (ended !== undefined) throw fail(`the daemon is gone: ${ended}`);
+    if (seen.problem !== undefined) throw fail(seen.problem);
+  }
+
+  async #open(door: Door, fail: (reason: string) => FuzzFailure): Promise<Connection> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await door.open(this.target, this.#pod);
+      } catch (thrown) {
+        const ended = this.target.ended();
+        if (ended !== undefined || attempt === 3) throw fail(`cannot connect: ${ended ?? String(thrown)}`);
+        // Another batch has closed or removed the session.
+        if (attempt > 0) await this.#replacePod();
+      }
+    }
+  }
+
+  #problemIn(text: string, door: Door, tag: string): string | undefined {
+    let line: unknown;
+    try {
+      line = JSON.parse(text);
+    } catch {
+      return `an answer that is not JSON: ${text.slice(0, 300)}`;
+    }
+    const problem = door.check(line);
+    if (problem !== undefined) return `an answer outside the schema, ${problem}: ${text.slice(0, 600)}`;
+    const found = door.tagOf(line as never);
+    if (
+      typeof found === 'string' &&
+      /^fuzz\d+-/.test(found) &&
+      !found.startsWith(`${tag}-`) &&
+      !found.startsWith('fuzz0-')
+    )
+      return `the answer to another client, ${found}: ${text.slice(0, 300)}`;
+    return undefined;
+  }
+
+  /** A client per door that only sends valid messages: each is answered in time, whatever the others send. */
+  async #probe(over: AbortSignal): Promise<void> {
+    const probes = Object.entries(DOORS).map(async ([name, door]) => {
+      if (name === 'stdio') return;
+      while (!over.aborted && this.#failed === undefined) {
+        const began = performance.now();
+        try {
+          await this.#probeOnce(door);
+        } catch (thrown) {
+          if (!over.aborted)
+            this.#failed ??= new Error(`health of ${name}: ${String(thrown)}; ${this.target.ended() ?? ''}`);
+          return;
+        }
+        this.#slowest[name] = Math.max(this.#slowest[name] ?? 0, Math.round(performance.now() - began));
+        await new Promise((resolve) => setTimeout(resolve, 300));
+      }
+    });
+    await Promise.all(probes);
+  }
+
+  async #probeOnce(door: Door): Promise<void> {
+    for (let attempt = 0; ; attempt += 1) {
+      const tag = `fuzz${(this.#tags += 1)}`;
+      const connection = await this.#open(
+        door,
+        (reason) => new FuzzFailure(reason, this.#options.seed, door.name, -1, []),
+      );
+      const isAnswered = await new Promise<boolean>((resolve) => {
+        const timer = setTimeout(() => resolve(false), ANSWER_MS);
+        const settle = (answered: boolean): void => {
+          clearTimeout(timer);
+          resolve(answered);
+        };
+        connection.onMessage = (text) => {
+          if (door.isProbed(text, tag)) settle(true);
+        };
+        connection.onClose = () => settle(false);
+        void connection.send(connection.frame(door.probe(tag)));
+      });
+      const wasClosed = connection.isClosed;
+      connection.destroy();
+      if (isAnswered) return;
+      // A batch may have closed the session under it.
+      if (!wasClosed || attempt === 3)
+        throw new Error(wasClosed ? 'closed again and again' : `no answer within ${ANSWER_MS} ms`);
+    }
+  }
+
+  async #control(method: string, params: object): Promise<Record<string, unknown>> {
+    const client = await LineClient.unix(this.target.control);
+    try {
+      client.send(`${JSON.stringify({ method, params })}\n`);
+      const { result, error } = await client.hear((line) => 'result' in line || 'error' in line, ANSWER_MS);
+      if (error !== undefined) throw new Error(`${method}: ${JSON.stringify(error)}`);
+      return result as Record<string, unknown>;
+    } finally {
+      client.close();
+    }
+  }
+
+  async #replacePod(): Promise<void> {
+    const { id } = await this.#control('new', { cwd: this.target.project });
+    this.#pod = { id: String(id), socket: this.target.pod.replace(this.target.podId, String(id)) };
+    await this.#remove((other) => other !== id);
+  }
+
+  /** Removes all sessions: what is left is what the daemon keeps for nobody. */
+  async #clean(): Promise<void> {
+    await this.#replacePod();
+    this.#options.onProgress?.(`sent ${JSON.stringify(this.#sent)}`);
+  }
+
+  async #remove(which: (id: string) => boolean): Promise<void> {
+    const { sessions } = await this.#control('ls', {});
+    // One that is still at work stays until the next time.
+    for (const { id } of sessions as readonly { id: string }[])
+      if (which(id)) await this.#control('rm', { pod: id }).catch(() => {});
+  }
+
+  async #unexpected(): Promise<number> {
+    const { text } = await this.#control('metrics', {});
+    return Number(/^polypod_unexpected_errors_total (\d+)$/m.exec(String(text))?.[1]);
+  }
+}
+
+/** The bytes of all messages, merged and split at random. */
+function* pieces(frames: readonly Uint8Array[], random: Random): Generator<Uint8Array> {
+  for (let at = 0; at < frames.length; ) {
+    const count = 1 + random.below(30);
+    const bytes = Buffer.concat(frames.slice(at, at + count));
+    at += count;
+    if (random.chance(0.7)) {
+      yield bytes;
+      continue;
+    }
+    for (let from = 0; from < bytes.length; ) {
+      const to = Math.min(bytes.length, from + 1 + random.below(Math.max(64, bytes.length / 3)));
+      yield bytes.subarray(from, to);
+      from = to;
+    }
+  }
+}
