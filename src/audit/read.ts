@@ -1,0 +1,35 @@
+import { objectIn, stringOf } from '../base/index.ts';
+import type { AuditEntry } from './entry.ts';
+
+/** Which entries are wanted. */
+export interface AuditFilter {
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
+  readonly door?: string | undefined;
+  readonly by?: string | undefined;
+  /** A name, or its beginning up to a dot: `key` is all that happened to keys. */
+  readonly event?: string | undefined;
+  readonly key?: string | undefined;
+  /** A pod's id, or the beginning of it. */
+  readonly session?: string | undefined;
+}
+
+/** Reads a line for showing it; its hash is not checked. */
+export function readEntry(line: string): AuditEntry | undefined {
+  const value = objectIn(line);
+  return value === undefined || stringOf(value.event) === '' ? undefined : (value as unknown as AuditEntry);
+}
+
+export function matchesFilter(entry: AuditEntry, filter: AuditFilter): boolean {
+  const { since, until, door, by, event, key, session } = filter;
+  const time = Date.parse(entry.time);
+  return (
+    (since === undefined || time >= since.getTime()) &&
+    (until === undefined || time <= until.getTime()) &&
+    (door === undefined || entry.door === door) &&
+    (by === undefined || entry.by === by) &&
+    (event === undefined || entry.event === event || entry.event.startsWith(`${event}.`)) &&
+    (key === undefined || entry.keyId === key || entry.target === key) &&
+    (session === undefined || entry.session?.startsWith(session) === true)
+  );
+}
