@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto';
-import { numberOf, objectIn, type Redact, stringOf } from '../base/index.ts';
+import { hash as digest } from 'node:crypto';
+import { isObject, numberOf, objectIn, objectOf, type Redact, stringOf } from '../base/index.ts';
 import type { AuditEvent } from './event.ts';
 
 /** The place in the chain that an entry follows. */
@@ -10,7 +10,9 @@ export interface ChainHead {
 
 export const CHAIN_START: ChainHead = { seq: 0, hash: '0'.repeat(64) };
 
-export interface AuditEntry extends AuditEvent, ChainHead {
+/** An entry as it is read; its event may be one that only a newer version knows. */
+export interface AuditEntry extends Omit<AuditEvent, 'event'>, ChainHead {
+  readonly event: string;
   readonly time: string;
   /** The hash of the entry before. */
   readonly prev: string;
@@ -24,7 +26,7 @@ export function encodeEntry(
   const seq = after.seq + 1;
   const { event: name, details, ...rest } = event;
   const fields = {
-    ...(bounded(rest, redact) as object),
+    ...objectOf(bounded(rest, redact)),
     ...(details && { details: bounded(details, redact) }),
   };
   const at = time.toISOString();
@@ -35,7 +37,7 @@ export function encodeEntry(
       ? body
       : JSON.stringify({ seq, time: at, event: name, outcome: 'entry_too_long', prev: after.hash });
   const preimage = text.slice(0, -1);
-  const own = hash('sha256', preimage);
+  const own = digest('sha256', preimage);
   return { line: `${preimage}${HASH_KEY}${own}"}`, head: { seq, hash: own } };
 }
 
@@ -47,11 +49,36 @@ export function decodeEntry(line: string): AuditEntry | undefined {
   const at = line.length - HASH_KEY.length - 64 - 2;
   if (at < 0 || line.slice(at, at + HASH_KEY.length) !== HASH_KEY || !line.endsWith('"}')) return undefined;
   const own = line.slice(at + HASH_KEY.length, -2);
-  if (hash('sha256', line.slice(0, at)) !== own) return undefined;
-  const value = objectIn(line) ?? {};
-  if (numberOf(value.seq) === undefined || stringOf(value.prev) === '' || stringOf(value.event) === '')
-    return undefined;
-  return value as unknown as AuditEntry;
+  if (digest('sha256', line.slice(0, at)) !== own) return undefined;
+  return readEntry(line);
+}
+
+/** Reads a line without checking its hash; undefined if it is no entry. */
+export function readEntry(line: string): AuditEntry | undefined {
+  const value = objectIn(line);
+  const [seq, event] = [numberOf(value?.seq), stringOf(value?.event)];
+  if (value === undefined || seq === undefined || event === '') return undefined;
+  const text = (name: string): string | undefined => stringOf(value[name]) || undefined;
+  const [prev, hash, time] = [value.prev, value.hash, value.time].map(stringOf);
+  return {
+    seq,
+    event,
+    time: time ?? '',
+    prev: prev ?? '',
+    hash: hash ?? '',
+    door: text('door'),
+    by: text('by'),
+    keyId: text('keyId'),
+    session: text('session'),
+    remote: text('remote'),
+    requestId: text('requestId'),
+    clientRequestId: text('clientRequestId'),
+    action: text('action'),
+    target: text('target'),
+    outcome: text('outcome'),
+    count: numberOf(value.count),
+    details: isObject(value.details) ? value.details : undefined,
+  };
 }
 
 /** Values that others chose are cut: 200 characters say who it was, and a megabyte says no more. */

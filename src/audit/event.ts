@@ -28,6 +28,7 @@ export const AUDIT_EVENTS = [
   'rule.created',
   'rule.removed',
   'settings.changed',
+  'shell.started',
   'task.cancelled',
   'task.paused',
 ] as const;
@@ -36,7 +37,7 @@ export type AuditEventName = (typeof AUDIT_EVENTS)[number];
 /** One thing that somebody did, or was refused. Absent fields are unknown, not empty. */
 export interface AuditEvent {
   readonly event: AuditEventName;
-  /** The protocol that it came through: `pod`, `rpc`, `hld`, `tasks`, `cli` or `process`. */
+  /** The protocol that it came through: `pod`, `rpc`, `hld`, `tasks`, `control`, `cli` … */
   readonly door?: string | undefined;
   /** The person or program: a local user, or the owner of a key. */
   readonly by?: string | undefined;

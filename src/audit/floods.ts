@@ -42,7 +42,7 @@ export class Floods {
       run.recorded += 1;
       this.#recorded += 1;
       this.#record(event);
-    } else run.left += 1;
+    } else run.left += event.count ?? 1;
   }
 
   /** Records what was only counted so far, and begins a new interval. */

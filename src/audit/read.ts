@@ -1,4 +1,3 @@
-import { objectIn, stringOf } from '../base/index.ts';
 import type { AuditEntry } from './entry.ts';
 
 /** Which entries are wanted. */
@@ -12,12 +11,6 @@ export interface AuditFilter {
   readonly key?: string | undefined;
   /** A pod's id, or the beginning of it. */
   readonly session?: string | undefined;
-}
-
-/** Reads a line for showing it; its hash is not checked. */
-export function readEntry(line: string): AuditEntry | undefined {
-  const value = objectIn(line);
-  return value === undefined || stringOf(value.event) === '' ? undefined : (value as unknown as AuditEntry);
 }
 
 export function matchesFilter(entry: AuditEntry, filter: AuditFilter): boolean {

@@ -72,6 +72,10 @@ export const COMMANDS: Readonly<
     summary: "Show the daemon's log, or the events of a pod.",
     load: async () => (await import('./logs.ts')).logs,
   },
+  audit: {
+    summary: 'Show who approved, changed or was refused what; verify it.',
+    load: async () => (await import('./audit.ts')).audit,
+  },
   log: {
     summary: 'Verify the checksums of session and feed files.',
     load: async () => (await import('./log.ts')).log,

@@ -4,6 +4,7 @@ import {
   DEFAULT_CONFIG,
   makeDataDirectory,
   modelAccess,
+  openAudit,
   type Places,
   readConfig,
 } from '../daemon/index.ts';
@@ -43,8 +44,10 @@ export async function hostHere(options: InProcessOptions, { env }: Surroundings)
   ]);
   if (!isFleeting) await makeDataDirectory(places);
   const { durability, approvals } = config.daemon;
+  const audit = isFleeting ? undefined : await openAudit(places, config.daemon.audit);
   const host = await Host.open({
     directory: places.dataDirectory,
+    ...(audit && { audit: audit.record }),
     agents: agentsFrom({ env, config, places, models, version: version(), ...agentOptions }),
     approvals,
     ...(isFleeting
@@ -55,6 +58,7 @@ export async function hostHere(options: InProcessOptions, { env }: Surroundings)
   });
   const close = async (): Promise<void> => {
     await host.shutdown();
+    await audit?.close();
     await models.close();
   };
   return { host, config, models, warnings, close };

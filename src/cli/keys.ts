@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { isOneLine, PolypodError } from '../base/index.ts';
-import { changeKeys, keyFile, type Places } from '../daemon/index.ts';
+import { changeKeys, keyEvent, keyFile, type Places, recordAudit } from '../daemon/index.ts';
 import {
   createKey,
   KEY_SCOPES,
@@ -94,6 +94,7 @@ async function create(
     ...(grant.length > 0 && { grants: grant }),
   };
   const { key, record } = await changeKeys(places, (file) => createKey(file, wish));
+  await note(places, 'key.created', [record], around);
   around.stdout.write(values.json ? `${JSON.stringify({ ...shown(record), key }, null, 2)}\n` : `${key}\n`);
   if (!values.json)
     around.stderr.write(
@@ -124,19 +125,37 @@ async function revoke(
   places: Places,
   ids: readonly string[],
   json: boolean,
-  { stdout, stderr }: Surroundings,
+  around: Surroundings,
 ): Promise<ExitCode> {
+  const { stdout, stderr } = around;
   if (ids.length === 0) throw new PolypodError('bad-request', 'revoke what? polypod keys list shows the ids');
   const revoked = await changeKeys(places, (file) => {
     // All or none: who named a wrong id among right ones should look again.
     for (const id of ids) known(readKeys(file), id);
     return ids.map((id) => revokeKey(file, id));
   });
+  await note(places, 'key.revoked', revoked, around);
   if (json) stdout.write(`${JSON.stringify(revoked.map(shown), null, 2)}\n`);
   else
     for (const { id, owner } of revoked)
       stderr.write(`polypod keys: ${id} of ${harmless(owner)} opens nothing any more\n`);
   return EXIT.ok;
+}
+
+/** The change is made by now: an audit log that cannot be written is said, and does not undo it. */
+async function note(
+  places: Places,
+  event: Parameters<typeof keyEvent>[0],
+  records: readonly KeyRecord[],
+  around: Surroundings,
+): Promise<void> {
+  const who = { by: nameOf(around), door: 'cli' };
+  const isWritten = await recordAudit(
+    places,
+    records.map((record) => keyEvent(event, record, who)),
+  );
+  if (!isWritten)
+    around.stderr.write('polypod keys: the audit log could not be written: see logs in the data directory\n');
 }
 
 /** Owners stand in lists and in the log: none may look like more than a name. */

@@ -81,6 +81,7 @@ export const CONFIG = fields(
     approvals,
     shutdown_grace: DURATION,
     log: fields({}, { level: choice(LOG_LEVELS) }),
+    audit: fields({}, { file_mb: count(1), file_days: count(1), keep_files: count(1) }),
     accounts: mapOf(
       accountName,
       ruled(account, ({ vendor, wire, base_url, key_env, key_file, key }, path) => {

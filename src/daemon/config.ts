@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import type { AuditLimits } from '../audit/index.ts';
 import { isObject, type LogLevel, messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
 import { type ConfiguredAccount, httpUrl, type KeySource } from '../llm/index.ts';
 import type { McpServerSpec } from '../mcp/index.ts';
@@ -38,6 +39,8 @@ export interface DaemonSettings {
   readonly allowAgentPeers?: boolean;
   /** How long runs may go on when the daemon is to stop. */
   readonly shutdownGraceMs: number;
+  /** How long the audit log is kept, as far as the user has said. */
+  readonly audit?: Partial<AuditLimits>;
 }
 
 export interface StreamRule {
@@ -110,6 +113,19 @@ function daemonOf(file: StatedConfig): DaemonSettings {
       ? {}
       : { allowAgentPeers: file.sockets.allow_agent_processes }),
     shutdownGraceMs: shutdown_grace ?? DEFAULT_CONFIG.daemon.shutdownGraceMs,
+    ...(file.audit && { audit: auditOf(file.audit) }),
+  };
+}
+
+function auditOf({
+  file_mb: megabytes,
+  file_days: days,
+  keep_files: keptFiles,
+}: NonNullable<StatedConfig['audit']>): Partial<AuditLimits> {
+  return {
+    ...(megabytes !== undefined && { fileBytes: megabytes * 1024 * 1024 }),
+    ...(days !== undefined && { fileAgeMs: days * 24 * 3_600_000 }),
+    ...(keptFiles !== undefined && { keptFiles }),
   };
 }
 

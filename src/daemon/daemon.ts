@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { AuditLog } from '../audit/index.ts';
 import {
   type Log,
   LOG_LEVELS,
@@ -8,6 +9,7 @@ import {
   logTo,
   messageOf,
   PolypodError,
+  userName,
 } from '../base/index.ts';
 import type { Environment } from '../llm/index.ts';
 import { DEFAULT_LIMITS, Host, type ModelChoice } from '../pod/index.ts';
@@ -15,6 +17,7 @@ import type { Door, DoorContext } from '../protocols/index.ts';
 import type { Lock } from '../store/index.ts';
 import type { CommandRecord } from '../tools/index.ts';
 import type { AgentsOptions } from './agents.ts';
+import { openAudit } from './audit.ts';
 import { attachTo } from './control/attach.ts';
 import { methodsOf } from './control/methods.ts';
 import { ControlServer } from './control/server.ts';
@@ -59,6 +62,7 @@ interface Parts {
   /** The directory of the pods' sockets. */
   podSockets?: string;
   logFile?: LogFile;
+  audit?: AuditLog;
   setup?: Setup;
   host?: Host;
   doors?: OpenDoors;
@@ -105,6 +109,12 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     level: () => asked ?? setup.config.log.level ?? 'info',
     redact: () => setup.redact,
   });
+  const audit = (parts.audit = openAudit(places, {
+    redact: () => setup.redact,
+    limits: setup.config.daemon.audit,
+    onFailure: (reason) => log.error('the audit log cannot be written', { reason }),
+  }));
+  audit.record({ event: 'daemon.started', door: 'process', by: userName(env), details: { version } });
   for (const warning of warnings) log.warn(warning);
   if (!hasRoomForPods(places))
     log.warn(`pods have no sockets of their own here: their paths are too long; ${SHORTER}`);
@@ -136,6 +146,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     agents: async (place) => (await import('./agents.ts')).agentsFrom(agents)(place),
     limits,
     approvals,
+    audit: audit.record,
     ...(hibernateAfterMs === undefined ? {} : { hibernateAfterMs }),
     ...(durability === undefined ? {} : { durability }),
     onFailure: (error, pod) => {
@@ -164,6 +175,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
       const reloaded = await setup.reload();
       for (const warning of reloaded.warnings) log.warn(warning);
       log.info('configuration reloaded', { ...reloaded });
+      audit.record({ event: 'config.reloaded', door: 'process', details: { ...reloaded } });
       return reloaded;
     } catch (thrown) {
       log.error('the configuration stays as it was', { reason: messageOf(thrown) });
@@ -180,6 +192,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     stopping ??= (async () => {
       state = 'draining';
       const { shutdownGraceMs } = setup.config.daemon;
+      audit.record({ event: 'daemon.stopped', door: 'process', details: { why } });
       log.info('stopping', { why, runs: host.usage.runs, graceSeconds: shutdownGraceMs / 1000 });
       await host.drain(shutdownGraceMs);
       await closed(parts, log);
@@ -202,6 +215,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     version,
     log,
     caught: lastResort.caught,
+    audit: audit.record,
     vitals: { health: async () => ({ ...(await health()) }), metrics: async () => metricsOf(await health()) },
     user: { home: places.home, cwd: process.cwd(), env },
     modelNamed,
@@ -259,7 +273,7 @@ async function leftCommands(places: Places): Promise<readonly CommandRecord[]> {
 
 /** Those who still watch see the last events, so the pods are closed before the doors; the lock goes last. */
 async function closed(
-  { host, doors, control, setup, logFile, lock, podSockets }: Parts,
+  { host, doors, control, setup, logFile, audit, lock, podSockets }: Parts,
   log?: Log,
 ): Promise<void> {
   const step = async (name: string, close: () => unknown): Promise<void> => {
@@ -274,6 +288,7 @@ async function closed(
   await step('control socket', () => control?.close());
   await step('left sockets', () => podSockets && sweepSockets(podSockets));
   await step('models', () => setup?.close());
+  await step('audit log', () => audit?.close());
   log?.info('stopped');
   await step('log', () => logFile?.close());
   await step('lock', () => lock?.release());

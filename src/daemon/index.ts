@@ -1,4 +1,5 @@
 /** What a Polypod on this machine is made of: where its files are, what the user configured, what its agents work with. */
+import type { AuditEvent, AuditLimits, AuditLog } from '../audit/index.ts';
 import { dirname } from 'node:path';
 import type { Host, OpenAgent } from '../pod/index.ts';
 import type { OfferedModel } from '../protocols/index.ts';
@@ -47,6 +48,7 @@ export {
   readAgents,
   readClientKey,
 } from './tasks/agent-files.ts';
+export { keyEvent } from './tasks/key-event.ts';
 export type { AgentOrder } from './tasks/read-agent-config.ts';
 
 // Start-up is a feature: all that follows is loaded when it is used, so that a list of sessions needs no provider.
@@ -105,6 +107,19 @@ export async function keyFile(places: Places): Promise<string> {
 /** Changes the keys while nobody else does. */
 export async function changeKeys<T>(places: Places, change: (file: string) => T): Promise<T> {
   return (await import('./tasks/key-file.ts')).changeKeys(places, change);
+}
+
+/** The audit log of a data directory, for a process that hosts pods. */
+export async function openAudit(places: Places, limits: Partial<AuditLimits> | undefined): Promise<AuditLog> {
+  return (await import('./audit.ts')).openAudit(places, { limits });
+}
+
+/** Records what a command did, and waits until it is written; false if that is not possible now. */
+export async function recordAudit(places: Places, events: readonly AuditEvent[]): Promise<boolean> {
+  const { NO_ROTATION, openAudit: open } = await import('./audit.ts');
+  const log = open(places, { limits: NO_ROTATION });
+  for (const event of events) log.record(event);
+  return log.close();
 }
 
 /** The lines of files as others write them. */

@@ -100,6 +100,7 @@ function changes(before: Config, after: Config): Omit<Reloaded, 'warnings'> {
       hibernate_after: ({ daemon }) => daemon.hibernateAfterMs,
       durability: ({ daemon }) => daemon.durability,
       approvals: ({ daemon }) => daemon.approvals,
+      audit: ({ daemon }) => daemon.audit,
     }),
   };
 }

@@ -1,3 +1,4 @@
+import type { Audit } from '../audit/index.ts';
 import type { PolypodError } from '../base/index.ts';
 import type { Durability, Files } from '../store/index.ts';
 import type { OpenAgent } from './agent.ts';
@@ -30,6 +31,8 @@ export interface HostOptions {
   /** How long approvals wait; for ever if nothing is said. */
   readonly approvals?: DeadlinePolicy;
   readonly now?: () => Date;
+  /** Records who decided and who changed what may happen. */
+  readonly audit?: Audit;
   /** Something failed that no command was waiting for. */
   readonly onFailure?: (error: PolypodError, podId: string | undefined) => void;
 }

@@ -66,6 +66,7 @@ export class Host {
       approvals: { fallback: 'deny' },
       now: () => new Date(),
       onFailure: () => {},
+      audit: () => {},
       ...options,
       limits: { ...DEFAULT_LIMITS, ...options.limits },
     } as const;
@@ -378,6 +379,7 @@ export class Host {
         for (const look of this.#onQuieter) look();
       });
     },
+    audit: (event) => this.#options.audit(event),
     changed: (pod, by) => this.#changed(pod, by),
     asked: (pod, approval) => this.#family.asked(pod, approval),
     settled: (pod, approvalId, how) => this.#family.settled(pod, approvalId, how),

@@ -1,7 +1,8 @@
-import { PolypodError, uuidv7 } from '../base/index.ts';
+import { asPolypodError, PolypodError, uuidv7 } from '../base/index.ts';
 import type { Totals } from '../worker/index.ts';
 import type { Agent } from './agent.ts';
 import { Approvals } from './approvals.ts';
+import { auditEventsOf } from './audited.ts';
 import { ClientTools } from './client-tools.ts';
 import type { Caller, PodCommand, Receipt } from './command.ts';
 import { perform, type PodParts } from './commands/index.ts';
@@ -157,6 +158,7 @@ export class LivePod {
       publish,
       written,
       ask: (question, runId, signal) => this.#approvals.ask(question, runId, signal),
+      audit: (event) => house.audit({ ...event, session: this.id }),
       clientTools: () => this.view.settings.clientTools.map((tool) => clientTools.toolFor(tool)),
       newRunId: uuidv7,
       now,
@@ -239,12 +241,30 @@ export class LivePod {
       let given: Receipt | undefined;
       const receiptOf = (reply: Omit<Receipt, 'accepted' | 'seq'>): Receipt =>
         (given ??= { accepted: true, seq: this.#journal.lastSeq, ...reply });
-      const reply = await perform(command, caller, (how) => sign(receiptOf(how)), this.#parts);
+      const reply = await perform(command, caller, (how) => sign(receiptOf(how)), this.#parts).catch(
+        (thrown: unknown) => {
+          this.#noteRefused(command, caller, thrown);
+          throw thrown;
+        },
+      );
       const receipt = receiptOf(reply);
       if (command.type === 'decide') await this.#next.resumeDecided(caller);
       this.#goOn();
       if (command.type !== 'close') await this.#journal.written();
       return receipt;
+    });
+  }
+
+  #noteRefused(command: PodCommand, { by, door }: Caller, thrown: unknown): void {
+    if (command.type !== 'decide') return;
+    const { message } = asPolypodError(thrown);
+    this.#options.house.audit({
+      event: 'approval.refused',
+      by,
+      door,
+      session: this.id,
+      target: command.approvalId,
+      details: { decision: command.decision, reason: message },
     });
   }
 
@@ -276,6 +296,8 @@ export class LivePod {
   /** Tells an event; what is known of the pod changes with it. After a failure nothing is told any more. */
   publish(draft: Draft): string | undefined {
     if (this.#journal.failure !== undefined) return undefined;
+    if (!STEADY.has(draft.fact.type))
+      for (const event of auditEventsOf(draft.fact, this.view, this.id)) this.#options.house.audit(event);
     const entryId = this.#journal.publish(draft);
     this.view.apply(draft.fact);
     if (!STEADY.has(draft.fact.type)) this.#follow(draft.fact);

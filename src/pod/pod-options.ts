@@ -1,3 +1,4 @@
+import type { Audit } from '../audit/index.ts';
 import type { PolypodError } from '../base/index.ts';
 import type { Durability, Files } from '../store/index.ts';
 import type { OpenAgent } from './agent.ts';
@@ -31,6 +32,7 @@ export interface House {
   /** What to tell who got none. */
   readonly whyNoSlot: () => string;
   readonly releaseSlot: () => void;
+  readonly audit: Audit;
   /** Something has changed that lists show. */
   readonly changed: (pod: LivePod, by: PodFact['type']) => void;
   /** A question has come up, or has been settled: the parent is told. */

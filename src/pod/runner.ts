@@ -1,3 +1,4 @@
+import type { Audit } from '../audit/index.ts';
 import { onAbort, PolypodError, tryParse } from '../base/index.ts';
 import { type Content, type Item, type ThinkingLevel, type Wire, WIRES } from '../llm/index.ts';
 import type { Policy, Scope, Tool } from '../tools/index.ts';
@@ -41,6 +42,7 @@ export interface RunnerParts {
     runId: string,
     signal: AbortSignal,
   ) => Promise<PermissionAnswer>;
+  readonly audit: Audit;
   readonly clientTools: () => readonly Tool[];
   readonly newRunId: () => string;
   readonly now: () => Date;
@@ -395,14 +397,23 @@ export class Runner {
   }
 
   async #ask(question: PermissionQuestion, signal: AbortSignal): Promise<PermissionAnswer> {
-    const { view, now, ask } = this.#parts;
+    const { view, now, ask, audit } = this.#parts;
     const until = limitedSettings(view.settings, this.overrides.limit).skipPermissionsUntil;
-    if (until !== undefined && now().getTime() < Date.parse(until)) return { decision: 'allow' };
+    const { name: toolName, title, arguments: args } = question.call;
+    const details = { tool: toolName, title, arguments: args, runId: this.#runId };
+    if (until !== undefined && now().getTime() < Date.parse(until)) {
+      audit({ event: 'approval.skipped', details: { ...details, until } });
+      return { decision: 'allow' };
+    }
     const { permissionTool: name } = view.settings;
     if (name === undefined) return ask(question, this.#runId, signal);
     const { agent, cwd } = this.#parts;
     const tool = permissionTool(name, this.#ready?.tools ?? []);
-    return askTool(tool, question, { cwd, surroundings: agent.surroundings(question.call.callId) }, signal);
+    const surroundings = agent.surroundings(question.call.callId);
+    const answer = await askTool(tool, question, { cwd, surroundings }, signal);
+    const event = answer.decision === 'allow' ? 'approval.approved' : 'approval.denied';
+    audit({ event, by: `tool ${name}`, door: 'mcp', details });
+    return answer;
   }
 
   async #wait(ms: number, signal: AbortSignal): Promise<'waited' | 'given-up'> {

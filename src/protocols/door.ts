@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import type { Audit } from '../audit/index.ts';
 import type { JsonObject, Log } from '../base/index.ts';
 import type { Host, ModelChoice, Pod } from '../pod/index.ts';
 import type { OfferedModel } from './rpc/messages.ts';
@@ -14,6 +15,8 @@ export interface DoorContext {
   readonly log: Log;
   /** Reports an error that a door did not expect and that has ended one of its connections. */
   readonly caught?: (thrown: unknown, door: string) => void;
+  /** Records what is done and what is refused. */
+  readonly audit?: Audit | undefined;
   /** How the whole daemon is, for a door that tells; a process that is none has nothing to tell. */
   readonly vitals?: Vitals;
   /** Whose process it is, for a door that is where its user's clients look for it. */

@@ -39,7 +39,10 @@ export const HTTP_SERVER_LIMITS: HttpServerLimits = {
 
 /** One request, and where its answer goes. */
 export interface HttpExchange {
+  /** Made by us. */
   readonly requestId: string;
+  /** What the client calls the request, if it says so; any text. */
+  readonly clientRequestId: string | undefined;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** Undefined for a target that is no path. */
@@ -51,6 +54,7 @@ export interface HttpExchange {
 /** A request to speak another protocol on its connection. */
 export interface HttpUpgrade {
   readonly requestId: string;
+  readonly clientRequestId: string | undefined;
   readonly request: IncomingMessage;
   readonly socket: Duplex;
   readonly head: Buffer;
@@ -195,10 +199,13 @@ function tlsSettings({ cert, key, clientCa }: NonNullable<HttpServerOptions['tls
 /** How often Node looks for requests that are late. */
 const CHECK_MS = 5_000;
 
-function describe(request: IncomingMessage): Pick<HttpExchange, 'requestId' | 'url'> {
+function describe(request: IncomingMessage): Pick<HttpExchange, 'requestId' | 'clientRequestId' | 'url'> {
   const given = request.headers['x-request-id'];
-  const requestId = typeof given === 'string' && /^[\w-]{1,64}$/.test(given) ? given : randomUUID();
-  return { requestId, url: readTarget(request.url ?? '') };
+  return {
+    requestId: randomUUID(),
+    clientRequestId: typeof given === 'string' ? given : undefined,
+    url: readTarget(request.url ?? ''),
+  };
 }
 
 function listen(server: Server, host: string, port: number): Promise<AddressInfo> {

@@ -286,7 +286,7 @@ describe('polypod serve and the tasks door', () => {
     const submitted = await fetch(`${url}/submit_task`, { method: 'POST', headers, body });
     expect(await submitted.json()).toMatchObject({ status: 'accepted' });
     expect((await run('agent', 'stop', 'served')).code).toBe(0);
-    expect(readFileSync(join(here.dataDirectory, 'logs/audit.jsonl'), 'utf8')).toContain('"actor":"ci"');
+    expect(readFileSync(join(here.dataDirectory, 'logs/audit.jsonl'), 'utf8')).toContain('"by":"ci"');
     expect((await run('status')).stdout).toContain('tasks:served off');
     expect((await run('stop')).code).toBe(0);
     expect(readFileSync(join(here.dataDirectory, 'logs/polypod.log'), 'utf8')).not.toContain(env.CI_KEY);

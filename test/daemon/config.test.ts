@@ -241,6 +241,7 @@ durability: relaxed
 approvals: { deadline: 1.5h, fallback: pause }
 shutdown_grace: 30
 log: { level: debug }
+audit: { file_mb: 1, file_days: 2, keep_files: 3 }
 `);
     expect(config.daemon).toEqual({
       doors: { pod: false },
@@ -249,6 +250,7 @@ log: { level: debug }
       durability: 'relaxed',
       approvals: { deadlineMs: 5_400_000, fallback: 'pause' },
       shutdownGraceMs: 30_000,
+      audit: { fileBytes: 1_048_576, fileAgeMs: 172_800_000, keptFiles: 3 },
     });
     expect(config.log).toEqual({ level: 'debug' });
   });

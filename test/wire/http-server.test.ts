@@ -168,7 +168,7 @@ describe('a body', () => {
 });
 
 describe('a server', () => {
-  it('gives every request an id, or takes the one that it has', async () => {
+  it('gives every request an id of its own', async () => {
     const { url } = await mirror();
     const ask = async (headers: Record<string, string>): Promise<string> => {
       const response = await fetch(url, {
@@ -179,8 +179,7 @@ describe('a server', () => {
       return ((await response.json()) as { requestId: string }).requestId;
     };
     expect(await ask({})).toMatch(/^[0-9a-f-]{36}$/);
-    expect(await ask({ 'x-request-id': 'mine-1' })).toBe('mine-1');
-    expect(await ask({ 'x-request-id': 'a b' })).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await ask({ 'x-request-id': 'mine-1' })).toMatch(/^[0-9a-f-]{36}$/);
   });
 
   it('says which port is in use', async () => {

@@ -1,7 +1,9 @@
+import type { Audit } from '../../audit/index.ts';
 import { stringOf, userName } from '../../base/index.ts';
 import { createKey, type Door, keyHash, type KeyRecord, readKeys, revokeKey } from '../../protocols/index.ts';
 import type { Places } from '../places.ts';
 import { type AgentRecord, DEFAULT_AGENT, doorName, readClientKey } from './agent-files.ts';
+import { keyEvent } from './key-event.ts';
 import { changeKeys } from './key-file.ts';
 import { type AgentWish, pathFrom, tasksPlace, type TasksParts } from './tasks-place.ts';
 import { removeAgent, writeAgent, writeClientKey } from './write-agent.ts';
@@ -25,7 +27,7 @@ export function agentDoor(
         context.log.warn('no key is needed: every program on this machine may give this agent tasks', {
           agent: name,
         });
-      else await ensureKey(places, userName(parts.env));
+      else await ensureKey(places, userName(parts.env), context.audit);
       const opened = await base.open({ ...context, tasks });
       try {
         writeAgent(places, {
@@ -41,9 +43,19 @@ export function agentDoor(
         await opened.close();
         throw thrown;
       }
+      const note = (event: 'agent.started' | 'agent.stopped'): void =>
+        context.audit?.({
+          event,
+          door: 'tasks',
+          by: userName(parts.env),
+          target: name,
+          details: { url: stringOf(opened.status().url), noAuth: wish.stated.no_auth === true },
+        });
+      note('agent.started');
       return {
         ...opened,
         close: async () => {
+          note('agent.stopped');
           removeAgent(places, name);
           await opened.close();
         },
@@ -53,7 +65,7 @@ export function agentDoor(
 }
 
 /** Keeps the key that there is as long as it is good: clients may have it open. */
-async function ensureKey(places: Places, owner: string): Promise<void> {
+async function ensureKey(places: Places, owner: string, audit: Audit | undefined): Promise<void> {
   await changeKeys(places, (file) => {
     const known = readClientKey(places);
     if (known !== undefined && readKeys(file).some((record) => isGood(record, known))) return;
@@ -65,6 +77,7 @@ async function ensureKey(places: Places, owner: string): Promise<void> {
       revokeKey(file, record.id);
       throw thrown;
     }
+    audit?.(keyEvent('key.created', record, { by: owner, door: 'tasks' }));
   });
 }
 

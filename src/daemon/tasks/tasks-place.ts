@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
 import type { Environment } from '../../llm/index.ts';
 import { podLines, type TasksPlace } from '../../protocols/index.ts';
@@ -76,7 +76,6 @@ export async function tasksPlace({ stated, from, cwd }: AgentWish, parts: TasksP
     ...(isDraining && { isDraining }),
     command: { model: COMMAND_MODEL, tool: 'bash' },
     project: await podLines(watcher),
-    auditFile: join(places.dataDirectory, 'logs', 'audit.jsonl'),
     webhooks: await Promise.all(webhooks),
     limits: limitsOf(stated.limits ?? {}),
   };

@@ -1,8 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { PolypodError } from '../../base/index.ts';
 import { type HttpServer, isLoopback, serveHttp } from '../../wire/index.ts';
 import { Approvals } from './approvals.ts';
-import { AuditLog } from './audit-log.ts';
 import { Delegations } from './delegations.ts';
 import { Entrance } from './entrance.ts';
 import { KeyRing } from './keys/key-ring.ts';
@@ -11,6 +9,7 @@ import { openApi } from './openapi.ts';
 import { OwnedSessions } from './owned-sessions.ts';
 import { Refusals } from './refusals.ts';
 import { remoteOf } from './remote.ts';
+import { RequestAudit } from './request-audit.ts';
 import type { Desk } from './route.ts';
 import { ROUTES } from './routes.ts';
 import { type Counter, serveRequest } from './serve-request.ts';
@@ -21,7 +20,7 @@ import { Webhooks } from './webhooks.ts';
 
 /** Opens the door; refuses where it would stand open to others without protection. */
 export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
-  const { host, log, address = '127.0.0.1', port = 8_000, tls, auditFile } = settings;
+  const { host, log, address = '127.0.0.1', port = 8_000, tls } = settings;
   const caught = (thrown: unknown): void => settings.caught?.(thrown);
   refuseUnprotected(settings, address);
   const limits = { ...TASKS_LIMITS, ...settings.limits };
@@ -41,7 +40,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
     document: openApi(ROUTES, settings.version),
   };
   ring?.onChange(() => streams.endWhere((key) => !entrance.isGood(key), 'the key was revoked'));
-  const audit = auditFile === undefined ? undefined : new AuditLog(auditFile, log);
+  const audit = settings.audit === undefined ? undefined : new RequestAudit(settings.audit);
   const refusals = new Refusals(limits.unauthenticated, audit);
   const guard = { hosts: settings.hosts ?? [], origins: settings.origins ?? [] };
   const counter: Counter = {
@@ -62,7 +61,6 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
     sessions.close();
     await webhooks.close();
     refusals.close();
-    audit?.close();
   };
   let server: HttpServer;
   try {
@@ -95,7 +93,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
 /** Counts and notes a connection that was refused before it was a request. Returns whether the client is told why. */
 function noteConnection(remote: string, word: string, { refusals, audit }: Counter): boolean {
   const isWithin = refusals.count(remote);
-  if (isWithin) audit?.write({ requestId: randomUUID(), remote, action: 'connect', policyResult: word });
+  if (isWithin) audit?.connection(word, remote);
   else refusals.drop(remote);
   return isWithin;
 }

@@ -15,6 +15,7 @@ export async function openTasksDoor({
   version,
   log,
   caught,
+  audit,
   vitals,
   tasks,
 }: DoorContext): Promise<OpenDoor> {
@@ -26,6 +27,7 @@ export async function openTasksDoor({
     host,
     version,
     log,
+    audit,
     caught: (thrown) => caught?.(thrown, 'tasks'),
     ...(vitals && { vitals }),
   });

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { networkOf, type Rate, RateTable } from '../../wire/index.ts';
-import type { AuditLog } from './audit-log.ts';
+import type { RequestAudit } from './request-audit.ts';
 
 /**
  * Counts what comes from an address without a good key. Beyond the rate requests are refused before anything is done for them;
@@ -8,11 +7,11 @@ import type { AuditLog } from './audit-log.ts';
  */
 export class Refusals {
   readonly #rate: RateTable;
-  readonly #audit: AuditLog | undefined;
+  readonly #audit: RequestAudit | undefined;
   readonly #unwritten = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(rate: Rate, audit: AuditLog | undefined) {
+  constructor(rate: Rate, audit: RequestAudit | undefined) {
     this.#rate = new RateTable(rate);
     this.#audit = audit;
   }
@@ -43,14 +42,7 @@ export class Refusals {
   #write(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const [remote, count] of this.#unwritten)
-      this.#audit?.write({
-        requestId: randomUUID(),
-        remote,
-        action: 'refused',
-        policyResult: 'rate_limited',
-        result: `${count} more refusals from this address`,
-      });
+    for (const [remote, count] of this.#unwritten) this.#audit?.dropped(remote, count);
     this.#unwritten.clear();
   }
 }

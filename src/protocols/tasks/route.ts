@@ -49,7 +49,6 @@ export type Reply =
 export interface AuditNote {
   readonly target: string;
   readonly result?: string;
-  readonly approvedBy?: string;
 }
 
 /** One thing that can be asked for. The table of all of them is what the OpenAPI document is made of. */

@@ -133,7 +133,7 @@ export const ROUTES: readonly Route[] = [
       const decision = await approvals.decide(key, approvalId, body);
       return {
         json: { approvalId, decision },
-        audit: { target: approvalId, result: decision, approvedBy: key.owner },
+        audit: { target: approvalId, result: decision },
       };
     },
   },

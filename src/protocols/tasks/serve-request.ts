@@ -11,11 +11,11 @@ import {
   refuseDuplicates,
   type RequestTarget,
 } from '../../wire/index.ts';
-import type { AuditEntry, AuditLog } from './audit-log.ts';
 import { type Entrance, offersKey, refuseKeyInAddress, requireScope, tooManyStrangers } from './entrance.ts';
 import { type WireError, wireError } from './errors.ts';
 import type { KeyRecord } from './keys/key.ts';
 import type { Refusals } from './refusals.ts';
+import type { RequestAudit, RequestNote } from './request-audit.ts';
 import type { Desk, Reply, ReplyHead, Route } from './route.ts';
 
 /** What every request goes past before, and after, it is answered. */
@@ -27,7 +27,7 @@ export interface Counter {
   /** The address that a request comes from. */
   readonly remoteOf: (request: IncomingMessage) => string;
   readonly desk: Desk;
-  readonly audit: AuditLog | undefined;
+  readonly audit: RequestAudit | undefined;
   readonly log: Log;
   /** Reports an unexpected error that has ended a connection. */
   readonly caught: (thrown: unknown) => void;
@@ -35,7 +35,7 @@ export interface Counter {
 
 /** Answers one request, whatever becomes of it. */
 export async function serveRequest(exchange: HttpExchange, counter: Counter): Promise<void> {
-  const { request, response, requestId, url } = exchange;
+  const { request, response, requestId, clientRequestId, url } = exchange;
   const remote = counter.remoteOf(request);
   let head: ReplyHead = [...EVERY_REPLY, 'x-request-id', requestId];
   const wait = counter.refusals.wait(remote);
@@ -47,8 +47,9 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
   const began = performance.now();
   const action = clean(`${request.method} ${url?.pathname ?? request.url}`);
   let key: KeyRecord | undefined;
-  const note = (more: Pick<AuditEntry, 'policyResult' | 'target' | 'result' | 'approvedBy'>): void => {
-    counter.audit?.write({ requestId, remote, actor: key?.owner, keyId: key?.id, action, ...more });
+  const note = (more: Pick<RequestNote, 'policyResult' | 'target' | 'result'>): void => {
+    const [actor, keyId] = [key?.owner, key?.id];
+    counter.audit?.write({ requestId, clientRequestId, remote, actor, keyId, action, ...more });
   };
   try {
     if (url === undefined) throw noPath();
@@ -93,7 +94,7 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
       });
     if (key === undefined) counter.refusals.count(remote);
     if (key === undefined && status === 429) counter.refusals.drop(remote);
-    else if (request.method === 'POST' || status === 401 || status === 403) note({ policyResult: word });
+    else note({ policyResult: word });
     if (response.headersSent) response.destroy();
     else sendError(response, refusal, isBodyLeft(request) ? [...head, 'connection', 'close'] : head);
   } finally {

@@ -1,3 +1,4 @@
+import type { Audit } from '../../audit/index.ts';
 import type { JsonObject, Log } from '../../base/index.ts';
 import type { Host, ModelChoice, Pod } from '../../pod/index.ts';
 import type { BodyLimits, HttpServerLimits, Rate, WebSocketLimits } from '../../wire/index.ts';
@@ -51,8 +52,8 @@ export interface TasksSettings {
   readonly vitals?: Vitals;
   /** Whether new work is refused because the process is about to end. */
   readonly isDraining?: () => boolean;
-  /** Where the audit log goes; nowhere if nothing is said. */
-  readonly auditFile?: string;
+  /** Records who asked for what. */
+  readonly audit?: Audit | undefined;
   /** Who is told when a task is over or somebody is asked. */
   readonly webhooks?: readonly Webhook[];
   readonly limits?: Partial<TasksLimits>;
@@ -63,7 +64,7 @@ export function agentName({ name = 'polypod' }: Pick<TasksSettings, 'name'>): st
 }
 
 /** What the door needs beyond what every door gets. */
-export type TasksPlace = Omit<TasksSettings, 'host' | 'version' | 'log' | 'caught' | 'vitals'>;
+export type TasksPlace = Omit<TasksSettings, 'host' | 'version' | 'log' | 'caught' | 'vitals' | 'audit'>;
 
 /**
  * A pod's lines after a number, then live; without a number, or where that is not kept, a snapshot first. They come as they are

@@ -47,12 +47,12 @@ interface Seat {
   readonly say: (line: object) => void;
   readonly fail: (thrown: unknown, requestId: unknown) => void;
   /** For the audit log. */
-  readonly note: (method: string, params: JsonObject, policyResult: string) => void;
+  readonly note: (method: string, params: JsonObject, policyResult: string, requestId: unknown) => void;
 }
 
 /** Takes a connection over, or refuses it as any other request. */
 export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promise<void> {
-  const { request, socket, requestId, url } = upgrade;
+  const { request, socket, requestId, clientRequestId, url } = upgrade;
   const { entrance, refusals, audit } = counter;
   const action = clean(`GET ${url?.pathname ?? request.url}`);
   const remote = counter.remoteOf(request);
@@ -74,7 +74,8 @@ export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promi
       subprotocolFor(request.headers['sec-websocket-protocol']),
     );
     open(upgrade, key, counter, answer);
-    audit?.write({ requestId, remote, actor: key.owner, keyId: key.id, action, policyResult: 'allowed' });
+    const [actor, keyId] = [key.owner, key.id];
+    audit?.write({ requestId, clientRequestId, remote, actor, keyId, action, policyResult: 'allowed' });
   } catch (thrown) {
     const { status, word, body, headers = {} } = wireError(asPolypodError(thrown), requestId);
     const text = JSON.stringify(body);
@@ -89,8 +90,9 @@ export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promi
     ];
     socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
     if (key === undefined) refusals.count(remote);
+    const [actor, keyId] = [key?.owner, key?.id];
     if (key === undefined && status === 429) refusals.drop(remote);
-    else audit?.write({ requestId, remote, actor: key?.owner, keyId: key?.id, action, policyResult: word });
+    else audit?.write({ requestId, clientRequestId, remote, actor, keyId, action, policyResult: word });
   }
 }
 
@@ -152,16 +154,16 @@ function open(
     },
     gone: gone.signal,
     listening: new Map(),
-    note: (method, params, policyResult) =>
+    note: (method, params, policyResult, clientRequestId) =>
       audit?.write({
         requestId,
+        clientRequestId: clientRequestId === undefined ? undefined : textOf(clientRequestId),
         remote: remoteOf(request),
         actor: key.owner,
         keyId: key.id,
         action: `WS ${method}`,
         target: stringOf(params.taskId ?? params.approvalId ?? params.sessionId),
         policyResult,
-        ...(method === 'decide' && policyResult === 'allowed' && { approvedBy: key.owner }),
       }),
     say: (line) => {
       if (link.pending > desk.limits.unreadBytes)
@@ -194,11 +196,11 @@ async function answerText(text: string, seat: Seat): Promise<void> {
     requireScope(seat.key, scope);
     const data = await answer(readFields('params', shape.anyObject, params ?? {}), seat);
     seat.say({ event: 'accepted', data, ...marked(requestId) });
-    if (scope !== 'read') seat.note(stringOf(method), { ...objectOf(params), ...data }, 'allowed');
+    if (scope !== 'read') seat.note(stringOf(method), { ...objectOf(params), ...data }, 'allowed', requestId);
   } catch (thrown) {
     seat.fail(thrown, requestId);
-    const { status, word } = wireError(asPolypodError(thrown), '');
-    if (status !== 429) seat.note(stringOf(method).slice(0, 50), objectOf(params), word);
+    const { word } = wireError(asPolypodError(thrown), '');
+    seat.note(stringOf(method).slice(0, 50), objectOf(params), word, requestId);
   }
 }
 
@@ -321,6 +323,13 @@ const framesByName = oncePer((_: Batch) => new Map<string, Buffer>());
 function subprotocolFor(offered: string | undefined): string | undefined {
   const names = offered?.split(',').map((name) => name.trim()) ?? [];
   return names.find((name) => name === 'polypod');
+}
+
+/** What a client calls its request; anything but a text or a number is only named. */
+function textOf(requestId: unknown): string {
+  return typeof requestId === 'string' || typeof requestId === 'number'
+    ? String(requestId)
+    : typeof requestId;
 }
 
 function marked(requestId: unknown): JsonObject {

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/base/index.ts';
 import { revokeKey } from '../../../src/protocols/tasks/index.ts';
@@ -154,12 +153,10 @@ describe('the web socket', () => {
     const link = await join(stage);
     const { data } = await ask(link, 'prompt', task());
     await ask(link, 'decide', { approvalId: 'none', decision: 'approve' });
-    await stage.door().close();
-    const lines = readFileSync(stage.auditFile, 'utf8').trim().split('\n');
-    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
-      { action: 'GET /ws', actor: 'ada', policyResult: 'allowed' },
-      { action: 'WS prompt', actor: 'ada', target: data.taskId, policyResult: 'allowed' },
-      { action: 'WS decide', actor: 'ada', target: 'none', policyResult: 'not_found' },
+    expect(await stage.audited()).toMatchObject([
+      { action: 'GET /ws', by: 'ada', outcome: 'allowed' },
+      { action: 'WS prompt', by: 'ada', target: data.taskId, outcome: 'allowed' },
+      { action: 'WS decide', by: 'ada', target: 'none', outcome: 'not_found' },
     ]);
   });
 

@@ -1,7 +1,9 @@
+import { mkdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { auditFiles, AuditLog, listAuditFiles, readEntry } from '../../../src/audit/index.ts';
 import { type JsonObject, logTo, redactor } from '../../../src/base/index.ts';
 import { COMMAND_MODEL, commandModel, isCommandModel } from '../../../src/daemon/command-model.ts';
 import { connect } from '../../../src/llm/index.ts';
@@ -22,7 +24,8 @@ import { MODEL, scratch, type Stage, stage } from '../../pod/stage.ts';
 export interface TasksStage extends Stage {
   readonly door: () => OpenTasks;
   readonly keyFile: string;
-  readonly auditFile: string;
+  /** What the audit log has, once all of it is written. */
+  readonly audited: () => Promise<readonly JsonObject[]>;
   /** Makes a key. */
   readonly key: (wish?: Partial<NewKey>) => string;
   /** A client with a key of its own, for all that ada may do. */
@@ -64,7 +67,19 @@ export async function tasksStage(
   });
   simUrl = base.sim.url;
   const keyFile = join(scratch(), 'keys.json');
-  const auditFile = join(scratch(), 'audit.jsonl');
+  const files = auditFiles(scratch());
+  const audit = new AuditLog({
+    files,
+    makeDirectory: (path) => void mkdirSync(path, { recursive: true }),
+  });
+  onTestFinished(() => void audit.close());
+  const audited = async (): Promise<readonly JsonObject[]> => {
+    await audit.close();
+    return listAuditFiles(files)
+      .flatMap((file) => readFileSync(file, 'utf8').trimEnd().split('\n'))
+      .map((line) => ({ ...readEntry(line) }))
+      .filter(({ event }) => event !== 'audit.started');
+  };
   const logged: string[] = [];
   const log = logTo({
     sinks: [(entry) => logged.push(JSON.stringify(entry))],
@@ -78,7 +93,7 @@ export async function tasksStage(
     log,
     port: 0,
     keyFile,
-    auditFile,
+    audit: audit.record,
     cwd: base.cwd,
     modelNamed: async (word) => (word === 'nothing' ? undefined : { provider: 'sim', modelId: word }),
     ...(!withoutCommands && {
@@ -98,7 +113,7 @@ export async function tasksStage(
     ...base,
     door: () => door,
     keyFile,
-    auditFile,
+    audited,
     key,
     bare,
     client: (wish) => bare(key(wish)),

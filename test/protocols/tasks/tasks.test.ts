@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { schemaProblems } from '../../../src/base/index.ts';
@@ -417,28 +417,33 @@ describe('the agent itself', () => {
     });
   });
 
-  it('writes an audit log that names who did what, and no key', async () => {
-    const { client, auditFile, door, bare } = await tasksStage([says('Hello.')]);
-    writeFileSync(auditFile, '');
+  it('records who did what, under a request id of its own, and no key', async () => {
+    const { client, audited, bare } = await tasksStage([says('Hello.')]);
     const ada = client();
     const taskId = await ada.submit({}, { 'x-request-id': 'r-1' });
-    await bare('ppk_000000000000_wrongwrongwrongwrongwrong').get('/tasks');
-    await door().close();
-    const text = readFileSync(auditFile, 'utf8');
-    const lines = text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as unknown);
-    expect(lines).toMatchObject([
+    const wrong = 'ppk_000000000000_wrongwrongwrongwrongwrong';
+    await bare(wrong).get('/tasks');
+    await ada.get('/nowhere', { 'x-request-id': wrong });
+    const entries = await audited();
+    expect(entries).toMatchObject([
       {
-        requestId: 'r-1',
-        actor: 'ada',
+        event: 'request.accepted',
+        door: 'tasks',
+        by: 'ada',
+        requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        clientRequestId: 'r-1',
         action: 'POST /submit_task',
         target: taskId,
-        policyResult: 'allowed',
+        outcome: 'allowed',
       },
-      { action: 'GET /tasks', policyResult: 'unauthorized' },
+      { event: 'request.refused', action: 'GET /tasks', outcome: 'unauthorized' },
+      {
+        event: 'request.refused',
+        action: 'GET /nowhere',
+        outcome: 'not_found',
+        clientRequestId: '[redacted]',
+      },
     ]);
-    expect(text).not.toContain('ppk_');
+    expect(JSON.stringify(entries)).not.toContain('ppk_');
   });
 });

@@ -1,0 +1,217 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/base/index.ts';
+import { PodClient } from '../../src/client/index.ts';
+import { call, heard, isType, says } from '../cli/daemon.ts';
+import { start } from '../cli/polypod.ts';
+import { Client as HldClient, pendingApproval } from '../protocols/hld/stage.ts';
+import { type AgentSite, agentSite } from '../protocols/tasks/binary.ts';
+import { raw, task } from '../protocols/tasks/stage.ts';
+
+async function entries(here: Pick<AgentSite, 'polypod'>, ...args: string[]): Promise<readonly JsonObject[]> {
+  const { stdout } = await here.polypod('audit', '--json', ...args);
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as JsonObject);
+}
+
+/** Asks until the log has what is waited for: requests are written within a moment. */
+async function until(
+  here: AgentSite,
+  fits: (all: readonly JsonObject[]) => boolean,
+  ...args: string[]
+): Promise<readonly JsonObject[]> {
+  for (;;) {
+    const all = await entries(here, ...args);
+    if (fits(all)) return all;
+  }
+}
+
+const asks = call('bash', { command: 'node -e 1 > made' });
+const command = (sessionId: string): JsonObject => ({
+  sessionId,
+  taskType: 'command_execution',
+  userPrompt: 'node -e 1 > made',
+});
+
+describe('the audit log of the built program', () => {
+  it('has the approvals and denials of every door, and those that nobody made', async () => {
+    const here = await agentSite([asks, says('Done.'), asks, says('Done.')]);
+    here.configure('approvals: { deadline: 1h, fallback: deny }\n');
+    const running = await here.agent();
+    const ada = here.client();
+    const approvalIn = async (sessionId: string): Promise<{ approvalId: string; podId: string }> => {
+      const taskId = await ada.submit(command(sessionId));
+      await ada.until(taskId, 'waiting_approval');
+      const { body } = await ada.get<{ approvals: readonly { approvalId: string }[] }>(
+        `/approvals?sessionId=${sessionId}`,
+      );
+      const session = await ada.get(`/sessions/${sessionId}`);
+      return { approvalId: body.approvals[0]?.approvalId ?? '', podId: String(session.body.podId) };
+    };
+
+    const tasks = await approvalIn('tasks');
+    await ada.post(`/approvals/${tasks.approvalId}/decide`, { decision: 'deny', comment: 'No.' });
+
+    const cli = await approvalIn('cli');
+    expect((await here.polypod('approvals', 'deny', cli.approvalId, '--comment', 'No.')).code).toBe(0);
+
+    const pod = await approvalIn('pod');
+    const path = join(here.dataDirectory, 'run/daemon.sock');
+    const client = await PodClient.open({ path, pod: pod.podId, name: 'grace' });
+    await client.decide(pod.approvalId, 'approve', { remember: 'session' });
+    await client.close();
+
+    const cancelled = await approvalIn('cancelled');
+    const handle = await here.pod(cancelled.podId);
+    await handle.handle({ type: 'cancel' }, { by: 'ada', door: 'test' });
+    await heard(handle, isType('approval-response'));
+
+    const hld = await HldClient.open(join(here.home, '.humanlayer/daemon.sock'));
+    const { session_id } = (await hld.call('launchSession', { query: 'hi', working_dir: here.project })) as {
+      session_id: string;
+    };
+    let approval_id = '';
+    while (approval_id === '') approval_id = await pendingApproval(hld, session_id);
+    await hld.call('sendDecision', { approval_id, decision: 'deny', comment: 'No.' });
+
+    const all = await entries(here, '--event', 'approval');
+    expect(all.map(({ event, door, by, target }) => [event, door, by, target])).toEqual([
+      ['approval.denied', 'tasks', 'ada', tasks.approvalId],
+      ['approval.denied', 'control', 'ada', cli.approvalId],
+      ['approval.approved', 'pod', 'grace', pod.approvalId],
+      ['approval.cancelled', undefined, undefined, cancelled.approvalId],
+      ['approval.denied', 'hld', expect.any(String), expect.any(String)],
+    ]);
+    expect(all[0]?.details).toMatchObject({ tool: 'bash', comment: 'No.' });
+    expect(JSON.stringify(await entries(here, '--session', pod.podId))).toContain('settings.changed');
+
+    // A run in a process of its own, where nobody can be asked.
+    running.child.kill('SIGTERM');
+    await running.finished;
+    const alone = start(['run', '--no-daemon', '--cwd', here.project, 'Do it.'], here.env);
+    alone.child.stdin.end();
+    await alone.finished;
+    expect((await entries(here, '--event', 'approval.denied')).at(-1)).toMatchObject({
+      door: 'cli',
+      details: { tool: 'bash' },
+    });
+    expect((await here.polypod('audit', 'verify')).code).toBe(0);
+  });
+
+  it('has every refusal, also of what is no HTTP, in a bounded number of lines', async () => {
+    const here = await agentSite();
+    await here.agent();
+    const ada = here.client();
+    const { url } = here.record();
+    const bad = (path: string): Promise<unknown> =>
+      fetch(`${url}${path}`, { headers: { authorization: 'Bearer wrong', 'x-request-id': 'mine' } });
+    await bad('/tasks');
+    await ada.get('/etc/passwd', { 'x-request-id': `a${'b'.repeat(5_000)}` });
+    await ada.post('/submit_task', task({ sessionId: '' }));
+    await raw(url, 'GET / HTTP/9.9\r\n\r\n');
+    const some = await until(here, (all) => all.some(({ event }) => event === 'connection.refused'));
+    expect(some).toContainEqual(
+      expect.objectContaining({
+        event: 'request.refused',
+        action: 'GET /tasks',
+        outcome: 'unauthorized',
+        clientRequestId: 'mine',
+        requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      }),
+    );
+    expect(some).toContainEqual(
+      expect.objectContaining({
+        action: 'GET /etc/passwd',
+        outcome: 'not_found',
+        clientRequestId: expect.stringMatching(/^ab{199}… \(5001 characters\)$/),
+      }),
+    );
+    expect(some).toContainEqual(expect.objectContaining({ outcome: 'invalid_request', by: 'ada' }));
+    expect(some).toContainEqual(
+      expect.objectContaining({ event: 'connection.refused', outcome: 'malformed_request' }),
+    );
+
+    // As many as fit: long targets on one connection, none of them with a key.
+    const file = join(here.dataDirectory, 'logs/audit.jsonl');
+    const before = statSync(file).size;
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    const request = `GET /${'x'.repeat(8_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+    let answers = 0;
+    const over = new Promise<void>((resolve) => {
+      socket.on('data', (bytes) => {
+        answers += bytes.toString('latin1').split('HTTP/1.1 4').length - 1;
+        if (answers >= 2_000) resolve();
+      });
+      socket.on('close', () => resolve());
+    });
+    for (let sent = 0; sent < 2_000; sent += 100) socket.write(request.repeat(100));
+    await over;
+    socket.destroy();
+    expect((await here.polypod('stop')).code).toBe(0);
+    expect(statSync(file).size - before).toBeLessThan(30_000);
+    const counted = (await entries(here, '--limit', '10000')).filter(({ count }) => count !== undefined);
+    expect(counted.length).toBeGreaterThan(0);
+    expect((await here.polypod('audit', 'verify')).code).toBe(0);
+  });
+
+  it('is filtered and printed, and a changed, removed or reordered line is named by verify', async () => {
+    const here = await agentSite();
+    await here.agent();
+    const key = await here.newKey('--owner', 'ci');
+    const id = key.split('_')[1] ?? '';
+    await here.polypod('keys', 'revoke', id);
+    expect((await entries(here, '--key', id)).map(({ event }) => event)).toEqual([
+      'key.created',
+      'key.revoked',
+    ]);
+    expect(await entries(here, '--event', 'key', '--by', 'nobody')).toEqual([]);
+    expect(await entries(here, '--since', '2001-01-01', '--until', '2001-01-02')).toEqual([]);
+    expect((await entries(here, '--door', 'cli', '--since', '1h', '--limit', '1'))[0]).toMatchObject({
+      event: 'key.revoked',
+      by: 'ada',
+    });
+    const shown = await here.polypod('audit', '--event', 'key.created', '--key', id);
+    expect(shown.stdout).toMatch(new RegExp(`^\\d{4}-.* key.created ada via cli key=${id} .*owner=ci`));
+    expect(shown.stdout).not.toContain('hash');
+    expect((await entries(here, '--event', 'agent'))[0]).toMatchObject({
+      event: 'agent.started',
+      details: { noAuth: false },
+    });
+    expect((await here.polypod('stop')).code).toBe(0);
+
+    const file = join(here.dataDirectory, 'logs/audit.jsonl');
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+    const whole = await here.polypod('audit', 'verify');
+    expect(whole).toMatchObject({ code: 0, stdout: expect.stringContaining('the chain is whole') });
+    const head = /last entry (\d+:[0-9a-f]{64})/.exec(whole.stdout)?.[1] ?? '';
+    expect((await here.polypod('audit', 'verify', '--expect', head, '--json')).stdout).toContain(
+      '"ok": true',
+    );
+    for (const [changed, at] of [
+      [lines.with(1, lines[1]?.replace('"by":"ada"', '"by":"eve"') ?? ''), 2],
+      [lines.toSpliced(2, 1), 3],
+      [lines.slice(0, -1), lines.length],
+      [[...lines.slice(0, 2), lines[3], lines[2], ...lines.slice(4)], 3],
+    ] as const) {
+      writeFileSync(file, `${changed.join('\n')}\n`);
+      const { code, stdout } = await here.polypod('audit', 'verify');
+      expect({ code, first: stdout.split(': ')[0] }).toEqual({ code: 1, first: `${file}:${at}` });
+    }
+    for (const [args, message] of [
+      [['--since', 'soon'], '--since takes a date'],
+      [['--event', 'key.revoke'], 'did you mean key.revoked?'],
+      [['verify', '--expect', 'x'], '--expect takes'],
+      [['prove'], 'say polypod audit, or polypod audit verify'],
+    ] as const)
+      expect(await here.polypod('audit', ...args)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(message),
+      });
+  });
+});
