@@ -32,12 +32,13 @@ export interface LimitedAgentOptions {
   readonly script?: readonly Answer[];
   /** Writes what the configuration names, in its directory. */
   readonly prepare?: (directory: string) => void;
+  readonly logLevel?: string;
 }
 
 /** Starts it with this agent-config.yaml. */
 export async function limitedAgent(
   yaml: string,
-  { script = [], prepare = () => {} }: LimitedAgentOptions = {},
+  { script = [], prepare = () => {}, logLevel = 'info' }: LimitedAgentOptions = {},
 ): Promise<LimitedAgent> {
   const site = await agentSite(script);
   prepare(site.home);
@@ -49,6 +50,8 @@ export async function limitedAgent(
     { NODE_OPTIONS: `--import=${probe}`, HEAP_FILE: heapFile },
     '--config',
     config,
+    '--log-level',
+    logLevel,
   );
   const { url, pid } = site.record();
   const key = readFileSync(site.keyFile, 'utf8').trim();
