@@ -75,6 +75,7 @@ const REFUSALS: Readonly<Record<number, string>> = {
   409: 'It does not fit what is there.',
   413: 'The body is too large.',
   415: 'The body is not JSON.',
+  417: 'Only Expect: 100-continue is understood.',
   426: 'This is a WebSocket.',
   429: 'Too much, too often: Retry-After says when to come back.',
   431: 'The headers are too large.',

@@ -44,18 +44,26 @@ export function readSubmit(body: JsonObject): SubmitRequest {
   return readFields('the task', SUBMIT, body);
 }
 
-/** The shape without its strictness about keys: clients may send more than we know. */
+/**
+ * The shape without its strictness about keys: clients may send more than we know. A key that we know may be left out, but is
+ * not null: no schema of ours or of the seed allows that.
+ */
 export function known<T>(strict: shape.Shape<T>): shape.Shape<T> {
-  const { properties } = strict.schema;
+  const { properties, required } = strict.schema;
   const keys = new Set(isObject(properties) ? Object.keys(properties) : []);
+  const needed: readonly unknown[] = Array.isArray(required) ? required : [];
   return {
     schema: { ...strict.schema, additionalProperties: true },
-    read: (value, at, report) =>
-      strict.read(
-        isObject(value) ? Object.fromEntries(Object.entries(value).filter(([key]) => keys.has(key))) : value,
-        at,
-        report,
-      ),
+    read: (value, at, report) => {
+      if (!isObject(value)) return strict.read(value, at, report);
+      const entries = Object.entries(value).filter(([key]) => keys.has(key));
+      // One that is required is missing then, and is reported as such.
+      const nulls = entries.filter(([key, part]) => part === null && !needed.includes(key));
+      for (const [key] of nulls)
+        report({ path: [...at, key], at: 'value', text: 'must not be null: leave it out' });
+      const read = strict.read(Object.fromEntries(entries), at, report);
+      return nulls.length > 0 ? undefined : read;
+    },
   };
 }
 

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { schemaProblems } from '../../../src/base/index.ts';
+import { SEED_SUBMIT_REQUEST } from './seed-schemas.ts';
 import { says, task } from './stage.ts';
 import { exchange, rawConnection, request, statusOf } from './limits/connect.ts';
 import { type LimitedAgent, limitedAgent } from './limits/limited-agent.ts';
@@ -159,6 +161,58 @@ describe('the headers of a request', () => {
     expect(statusOf(await exchange(agent.port, request('/tasks', withKey(agent, 'Expect: magic'))))).toBe(
       417,
     );
+  });
+});
+
+describe('the body of a request', () => {
+  it('may not have null where the schema of the protocol has none', async () => {
+    const agent = await limitedAgent('', { script: [says('Hello.'), says('Hello.')] });
+    const client = agent.site.client();
+    const good = task({ context: {} });
+    expect((await client.post('/submit_task', good)).status).toBe(200);
+    expect((await client.post('/submit_task', task({ context: { other: null }, more: null }))).status).toBe(
+      200,
+    );
+    for (const wrong of [
+      { ...good, context: null },
+      { ...good, context: [] },
+      { ...good, context: 'text' },
+      { ...good, sessionId: null },
+      { ...good, userPrompt: null },
+      { ...good, taskType: null },
+    ]) {
+      expect(schemaProblems(wrong, SEED_SUBMIT_REQUEST)).not.toEqual([]);
+      expect([wrong, (await client.post('/submit_task', wrong)).status]).toEqual([wrong, 400]);
+    }
+    const refused = await client.post('/submit_task', { ...good, context: null });
+    expect(refused.body).toMatchObject({
+      error: {
+        code: 'invalid_request',
+        message: 'the task cannot be read: context must not be null: leave it out',
+        details: { field: 'context' },
+      },
+    });
+    for (const key of [
+      'workingDirectory',
+      'model',
+      'permissionMode',
+      'allowedPaths',
+      'files',
+      'maxTurns',
+      'budget',
+    ])
+      expect([key, (await client.post('/submit_task', task({ context: { [key]: null } }))).status]).toEqual([
+        key,
+        400,
+      ]);
+    for (const key of ['comment', 'updatedArguments', 'remember', 'sessionId'])
+      expect([
+        key,
+        (await client.post('/approvals/none/decide', { decision: 'approve', [key]: null })).status,
+      ]).toEqual([key, 400]);
+    const link = await agent.socket();
+    link.send({ method: 'subscribe', params: { sessionId: 's1', after: null }, request_id: 1 });
+    expect(await link.until(() => link.texts[0])).toContain('after must not be null');
   });
 });
 
