@@ -1,6 +1,6 @@
-import { PolypodError } from '../base/index.ts';
+import { nearest, PolypodError } from '../base/index.ts';
 
-/** What `polypod --mode rpc` is told: all that hosts of pi and xcsh pass, and what is our own. */
+/** What the command line of `polypod --mode rpc` says: the options that hosts of pi and xcsh pass, and our own. */
 export interface RpcOptions {
   readonly provider?: string;
   readonly model?: string;
@@ -15,40 +15,145 @@ export interface RpcOptions {
   readonly fork?: string;
   readonly system?: string;
   readonly appendSystem?: string;
-  readonly tools?: readonly string[];
+  readonly tools: ToolChoice;
+  readonly hasContextFiles: boolean;
   readonly extensions: readonly string[];
   readonly hasMcp: boolean;
   readonly hasRules: boolean;
   /** Whether commands are asked about. */
   readonly isAsking: boolean;
+  /** No connection leaves this machine. */
   readonly isOffline: boolean;
   readonly echoErrors: boolean;
   /** Not in the daemon, even if one is up. */
   readonly isHere: boolean;
+  readonly isHelpWanted: boolean;
+  readonly isVersionWanted: boolean;
+  /** What the host should know about its options; goes to stderr. */
+  readonly notices: readonly string[];
 }
 
-/** Options that take a value, by every name they have. */
-const VALUES = {
-  '--mode': 'mode',
-  '--provider': 'provider',
-  '--model': 'model',
-  '--models': 'models',
-  '--thinking': 'thinking',
-  '--api-key': 'apiKey',
-  '--session-dir': 'sessionDir',
-  '--resume': 'resume',
-  '-r': 'resume',
-  '--session': 'resume',
-  '--fork': 'fork',
-  '--system-prompt': 'system',
-  '--append-system-prompt': 'appendSystem',
-  '--provider-session-id': 'providerSessionId',
-  '--tools': 'tools',
-  '--extension': 'extension',
-  '-e': 'extension',
-  '--rpc-errors': 'rpcErrors',
-} as const;
-type ValueName = (typeof VALUES)[keyof typeof VALUES];
+/** Which of the agent's tools the model is given. The host's own tools are always there. */
+export type ToolChoice = 'all' | 'none' | 'not-built-in' | { readonly only: readonly string[] };
+
+type Option = {
+  readonly names: readonly [string, ...string[]];
+  readonly help: string;
+} & (
+  | { readonly takes?: undefined }
+  | {
+      /** The name of its value, in the help. */
+      readonly takes: string;
+      /** The value may be left out. */
+      readonly isOptional?: true;
+    }
+) & {
+    /** Why it cannot be had. */
+    readonly refused?: string;
+  };
+
+const OPTIONS = {
+  mode: { names: ['--mode'], takes: 'rpc', help: 'this mode' },
+  help: { names: ['--help', '-h'], help: 'this text' },
+  version: { names: ['--version', '-v'], help: 'the version' },
+  provider: { names: ['--provider'], takes: 'NAME', help: 'the provider of the model' },
+  model: { names: ['--model'], takes: 'ID', help: 'an id or provider/id; may end in a level, as in id:high' },
+  models: { names: ['--models'], takes: 'A,B', help: 'the models that cycle_model goes through' },
+  thinking: { names: ['--thinking'], takes: 'LEVEL', help: 'off, minimal, low, medium, high or xhigh' },
+  apiKey: {
+    names: ['--api-key'],
+    takes: 'KEY',
+    help: 'others on this machine can see it: prefer a variable',
+  },
+  sessionDir: { names: ['--session-dir'], takes: 'DIR', help: 'where session files go' },
+  noSession: { names: ['--no-session'], help: 'keep nothing' },
+  noDaemon: { names: ['--no-daemon'], help: 'keep the session in this process, also with a daemon up' },
+  continued: { names: ['--continue', '-c'], help: 'the last session of this directory' },
+  resume: {
+    names: ['--resume', '-r', '--session'],
+    takes: 'SESSION',
+    isOptional: true,
+    help: 'a session by its file, its id, or the beginning of it; without one, as --continue',
+  },
+  fork: { names: ['--fork'], takes: 'SESSION', help: 'a new session that begins with that one' },
+  system: { names: ['--system-prompt'], takes: 'TEXT', help: 'in place of the built-in system prompt' },
+  appendSystem: {
+    names: ['--append-system-prompt'],
+    takes: 'TEXT',
+    help: 'behind the system prompt; may be given several times',
+  },
+  tools: { names: ['--tools', '-t'], takes: 'A,B', help: 'the only tools of the agent' },
+  noTools: { names: ['--no-tools', '-nt'], help: 'no tools but those of the host' },
+  noBuiltinTools: {
+    names: ['--no-builtin-tools', '-nbt'],
+    help: 'no built-in tools; those of extensions, MCP servers and the host stay',
+  },
+  noContextFiles: { names: ['--no-context-files', '-nc'], help: 'do not read AGENTS.md to the model' },
+  extension: {
+    names: ['--extension', '-e'],
+    takes: 'FILE',
+    help: 'load an extension; may be given several times',
+  },
+  noMcp: { names: ['--no-mcp'], help: 'without the MCP servers of the configuration' },
+  noRules: { names: ['--no-rules'], help: 'without the stream rules of the configuration' },
+  ask: { names: ['--ask'], help: 'ask before commands and MCP tools' },
+  offline: { names: ['--offline'], help: 'connect to models and MCP servers on this machine only' },
+  rpcErrors: { names: ['--rpc-errors'], takes: 'echo', help: 'every error has the id of its command' },
+  // What these ask for is so here: there is nothing to turn off.
+  noExtensions: {
+    names: ['--no-extensions', '-ne'],
+    help: 'already so: only those named with -e are loaded',
+  },
+  noSkills: { names: ['--no-skills', '-ns'], help: 'already so' },
+  noPromptTemplates: { names: ['--no-prompt-templates', '-np'], help: 'already so' },
+  noThemes: { names: ['--no-themes'], help: 'already so' },
+  noTitle: { names: ['--no-title'], help: 'already so' },
+  noColor: { names: ['--no-color'], help: 'already so' },
+  noLsp: { names: ['--no-lsp'], help: 'already so' },
+  noPty: { names: ['--no-pty'], help: 'already so' },
+  verbose: { names: ['--verbose'], help: 'accepted: it is about a screen, and this mode has none' },
+  theme: {
+    names: ['--theme'],
+    takes: 'FILE',
+    help: 'accepted: it is about a screen, and this mode has none',
+  },
+  providerSessionId: {
+    names: ['--provider-session-id'],
+    takes: 'ID',
+    help: 'accepted with a notice: providers are sent no session id',
+  },
+  // These would be silently without effect.
+  skill: { names: ['--skill'], takes: 'PATH', help: '', refused: 'Polypod has no skills' },
+  promptTemplate: {
+    names: ['--prompt-template'],
+    takes: 'PATH',
+    help: '',
+    refused: 'Polypod has no prompt templates',
+  },
+  print: {
+    names: ['--print', '-p'],
+    help: '',
+    refused: 'it is no option of this mode: use polypod run',
+  },
+  export: {
+    names: ['--export'],
+    takes: 'FILE',
+    help: '',
+    refused: 'it is no option of this mode: send export_html',
+  },
+  listModels: {
+    names: ['--list-models'],
+    help: '',
+    refused: 'it is no option of this mode: use polypod models',
+  },
+} as const satisfies Readonly<Record<string, Option>>;
+
+type Name = keyof typeof OPTIONS;
+const BY_NAME: ReadonlyMap<string, Name> = new Map(
+  // The keys of the table, of which the compiler forgets the type.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  (Object.keys(OPTIONS) as Name[]).flatMap((key) => OPTIONS[key].names.map((name) => [name, key] as const)),
+);
 
 /** Whether a command line asks for this mode: options may stand in any order, but no command before them. */
 export function isRpcMode(argv: readonly string[]): boolean {
@@ -58,83 +163,135 @@ export function isRpcMode(argv: readonly string[]): boolean {
   return at >= 0 && argv[0]?.startsWith('-') === true;
 }
 
-/** Reads the command line as those programs do: an option that nobody knows is passed over, and a file is refused. */
+/** The text of `polypod --mode rpc --help`. */
+export function rpcHelp(): string {
+  const rows = Object.values<Option>(OPTIONS)
+    .filter(({ refused }) => refused === undefined)
+    .map(({ names, takes, help }) => [`${names.join(', ')}${takes === undefined ? '' : ` ${takes}`}`, help]);
+  const width = Math.max(...rows.map(([left = '']) => left.length));
+  const lines = rows.map(([left = '', right = '']) => `  ${left.padEnd(width)}  ${right}`);
+  return `Usage: polypod --mode rpc [options]
+
+Serve one client of the coding-agent protocol of pi, oh-my-pi and xcsh on stdin and stdout. See docs/protocols/rpc.md.
+
+Options:
+${lines.join('\n')}
+`;
+}
+
+/** Reads the command line. `bad-request`: it is wrong. `denied`: it has a file argument, which those programs refuse with 1. */
 export function readRpcOptions(argv: readonly string[]): RpcOptions {
-  const { values, flags, others } = sorted(argv);
+  const { given, others } = sorted(argv);
   if (others.some((word) => word.startsWith('@')))
-    throw new PolypodError('bad-request', 'Error: @file arguments are not supported in RPC mode');
-  const last = (name: ValueName): string | undefined => values.get(name)?.at(-1);
+    throw new PolypodError('denied', 'Error: @file arguments are not supported in RPC mode');
+  const [word] = others;
+  if (word !== undefined)
+    throw usage(`"${word}" is no option: messages are sent as a prompt command on stdin`);
+  const last = (name: Name): string | undefined => given.get(name)?.at(-1);
+  const has = (name: Name): boolean => given.has(name);
   const resume = last('resume');
-  const some = {
-    provider: last('provider'),
-    model: last('model'),
-    thinking: last('thinking'),
-    apiKey: last('apiKey'),
-  };
-  const more = {
-    sessionDir: last('sessionDir'),
-    fork: last('fork'),
-    system: last('system'),
-    appendSystem: last('appendSystem'),
-  };
-  const tools = flags.has('--no-tools')
-    ? []
-    : last('tools') === undefined
-      ? undefined
-      : listIn(last('tools'));
+  const rpcErrors = last('rpcErrors');
+  if (rpcErrors !== undefined && rpcErrors !== 'echo')
+    throw usage(`--rpc-errors cannot be "${rpcErrors}": the only value is echo`);
+  if (has('apiKey') && !has('provider') && !(last('model') ?? '').includes('/'))
+    throw usage('--api-key needs a provider to belong to: add --provider NAME, or --model provider/id');
   return {
-    ...present({ ...some, ...more }),
-    ...(resume === undefined || resume === '' ? {} : { resume }),
-    ...(tools === undefined ? {} : { tools }),
+    ...present({
+      provider: last('provider'),
+      model: last('model'),
+      thinking: last('thinking'),
+      apiKey: last('apiKey'),
+      sessionDir: last('sessionDir'),
+      fork: last('fork'),
+      system: last('system'),
+      appendSystem: given.get('appendSystem')?.join('\n\n'),
+      resume: resume === '' ? undefined : resume,
+    }),
     models: listIn(last('models')),
-    extensions: flags.has('--no-extensions') ? [] : (values.get('extension') ?? []),
-    isFleeting: flags.has('--no-session'),
-    isHere: flags.has('--no-daemon'),
-    isContinued: flags.has('--continue') || flags.has('-c') || resume === '',
-    hasMcp: !flags.has('--no-mcp'),
-    hasRules: !flags.has('--no-rules'),
-    isAsking: flags.has('--ask'),
-    isOffline: flags.has('--offline'),
-    echoErrors: last('rpcErrors') === 'echo',
+    tools: toolsIn(last('tools'), has),
+    hasContextFiles: !has('noContextFiles'),
+    extensions: given.get('extension') ?? [],
+    isFleeting: has('noSession'),
+    isHere: has('noDaemon'),
+    isContinued: has('continued') || resume === '',
+    hasMcp: !has('noMcp'),
+    hasRules: !has('noRules'),
+    isAsking: has('ask'),
+    isOffline: has('offline'),
+    echoErrors: rpcErrors === 'echo',
+    isHelpWanted: has('help'),
+    isVersionWanted: has('version'),
+    notices: noticesOn(last('thinking'), has),
   };
 }
 
+/** As in pi, a list of tools wins over the options that leave tools out. */
+function toolsIn(list: string | undefined, has: (name: Name) => boolean): ToolChoice {
+  if (list !== undefined) return { only: listIn(list) };
+  if (has('noTools')) return 'none';
+  return has('noBuiltinTools') ? 'not-built-in' : 'all';
+}
+
+function noticesOn(thinking: string | undefined, has: (name: Name) => boolean): readonly string[] {
+  const isLevel = thinking === undefined || LEVELS.includes(thinking);
+  return [
+    ...(isLevel ? [] : [`--thinking cannot be "${thinking}", and is left out: ${LEVELS.join(', ')}`]),
+    ...(has('providerSessionId')
+      ? ['--provider-session-id has no effect: providers are sent no session id']
+      : []),
+  ];
+}
+
+const LEVELS: readonly string[] = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh'];
+
 interface Sorted {
-  readonly values: ReadonlyMap<ValueName, readonly string[]>;
-  readonly flags: ReadonlySet<string>;
+  /** For each option the values it was given; one without a value has empty ones. */
+  readonly given: ReadonlyMap<Name, readonly string[]>;
   readonly others: readonly string[];
 }
 
 function sorted(argv: readonly string[]): Sorted {
-  const values = new Map<ValueName, string[]>();
-  const flags = new Set<string>();
+  const given = new Map<Name, string[]>();
   const others: string[] = [];
   for (let at = 0; at < argv.length; at += 1) {
     const word = argv[at] ?? '';
-    const [option, joined] = word.startsWith('--') ? split(word) : [word];
-    if (!isValueOption(option)) {
-      if (word.startsWith('-')) flags.add(word);
-      else others.push(word);
+    if (!word.startsWith('-')) {
+      others.push(word);
       continue;
     }
+    const [name, joined] = word.startsWith('--') ? split(word) : [word];
+    const key = BY_NAME.get(name);
+    if (key === undefined) throw unknownOption(name);
+    const option: Option = OPTIONS[key];
+    if (option.refused !== undefined) throw usage(`${name} cannot be used: ${option.refused}`);
+    if (option.takes === undefined && joined !== undefined) throw usage(`${name} takes no value`);
     const next = argv[at + 1];
-    // A session may be left out; a text may begin with a dash, as a list of points does.
+    // A text may begin with a dash, as a list of points does. A session that may be left out does not.
     const isTaken =
-      joined === undefined && next !== undefined && !(VALUES[option] === 'resume' && next.startsWith('-'));
-    const value = joined ?? (isTaken ? next : '');
+      option.takes !== undefined &&
+      joined === undefined &&
+      next !== undefined &&
+      !(option.isOptional === true && next.startsWith('-'));
+    if (option.takes !== undefined && joined === undefined && !isTaken && option.isOptional !== true)
+      throw usage(`${name} needs a value: ${option.takes}`);
     if (isTaken) at += 1;
-    values.set(VALUES[option], [...(values.get(VALUES[option]) ?? []), value]);
+    given.set(key, [...(given.get(key) ?? []), joined ?? (isTaken ? next : '')]);
   }
-  return { values, flags, others };
+  return { given, others };
+}
+
+function unknownOption(name: string): PolypodError {
+  const near = nearest(name, BY_NAME.keys());
+  return usage(`unknown option ${name}${near === undefined ? '' : `; did you mean ${near}?`}`);
+}
+
+function usage(problem: string): PolypodError {
+  return new PolypodError('bad-request', `${problem} (see: polypod --mode rpc --help)`);
 }
 
 function split(word: string): readonly [string, string?] {
   const at = word.indexOf('=');
   return at < 0 ? [word] : [word.slice(0, at), word.slice(at + 1)];
-}
-
-function isValueOption(option: string): option is keyof typeof VALUES {
-  return Object.hasOwn(VALUES, option);
 }
 
 function listIn(text: string | undefined): readonly string[] {

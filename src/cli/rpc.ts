@@ -3,11 +3,10 @@ import { mkdir } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageOf, safeEnv } from '../base/index.ts';
+import { asPolypodError, messageOf, safeEnv } from '../base/index.ts';
 import {
   agentsFrom,
   type Config,
-  DEFAULT_CONFIG,
   findSession,
   keyVariables,
   makeDataDirectory,
@@ -26,6 +25,7 @@ import {
   type LinkHeader,
   type OpenDoor,
   RPC_SOCKET,
+  type RpcLimits,
   type RpcParts,
   type RpcSessions,
   readyLine,
@@ -34,7 +34,7 @@ import {
 } from '../protocols/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from './command.ts';
 import { rpcExtensions } from './rpc-extensions.ts';
-import { readRpcOptions, type RpcOptions } from './rpc-options.ts';
+import { readRpcOptions, rpcHelp, type RpcOptions } from './rpc-options.ts';
 import { version } from './version.ts';
 
 /**
@@ -42,11 +42,24 @@ import { version } from './version.ts';
  * with the code: the client may not have closed its end.
  */
 export async function rpc(argv: readonly string[], around: Surroundings): Promise<ExitCode> {
+  let options: RpcOptions;
   try {
-    const options = readRpcOptions(argv);
+    options = readRpcOptions(argv);
+  } catch (thrown) {
+    const { code, message } = asPolypodError(thrown);
+    around.stderr.write(`${message}\n`);
+    return code === 'bad-request' ? EXIT.usage : EXIT.failed;
+  }
+  if (options.isHelpWanted || options.isVersionWanted) {
+    around.stdout.write(options.isHelpWanted ? rpcHelp() : `${version()}\n`);
+    await flushed(around);
+    return EXIT.ok;
+  }
+  for (const notice of options.notices) around.stderr.write(`polypod: ${notice}\n`);
+  try {
     const socket = await daemonSocket(options, placesOf(around.env));
     if (socket !== undefined) {
-      await (await import('./rpc-relay.ts')).relay(socket, headerOf(options, around), around);
+      await (await import('./rpc-relay.ts')).relay(socket, await headerOf(options, around), around);
       await flushed(around);
       return EXIT.ok;
     }
@@ -64,25 +77,58 @@ export async function rpc(argv: readonly string[], around: Surroundings): Promis
 
 /** The daemon's socket when it has a door for this; not for what only this process can have, or must not be told. */
 async function daemonSocket(options: RpcOptions, places: Places): Promise<Socket | undefined> {
-  const { isHere, isFleeting, sessionDir, apiKey, extensions } = options;
-  if (isHere || isFleeting || sessionDir !== undefined || apiKey !== undefined || extensions.length > 0)
-    return undefined;
+  const { isHere, isFleeting, isOffline, sessionDir, apiKey, extensions } = options;
+  if (isHere || isFleeting || isOffline || sessionDir !== undefined || apiKey !== undefined) return undefined;
+  if (extensions.length > 0) return undefined;
   const path = join(places.runtimeDirectory, RPC_SOCKET);
   // Most people have no daemon, and need not wait for what connects to it.
   return existsSync(path) ? (await import('../wire/index.ts')).connectUnix(path) : undefined;
 }
 
 /** All that the daemon has to know. Keys are its own. */
-function headerOf(options: RpcOptions, { env }: Surroundings): LinkHeader {
-  const {
-    apiKey: _,
-    sessionDir: _dir,
-    isFleeting: _none,
-    isHere: _here,
-    extensions: _files,
-    ...told
-  } = options;
-  return { ...told, ...modelFor(options, env), cwd: process.cwd(), by: userIn(env) };
+async function headerOf(options: RpcOptions, { env }: Surroundings): Promise<LinkHeader> {
+  const { provider, model, thinking, models, resume, fork, isContinued, system, appendSystem } = options;
+  const { hasContextFiles, hasMcp, hasRules, isAsking, echoErrors } = options;
+  const { toolLimit } = await limitsOf(options);
+  return {
+    cwd: process.cwd(),
+    by: userIn(env),
+    ...(provider === undefined ? {} : { provider }),
+    ...(model === undefined ? {} : { model }),
+    ...modelFor(options, env),
+    ...(thinking === undefined ? {} : { thinking }),
+    models: [...models],
+    ...(resume === undefined ? {} : { resume }),
+    ...(fork === undefined ? {} : { fork }),
+    isContinued,
+    ...(system === undefined ? {} : { system }),
+    ...(appendSystem === undefined ? {} : { appendSystem }),
+    ...(toolLimit === undefined ? {} : { toolLimit }),
+    hasContextFiles,
+    hasMcp,
+    hasRules,
+    isAsking,
+    echoErrors,
+  };
+}
+
+/** What the options take away from the agent, in every session of this client. */
+async function limitsOf({ tools, hasContextFiles }: RpcOptions): Promise<RpcLimits> {
+  return {
+    toolLimit: await toolLimitOf(tools),
+    contextFiles: hasContextFiles ? undefined : false,
+  };
+}
+
+async function toolLimitOf(tools: RpcOptions['tools']): Promise<RpcLimits['toolLimit']> {
+  if (tools === 'all') return undefined;
+  if (tools === 'none') return { without: ['*'] };
+  return tools === 'not-built-in' ? { without: [...(await builtInNames())] } : { only: [...tools.only] };
+}
+
+async function builtInNames(): Promise<readonly string[]> {
+  const { builtinTools } = await import('../tools/index.ts');
+  return ['todo', ...builtinTools.map(({ name }) => name)];
 }
 
 /** The variable is this user's choice for what is new; a session that goes on has its own. */
@@ -90,8 +136,8 @@ function modelFor(
   options: RpcOptions,
   { POLYPOD_MODEL: model = '' }: Environment,
 ): { readonly model?: string } {
-  const { provider, model: given, isOffline } = options;
-  const isSaid = provider !== undefined || given !== undefined || isOffline || goesOn(options);
+  const { provider, model: given } = options;
+  const isSaid = provider !== undefined || given !== undefined || goesOn(options);
   return isSaid || model === '' ? {} : { model };
 }
 
@@ -111,19 +157,26 @@ interface Composed {
   readonly wish: ModelWish;
 }
 
-async function surroundingsOf(options: RpcOptions, { env: given }: Surroundings): Promise<Composed> {
+async function surroundingsOf(options: RpcOptions, { env: given, stderr }: Surroundings): Promise<Composed> {
   const [{ modelWish }, { withKey }] = await Promise.all([rpcBeginnings(), import('./rpc-key.ts')]);
   const env = withKey(given, options);
   const places = placesOf(env);
   const { config: written } = await readConfig(places);
-  const config = options.isOffline ? withoutAccounts(written) : written;
+  const config = options.isOffline ? await onThisMachine(written, stderr) : written;
   if (options.provider !== undefined) await refuseUnknownProvider(options.provider, config);
   return { env, places, config: permitted(config, options), wish: modelWish(options) };
 }
 
-/** Permissions, rules and servers count offline as well; keys and models do not. */
-function withoutAccounts({ model: _, ...config }: Config): Config {
-  return { ...config, accounts: DEFAULT_CONFIG.accounts };
+/** Without the MCP servers that are reached over the network. Models are refused when they are asked. */
+async function onThisMachine(config: Config, stderr: Surroundings['stderr']): Promise<Config> {
+  const { isLoopbackUrl } = await import('../wire/index.ts');
+  const isHere = (server: Config['mcpServers'][number]): boolean =>
+    server.transport !== 'http' || isLoopbackUrl(server.url);
+  for (const { name } of config.mcpServers.filter((server) => !isHere(server)))
+    stderr.write(
+      `polypod: the MCP server ${name} is not on this machine, and left out because of --offline\n`,
+    );
+  return { ...config, mcpServers: config.mcpServers.filter(isHere) };
 }
 
 /** Hosts that keep their agents apart by this variable keep ours apart with it. */
@@ -161,7 +214,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
     env,
     config,
     places,
-    offline: options.isOffline,
+    isLocal: options.isOffline,
     reference: wish.reference,
   });
   const { model, notices } = await access.choose();
@@ -171,7 +224,9 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
   const host = await openHost(options, { places, agents });
   // For a new session it is the agent's own; one that goes on has to be told.
   const isSaid = wish.reference !== undefined && goesOn(options);
+  const limits = await limitsOf(options);
   const sessions = await sessionsFor(options, cwd, {
+    ...limits,
     thinking: wish.thinking,
     model: isSaid ? { provider: model.account, modelId: model.id } : undefined,
   });
@@ -194,10 +249,8 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
     },
     models: async () => scopedModels(await offeredModels({ env, config, places, access }), options.models),
     isScoped: options.models.length > 0,
-    toolNames: async () => {
-      const { builtinTools } = await import('../tools/index.ts');
-      return ['todo', ...builtinTools.map(({ name }) => name)];
-    },
+    toolNames: builtInNames,
+    limits,
     extensions,
     rules: options.hasRules ? config.streamRules.map((rule) => ({ ...rule, path: places.configFile })) : [],
     version: version(),
@@ -248,19 +301,19 @@ async function openHost(
 async function sessionsFor(
   options: RpcOptions,
   cwd: string,
-  said: {
+  said: RpcLimits & {
     readonly model: SettingsChange['model'] | undefined;
     readonly thinking: ModelWish['thinking'] | undefined;
   },
 ): Promise<RpcSessions> {
-  const { sessionDir, isFleeting, tools, system, appendSystem } = options;
+  const { sessionDir, isFleeting, system, appendSystem } = options;
   const { settingsFor } = await rpcBeginnings();
   const directory = sessionDir === undefined || isFleeting ? undefined : resolve(cwd, sessionDir);
   if (directory !== undefined) await mkdir(directory, { recursive: true, mode: 0o700 });
   return {
     cwd,
     inMemory: isFleeting,
-    settings: settingsFor({ ...said, tools, system, appendSystem }),
+    settings: settingsFor({ ...said, system, appendSystem }),
     ...(directory === undefined ? {} : { file: (id) => join(directory, fileName(id)) }),
   };
 }

@@ -120,7 +120,7 @@ async function openAgent(
         cwd,
         platform: process.platform,
         today: new Date().toISOString().slice(0, 10),
-        instructions: await instructionsIn(cwd),
+        instructions: settings().contextFiles === false ? [] : await instructionsIn(cwd),
         addition: options.system,
       }),
     get mode() {

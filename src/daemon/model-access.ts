@@ -14,6 +14,7 @@ import {
   referenceTo,
 } from '../llm/index.ts';
 import { providers } from '../registry.ts';
+import { isLoopbackUrl, loopbackTransport } from '../wire/index.ts';
 import type { Config } from './config.ts';
 import { download } from './download.ts';
 import { readModels } from './model-files.ts';
@@ -34,6 +35,8 @@ export interface ModelAccessOptions {
   readonly reference?: string | undefined;
   /** Only the simulated model. */
   readonly offline?: boolean;
+  /** Only models on this machine: requests to any other address are refused. */
+  readonly isLocal?: boolean;
   readonly connect?: ConnectOptions;
 }
 
@@ -110,11 +113,22 @@ export class ModelAccess {
       ollamaModels: undefined,
       configFile: places.configFile,
     };
-    const choice = chooseModel(circumstances) ?? (await chooseFromOllama(circumstances, signal));
+    const choice = chooseModel(circumstances) ?? (await this.#chooseFromOllama(circumstances, signal));
     if (choice === undefined) return this.#simulated([...known.warnings, NO_MODEL]);
     const { account, model } = choice;
-    const llm = connect(providerFor(account), account, this.#options.connect);
+    const llm = connect(providerFor(account), account, this.#connecting);
     return { llm, model, notices: known.warnings };
+  }
+
+  get #connecting(): ConnectOptions | undefined {
+    const { isLocal, connect: options } = this.#options;
+    return isLocal === true ? { ...options, transport: loopbackTransport } : options;
+  }
+
+  async #chooseFromOllama(circumstances: Circumstances, signal: AbortSignal): Promise<Chosen | undefined> {
+    const { env, config, isLocal } = this.#options;
+    if (isLocal === true && !isLoopbackUrl(ollamaAccount(env, config.accounts).baseUrl)) return undefined;
+    return chooseFromOllama(circumstances, signal);
   }
 
   /** The simulated model is a real server on loopback: the same bytes, the same path as for every other model. */
@@ -134,6 +148,8 @@ export class ModelAccess {
 const CLAUDES: ReadonlySet<string> = new Set(['opus', 'sonnet', 'haiku']);
 
 const SIMULATED = referenceTo({ account: 'sim', id: 'offline' });
+type Chosen = NonNullable<ReturnType<typeof chooseModel>>;
+
 const NEVER = new AbortController().signal;
 
 const NO_MODEL =

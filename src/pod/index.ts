@@ -65,6 +65,7 @@ export {
 } from './session/index.ts';
 export { type ClientTool, DEFAULT_SETTINGS, type PodSettings, type SettingsChange } from './settings.ts';
 export type { Snapshot, Stats } from './snapshot.ts';
+export { isWithinLimit, TOOL_LIMIT, type ToolLimit } from './tool-limit.ts';
 export type { BlockView, RunView, ShellView, TaskView, ToolView } from './view.ts';
 
 /** Words of the layers below that the pod's own are made with. */

@@ -26,6 +26,7 @@ import { beyondLimit, limitedMode, limitedScope, limitedSettings } from './limit
 import { askTool, permissionTool } from './permission-tool.ts';
 import type { Signed } from './receipts.ts';
 import type { AgentMessage, ModelChoice } from './session/index.ts';
+import { isWithinLimit } from './tool-limit.ts';
 import type { PodView } from './view.ts';
 
 export interface RunnerParts {
@@ -374,7 +375,8 @@ export class Runner {
   #given(tools: readonly Tool[], overrides: Overrides): readonly Tool[] {
     const { settings } = this.#parts.view;
     const names = overrides.tools ?? settings.tools;
-    return [...tools, ...this.#parts.clientTools()].filter(
+    const own = tools.filter(({ name }) => isWithinLimit(name, settings.toolLimit));
+    return [...own, ...this.#parts.clientTools()].filter(
       ({ name }) => name !== settings.permissionTool && (names === undefined || names.includes(name)),
     );
   }

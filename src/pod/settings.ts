@@ -3,6 +3,7 @@ import { THINKING_LEVELS, type ThinkingLevel } from '../llm/index.ts';
 import type { Mode, Rule } from '../tools/index.ts';
 import type { InboxModes } from '../worker/index.ts';
 import type { ModelChoice } from './session/index.ts';
+import { TOOL_LIMIT, type ToolLimit } from './tool-limit.ts';
 
 /** A tool that a client runs: the model sees it as any other. */
 export interface ClientTool {
@@ -29,6 +30,10 @@ export interface PodSettings {
   readonly skipPermissionsUntil?: string;
   /** Names of the tools that the model is given; all if there is no list. */
   readonly tools?: readonly string[];
+  /** What the host program of the session leaves of the agent's tools, whatever `tools` names. */
+  readonly toolLimit?: ToolLimit;
+  /** Whether the project's instructions (AGENTS.md) are read to the model; they are unless this says no. */
+  readonly contextFiles?: boolean;
   readonly clientTools: readonly ClientTool[];
   readonly delivery: InboxModes;
   readonly autoCompaction: boolean;
@@ -97,6 +102,8 @@ const SETTINGS = {
   acceptEdits: shape.flag,
   skipPermissionsUntil: TIME,
   tools: shape.listOf(shape.text()),
+  toolLimit: TOOL_LIMIT,
+  contextFiles: shape.flag,
   clientTools: shape.listOf(CLIENT_TOOL),
   delivery: shape.fields(
     {},
@@ -144,6 +151,8 @@ export const CLEARABLE = [
   'fallbackRules',
   'skipPermissionsUntil',
   'tools',
+  'toolLimit',
+  'contextFiles',
   'name',
   'system',
   'appendSystem',

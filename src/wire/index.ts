@@ -8,6 +8,7 @@ export {
   transportTrusting,
   type Trust,
 } from './http-client.ts';
+export { isLoopbackUrl, loopbackTransport } from './loopback-transport.ts';
 export {
   HTTP_SERVER_LIMITS,
   type HttpExchange,

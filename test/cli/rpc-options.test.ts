@@ -14,16 +14,11 @@ describe('the command line of RPC mode', () => {
     expect(isRpcMode(line.split(' '))).toBe(isMeant);
   });
 
-  it('passes over what it does not know', () => {
-    expect(readRpcOptions(['--mode', 'rpc', '--new-thing', 'word', '-x', '--model', 'a/b'])).toMatchObject({
-      model: 'a/b',
-    });
-  });
-
   it('takes texts that begin with a dash, and joined values', () => {
     const options = readRpcOptions([
       '--append-system-prompt',
       '- be brief',
+      '--append-system-prompt=Be kind.',
       '--tools=read, bash',
       '-e',
       'a.js',
@@ -31,28 +26,50 @@ describe('the command line of RPC mode', () => {
       'b.js',
     ]);
     expect(options).toMatchObject({
-      appendSystem: '- be brief',
-      tools: ['read', 'bash'],
+      appendSystem: '- be brief\n\nBe kind.',
+      tools: { only: ['read', 'bash'] },
       extensions: ['a.js', 'b.js'],
     });
   });
 
   it.each([
+    [[], { tools: 'all', hasContextFiles: true, isOffline: false }],
     [['--resume', 'abc'], { resume: 'abc', isContinued: false }],
     [['-r', '--no-color'], { isContinued: true }],
     [['-r'], { isContinued: true }],
     [['-c'], { isContinued: true }],
-    [['--no-tools'], { tools: [] }],
-    [['--no-extensions', '-e', 'x.js'], { extensions: [] }],
+    [['--no-tools'], { tools: 'none' }],
+    [['-nt'], { tools: 'none' }],
+    [['--no-builtin-tools'], { tools: 'not-built-in' }],
+    [['-nbt'], { tools: 'not-built-in' }],
+    [['-nbt', '-nt'], { tools: 'none' }],
+    [['-t', 'read,ls'], { tools: { only: ['read', 'ls'] } }],
+    [['-nt', '-t', 'read'], { tools: { only: ['read'] } }],
+    [['-nc'], { hasContextFiles: false }],
+    [['--no-context-files'], { hasContextFiles: false }],
+    [['--offline'], { isOffline: true }],
+    [['-ne', '-e', 'x.js'], { extensions: ['x.js'] }],
     [['--rpc-errors=echo'], { echoErrors: true }],
+    [['--thinking', 'much'], { notices: [expect.stringContaining('--thinking cannot be "much"')] }],
+    [['--provider-session-id', 'x'], { notices: [expect.stringContaining('--provider-session-id')] }],
   ])('%j', (argv, options) => {
     expect(readRpcOptions(argv)).toMatchObject(options);
   });
 
-  it('refuses files', () => {
-    expect(() => readRpcOptions(['--mode', 'rpc', '@file'])).toThrow(
-      '@file arguments are not supported in RPC mode',
-    );
+  it.each([
+    [['--new-thing', 'word'], 'unknown option --new-thing'],
+    [['-x'], 'unknown option -x'],
+    [['--no-builtin-tool'], 'unknown option --no-builtin-tool; did you mean --no-builtin-tools?'],
+    [['--model'], '--model needs a value'],
+    [['--ask=yes'], '--ask takes no value'],
+    [['--rpc-errors=loud'], '--rpc-errors cannot be "loud"'],
+    [['--api-key', 'k', '--model', 'gpt-6'], '--api-key needs a provider'],
+    [['--prompt-template', 'x'], '--prompt-template cannot be used: Polypod has no prompt templates'],
+    [['--print'], '--print cannot be used'],
+    [['message'], '"message" is no option'],
+    [['@file'], '@file arguments are not supported in RPC mode'],
+  ])('refuses %j', (argv, message) => {
+    expect(() => readRpcOptions(argv)).toThrow(message);
   });
 });
 

@@ -6,6 +6,8 @@ const NAMES: readonly (readonly [ours: string, wire: string])[] = [
   ['acceptEdits', 'accept_edits'],
   ['skipPermissionsUntil', 'skip_permissions_until'],
   ['clientTools', 'client_tools'],
+  ['toolLimit', 'tool_limit'],
+  ['contextFiles', 'context_files'],
   ['autoCompaction', 'auto_compaction'],
   ['autoRetry', 'auto_retry'],
   ['appendSystem', 'append_system'],

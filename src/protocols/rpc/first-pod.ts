@@ -34,22 +34,27 @@ export async function firstPod(
   return pod;
 }
 
-type Said = Pick<SettingsChange, 'model' | 'thinking' | 'tools' | 'system' | 'appendSystem'>;
+type Said = Pick<
+  SettingsChange,
+  'model' | 'thinking' | 'system' | 'appendSystem' | 'toolLimit' | 'contextFiles'
+>;
 
 /** What the command line says about a session; undefined when it says nothing. */
 export function settingsFor({
   model,
   thinking,
-  tools,
   system,
   appendSystem,
-}: { readonly [K in keyof Said]: Said[K] | undefined }): SettingsChange | undefined {
+  toolLimit,
+  contextFiles,
+}: { readonly [K in keyof Said]?: Said[K] | undefined }): SettingsChange | undefined {
   const settings = {
     ...(model === undefined ? {} : { model }),
     ...(thinking === undefined ? {} : { thinking }),
-    ...(tools === undefined ? {} : { tools: [...tools] }),
     ...(system === undefined ? {} : { system }),
     ...(appendSystem === undefined ? {} : { appendSystem }),
+    ...(toolLimit === undefined ? {} : { toolLimit }),
+    ...(contextFiles === undefined ? {} : { contextFiles }),
   };
   return Object.keys(settings).length === 0 ? undefined : settings;
 }

@@ -8,7 +8,7 @@ export { readGreeting, readyLine, RPC_SOCKET } from './greeting.ts';
 export type { LinkHeader } from './link-header.ts';
 export type { OfferedModel } from './messages.ts';
 export type { ModelWish } from './model-wish.ts';
-export type { ExtensionLink, RpcExtensions, RpcParts, RpcSessions } from './parts.ts';
+export type { ExtensionLink, RpcExtensions, RpcLimits, RpcParts, RpcSessions } from './parts.ts';
 export type { RpcStreams } from './serve.ts';
 export type { UiRequests } from './ui.ts';
 export { UNASKED } from './unasked.ts';

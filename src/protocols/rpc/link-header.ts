@@ -1,4 +1,5 @@
 import { PolypodError, shape, tryParse } from '../../base/index.ts';
+import { TOOL_LIMIT } from '../../pod/index.ts';
 
 const { anyText, fields, flag, listOf, text } = shape;
 
@@ -19,11 +20,11 @@ const HEADER = fields(
     isContinued: flag,
     system: anyText,
     appendSystem: anyText,
-    tools: listOf(text()),
+    toolLimit: TOOL_LIMIT,
+    hasContextFiles: flag,
     hasMcp: flag,
     hasRules: flag,
     isAsking: flag,
-    isOffline: flag,
     echoErrors: flag,
   },
 );

@@ -1,9 +1,9 @@
-import type { Host } from '../../pod/index.ts';
+import type { Host, ToolLimit } from '../../pod/index.ts';
 import type { Inventory } from '../door.ts';
 import { firstPod, settingsFor } from './first-pod.ts';
 import type { LinkHeader } from './link-header.ts';
 import { isSameModel, modelWish, scopedModels } from './model-wish.ts';
-import { NO_EXTENSIONS, type RpcParts } from './parts.ts';
+import { NO_EXTENSIONS, type RpcLimits, type RpcParts } from './parts.ts';
 import { UNASKED } from './unasked.ts';
 
 export interface LinkSurroundings {
@@ -19,19 +19,30 @@ export async function linkParts(
   header: LinkHeader,
   { host, inventory, version, onRefused }: LinkSurroundings,
 ): Promise<{ readonly parts: RpcParts; readonly notices: readonly string[] }> {
-  const { cwd, isOffline = false, hasMcp = true, hasRules = true, isAsking = false, models = [] } = header;
+  const {
+    cwd,
+    hasMcp = true,
+    hasContextFiles = true,
+    hasRules = true,
+    isAsking = false,
+    models = [],
+  } = header;
   const { reference, thinking } = modelWish(header);
   if (header.provider !== undefined) inventory.refuseUnknownProvider(header.provider);
-  const wanted = isOffline ? SIMULATED : reference;
-  const chosen = wanted === undefined ? undefined : await inventory.model(wanted);
+  const chosen = reference === undefined ? undefined : await inventory.model(reference);
+  const limits: RpcLimits = {
+    toolLimit: hasMcp ? header.toolLimit : withoutMcp(header.toolLimit),
+    contextFiles: hasContextFiles ? undefined : false,
+  };
   const sessions = {
     cwd,
     inMemory: false,
     settings: settingsFor({
-      ...header,
+      system: header.system,
+      appendSystem: header.appendSystem,
       thinking,
       model: chosen && { provider: chosen.model.provider, modelId: chosen.model.id },
-      tools: hasMcp ? header.tools : (header.tools ?? (await inventory.toolNames())),
+      ...limits,
     }),
   };
   const open = () => firstPod(host, sessions, header, inventory.session);
@@ -42,7 +53,6 @@ export async function linkParts(
     sessions,
     first: async () => named ?? open(),
     models: async () => {
-      if (isOffline && chosen !== undefined) return [chosen.model];
       const known = await inventory.models();
       const isMissing = chosen !== undefined && !known.some((model) => isSameModel(model, chosen.model));
       return scopedModels(isMissing ? [chosen.model, ...known] : known, models);
@@ -51,6 +61,7 @@ export async function linkParts(
     toolNames: inventory.toolNames,
     extensions: NO_EXTENSIONS,
     rules: hasRules ? inventory.streamRules() : [],
+    limits,
     fallbackRules: isAsking ? [] : UNASKED,
     outlivesClient: true,
     onRefused,
@@ -63,4 +74,7 @@ export async function linkParts(
   return { parts, notices: chosen?.notices ?? [] };
 }
 
-const SIMULATED = 'sim/offline';
+/** The servers of the daemon are there for all its sessions; what is left out are their tools. */
+function withoutMcp(limit: ToolLimit | undefined): ToolLimit {
+  return { ...limit, without: [...(limit?.without ?? []), 'mcp__*'] };
+}

@@ -1,4 +1,4 @@
-import type { Host, Pod, Rule, SettingsChange } from '../../pod/index.ts';
+import type { Host, Pod, Rule, SettingsChange, ToolLimit } from '../../pod/index.ts';
 import type { OfferedModel } from './messages.ts';
 import type { UiRequests } from './ui.ts';
 import type { RpcRule } from './wire.ts';
@@ -18,6 +18,8 @@ export interface RpcParts {
   readonly toolNames: () => Promise<readonly string[]>;
   readonly extensions: RpcExtensions;
   readonly rules: readonly RpcRule[];
+  /** What every session of the link is limited to, as the host program was told; nothing said means no limit. */
+  readonly limits: RpcLimits;
   /** What a pod does unasked where the user has said nothing; as it is set if nothing is said here. */
   readonly fallbackRules?: readonly Rule[];
   /** Pods go on without the client: what only it can do is taken away from them when it leaves. */
@@ -40,6 +42,13 @@ export interface RpcSessions {
   readonly settings?: SettingsChange | undefined;
   /** Where session files go, by their id. */
   readonly file?: (id: string) => string;
+}
+
+/** What the options of a host program take away from the agent, in every session that the host works with. */
+export interface RpcLimits {
+  readonly toolLimit?: ToolLimit | undefined;
+  /** Only ever `false`: without a limit it is a setting of the session. */
+  readonly contextFiles?: false | undefined;
 }
 
 /** What extensions add to the protocol. */

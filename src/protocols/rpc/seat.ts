@@ -37,7 +37,7 @@ export class Seat {
   #models: readonly OfferedModel[] = [];
   #model: { readonly provider: string; readonly modelId: string } = { provider: '', modelId: '' };
   /** Those of the pod, as far as it has been told. */
-  #fallbackRules: PodSettings['fallbackRules'];
+  #settings: Pick<PodSettings, 'fallbackRules' | 'toolLimit' | 'contextFiles'> = {};
   /** The number of the event that is being told. */
   #seq = 0;
   #isBusy = false;
@@ -143,6 +143,10 @@ export class Seat {
     });
     this.#pump = pump;
     await Promise.race([isJoined, pump.reached(Number.POSITIVE_INFINITY)]);
+    // A limit holds from the beginning; that there is none has time until this client begins a run.
+    const { toolLimit, contextFiles } = this.parts.limits;
+    if ((toolLimit !== undefined || contextFiles === false) && !this.#isBusy)
+      await this.#limit(pod, { by: this.parts.by, door: DOOR });
   }
 
   /** Ends what runs, and resolves when its end has been told. */
@@ -229,9 +233,22 @@ export class Seat {
   /** Not before there is something to do: a pod to which nobody speaks has nothing to keep. */
   async #permit(pod: Pod, caller: Caller): Promise<void> {
     const { fallbackRules } = this.parts;
-    const isSet = JSON.stringify(fallbackRules) === JSON.stringify(this.#fallbackRules ?? []);
-    if (fallbackRules !== undefined && !isSet)
+    if (fallbackRules !== undefined && !isSame(fallbackRules, this.#settings.fallbackRules ?? []))
       await pod.handle({ type: 'configure', set: { fallbackRules } }, caller);
+    // A run that goes on keeps the limits of whoever began it.
+    if (!this.#isBusy) await this.#limit(pod, caller);
+  }
+
+  /** Makes the limits of this link those of the pod, also where they are wider: a session outlives the host that limited it. */
+  async #limit(pod: Pod, caller: Caller): Promise<void> {
+    const { limits } = this.parts;
+    const changed = (['toolLimit', 'contextFiles'] as const).filter(
+      (name) => !isSame(limits[name], this.#settings[name]),
+    );
+    if (changed.length === 0) return;
+    const { toolLimit, contextFiles } = limits;
+    const set = { ...(toolLimit && { toolLimit }), ...(contextFiles === false && { contextFiles }) };
+    await pod.handle({ type: 'configure', set, clear: changed }, caller);
   }
 
   /** What a client says about something that may be over: then it means nothing. */
@@ -241,7 +258,7 @@ export class Seat {
 
   #join(snapshot: Snapshot): void {
     this.#model = snapshot.model;
-    this.#fallbackRules = snapshot.settings.fallbackRules;
+    this.#settings = snapshot.settings;
     this.#isBusy = snapshot.run !== undefined;
     this.todos.follow(snapshot.todos);
     for (const approval of snapshot.approvals) this.#approvals.ask(approval);
@@ -287,7 +304,7 @@ export class Seat {
         this.shells.end(event);
         return;
       case 'settings':
-        this.#fallbackRules = event.settings.fallbackRules;
+        this.#settings = event.settings;
         if (event.settings.model !== undefined) this.#model = event.settings.model;
         return;
       case 'state':
@@ -318,6 +335,10 @@ const DOOR = 'rpc';
 
 /** Commands that may have tools run. */
 const BEGINNING: ReadonlySet<PodCommand['type']> = new Set(['prompt', 'steer', 'follow-up']);
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
 
 /** For what is of no use as things are: that there was nothing to end, or somebody was quicker, is no failure. */
 export function unlessConflict(thrown: unknown): void {

@@ -17,7 +17,7 @@ function noted(pi: RpcClient): RpcClient {
   });
 }
 
-async function client(args: string[] = ['--offline']) {
+async function client(args: string[] = ['--model', 'sim/offline']) {
   const home = temporaryDirectory();
   const pi = noted(
     new RpcClient({

@@ -148,11 +148,38 @@ describe('polypod --mode rpc', () => {
     expect(stderr).toMatch(/^Unknown provider "nobody"\./);
   });
 
+  it.each([
+    ['--no-tool', 'unknown option --no-tool; did you mean --no-tools?'],
+    ['-nx', 'unknown option -nx'],
+    ['--some-option-of-tomorrow=1', 'unknown option --some-option-of-tomorrow'],
+    ['--no-tools=yes', '--no-tools takes no value'],
+    ['--tools', '--tools needs a value: A,B'],
+    ['--skill x', '--skill cannot be used: Polypod has no skills'],
+    ['--api-key k', '--api-key needs a provider to belong to: add --provider NAME, or --model provider/id'],
+    ['hello', '"hello" is no option: messages are sent as a prompt command on stdin'],
+  ])('refuses %s with 2, before it is ready', async (line, message) => {
+    const { code, stdout, stderr } = await polypod(['--mode', 'rpc', ...line.split(' ')]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/ \(see: polypod --mode rpc --help\)\n$/);
+    expect(stderr.startsWith(message)).toBe(true);
+  });
+
+  it('has a help text, and says what it cannot follow', async () => {
+    const { code, stdout } = await polypod(['--mode', 'rpc', '--help']);
+    expect(code).toBe(0);
+    for (const option of ['-t', '-nt', '-nbt', '-nc', '--offline']) expect(stdout).toContain(option);
+    const odd = await polypod(['--mode', 'rpc', '--no-session', '--thinking', 'much']);
+    expect(odd).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('--thinking cannot be "much"') as unknown,
+    });
+  });
+
   it('takes every option that hosts pass', async () => {
     const directory = temporaryDirectory();
     const words = [
       '--no-session --thinking high --provider-session-id i --tools read,bash --no-skills --no-rules --no-title',
-      '--no-color --no-lsp --no-mcp --no-pty --models sim/offline --some-option-of-tomorrow --offline',
+      '--no-color --no-lsp --no-mcp --no-pty --no-extensions --no-themes --verbose --models sim/offline --offline',
     ];
     const program = new Program([
       ...words.join(' ').split(' '),

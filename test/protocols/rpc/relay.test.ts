@@ -300,9 +300,10 @@ describe('although a daemon is up', () => {
     ['--session-dir', () => ['--session-dir', temporaryDirectory()]],
     ['--api-key', () => ['--api-key', 'sk-test', '--provider', 'sim']],
     ['-e', () => ['-e', extension()]],
+    ['--offline', () => ['--offline']],
   ])('%s keeps the session in the process', async (_, args) => {
     const { client, health } = await relayed();
-    const program = client('--offline', ...args());
+    const program = client('--model', 'sim/offline', ...args());
     await program.run('[[sim text=ok]]');
     const { pods, doors } = await health();
     expect(pods.live).toBe(0);

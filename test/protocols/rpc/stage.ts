@@ -41,6 +41,7 @@ function partsFor(wishes: Wishes, host: Host, cwd: string): RpcParts {
     models: async () => (wishes.hasOneModel === true ? [OFFERED] : [OFFERED, other]),
     isScoped: false,
     toolNames: async () => ['bash', 'read'],
+    limits: {},
     extensions: extensionsFor(wishes, cwd),
     rules: rules.map((rule) => ({ ...rule, path: NEVER_READ })),
     version: '1.2.3',

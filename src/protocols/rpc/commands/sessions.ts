@@ -4,6 +4,7 @@ import { PolypodError } from '../../../base/index.ts';
 import type { Pod } from '../../../pod/index.ts';
 import { anyTextIn, textIn } from '../arguments.ts';
 import { TEXTS } from '../errors.ts';
+import { settingsFor } from '../first-pod.ts';
 import type { Seat } from '../seat.ts';
 import type { Command } from './command.ts';
 import { saidIn } from './history.ts';
@@ -36,8 +37,11 @@ export const switchSession: Command = async (wish, seat) => {
     ({ size }) => size === 0,
     () => true,
   );
-  const { host } = seat.parts;
-  const pod = isEmpty ? await host.create({ cwd, file: () => path, lazy: true }) : await host.openFile(path);
+  const { host, limits } = seat.parts;
+  const settings = settingsFor(limits);
+  const pod = isEmpty
+    ? await host.create({ cwd, file: () => path, lazy: true, ...(settings && { settings }) })
+    : await host.openFile(path);
   await seat.move(pod);
   if (seat.hostTools.tools.length > 0) await offer(seat, seat.hostTools.tools);
   return { cancelled: false };

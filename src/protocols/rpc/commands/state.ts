@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isWithinLimit } from '../../../pod/index.ts';
 import { flagIn, wordIn } from '../arguments.ts';
 import { hostToolsIn } from '../host-tools.ts';
 import { modelFrame, type OfferedModel } from '../messages.ts';
@@ -66,7 +67,10 @@ export const setTodos: Command = async ({ fields }, seat) => {
 };
 
 export const setHostTools: Command = async ({ fields }, seat) => {
-  const tools = hostToolsIn(fields.tools, await seat.parts.toolNames());
+  const { limits, toolNames } = seat.parts;
+  // A name that the limit has freed may be a tool of the host.
+  const taken = (await toolNames()).filter((name) => isWithinLimit(name, limits.toolLimit));
+  const tools = hostToolsIn(fields.tools, taken);
   await offer(seat, tools);
   return { toolNames: tools.map(({ name }) => name) };
 };
