@@ -243,7 +243,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
       // After the client's first commands, which need not wait for it.
       if (!options.isFleeting)
         later = setTimeout(() => {
-          published = publish(host, places);
+          published = publish(host, places, config);
         }, PUBLISH_AFTER_MS);
       return pod;
     },
@@ -273,8 +273,8 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
 }
 
 /** Others may attach to the pods of this process. */
-async function publish(host: Host, places: Places): Promise<OpenDoor | undefined> {
-  return (await import('./publish-pods.ts')).publishPods(host, places);
+async function publish(host: Host, places: Places, config: Config): Promise<OpenDoor | undefined> {
+  return (await import('./publish-pods.ts')).publishPods(host, places, config);
 }
 
 const PUBLISH_AFTER_MS = 250;

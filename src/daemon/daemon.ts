@@ -16,6 +16,7 @@ import { DEFAULT_LIMITS, Host, type ModelChoice } from '../pod/index.ts';
 import type { Door, DoorContext } from '../protocols/index.ts';
 import type { Lock } from '../store/index.ts';
 import type { CommandRecord } from '../tools/index.ts';
+import { socketPeers } from '../wire/index.ts';
 import type { AgentsOptions } from './agents.ts';
 import { openAudit } from './audit.ts';
 import { attachTo } from './control/attach.ts';
@@ -32,6 +33,7 @@ import { commandsDirectory, controlSocket, daemonLogFile, type Places } from './
 import { makePrivate } from './private-directory.ts';
 import { type Reloaded, Setup } from './setup.ts';
 import { hasRoomForPods, refuseDeepSockets, SHORTER } from './socket-room.ts';
+import { guardSockets } from './socket-guard.ts';
 import { sweepSockets } from './sweep-sockets.ts';
 import { tallyOf } from './tally.ts';
 import { doorsWanted, withAgent } from './tasks/configured-agent.ts';
@@ -63,6 +65,8 @@ interface Parts {
   podSockets?: string;
   logFile?: LogFile;
   audit?: AuditLog;
+  /** Stops logging refused connections. */
+  stopReporting?: () => void;
   setup?: Setup;
   host?: Host;
   doors?: OpenDoors;
@@ -119,6 +123,12 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   if (!hasRoomForPods(places))
     log.warn(`pods have no sockets of their own here: their paths are too long; ${SHORTER}`);
   makePrivate(places.runtimeDirectory);
+  guardSockets(places, () => setup.config);
+  parts.stopReporting = socketPeers.onRefused((refused) => {
+    log.warn('a connection was refused', { ...refused });
+    const { path, ...details } = refused;
+    audit.record({ event: 'connection.refused', door: 'socket', target: path, outcome: 'denied', details });
+  });
   const podSockets = (parts.podSockets = join(places.runtimeDirectory, 'pods'));
   const swept = await sweepSockets(podSockets);
   if (swept > 0) log.info('sockets that were left behind are taken away', { swept });
@@ -167,6 +177,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     state: () => state,
     failures: () => failures,
     contained: () => lastResort.count,
+    refusedConnections: () => socketPeers.refused,
     counts: tallyOf(host),
   });
 
@@ -273,7 +284,7 @@ async function leftCommands(places: Places): Promise<readonly CommandRecord[]> {
 
 /** Those who still watch see the last events, so the pods are closed before the doors; the lock goes last. */
 async function closed(
-  { host, doors, control, setup, logFile, audit, lock, podSockets }: Parts,
+  { host, doors, control, setup, logFile, audit, lock, podSockets, stopReporting }: Parts,
   log?: Log,
 ): Promise<void> {
   const step = async (name: string, close: () => unknown): Promise<void> => {
@@ -288,6 +299,7 @@ async function closed(
   await step('control socket', () => control?.close());
   await step('left sockets', () => podSockets && sweepSockets(podSockets));
   await step('models', () => setup?.close());
+  stopReporting?.();
   await step('audit log', () => audit?.close());
   log?.info('stopped');
   await step('log', () => logFile?.close());

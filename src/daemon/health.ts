@@ -30,6 +30,8 @@ export interface Health {
   readonly failures: number;
   /** Unexpected errors that ended a connection or a request, and not the daemon. */
   readonly contained: number;
+  /** Connections to our sockets that were refused because of the process that made them. */
+  readonly refusedConnections: number;
   /** Since the start. */
   readonly counts: Counts;
   readonly diskFreeBytes?: number;
@@ -50,6 +52,7 @@ export interface HealthParts {
   readonly state: () => DaemonState;
   readonly failures: () => number;
   readonly contained: () => number;
+  readonly refusedConnections: () => number;
   readonly counts: () => Counts;
 }
 
@@ -73,6 +76,7 @@ export function healthOf(parts: HealthParts): () => Promise<Health> {
       doors: doors.health(),
       failures: parts.failures(),
       contained: parts.contained(),
+      refusedConnections: parts.refusedConnections(),
       counts: parts.counts(),
       ...(free === undefined ? {} : { diskFreeBytes: free }),
       memoryBytes: process.memoryUsage.rss(),

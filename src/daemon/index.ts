@@ -176,3 +176,4 @@ export async function configuredAgents(
 export function agentsFrom(options: AgentsOptions): OpenAgent {
   return async (place) => (await import('./agents.ts')).agentsFrom(options)(place);
 }
+export { guardSockets } from './socket-guard.ts';

@@ -41,7 +41,14 @@ function gauges(health: Health): readonly string[] {
 }
 
 /** Since the start of the daemon. */
-function counters({ counts, doors, failures, contained, cpuSeconds }: Health): readonly string[] {
+function counters({
+  counts,
+  doors,
+  failures,
+  contained,
+  refusedConnections,
+  cpuSeconds,
+}: Health): readonly string[] {
   const { totals } = counts;
   const tokens = {
     input: totals.inputTokens,
@@ -82,6 +89,11 @@ function counters({ counts, doors, failures, contained, cpuSeconds }: Health): r
       'polypod_unexpected_errors_total',
       'Unexpected errors that ended a connection or a request.',
       one(contained),
+    ),
+    counter(
+      'polypod_connections_refused_total',
+      'Connections to sockets that processes of agents made.',
+      one(refusedConnections),
     ),
     counter('process_cpu_seconds_total', 'CPU time used.', one(cpuSeconds)),
   ];

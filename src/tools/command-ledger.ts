@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isObject, type JsonObject, numberOf, objectIn, objectOf, stringOf } from '../base/index.ts';
 
@@ -67,19 +67,23 @@ export class CommandLedger {
     });
   }
 
-  /** Whether a process records a running command here that this one did not start. */
-  hasOthers(): boolean {
-    return (
-      namesIn(this.#directory).length > 0 && this.all().some(({ owner }) => !sameOwner(owner, this.#owner))
-    );
-  }
-
   keepEnded(record: CommandRecord, ended: readonly string[]): void {
     this.#write({ ...record, ended });
+    renameSync(this.#file(record.mark), this.#endedFile(record.mark));
   }
 
   remove({ mark }: Pick<CommandRecord, 'mark'>): void {
     rmSync(this.#file(mark), { force: true });
+    rmSync(this.#endedFile(mark), { force: true });
+  }
+
+  /** Removes what was kept for sessions that were not opened since. */
+  forgetEndedBefore(time: number): void {
+    for (const name of namesIn(this.#directory)) {
+      const file = join(this.#directory, name);
+      const found = name.endsWith(ENDED) ? statSync(file, { throwIfNoEntry: false }) : undefined;
+      if (found !== undefined && found.mtimeMs < time) rmSync(file, { force: true });
+    }
   }
 
   #write(record: CommandRecord): void {
@@ -90,10 +94,17 @@ export class CommandLedger {
     renameSync(`${file}.new`, file);
   }
 
+  #endedFile(mark: string): string {
+    return join(this.#directory, `${mark}${ENDED}`);
+  }
+
   #file(mark: string): string {
     return join(this.#directory, `${mark}.json`);
   }
 }
+
+/** How the name of a record ends whose command was ended by another process than its owner. */
+const ENDED = '.ended.json';
 
 function recordIn(text: string): CommandRecord | undefined {
   const { version, mark, podId, callId, command, owner, root, pipes, ended } = objectIn(text) ?? {};
@@ -118,10 +129,6 @@ function isMark(mark: unknown): mark is string {
 
 function textsIn(list: unknown): readonly string[] {
   return Array.isArray(list) ? list.filter((text): text is string => typeof text === 'string') : [];
-}
-
-function sameOwner(one: JsonObject, other: JsonObject): boolean {
-  return one['pid'] === other['pid'] && one['startedAt'] === other['startedAt'];
 }
 
 function readText(file: string): string {

@@ -24,6 +24,7 @@ export async function endOrphans(
   ledger: CommandLedger,
   stateOf: (owner: JsonObject) => OwnerState,
 ): Promise<readonly CommandRecord[]> {
+  ledger.forgetEndedBefore(Date.now() - KEEP_MS);
   const left = ledger.all().filter(({ ended }) => ended === undefined);
   const orphans = left.filter(({ owner }) => stateOf(owner) !== 'alive');
   const found: CommandRecord[] = [];
@@ -81,6 +82,7 @@ function ancestorsOf(pid: number): readonly number[] {
   return above;
 }
 
+const KEEP_MS = 30 * 24 * 60 * 60 * 1_000;
 const MOST_NAMED = 5;
 const MOST_ROUNDS = 200;
 const GRACE_MS = 200;

@@ -40,6 +40,7 @@ export { isLoopback, networkOf } from './network-of.ts';
 export { type Rate, RateTable, TokenBucket } from './rate-limit.ts';
 export { readTarget, type RequestTarget } from './request-target.ts';
 export { encodeSse, sseReader } from './sse.ts';
+export { type RefusedPeer, socketPeers } from './socket-peers.ts';
 export { connectUnix, listenUnix, LONGEST_SOCKET_PATH, makePrivate } from './unix-socket.ts';
 export {
   textFrame,

@@ -4,6 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import { messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
+import { socketPeers } from './socket-peers.ts';
 
 /** The kernel's limit for the path of a socket, in bytes, without the zero at the end. */
 export const LONGEST_SOCKET_PATH = process.platform === 'darwin' ? 103 : 107;
@@ -25,11 +26,20 @@ export async function connectUnix(path: string): Promise<Socket | undefined> {
 
 const NOBODY: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTDIR']);
 
+export interface UnixListenOptions {
+  /** What a client is sent whose connection is refused, as one line in the protocol of the socket. */
+  readonly refusal?: (message: string) => string;
+}
+
 /**
- * Listens on a path that only this user can reach, for clients that may end their side first. A socket that nobody listens on any more is taken away first; one in use,
+ * Listens on a path that only this user can reach, and that processes of agents' commands may not use, for clients that may end their side first. A socket that nobody listens on any more is taken away first; one in use,
  * and anything that is no socket, is refused and left alone.
  */
-export async function listenUnix(path: string, accept: (socket: Socket) => void): Promise<Server> {
+export async function listenUnix(
+  path: string,
+  accept: (socket: Socket) => void,
+  { refusal = () => '' }: UnixListenOptions = {},
+): Promise<Server> {
   const bytes = Buffer.byteLength(path);
   if (bytes > LONGEST_SOCKET_PATH)
     throw new PolypodError(
@@ -41,7 +51,12 @@ export async function listenUnix(path: string, accept: (socket: Socket) => void)
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     // What breaks a socket closes it, which is what its server has to know; unheard it would end the process.
     socket.on('error', () => socket.destroy());
-    accept(socket);
+    if (!socketPeers.isAlert) return accept(socket);
+    void socketPeers.examine(socket, path, server).then((reason) => {
+      if (reason !== undefined) refuse(socket, refusal(refusalText(reason)));
+      else if (!server.listening) socket.destroy();
+      else if (!socket.destroyed) accept(socket);
+    });
   });
   try {
     bind(server, path);
@@ -53,6 +68,21 @@ export async function listenUnix(path: string, accept: (socket: Socket) => void)
   }
   return server;
 }
+
+function refusalText(reason: string): string {
+  return `connection refused: ${reason}. Programs that an agent runs may not control Polypod. To allow it, set sockets: { allow_agent_processes: true } in config.yaml.`;
+}
+
+/** Sends the reason and closes; a client that does not read it is not waited for. */
+function refuse(socket: Socket, line: string): void {
+  // What the client sends meanwhile is read, or it would see an error instead of the reason.
+  socket.resume();
+  socket.end(line);
+  const late = setTimeout(() => socket.destroy(), REFUSAL_MS);
+  socket.once('close', () => clearTimeout(late));
+}
+
+const REFUSAL_MS = 1_000;
 
 /** Makes a directory that nobody else may look into, or makes sure that it is one. */
 export function makePrivate(directory: string): void {
@@ -83,7 +113,8 @@ function bind(server: Server, path: string): void {
   // A thread cannot set the mask; there the directory alone protects it until the rights are set.
   const mask = isMainThread ? process.umask(0o177) : undefined;
   try {
-    server.listen(path);
+    // More clients than the usual 511 may come at once.
+    server.listen({ path, backlog: 4_096 });
   } finally {
     if (mask !== undefined) process.umask(mask);
   }

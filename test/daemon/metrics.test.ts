@@ -20,6 +20,7 @@ test('metrics are in the text format of Prometheus', () => {
     ],
     failures: 0,
     contained: 2,
+    refusedConnections: 3,
     counts: {
       ...NO_COUNTS,
       runsStarted: 3,
@@ -44,6 +45,7 @@ test('metrics are in the text format of Prometheus', () => {
   );
   expect(text).toContain('polypod_tokens_total{kind="output"} 20\n');
   expect(text).toContain('polypod_unexpected_errors_total 2\n');
+  expect(text).toContain('polypod_connections_refused_total 3\n');
   expect(text).toContain('polypod_cost_usd_total 0.25\n');
   // What is not known is not said.
   expect(text).not.toContain('polypod_disk_free_bytes');

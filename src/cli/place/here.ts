@@ -34,7 +34,7 @@ export async function placeHere(wish: AgentWish, around: Surroundings): Promise<
     const { model, notices } = await models.choose(undefined, around.signal);
     for (const text of [...warnings, ...notices]) board.post(text);
     // Not waited for: the agent needs nobody who watches it.
-    const published = isFleeting ? undefined : publishPods(host, places);
+    const published = isFleeting ? undefined : publishPods(host, places, config);
     const named = fresh.model === undefined && !offline ? {} : { model: referenceTo(model) };
     return {
       me: { by: nameOf(around), door: 'cli' },

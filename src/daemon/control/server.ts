@@ -39,7 +39,9 @@ export class ControlServer {
   }
 
   async listen(): Promise<void> {
-    this.#server = await listenUnix(this.#options.path, (socket) => this.#accept(socket));
+    this.#server = await listenUnix(this.#options.path, (socket) => this.#accept(socket), {
+      refusal: (message) => encodeError(new PolypodError('denied', message)),
+    });
   }
 
   /** No new links; those that are open end once their last answer is out. The socket's file goes with it. */

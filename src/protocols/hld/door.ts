@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { JsonObject } from '../../base/index.ts';
 import { PolypodError } from '../../base/index.ts';
-import { connectUnix, containFailures, listenUnix } from '../../wire/index.ts';
+import { connectUnix, containFailures, listenUnix, NO_ID, RPC_CODES, rpcError } from '../../wire/index.ts';
 import { Approvals } from './approvals.ts';
 import { Follower } from './follower.ts';
 import { Launcher } from './launch.ts';
@@ -52,7 +52,12 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
   try {
     for (const { id, skipPermissionsUntil: until } of await host.list())
       if (skipping(until, now()).isOn) follower.watchExpiry(id, until);
-    const server = await listenUnix(socketPath, accept);
+    const server = await listenUnix(socketPath, accept, {
+      refusal: (message) => {
+        refused += 1;
+        return `${rpcError({ code: RPC_CODES.invalidRequest, message }, NO_ID)}\n`;
+      },
+    });
     return {
       socketPath,
       status: () => ({ socket: socketPath, links: links.size, subscribers: subscriptions.size, refused }),

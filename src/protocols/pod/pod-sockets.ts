@@ -83,11 +83,14 @@ export class PodSockets {
 
   async #listen(pod: Pod): Promise<Listening> {
     const sockets = new Set<Socket>();
-    const server = await listenUnix(this.pathOf(pod.id), (socket) => {
+    const accept = (socket: Socket): void => {
       sockets.add(socket);
       containFailures(socket, (thrown) => this.#options.caught?.(thrown));
       socket.once('close', () => sockets.delete(socket));
       void serveDuplex(this.#door, pod, socket, this.#options);
+    };
+    const server = await listenUnix(this.pathOf(pod.id), accept, {
+      refusal: (message) => `${JSON.stringify({ event: 'error', data: { code: 'internal', message } })}\n`,
     });
     return { server, sockets, name: undefined };
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
 import { containFailures, listenUnix } from '../../wire/index.ts';
 import type { DoorContext, OpenDoor } from '../door.ts';
-import { RPC_SOCKET } from './greeting.ts';
+import { encodeGreeting, RPC_SOCKET } from './greeting.ts';
 import { serveSocket } from './serve-socket.ts';
 
 /** What a client that does not read may hold up. */
@@ -29,7 +29,7 @@ export async function openRpcDoor({
   const onRefused = (): void => {
     refused += 1;
   };
-  const server = await listenUnix(path, (socket) => {
+  const accept = (socket: Socket): void => {
     sockets.add(socket);
     containFailures(socket, (thrown) => caught?.(thrown, 'rpc'));
     socket.once('close', () => sockets.delete(socket));
@@ -42,6 +42,12 @@ export async function openRpcDoor({
     );
     serving.add(served);
     void served.then(() => serving.delete(served));
+  };
+  const server = await listenUnix(path, accept, {
+    refusal: (message) => {
+      onRefused();
+      return encodeGreeting({ refused: message });
+    },
   });
   return {
     status: () => ({ socket: path, links: sockets.size, refused }),

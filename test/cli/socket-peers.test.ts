@@ -1,0 +1,193 @@
+import { existsSync, linkSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { token } from '../tools/survivors.ts';
+import { call, says, site, type Site } from './daemon.ts';
+import { polypod, start, USERS, type User } from './polypod.ts';
+
+/** Connects to each path, sends a line, and writes what came back into a file. */
+const KNOCK = `
+const net = require('net'), fs = require('fs');
+const [out, ...paths] = process.argv.slice(2);
+const answers = {};
+let open = paths.length;
+for (const path of paths) {
+  const socket = net.connect(path);
+  let text = '';
+  socket.on('connect', () => socket.write('{"method":"status","jsonrpc":"2.0","id":1}\\n'));
+  const end = (how) => {
+    if (answers[path] !== undefined) return;
+    answers[path] = text || how;
+    socket.destroy();
+    open -= 1;
+    if (open === 0) { fs.writeFileSync(out + '.new', JSON.stringify(answers)); fs.renameSync(out + '.new', out); }
+  };
+  socket.on('data', (piece) => { text += piece; if (text.includes('\\n')) end(); });
+  socket.on('error', (error) => end(error.code));
+  socket.on('close', () => end('closed'));
+}`;
+
+const OFF = 'permissions: { mode: full-access, isolate_commands: off }\n';
+const ON = 'permissions: { mode: full-access }\n';
+
+interface Knocking {
+  readonly here: Site;
+  readonly out: string;
+  readonly doors: Readonly<Record<'control' | 'hld' | 'rpc', string>>;
+  readonly env: Site['env'];
+}
+
+async function knocking(config: string, command: (here: Site) => string, user: User): Promise<Knocking> {
+  const script: ReturnType<typeof call>[] = [];
+  const here = await site(script, user);
+  const run = join(here.dataDirectory, 'run');
+  const doors = {
+    control: join(run, 'daemon.sock'),
+    rpc: join(run, 'rpc.sock'),
+    hld: join(here.home, '.humanlayer/daemon.sock'),
+  };
+  here.configure(config);
+  writeFileSync(join(here.home, 'knock.cjs'), KNOCK);
+  script.push(call('bash', { command: command(here) }), says('Done.'));
+  return {
+    here,
+    doors,
+    out: join(here.home, 'out.json'),
+    env: { ...here.env, POLYPOD_MODEL: 'anthropic/x' },
+  };
+}
+
+const knock = ({ home }: Site, paths: string): string =>
+  `${process.execPath} ${join(home, 'knock.cjs')} ${join(home, 'out.json')} ${paths}`;
+
+const answersIn = (out: string) => JSON.parse(readFileSync(out, 'utf8')) as Record<string, string>;
+
+describe.each(USERS)('a command of an agent, as %s,', (_, user) => {
+  it('is refused at every socket of the daemon, in the protocol of each, and it is logged and counted', async () => {
+    const { here, doors, out, env } = await knocking(
+      OFF,
+      (at) => {
+        const run = join(at.dataDirectory, 'run');
+        return knock(
+          at,
+          `${run}/daemon.sock ${run}/rpc.sock ${at.home}/.humanlayer/daemon.sock ${run}/pods/*.sock`,
+        );
+      },
+      user,
+    );
+    const daemon = await here.serve();
+    expect((await polypod(['run', '-C', here.project, 'Go'], { env, user })).code).toBe(0);
+    const answers = answersIn(out);
+    const message = expect.stringMatching(/^connection refused: it was started by a command of an agent\./);
+    const parsed = (path: string): unknown => JSON.parse(answers[path] ?? '');
+    expect(parsed(doors.control)).toEqual({ error: expect.objectContaining({ code: 'denied', message }) });
+    expect(parsed(doors.rpc)).toEqual({ refused: message });
+    expect(parsed(doors.hld)).toEqual({ jsonrpc: '2.0', error: { code: -32600, message }, id: null });
+    const [pod] = Object.keys(answers).filter((path) => path.includes('/pods/'));
+    expect(parsed(pod ?? '')).toEqual({ event: 'error', data: { code: 'internal', message } });
+    await daemon.hear('a connection was refused');
+    const audit = await polypod(['audit', '--json'], { env, user });
+    expect(audit.stdout).toContain('"event":"connection.refused"');
+    const { stdout } = await polypod(['status', '--metrics'], { env, user });
+    expect(stdout).toContain(`polypod_connections_refused_total ${Object.keys(answers).length}\n`);
+  });
+
+  it('is refused at the socket of a program that hosts its agent itself', async () => {
+    const { here, out, env } = await knocking(
+      OFF,
+      (at) => knock(at, `${at.dataDirectory}/run/pods/*.sock`),
+      user,
+    );
+    expect((await polypod(['run', '-C', here.project, 'Go'], { env, user })).code).toBe(0);
+    expect(Object.values(answersIn(out))[0]).toContain('connection refused');
+  });
+
+  it('of another program is refused by the daemon as well', async () => {
+    const { here, doors, out, env } = await knocking(
+      OFF,
+      (at) => knock(at, `${at.dataDirectory}/run/daemon.sock`),
+      user,
+    );
+    await here.serve();
+    expect((await polypod(['run', '--no-daemon', '-C', here.project, 'Go'], { env, user })).code).toBe(0);
+    expect(answersIn(out)[doors.control]).toContain('connection refused');
+  });
+
+  it('in a process namespace finds no socket, and is refused by another path, also after a double fork', async () => {
+    const { here, doors, out, env } = await knocking(
+      ON,
+      (at) => {
+        const paths = `${at.dataDirectory}/run/daemon.sock ${at.project}/door.sock`;
+        return `(env -i setsid ${knock(at, paths)} > /dev/null 2>&1 &); while [ ! -e ${at.home}/out.json ]; do sleep 0.02; done`;
+      },
+      user,
+    );
+    await here.serve();
+    linkSync(doors.control, join(here.project, 'door.sock'));
+    const { code, stderr } = await polypod(['run', '-C', here.project, 'Go'], { env, user });
+    expect(code, stderr).toBe(0);
+    expect(answersIn(out)).toEqual({
+      [doors.control]: 'ENOENT',
+      [join(here.project, 'door.sock')]: expect.stringContaining('it runs in another process namespace'),
+    });
+  });
+
+  it('may connect where the configuration allows it', async () => {
+    const { here, doors, out, env } = await knocking(
+      `${ON}sockets: { allow_agent_processes: true }\n`,
+      (at) => knock(at, `${at.dataDirectory}/run/daemon.sock`),
+      user,
+    );
+    await here.serve();
+    expect((await polypod(['run', '-C', here.project, 'Go'], { env, user })).code).toBe(0);
+    expect(answersIn(out)[doors.control]).toContain('"result"');
+  });
+});
+
+it('a person and an MCP server of the configuration may connect while a command of an agent runs', async () => {
+  const mark = token();
+  const { here, doors, env } = await knocking(
+    `${OFF}mcp_servers: { knocker: { command: ${process.execPath}, args: [HOME/knock.cjs, HOME/mcp.json, HOME/.humanlayer/daemon.sock] } }\n`,
+    () => `echo begun > begun; sleep ${mark}`,
+    {},
+  );
+  here.configure(
+    readFileSync(join(here.home, '.config/polypod/config.yaml'), 'utf8').replaceAll('HOME', here.home),
+  );
+  await here.serve();
+  const first = start(['run', '-C', here.project, 'Go'], env);
+  first.child.stdin.end();
+  await expect.poll(() => existsSync(join(here.project, 'begun')), { timeout: 20_000 }).toBe(true);
+  // Its server starts with the second session, while the command of the first one runs.
+  const second = start(['run', '-C', here.project, '-m', 'sim/offline', 'Hello'], env);
+  second.child.stdin.end();
+  await expect.poll(() => existsSync(join(here.home, 'mcp.json')), { timeout: 20_000 }).toBe(true);
+  expect(answersIn(join(here.home, 'mcp.json'))[doors.hld]).toContain('"jsonrpc"');
+  expect(answersIn(join(here.home, 'mcp.json'))[doors.hld]).not.toContain('refused');
+  const status = await here.polypod('status', '--json');
+  expect(status.code).toBe(0);
+  expect(JSON.parse(status.stdout)).toMatchObject({ refusedConnections: 0 });
+  expect(readdirSync(join(here.dataDirectory, 'commands'))).toHaveLength(1);
+});
+
+it('a thousand clients at once are all served, also while a command of an agent runs', async () => {
+  const { here, doors, env } = await knocking(OFF, () => 'echo begun > begun; sleep 600', {});
+  await here.serve();
+  const burst = async (): Promise<number> => {
+    const answers = Array.from({ length: 1_000 }, async () => {
+      const socket = connect(doors.control);
+      socket.write('{"method":"status"}\n');
+      const [piece] = await new Promise<[Buffer]>((settle, fail) => {
+        socket.on('data', (bytes: Buffer) => settle([bytes])).on('error', fail);
+      });
+      socket.destroy();
+      return piece.toString().startsWith('{"result"') ? 1 : 0;
+    });
+    return (await Promise.all(answers)).reduce<number>((sum, one) => sum + one, 0);
+  };
+  expect(await burst()).toBe(1_000);
+  start(['run', '-C', here.project, 'Go'], env).child.stdin.end();
+  await expect.poll(() => existsSync(join(here.project, 'begun')), { timeout: 20_000 }).toBe(true);
+  expect(await burst()).toBe(1_000);
+});
