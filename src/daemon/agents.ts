@@ -5,13 +5,14 @@ import { type Environment, referenceTo } from '../llm/index.ts';
 import type { McpServerSpec, McpServerStatus } from '../mcp/index.ts';
 import type { Agent, OpenAgent, Workplace } from '../pod/index.ts';
 import {
-  bubblewrapSandbox,
   builtinTools,
   ground,
   type Mode,
+  openSandboxes,
   orphanNote,
   pidNamespace,
   quietGit,
+  type SandboxScope,
   type Scope,
   scopeFrom,
   todoTool,
@@ -43,8 +44,6 @@ export interface AgentsOptions {
   readonly mcpServers?: readonly McpServerSpec[];
   /** Added to what agents are told about themselves. */
   readonly system?: string | undefined;
-  /** Directories that sandboxed commands must not see. */
-  readonly hidden?: readonly string[];
   /** Files of ours that neither the environment nor the configuration names. */
   readonly ownFiles?: () => readonly string[];
   readonly onServerChange?: (podId: string, status: McpServerStatus) => void;
@@ -71,6 +70,7 @@ async function openAgent(
   const secretEnv = keyVariables(config);
   const toolEnv = { ...safeEnv(env, { secret: secretEnv, pass: permissions.passEnv }), ...quietGit };
   const protectedPaths = await ownPaths({ env, places, config, files: options.ownFiles?.() ?? [] }, cwd);
+  const fromHome = (path: string): string => path.replace(/^~(?=\/)/, places.home);
   const outputs = join(places.cacheDirectory, 'outputs', podId);
   const scope = (paths: readonly string[]): Promise<Scope> =>
     scopeOf(cwd, outputs, [
@@ -78,13 +78,26 @@ async function openAgent(
       ...(options.allowPaths ?? []),
       ...paths,
     ]);
-  const sandbox = options.sandbox
-    ? await bubblewrapSandbox({
-        writable: (await scope([])).write,
-        hidden: options.hidden ?? [],
-        env: toolEnv,
-      })
-    : undefined;
+  await mkdir(outputs, { recursive: true, mode: 0o700 });
+  const { sandbox: settled } = config;
+  const usual: SandboxScope = {
+    writable: (await scope([])).write,
+    mode: options.mode ?? permissions.mode ?? 'workspace-write',
+  };
+  const sandboxes =
+    options.sandbox === true || settled.enabled === true
+      ? await openSandboxes(
+          {
+            env: toolEnv,
+            home: places.home,
+            hidden: [...protectedPaths, ...(settled.hide ?? []).map(fromHome)],
+            readable: [...(settled.read ?? []).map(fromHome), outputs],
+            passEnv: permissions.passEnv,
+            ...(settled.tmpBytes === undefined ? {} : { scratchBytes: settled.tmpBytes }),
+          },
+          usual,
+        )
+      : undefined;
   const servers = new PodServers([...config.mcpServers, ...(options.mcpServers ?? [])], {
     env,
     secretEnv,
@@ -129,14 +142,16 @@ async function openAgent(
     get rules() {
       return [...options.config.permissions.rules, ...kept.rules];
     },
-    sandboxed: sandbox !== undefined,
+    sandboxed: sandboxes !== undefined,
     protectedPaths,
     ground,
     scope,
-    surroundings: (callId) => ({
+    surroundings: (callId, policy) => ({
       env: toolEnv,
       scratch: outputs,
-      sandbox,
+      sandbox: sandboxes?.around(
+        policy === undefined ? usual : { writable: policy.scope.write, mode: policy.mode },
+      ),
       isolation,
       record: (entry) => ledger.open({ podId, callId }, entry),
     }),

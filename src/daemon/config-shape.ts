@@ -47,6 +47,13 @@ const permissions = fields(
 
 const sockets = fields({}, { allow_agent_processes: flag });
 
+const sandboxPath = text('an absolute path, or one that begins with ~/', (path) => /^(?:\/|~\/)/.test(path));
+
+const sandbox = fields(
+  {},
+  { enabled: flag, read: listOf(sandboxPath), hide: listOf(sandboxPath), tmp_mb: count(1) },
+);
+
 const streamRule = fields(
   {
     name: text('a name'),
@@ -70,6 +77,7 @@ export const CONFIG = fields(
     version: number(String(CONFIG_VERSION), (version) => version === CONFIG_VERSION),
     model: text('a model, as account/id'),
     permissions,
+    sandbox,
     stream_rules: listOf(streamRule),
     mcp_servers: MCP_SERVERS,
     doors: openDoors,

@@ -18,6 +18,7 @@ export interface Config {
   readonly model?: string;
   readonly accounts: readonly ConfiguredAccount[];
   readonly permissions: Permissions;
+  readonly sandbox: SandboxSettings;
   readonly mcpServers: readonly McpServerSpec[];
   /** What the model must not write: an answer that does is cut, and begun again. */
   readonly streamRules: readonly StreamRule[];
@@ -62,6 +63,18 @@ export interface Permissions {
   readonly isolateCommands?: boolean;
 }
 
+/** How commands are sandboxed. Paths are absolute, or begin with `~/`. */
+export interface SandboxSettings {
+  /** Whether every agent runs its commands in the sandbox, as with --sandbox. */
+  readonly enabled?: boolean;
+  /** What commands may read beside the workspace, the system and the programs on the PATH. */
+  readonly read?: readonly string[];
+  /** What commands must not see, even in the workspace. */
+  readonly hide?: readonly string[];
+  /** How much memory the files in /tmp and the home directory may take each. */
+  readonly tmpBytes?: number;
+}
+
 /** The configuration, and what the user should hear about it. */
 export interface LoadedConfig {
   readonly config: Config;
@@ -83,6 +96,7 @@ export async function readConfig({
     config: {
       ...(model === undefined ? {} : { model }),
       permissions: permissionsOf(file.permissions),
+      sandbox: sandboxOf(file.sandbox),
       mcpServers: file.mcp_servers ?? [],
       streamRules: file.stream_rules ?? [],
       daemon: daemonOf(file),
@@ -137,6 +151,16 @@ function permissionsOf(stated: StatedConfig['permissions']): Permissions {
     allowPaths: allow_paths,
     passEnv: pass_env,
     ...(isolate_commands === undefined ? {} : { isolateCommands: isolate_commands === 'auto' }),
+  };
+}
+
+function sandboxOf(stated: StatedConfig['sandbox']): SandboxSettings {
+  const { enabled, read, hide, tmp_mb } = stated ?? {};
+  return {
+    ...(enabled === undefined ? {} : { enabled }),
+    ...(read === undefined ? {} : { read }),
+    ...(hide === undefined ? {} : { hide }),
+    ...(tmp_mb === undefined ? {} : { tmpBytes: tmp_mb * 1024 ** 2 }),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Config } from './config.ts';
 export const DEFAULT_CONFIG: Config = {
   accounts: [],
   permissions: { rules: [], allowPaths: [], passEnv: [] },
+  sandbox: {},
   mcpServers: [],
   streamRules: [],
   daemon: {

@@ -89,6 +89,7 @@ function changes(before: Config, after: Config): Omit<Reloaded, 'warnings'> {
       shutdown_grace: ({ daemon }) => daemon.shutdownGraceMs,
     }),
     forNewPods: named({
+      sandbox: ({ sandbox }) => sandbox,
       mcp_servers: ({ mcpServers }) => mcpServers,
       'permissions.pass_env': ({ permissions }) => permissions.passEnv,
       'permissions.isolate_commands': ({ permissions }) => permissions.isolateCommands,

@@ -1,5 +1,5 @@
 import type { Llm, Model } from '../llm/index.ts';
-import type { Ground, Mode, OwnSurroundings, Rule, Scope, TodoStore, Tool } from '../tools/index.ts';
+import type { Ground, Mode, OwnSurroundings, Policy, Rule, Scope, TodoStore, Tool } from '../tools/index.ts';
 import type { ModelChoice } from './session/index.ts';
 import type { PodSettings } from './settings.ts';
 
@@ -20,7 +20,8 @@ export interface Agent {
   readonly ground: Ground;
   /** Where it may read and write, with more paths for a single run. */
   readonly scope: (paths: readonly string[]) => Promise<Scope>;
-  readonly surroundings: (callId: string) => OwnSurroundings;
+  /** What a call gets; the policy says where a sandboxed command may write. */
+  readonly surroundings: (callId: string, policy?: Pick<Policy, 'mode' | 'scope'>) => OwnSurroundings;
   /** What became of the processes of a call that ran when the process that hosted the agent was killed. */
   readonly interruptionNote?: (callId: string) => string | undefined;
   /** Keeps a rule beyond the session. */

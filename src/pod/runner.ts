@@ -328,7 +328,7 @@ export class Runner {
       ...(finished && { finished }),
       approve: byPolicy,
       written: () => this.#parts.written(),
-      surroundings: agent.surroundings,
+      surroundings: (callId) => agent.surroundings(callId, this.#policy()),
       emit: (events) => {
         for (const event of events) this.#tell(event);
       },
@@ -411,7 +411,7 @@ export class Runner {
     if (name === undefined) return ask(question, this.#runId, signal);
     const { agent, cwd } = this.#parts;
     const tool = permissionTool(name, this.#ready?.tools ?? []);
-    const surroundings = agent.surroundings(question.call.callId);
+    const surroundings = agent.surroundings(question.call.callId, this.#policy());
     const answer = await askTool(tool, question, { cwd, surroundings }, signal);
     const event = answer.decision === 'allow' ? 'approval.approved' : 'approval.denied';
     audit({ event, by: `tool ${name}`, door: 'mcp', details });

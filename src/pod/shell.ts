@@ -117,6 +117,8 @@ export class Shell {
         // The person's own commands may see and signal the person's processes, and use sudo.
         isolation: undefined,
         callId: shellId,
+        // It is the person's own command.
+        approved: true,
         cwd,
         resolve: async (path) => path,
         update: (text) => publish({ fact: { type: 'shell-update', shellId, text } }),

@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { closeSync } from 'node:fs';
 import { shape } from '../base/index.ts';
 import { attempt } from './attempt.ts';
 import { counted, oneLine, sized } from './cap.ts';
@@ -6,7 +7,7 @@ import { programOnPath } from './on-path.ts';
 import type { FullOutput } from './output-capture.ts';
 import type { OutputWindow } from './output-window.ts';
 import type { Printed } from './printed.ts';
-import { type CommandEnd, runCommand } from './run-command.ts';
+import { type Command, type CommandEnd, runCommand } from './run-command.ts';
 import { defineTool, type Tool, type ToolOutput, type ToolSurroundings } from './tool.ts';
 
 const DEFAULT_SECONDS = 120;
@@ -45,32 +46,45 @@ export const bash: Tool = { ...tool, parameters: shape.fields(required, optional
 
 async function runShell(
   { command, timeout = DEFAULT_SECONDS, apart = false }: Input,
-  { cwd, env, scratch, sandbox, isolation, record, update }: ToolSurroundings,
+  { cwd, env, scratch, sandbox, approved = false, isolation, record, update }: ToolSurroundings,
   signal: AbortSignal,
 ): Promise<ToolOutput> {
   const shell = (await programOnPath('bash', env)) ?? '/bin/sh';
-  const plain = [shell, ['-c', command]] as const;
-  const wrapped = sandbox?.wrap(...plain, cwd) ?? (await isolation?.wrap(...plain, cwd));
-  const [program, args] = wrapped ?? plain;
-  const end = await runCommand(
-    {
-      program,
-      args,
-      cwd,
-      env,
-      scratch,
-      timeoutMs: timeout * 1_000,
-      apart,
-      update,
-      isWrapped: wrapped !== undefined,
-      record: record && ((entry) => record({ ...entry, command: oneLine(command) })),
-    },
-    signal,
-  );
-  return outputOf(oneLine(command, 80), end, timeout);
+  const plain = { program: shell, args: ['-c', command], cwd, env };
+  const title = oneLine(command, 80);
+  const run = (started: Pick<Command, 'program' | 'args' | 'env' | 'descriptors' | 'isWrapped'>) =>
+    runCommand(
+      {
+        ...started,
+        cwd,
+        scratch,
+        timeoutMs: timeout * 1_000,
+        apart,
+        update,
+        record: record && ((entry) => record({ ...entry, command: oneLine(command) })),
+      },
+      signal,
+    );
+  if (sandbox === undefined) {
+    const wrapped = await isolation?.wrap(plain.program, plain.args, cwd);
+    const [program, args] = wrapped ?? [plain.program, plain.args];
+    return outputOf(title, await run({ program, args, env, isWrapped: wrapped !== undefined }), timeout);
+  }
+  const prepared = await sandbox.prepare({ ...plain, text: command, approved, scratch });
+  try {
+    const end = await run({ ...prepared, isWrapped: true });
+    return outputOf(title, end, timeout, await prepared.finish(textOf(end.output)));
+  } finally {
+    for (const descriptor of prepared.descriptors) closeSync(descriptor);
+  }
 }
 
-function outputOf(title: string, end: CommandEnd, timeout: number): ToolOutput {
+function outputOf(
+  title: string,
+  end: CommandEnd,
+  timeout: number,
+  remarks: readonly string[] = [],
+): ToolOutput {
   const all = textOf(end.output);
   const printed = all.trimEnd();
   const outcome = outcomeText(end, timeout);
@@ -78,6 +92,7 @@ function outputOf(title: string, end: CommandEnd, timeout: number): ToolOutput {
     ...(outcome === undefined ? [] : [`[${outcome}]`]),
     ...(end.fullOutput === undefined ? [] : [fullOutputNote(end.output.total, end.fullOutput)]),
     ...processNotes(end),
+    ...remarks,
   ];
   const text = [printed || '(no output)', ...notes].join('\n');
   return {

@@ -8,6 +8,8 @@ export {
   type OwnSurroundings,
   type PreparedCall,
   type Sandbox,
+  type SandboxedCommand,
+  type SandboxRequest,
   type Tool,
   type ToolOutput,
   type ToolSurroundings,
@@ -18,6 +20,6 @@ export { type CommandEntry, CommandLedger, type CommandRecord } from './command-
 export { type Isolation, type IsolationState, pidNamespace } from './isolation.ts';
 export { endOrphans, orphanNote, type OwnerState } from './orphans.ts';
 export { printedText } from './printed.ts';
-export { bubblewrapSandbox, type SandboxOptions } from './sandbox.ts';
+export * from './sandbox/index.ts';
 export { type TodoItem, type TodoStore, todoTool } from './todo.ts';
 export * from './policy/index.ts';

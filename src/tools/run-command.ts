@@ -21,6 +21,8 @@ export interface Command {
   /** Whether its outputs are kept apart as well. Then nobody knows in which order they were written. */
   readonly apart: boolean;
   readonly update: (text: string) => void;
+  /** Open files for the program, from descriptor 3 on. */
+  readonly descriptors?: readonly number[];
   /** Whether the program is one of ours that runs the command inside: then only its exit code tells how that ended. */
   readonly isWrapped: boolean;
   /** Records that the command runs, for whoever has to end it if this process cannot. */
@@ -122,7 +124,7 @@ function spawnMarked(command: Command, { stdout, stderr, pipes }: Outputs): Star
     env: { ...env, [CALL_MARK]: [env[CALL_MARK], mark].filter(Boolean).join(',') },
     // A group and a session of its own: signals for us do not reach it, and there is no terminal to ask at.
     detached: true,
-    stdio: ['ignore', stdout.write.fd, stderr.write.fd],
+    stdio: ['ignore', stdout.write.fd, stderr.write.fd, ...(command.descriptors ?? [])],
   });
   const exited = once(child, 'exit').catch((thrown: unknown) => {
     throw notStarted(thrown, cwd);

@@ -57,20 +57,42 @@ export interface ToolSurroundings {
   readonly isolation?: Isolation | undefined;
   /** Records a command that runs for this call, so that it can be ended if this process is killed. */
   readonly record?: ((entry: Pick<CommandRecord, 'mark' | 'command' | 'pipes'>) => CommandEntry) | undefined;
+  /** Whether a person, or a rule for this very call, has allowed it; absent when it needed no permission. */
+  readonly approved?: boolean;
   /** Tells what the call has brought so far, for people who watch. */
   readonly update: (text: string) => void;
 }
 
 /** What of its surroundings a call does not get from whoever runs it. */
-export type OwnSurroundings = Omit<ToolSurroundings, 'callId' | 'cwd' | 'resolve' | 'update'>;
+export type OwnSurroundings = Omit<ToolSurroundings, 'callId' | 'cwd' | 'resolve' | 'update' | 'approved'>;
 
-/** Puts a program's command line into a sandbox. */
+/** Runs programs where they can do no harm. */
 export interface Sandbox {
-  readonly wrap: (
-    program: string,
-    args: readonly string[],
-    cwd: string,
-  ) => readonly [string, readonly string[]];
+  /** Makes ready for one command. Rejects with `denied` when the workspace cannot be protected. */
+  readonly prepare: (request: SandboxRequest) => Promise<SandboxedCommand>;
+}
+
+export interface SandboxRequest {
+  readonly program: string;
+  readonly args: readonly string[];
+  /** The command as it was written, for a shell. */
+  readonly text: string;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** A person, or a rule for this very command, has allowed it: it may change repositories and start-up files. */
+  readonly approved: boolean;
+  /** Where to put what the command must not leave in the workspace. */
+  readonly scratch: string;
+}
+
+export interface SandboxedCommand {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Open files for the program, from descriptor 3 on. Whoever starts it closes them. */
+  readonly descriptors: readonly number[];
+  /** To be called when all processes of the command have ended: says what of its work was undone, for the model. */
+  readonly finish: (printed: string) => Promise<readonly string[]>;
 }
 
 /** What a call brought. */

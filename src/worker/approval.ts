@@ -29,6 +29,8 @@ export type Approval =
       readonly resolve: ToolSurroundings['resolve'];
       /** The arguments as a person changed them, JSON text, already judged. */
       readonly arguments?: string;
+      /** Whether a person, or a rule for this very call, has allowed it: it was not merely harmless. */
+      readonly approved?: boolean;
     }
   /** The reason becomes the result that the model reads. */
   | { readonly decision: 'deny'; readonly reason: string }

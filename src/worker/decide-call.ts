@@ -19,6 +19,7 @@ export type Decided =
       readonly line: CallLine;
       readonly parallel: boolean;
       readonly resolve: ToolSurroundings['resolve'];
+      readonly approved: boolean;
     }
   | { readonly line: CallLine; readonly refused: Finished };
 
@@ -110,12 +111,13 @@ function decision(
 ): Decided | undefined {
   if (approval.decision === 'pause') return undefined;
   if (approval.decision === 'deny') return refused(line, 'denied', approval.reason);
-  const { resolve } = approval;
-  if (approval.arguments === undefined) return { run: prepared, line, parallel: tool.parallel, resolve };
+  const { resolve, approved = false } = approval;
+  const { parallel } = tool;
+  if (approval.arguments === undefined) return { run: prepared, line, parallel, resolve, approved };
   const changed = tool.prepare(tryParse(approval.arguments), cwd);
   if ('invalid' in changed) return refused(line, 'failed', changed.invalid);
   const changedLine = { ...line, arguments: approval.arguments, title: changed.title };
-  return { run: changed, line: changedLine, parallel: tool.parallel, resolve };
+  return { run: changed, line: changedLine, parallel, resolve, approved };
 }
 
 export function refused(line: CallLine, status: CallStatus, text: string): Decided {

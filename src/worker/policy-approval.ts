@@ -4,6 +4,7 @@ import {
   type Ground,
   guardFor,
   type InvalidCall,
+  isApprovedByRules,
   judge,
   type Policy,
   type PreparedCall,
@@ -57,17 +58,17 @@ export function approveByPolicy({ policy, ground, ask }: PolicyApproval): Approv
     const { decision, reason } = advised(judge(judged, rules), advice);
     if (decision === 'deny') return { decision, reason };
     const resolve = guardFor(judged, rules, ground.realPath);
-    if (decision === 'allow') return { decision, resolve };
+    if (decision === 'allow') return { decision, resolve, approved: isApprovedByRules(judged, rules) };
     const raise = async (): Promise<Approval> => {
       const answer = await ask(
         { call, reason, rule: ruleFor(judged, rules), reconsider: (args) => again(question, args) },
         signal,
       );
       if (answer.decision !== 'allow') return answer;
-      if (answer.arguments === undefined) return { ...answer, resolve };
+      if (answer.arguments === undefined) return { ...answer, resolve, approved: true };
       const changed = await again(question, answer.arguments);
       if ('refused' in changed) return { decision: 'deny', reason: changed.refused };
-      return { ...answer, resolve: changed.resolve };
+      return { ...answer, resolve: changed.resolve, approved: true };
     };
     return { ask: raise };
   };

@@ -214,6 +214,7 @@ async function runOne(
     callId: call.callId,
     cwd: context.cwd,
     resolve: decided.resolve,
+    approved: decided.approved,
     update: (text) => {
       if (!batch.finished.has(call.callId))
         context.emit([{ type: 'tool-update', callId: call.callId, text }]);

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { objectOf } from '../../src/base/index.ts';
 import { bash } from '../../src/tools/bash.ts';
-import { printedText, type ToolOutput } from '../../src/tools/index.ts';
+import { printedText, type Sandbox, type ToolOutput } from '../../src/tools/index.ts';
 import { callTool, invalidText, stageWith, textOf } from './stage.ts';
 import { survivorsOf, token } from './survivors.ts';
 
@@ -133,12 +133,22 @@ describe('a command', () => {
 
   test('goes through the sandbox when there is one', async () => {
     const stage = stageWith();
-    const sandbox = {
-      wrap: (program: string, args: readonly string[], cwd: string) =>
-        ['/usr/bin/env', [`IN=${cwd}`, program, ...args]] as const,
+    const finished: string[] = [];
+    const sandbox: Sandbox = {
+      prepare: async ({ program, args, cwd, text, approved }) => ({
+        program: '/usr/bin/env',
+        args: [`IN=${cwd} ${text} ${approved}`, program, ...args],
+        env: { PATH: process.env.PATH ?? '' },
+        descriptors: [],
+        finish: async (printed) => {
+          finished.push(printed);
+          return ['[undone]'];
+        },
+      }),
     };
     const output = await callTool(bash, { command: 'echo in $IN' }, { ...stage.around, sandbox });
-    expect(textOf(output)).toBe(`in ${stage.directory}`);
+    expect(textOf(output)).toBe(`in ${stage.directory} echo in $IN false\n[undone]`);
+    expect(finished).toEqual([`in ${stage.directory} echo in $IN false\n`]);
   });
 
   test('tells what it touches and its title', () => {

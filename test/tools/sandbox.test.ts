@@ -1,39 +1,16 @@
-import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { bash } from '../../src/tools/bash.ts';
-import { bubblewrapSandbox } from '../../src/tools/index.ts';
-import { callTool, stageWith, temporaryDirectory, textOf } from './stage.ts';
+import { openSandboxes } from '../../src/tools/index.ts';
+import { bubblewrapWorks, ENV, run, sh } from './bubblewrap.ts';
+import { stageWith, temporaryDirectory } from './stage.ts';
 import { survivorsOf, token } from './survivors.ts';
 
-const PROGRAM = 'bwrap';
-const ENV = { PATH: process.env.PATH ?? '' };
-
-/** Whether bubblewrap is there and may do what it has to: in some containers it may not. */
-const works = (() => {
-  try {
-    const probe = '"$0" --ro-bind / / --unshare-pid --unshare-net --proc /proc true';
-    execFileSync('sh', ['-c', probe, PROGRAM]);
-    return true;
-  } catch {
-    return false;
-  }
-})();
-
-/** Runs a command in a sandbox around a directory of its own; other directories are outside. */
-async function sandboxed(command: (outside: string) => string, hidden: readonly string[] = []) {
-  const stage = stageWith({ 'mine.txt': 'mine\n' });
-  const outside = stageWith({ 'theirs.txt': 'theirs\n' });
-  const sandbox = await bubblewrapSandbox({ writable: [stage.directory], hidden, env: ENV });
-  const output = await callTool(bash, { command: command(outside.directory) }, { ...stage.around, sandbox });
-  return { stage, outside, output, text: textOf(output) };
-}
-
-describe.runIf(works)('a command in the sandbox', () => {
+describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
   test('works in the directories it may write to', async () => {
-    const { stage, output, text } = await sandboxed(() => 'cat mine.txt; echo new > new.txt; pwd; exit 3');
+    const stage = stageWith({ 'mine.txt': 'mine\n' });
+    const { output, text } = await run(stage, 'cat mine.txt; echo new > new.txt; pwd; exit 3');
     expect(text).toBe(`mine\n${stage.directory}\n[exit code 3]`);
     expect(output.details).toMatchObject({ exitCode: 3, endedBy: 'itself' });
     expect(stage.text('new.txt')).toBe('new\n');
@@ -41,95 +18,186 @@ describe.runIf(works)('a command in the sandbox', () => {
 
   test('works below such a directory, and reads a directory it may not write to', async () => {
     const stage = stageWith({ 'sub/a.txt': '' });
-    const sandbox = await bubblewrapSandbox({ writable: [stage.directory], hidden: ['/no/such'], env: ENV });
-    const below = { ...stage.around, cwd: stage.path('sub'), sandbox };
-    expect(textOf(await callTool(bash, { command: 'touch b.txt; ls' }, below))).toBe('a.txt\nb.txt');
+    expect((await run(stage, 'touch b.txt; ls', { cwd: stage.path('sub') })).text).toBe('a.txt\nb.txt');
     const other = stageWith({ 'c.txt': '' });
-    const outside = { ...stage.around, cwd: other.directory, sandbox };
-    expect(textOf(await callTool(bash, { command: 'ls; touch d.txt' }, outside))).toMatch(
+    expect((await run(stage, 'ls; touch d.txt', { cwd: other.directory })).text).toMatch(
       /^c\.txt\n.*Read-only/,
     );
   });
 
+  test('has the programs of the user: node, npm, python, git, gcc, and their certificates', async () => {
+    const stage = stageWith({ 'a.c': 'int main(void) { return 0; }\n' });
+    const { output, text } = await run(
+      stage,
+      [
+        `node -e 'require("https"); console.log("node", require("tls").rootCertificates.length > 0)'`,
+        'npm --version > /dev/null && echo npm',
+        'python3 -c "import ssl, json; print(\'python\')"',
+        'git --version > /dev/null && echo git',
+        'gcc a.c -o a.out && ./a.out && echo gcc',
+        'test -z "$(ls /etc/ssl/certs 2>/dev/null)" || echo certificates',
+      ].join('\n'),
+    );
+    expect({ text, error: output.isError }).toMatchObject({ error: false });
+    expect(text).toContain('node true\nnpm\npython\ngit\ngcc\ncertificates');
+  });
+
   test('writes nowhere else, not through links either', async () => {
-    const targets = ['/etc/polypod-test', '/usr/polypod-test', '/var/tmp/polypod-test', '/opt/polypod-test'];
-    const { outside, text } = await sandboxed((directory) =>
-      [...targets, `${directory}/new.txt`]
-        .map((target) => `(echo x > ${target}) 2>/dev/null && echo wrote ${target}`)
-        .concat(`ln -s ${directory} link; (echo x > link/new.txt) 2>/dev/null && echo wrote by link; true`)
-        .join('\n'),
+    const targets = ['/etc/x', '/usr/x', '/opt/x', '/x', '/dev/x', '/proc/sys/kernel/hostname', '/sys/x'];
+    const outside = stageWith({ 'theirs.txt': 'theirs\n' });
+    const stage = stageWith();
+    const { text } = await run(
+      stage,
+      [
+        ...targets.map(
+          (target) => `(test -w $(dirname ${target}) || test -w ${target}) && echo writable ${target}`,
+        ),
+        `ln -s ${outside.directory} link; (echo x > link/new.txt) 2>/dev/null && echo wrote by link; true`,
+      ].join('\n'),
     );
     expect(text).toBe('(no output)');
     expect(readdirSync(outside.directory)).toEqual(['theirs.txt']);
-    expect(targets.filter((target) => existsSync(target))).toEqual([]);
   });
 
-  test('cannot make the rest writable again', async () => {
-    const { text } = await sandboxed(
-      () => 'mount -o remount,rw / 2>&1; mount --bind /tmp /etc 2>&1; touch /etc/polypod-test',
+  test('cannot write any kernel setting, and sees no file of /etc that holds secrets', async () => {
+    const { text } = await run(
+      stageWith(),
+      'find /proc/sys -type f -writable 2>/dev/null | wc -l; ls /etc/shadow /etc/gshadow /etc/ssh /etc/sudoers 2>&1 | grep -vc "No such file"; cat /proc/1/environ | tr "\\0" "\\n" | grep -c ANTHROPIC',
+      { env: { ...ENV, ANTHROPIC_API_KEY: 'sk-test-0123456789abcdefghij' } },
     );
-    expect(text).toContain('[exit code 1]');
-    expect(existsSync('/etc/polypod-test')).toBe(false);
+    expect(text).toMatch(/^0\n0\n0/);
   });
 
-  test('has a /tmp of its own', async () => {
+  test('cannot make the rest writable again, trace processes, or make namespaces', async () => {
+    const { text } = await run(
+      stageWith(),
+      [
+        'mount -o remount,rw / 2>&1; mount -o remount,rw /proc 2>&1; umount /proc 2>&1',
+        'unshare -Ur true 2>&1',
+        'python3 -c "import socket; socket.socket(40, 1)" 2>&1 | tail -1',
+        'grep -E "^(CapEff|NoNewPrivs|Seccomp):" /proc/self/status | tr "\\t\\n" "  "',
+      ].join('\n'),
+    );
+    expect(text).toMatch(/unshare failed: Operation not permitted/);
+    expect(text).toContain('CapEff: 0000000000000000');
+    expect(text).toContain('NoNewPrivs: 1');
+    if (process.arch === 'x64' || process.arch === 'arm64') {
+      expect(text).toContain('Seccomp: 2');
+      expect(text).toContain('Address family not supported');
+    }
+  });
+
+  test('sees no file outside of the workspace, whatever its name', async () => {
+    const outside = stageWith({ 'harmless-name': 'secret\n' });
+    const { text } = await run(
+      stageWith(),
+      `cat ${outside.path('harmless-name')}; ls -A ~; ls /home /root /srv /mnt`,
+    );
+    expect(text).toContain('harmless-name: No such file');
+    expect(text).not.toContain('secret');
+    expect(text).not.toMatch(/^\.(?:ssh|bashrc|npmrc)/m);
+  });
+
+  test('gets an environment without variables that are not known to be needed', async () => {
+    const env = {
+      ...ENV,
+      DATABASE_URL: 'postgres://u:p@h/d',
+      SSH_AUTH_SOCK: '/x',
+      LANG: 'C.UTF-8',
+      MY_FLAG: '1',
+    };
+    const { text } = await run(stageWith(), 'env; tr "\\0" "\\n" < /proc/1/environ', {
+      env,
+      passEnv: ['MY_FLAG'],
+    });
+    expect(text).not.toMatch(/DATABASE_URL|SSH_AUTH_SOCK/);
+    expect(text).toContain('LANG=C.UTF-8');
+    expect(text).toContain('MY_FLAG=1');
+  });
+
+  test('has directories for temporary files of its own, of limited size', async () => {
     const name = `polypod-test-${token()}`;
-    const { text, outside } = await sandboxed(
-      (directory) => `echo x > /tmp/${name}; ls /tmp; cat ${directory}/theirs.txt`,
+    const { text } = await run(
+      stageWith(),
+      `for d in /tmp /var/tmp ~ /dev/shm; do echo x > $d/${name} && ls $d/${name}; done; head -c 3000000 /dev/zero > /tmp/big || echo full`,
+      { scratchBytes: 2_000_000 },
     );
-    expect(text).toContain(name);
-    expect(text).toContain(`${outside.directory}/theirs.txt: No such file`);
+    expect(text.match(new RegExp(name, 'g'))).toHaveLength(4);
+    expect(text).toContain('No space left on device\nfull');
     expect(existsSync(`/tmp/${name}`)).toBe(false);
   });
 
   test('reaches no network', async () => {
     const server = createServer((socket) => socket.end('hello')).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
-    await sleep(20);
+    await new Promise((ready) => server.once('listening', ready));
     const { port } = server.address() as { port: number };
-    const { text } = await sandboxed(() => `exec 3<>/dev/tcp/127.0.0.1/${port} && cat <&3`);
+    const { text } = await run(stageWith(), `exec 3<>/dev/tcp/127.0.0.1/${port} && cat <&3`);
     expect(text).toMatch(/Connection refused|unreachable/);
   });
 
-  test('does not see what is hidden', async () => {
-    const secret = stageWith({ 'daemon.sock': '' }).directory;
-    const { text } = await sandboxed(() => `ls -A ${secret} | wc -l`, [secret]);
-    expect(text.trim()).toBe('0');
-  });
-
   test('sees no other process and can signal none', async () => {
-    const { text } = await sandboxed(() => `ls -d /proc/[0-9]* | wc -l; kill -0 ${process.pid} 2>&1; id -u`);
+    const { text } = await run(stageWith(), `ls -d /proc/[0-9]* | wc -l; kill -0 ${process.pid} 2>&1; id -u`);
     expect(Number(text.split('\n')[0])).toBeLessThan(8);
     expect(text).toContain('No such process');
   });
 
   test('is ended whole by a cancel, whatever it left', async () => {
     const mark = token();
-    const stage = stageWith();
-    const sandbox = await bubblewrapSandbox({ writable: [stage.directory], hidden: [], env: ENV });
     const controller = new AbortController();
     const command = `trap '' TERM; (env -i setsid sleep ${mark} > /dev/null 2>&1 &); echo ready; sleep ${mark}`;
-    const running = callTool(bash, { command }, { ...stage.around, sandbox }, controller.signal);
+    const running = run(stageWith(), command, {}, controller.signal);
     while (survivorsOf(`sleep ${mark}`).length === 0) await sleep(10);
     controller.abort();
     await running;
     expect(survivorsOf(mark)).toEqual([]);
   });
 
-  test('leaves no background process behind, even one that hides', async () => {
+  test('has left no process when its result is there, even one that hides', async () => {
     const mark = token();
-    await sandboxed(() => `(env -i setsid sleep ${mark} > /dev/null 2>&1 &); sleep 0.1`);
-    // The kernel ends what is left in the sandbox; it may take it a moment.
-    await expect.poll(() => survivorsOf(mark)).toEqual([]);
+    await run(stageWith(), `(env -i setsid sleep ${mark} > /dev/null 2>&1 &); sleep 0.1`);
+    expect(survivorsOf(mark)).toEqual([]);
+  });
+
+  test('changes nothing in read-only mode', async () => {
+    const stage = stageWith({ 'a.txt': 'a\n' });
+    sh('git init -q; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x', stage.directory);
+    const { text } = await run(stage, 'cat a.txt; touch b.txt; git log --format=%s; git status --short', {
+      mode: 'read-only',
+    });
+    expect(text).toContain('Read-only file system');
+    expect(text).toContain('x\n?? a.txt');
+    expect(existsSync(stage.path('b.txt'))).toBe(false);
+  });
+
+  test('reads what the user allows beside the workspace, and nothing that is hidden', async () => {
+    const shared = stageWith({ 'a.txt': 'shared\n' });
+    const stage = stageWith({ 'private/b.txt': 'private\n', 'c.txt': 'private\n' });
+    const { text } = await run(
+      stage,
+      `cat ${shared.path('a.txt')}; cat private/b.txt; cat c.txt; touch private/x c.txt; ls -A private; mv private public`,
+      { readable: [shared.directory], hidden: [stage.path('private'), stage.path('c.txt')] },
+    );
+    expect(text).toMatch(/^shared\n/);
+    expect(text).not.toContain('private\n');
+    expect(text).toContain('busy');
+    expect(stage.text('private/b.txt')).toBe('private\n');
   });
 });
 
 describe('a sandbox that does not work is refused, and nothing runs without it', () => {
-  const refusal = async (env: Readonly<Record<string, string>>, writable: readonly string[] = []) =>
-    await bubblewrapSandbox({ writable, hidden: [], env }).then(
+  const refusal = async (env: Readonly<Record<string, string>>, writable: readonly string[] = ['/']) =>
+    await openSandboxes({ env, home: '/nowhere' }, { writable, mode: 'workspace-write' }).then(
       () => 'it works',
       (thrown: Error & { code?: string }) => `${thrown.code}: ${thrown.message}`,
     );
+
+  const fakeBubblewrap = (script: string) => {
+    const directory = temporaryDirectory();
+    writeFileSync(`${directory}/bwrap`, `#!/bin/sh\n${script}\n`);
+    chmodSync(`${directory}/bwrap`, 0o755);
+    return directory;
+  };
 
   test('when bubblewrap is not installed', async () => {
     expect(await refusal({ PATH: temporaryDirectory() })).toBe(
@@ -137,23 +205,38 @@ describe('a sandbox that does not work is refused, and nothing runs without it',
     );
   });
 
-  test('when the system forbids it', async () => {
-    const directory = temporaryDirectory();
-    writeFileSync(
-      `${directory}/bwrap`,
-      '#!/bin/sh\necho "bwrap: setting up uid map: Permission denied" >&2; exit 1\n',
-    );
-    chmodSync(`${directory}/bwrap`, 0o755);
-    expect(await refusal({ PATH: directory })).toBe(
-      'denied: The sandbox does not work on this machine (bwrap: setting up uid map: Permission denied). The system does not let programs make namespaces: set kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0, or in a container allow them.',
-    );
+  test.each([
+    ['bwrap: setting up uid map: Permission denied', 'kernel.unprivileged_userns_clone=1'],
+    ['bwrap: No permissions to create new namespace, likely because …', 'seccomp=unconfined'],
+    [
+      'bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)',
+      'max_user_namespaces',
+    ],
+    ["bwrap: Can't mount proc on /newroot/proc: Operation not permitted", 'unmasked'],
+  ])('when the system forbids it: %s', async (line, next) => {
+    const directory = fakeBubblewrap(`echo "${line}" >&2; exit 1`);
+    const text = await refusal({ PATH: directory }, [temporaryDirectory()]);
+    expect(text).toContain(`denied: The sandbox does not work on this machine (${line}). `);
+    expect(text).toContain(next);
   });
 
-  test('when a directory to write to is not there', async () => {
+  test('when it starts and does not hold', async () => {
+    const directory = fakeBubblewrap('while [ "$1" != -- ]; do shift; done; shift; exec "$@"');
+    const text = await refusal({ PATH: `${directory}:${ENV.PATH}` }, [temporaryDirectory()]);
+    expect(text).toMatch(
+      /^denied: The sandbox does not hold on this machine: .*a socket of the host is visible/,
+    );
+    expect(text).toContain('namespace of the host');
+    expect(text).toContain('it reaches the network');
+  });
+
+  test('when a directory to write to is not there, or belongs to the system', async () => {
     const directory = temporaryDirectory();
     symlinkSync('/bin/true', `${directory}/bwrap`);
     expect(await refusal({ PATH: directory }, [`${directory}/none`])).toContain(
-      'Name a directory that is there.',
+      'Name a directory that exists.',
     );
+    for (const root of ['/', '/usr', '/etc', '/proc'])
+      expect(await refusal({ PATH: directory }, [root])).toContain('belongs to the system');
   });
 });

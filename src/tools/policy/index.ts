@@ -1,4 +1,5 @@
 /** Whether a call may run: modes, rules, the scope, and a second look at the moment of use. */
+export { isApprovedByRules } from './approved-by-rules.ts';
 export { examine } from './examine.ts';
 export { type Ground, ground } from './ground.ts';
 export { quietGit } from './git-configuration.ts';

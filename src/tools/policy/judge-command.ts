@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { looseWords } from './command-pattern.ts';
+import { shapingSubcommand } from './git-recording.ts';
 import { judgePath, judgeSensitive } from './judge-path.ts';
 import type { JudgedCommand, JudgedStep, Touched } from './judged.ts';
 import { type Policy, ruled, type Verdict, verdict } from './policy.ts';
@@ -76,13 +77,27 @@ function judgeStep(tool: string, step: JudgedStep, policy: Policy): readonly Fin
   const isFree = freedomOf(rule, policy);
   const isReading = unknown === undefined && rule?.command === undefined;
   return [
-    { verdict: judgeRun(rule, unknown, shown, policy), about: { type: 'program', step } },
+    {
+      verdict: judgeShaping(rule, step, policy) ?? judgeRun(rule, unknown, shown, policy),
+      about: { type: 'program', step },
+    },
     ...step.touched.map((file) => {
       const part = { tool, step, file };
       const isJudged = !isFree && file.access !== 'mention' && (file.byShell || isReading);
       return aboutFile(file, isJudged ? judgeNamed(part, policy) : judgeMention(part, policy));
     }),
   ];
+}
+
+/** The sandbox keeps repositories as they are, so whoever wants a new one, or other settings, has to be asked. */
+function judgeShaping(rule: Rule | undefined, step: JudgedStep, policy: Policy): Verdict | undefined {
+  if (!policy.sandboxed || policy.mode !== 'workspace-write' || rule !== undefined) return undefined;
+  const subcommand = step.unknown === undefined ? undefined : shapingSubcommand(step.words);
+  if (subcommand === undefined) return undefined;
+  return verdict(
+    'ask',
+    `\`git ${subcommand}\` needs approval also in the sandbox: git runs what the settings of a repository name.`,
+  );
 }
 
 function judgeRun(

@@ -1,0 +1,80 @@
+/** One step of building the file system that a sandboxed command sees. */
+export type Mount =
+  | {
+      readonly type: 'read-only' | 'writable';
+      readonly target: string;
+      /** The path on the host, if it is another. */
+      readonly source?: string;
+    }
+  /** An empty directory in memory; what is written to it is lost. */
+  | {
+      readonly type: 'scratch';
+      readonly target: string;
+      readonly bytes: number;
+      readonly mode: string;
+    }
+  /** An empty directory or file in place of what is there. */
+  | { readonly type: 'empty-directory' | 'empty-file'; readonly target: string }
+  | { readonly type: 'link'; readonly target: string; readonly to: string };
+
+/** What the installed bubblewrap can do. */
+export interface Bubblewrap {
+  readonly program: string;
+  readonly hasSize: boolean;
+  readonly hasPerms: boolean;
+  readonly hasDisableUserns: boolean;
+}
+
+/** The mounts as arguments of bubblewrap: outer ones first, since a later mount hides what an earlier one put there. */
+export function mountArguments(
+  mounts: readonly Mount[],
+  bubblewrap: Pick<Bubblewrap, 'hasSize' | 'hasPerms'>,
+): readonly string[] {
+  return mounts
+    .toSorted(
+      (one, other) => depthOf(one.target) - depthOf(other.target) || ORDER[one.type] - ORDER[other.type],
+    )
+    .flatMap((mount) => argumentsOf(mount, bubblewrap));
+}
+
+/** At the same path, what hides comes after what shows. */
+const ORDER: Readonly<Record<Mount['type'], number>> = {
+  scratch: 0,
+  link: 1,
+  writable: 2,
+  'read-only': 3,
+  'empty-directory': 4,
+  'empty-file': 4,
+};
+
+function depthOf(path: string): number {
+  return path.split('/').filter((segment) => segment !== '').length;
+}
+
+function argumentsOf(
+  mount: Mount,
+  { hasSize, hasPerms }: Pick<Bubblewrap, 'hasSize' | 'hasPerms'>,
+): readonly string[] {
+  const { target } = mount;
+  switch (mount.type) {
+    case 'read-only':
+      return ['--ro-bind', mount.source ?? target, target];
+    case 'writable':
+      return ['--bind', mount.source ?? target, target];
+    case 'scratch':
+      return [
+        ...(hasPerms ? ['--perms', mount.mode] : []),
+        ...(hasSize ? ['--size', String(mount.bytes)] : []),
+        '--tmpfs',
+        target,
+      ];
+    case 'empty-directory':
+      return ['--tmpfs', target, '--remount-ro', target];
+    case 'empty-file':
+      return ['--ro-bind', '/dev/null', target];
+    case 'link':
+      return ['--symlink', mount.to, target];
+    default:
+      return [];
+  }
+}

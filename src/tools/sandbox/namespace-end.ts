@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { numberOf, objectIn } from '../../base/index.ts';
+
+/**
+ * Waits until every process of a sandbox has ended. bubblewrap itself ends with the command, a moment before the kernel
+ * has ended what the command left behind; the first process in the namespace ends last.
+ */
+export async function namespaceEnd(status: number): Promise<void> {
+  const pid = firstProcess(status);
+  if (pid === undefined) return;
+  for (let waited = 0; isRunning(pid); waited += 1) {
+    if (waited === PATIENCE) kill(pid);
+    if (waited > MOST) throw new Error(`the processes of the sandbox (${pid}) cannot be ended`);
+    await sleep(waited < 20 ? 1 : 10);
+  }
+}
+
+/** As bubblewrap writes it to its --info-fd. */
+function firstProcess(status: number): number | undefined {
+  try {
+    const text = readFileSync(`/proc/self/fd/${status}`, 'utf8');
+    return numberOf(objectIn(text)?.['child-pid']);
+  } catch {
+    return undefined;
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const state = stat.slice(stat.lastIndexOf(')') + 2)[0] ?? '';
+    // The number may belong to another program by now.
+    return stat.includes('(bwrap)') && !'ZXx'.includes(state);
+  } catch {
+    return false;
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+const PATIENCE = 100;
+const MOST = 600;

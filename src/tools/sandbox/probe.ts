@@ -1,0 +1,169 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readlinkSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { closeSync } from 'node:fs';
+import { PolypodError } from '../../base/index.ts';
+import type { Sandbox } from '../tool.ts';
+
+/** What a probe found to be missing; empty when the sandbox holds. */
+export type Gap = string;
+
+/** Thrown by a probe whose sandbox could not be made; with what bubblewrap printed. */
+export class NotStarted extends Error {}
+
+/**
+ * Runs a command in the sandbox that tries to get out: sees it processes, sockets and settings of the host, can it reach
+ * the network, has it rights left? A sandbox that starts is not yet one that holds.
+ */
+export async function probe(
+  sandbox: Sandbox,
+  {
+    cwd,
+    env,
+    shell,
+  }: { readonly cwd: string; readonly env: Readonly<Record<string, string>>; readonly shell: string },
+): Promise<readonly Gap[]> {
+  const directory = mkdtempSync(join(tmpdir(), 'polypod-probe-'));
+  const socket = join(directory, 'canary.sock');
+  const unix = createServer((link) => link.destroy());
+  const tcp = createServer((link) => link.destroy());
+  try {
+    await listening((ready) => unix.listen(socket, ready));
+    await listening((ready) => tcp.listen(0, '127.0.0.1', ready));
+    const address = tcp.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const script = scriptFor({ socket, port, namespaces: namespacesHere() });
+    const lines = await output(sandbox, { cwd, env, shell, script });
+    if (!lines.includes('done'))
+      throw new NotStarted(lines.join('\n') || 'the command did not run to its end');
+    return lines.filter((line) => line !== 'done' && line !== '');
+  } finally {
+    unix.close();
+    tcp.close();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+interface Canaries {
+  readonly socket: string;
+  readonly port: number;
+  /** `pid:[4026531836]` and the like: those of this process must not be those inside. */
+  readonly namespaces: readonly string[];
+}
+
+/** Prints a line for everything that is possible and should not be. Without /proc there is nothing to look at there. */
+function scriptFor({ socket, port, namespaces }: Canaries): string {
+  const say = (text: string) => `echo '${text}'`;
+  return [
+    `[ -e '${socket.replaceAll("'", "'\\''")}' ] && ${say('a socket of the host is visible')}`,
+    `[ -d /proc/${process.pid}/root ] && grep -qs "^NSpid:.*[[:space:]]${process.pid}$" /proc/${process.pid}/status && [ "$(readlink /proc/self/ns/pid)" = '${namespaces[0] ?? ''}' ] && ${say('processes of the host are visible')}`,
+    '[ -w /proc/sys/kernel/hostname ] && ' + say('kernel settings are writable'),
+    ...namespaces.map(
+      (name) =>
+        `[ "$(readlink /proc/self/ns/${name.split(':')[0] ?? ''} 2>/dev/null)" = '${name}' ] && ${say(`it shares the ${name.split(':')[0] ?? ''} namespace of the host`)}`,
+    ),
+    'if [ -r /proc/self/status ]; then',
+    `grep -qs "^CapEff:[[:space:]]*0*$" /proc/self/status || ${say('it has capabilities')}`,
+    `grep -qs "^NoNewPrivs:[[:space:]]*1$" /proc/self/status || ${say('it can gain rights')}`,
+    'fi',
+    `[ -r /etc/shadow ] && ${say('/etc/shadow is readable')}`,
+    `[ -n "$BASH_VERSION" ] && (exec 3<>/dev/tcp/127.0.0.1/${port}) 2>/dev/null && ${say('it reaches the network')}`,
+    'echo done',
+  ].join('\n');
+}
+
+function namespacesHere(): readonly string[] {
+  return ['pid', 'net', 'ipc', 'uts', 'mnt', 'user'].flatMap((name) => {
+    try {
+      return [readlinkSync(`/proc/self/ns/${name}`)];
+    } catch {
+      return [];
+    }
+  });
+}
+
+async function output(
+  sandbox: Sandbox,
+  {
+    cwd,
+    env,
+    shell,
+    script,
+  }: {
+    readonly cwd: string;
+    readonly env: Readonly<Record<string, string>>;
+    readonly shell: string;
+    readonly script: string;
+  },
+): Promise<readonly string[]> {
+  const prepared = await sandbox.prepare({
+    program: shell,
+    args: ['-c', script],
+    cwd,
+    env,
+    text: '',
+    approved: false,
+    scratch: '',
+  });
+  const child = spawn(prepared.program, prepared.args, {
+    env: prepared.env,
+    cwd: '/',
+    stdio: ['ignore', 'pipe', 'pipe', ...prepared.descriptors],
+    timeout: PROBE_MS,
+    killSignal: 'SIGKILL',
+  });
+  for (const fd of prepared.descriptors) closeSync(fd);
+  const [code, stdout, stderr] = await ended(child);
+  if (code !== 0)
+    throw new NotStarted(stderr.trim() || stdout.trim() || `bubblewrap ended with ${String(code)}`);
+  return stdout.trim().split('\n');
+}
+
+async function ended(child: ChildProcess): Promise<readonly [number | null, string, string]> {
+  let [stdout, stderr] = ['', ''];
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', (thrown) => reject(new NotStarted(thrown.message)));
+    child.on('close', (code) => resolve([code, stdout, stderr]));
+  });
+}
+
+async function listening(listen: (ready: () => void) => unknown): Promise<void> {
+  await new Promise<void>((resolve) => {
+    listen(resolve);
+  });
+}
+
+/** Why the sandbox cannot be made, and what to do about it. */
+export function refusal(problem: string): PolypodError {
+  const [line = ''] = problem.trim().split('\n');
+  const next =
+    NEXT_STEPS.find(([expression]) => expression.test(problem))?.[1] ??
+    'Check the installed package bubblewrap.';
+  return new PolypodError('denied', `The sandbox does not work on this machine (${line}). ${next}`);
+}
+
+const NEXT_STEPS: readonly (readonly [RegExp, string])[] = [
+  [
+    /ENOSPC|No space left/i,
+    'User namespaces are used up or switched off: raise /proc/sys/user/max_user_namespaces.',
+  ],
+  [
+    /mount proc/i,
+    'The container hides parts of /proc: start it with its /proc unmasked (docker run --security-opt systempaths=unconfined), or without the sandbox.',
+  ],
+  [
+    /namespace|uid map|permission|not permitted/i,
+    'The system does not let programs make namespaces: set kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0, or in a container allow them (docker run --security-opt seccomp=unconfined).',
+  ],
+  [/unknown option/i, 'The installed bubblewrap is too old: version 0.5 or newer is needed.'],
+];
+
+const PROBE_MS = 10_000;

@@ -1,0 +1,411 @@
+import { lstatSync, realpathSync } from 'node:fs';
+import { isAbsolute, join, relative } from 'node:path';
+import { messageOf, PolypodError } from '../../base/index.ts';
+import { programOnPath } from '../on-path.ts';
+import type { Mode } from '../policy/policy.ts';
+import { isInside } from '../policy/scope.ts';
+import type { Sandbox, SandboxedCommand, SandboxRequest } from '../tool.ts';
+import { bubblewrapAt } from './bubblewrap.ts';
+import { CERTIFICATE_VARIABLES, cleanEnv } from './clean-env.ts';
+import { coverOf } from './cover.ts';
+import { isRecordingCommand } from '../policy/git-recording.ts';
+import { gitIdentity } from './git-identity.ts';
+import { homeSecretMounts } from './home-secrets.ts';
+import { KeptFile, namelessFile } from './kept-file.ts';
+import { type Bubblewrap, type Mount, mountArguments } from './mount.ts';
+import { namespaceEnd } from './namespace-end.ts';
+import { snapshotOf, type Undone, undoPlanted } from './planted.ts';
+import { NotStarted, probe, refusal } from './probe.ts';
+import { seccompFilter } from './seccomp.ts';
+import { systemMounts } from './system-mounts.ts';
+import { toolchainMounts } from './toolchains.ts';
+import { ancestorMounts, workspaceProtection } from './workspace-plan.ts';
+import { WorkspaceScan } from './workspace-scan.ts';
+
+export interface SandboxOptions {
+  /** The environment for commands: where bubblewrap and the user's programs are looked for. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The user's home directory. Commands have an empty one in its place, unless they work in it. */
+  readonly home: string;
+  /** Files and directories that commands must not see, wherever they are: Polypod's own. */
+  readonly hidden?: readonly string[];
+  /** What commands may read beside the workspace, the system and the programs on the PATH. */
+  readonly readable?: readonly string[];
+  /** Variables that commands get although they may hold secrets. */
+  readonly passEnv?: readonly string[];
+  /** How much memory the files in each directory for temporary files may take. */
+  readonly scratchBytes?: number;
+}
+
+/** Where a command may write, and how far it is trusted there. */
+export interface SandboxScope {
+  readonly writable: readonly string[];
+  /** `read-only`: nothing is written. `full-access`: repositories and start-up files may be changed. */
+  readonly mode: Mode;
+}
+
+/** Sandboxes for the commands of one agent. */
+export interface Sandboxes {
+  readonly around: (scope: SandboxScope) => Sandbox;
+  /** What protects the host, in words for people. */
+  readonly features: readonly string[];
+}
+
+/**
+ * Sandboxes by bubblewrap. A command sees the system's programs, the user's toolchains, the workspace and an empty home
+ * directory; no other file, process, socket or network. In the workspace it cannot change what other programs would run
+ * later: repositories and start-up files are read-only, and new ones are moved away when it ends. Refuses with `denied`
+ * when the sandbox does not hold on this machine: nothing is ever run without it instead.
+ */
+export async function openSandboxes(options: SandboxOptions, first: SandboxScope): Promise<Sandboxes> {
+  const program = await programOnPath('bwrap', options.env);
+  if (program === undefined)
+    throw new PolypodError(
+      'denied',
+      'The sandbox needs bubblewrap: install the package bubblewrap, which brings bwrap.',
+    );
+  const shell = (await programOnPath('bash', options.env)) ?? '/bin/sh';
+  const [bubblewrap, identity] = await Promise.all([bubblewrapAt(program), gitIdentity(options.env)]);
+  let failure: NotStarted | undefined;
+  for (const { next, ...variant } of VARIANTS) {
+    const sandboxes = new BubblewrapSandboxes(options, { ...bubblewrap, ...variant }, identity);
+    try {
+      await sandboxes.prove(first, shell);
+      return sandboxes;
+    } catch (thrown) {
+      if (!(thrown instanceof NotStarted)) throw thrown;
+      failure ??= thrown;
+      if (!next.test(thrown.message)) break;
+    }
+  }
+  throw refusal(failure?.message ?? '');
+}
+
+/** Machines on which not everything works: what to leave out, and after which failure the next one is tried. */
+const VARIANTS: readonly (Partial<Bubblewrap> & { readonly hasProc: boolean; readonly next: RegExp })[] = [
+  { hasProc: true, next: /mount proc|disable-userns/i },
+  { hasProc: true, hasDisableUserns: false, next: /mount proc/i },
+  { hasProc: false, next: /^(?!)/ },
+];
+
+interface Variant extends Bubblewrap {
+  /** Whether there is a /proc of its own. In some containers it cannot be made; then /proc is empty. */
+  readonly hasProc: boolean;
+}
+
+/** Sandboxes that have passed the probe, by everything that they depend on. */
+const proved = new Set<string>();
+
+class BubblewrapSandboxes implements Sandboxes {
+  readonly #options: SandboxOptions;
+  readonly #variant: Variant;
+  readonly #filter: KeptFile | undefined;
+  readonly #identity: KeptFile;
+  /** What is the same for every workspace. */
+  readonly #base: readonly Mount[];
+  readonly #home: string;
+  readonly #scans = new Map<string, WorkspaceScan>();
+
+  constructor(options: SandboxOptions, variant: Variant, identity: string) {
+    const { env, hidden = [], readable = [] } = options;
+    this.#options = options;
+    this.#variant = variant;
+    this.#home = realOr(options.home);
+    const filter = seccompFilter();
+    this.#filter = filter === undefined ? undefined : keptFile(filter);
+    this.#identity = keptFile(Buffer.from(identity));
+    const certificates = CERTIFICATE_VARIABLES.flatMap((name) => env[name] ?? []).filter(isAbsolute);
+    this.#base = [
+      ...systemMounts(),
+      ...toolchainMounts({ env, home: this.#home, hidden }),
+      ...[...readable, ...certificates].flatMap(readOnlyMounts),
+    ];
+  }
+
+  get features(): readonly string[] {
+    const { hasDisableUserns, hasProc, hasSize } = this.#variant;
+    return [
+      'own files, processes and network',
+      this.#filter === undefined
+        ? `no system call filter, for lack of one for ${process.arch}`
+        : 'system call filter',
+      hasDisableUserns ? 'no further user namespaces' : 'further user namespaces denied by the filter alone',
+      ...(hasProc ? [] : ['an empty /proc, because this container hides parts of it']),
+      ...(hasSize ? [] : ['temporary files without a limit, because bubblewrap is older than 0.7']),
+    ];
+  }
+
+  around(scope: SandboxScope): Sandbox {
+    return { prepare: (request) => this.#prepare(scope, request) };
+  }
+
+  /** Runs the probe, unless the same sandbox has passed it already. */
+  async prove(scope: SandboxScope, shell: string): Promise<void> {
+    const { env, hidden } = this.#options;
+    const key = JSON.stringify([this.#variant, this.#base, scope, env['PATH'], hidden, shell]);
+    if (proved.has(key)) return;
+    const gaps = await probe(this.around(scope), { cwd: scope.writable[0] ?? '/', env, shell });
+    if (gaps.length > 0)
+      throw new PolypodError(
+        'denied',
+        `The sandbox does not hold on this machine: ${gaps.join('; ')}. Work without --sandbox, or report this as a bug.`,
+      );
+    proved.add(key);
+  }
+
+  async #prepare(scope: SandboxScope, request: SandboxRequest): Promise<SandboxedCommand> {
+    const isReadOnly = scope.mode === 'read-only';
+    const isTrusted = scope.mode === 'full-access' || request.approved;
+    const roots = outermost(scope.writable.map(workspaceRoot));
+    const cwd = realOr(request.cwd);
+    const { mounts, covers, absent, hasHome } = this.#outline(roots, request.cwd, isReadOnly);
+    const closed = new Set(
+      mounts.concat(covers).flatMap(({ type, target }) => (type === 'writable' ? [] : [target])),
+    );
+    const scans = roots.map((root) => this.#scanOf(root));
+    const found = await Promise.all(scans.map((scan) => scan.look(closed)));
+    const sockets = found.flatMap((one) =>
+      one.sockets.map((target): Mount => ({ type: 'empty-file', target })),
+    );
+    const protection = workspaceProtection(found, {
+      roots,
+      cwd,
+      access: isReadOnly
+        ? 'none'
+        : isTrusted
+          ? 'all'
+          : isRecordingCommand(request.text, cwd)
+            ? 'recording'
+            : 'none',
+      isProtected: !isReadOnly && !isTrusted,
+    });
+    const inner = [...covers, ...sockets];
+    const anchors = isReadOnly
+      ? []
+      : ancestorMounts(
+          inner.map(({ target }) => target),
+          [...mounts, ...covers],
+          roots,
+        );
+    const before = snapshotOf(found, [...absent, ...protection.absent]);
+    const descriptors: number[] = [];
+    const give = (descriptor: number): string => String(2 + descriptors.push(descriptor));
+    const status = namelessFile();
+    const args = [
+      ...this.#arguments([...mounts, ...anchors, ...protection.mounts, ...inner], give),
+      '--info-fd',
+      give(status),
+    ];
+    return {
+      program: this.#variant.program,
+      args: [...args, '--chdir', cwd, '--', request.program, ...request.args],
+      env: { ...cleanEnv(request.env, this.#options.passEnv ?? []), HOME: hasHome ? this.#home : '/tmp' },
+      descriptors,
+      finish: async (printed) => {
+        await namespaceEnd(status);
+        if (isReadOnly) return [];
+        const quarantine = join(request.scratch, `removed-${Date.now().toString(36)}`);
+        const after = isTrusted ? [] : await Promise.all(scans.map((scan) => scan.look(closed, true)));
+        return notesOn(undoPlanted(before, after, quarantine), {
+          quarantine,
+          printed,
+          root: roots[0] ?? '/',
+        });
+      },
+    };
+  }
+
+  /** Everything but what is found in the workspace. */
+  #outline(
+    roots: readonly string[],
+    cwd: string,
+    isReadOnly: boolean,
+  ): {
+    readonly mounts: readonly Mount[];
+    readonly covers: readonly Mount[];
+    /** Paths of ours that do not exist, and must not be made by a command. */
+    readonly absent: readonly string[];
+    readonly hasHome: boolean;
+  } {
+    const { hidden = [], scratchBytes: bytes = DEFAULT_SCRATCH_BYTES } = this.#options;
+    const home = this.#home;
+    const isHomeVisible = roots.some((root) => isInside(root, home));
+    const isShown = (path: string) => roots.some((root) => isInside(root, path));
+    // In a project, a toolchain is a part of it, such as a virtual environment; in a home directory it is not.
+    const base = this.#base.filter(({ target }) => isHomeVisible || !isShown(target));
+    const scratch = ['/tmp', '/var/tmp', '/run', '/dev/shm'].map(
+      (target): Mount => ({ type: 'scratch', target, bytes, mode: '1777' }),
+    );
+    const canHaveHome = !isHomeVisible && home !== '/' && !/^\/(?:usr|etc|proc|sys|dev)(?:\/|$)/.test(home);
+    const visible = [...roots, ...base.flatMap(({ type, target }) => (type === 'read-only' ? [target] : []))];
+    const own = hidden.filter((path) => visible.some((root) => isInside(root, path)));
+    const secrets = isHomeVisible ? homeSecretMounts(home, roots) : [];
+    const covers = [...own.flatMap((path) => coverOf(path) ?? []), ...secrets].filter(
+      ({ target }) =>
+        visible.some((root) => isInside(root, target)) && !roots.some((root) => isInside(target, root)),
+    );
+    return {
+      mounts: [
+        ...scratch,
+        ...(canHaveHome ? [{ type: 'scratch', target: home, bytes, mode: '0700' } as const] : []),
+        ...base,
+        ...roots.map((target): Mount => ({ type: isReadOnly ? 'read-only' : 'writable', target })),
+        ...directoryMounts(cwd, visible),
+      ],
+      covers: outer(covers),
+      absent: own.filter((path) => isShown(path) && !isThere(path)),
+      hasHome: canHaveHome || isHomeVisible,
+    };
+  }
+
+  /** `give` passes an open file to bubblewrap and returns its number there. */
+  #arguments(mounts: readonly Mount[], give: (descriptor: number) => string): readonly string[] {
+    const { hasProc, hasDisableUserns } = this.#variant;
+    const hasOwnHome = mounts.some(({ type, target }) => type === 'scratch' && target === this.#home);
+    return [
+      '--unshare-user',
+      ...(hasDisableUserns ? ['--disable-userns'] : []),
+      ...'--unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --unshare-net'.split(' '),
+      ...'--die-with-parent --new-session --cap-drop ALL'.split(' '),
+      hasProc ? '--proc' : '--tmpfs',
+      ...'/proc --remount-ro /proc --dev /dev'.split(' '),
+      ...mountArguments(mounts, this.#variant),
+      ...(hasOwnHome ? ['--file', give(this.#identity.open()), join(this.#home, '.gitconfig')] : []),
+      ...'--remount-ro /dev --remount-ro /'.split(' '),
+      ...(this.#filter === undefined ? [] : ['--seccomp', give(this.#filter.open())]),
+    ];
+  }
+
+  #scanOf(root: string): WorkspaceScan {
+    const scan = this.#scans.get(root) ?? new WorkspaceScan(root);
+    this.#scans.set(root, scan);
+    return scan;
+  }
+}
+
+const DEFAULT_SCRATCH_BYTES = 1024 ** 3;
+
+/** Files are kept for the life of the process, one for each content. */
+const keptFiles = new Map<string, KeptFile>();
+
+function keptFile(content: Buffer): KeptFile {
+  const key = content.toString('base64');
+  const kept = keptFiles.get(key) ?? new KeptFile(content);
+  keptFiles.set(key, kept);
+  return kept;
+}
+
+/** The real path of a directory that commands may write to. */
+function workspaceRoot(directory: string): string {
+  const root = realDirectory(directory);
+  if (
+    /^\/(?:(?:proc|sys|dev|usr|etc|bin|sbin|lib\w*)(?:\/.*)?)?$/.test(root) &&
+    !/^\/usr\/(?:src|local\/src)\//.test(root)
+  )
+    throw new PolypodError(
+      'denied',
+      `The sandbox cannot work in ${root}, which belongs to the system. Work in a directory of your own.`,
+    );
+  return root;
+}
+
+function realDirectory(directory: string): string {
+  try {
+    return realpathSync(directory);
+  } catch (thrown) {
+    const why = `The sandbox cannot make ${directory} writable: ${messageOf(thrown)}. Name a directory that exists.`;
+    throw new PolypodError('denied', why, { cause: thrown });
+  }
+}
+
+function realOr(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/** Without those that are inside another one. */
+function outermost(paths: readonly string[]): readonly string[] {
+  const all = [...new Set(paths)];
+  return all.filter((path) => !all.some((other) => other !== path && isInside(other, path)));
+}
+
+function outer(mounts: readonly Mount[]): readonly Mount[] {
+  const targets = outermost(mounts.map(({ target }) => target));
+  return targets.flatMap((target) => mounts.find((mount) => mount.target === target) ?? []);
+}
+
+/** A path that may be read, if it exists. */
+function readOnlyMounts(path: string): readonly Mount[] {
+  try {
+    const real = realpathSync(path);
+    const mount: Mount = { type: 'read-only', target: real };
+    return real === path ? [mount] : [mount, { type: 'read-only', target: path, source: real }];
+  } catch {
+    return [];
+  }
+}
+
+/** The directory that a command starts in: readable at least, and also by the name that links give it. */
+function directoryMounts(cwd: string, visible: readonly string[]): readonly Mount[] {
+  const real = realOr(cwd);
+  const isShown = (path: string) => visible.some((root) => isInside(root, path));
+  return [
+    ...(isShown(real) ? [] : readOnlyMounts(real)),
+    ...(real === cwd || isShown(cwd) ? [] : [{ type: 'link', target: cwd, to: real } as const]),
+  ];
+}
+
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** What a model has to know about what was undone, and about a refusal that only the sandbox explains. */
+function notesOn(
+  { moved, restored, failed }: Undone,
+  {
+    quarantine,
+    printed,
+    root,
+  }: { readonly quarantine: string; readonly printed: string; readonly root: string },
+): readonly string[] {
+  const named = (paths: readonly string[]) => {
+    const shown = paths.slice(0, MOST_NAMED).map((path) => relative(root, path) || path);
+    return paths.length > MOST_NAMED
+      ? `${shown.join(', ')} and ${paths.length - MOST_NAMED} more`
+      : shown.join(', ');
+  };
+  return [
+    ...(moved.length === 0
+      ? []
+      : [
+          `[The sandbox moved ${named(moved)} to ${quarantine}, because other programs would run or obey such files later without asking. To create them, use the write tool, or run git init or git clone as a command of its own: both ask for approval.]`,
+        ]),
+    ...(restored.length === 0
+      ? []
+      : [
+          `[The sandbox restored ${named(restored)}: commands must not change what other programs run, such as the scripts of a package.json. Use the edit or write tool, which asks for approval.]`,
+        ]),
+    ...failed.map(
+      ({ path, reason }) =>
+        `[The sandbox could not undo a change to ${path}: ${reason}. Tell the user to look at it before using it.]`,
+    ),
+    ...(READ_ONLY_GIT.test(printed)
+      ? [
+          '[In the sandbox, repositories are read-only for commands that run other programs too. Run git add, git commit and the like as a command of their own, with plain words as arguments: git add -A && git commit -m "message".]',
+        ]
+      : []),
+    ...(READ_ONLY_STARTUP.test(printed)
+      ? [
+          '[In the sandbox, start-up files and settings of other programs are read-only for commands. Change them with the edit or write tool, which asks for approval.]',
+        ]
+      : []),
+  ];
+}
+
+const MOST_NAMED = 8;
+const READ_ONLY_GIT = /\.git\b.*(?:Read-only file system|Device or resource busy)/i;
+const READ_ONLY_STARTUP =
+  /^(?!.*\.git\b).*\/?\.[\w-]+.*(?:Read-only file system|EROFS|Device or resource busy)/im;

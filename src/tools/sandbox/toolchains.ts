@@ -1,0 +1,121 @@
+import { readdirSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join } from 'node:path';
+import { isInside } from '../policy/scope.ts';
+import { isSecret } from '../policy/secret-files.ts';
+import type { Mount } from './mount.ts';
+import { SYSTEM_DIRECTORIES } from './system-mounts.ts';
+
+export interface ToolchainOptions {
+  readonly env: Readonly<Record<string, string>>;
+  /** The user's home directory; it is never mounted as a whole. */
+  readonly home: string;
+  /** Paths that must not be shown, whatever PATH says. */
+  readonly hidden: readonly string[];
+}
+
+/**
+ * The programs that the user works with, read-only: what PATH and the variables of version managers name, where that is
+ * not part of the system already. A program is of no use without its libraries, so for `prefix/bin` all of `prefix` is
+ * shown, unless that would show a home directory or one that many programs keep their files in: then `bin` alone.
+ */
+export function toolchainMounts(options: ToolchainOptions): readonly Mount[] {
+  const { env, home } = options;
+  const onPath = (env['PATH'] ?? '').split(':').filter(isAbsolute);
+  const linked = onPath.filter((directory) => !DISTRIBUTION.includes(directory)).flatMap(linkTargets);
+  const rustup = onPath.some((directory) => basename(dirname(directory)) === '.cargo')
+    ? [join(home, '.rustup')]
+    : [];
+  const named = VARIABLES.flatMap((name) => {
+    const value = env[name];
+    return value !== undefined && isAbsolute(value) ? [value] : [];
+  });
+  const userPackages = [join(home, '.local/lib')].filter(() => onPath.includes(join(home, '.local/bin')));
+  const shown = [
+    ...onPath.map((directory) => prefixOf(directory, home)),
+    ...linked.map((file) => prefixOf(dirname(file), home)),
+    ...[...rustup, ...named, ...userPackages].filter((path) => !isTooBroad(path, home)),
+  ];
+  const roots = [...new Set(shown.flatMap(withRealPath))].filter((path) => isShowable(path, options));
+  const outer = roots.filter((path) => !roots.some((other) => other !== path && isInside(other, path)));
+  return [
+    ...outer.map((path): Mount => ({ type: 'read-only', target: path, source: realpathSync(path) })),
+    ...outer.flatMap(credentialsIn).map((target): Mount => ({ type: 'empty-file', target })),
+  ];
+}
+
+/** Package managers link there within /usr only. */
+const DISTRIBUTION = ['/usr/bin', '/usr/sbin', '/bin', '/sbin'];
+
+/** Where version managers and compilers say that they are installed. */
+const VARIABLES =
+  'CARGO_HOME RUSTUP_HOME GOROOT GOPATH JAVA_HOME NVM_DIR PYENV_ROOT RBENV_ROOT VOLTA_HOME ASDF_DIR ASDF_DATA_DIR CONDA_PREFIX VIRTUAL_ENV DOTNET_ROOT BUN_INSTALL DENO_INSTALL SDKMAN_DIR ANDROID_HOME HOMEBREW_PREFIX'.split(
+    ' ',
+  );
+
+function prefixOf(directory: string, home: string): string {
+  if (!/^(?:s?bin|shims)$/.test(basename(directory))) return directory;
+  const prefix = dirname(directory);
+  return isTooBroad(prefix, home) ? directory : prefix;
+}
+
+/** Whether a directory holds files of many programs, the user's own among them. */
+function isTooBroad(directory: string, home: string): boolean {
+  const inHome = ['', '.local', '.local/share', '.config', '.cache', '.var', 'snap', 'Library'];
+  return (
+    isInside(directory, home) ||
+    inHome.some((name) => directory === join(home, name)) ||
+    ['/', '/opt', '/home', '/srv', '/var', '/mnt', '/media', '/root', '/tmp', '/run', '/etc'].includes(
+      directory,
+    )
+  );
+}
+
+function isShowable(path: string, { home, hidden }: ToolchainOptions): boolean {
+  return (
+    statSync(path, { throwIfNoEntry: false })?.isDirectory() === true &&
+    !isTooBroad(path, home) &&
+    !SYSTEM_DIRECTORIES.some((directory) => isInside(directory, path)) &&
+    !/^\/(?:proc|sys|dev)(?:\/|$)/.test(path) &&
+    // Programs of Windows are on the PATH of its Linux, and cannot run in a sandbox.
+    !/^\/mnt\/[a-z](?:\/|$)/.test(path) &&
+    !isSecret(path) &&
+    !hidden.some((own) => isInside(own, path))
+  );
+}
+
+/** Files by which a tool logs in, beside its programs: `~/.cargo/credentials.toml`, an `.npmrc`. */
+function credentialsIn(directory: string): readonly string[] {
+  return namesIn(directory)
+    .map((name) => join(directory, name))
+    .filter((path) => isSecret(path) || /^(?:credentials|auth|token)\b/i.test(basename(path)))
+    .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true);
+}
+
+/** Where the programs of a directory really are, for those that are links. */
+function linkTargets(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true })
+      .filter((entry) => entry.isSymbolicLink())
+      .flatMap(({ name }) => withRealPath(join(directory, name)).slice(1));
+  } catch {
+    return [];
+  }
+}
+
+/** The path, and where it leads if that is elsewhere; nothing if it leads nowhere. */
+function withRealPath(path: string): readonly string[] {
+  try {
+    const real = realpathSync(path);
+    return real === path ? [path] : [path, real];
+  } catch {
+    return [];
+  }
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
