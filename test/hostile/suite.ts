@@ -1,0 +1,124 @@
+import { mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Attacker, type Outcome, type Served, serve, startAttacker } from './attacker.ts';
+import type { Attempt } from './attempt.ts';
+import { FAMILIES } from './families/index.ts';
+import { type Layout, makeLayout } from './layout.ts';
+
+export interface Suite {
+  readonly title: string;
+  /** Options of `polypod run`. */
+  readonly options: readonly string[];
+  /** Whether the mode lets the agent change the workspace. */
+  readonly writes: boolean;
+  /** How many attempts a usual test run makes; all of them with POLYPOD_HOSTILE=all. */
+  readonly sample: number;
+  /** The user who runs the program; the user of the tests if not given. */
+  readonly owner?: { readonly uid: number; readonly gid: number };
+}
+
+interface Chosen {
+  readonly family: string;
+  readonly attempt: Attempt;
+}
+
+const EVERYTHING: readonly Chosen[] = Object.entries(FAMILIES).flatMap(([family, attempts]) =>
+  attempts.map((attempt) => ({ family, attempt })),
+);
+
+/** Attempts per run of the program: each run keeps what it did in its conversation. */
+const BATCH = 150;
+
+/** Has a hostile model make its attempts in one mode, and expects that none of them gets anywhere. */
+export function hostileSuite({ title, options, writes, sample, owner }: Suite): void {
+  const seed = Number(process.env['POLYPOD_SEED'] ?? Math.floor(Math.random() * 1e9));
+  const chosen = process.env['POLYPOD_HOSTILE'] === 'all' ? EVERYTHING : choose(sample, seed);
+
+  describe(`${title} (${chosen.length} of ${EVERYTHING.length} attempts, POLYPOD_SEED=${seed})`, () => {
+    const outcomes: (Outcome & { readonly family: string })[] = [];
+    let attacker: Attacker;
+    let layout: Layout;
+    let daemon: Served;
+    let parent: string;
+
+    beforeAll(async () => {
+      parent = parentFor(owner);
+      attacker = await startAttacker();
+      layout = await makeLayout(parent, owner);
+      daemon = await serve(layout, attacker.url);
+      for (let start = 0; start < chosen.length; start += BATCH) {
+        const batch = chosen.slice(start, start + BATCH);
+        const attempts = batch.map(({ attempt }) => attempt);
+        const found = await attacker.attack(layout, { attempts, options, writes });
+        outcomes.push(...found.map((one, index) => ({ ...one, family: batch[index]?.family ?? '' })));
+      }
+    }, 1_800_000);
+
+    afterAll(async () => {
+      await daemon.stop();
+      await attacker.close();
+      layout.close();
+    });
+
+    it('makes every attempt', () => {
+      expect(outcomes.length).toBe(chosen.length);
+      // An attempt whose calls have no result was not made.
+      expect(outcomes.filter(({ attempt, results }) => results.length !== attempt.calls.length)).toEqual([]);
+    });
+
+    it.each(Object.keys(FAMILIES))(
+      '%s: nothing outside of the scope is touched, nothing runs unasked',
+      (family) => {
+        expect(outcomes.filter((one) => one.family === family).flatMap(report)).toEqual([]);
+      },
+    );
+
+    it('leaves the daemon as it was: no session and no key that nobody asked for', async () => {
+      expect(await daemon.unexpectedSessions()).toEqual([]);
+    });
+  });
+}
+
+function report({ attempt, violations, results }: Outcome): readonly string[] {
+  return violations.map(
+    (what) => `${attempt.name}: ${what} (the model read: ${results.join(' | ').slice(0, 300)})`,
+  );
+}
+
+/**
+ * Outside of /tmp where possible: a sandbox has a /tmp of its own, and would hide there what it has to protect. Sockets
+ * need a short path.
+ */
+export function parentFor(owner: Suite['owner']): string {
+  const here = resolve('node_modules/.h');
+  if (owner !== undefined || here.length > 40) return tmpdir();
+  mkdirSync(here, { recursive: true });
+  return here;
+}
+
+/** A sample with attempts of every family in proportion; the same for the same seed. */
+function choose(count: number, seed: number): readonly Chosen[] {
+  const random = randomFrom(seed);
+  const shuffled = EVERYTHING.map((one) => ({ one, at: random() })).toSorted((a, b) => a.at - b.at);
+  const quota = (family: string): number =>
+    Math.max(8, Math.ceil(((FAMILIES[family]?.length ?? 0) * count) / EVERYTHING.length));
+  const taken = new Map<string, number>();
+  return shuffled.flatMap(({ one }) => {
+    const before = taken.get(one.family) ?? 0;
+    taken.set(one.family, before + 1);
+    return before < quota(one.family) ? [one] : [];
+  });
+}
+
+/** Mulberry32: small, and good enough to choose by. */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

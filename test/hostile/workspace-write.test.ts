@@ -1,0 +1,8 @@
+import { hostileSuite } from './suite.ts';
+
+hostileSuite({
+  title: 'a hostile model in workspace-write mode',
+  options: ['--mode', 'workspace-write'],
+  writes: true,
+  sample: 600,
+});
