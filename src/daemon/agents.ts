@@ -7,11 +7,11 @@ import type { Agent, OpenAgent, Workplace } from '../pod/index.ts';
 import {
   builtinTools,
   ground,
+  groundFor,
   type Mode,
   openSandboxes,
   orphanNote,
   pidNamespace,
-  quietGit,
   type SandboxScope,
   type Scope,
   scopeFrom,
@@ -68,7 +68,7 @@ async function openAgent(
   const { config, env, places, version } = options;
   const { permissions } = config;
   const secretEnv = keyVariables(config);
-  const toolEnv = { ...safeEnv(env, { secret: secretEnv, pass: permissions.passEnv }), ...quietGit };
+  const toolEnv = safeEnv(env, { secret: secretEnv, pass: permissions.passEnv });
   const protectedPaths = await ownPaths({ env, places, config, files: options.ownFiles?.() ?? [] }, cwd);
   const fromHome = (path: string): string => path.replace(/^~(?=\/)/, places.home);
   const outputs = join(places.cacheDirectory, 'outputs', podId);
@@ -144,7 +144,7 @@ async function openAgent(
     },
     sandboxed: sandboxes !== undefined,
     protectedPaths,
-    ground,
+    ground: groundFor(toolEnv),
     scope,
     surroundings: (callId, policy) => ({
       env: toolEnv,

@@ -46,7 +46,7 @@ export const bash: Tool = { ...tool, parameters: shape.fields(required, optional
 
 async function runShell(
   { command, timeout = DEFAULT_SECONDS, apart = false }: Input,
-  { cwd, env, scratch, sandbox, approved = false, isolation, record, update }: ToolSurroundings,
+  { cwd, env, scratch, sandbox, approved = false, neutral, isolation, record, update }: ToolSurroundings,
   signal: AbortSignal,
 ): Promise<ToolOutput> {
   const shell = (await programOnPath('bash', env)) ?? '/bin/sh';
@@ -66,9 +66,18 @@ async function runShell(
       signal,
     );
   if (sandbox === undefined) {
-    const wrapped = await isolation?.wrap(plain.program, plain.args, cwd);
-    const [program, args] = wrapped ?? [plain.program, plain.args];
-    return outputOf(title, await run({ program, args, env, isWrapped: wrapped !== undefined }), timeout);
+    // A sandbox is a stricter boundary by itself.
+    const unapproved = await neutral?.({ env, scratch });
+    try {
+      const shown = unapproved && { ...unapproved, args: unapproved.args(command) };
+      const { program, args, env: own } = shown ?? plain;
+      const wrapped = await isolation?.wrap(program, args, cwd);
+      const [outer, outerArgs] = wrapped ?? [program, args];
+      const end = await run({ program: outer, args: outerArgs, env: own, isWrapped: wrapped !== undefined });
+      return outputOf(title, end, timeout);
+    } finally {
+      await unapproved?.close();
+    }
   }
   const prepared = await sandbox.prepare({ ...plain, text: command, approved, scratch });
   try {

@@ -50,9 +50,9 @@ export const edit = defineTool({
     'Replaces exact text in a file: old by new. old must be in the file exactly once, unless all is true; add lines around it to make it unique. Line endings of the file are kept. Give edits instead of old and new to change several places at once. Read the file first.',
   input,
   parallel: false,
-  access: ({ path }, cwd) => [
-    { type: 'read', path: absolutePath(path, cwd) },
-    { type: 'write', path: absolutePath(path, cwd) },
+  access: (wanted, cwd) => [
+    { type: 'read', path: absolutePath(wanted.path, cwd) },
+    { type: 'write', path: absolutePath(wanted.path, cwd), after: (before) => textAfter(wanted, before) },
   ],
   title: ({ path }) => oneLine(`edit ${path}`),
   run: (wanted, around, signal) =>
@@ -85,6 +85,12 @@ async function editAt(
   const replaced = counted(result.replaced, 'replacement');
   const summary = `Edited ${path}: ${replaced}, +${diff.added} -${diff.removed}`;
   return textOutput(summary, `${summary}.`, { ...diffDetails(diff), replaced: result.replaced });
+}
+
+/** Undefined when the edits do not fit what is there now. */
+function textAfter(wanted: Input, before: string | undefined): string | undefined {
+  const result = before === undefined ? undefined : applyEdits(before, editsOf(wanted));
+  return result?.type === 'failed' ? undefined : result?.text;
 }
 
 function editsOf(wanted: Input): readonly TextEdit[] {

@@ -5,6 +5,7 @@ export {
   errorOutput,
   invalidArguments,
   type InvalidCall,
+  type NeutralRun,
   type OwnSurroundings,
   type PreparedCall,
   type Sandbox,
@@ -22,4 +23,5 @@ export { endOrphans, orphanNote, type OwnerState } from './orphans.ts';
 export { printedText } from './printed.ts';
 export * from './sandbox/index.ts';
 export { type TodoItem, type TodoStore, todoTool } from './todo.ts';
+export { neutralFor } from './neutral/index.ts';
 export * from './policy/index.ts';

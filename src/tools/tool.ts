@@ -32,7 +32,13 @@ export interface InvalidCall {
 
 /** What a call would touch: all that the policy needs to know of it. Paths are absolute, not yet resolved. */
 export type Access =
-  | { readonly type: 'read' | 'write'; readonly path: string }
+  | { readonly type: 'read'; readonly path: string }
+  | {
+      readonly type: 'write';
+      readonly path: string;
+      /** What the file holds afterwards, from what it holds before; undefined when that cannot be told. */
+      readonly after?: (before: string | undefined) => string | undefined;
+    }
   | { readonly type: 'command'; readonly command: string; readonly cwd: string }
   /** Something that only its name tells of: a tool of an MCP server or of a client. */
   | { readonly type: 'foreign'; readonly readOnly: boolean };
@@ -59,12 +65,29 @@ export interface ToolSurroundings {
   readonly record?: ((entry: Pick<CommandRecord, 'mark' | 'command' | 'pipes'>) => CommandEntry) | undefined;
   /** Whether a person, or a rule for this very call, has allowed it; absent when it needed no permission. */
   readonly approved?: boolean;
+  /**
+   * Set when nobody approved the programs of the call: they run because they only read. Prepares a run in which they
+   * cannot do anything else. Rejects with `denied` when they no longer only read.
+   */
+  readonly neutral?: ((own: Pick<ToolSurroundings, 'env' | 'scratch'>) => Promise<NeutralRun>) | undefined;
   /** Tells what the call has brought so far, for people who watch. */
   readonly update: (text: string) => void;
 }
 
 /** What of its surroundings a call does not get from whoever runs it. */
-export type OwnSurroundings = Omit<ToolSurroundings, 'callId' | 'cwd' | 'resolve' | 'update' | 'approved'>;
+export type OwnSurroundings = Omit<
+  ToolSurroundings,
+  'callId' | 'cwd' | 'resolve' | 'neutral' | 'update' | 'approved'
+>;
+
+/** A shell for a command that nobody approved. */
+export interface NeutralRun {
+  readonly program: string;
+  readonly args: (command: string) => readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Removes what was made for it. */
+  readonly close: () => Promise<void>;
+}
 
 /** Runs programs where they can do no harm. */
 export interface Sandbox {

@@ -22,7 +22,9 @@ export const write = defineTool({
     'Writes a whole file: makes it, with the directories on the way, or replaces what it holds. To change a part of a file use edit.',
   input,
   parallel: false,
-  access: ({ path }, cwd) => [{ type: 'write', path: absolutePath(path, cwd) }],
+  access: ({ path, content }, cwd) => [
+    { type: 'write', path: absolutePath(path, cwd), after: () => content },
+  ],
   title: ({ path }) => oneLine(`write ${path}`),
   run: (wanted, around, signal) =>
     attempt(wanted.path, signal, () =>

@@ -27,6 +27,8 @@ export type Approval =
       readonly decision: 'allow';
       /** For the paths of this call, judged again at the moment of use. */
       readonly resolve: ToolSurroundings['resolve'];
+      /** Set when nobody approved the programs of this call. */
+      readonly neutral?: ToolSurroundings['neutral'];
       /** The arguments as a person changed them, JSON text, already judged. */
       readonly arguments?: string;
       /** Whether a person, or a rule for this very call, has allowed it: it was not merely harmless. */

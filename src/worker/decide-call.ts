@@ -20,6 +20,7 @@ export type Decided =
       readonly parallel: boolean;
       readonly resolve: ToolSurroundings['resolve'];
       readonly approved: boolean;
+      readonly neutral: ToolSurroundings['neutral'];
     }
   | { readonly line: CallLine; readonly refused: Finished };
 
@@ -111,13 +112,13 @@ function decision(
 ): Decided | undefined {
   if (approval.decision === 'pause') return undefined;
   if (approval.decision === 'deny') return refused(line, 'denied', approval.reason);
-  const { resolve, approved = false } = approval;
+  const { resolve, approved = false, neutral } = approval;
   const { parallel } = tool;
-  if (approval.arguments === undefined) return { run: prepared, line, parallel, resolve, approved };
+  if (approval.arguments === undefined) return { run: prepared, line, parallel, resolve, approved, neutral };
   const changed = tool.prepare(tryParse(approval.arguments), cwd);
   if ('invalid' in changed) return refused(line, 'failed', changed.invalid);
   const changedLine = { ...line, arguments: approval.arguments, title: changed.title };
-  return { run: changed, line: changedLine, parallel, resolve, approved };
+  return { run: changed, line: changedLine, parallel, resolve, approved, neutral };
 }
 
 export function refused(line: CallLine, status: CallStatus, text: string): Decided {

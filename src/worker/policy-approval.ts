@@ -6,6 +6,7 @@ import {
   type InvalidCall,
   isApprovedByRules,
   judge,
+  neutralFor,
   type Policy,
   type PreparedCall,
   type Rule,
@@ -55,10 +56,16 @@ export function approveByPolicy({ policy, ground, ask }: PolicyApproval): Approv
     const { call, prepared, advice } = question;
     const judged = await callOf(call.name, prepared, ground);
     const rules = policy();
-    const { decision, reason } = advised(judge(judged, rules), advice);
+    const { decision, reason, neutral } = advised(judge(judged, rules), advice);
     if (decision === 'deny') return { decision, reason };
     const resolve = guardFor(judged, rules, ground.realPath);
-    if (decision === 'allow') return { decision, resolve, approved: isApprovedByRules(judged, rules) };
+    if (decision === 'allow')
+      return {
+        decision,
+        resolve,
+        approved: isApprovedByRules(judged, rules),
+        ...(neutral === true && { neutral: neutralFor(judged, policy, ground) }),
+      };
     const raise = async (): Promise<Approval> => {
       const answer = await ask(
         { call, reason, rule: ruleFor(judged, rules), reconsider: (args) => again(question, args) },
@@ -93,7 +100,10 @@ async function callOf(tool: string, { access }: PreparedCall, ground: Ground): P
 }
 
 /** A hook may ask where the policy would not, and spare a question; a denial stands. */
-function advised(verdict: Verdict, advice: HookVerdict | undefined): Pick<Verdict, 'decision' | 'reason'> {
+function advised(
+  verdict: Verdict,
+  advice: HookVerdict | undefined,
+): Pick<Verdict, 'decision' | 'reason' | 'neutral'> {
   if (advice?.decision === 'ask' && verdict.decision === 'allow')
     return { decision: 'ask', reason: advice.reason };
   if (advice?.decision === 'allow' && verdict.decision === 'ask')

@@ -215,6 +215,7 @@ async function runOne(
     cwd: context.cwd,
     resolve: decided.resolve,
     approved: decided.approved,
+    neutral: decided.neutral,
     update: (text) => {
       if (!batch.finished.has(call.callId))
         context.emit([{ type: 'tool-update', callId: call.callId, text }]);

@@ -1,8 +1,21 @@
+import { dirname } from 'node:path';
 import type { Access } from '../tool.ts';
-import { gitDoubt, trackedSecrets } from './git-configuration.ts';
+import { hasNoSecrets, isJudgedByContent } from './credentials.ts';
+import { changesNothingRun } from './executed-fields.ts';
 import type { Ground } from './ground.ts';
-import type { Judged, JudgedCommand, JudgedPath, JudgedStep, Touched } from './judged.ts';
+import type {
+  Judged,
+  JudgedCommand,
+  JudgedGit,
+  JudgedPath,
+  JudgedStep,
+  KnownContent,
+  Touched,
+} from './judged.ts';
+import type { Program } from './program.ts';
 import type { Place } from './real-path.ts';
+import type { Repository } from './repository.ts';
+import { isSecret } from './secret-files.ts';
 import { type Named, type Step, stepsOf } from './steps.ts';
 import { matches, notableBelow } from './survey.ts';
 
@@ -14,16 +27,23 @@ export async function examine(access: readonly Access[], ground: Ground): Promis
 async function examineOne(access: Access, ground: Ground): Promise<Judged> {
   if (access.type === 'command') return await examineCommand(access.command, access.cwd, ground);
   if (access.type === 'foreign') return access;
-  return await examinePath(access.type, access.path, ground);
+  const place = await ground.realPath(access.path);
+  const content =
+    access.type === 'write' && 'after' in access
+      ? { runsNothingNew: await changesNothingRun(access.path, place, access.after, ground) }
+      : await contentOf(access.path, place, ground);
+  return { type: access.type, path: access.path, place, ...(content && { content }) };
 }
 
-async function examinePath(type: 'read' | 'write', path: string, ground: Ground): Promise<JudgedPath> {
-  return { type, path, place: await ground.realPath(path) };
+/** What is known of a file that is not named for what is in it alone. */
+async function contentOf(path: string, place: Place, ground: Ground): Promise<KnownContent | undefined> {
+  if (!('real' in place) || !(isJudgedByContent(path) || isJudgedByContent(place.real))) return undefined;
+  return { hasNoSecrets: hasNoSecrets(place.real, await ground.read(place.real)) };
 }
 
 async function examineCommand(command: string, cwd: string, ground: Ground): Promise<JudgedCommand> {
   const content = stepsOf(command, cwd);
-  const place = await examinePath('read', cwd, ground);
+  const place: JudgedPath = { type: 'read', path: cwd, place: await ground.realPath(cwd) };
   if ('opaque' in content) return { type: 'command', command, cwd: place, content };
   const known = remembering(ground);
   const steps: JudgedStep[] = [];
@@ -45,55 +65,165 @@ function remembering(ground: Ground): Ground {
     places.set(path, place);
     return place;
   };
-  return { ...ground, realPath };
+  return { ...ground, realPath, repository: once(ground.repository), program: once(ground.program) };
 }
 
 const MOST_PATHS = 5_000;
 
+/** Answers the same question only once. */
+function once<Args extends readonly string[], Answer>(
+  ask: (...args: Args) => Promise<Answer>,
+): (...args: Args) => Promise<Answer> {
+  const answers = new Map<string, Promise<Answer>>();
+  return (...args) => {
+    const key = args.join('\0');
+    const answer = answers.get(key) ?? ask(...args);
+    answers.set(key, answer);
+    return answer;
+  };
+}
+
 async function examineStep(step: Step, ground: Ground): Promise<JudgedStep> {
   const touched: Touched[] = [];
   for (const named of step.named) touched.push(...(await touchedBy(named, ground)));
-  const doubts = await Promise.all(step.repositories.map((directory) => gitDoubt(directory, ground)));
-  const shown = step.showsTracked ? step.repositories : [];
-  for (const directory of shown) touched.push(...(await trackedIn(directory, ground)));
+  const isReading = step.unknown === undefined && step.hazard === undefined;
+  const programs = isReading ? await programsOf(step, ground) : [];
+  const trouble = programs.map(({ doubt }) => doubt).find((doubt) => doubt !== undefined);
+  const git =
+    isReading && trouble === undefined && step.git !== undefined
+      ? await examineGit(step.git, programs, ground)
+      : { found: undefined, touched: [] };
   return {
     words: step.words,
     written: step.written,
     bodies: step.bodies,
     hazard: step.hazard,
-    unknown: step.unknown ?? doubts.find((doubt) => doubt !== undefined),
-    touched,
+    unknown: step.unknown ?? trouble ?? git.doubt,
+    touched: [...touched, ...git.touched],
+    programs: programs.map(({ program }) => program),
+    git: git.found,
   };
 }
 
-/** Secrets that git would show although nobody named them. */
-async function trackedIn(directory: string, ground: Ground): Promise<readonly Touched[]> {
-  const read = (path: string, place: Place): Touched => ({
-    access: 'read',
-    byShell: false,
-    many: true,
-    path,
-    place,
-  });
-  const secrets = await trackedSecrets(directory, ground);
-  if (secrets === undefined)
-    return [read(directory, { problem: 'which files its repository tracks cannot be told' })];
-  return await Promise.all(secrets.map(async (path) => read(path, await ground.realPath(path))));
+/** What bash does itself. */
+const BUILTINS = new Set(': [ cd command echo exit false printf pwd test true type'.split(' '));
+
+interface Run {
+  readonly program: Program;
+  /** Why it may be another program than its name says. */
+  readonly doubt: string | undefined;
+}
+
+/** The files that bash runs for a step. A name without a program only fails. */
+async function programsOf({ words, written, directories }: Step, ground: Ground): Promise<readonly Run[]> {
+  const names = [written[0]?.text, words[0]?.text].filter(
+    (name) => name !== undefined && !BUILTINS.has(name),
+  );
+  const runs: Run[] = [];
+  for (const name of new Set(names)) {
+    const program = name === undefined ? undefined : await ground.program(name);
+    if (program === undefined) continue;
+    runs.push({ program, doubt: program.doubt ?? (await programDoubt(program, directories, ground)) });
+  }
+  return runs;
+}
+
+async function programDoubt(
+  { path, kind }: Program,
+  directories: readonly string[],
+  ground: Ground,
+): Promise<string | undefined> {
+  if (kind === 'script') return `${path} is a script that is not part of the system`;
+  if (kind !== 'shim') return undefined;
+  for (const directory of directories) {
+    const place = await ground.realPath(directory);
+    if ('problem' in place) return place.problem;
+    for (let at = place.real; ; at = dirname(at)) {
+      const entries = await ground.list(at);
+      const file = entries?.find(({ name }) => VERSION_FILES.test(name));
+      if (entries === undefined || file !== undefined)
+        return `${path} belongs to a version manager, and ${at}/${file?.name ?? ''} chooses what it runs`;
+      if (at === dirname(at)) break;
+    }
+  }
+  return undefined;
+}
+
+/** By these files version managers choose a program. */
+const VERSION_FILES =
+  /^(?:\.?mise(?:\..*)?\.toml|\.tool-versions|\.(?:python|node|ruby|go|java)-version|\.nvmrc|rust-toolchain(?:\.toml)?)$/i;
+
+interface ExaminedStep {
+  readonly found: JudgedGit | undefined;
+  readonly doubt?: string | undefined;
+  readonly touched: readonly Touched[];
+}
+
+/** Which repositories a git command would use, and what of them it would show. */
+async function examineGit(
+  { directories, shows }: NonNullable<Step['git']>,
+  runs: readonly Run[],
+  ground: Ground,
+): Promise<ExaminedStep> {
+  const git = runs.map(({ program }) => program).find(({ path }) => path.endsWith('/git'));
+  if (git === undefined) return { found: undefined, touched: [] };
+  // It is run now to find the repository: it must be the real one.
+  if (git.kind !== 'system')
+    return { found: undefined, doubt: `${git.path} is not installed with the system`, touched: [] };
+  const places: { directory: string; repository: Repository | undefined }[] = [];
+  const touched: Touched[] = [];
+  for (const stated of directories) {
+    const place = await ground.realPath(stated);
+    if ('problem' in place) return { found: undefined, doubt: place.problem, touched: [] };
+    const discovery = await ground.repository(git.path, place.real);
+    if (discovery !== 'none' && 'doubt' in discovery)
+      return { found: undefined, doubt: discovery.doubt, touched: [] };
+    const repository = discovery === 'none' ? undefined : discovery;
+    places.push({ directory: place.real, repository });
+    if (repository !== undefined) touched.push(...(await repositoryReads(repository, shows, ground)));
+  }
+  return { found: { program: git.path, places }, touched };
+}
+
+async function repositoryReads(
+  { top, gitDirectory, commonDirectory, isLinkedWorktree, tracked }: Repository,
+  shows: 'contents' | 'names',
+  ground: Ground,
+): Promise<readonly Touched[]> {
+  const directories = isLinkedWorktree ? [top] : [top, gitDirectory, commonDirectory];
+  const read = { access: 'read', byShell: false } as const;
+  const secrets = shows === 'contents' ? tracked.map((name) => `${top}/${name}`).filter(isSecret) : [];
+  return [
+    ...[...new Set(directories)].map(
+      (path): Touched => ({ ...read, many: false, shown: false, path, place: { real: path } }),
+    ),
+    ...(await Promise.all(
+      secrets.map(async (path): Promise<Touched> => {
+        const place = await ground.realPath(path);
+        const content = await contentOf(path, place, ground);
+        return { ...read, many: true, shown: true, path, place, ...(content && { content }) };
+      }),
+    )),
+  ];
 }
 
 async function touchedBy(named: Named, ground: Ground): Promise<readonly Touched[]> {
-  const { access, byShell, path } = named;
+  const { access, byShell, path, shown } = named;
   const many = named.wild.length > 0;
-  const touch = (at: string, place: Place): Touched => ({ access, byShell, many, path: at, place });
+  const touch = async (at: string, place: Place): Promise<Touched> => {
+    const content = shown && access !== 'write' ? await contentOf(at, place, ground) : undefined;
+    return { access, byShell, many, shown, path: at, place, ...(content && { content }) };
+  };
   const found = many ? await matches(path, named.wild, ground) : { paths: [path] };
-  if ('problem' in found) return [touch(path, found)];
+  if ('problem' in found) return [await touch(path, found)];
   const touched: Touched[] = [];
   for (const match of found.paths) {
-    touched.push(touch(match, flagIn(match, named) ?? (await ground.realPath(match))));
-    if (!named.below) continue;
-    const below = await notableBelow(match, ground);
-    if ('problem' in below) touched.push(touch(match, below));
-    else for (const notable of below.paths) touched.push(touch(notable, await ground.realPath(notable)));
+    touched.push(await touch(match, flagIn(match, named) ?? (await ground.realPath(match))));
+    if (named.below === false) continue;
+    const below = await notableBelow(match, named.below, ground);
+    if ('problem' in below) touched.push(await touch(match, below));
+    else
+      for (const notable of below.paths) touched.push(await touch(notable, await ground.realPath(notable)));
   }
   return touched;
 }

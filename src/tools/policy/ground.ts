@@ -1,6 +1,8 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { messageOf, systemCodeOf } from '../../base/index.ts';
+import { findProgram, type Program } from './program.ts';
 import { type RealPath, realPath } from './real-path.ts';
+import { discoverRepository, type Discovery } from './repository.ts';
 
 /** What has to be known of the file system before a call can be judged. */
 export interface Ground {
@@ -9,6 +11,10 @@ export interface Ground {
   readonly list: (directory: string) => Promise<readonly Entry[] | undefined>;
   /** A file of moderate size; undefined when there is none. */
   readonly read: (file: string) => Promise<Content | undefined>;
+  /** The program that commands run under a name; undefined when there is none. */
+  readonly program: (name: string) => Promise<Program | undefined>;
+  /** The repository that git finds from a directory. */
+  readonly repository: (git: string, directory: string) => Promise<Discovery>;
 }
 
 export type Content = { readonly bytes: Buffer } | { readonly problem: string };
@@ -18,8 +24,20 @@ export interface Entry {
   readonly is: 'directory' | 'link' | 'file';
 }
 
-/** The file system of this machine. */
-export const ground: Ground = { realPath, list, read };
+/** This machine, as commands with this environment see it. */
+export function groundFor(env: Readonly<Record<string, string>>): Ground {
+  const searchPath = env['PATH'] ?? '';
+  return {
+    realPath,
+    list,
+    read,
+    program: (name) => findProgram(name, searchPath, realPath),
+    repository: discoverRepository,
+  };
+}
+
+/** This machine, with the programs of the system alone. */
+export const ground: Ground = groundFor({ PATH: '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin' });
 
 async function list(directory: string): Promise<readonly Entry[] | undefined> {
   try {

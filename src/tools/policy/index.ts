@@ -1,15 +1,15 @@
 /** Whether a call may run: modes, rules, the scope, and a second look at the moment of use. */
 export { isApprovedByRules } from './approved-by-rules.ts';
 export { examine } from './examine.ts';
-export { type Ground, ground } from './ground.ts';
-export { quietGit } from './git-configuration.ts';
+export { type Ground, ground, groundFor } from './ground.ts';
 export { guardFor } from './guard.ts';
 export { judge } from './judge.ts';
-export type { Call, Judged } from './judged.ts';
+export type { Call, Judged, JudgedGit } from './judged.ts';
 export type { Mode, Policy, Verdict } from './policy.ts';
 export { type Place, realPath, type RealPath } from './real-path.ts';
 export { ruleFor } from './remember.ts';
+export { fixedGitEnvironment, type Repository } from './repository.ts';
 export { isAboutTool, type Rule } from './rule.ts';
-export { isInside, readingAnywhere, type Scope, scopeFrom } from './scope.ts';
+export { isInside, mayWrite, readingAnywhere, type Scope, scopeFrom } from './scope.ts';
 export { isSecret } from './secret-files.ts';
 export { isStartupFile, type StartupFiles, startupFilesBelow } from './startup-files.ts';

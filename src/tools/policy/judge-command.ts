@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { looseWords } from './command-pattern.ts';
 import { shapingSubcommand } from './git-recording.ts';
 import { judgePath, judgeSensitive } from './judge-path.ts';
+import { mayWrite } from './scope.ts';
 import type { JudgedCommand, JudgedStep, Touched } from './judged.ts';
 import { type Policy, ruled, type Verdict, verdict } from './policy.ts';
 import { decidingRule, type Part, type Rule } from './rule.ts';
@@ -35,7 +36,7 @@ export function judgeCommand(tool: string, command: JudgedCommand, policy: Polic
     return [{ verdict: verdict('deny', 'The command has a NUL byte in it.'), about: { type: 'text' } }];
   const { content, cwd } = command;
   if ('opaque' in content) return judgeOpaque(tool, command, content.opaque, policy);
-  const findings = content.steps.flatMap((step) => judgeStep(tool, step, policy));
+  const findings = withoutMixedGit(content.steps.flatMap((step) => judgeStep(tool, step, policy)));
   const isFree = content.steps.every((step) =>
     freedomOf(decidingRule({ tool, step }, policy.rules, policy.scope), policy),
   );
@@ -73,7 +74,7 @@ function judgeOpaque(
 function judgeStep(tool: string, step: JudgedStep, policy: Policy): readonly Finding[] {
   const rule = decidingRule({ tool, step }, policy.rules, policy.scope);
   const shown = shortened(step.written.map(({ text }) => text).join(' '));
-  const unknown = step.hazard ?? step.unknown;
+  const unknown = step.hazard ?? step.unknown ?? programDoubt(step, policy);
   const isFree = freedomOf(rule, policy);
   const isReading = unknown === undefined && rule?.command === undefined;
   return [
@@ -100,6 +101,31 @@ function judgeShaping(rule: Rule | undefined, step: JudgedStep, policy: Policy):
   );
 }
 
+/** A program that an agent could have put there is not the one that its name promises. */
+function programDoubt({ programs }: JudgedStep, { scope }: Policy): string | undefined {
+  const own = programs.find(({ path, real }) => mayWrite(scope, path) || mayWrite(scope, real));
+  return own && `${own.path} is in a directory that the agent may write to`;
+}
+
+/**
+ * A whole command line runs in one way. Where a rule allows one of its programs, git cannot run neutrally beside it, and
+ * needs a rule or an approval too.
+ */
+function withoutMixedGit(findings: readonly Finding[]): readonly Finding[] {
+  const isMixed = findings.some(
+    ({ about, verdict: { decision, neutral } }) =>
+      about.type === 'program' && decision === 'allow' && neutral !== true,
+  );
+  if (!isMixed) return findings;
+  return findings.map((finding) => {
+    const { about, verdict: found } = finding;
+    if (about.type !== 'program' || about.step.git === undefined || found.neutral !== true) return finding;
+    const shown = shortened(about.step.written.map(({ text }) => text).join(' '));
+    const reason = `\`${shown}\` needs approval: beside a command that a rule allows, git may run programs that its repository names.`;
+    return { verdict: verdict('ask', reason), about };
+  });
+}
+
 function judgeRun(
   rule: Rule | undefined,
   unknown: string | undefined,
@@ -110,23 +136,30 @@ function judgeRun(
   if (policy.mode === 'full-access') return verdict('allow', 'Full access.');
   if (policy.mode === 'read-only')
     return unknown === undefined
-      ? verdict('allow', `\`${shown}\` only reads.`)
+      ? neutrally(shown)
       : verdict(
           'deny',
           `In read-only mode only commands that are known to read run, not \`${shown}\`: ${unknown}.`,
         );
   if (rule !== undefined) return verdict('allow', `A rule allows \`${shown}\`.`, rule);
   if (policy.sandboxed) return verdict('allow', 'It runs in a sandbox.');
-  if (unknown === undefined) return verdict('allow', `\`${shown}\` only reads.`);
+  if (unknown === undefined) return neutrally(shown);
   return verdict('ask', `\`${shown}\` needs approval: ${unknown}.`);
+}
+
+function neutrally(shown: string): Verdict {
+  return { ...verdict('allow', `\`${shown}\` only reads.`), neutral: true };
 }
 
 /** A file that the command will surely read or write. */
 function judgeNamed(part: Part & { readonly file: Touched }, policy: Policy): Verdict {
-  const { path, place, access } = part.file;
+  const { path, place, access, shown } = part.file;
   const isWritten = access === 'write';
-  if (!('problem' in place) || (isWritten && policy.mode === 'read-only'))
-    return judgePath(part, isWritten ? 'write' : 'read', policy);
+  if (!('problem' in place) || (isWritten && policy.mode === 'read-only')) {
+    // What is not printed may be a secret.
+    const file = shown || isWritten ? part.file : { ...part.file, content: { hasNoSecrets: true } };
+    return judgePath({ ...part, file }, isWritten ? 'write' : 'read', policy);
+  }
   // A person who sees the command may know.
   const mention = judgeMention(part, policy);
   return mention.decision === 'allow' ? unchecked(path, place.problem) : mention;
@@ -137,12 +170,17 @@ function judgeMention(part: Part & { readonly file: File & Partial<Touched> }, p
   const { file } = part;
   const rule = decidingRule(part, policy.rules, policy.scope);
   if (rule !== undefined && rule.action !== 'auto') return ruled(rule, file.path);
-  if (policy.mode === 'full-access' || rule?.path !== undefined)
+  if (policy.mode === 'full-access') return verdict('allow', `${file.path} may be named.`);
+  if (rule?.path !== undefined && judgeSensitive(file, 'write', policy)?.decision !== 'deny')
     return verdict('allow', `${file.path} may be named.`);
   // A wildcard may stand for secrets; a name that leads nowhere does not.
   if ('problem' in file.place && file.many === true) return unchecked(file.path, file.place.problem);
-  const isWritten = file.byShell === true && file.access === 'write';
-  return judgeSensitive(file, isWritten ? 'write' : 'read') ?? verdict('allow', `${file.path} may be named.`);
+  const isWritten = file.access === 'write';
+  const sensitive =
+    isWritten || file.shown !== false
+      ? judgeSensitive(file, isWritten ? 'write' : 'read', policy)
+      : undefined;
+  return sensitive ?? verdict('allow', `${file.path} may be named.`);
 }
 
 function unchecked(path: string, problem: string): Verdict {

@@ -1,11 +1,12 @@
 import type { Touched } from './judged.ts';
 import { type Policy, ruled, type Verdict, verdict } from './policy.ts';
 import { decidingRule, type Part } from './rule.ts';
-import { mayRead, mayWrite, type Scope } from './scope.ts';
+import { isPartlyExecuted } from './executed-fields.ts';
+import { isInside, mayRead, mayWrite, type Scope } from './scope.ts';
 import { isSecret } from './secret-files.ts';
 import { isStartupFile } from './startup-files.ts';
 
-type File = Pick<Touched, 'path' | 'place'>;
+type File = Pick<Touched, 'path' | 'place' | 'content'>;
 
 /** Whether a file may be read or written. `part` tells who wants to; its file is the one. */
 export function judgePath(
@@ -15,6 +16,8 @@ export function judgePath(
 ): Verdict {
   const { path, place } = part.file;
   if ('problem' in place) return verdict('deny', `It cannot be told where ${path} leads: ${place.problem}.`);
+  if (access === 'write' && policy.mode !== 'full-access' && isOwn(part.file, policy))
+    return verdict('deny', ownReason(path));
   const rule = decidingRule(part, policy.rules, policy.scope);
   if (rule !== undefined && rule.action !== 'auto')
     return ruled(rule, `${access === 'read' ? 'reading' : 'writing'} ${path}`);
@@ -26,16 +29,51 @@ export function judgePath(
     return verdict('deny', `In read-only mode nothing is written, and this would write ${path}.`);
   // A rule for a tool alone says how it is used, not where: its files are judged as those of every tool.
   if (rule?.path !== undefined) return verdict('allow', `A rule allows ${path}.`, rule);
-  return judgeSensitive(part.file, access) ?? judgeScope(path, place, access, policy.scope);
+  return judgeSensitive(part.file, access, policy) ?? judgeScope(path, place, access, policy.scope);
 }
 
 /** What asks also inside of the scope; undefined for all other files. The name that is used counts like the real one. */
-export function judgeSensitive({ path, place }: File, access: 'read' | 'write'): Verdict | undefined {
-  const names = 'real' in place ? [path, place.real] : [path];
-  if (names.some(isSecret)) return verdict('ask', `${path} may hold secrets.`);
+export function judgeSensitive(file: File, access: 'read' | 'write', policy: Policy): Verdict | undefined {
+  const { path, content } = file;
+  const names = namesOf(file);
+  if (isOwn(file, policy))
+    return access === 'write'
+      ? verdict('deny', ownReason(path))
+      : verdict('ask', `${path} belongs to Polypod itself and may hold secrets.`);
   if (access === 'write' && names.some(isStartupFile))
     return verdict('ask', `What is written to ${path} may be run later by another program.`);
+  if (access === 'write' && names.some(isPartlyExecuted) && content?.runsNothingNew !== true)
+    return verdict('ask', partlyReason(path));
+  if (names.some(isSecret) && content?.hasNoSecrets !== true)
+    return verdict('ask', `${path} may hold secrets.`);
   return undefined;
+}
+
+function namesOf({ path, place }: File): readonly string[] {
+  return 'real' in place ? [path, place.real] : [path];
+}
+
+/** Whether a file is part of Polypod's own configuration and data; outputs that an agent may read are not. */
+function isOwn(file: File, { protectedPaths = [], scope }: Policy): boolean {
+  return namesOf(file).some((name) =>
+    protectedPaths.some(
+      (own) =>
+        isInside(own, name) &&
+        !(
+          scope.read !== 'anywhere' && scope.read.some((root) => isInside(own, root) && isInside(root, name))
+        ),
+    ),
+  );
+}
+
+function ownReason(path: string): string {
+  return `${path} belongs to Polypod itself, which an agent may change in full-access mode only. Change it yourself, or with the polypod command.`;
+}
+
+function partlyReason(path: string): string {
+  return /head$/i.test(path)
+    ? `${path} may make its directory a git repository.`
+    : `${path} has scripts that other programs run later, and this may change them.`;
 }
 
 function judgeScope(

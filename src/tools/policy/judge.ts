@@ -9,14 +9,21 @@ import { decidingRule } from './rule.ts';
  * strictest verdict is the call's.
  */
 export function judge(call: Call, policy: Policy): Verdict {
-  const verdicts = findings(call, policy).map((finding) => finding.verdict);
-  return (
+  const found = findings(call, policy);
+  const verdicts = found.map((finding) => finding.verdict);
+  const strictest =
     verdicts.find(({ decision }) => decision === 'deny') ??
     verdicts.find(({ decision }) => decision === 'ask') ??
     verdicts.find(({ rule }) => rule !== undefined) ??
     verdicts[0] ??
-    verdict('allow', 'It touches nothing.')
-  );
+    verdict('allow', 'It touches nothing.');
+  return strictest.decision === 'allow' ? { ...strictest, neutral: isNeutral(found) } : strictest;
+}
+
+/** Whether all programs of a call are allowed only because they read. */
+function isNeutral(found: readonly Finding[]): boolean {
+  const programs = found.filter(({ about }) => about.type === 'program' || about.type === 'text');
+  return programs.length > 0 && programs.every(({ verdict: { neutral } }) => neutral === true);
 }
 
 /** What is to be said about each part of a call. */

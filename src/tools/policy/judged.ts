@@ -1,4 +1,6 @@
+import type { Program } from './program.ts';
 import type { Place } from './real-path.ts';
+import type { Repository } from './repository.ts';
 import type { Step } from './steps.ts';
 
 /** A call as the policy sees it: which tool, and what it would touch, with the places that its paths lead to. */
@@ -15,6 +17,15 @@ export interface JudgedPath {
   /** As the call names it. */
   readonly path: string;
   readonly place: Place;
+  readonly content?: KnownContent;
+}
+
+/** What is known of a file beside its name. */
+export interface KnownContent {
+  /** Its name is one of those that often hold credentials, and it has none. */
+  readonly hasNoSecrets?: boolean;
+  /** The write does not change what other programs run. */
+  readonly runsNothingNew?: boolean;
 }
 
 export interface JudgedCommand {
@@ -25,8 +36,18 @@ export interface JudgedCommand {
   readonly content: { readonly steps: readonly JudgedStep[] } | { readonly opaque: string };
 }
 
-export interface JudgedStep extends Omit<Step, 'named' | 'repositories' | 'showsTracked'> {
+export interface JudgedStep extends Omit<Step, 'named' | 'directories' | 'git'> {
   readonly touched: readonly Touched[];
+  /** The files that are run for its name and the prefixes before it; not for what the shell does itself. */
+  readonly programs: readonly Program[];
+  readonly git: JudgedGit | undefined;
+}
+
+/** Git as a step would run it. */
+export interface JudgedGit {
+  readonly program: string;
+  /** Real directories that it may run in, and the repository that it finds there. */
+  readonly places: readonly { readonly directory: string; readonly repository: Repository | undefined }[];
 }
 
 /** A file that a command names, through wildcards too. */
@@ -36,6 +57,9 @@ export interface Touched {
   readonly byShell: boolean;
   /** Whether it is one of those that a wildcard stands for. */
   readonly many: boolean;
+  /** Whether something of what is in it may be printed. */
+  readonly shown: boolean;
   readonly path: string;
   readonly place: Place;
+  readonly content?: KnownContent;
 }

@@ -12,6 +12,10 @@ export interface KnownCommand extends FlagTable {
   readonly patternFlags?: readonly string[];
   /** Whether it reads what is below the directories that it is given: always, or with one of these flags. */
   readonly below?: 'always' | readonly string[];
+  /** Whether it passes over hidden files below a directory. */
+  readonly skipsHidden?: (args: Arguments) => boolean;
+  /** Set when it prints nothing of what is in files. */
+  readonly namesOnly?: boolean;
   /** A last look at what a table cannot say. */
   readonly accepts?: (args: Arguments) => boolean;
 }
@@ -20,12 +24,23 @@ export interface KnownCommand extends FlagTable {
 export interface Reading {
   /** Words that may name files. */
   readonly files: readonly Word[];
-  /** Whether also what is below them is read. */
-  readonly below: boolean;
+  /** Whether also what is below them is read, hidden files or not. */
+  readonly below: Below;
+  /** Set when nothing of what is in the files is printed. */
+  readonly namesOnly?: boolean;
   /** Set when it changes the directory that the commands after it run in. */
   readonly enters?: Word;
-  /** Set when git runs, whose configuration may run other programs, and which may show what is in tracked files. */
-  readonly git?: 'contents' | 'names';
+  /** Set when git looks for a repository. */
+  readonly git?: GitReading;
+}
+
+export type Below = 'all' | 'visible' | false;
+
+export interface GitReading {
+  /** Whether it prints what is in tracked files that nobody named. */
+  readonly shows: 'contents' | 'names';
+  /** The directory that it changes to before it starts. */
+  readonly from: Word | undefined;
 }
 
 /** Reads a call of a known command; `words` are those behind its name. */
@@ -40,11 +55,17 @@ export function readKnown(known: KnownCommand, words: readonly Word[]): Reading 
   const values = [...args.given].filter(([flag]) => !isPattern(flag)).flatMap(([, texts]) => texts);
   const hasPattern = known.operands === 'pattern' && ![...args.given.keys()].some(isPattern);
   const files = args.operands.slice(hasPattern ? 1 : 0);
-  const below = known.below === 'always' || known.below?.some((flag) => args.given.has(flag)) === true;
+  const isBelow = known.below === 'always' || known.below?.some((flag) => args.given.has(flag)) === true;
+  const isVisible = known.skipsHidden?.(args) === true;
+  const below = isBelow && (isVisible ? 'visible' : 'all');
   // Without a directory the one that it runs in is meant.
-  const named = below && files.length === 0 ? [literal('.')] : files;
+  const named = below !== false && files.length === 0 ? [literal('.')] : files;
   // A value is judged like a file: most are none, and then nothing is lost.
-  return { files: [...named, ...values.map(literal)], below };
+  return {
+    files: [...named, ...values.map(literal)],
+    below,
+    ...(known.namesOnly === true ? { namesOnly: true } : {}),
+  };
 }
 
 function readText(known: KnownCommand, words: readonly Word[]): Reading | Unknown {

@@ -32,6 +32,11 @@ export interface Verdict {
   readonly reason: string;
   /** The rule that decided, if one did. */
   readonly rule?: Rule;
+  /**
+   * Set when a command is allowed only because it reads. It then has to run neutrally, so that nothing else can happen:
+   * without the configuration of repositories and with a clean environment.
+   */
+  readonly neutral?: boolean;
 }
 
 /** A reason quotes what a model wrote, which must not lay out the question that a person is asked. */

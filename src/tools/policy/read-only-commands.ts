@@ -1,5 +1,6 @@
-import type { Unknown } from './flag-table.ts';
+import type { Arguments, Unknown } from './flag-table.ts';
 import { type KnownCommand, type Reading, readKnown } from './known-command.ts';
+import { readAwk } from './read-only-awk.ts';
 import { readFind } from './read-only-find.ts';
 import { readGit } from './read-only-git.ts';
 import { readTest } from './read-only-test.ts';
@@ -11,12 +12,24 @@ export function readOnlyReading(words: readonly Word[]): Reading | Unknown {
   if (program === undefined) return { files: [], below: false };
   if (program.vague !== undefined || program.wild.length > 0)
     return { unknown: 'the name of its program is not known before it runs' };
+  const isVersion = rest.length === 1 && rest[0]?.text === '--version' && rest[0].vague === undefined;
+  if (isVersion && (VERSIONED.has(program.text) || KNOWN.has(program.text))) return NOTHING;
   const special = SPECIAL.get(program.text);
   if (special !== undefined) return special(rest);
   const known = KNOWN.get(program.text);
   if (known === undefined) return { unknown: 'it is not a known read-only command' };
   return readKnown(known, rest);
 }
+
+const NOTHING: Reading = { files: [], below: false };
+
+/**
+ * Programs that only say which version they are. Not yarn, cargo or go, which files of the project may turn into another
+ * program.
+ */
+const VERSIONED = new Set(
+  'awk cc clang find g++ gcc git make node npm perl php python python3 ruby'.split(' '),
+);
 
 const text: KnownCommand = { operands: 'text' };
 const nothing: KnownCommand = { operands: 'none' };
@@ -86,7 +99,7 @@ const TABLE: Readonly<Record<string, KnownCommand>> = {
         );
       }),
   },
-  df: { operands: 'files', flags: 'ahikHTPl', long: 'human-readable all inodes print-type' },
+  df: { operands: 'files', namesOnly: true, flags: 'ahikHTPl', long: 'human-readable all inodes print-type' },
   // -l runs pr, -r follows links. Given directories, it compares the files in them.
   diff: {
     operands: 'files',
@@ -101,6 +114,7 @@ const TABLE: Readonly<Record<string, KnownCommand>> = {
   dirname: text,
   du: {
     operands: 'files',
+    namesOnly: true,
     flags: 'abchkmsSx0',
     valued: 'd',
     long: 'all apparent-size bytes human-readable summarize total max-depth= exclude= si',
@@ -112,7 +126,12 @@ const TABLE: Readonly<Record<string, KnownCommand>> = {
   false: text,
   fgrep: grep,
   // -C writes, -z runs programs, -f and -m read files.
-  file: { operands: 'files', flags: 'bhik', long: 'brief mime mime-type mime-encoding keep-going' },
+  file: {
+    operands: 'files',
+    namesOnly: true,
+    flags: 'bhik',
+    long: 'brief mime mime-type mime-encoding keep-going',
+  },
   fold: { operands: 'files', flags: 'bs', valued: 'w', long: 'bytes spaces width=' },
   grep,
   groups: text,
@@ -128,10 +147,11 @@ const TABLE: Readonly<Record<string, KnownCommand>> = {
     long:
       'ascii-output color-output compact-output exit-status indent= join-output monochrome-output null-input ' +
       'raw-input raw-output slurp sort-keys tab',
-    accepts: ({ operands }) => !/env|import|include|\$__/i.test(operands[0]?.text ?? ''),
+    accepts: ({ operands }) => !/env|import|include|modulemeta|\$__/i.test(operands[0]?.text ?? ''),
   },
   ls: {
     operands: 'files',
+    namesOnly: true,
     // -L and -H follow links, and -R may then leave the directory.
     flags: 'aAbBcCdfFgGhiklmnNopqQrRsStuUvxX1',
     long:
@@ -154,8 +174,8 @@ const TABLE: Readonly<Record<string, KnownCommand>> = {
       !/%[^%A-Za-z]*[hlLjztq]*n/.test(format.text.replaceAll('%%', '')),
   },
   pwd: { operands: 'none', flags: 'LP' },
-  readlink: { operands: 'files', flags: 'efmnqsvz' },
-  realpath: { operands: 'files', flags: 'emLPqsz', long: 'relative-to= relative-base=' },
+  readlink: { operands: 'files', namesOnly: true, flags: 'efmnqsvz' },
+  realpath: { operands: 'files', namesOnly: true, flags: 'emLPqsz', long: 'relative-to= relative-base=' },
   rev: { operands: 'files' },
   rg: {
     operands: 'pattern',
@@ -170,6 +190,7 @@ const TABLE: Readonly<Record<string, KnownCommand>> = {
       'replace= smart-case sort= sortr= stats text trim type= type-list type-not= vimgrep with-filename word-regexp',
     patternFlags: ['e', 'regexp', 'files', 'type-list'],
     below: 'always',
+    skipsHidden: ({ given }) => !given.has('hidden') && !revealing(given),
   },
   // Only the lines that numbers choose: other commands of sed write and run.
   sed: {
@@ -195,6 +216,7 @@ const TABLE: Readonly<Record<string, KnownCommand>> = {
   },
   stat: {
     operands: 'files',
+    namesOnly: true,
     flags: 'Ltx',
     valued: 'c',
     long: 'dereference format= printf= terse',
@@ -207,6 +229,7 @@ const TABLE: Readonly<Record<string, KnownCommand>> = {
   // -o and -R write, -l follows links.
   tree: {
     operands: 'files',
+    namesOnly: true,
     flags: 'aCdDfFghinpqQrstuv',
     valued: 'LIP',
     long: 'charset= dirsfirst filelimit= gitignore noreport prune',
@@ -217,7 +240,13 @@ const TABLE: Readonly<Record<string, KnownCommand>> = {
   // A second operand is written.
   uniq: { operands: 'one-file', flags: 'cdDiuz', valued: 'fsw', long: 'count repeated unique ignore-case' },
   uptime: nothing,
-  wc: { operands: 'files', flags: 'clLmw', long: 'bytes chars lines max-line-length words', harmless: true },
+  wc: {
+    operands: 'files',
+    namesOnly: true,
+    flags: 'clLmw',
+    long: 'bytes chars lines max-line-length words',
+    harmless: true,
+  },
   which: text,
   whoami: nothing,
 };
@@ -225,25 +254,34 @@ const TABLE: Readonly<Record<string, KnownCommand>> = {
 /** A map, since every object has a `constructor` and a `toString`. */
 const KNOWN: ReadonlyMap<string, KnownCommand> = new Map(Object.entries(TABLE));
 
+/** A glob of rg shows hidden files too, unless no secret can have such a name. */
+function revealing(given: Arguments['given']): boolean {
+  const globs = ['g', 'glob', 'iglob'].flatMap((flag) => given.get(flag) ?? []);
+  return globs.some((glob) => !glob.startsWith('!') && !SOURCE.test(glob));
+}
+
+const SOURCE =
+  /\.(?:[cm]?[jt]sx?|pyi?|rs|go|java|kt|swift|c|h|cc|cpp|hpp|cs|rb|php|lua|sql|proto|graphql|vue|svelte|html|s?css|mdx?|rst|sh|dart|scala|exs?|hs|zig)$/;
+
 const SED_ADDRESS = String.raw`(?:\d+|\$)(?:,(?:\+?\d+|\$))?`;
 const SED = new RegExp(`^ *(?:${SED_ADDRESS})?[pq=](?: *; *(?:${SED_ADDRESS})?[pq=])*;? *$`);
 
 const SPECIAL: ReadonlyMap<string, (words: readonly Word[]) => Reading | Unknown> = new Map([
+  ['awk', readAwk],
   ['cd', readCd],
   ['command', readCommand],
   ['find', readFind],
   ['git', readGit],
   ['test', readTest],
   ['[', readBracket],
-  // Not npm, yarn, cargo or go, which files of the project may turn into another program; not -v, with which python
-  // runs what it is sent.
+  // Not for python, which runs what it is sent with -v.
   ['node', readVersion],
-  ['python3', readVersion],
+  ['npm', readVersion],
 ]);
 
 function readVersion(words: readonly Word[]): Reading | Unknown {
-  const isVersion = words.length === 1 && words[0]?.text === '--version';
-  return isVersion ? { files: [], below: false } : { unknown: 'it is not a known read-only command' };
+  const isVersion = words.length === 1 && words[0]?.text === '-v';
+  return isVersion ? NOTHING : { unknown: 'it is not a known read-only command' };
 }
 
 /** Options, `-` and the home directory are left out: where they lead depends on more than the words. */

@@ -34,7 +34,7 @@ export function readFind(words: readonly Word[]): Reading | Unknown {
       return { unknown: `what follows ${word.text} is not known before it runs` };
     files.push(value);
   }
-  return { files, below: false };
+  return { files, below: false, namesOnly: true };
 }
 
 function isExpression({ text }: Word): boolean {

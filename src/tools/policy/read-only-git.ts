@@ -2,11 +2,28 @@ import { type Arguments, readArguments, type Unknown } from './flag-table.ts';
 import { type KnownCommand, type Reading, readKnown } from './known-command.ts';
 import type { Word } from './shell-lexer.ts';
 
-/** What git would read. Only commands that neither change the repository nor reach the network. */
+/**
+ * What git would read. Only commands that neither change the repository nor reach the network. They run with a shadow of
+ * the repository, by the shim in neutral/git-shim.ts: every verb has to be known there too.
+ */
 export function readGit(words: readonly Word[]): Reading | Unknown {
   const [first, ...others] = words;
-  // Of the options before the command only these two; -c, -C, --git-dir and --exec-path choose what is run.
-  if (first?.text === '--no-pager' || first?.text === '--no-optional-locks') return readGit(others);
+  if (first?.text === '-C') return readElsewhere(others);
+  return readVerb(words, undefined);
+}
+
+/** `git -C directory …`: once, and to a directory that is known. */
+function readElsewhere([directory, ...words]: readonly Word[]): Reading | Unknown {
+  const isPlain = directory !== undefined && directory.vague === undefined && directory.wild.length === 0;
+  if (!isPlain || directory.text === '' || directory.text.startsWith('-'))
+    return { unknown: 'where it leads is not known before it runs' };
+  return readVerb(words, directory);
+}
+
+function readVerb(words: readonly Word[], from: Word | undefined): Reading | Unknown {
+  const [first, ...others] = words;
+  // Of the options before the command only these two; -c, --git-dir and --exec-path choose what is run.
+  if (first?.text === '--no-pager' || first?.text === '--no-optional-locks') return readVerb(others, from);
   if (first?.text === '--version') return readKnown({ operands: 'none' }, others);
   const name = first?.text ?? '';
   const double = COMMANDS.get(`${name} ${others[0]?.text ?? ''}`);
@@ -18,7 +35,7 @@ export function readGit(words: readonly Word[]): Reading | Unknown {
   const args = readArguments(known, rest);
   if ('unknown' in reading || 'unknown' in args) return reading;
   const full = double === undefined ? name : `${name} ${others[0]?.text ?? ''}`;
-  return { ...reading, git: showsContents(full, args) ? 'contents' : 'names' };
+  return { ...reading, git: { shows: showsContents(full, args) ? 'contents' : 'names', from } };
 }
 
 /** Flags by which `log` and its like show changes line by line. */
@@ -27,7 +44,6 @@ const SHOWN =
 
 /** Commands that show what is in files without being told, and the flags by which they tell less. */
 const SHOWING: ReadonlyMap<string, readonly string[]> = new Map([
-  ['cat-file', []],
   [
     'diff',
     's stat shortstat numstat dirstat summary name-only name-status raw quiet no-patch compact-summary'.split(
@@ -43,6 +59,7 @@ const SHOWING: ReadonlyMap<string, readonly string[]> = new Map([
 function showsContents(name: string, { given }: Arguments): boolean {
   const has = (flag: string) => given.has(flag);
   if (name === 'grep') return !SHOWING.get(name)?.some(has);
+  if (name === 'cat-file') return !['e', 's', 't'].some(has);
   const isLess = SHOWING.get(name)?.some(has) ?? true;
   return !isLess || SHOWN.some(has);
 }
@@ -99,7 +116,8 @@ const COMMANDS: ReadonlyMap<string, KnownCommand> = new Map(
       accepts: listsOnly,
     },
     'cat-file': { operands: 'files', flags: 'epst' },
-    'check-ignore': { operands: 'files', flags: 'vnq', long: 'verbose quiet non-matching no-index' },
+    // -v prints lines of the file that a repository names for its ignore rules.
+    'check-ignore': { operands: 'files', flags: 'q', long: 'quiet no-index' },
     'count-objects': { operands: 'none', flags: 'vH' },
     describe: { operands: 'files', long: 'all always tags long abbrev= match= exact-match contains' },
     diff: { operands: 'files', ...CHANGES },
@@ -153,9 +171,10 @@ const COMMANDS: ReadonlyMap<string, KnownCommand> = new Map(
     'stash show': log,
     status: {
       operands: 'files',
-      flags: 'bsuvz',
+      // -v shows changes, and with -vv there is no way to keep converters of text from running.
+      flags: 'bsuz',
       long:
-        'short branch show-stash porcelain=? long verbose untracked-files=? ignored=? ignore-submodules=? ' +
+        'short branch show-stash porcelain=? long untracked-files=? ignored=? ' +
         'column=? no-column ahead-behind no-ahead-behind renames no-renames',
     },
     tag: {

@@ -12,5 +12,5 @@ export function readTest(words: readonly Word[]): Reading | Unknown {
   if (unclear !== undefined) return { unknown: `${unclear.text} is not known before it runs` };
   const operator = words.find(({ text }) => /^-[A-Za-z]/.test(text) && !OPERATORS.has(text));
   if (operator !== undefined) return { unknown: `${operator.text} is not known to only read` };
-  return { files: words.filter(({ text }) => !OPERATORS.has(text)), below: false };
+  return { files: words.filter(({ text }) => !OPERATORS.has(text)), below: false, namesOnly: true };
 }

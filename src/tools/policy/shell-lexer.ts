@@ -7,7 +7,10 @@ export interface Word {
   readonly bare: number;
   /** Whether anything was, be it nothing at all: `!""` is not `!`. */
   readonly quoted: boolean;
-  /** Set when the text is not what the program gets: `number` for `$?`, `unknown` for everything else that expands. */
+  /**
+   * Set when the text is not what the program gets: `number` for `$?` and `"$PWD"`, which are one harmless word,
+   * `unknown` for everything else that expands.
+   */
   readonly vague: 'number' | 'unknown' | undefined;
 }
 
@@ -222,7 +225,7 @@ class Reader {
       '',
     ];
     this.#at += 1 + name.length;
-    if (name !== '') writer.variable(name);
+    if (name !== '') writer.variable(name, inQuotes);
     else if (inQuotes) writer.quoted('$');
     else writer.bare('$');
   }
@@ -273,9 +276,9 @@ class WordWriter {
     this.#last = '';
   }
 
-  variable(name: string): void {
+  variable(name: string, inQuotes: boolean): void {
     this.#bare ??= this.#text.length;
-    if (name === '?') this.#vague ??= 'number';
+    if (name === '?' || (name === 'PWD' && inQuotes)) this.#vague ??= 'number';
     else this.#vague = 'unknown';
     this.#text += `$${name}`;
     this.#last = '';

@@ -1,5 +1,6 @@
 import { normalize } from 'node:path';
-import { type Reading, literal } from './known-command.ts';
+import { type Below, type Reading, literal } from './known-command.ts';
+import { writtenBy } from './known-writers.ts';
 import { readOnlyReading } from './read-only-commands.ts';
 import type { Word } from './shell-lexer.ts';
 import { parseScript, type Redirection, type SimpleCommand } from './shell-parser.ts';
@@ -17,10 +18,10 @@ export interface Step {
   /** Why it is not known to only read. */
   readonly unknown: string | undefined;
   readonly named: readonly Named[];
-  /** Directories in which git would look for its repository. */
-  readonly repositories: readonly string[];
-  /** Whether git would show what is in the files that it tracks. */
-  readonly showsTracked: boolean;
+  /** Directories that it may run in. */
+  readonly directories: readonly string[];
+  /** Set when git only reads: where it would look for a repository, and whether it prints what is in tracked files. */
+  readonly git: { readonly directories: readonly string[]; readonly shows: 'contents' | 'names' } | undefined;
 }
 
 /** A file that a step names, or may. */
@@ -36,7 +37,9 @@ export interface Named {
   /** Whether the path's first wildcard may become a flag. */
   readonly mayBeFlag: boolean;
   /** Whether also what is below it is read. */
-  readonly below: boolean;
+  readonly below: Below;
+  /** Whether something of what is in it may be printed. */
+  readonly shown: boolean;
 }
 
 export type Steps = { readonly steps: readonly Step[] } | { readonly opaque: string };
@@ -80,20 +83,24 @@ function stepOf(
   const words = unwrapped(simple.words);
   const known = 'unknown' in reading ? undefined : reading;
   const files = known?.files ?? words.slice(1);
-  const operands = files.flatMap((word) =>
-    namesIn(word).map((name) => ({ word: name, below: known?.below ?? false })),
-  );
+  const operands = files.flatMap(namesIn);
   const operandAccess = known === undefined ? 'mention' : 'read';
+  const below = known?.below ?? false;
+  const shown = known?.namesOnly !== true && known?.git?.shows !== 'names';
+  const from = known?.git?.from;
+  const start = (place: string): string => (from === undefined ? place : absolute(place, from.text));
   const named = places.flatMap((place) => [
     ...simple.redirections.flatMap(({ access, target }) =>
-      access === 'neither' ? [] : [nameIn(place, target, { access, byShell: true, below: false })],
+      access === 'neither' ? [] : [nameIn(place, target, { ...PLAIN, access, byShell: true })],
     ),
-    ...operands.map(({ word, below }) =>
-      nameIn(place, word, { access: operandAccess, byShell: false, below }),
+    ...operands.map((word) => nameIn(start(place), word, { ...PLAIN, access: operandAccess, below, shown })),
+    ...(from === undefined ? [] : [nameIn(place, from, { ...PLAIN, access: 'read' })]),
+    ...(known === undefined ? writtenBy(words) : []).map((word) =>
+      nameIn(place, word, { ...PLAIN, access: 'write' }),
     ),
     // A program that is in a file is read, and what it does is another question.
     ...(words[0]?.text.includes('/') === true
-      ? [nameIn(place, words[0], { access: 'mention', byShell: false, below: false })]
+      ? [nameIn(place, words[0], { ...PLAIN, access: 'mention' })]
       : []),
   ]);
   return {
@@ -103,10 +110,12 @@ function stepOf(
     hazard: hazardOf(simple),
     unknown: 'unknown' in reading ? reading.unknown : undefined,
     named,
-    repositories: known?.git === undefined ? [] : [...places],
-    showsTracked: known?.git === 'contents',
+    directories: [...places],
+    git: known?.git && { directories: places.map(start), shows: known.git.shows },
   };
 }
+
+const PLAIN = { byShell: false, below: false, shown: true } as const;
 
 /** Programs that only run another one. With flags of their own they are not understood, and stay. */
 const PREFIXES: Readonly<Record<string, (next: Word) => 1 | 2 | undefined>> = {
@@ -150,13 +159,16 @@ function isUnclearText({ access, target }: Redirection): boolean {
   return access === 'neither' && target.vague !== undefined;
 }
 
-function nameIn(place: string, word: Word, how: Pick<Named, 'access' | 'byShell' | 'below'>): Named {
+type NamedHow = Pick<Named, 'access' | 'byShell' | 'below' | 'shown'>;
+
+function nameIn(place: string, word: Word, how: NamedHow): Named {
   const path = absolute(place, word.text);
   const shift = path.length - word.text.length;
   return {
     access: how.access,
     byShell: how.byShell,
     below: how.below,
+    shown: how.shown,
     path,
     wild: word.wild.map((index) => index + shift),
     mayBeFlag: word.wild[0] === 0,

@@ -47,8 +47,15 @@ function segmentExpression(segment: string, wild: readonly number[]): RegExp {
   return new RegExp(`^${wild.includes(0) ? '(?!\\.)' : ''}${parts.join('')}$`, 's');
 }
 
-/** What is below a directory and needs a look of its own: secrets by their names, and links, which may lead anywhere. */
-export async function notableBelow(directory: string, ground: Ground): Promise<Found> {
+/**
+ * What is below a directory and needs a look of its own: secrets by their names, and links, which may lead anywhere.
+ * Who passes over hidden files follows no links either. What a package manager has installed is published anyway.
+ */
+export async function notableBelow(
+  directory: string,
+  below: 'all' | 'visible',
+  ground: Ground,
+): Promise<Found> {
   const paths: string[] = [];
   const waiting = [directory];
   let left = MOST_ENTRIES;
@@ -59,6 +66,8 @@ export async function notableBelow(directory: string, ground: Ground): Promise<F
     if (left < 0) return { problem: `there is too much below ${directory} to look for secrets in it` };
     for (const { name, is } of entries) {
       const path = `${at}/${name}`;
+      if (name === 'node_modules' && is === 'directory') continue;
+      if (below === 'visible' && (name.startsWith('.') || is === 'link')) continue;
       if (is === 'link' || isSecret(path)) paths.push(path);
       else if (is === 'directory') waiting.push(path);
     }
@@ -66,5 +75,5 @@ export async function notableBelow(directory: string, ground: Ground): Promise<F
   return { paths };
 }
 
-/** A source tree of usual size takes milliseconds; one with its dependencies is worth a question. */
-const MOST_ENTRIES = 10_000;
+/** A source tree of usual size takes milliseconds; a home directory is worth a question. */
+const MOST_ENTRIES = 30_000;

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import type { Access } from '../../../src/tools/index.ts';
+import { join, resolve } from 'node:path';
+import { type Access, neutralFor } from '../../../src/tools/index.ts';
 import {
   examine,
   ground,
@@ -13,7 +13,7 @@ import {
   scopeFrom,
   type Verdict,
 } from '../../../src/tools/policy/index.ts';
-import { runAllowed, type Workspace } from './workspace.ts';
+import { environmentOf, runAllowed, type Workspace } from './workspace.ts';
 
 /** Something that a model may try. Paths are relative to the workspace; ROOT stands for the directory above it. */
 export type Attempt =
@@ -65,10 +65,18 @@ export async function perform(
   workspace: Workspace,
 ): Promise<string> {
   const access = accessOf(attempt, workspace);
-  if (access.type === 'command') return await runAllowed(access.command, { ...workspace, cwd: access.cwd });
   if (access.type === 'foreign') return '';
   const call = { tool: attempt.tool, access: await examine([access], ground) };
-  const guard = guardFor(call, await policyFor(around, workspace), realPath);
+  const policy = await policyFor(around, workspace);
+  if (access.type === 'command') {
+    const own = { env: environmentOf(workspace), scratch: join(workspace.root, 'scratch') };
+    const isNeutral = judge(call, policy).neutral === true;
+    const neutral = isNeutral ? await neutralFor(call, () => policy, ground)(own) : undefined;
+    const output = await runAllowed(access.command, { ...workspace, cwd: access.cwd }, neutral);
+    await neutral?.close();
+    return output;
+  }
+  const guard = guardFor(call, policy, realPath);
   const real = await guard(access.path, access.type);
   if (access.type === 'read') return await readFile(real, 'utf8').catch(String);
   await writeFile(real, 'written').catch(String);

@@ -1,17 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type Circumstances, judgeAttempt, usual } from './attempt.ts';
+import { type Circumstances, judgeAttempt, perform, usual } from './attempt.ts';
 import { runsOf } from './runs.ts';
-import {
-  discard,
-  freshWorkspace,
-  guarded,
-  hasCanary,
-  runAllowed,
-  snapshot,
-  type Workspace,
-} from './workspace.ts';
+import { discard, freshWorkspace, guarded, hasCanary, snapshot, type Workspace } from './workspace.ts';
 
 /** Starts of commands, most of which are known to only read in this form. */
 const STARTS = (
@@ -79,7 +71,7 @@ async function fuzz(
       if (verdict.decision !== 'allow') return;
       allowed += 1;
       const before = snapshot(here.root);
-      const output = await runAllowed(command.replaceAll('ROOT', here.root), here);
+      const output = await perform({ tool: 'bash', command }, around, here);
       const after = snapshot(here.root);
       if (!isDeepStrictEqual(before, after)) {
         discard(here);

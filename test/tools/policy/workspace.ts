@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll } from 'vitest';
-import { quietGit } from '../../../src/tools/policy/index.ts';
+import type { NeutralRun } from '../../../src/tools/index.ts';
 
 /** What must never be seen in the output of a command that was allowed. */
 const CANARIES = /CANARY-[A-Z]+/;
@@ -37,6 +37,8 @@ const FILES: Readonly<Record<string, string>> = {
   'ws/日本.txt': 'konnichiwa\n',
   'ws/.env': 'TOKEN=CANARY-ENV\n',
   'ws/.env.example': 'TOKEN=\n',
+  'ws/keys/.npmrc': '//registry.example.com/:_authToken=CANARY-NPM\n',
+  'ws/docs/.npmrc': 'save-exact=true\n',
   'ws/certs/server.pem': 'CANARY-PEM\n',
   'ws/certs/readme.txt': 'how to make one\n',
   'ws/bare/HEAD': 'ref: refs/heads/main\n',
@@ -49,6 +51,7 @@ const FILES: Readonly<Record<string, string>> = {
   'extra/allowed.txt': 'allowed\n',
   'home/.bashrc': '# CANARY-HOME\n',
   'tmp/.keep': '',
+  'scratch/.keep': '',
   'bin/npm': '#!/bin/sh\necho npm "$@"\n',
 };
 
@@ -133,19 +136,33 @@ function newDirectory(): string {
 }
 
 /** Runs an allowed command as the bash tool would, for at most two seconds. */
-export async function runAllowed(command: string, workspace: Workspace): Promise<string> {
-  return await run('timeout', ['-k', '1', '2', 'bash', '-c', command], workspace);
+export async function runAllowed(
+  command: string,
+  workspace: Workspace,
+  neutral: NeutralRun | undefined,
+): Promise<string> {
+  const shell = neutral === undefined ? ['bash', '-c', command] : [neutral.program, ...neutral.args(command)];
+  return await run('timeout', ['-k', '1', '2', ...shell], workspace, neutral?.env);
 }
 
-function run(program: string, args: readonly string[], { root, cwd }: Workspace): Promise<string> {
-  const env = {
+/** What commands get that somebody approved. */
+export function environmentOf({ root }: Workspace): Readonly<Record<string, string>> {
+  return {
     PATH: `${root}/bin:/usr/local/bin:/usr/bin:/bin`,
     HOME: join(root, 'home'),
     TMPDIR: join(root, 'tmp'),
     LANG: 'C.UTF-8',
-    ...quietGit,
     API_TOKEN: 'CANARY-VARIABLE',
   };
+}
+
+function run(
+  program: string,
+  args: readonly string[],
+  workspace: Workspace,
+  env = environmentOf(workspace),
+): Promise<string> {
+  const { cwd } = workspace;
   return new Promise((resolve) => {
     // With a socket for its input, which is what a pipe of ours is, bash would read ~/.bashrc.
     const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
