@@ -102,7 +102,10 @@ describe("a key's directories (built program)", () => {
       body: { error: { message: expect.stringContaining(`${file} lies outside of its directories`) } },
     });
     expect(
-      await decide({ decision: 'approve', updatedArguments: JSON.stringify(write('/etc/made')) }),
+      await decide({
+        decision: 'approve',
+        updatedArguments: JSON.stringify(write(join(open, 'elsewhere/made'))),
+      }),
     ).toMatchObject({ status: 403 });
     expect(existsSync(file)).toBe(false);
     expect(
