@@ -10,6 +10,7 @@ import type { Mode, Rule } from '../tools/index.ts';
 import type { StatedAccount, StatedConfig } from './config-shape.ts';
 import { DEFAULT_CONFIG } from './default-config.ts';
 import type { Places } from './places.ts';
+import { refuseUnsafeFile } from './refuse-unsafe-file.ts';
 import type { StatedTasks } from './tasks/tasks-shape.ts';
 
 /** What the user configured. A setting that is absent has its default. */
@@ -175,6 +176,7 @@ function ruleOf({ action, tool, command, exact, path }: Partial<Rule> & Pick<Rul
 }
 
 async function contentOf(file: string): Promise<string | undefined> {
+  refuseUnsafeFile('the configuration', file);
   try {
     return await readFile(file, 'utf8');
   } catch (thrown) {

@@ -2,6 +2,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf, PolypodError, shape, systemCodeOf, tryParse } from '../base/index.ts';
 import type { Rule } from '../tools/index.ts';
+import { refuseUnsafeFile } from './refuse-unsafe-file.ts';
 import { RULE } from './rule-shape.ts';
 
 const RULES: shape.Shape<readonly Rule[]> = shape.listOf(RULE);
@@ -16,6 +17,7 @@ export class KeptRules {
   #writing: Promise<void> = Promise.resolve();
 
   static async open(file: string): Promise<KeptRules> {
+    refuseUnsafeFile('the file of rules', file);
     return new KeptRules(file, await read(file));
   }
 

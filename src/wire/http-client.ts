@@ -32,9 +32,11 @@ export const httpTransport: Transport = transportTrusting();
 
 export interface Trust {
   /** Certificates, a PEM text, that are trusted in place of the usual ones. */
-  readonly ca: string;
+  readonly ca?: string;
   /** Only the first of them itself is good, whatever name it is for. */
   readonly isPinned?: boolean;
+  /** What is shown to a server that wants a certificate of its clients: PEM texts of a certificate and its key. */
+  readonly identity?: { readonly cert: string; readonly key: string };
 }
 
 /** The same with certificates of one's own. */
@@ -78,12 +80,13 @@ function withoutDump(error: Error): Error {
   return Object.assign(new Error(`TLS failed: ${reason.trim()}`, { cause: error }), { code });
 }
 
-async function tlsOptions({ ca, isPinned = false }: Trust): Promise<ConnectionOptions> {
-  if (!isPinned) return { ca };
+async function tlsOptions({ ca, isPinned = false, identity }: Trust): Promise<ConnectionOptions> {
+  if (!isPinned || ca === undefined) return { ...(ca !== undefined && { ca }), ...identity };
   const { X509Certificate } = await import('node:crypto');
   const { raw } = new X509Certificate(ca);
   return {
     ca,
+    ...identity,
     allowPartialTrustChain: true,
     checkServerIdentity: (_, shown) =>
       shown.raw.equals(raw)

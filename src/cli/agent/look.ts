@@ -10,7 +10,7 @@ import {
 import { ago } from '../ago.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
 import { table } from '../table.ts';
-import { ask, type Probed } from './probe.ts';
+import { askWhether, type Probed } from './probe.ts';
 
 interface Seen {
   readonly record: AgentRecord;
@@ -85,7 +85,7 @@ export function recorded(name: string, places: Places): AgentRecord {
 
 async function look(record: AgentRecord, places: Places): Promise<Seen> {
   const key = record.process === 'program' ? undefined : readClientKey(places);
-  const answer = await ask(record, '/status', key).catch(() => undefined);
+  const answer = await askWhether(record, '/status', key).catch(() => undefined);
   return { record, answer };
 }
 

@@ -28,6 +28,11 @@ export const OPTIONS = {
   },
   'tls-cert': { type: 'text', value: 'FILE', help: 'start: its certificate, as PEM' },
   'tls-key': { type: 'text', value: 'FILE', help: "start: the certificate's key, as PEM" },
+  'client-ca': {
+    type: 'text',
+    value: 'FILE',
+    help: 'start: clients must show a certificate of this authority too, as PEM; needs --tls-cert',
+  },
   'behind-proxy': { type: 'flag', help: 'start: somebody in front of it speaks TLS' },
   'no-auth': { type: 'flag', help: 'start: without keys, on a loopback address only' },
   cwd: {
@@ -49,11 +54,16 @@ export type AgentValues = Values<typeof OPTIONS>;
 
 /** What the command line and the environment say of the agent. Paths are made absolute: somebody else may read them. */
 export function orderFrom(name: string | undefined, values: AgentValues, { env }: Surroundings): AgentOrder {
-  const { 'tls-cert': cert, 'tls-key': key, mode } = values;
+  const { 'tls-cert': cert, 'tls-key': key, 'client-ca': clientCa, mode } = values;
   if ((cert === undefined) !== (key === undefined))
     throw new PolypodError(
       'bad-request',
       'a certificate and its key belong together: give both --tls-cert and --tls-key',
+    );
+  if (clientCa !== undefined && cert === undefined)
+    throw new PolypodError(
+      'bad-request',
+      '--client-ca needs TLS: give --tls-cert and --tls-key too, or write tls.client_ca into the configuration',
     );
   const port = values.port ?? portIn(env.POLYPOD_AGENT_PORT);
   const address = values.address ?? (env.POLYPOD_AGENT_ADDRESS || undefined);
@@ -65,7 +75,14 @@ export function orderFrom(name: string | undefined, values: AgentValues, { env }
       ...(name !== undefined && { name }),
       ...(port !== undefined && { port }),
       ...(address !== undefined && { address }),
-      ...(cert !== undefined && key !== undefined && { tls: { cert: resolve(cert), key: resolve(key) } }),
+      ...(cert !== undefined &&
+        key !== undefined && {
+          tls: {
+            cert: resolve(cert),
+            key: resolve(key),
+            ...(clientCa !== undefined && { client_ca: resolve(clientCa) }),
+          },
+        }),
       ...(values['behind-proxy'] && { behind_proxy: true }),
       ...(values['no-auth'] && { no_auth: true }),
       ...(mode && { mode }),
@@ -87,6 +104,7 @@ export function argumentsFor(
     ...(port === undefined ? [] : ['--port', String(port)]),
     ...(address === undefined ? [] : ['--address', address]),
     ...(tls === undefined ? [] : ['--tls-cert', tls.cert, '--tls-key', tls.key]),
+    ...(tls?.client_ca === undefined ? [] : ['--client-ca', tls.client_ca]),
     ...(behind_proxy === true ? ['--behind-proxy'] : []),
     ...(no_auth === true ? ['--no-auth'] : []),
     ...(mode === undefined ? [] : ['--mode', mode]),

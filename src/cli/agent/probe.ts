@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import type { ConnectionOptions } from 'node:tls';
+import { connect, type ConnectionOptions } from 'node:tls';
 import { type JsonObject, objectIn, PolypodError } from '../../base/index.ts';
 import type { AgentRecord } from '../../daemon/index.ts';
 
@@ -42,6 +42,35 @@ export function ask(
     sent.on('timeout', () => sent.destroy(new PolypodError('provider-failed', `${url} does not answer`)));
     sent.on('error', reject);
     sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+/**
+ * Asks an agent whether it is up. One that wants a certificate of its clients is up if it shows its own: this command has none
+ * to show.
+ */
+export async function askWhether(
+  record: AgentRecord,
+  path: string,
+  key: string | undefined,
+): Promise<Probed> {
+  if (record.clientCertificate !== true) return ask(record, path, key);
+  const { hostname, port } = new URL(record.url);
+  return new Promise((resolve, reject) => {
+    const socket = connect({
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: Number(port),
+      timeout: PATIENCE_MS,
+      ...(record.cert !== undefined && pinned(record.cert)),
+    });
+    socket.on('secureConnect', () => {
+      socket.destroy();
+      resolve({ status: 401, body: {} });
+    });
+    socket.on('timeout', () =>
+      socket.destroy(new PolypodError('provider-failed', `${record.url} does not answer`)),
+    );
+    socket.on('error', reject);
   });
 }
 

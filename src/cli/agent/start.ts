@@ -18,7 +18,7 @@ import { placesOf } from '../data-dir.ts';
 import { daemonArguments, startDetached } from '../detached.ts';
 import { runDaemon } from '../run-daemon.ts';
 import { agentName, type AgentValues, argumentsFor, orderFrom } from './options.ts';
-import { ask } from './probe.ts';
+import { ask, askWhether } from './probe.ts';
 import { startProgram } from './program.ts';
 import { stay } from './stay.ts';
 
@@ -38,8 +38,17 @@ export async function start(
     const record = await startProgram({ name: called, ...stated.start, cwd }, places, around);
     return announce(record, undefined, places, values, around);
   }
+  if (values.prompt !== undefined && stated.tls?.client_ca !== undefined)
+    throw new PolypodError(
+      'bad-request',
+      '--prompt has no client certificate to show: start the agent without it, then run polypod task submit --cert FILE --key FILE',
+    );
   const link = await daemonLink(places);
-  if (link === undefined && values.foreground) {
+  const isInForeground = link === undefined && values.foreground;
+  // In the foreground the log is on stderr, unless it is unwanted there.
+  if (stated.no_auth === true && (!isInForeground || values.quiet))
+    around.stderr.write(`polypod agent: warning: ${NO_AUTH_WARNING}\n`);
+  if (isInForeground) {
     const more = (): object => ({ agent: readAgent(places, called) });
     return runDaemon({ env: around.env, places, doors, agent: order, more }, values, around);
   }
@@ -76,8 +85,9 @@ async function announceReady(
 /** That it listens was said; that it answers is seen. */
 async function ready(record: AgentRecord, key: string | undefined): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
-    const failure = await ask(record, '/health', key).then(
-      ({ status }) => (status === 200 ? undefined : `it answered ${status}`),
+    const failure = await askWhether(record, '/health', key).then(
+      ({ status }) =>
+        status === 200 || record.clientCertificate === true ? undefined : `it answered ${status}`,
       messageOf,
     );
     if (failure === undefined) return;
@@ -120,5 +130,6 @@ async function submit(record: AgentRecord, key: string | undefined, prompt: stri
   throw new PolypodError('provider-failed', `the agent is up, and did not take its first task: ${why}`);
 }
 
+const NO_AUTH_WARNING = 'no key is needed: every program on this machine can give this agent tasks';
 const ATTEMPTS = 20;
 const PAUSE_MS = 100;

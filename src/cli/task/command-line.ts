@@ -1,7 +1,7 @@
 import { harmless } from '../terminal/harmless.ts';
 import type { TaskValues } from './options.ts';
 
-type Way = Pick<TaskValues, 'url' | 'agent' | 'key-file' | 'ca' | 'insecure' | 'data-dir'>;
+type Way = Pick<TaskValues, 'url' | 'agent' | 'key-file' | 'ca' | 'cert' | 'key' | 'insecure' | 'data-dir'>;
 
 /** A command for the same agent, as a person would type it. */
 export function commandLine(words: readonly string[], values: Way): string {
@@ -14,7 +14,7 @@ export function commandLine(words: readonly string[], values: Way): string {
   return harmless(['polypod', 'task', ...words, ...way.map(quoted)].join(' '));
 }
 
-const WAY = ['agent', 'url', 'key-file', 'ca', 'data-dir'] as const;
+const WAY = ['agent', 'url', 'key-file', 'ca', 'cert', 'key', 'data-dir'] as const;
 
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

@@ -15,7 +15,10 @@ import type { TaskValues } from './options.ts';
 
 const HERE = 'http://127.0.0.1:8000';
 
-type Stated = Pick<TaskValues, 'url' | 'agent' | 'key-file' | 'ca' | 'insecure' | 'data-dir'>;
+type Stated = Pick<
+  TaskValues,
+  'url' | 'agent' | 'key-file' | 'ca' | 'cert' | 'key' | 'insecure' | 'data-dir'
+>;
 
 /** A client of the agent that the options and the environment name. */
 export async function clientFor(values: Stated, around: Surroundings): Promise<TasksClient> {
@@ -30,7 +33,9 @@ export async function clientFor(values: Stated, around: Surroundings): Promise<T
       'bad-request',
       `${url.origin} is another machine, and on the way everybody could read the key: use https://, or say --insecure`,
     );
-  const trust = await trustFor(values.ca ?? (env.POLYPOD_CA || undefined), own);
+  const trusted = await trustFor(values.ca ?? (env.POLYPOD_CA || undefined), own);
+  const identity = await identityFrom(values, env);
+  const trust = identity === undefined ? trusted : { ...trusted, identity };
   return new TasksClient({
     url: `${url.origin}${url.pathname}`,
     signal,
@@ -57,6 +62,24 @@ function agentHere(places: Places, name: string | undefined): AgentRecord | unde
 async function trustFor(ca: string | undefined, own: AgentRecord | undefined): Promise<Trust | undefined> {
   if (ca !== undefined) return { ca: await certificateIn(ca) };
   return own?.cert === undefined ? undefined : { ca: await certificateIn(own.cert), isPinned: true };
+}
+
+/** What is shown to an agent that wants a certificate of its clients. */
+async function identityFrom(values: Stated, env: Surroundings['env']): Promise<Trust['identity']> {
+  const cert = values.cert ?? (env.POLYPOD_CERT || undefined);
+  const key = values.key ?? (env.POLYPOD_CERT_KEY || undefined);
+  if (key?.startsWith('ppk_'))
+    throw new PolypodError(
+      'bad-request',
+      '--key is the file of the private key of --cert: put an API key into a file (--key-file) or into POLYPOD_API_KEY',
+    );
+  if (cert === undefined && key === undefined) return undefined;
+  if (cert === undefined || key === undefined)
+    throw new PolypodError(
+      'bad-request',
+      'a certificate and its key belong together: give both --cert and --key',
+    );
+  return { cert: await certificateIn(cert, '--cert'), key: await pemIn(key, '--key', 'PRIVATE KEY') };
 }
 
 function addressIn(text: string): URL {
@@ -103,14 +126,17 @@ function checked(text: string, where: string): string {
   throw new PolypodError('bad-request', `there is no key in ${where}: it must be one word on one line`);
 }
 
-async function certificateIn(file: string): Promise<string> {
+async function certificateIn(file: string, option = '--ca'): Promise<string> {
+  return pemIn(file, option, 'CERTIFICATE');
+}
+
+async function pemIn(file: string, option: string, label: string): Promise<string> {
+  const what = label.toLowerCase();
   const text = await readFile(file, 'utf8').catch((thrown: unknown) => {
-    throw new PolypodError('not-found', `cannot read the certificate: ${messageOf(thrown)}`, {
-      cause: thrown,
-    });
+    throw new PolypodError('not-found', `cannot read the ${what}: ${messageOf(thrown)}`, { cause: thrown });
   });
-  if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
-  throw new PolypodError('bad-request', `${file} has no certificate: --ca takes a PEM file`);
+  if (text.includes('-----BEGIN ') && text.includes(`${label}-----`)) return text;
+  throw new PolypodError('bad-request', `${file} has no ${what}: ${option} takes a PEM file`);
 }
 
 function isLoopback({ hostname }: URL): boolean {

@@ -48,6 +48,9 @@ function namedIn(error: PolypodError): { readonly field: string; readonly option
 function wayStep(code: string | undefined): string | undefined {
   if (code === undefined) return undefined;
   if (WAYS[code] !== undefined) return WAYS[code];
+  // An alert comes from the other side: it is our certificate that is missing or wrong.
+  if (/_ALERT_(?:\w*CERTIFICATE|UNKNOWN_CA)/.test(code))
+    return 'the agent wants a certificate of its clients: give --cert and --key, signed by its authority';
   if (isTlsFailure(code))
     return 'name its certificate with --ca, or check that the address has the name that stands in it';
   return 'check the address (--url) and that the agent is up';

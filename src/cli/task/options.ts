@@ -58,6 +58,16 @@ export const OPTIONS = {
     value: 'FILE',
     help: 'the certificate to trust, as PEM (default: POLYPOD_CA, or as usual)',
   },
+  cert: {
+    type: 'text',
+    value: 'FILE',
+    help: 'the certificate to show to an agent that wants one, as PEM (default: POLYPOD_CERT)',
+  },
+  key: {
+    type: 'text',
+    value: 'FILE',
+    help: 'the private key of --cert, as PEM (default: POLYPOD_CERT_KEY); for an API key see --key-file',
+  },
   ...DATA_DIR,
   insecure: { type: 'flag', help: 'send the key over http:// to another machine' },
 } as const;
@@ -65,7 +75,9 @@ export const OPTIONS = {
 export type TaskValues = Values<typeof OPTIONS>;
 type OptionName = keyof TaskValues;
 
-const CONNECTION: readonly OptionName[] = ['json', 'agent', 'url', 'key-file', 'ca', 'insecure', 'data-dir'];
+const CONNECTION: readonly OptionName[] = [
+  ...(['json', 'agent', 'url', 'key-file', 'ca', 'cert', 'key', 'insecure', 'data-dir'] as const),
+];
 const FOLLOWING: readonly OptionName[] = ['poll', 'retry-for', 'quiet'];
 const CONTEXT = [
   'session',

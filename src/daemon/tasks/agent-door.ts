@@ -24,7 +24,7 @@ export function agentDoor(
     open: async (context) => {
       const tasks = await tasksPlace(wish, parts);
       if (wish.stated.no_auth === true)
-        context.log.warn('no key is needed: every program on this machine may give this agent tasks', {
+        context.log.warn('no key is needed: every program on this machine can give this agent tasks', {
           agent: name,
         });
       else await ensureKey(places, userName(parts.env), context.audit);
@@ -38,6 +38,7 @@ export function agentDoor(
           startedAt: new Date().toISOString(),
           process: parts.process,
           ...(wish.stated.tls && { cert: pathFrom(wish.from, wish.stated.tls.cert, places) }),
+          ...(wish.stated.tls?.client_ca !== undefined && { clientCertificate: true }),
         });
       } catch (thrown) {
         await opened.close();

@@ -25,6 +25,8 @@ const AGENT = shape.fields(
   {
     /** The certificate that it shows, for clients on this machine. */
     cert: shape.text(),
+    /** Whether clients must show a certificate of their own. */
+    clientCertificate: shape.flag,
     /** When a program's process began, as the system tells it: pids are given again. */
     born: shape.text(),
   },

@@ -4,6 +4,7 @@ import { asPolypodError } from '../../base/index.ts';
 import { acquireLock, type Lock } from '../../store/index.ts';
 import type { Places } from '../places.ts';
 import { makePrivate } from '../private-directory.ts';
+import { refuseUnsafeFile } from '../refuse-unsafe-file.ts';
 import { tasksDirectory } from './agent-files.ts';
 
 /** Where the keys of a data directory's agents are kept, as hashes. */
@@ -18,6 +19,7 @@ export async function changeKeys<T>(
 ): Promise<T> {
   const file = keyFile(places);
   makePrivate(dirname(file));
+  refuseUnsafeFile('the file of keys', file);
   const lock = await lockSoon(file);
   try {
     return change(file);

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
+import { refuseUnsafeFile } from '../refuse-unsafe-file.ts';
 import { parseYaml, readShape } from '../yaml.ts';
 import type { AgentWish } from './tasks-place.ts';
 import { type StatedTasks, TASKS } from './tasks-shape.ts';
@@ -21,6 +22,7 @@ export async function readAgentConfig(
 ): Promise<AgentWish> {
   if (config === undefined) return { ...configured, stated: { ...configured.stated, ...stated }, cwd };
   const file = resolve(cwd, config);
+  refuseUnsafeFile("the agent's configuration", file);
   const content = await readFile(file, 'utf8').catch((thrown: unknown) => {
     throw new PolypodError('bad-request', `cannot read the agent's configuration: ${messageOf(thrown)}`, {
       cause: thrown,

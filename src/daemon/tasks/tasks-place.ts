@@ -5,6 +5,7 @@ import type { Environment } from '../../llm/index.ts';
 import { podLines, type TasksPlace } from '../../protocols/index.ts';
 import { COMMAND_MODEL } from '../command-model.ts';
 import type { Places } from '../places.ts';
+import { refuseUnsafeFile } from '../refuse-unsafe-file.ts';
 import { keyFile } from './key-file.ts';
 import type { StatedTasks } from './tasks-shape.ts';
 
@@ -37,6 +38,7 @@ export async function tasksPlace({ stated, from, cwd }: AgentWish, parts: TasksP
   const { env, places, watcher, modelNamed, usualMode, isDraining } = parts;
   const { name, address, port, hosts, origins, mode, model } = stated;
   const at = (path: string): string => pathFrom(from, path, places);
+  refuseUnsafeFile('the file of keys', keyFile(places));
   const directory = stated.directory === undefined ? cwd : at(stated.directory);
   const keys = (stated.keys ?? []).map(({ env: variable, owner, scopes }) => ({
     key: valueOf(variable, env, 'tasks.keys'),
@@ -48,7 +50,7 @@ export async function tasksPlace({ stated, from, cwd }: AgentWish, parts: TasksP
     secret:
       secret_env !== undefined
         ? valueOf(secret_env, env, 'tasks.webhooks')
-        : await fileOf('tasks.webhooks.secret_file', at(secret_file ?? '')),
+        : await fileOf('tasks.webhooks.secret_file', at(secret_file ?? ''), { isSecret: true }),
     ...(allow_private !== undefined && { allowPrivate: allow_private }),
   }));
   return {
@@ -58,7 +60,10 @@ export async function tasksPlace({ stated, from, cwd }: AgentWish, parts: TasksP
     ...(stated.tls && {
       tls: {
         cert: await fileOf('tasks.tls.cert', at(stated.tls.cert)),
-        key: await fileOf('tasks.tls.key', at(stated.tls.key)),
+        key: await fileOf('tasks.tls.key', at(stated.tls.key), { isSecret: true }),
+        ...(stated.tls.client_ca !== undefined && {
+          clientCa: await fileOf('tasks.tls.client_ca', at(stated.tls.client_ca)),
+        }),
       },
     }),
     ...(stated.behind_proxy !== undefined && { behindProxy: stated.behind_proxy }),
@@ -124,7 +129,8 @@ function valueOf(variable: string, env: Environment, setting: string): string {
 }
 
 /** What a file says, without the line end that an editor puts behind it. */
-async function fileOf(setting: string, path: string): Promise<string> {
+async function fileOf(setting: string, path: string, { isSecret = false } = {}): Promise<string> {
+  refuseUnsafeFile(`the file of ${setting}`, path, { isSecret });
   try {
     return (await readFile(path, 'utf8')).trim();
   } catch (thrown) {

@@ -66,7 +66,7 @@ export const TASKS = fields(
     start: program,
     address: text('an address such as 127.0.0.1', (address) => /^[\w.:-]+$/.test(address)),
     port: PORT,
-    tls: fields({ cert: path, key: path }, {}),
+    tls: fields({ cert: path, key: path }, { client_ca: path }),
     behind_proxy: flag,
     no_auth: flag,
     hosts: listOf(text('a name without a port', (name) => /^[\w.-]+$/.test(name))),

@@ -22,8 +22,8 @@ export interface TasksSettings {
   /** 127.0.0.1 and 8000 if nothing is said. */
   readonly address?: string;
   readonly port?: number;
-  /** PEM texts of the certificate and its key. */
-  readonly tls?: { readonly cert: string; readonly key: string };
+  /** PEM texts of the certificate and its key; with `clientCa`, clients must show a certificate of that authority too. */
+  readonly tls?: { readonly cert: string; readonly key: string; readonly clientCa?: string };
   /** Somebody in front of us speaks TLS: said explicitly, it permits an address that others reach. */
   readonly behindProxy?: boolean;
   /** Names under which the server is reached, and pages that may use it; none if nothing is said. */
