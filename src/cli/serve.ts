@@ -1,9 +1,17 @@
+import { NO_AUTH_WARNING, type Places, readConfig } from '../daemon/index.ts';
 import { doors } from '../registry.ts';
-import { runnable } from './command.ts';
+import { runnable, type Surroundings } from './command.ts';
 import { refuseArguments } from './no-arguments.ts';
 import { placesOf } from './data-dir.ts';
 import { serveDetached } from './detached.ts';
 import { DAEMON_OPTIONS, runDaemon } from './run-daemon.ts';
+
+async function warnOfOpenAgent(places: Places, { stderr }: Surroundings): Promise<void> {
+  const { config } = await readConfig(places);
+  const { tasks, doors: wanted } = config.daemon;
+  if (tasks?.no_auth === true && wanted.tasks !== false)
+    stderr.write(`polypod serve: warning: ${NO_AUTH_WARNING}\n`);
+}
 
 /** `polypod serve`: the daemon. */
 export const serve = runnable({
@@ -34,6 +42,8 @@ Examples:
   async run({ values, positionals }, around) {
     refuseArguments('serve', positionals);
     const places = placesOf(values, around);
+    // The log has it too, which is not shown then.
+    if (values.quiet || values.detach) await warnOfOpenAgent(places, around);
     if (values.detach) return serveDetached(values, places, around);
     return runDaemon({ env: around.env, places, doors }, values, around);
   },

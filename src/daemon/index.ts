@@ -43,6 +43,7 @@ export {
   AGENT_NAME,
   type AgentRecord,
   DEFAULT_AGENT,
+  NO_AUTH_WARNING,
   readAgent,
   clientKeyFile,
   readAgents,

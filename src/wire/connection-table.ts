@@ -4,11 +4,14 @@ import { networkOf } from './network-of.ts';
 interface Connection {
   readonly socket: Socket;
   readonly network: string;
+  /** Whose key came over it. */
+  owner?: string;
 }
 
 export interface ConnectionLimits {
   readonly connections: number;
   readonly connectionsPerAddress: number;
+  readonly connectionsPerKey: number;
 }
 
 /**
@@ -22,6 +25,8 @@ export class ConnectionTable {
   /** Those that are not trusted, oldest first; also by network. */
   readonly #untrusted = new Set<string>();
   readonly #byNetwork = new Map<string, Set<string>>();
+  /** How many connections each key has. */
+  readonly #byOwner = new Map<string, number>();
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
@@ -51,10 +56,17 @@ export class ConnectionTable {
     });
   }
 
-  /** Whether the connection was not trusted before. */
-  trust(socket: Socket): boolean {
+  /** The good key `owner` came over the connection. `full` if that key has too many already. */
+  trust(socket: Socket, owner: string): 'new' | 'known' | 'full' {
     const id = connectionId(socket);
-    return id !== undefined && this.#distrustNoMore(id);
+    const connection = id === undefined ? undefined : this.#all.get(id);
+    if (id === undefined || connection === undefined || connection.owner !== undefined) return 'known';
+    const count = this.#byOwner.get(owner) ?? 0;
+    if (count >= this.#limits.connectionsPerKey) return 'full';
+    this.#byOwner.set(owner, count + 1);
+    connection.owner = owner;
+    this.#distrustNoMore(id);
+    return 'new';
   }
 
   closeAll(): void {
@@ -72,16 +84,20 @@ export class ConnectionTable {
 
   #remove(id: string): void {
     this.#distrustNoMore(id);
+    const owner = this.#all.get(id)?.owner;
     this.#all.delete(id);
+    if (owner === undefined) return;
+    const count = (this.#byOwner.get(owner) ?? 0) - 1;
+    if (count > 0) this.#byOwner.set(owner, count);
+    else this.#byOwner.delete(owner);
   }
 
-  #distrustNoMore(id: string): boolean {
-    if (!this.#untrusted.delete(id)) return false;
+  #distrustNoMore(id: string): void {
+    if (!this.#untrusted.delete(id)) return;
     const { network } = this.#all.get(id) ?? { network: '' };
     const same = this.#byNetwork.get(network);
     same?.delete(id);
     if (same?.size === 0) this.#byNetwork.delete(network);
-    return true;
   }
 }
 

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import type { TlsOptions } from 'node:tls';
 import { messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
 import { ConnectionTable } from './connection-table.ts';
+import { httpRefusal } from './http-server-refusal.ts';
 import { networkOf } from './network-of.ts';
 import { type Rate, RateTable } from './rate-limit.ts';
 import { readTarget, type RequestTarget } from './request-target.ts';
@@ -22,6 +23,8 @@ export interface HttpServerLimits {
   readonly connections: number;
   /** Connections of one address that have not shown a good key. */
   readonly connectionsPerAddress: number;
+  /** Connections of one key. */
+  readonly connectionsPerKey: number;
   /** TLS handshakes of one address that did not lead to a good key. */
   readonly handshakes: Rate;
 }
@@ -34,6 +37,7 @@ export const HTTP_SERVER_LIMITS: HttpServerLimits = {
   stalledMs: 60_000,
   connections: 10_000,
   connectionsPerAddress: 2_000,
+  connectionsPerKey: 4_000,
   handshakes: { perMinute: 1_200, burst: 1_200 },
 };
 
@@ -47,8 +51,8 @@ export interface HttpExchange {
   readonly response: ServerResponse;
   /** Undefined for a target that is no path. */
   readonly url: RequestTarget | undefined;
-  /** A good key came over this connection. */
-  readonly trust: () => void;
+  /** A good key came over this connection. Refuses it if that key has too many connections. */
+  readonly trust: (keyId: string) => void;
 }
 
 /** A request to speak another protocol on its connection. */
@@ -59,7 +63,7 @@ export interface HttpUpgrade {
   readonly socket: Duplex;
   readonly head: Buffer;
   readonly url: RequestTarget | undefined;
-  readonly trust: () => void;
+  readonly trust: (keyId: string) => void;
 }
 
 /** A connection that was refused before there was a request. */
@@ -116,14 +120,27 @@ export async function serveHttp(options: HttpServerOptions): Promise<HttpServer>
     requireHostHeader: false,
   };
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    const exchange = { ...describe(request), request, response, trust: () => trust(request.socket) };
+    const exchange = {
+      ...describe(request),
+      request,
+      response,
+      trust: (keyId: string) => trust(request.socket, keyId),
+    };
     handle(exchange).catch((thrown: unknown) => {
       response.destroy();
       caught(thrown);
     });
   };
-  const trust = (socket: Socket): void => {
-    if (table.trust(socket)) handshakes.refund(networkOf(socket.remoteAddress ?? ''));
+  const trust = (socket: Socket, keyId: string): void => {
+    const trusted = table.trust(socket, keyId);
+    if (trusted === 'new') handshakes.refund(networkOf(socket.remoteAddress ?? ''));
+    if (trusted === 'full')
+      throw httpRefusal(
+        429,
+        'too_many_connections',
+        `this key has ${limits.connectionsPerKey} connections already: close some`,
+        { headers: { 'retry-after': '5', connection: 'close' } },
+      );
   };
   const refuse = (socket: Duplex, refused: Refused): void => {
     const remote = socket instanceof Socket ? (socket.remoteAddress ?? '') : '';
@@ -166,7 +183,13 @@ export async function serveHttp(options: HttpServerOptions): Promise<HttpServer>
   server.on('connect', (_, socket) => refuse(socket, NO_TUNNEL));
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => socket.destroy());
-    const begun = { ...describe(request), request, socket, head, trust: () => trust(request.socket) };
+    const begun = {
+      ...describe(request),
+      request,
+      socket,
+      head,
+      trust: (keyId: string) => trust(request.socket, keyId),
+    };
     upgrade(begun).catch((thrown: unknown) => {
       socket.destroy();
       caught(thrown);

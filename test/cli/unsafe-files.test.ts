@@ -121,6 +121,9 @@ describe.each(USERS)('as $name', ({ identity }) => {
       expect((await polypod('agent', 'stop')).code).toBe(0);
     }
     put('.config/polypod/config.yaml', 'tasks: { no_auth: true, port: 0 }\n', 0o600);
+    const detached = await polypod('serve', '--offline', '--detach');
+    expect([detached.code, detached.stderr]).toEqual([0, expect.stringContaining(`warning: ${warning}`)]);
+    expect((await polypod('stop')).code).toBe(0);
     const child = startAs(identity, ['serve', '--offline', '--json'], { HOME: home });
     await new Promise<void>((resolve, reject) => {
       let said = '';

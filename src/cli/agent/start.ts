@@ -6,6 +6,7 @@ import {
   clientKeyFile,
   daemonLink,
   DEFAULT_AGENT,
+  NO_AUTH_WARNING,
   type Places,
   readAgent,
   readAgentWish,
@@ -130,6 +131,5 @@ async function submit(record: AgentRecord, key: string | undefined, prompt: stri
   throw new PolypodError('provider-failed', `the agent is up, and did not take its first task: ${why}`);
 }
 
-const NO_AUTH_WARNING = 'no key is needed: every program on this machine can give this agent tasks';
 const ATTEMPTS = 20;
 const PAUSE_MS = 100;

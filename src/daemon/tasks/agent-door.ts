@@ -2,7 +2,7 @@ import type { Audit } from '../../audit/index.ts';
 import { stringOf, userName } from '../../base/index.ts';
 import { createKey, type Door, keyHash, type KeyRecord, readKeys, revokeKey } from '../../protocols/index.ts';
 import type { Places } from '../places.ts';
-import { type AgentRecord, DEFAULT_AGENT, doorName, readClientKey } from './agent-files.ts';
+import { type AgentRecord, DEFAULT_AGENT, doorName, NO_AUTH_WARNING, readClientKey } from './agent-files.ts';
 import { keyEvent } from './key-event.ts';
 import { changeKeys } from './key-file.ts';
 import { type AgentWish, pathFrom, tasksPlace, type TasksParts } from './tasks-place.ts';
@@ -24,7 +24,7 @@ export function agentDoor(
     open: async (context) => {
       const tasks = await tasksPlace(wish, parts);
       if (wish.stated.no_auth === true)
-        context.log.warn('no key is needed: every program on this machine can give this agent tasks', {
+        context.log.warn(NO_AUTH_WARNING, {
           agent: name,
         });
       else await ensureKey(places, userName(parts.env), context.audit);

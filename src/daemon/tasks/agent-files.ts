@@ -35,6 +35,9 @@ const AGENT = shape.fields(
 /** An agent that is reached over HTTP, as it is written down for clients on this machine while it is up. */
 export type AgentRecord = shape.ValueOf<typeof AGENT>;
 
+/** Said at every start of an agent without keys. */
+export const NO_AUTH_WARNING = 'no key is needed: every program on this machine can give this agent tasks';
+
 /** What an agent is called if nobody says otherwise. */
 export const DEFAULT_AGENT = 'polypod';
 

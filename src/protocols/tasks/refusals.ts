@@ -1,6 +1,12 @@
 import { networkOf, type Rate, RateTable } from '../../wire/index.ts';
 import type { RequestAudit } from './request-audit.ts';
 
+interface Dropped {
+  readonly network: string;
+  readonly keyId: string | undefined;
+  readonly count: number;
+}
+
 /**
  * Counts what comes from an address without a good key. Beyond the rate requests are refused before anything is done for them;
  * the audit log then gets one line per address and interval with their number, not a line each.
@@ -8,7 +14,7 @@ import type { RequestAudit } from './request-audit.ts';
 export class Refusals {
   readonly #rate: RateTable;
   readonly #audit: RequestAudit | undefined;
-  readonly #unwritten = new Map<string, number>();
+  readonly #unwritten = new Map<string, Dropped>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(rate: Rate, audit: RequestAudit | undefined) {
@@ -26,12 +32,13 @@ export class Refusals {
     return this.#rate.take(networkOf(remote)) === 0;
   }
 
-  /** Counts a request that was refused without a line of its own in the audit log. */
-  drop(remote: string): void {
+  /** Counts a request or message that was refused without a line of its own in the audit log. */
+  drop(remote: string, keyId?: string): void {
     const network = networkOf(remote);
-    const known = this.#unwritten.get(network);
-    if (known === undefined && this.#unwritten.size >= MOST_NETWORKS) this.#write();
-    this.#unwritten.set(network, (this.#unwritten.get(network) ?? 0) + 1);
+    const name = `${network} ${keyId ?? ''}`;
+    if (!this.#unwritten.has(name) && this.#unwritten.size >= MOST_NETWORKS) this.#write();
+    const count = (this.#unwritten.get(name)?.count ?? 0) + 1;
+    this.#unwritten.set(name, { network, keyId, count });
     this.#timer ??= setTimeout(() => this.#write(), WRITE_MS).unref();
   }
 
@@ -42,7 +49,8 @@ export class Refusals {
   #write(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const [remote, count] of this.#unwritten) this.#audit?.dropped(remote, count);
+    for (const { network, keyId, count } of this.#unwritten.values())
+      this.#audit?.dropped(network, count, keyId);
     this.#unwritten.clear();
   }
 }

@@ -36,9 +36,16 @@ export class RequestAudit {
     });
   }
 
-  /** Requests beyond the rate of an address, which are only counted. */
-  dropped(remote: string, count: number): void {
-    this.#audit({ event: 'request.refused', door: 'tasks', remote, outcome: 'rate_limited', count });
+  /** Requests beyond the rate of an address or key, which are only counted. */
+  dropped(remote: string, count: number, keyId?: string): void {
+    this.#audit({
+      event: 'request.refused',
+      door: 'tasks',
+      remote,
+      ...(keyId !== undefined && { keyId }),
+      outcome: 'rate_limited',
+      count,
+    });
   }
 
   /** A connection that was refused before there was a request. */

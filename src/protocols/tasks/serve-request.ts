@@ -67,7 +67,7 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
       return;
     }
     key = counter.entrance.enter(request.headers, remote);
-    exchange.trust();
+    exchange.trust(key.id);
     counter.entrance.charge(key);
     refuseKeyInAddress(url);
     const { route, params } = findRoute(counter.routes, request.method ?? '', url.pathname);
@@ -93,7 +93,7 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
         cause: String(error.cause),
       });
     if (key === undefined) counter.refusals.count(remote);
-    if (key === undefined && status === 429) counter.refusals.drop(remote);
+    if (status === 429) counter.refusals.drop(remote, key?.id);
     else note({ policyResult: word });
     if (response.headersSent) response.destroy();
     else sendError(response, refusal, isBodyLeft(request) ? [...head, 'connection', 'close'] : head);

@@ -47,6 +47,7 @@ interface Seat {
   readonly say: (line: object) => void;
   readonly fail: (thrown: unknown, requestId: unknown) => void;
   /** For the audit log. */
+  readonly drop: () => void;
   readonly note: (method: string, params: JsonObject, policyResult: string, requestId: unknown) => void;
 }
 
@@ -64,10 +65,11 @@ export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promi
     refuseDuplicates(request.rawHeaders);
     guardRequest(request.headers, counter.guard);
     key = entrance.enter(request.headers, remote);
-    upgrade.trust();
+    upgrade.trust(key.id);
     entrance.charge(key);
     refuseKeyInAddress(url);
     requireScope(key, 'read');
+    if (request.method !== 'GET') throw wrongField('method', 'must be GET for a WebSocket');
     if (url.pathname !== '/ws') throw wrongField('path', 'must be /ws for a WebSocket');
     const answer = webSocketHandshake(
       request.headers,
@@ -91,7 +93,7 @@ export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promi
     socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
     if (key === undefined) refusals.count(remote);
     const [actor, keyId] = [key?.owner, key?.id];
-    if (key === undefined && status === 429) refusals.drop(remote);
+    if (status === 429) refusals.drop(remote, key?.id);
     else audit?.write({ requestId, clientRequestId, remote, actor, keyId, action, policyResult: word });
   }
 }
@@ -99,7 +101,7 @@ export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promi
 function open(
   { socket, head, requestId, request }: HttpUpgrade,
   key: KeyRecord,
-  { desk, log, audit, remoteOf, entrance, caught }: Counter,
+  { desk, log, audit, remoteOf, entrance, refusals, caught }: Counter,
   answer: string,
 ): void {
   const gone = new AbortController();
@@ -154,6 +156,7 @@ function open(
     },
     gone: gone.signal,
     listening: new Map(),
+    drop: () => refusals.drop(remoteOf(request), key.id),
     note: (method, params, policyResult, clientRequestId) =>
       audit?.write({
         requestId,
@@ -199,8 +202,9 @@ async function answerText(text: string, seat: Seat): Promise<void> {
     if (scope !== 'read') seat.note(stringOf(method), { ...objectOf(params), ...data }, 'allowed', requestId);
   } catch (thrown) {
     seat.fail(thrown, requestId);
-    const { word } = wireError(asPolypodError(thrown), '');
-    seat.note(stringOf(method).slice(0, 50), objectOf(params), word, requestId);
+    const { status, word } = wireError(asPolypodError(thrown), '');
+    if (status === 429) seat.drop();
+    else seat.note(stringOf(method).slice(0, 50), objectOf(params), word, requestId);
   }
 }
 

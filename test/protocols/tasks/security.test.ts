@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readKeys, revokeKey } from '../../../src/protocols/tasks/index.ts';
+import { SocketClient } from '../../wire/web-socket-client.ts';
 import { oddRequest, raw, says, type TasksStage, task, tasksStage } from './stage.ts';
 
 async function expectAlive(stage: TasksStage): Promise<void> {
@@ -87,6 +88,23 @@ describe('keys', () => {
     expect({ status, body }).toMatchObject({ status: 429, body: { error: { code: 'rate_limited' } } });
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
     expect((await client({ owner: 'bob' }).get('/tasks')).status).toBe(200);
+  });
+
+  it('have only so many connections', async () => {
+    const http = { connectionsPerKey: 2 };
+    const { client, key, door } = await tasksStage([], { tasks: { limits: { http } } });
+    const headers = { Authorization: `Bearer ${key()}` };
+    const links = [1, 2].map(() => new SocketClient(door().url, headers));
+    for (const link of links) await link.upgraded();
+    const third = new SocketClient(door().url, headers);
+    await third.closed;
+    expect(third.answer).toMatch(/^HTTP\/1.1 429 [^]*too_many_connections/);
+    expect((await client({ owner: 'bob' }).get('/tasks')).status).toBe(200);
+    links[0]?.socket.destroy();
+    for (;;) {
+      const next = new SocketClient(door().url, headers);
+      if (await next.upgraded().catch(() => false)) break;
+    }
   });
 
   it('cannot be guessed fast', async () => {
