@@ -1,5 +1,5 @@
 import { isOneLine, PolypodError } from '../base/index.ts';
-import { keyFile, type Places, readModels } from '../daemon/index.ts';
+import { keysFile, type Places, readModels } from '../daemon/index.ts';
 import { type Row, sessionsIn } from '../pod/sessions.ts';
 import { EXIT, runnable } from './command.ts';
 import { COMMANDS } from './commands.ts';
@@ -63,7 +63,7 @@ const LISTINGS: Readonly<Record<Listing, List>> = {
   },
   keys: async (places) => {
     const { readKeys } = await import('../protocols/index.ts');
-    return readKeys(await keyFile(places))
+    return readKeys(keysFile(places))
       .filter(({ revokedAt }) => revokedAt === undefined)
       .map(({ id, owner, scopes }) => [id, `${owner}: ${scopes.join(', ')}`]);
   },

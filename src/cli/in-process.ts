@@ -7,6 +7,7 @@ import {
   openAudit,
   type Places,
   readConfig,
+  refuseRevoked,
 } from '../daemon/index.ts';
 import type { AgentsOptions, Config, ModelAccess } from '../daemon/index.ts';
 import type { Host } from '../pod/index.ts';
@@ -48,6 +49,7 @@ export async function hostHere(options: InProcessOptions, { env }: Surroundings)
   const host = await Host.open({
     directory: places.dataDirectory,
     ...(audit && { audit: audit.record }),
+    refuseStart: refuseRevoked(places),
     agents: agentsFrom({ env, config, places, models, version: version(), ...agentOptions }),
     approvals,
     ...(isFleeting

@@ -38,6 +38,8 @@ import { sweepSockets } from './sweep-sockets.ts';
 import { tallyOf } from './tally.ts';
 import { doorsWanted, withAgent } from './tasks/configured-agent.ts';
 import type { AgentOrder } from './tasks/read-agent-config.ts';
+import { refuseRevoked } from './tasks/refuse-revoked.ts';
+import { RevokedTasks } from './tasks/revoked-tasks.ts';
 import { TasksAgents } from './tasks/tasks-agents.ts';
 import type { TasksParts } from './tasks/tasks-place.ts';
 
@@ -71,6 +73,7 @@ interface Parts {
   host?: Host;
   doors?: OpenDoors;
   control?: ControlServer;
+  revokedTasks?: RevokedTasks;
 }
 
 /** One process that hosts many agents. It has a data directory to itself, and a socket by which commands reach it. */
@@ -157,6 +160,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     limits,
     approvals,
     audit: audit.record,
+    refuseStart: refuseRevoked(places),
     ...(hibernateAfterMs === undefined ? {} : { hibernateAfterMs }),
     ...(durability === undefined ? {} : { durability }),
     onFailure: (error, pod) => {
@@ -216,6 +220,8 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     log.warn('a command outlived the process that ran it and was ended', { pod: podId, command, ended });
   const interrupted = await host.recover();
   if (interrupted.length > 0) log.warn('sessions were left unfinished', { pods: interrupted });
+  const revokedTasks = (parts.revokedTasks = new RevokedTasks({ host, places, log, audit: audit.record }));
+  await revokedTasks.open();
   const modelNamed = async (word: string): Promise<ModelChoice | undefined> => {
     const ready = await setup.models.named(word);
     return ready && { provider: ready.model.account, modelId: ready.model.id };
@@ -239,6 +245,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     modelNamed,
     usualMode: () => setup.config.permissions.mode,
     isDraining: () => state === 'draining',
+    watchKeys: () => revokedTasks.watch(),
     configured: () => ({
       stated: setup.config.daemon.tasks ?? {},
       from: dirname(places.configFile),
@@ -284,7 +291,7 @@ async function leftCommands(places: Places): Promise<readonly CommandRecord[]> {
 
 /** Those who still watch see the last events, so the pods are closed before the doors; the lock goes last. */
 async function closed(
-  { host, doors, control, setup, logFile, audit, lock, podSockets, stopReporting }: Parts,
+  { host, doors, control, setup, logFile, audit, lock, podSockets, stopReporting, revokedTasks }: Parts,
   log?: Log,
 ): Promise<void> {
   const step = async (name: string, close: () => unknown): Promise<void> => {
@@ -294,6 +301,7 @@ async function closed(
       log?.error(`cannot close the ${name}`, { reason: messageOf(thrown) });
     }
   };
+  revokedTasks?.close();
   await step('pods', () => host?.shutdown());
   await step('doors', () => doors?.close());
   await step('control socket', () => control?.close());

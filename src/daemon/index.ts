@@ -48,8 +48,10 @@ export {
   clientKeyFile,
   readAgents,
   readClientKey,
+  keysFile,
 } from './tasks/agent-files.ts';
 export { keyEvent } from './tasks/key-event.ts';
+export { refuseRevoked } from './tasks/refuse-revoked.ts';
 export type { AgentOrder } from './tasks/read-agent-config.ts';
 
 // Start-up is a feature: all that follows is loaded when it is used, so that a list of sessions needs no provider.
@@ -96,17 +98,17 @@ export async function writeAgent(places: Places, record: AgentRecord): Promise<v
   (await import('./tasks/write-agent.ts')).writeAgent(places, record);
 }
 
+/** Keeps the key that this user's own commands send. */
+export async function writeClientKey(places: Places, key: string): Promise<void> {
+  (await import('./tasks/write-agent.ts')).writeClientKey(places, key);
+}
+
 export async function removeAgent(places: Places, name: string): Promise<void> {
   (await import('./tasks/write-agent.ts')).removeAgent(places, name);
 }
 
-/** Where keys are kept, as hashes. */
-export async function keyFile(places: Places): Promise<string> {
-  return (await import('./tasks/key-file.ts')).keyFile(places);
-}
-
 /** Changes the keys while nobody else does. */
-export async function changeKeys<T>(places: Places, change: (file: string) => T): Promise<T> {
+export async function changeKeys<T>(places: Places, change: (file: string) => T | Promise<T>): Promise<T> {
   return (await import('./tasks/key-file.ts')).changeKeys(places, change);
 }
 

@@ -75,6 +75,7 @@ export class Approvals {
     const { approval } = this.#pending(command.approvalId);
     const { updatedArguments, remember, decision } = command;
     const isApproved = decision === 'approve';
+    if (isApproved) this.#refuseOwn(caller);
     if (isApproved) await this.#refuseBeyond(command.limit, approval, updatedArguments);
     // "Always" is said of the call that runs, not of the one that was asked about.
     const always =
@@ -165,6 +166,17 @@ export class Approvals {
       throw new PolypodError('not-found', `there is no approval ${approvalId}: it may be long settled`);
     if (asked.settlement !== undefined) throw alreadySettled(approvalId, asked.settlement);
     return asked;
+  }
+
+  /** Four eyes: whoever submitted a task, with whichever key and on whichever door, does not approve what it asks. */
+  #refuseOwn({ by }: Caller): void {
+    const { run, lastRun } = this.#parts.view;
+    const { submitter } = (run ?? lastRun)?.overrides ?? {};
+    if (submitter?.fourEyes !== true || submitter.owner !== by) return;
+    throw new PolypodError(
+      'denied',
+      `${by} submitted this task and cannot approve it (four eyes): somebody else has to, with a key of another owner`,
+    );
   }
 
   async #refuseBeyond(limit: Limit | undefined, approval: Approval, updated?: string): Promise<void> {

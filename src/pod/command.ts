@@ -31,6 +31,16 @@ export const LIMIT = shape.fields(
 );
 export type Limit = shape.ValueOf<typeof LIMIT>;
 
+/** The key with which a task was submitted. */
+const SUBMITTER = shape.fields(
+  { keyId: text, owner: text },
+  {
+    /** Its owner cannot approve what the task asks. */
+    fourEyes: shape.flag,
+  },
+);
+export type Submitter = shape.ValueOf<typeof SUBMITTER>;
+
 /** What holds for one run only. */
 export const OVERRIDES = shape.fields(
   {},
@@ -46,6 +56,7 @@ export const OVERRIDES = shape.fields(
     /** In USD. */
     budget: shape.number('an amount of 0 or more', (amount) => amount >= 0),
     limit: LIMIT,
+    submitter: SUBMITTER,
   },
 );
 export type Overrides = shape.ValueOf<typeof OVERRIDES>;

@@ -4,6 +4,7 @@ import type { Durability, Files } from '../store/index.ts';
 import type { OpenAgent } from './agent.ts';
 import type { DeadlinePolicy } from './approvals.ts';
 import type { Row } from './catalogue/index.ts';
+import type { Overrides } from './command.ts';
 import type { SettingsChange } from './settings.ts';
 
 export interface HostLimits {
@@ -19,6 +20,9 @@ export interface HostLimits {
 
 export const DEFAULT_LIMITS: HostLimits = { pods: 2_000, runs: 200, queue: 100, watcher: 10_000 };
 
+/** Why a run with these overrides must not start; undefined if it may. */
+export type RefuseStart = (overrides: Overrides | undefined) => string | undefined;
+
 export interface HostOptions {
   /** Where sessions, feeds and the catalogue are kept. */
   readonly directory: string;
@@ -31,6 +35,8 @@ export interface HostOptions {
   /** How long approvals wait; for ever if nothing is said. */
   readonly approvals?: DeadlinePolicy;
   readonly now?: () => Date;
+  /** Asked right before a run starts, also one that has waited: a reason, if it must not. */
+  readonly refuseStart?: RefuseStart;
   /** Records who decided and who changed what may happen. */
   readonly audit?: Audit;
   /** Something failed that no command was waiting for. */

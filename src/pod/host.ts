@@ -67,6 +67,7 @@ export class Host {
       now: () => new Date(),
       onFailure: () => {},
       audit: () => {},
+      refuseStart: () => undefined,
       ...options,
       limits: { ...DEFAULT_LIMITS, ...options.limits },
     } as const;
@@ -380,6 +381,7 @@ export class Host {
       });
     },
     audit: (event) => this.#options.audit(event),
+    refuseStart: (overrides) => this.#options.refuseStart(overrides),
     changed: (pod, by) => this.#changed(pod, by),
     asked: (pod, approval) => this.#family.asked(pod, approval),
     settled: (pod, approvalId, how) => this.#family.settled(pod, approvalId, how),

@@ -8,6 +8,7 @@ export {
   commandSchema,
   type Limit,
   type Overrides,
+  type Submitter,
   type PodCommand,
   readCommand,
   type Receipt,

@@ -174,6 +174,7 @@ export class LivePod {
       shell: this.#shell,
       publish,
       takeSlot: () => this.#takeSlot(),
+      refuseStart: house.refuseStart,
     });
     this.#parts = {
       view: this.view,
@@ -186,6 +187,7 @@ export class LivePod {
       queueLimit: options.queueLimit,
       now,
       newId: uuidv7,
+      refuseStart: house.refuseStart,
       takeSlot: () => this.#takeSlot(),
       whyNoSlot: () =>
         this.#closing === undefined ? house.whyNoSlot() : 'the pod is being closed: send it again',

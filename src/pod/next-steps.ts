@@ -1,6 +1,7 @@
 import { messageOf } from '../base/index.ts';
 import type { Caller } from './command.ts';
 import type { RunPurpose } from './event.ts';
+import type { RefuseStart } from './host-options.ts';
 import type { Draft } from './journal/index.ts';
 import { openCallsIn } from './open-calls.ts';
 import type { Runner } from './runner.ts';
@@ -15,6 +16,8 @@ export interface NextStepsParts {
   readonly publish: (draft: Draft) => void;
   /** Takes one of the host's places for a run; false also when the pod is closing. */
   readonly takeSlot: () => boolean;
+  /** Why a run must not start; undefined if it may. */
+  readonly refuseStart: RefuseStart;
 }
 
 /** What a pod does without being told, once nothing is in the way: a run that ended, or was given up, may have been. */
@@ -32,14 +35,20 @@ export class NextSteps {
 
   /** The next prompt that waits, if there is one and a place for it. */
   startPrompt(): void {
-    const { view, runner, takeSlot } = this.#parts;
+    const { view, runner, takeSlot, refuseStart } = this.#parts;
     const [next] = view.waiting('prompt');
     if (next === undefined || !this.#isIdle()) return;
     const { content, queueId, overrides } = next;
     runner.prepare(overrides).then(
       (ready) => {
         const [still] = view.waiting('prompt');
-        if (still?.queueId !== queueId || !this.#isIdle() || !takeSlot()) return;
+        if (still?.queueId !== queueId || !this.#isIdle()) return;
+        const refused = refuseStart(overrides);
+        if (refused !== undefined) {
+          this.#refuse(queueId, refused);
+          return;
+        }
+        if (!takeSlot()) return;
         runner.start(ready, { content, queueId, purpose: purposeOf(next), sign: () => undefined });
       },
       // It cannot be run as things are: taken out, and said so, or it would block what follows it for ever.

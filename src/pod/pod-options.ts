@@ -4,6 +4,7 @@ import type { Durability, Files } from '../store/index.ts';
 import type { OpenAgent } from './agent.ts';
 import type { DeadlinePolicy } from './approvals.ts';
 import type { Caller, CommandOf } from './command.ts';
+import type { RefuseStart } from './host-options.ts';
 import type { Approval, PodFact, Settlement } from './event.ts';
 import type { LivePod } from './live-pod.ts';
 import type { Header } from './session/index.ts';
@@ -33,6 +34,8 @@ export interface House {
   readonly whyNoSlot: () => string;
   readonly releaseSlot: () => void;
   readonly audit: Audit;
+  /** Why a run must not start; undefined if it may. */
+  readonly refuseStart: RefuseStart;
   /** Something has changed that lists show. */
   readonly changed: (pod: LivePod, by: PodFact['type']) => void;
   /** A question has come up, or has been settled: the parent is told. */

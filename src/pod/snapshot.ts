@@ -1,7 +1,7 @@
 import type { Item } from '../llm/index.ts';
 import type { TodoItem } from '../tools/index.ts';
 import type { RunOutcome, Totals } from '../worker/index.ts';
-import type { Approval, PodState, Queued } from './event.ts';
+import type { Approval, PodState, Queued, RunPurpose } from './event.ts';
 import type { ModelChoice } from './session/index.ts';
 import type { PodSettings } from './settings.ts';
 import type { BlockView, PodView, RunView, ShellView, ToolView } from './view.ts';
@@ -19,7 +19,7 @@ export interface Snapshot {
   /** The entry that the next one hangs on. */
   readonly leafId: string | null;
   readonly run?: RunView;
-  readonly lastRun?: { readonly runId: string; readonly outcome: RunOutcome };
+  readonly lastRun?: RunPurpose & { readonly runId: string; readonly outcome: RunOutcome };
   readonly turn: number;
   /** What the model has written of its answer so far. */
   readonly blocks: readonly BlockView[];

@@ -83,8 +83,7 @@ export class PodView {
         return;
       }
       case 'run-end':
-        if (this.run?.taskId !== undefined)
-          this.tasks.set(this.run.taskId, { runId: fact.runId, status: fact.outcome.status });
+        this.#endTask(fact.runId, fact.outcome.status);
         this.lastRun = { ...(this.run ?? this.lastRun), runId: fact.runId, outcome: fact.outcome };
         this.run = undefined;
         // A turn that a kill cut before its answer has left nothing: its number is given again.
@@ -226,6 +225,12 @@ export class PodView {
       this.items.slice(last + 1).map((item) => ('callId' in item ? item.callId : undefined)),
     );
     return results.filter((item) => !('callId' in item) || !answered.has(item.callId));
+  }
+
+  /** Also one that waited for a decision in a process before this one, and is cancelled here. */
+  #endTask(runId: string, status: RunOutcome['status']): void {
+    const { taskId } = this.run ?? (this.lastRun?.runId === runId ? this.lastRun : undefined) ?? {};
+    if (taskId !== undefined) this.tasks.set(taskId, { runId, status });
   }
 
   #unqueue(queueIds: readonly string[]): void {

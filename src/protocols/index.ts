@@ -10,12 +10,17 @@ export {
   hashOf as keyHash,
   type KeyLimits,
   type KeyRecord,
+  keyState,
   type NewKey,
   readKeys,
+  readKeyUses,
+  REVOKED_TASKS,
   revokeKey,
+  rotateKey,
   type Scope,
   SCOPES as KEY_SCOPES,
   type TasksPlace,
+  watchKeys,
 } from './tasks/index.ts';
 
 /** A pod's events in the words of the Pod Protocol, for a door that hands them on; `waiting` may wait for a reader. */

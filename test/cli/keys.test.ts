@@ -40,7 +40,9 @@ describe('polypod keys', () => {
     expect((statSync(file).mode & 0o777).toString(8)).toBe('600');
     const { stdout } = await here.polypod('keys', 'list');
     expect(stdout).toMatch(
-      new RegExp(`^id +owner +scopes +age +state\\n${id} +ci +submit,read,approve +\\d+ s +good\\n$`),
+      new RegExp(
+        `^id +owner +scopes +age +used +state +limits\\n${id} +ci +submit,read,approve +\\d+ s +never +good *\\n$`,
+      ),
     );
     const more = [
       '--mode',
@@ -65,7 +67,7 @@ describe('polypod keys', () => {
     });
     expect(await here.polypod('keys', 'revoke', id)).toMatchObject({
       code: 0,
-      stderr: `polypod keys: ${id} of ci opens nothing any more\n`,
+      stderr: `polypod keys: ${id} of ci opens nothing any more; its tasks are cancelled\n`,
     });
     const all = JSON.parse((await here.polypod('keys', 'list', '--json')).stdout) as Listed[];
     expect(all.map(({ revokedAt }) => revokedAt !== undefined)).toEqual([true, false]);
@@ -119,8 +121,8 @@ describe('polypod keys', () => {
       [['create', 'me'], 'keys create takes no argument, not "me"'],
       [['revoke', id, 'nothing'], 'there is no key "nothing"; polypod keys list shows the ids'],
       [['revoke'], 'revoke what?'],
-      [['make'], 'say create, list or revoke'],
-      [[], 'say create, list or revoke'],
+      [['make'], 'say create, list, rotate or revoke'],
+      [[], 'say create, list, rotate or revoke'],
     ] as const) {
       const { code, stderr } = await here.polypod('keys', ...args);
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });

@@ -1,6 +1,14 @@
 import type { Audit } from '../../audit/index.ts';
 import { stringOf, userName } from '../../base/index.ts';
-import { createKey, type Door, keyHash, type KeyRecord, readKeys, revokeKey } from '../../protocols/index.ts';
+import {
+  createKey,
+  type Door,
+  keyHash,
+  type KeyRecord,
+  keyState,
+  readKeys,
+  revokeKey,
+} from '../../protocols/index.ts';
 import type { Places } from '../places.ts';
 import { type AgentRecord, DEFAULT_AGENT, doorName, NO_AUTH_WARNING, readClientKey } from './agent-files.ts';
 import { keyEvent } from './key-event.ts';
@@ -53,6 +61,7 @@ export function agentDoor(
           details: { url: stringOf(opened.status().url), noAuth: wish.stated.no_auth === true },
         });
       note('agent.started');
+      if (wish.stated.no_auth !== true) parts.watchKeys();
       return {
         ...opened,
         close: async () => {
@@ -82,8 +91,8 @@ async function ensureKey(places: Places, owner: string, audit: Audit | undefined
   });
 }
 
-function isGood({ hash, revokedAt }: KeyRecord, key: string): boolean {
-  return revokedAt === undefined && hash === keyHash(key);
+function isGood(record: KeyRecord, key: string): boolean {
+  return keyState(record) === 'good' && record.hash === keyHash(key);
 }
 
 /** An address that stands for all of a machine's is no address to go to. */

@@ -51,6 +51,11 @@ export function tasksDirectory({ dataDirectory }: DataPlace): string {
   return join(dataDirectory, 'tasks');
 }
 
+/** Where the keys of a data directory's agents are kept, as hashes. */
+export function keysFile(places: DataPlace): string {
+  return join(tasksDirectory(places), 'keys.json');
+}
+
 function agentsDirectory(places: DataPlace): string {
   return join(tasksDirectory(places), 'agents');
 }

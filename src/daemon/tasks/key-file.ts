@@ -1,28 +1,23 @@
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asPolypodError } from '../../base/index.ts';
 import { acquireLock, type Lock } from '../../store/index.ts';
 import type { Places } from '../places.ts';
 import { makePrivate } from '../private-directory.ts';
 import { refuseUnsafeFile } from '../refuse-unsafe-file.ts';
-import { tasksDirectory } from './agent-files.ts';
-
-/** Where the keys of a data directory's agents are kept, as hashes. */
-export function keyFile(places: Pick<Places, 'dataDirectory'>): string {
-  return join(tasksDirectory(places), 'keys.json');
-}
+import { keysFile } from './agent-files.ts';
 
 /** Changes the keys while nobody else does: who reads, changes and writes beside another would lose what that one wrote. */
 export async function changeKeys<T>(
   places: Pick<Places, 'dataDirectory'>,
-  change: (file: string) => T,
+  change: (file: string) => T | Promise<T>,
 ): Promise<T> {
-  const file = keyFile(places);
+  const file = keysFile(places);
   makePrivate(dirname(file));
   refuseUnsafeFile('the file of keys', file);
   const lock = await lockSoon(file);
   try {
-    return change(file);
+    return await change(file);
   } finally {
     lock.release();
   }

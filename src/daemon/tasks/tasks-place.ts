@@ -6,7 +6,7 @@ import { podLines, type TasksPlace } from '../../protocols/index.ts';
 import { COMMAND_MODEL } from '../command-model.ts';
 import type { Places } from '../places.ts';
 import { refuseUnsafeFile } from '../refuse-unsafe-file.ts';
-import { keyFile } from './key-file.ts';
+import { keysFile } from './agent-files.ts';
 import type { StatedTasks } from './tasks-shape.ts';
 
 /** What was stated about an agent, and what its paths are relative to. */
@@ -22,6 +22,8 @@ export interface AgentWish {
 export interface TasksParts extends Pick<TasksPlace, 'modelNamed' | 'usualMode' | 'isDraining'> {
   readonly env: Environment;
   readonly places: Places;
+  /** Called when a door with keys is open: from then on tasks of revoked keys are ended. */
+  readonly watchKeys: () => void;
   /** What config.yaml says of its agent. */
   readonly configured: () => AgentWish;
   /** Events that may wait for one reader. */
@@ -38,7 +40,7 @@ export async function tasksPlace({ stated, from, cwd }: AgentWish, parts: TasksP
   const { env, places, watcher, modelNamed, usualMode, isDraining } = parts;
   const { name, address, port, hosts, origins, mode, model } = stated;
   const at = (path: string): string => pathFrom(from, path, places);
-  refuseUnsafeFile('the file of keys', keyFile(places));
+  refuseUnsafeFile('the file of keys', keysFile(places));
   const directory = stated.directory === undefined ? cwd : at(stated.directory);
   const keys = (stated.keys ?? []).map(({ env: variable, owner, scopes }) => ({
     key: valueOf(variable, env, 'tasks.keys'),
@@ -70,13 +72,14 @@ export async function tasksPlace({ stated, from, cwd }: AgentWish, parts: TasksP
     ...(stated.no_auth !== undefined && { noAuth: stated.no_auth }),
     ...(hosts && { hosts }),
     ...(origins && { origins }),
-    keyFile: keyFile(places),
+    keyFile: keysFile(places),
     keys,
     cwd: directory,
     directories: [directory, ...(stated.directories ?? []).map(at)],
     ...(mode && { mode }),
     ...(usualMode && { usualMode }),
     ...(model !== undefined && { model }),
+    ...(stated.four_eyes !== undefined && { fourEyes: stated.four_eyes }),
     modelNamed,
     ...(isDraining && { isDraining }),
     command: { model: COMMAND_MODEL, tool: 'bash' },

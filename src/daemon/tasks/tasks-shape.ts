@@ -75,6 +75,7 @@ export const TASKS = fields(
     directories: listOf(path),
     mode: choice(['read-only', 'workspace-write', 'full-access']),
     model: text('a model, as account/id'),
+    four_eyes: flag,
     keys: listOf(
       fields({ env: secretVariable, owner: text('a name'), scopes: listOf(choice(KEY_SCOPES)) }, {}),
     ),

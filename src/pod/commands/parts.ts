@@ -3,6 +3,7 @@ import type { Approvals } from '../approvals.ts';
 import type { ClientTools } from '../client-tools.ts';
 import type { Caller, CommandOf, PodCommand, Receipt } from '../command.ts';
 import type { Branch } from '../event.ts';
+import type { RefuseStart } from '../host-options.ts';
 import type { Draft } from '../journal/index.ts';
 import type { Signed } from '../receipts.ts';
 import type { Runner } from '../runner.ts';
@@ -22,6 +23,8 @@ export interface PodParts {
   readonly queueLimit: number;
   readonly now: () => Date;
   readonly newId: () => string;
+  /** Why a run must not start; undefined if it may. */
+  readonly refuseStart: RefuseStart;
   /** Takes one of the host's places for a run; undefined when all are taken. */
   readonly takeSlot: () => boolean;
   /** What to tell who got none. */

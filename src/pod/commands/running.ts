@@ -17,6 +17,8 @@ export const prompt: Handler<'prompt'> = async (command, caller, sign, pod) => {
   if (isBusy(pod) && lane !== 'refuse')
     return enqueue(pod, lane, { content, caller, sign, overrides, taskId });
   refuseIfBusy(pod);
+  const refused = pod.refuseStart(overrides);
+  if (refused !== undefined) throw new PolypodError('denied', refused);
   if (!pod.takeSlot()) {
     if (lane === 'prompt') return enqueue(pod, lane, { content, caller, sign, overrides, taskId });
     throw new PolypodError('overloaded', pod.whyNoSlot());

@@ -4,7 +4,7 @@ import { DELEGATE, ROLE_SETTINGS, ROLES, type Role, workText } from './roles.ts'
 import { taskIn } from './task-history.ts';
 import { newTaskId, readTaskId } from './task-id.ts';
 import { resultOf } from './task-result.ts';
-import { isOver, stateOf } from './task-status.ts';
+import { isLastBegun, isOver, stateOf } from './task-status.ts';
 
 const DOOR = { by: 'coordinator', door: 'tasks' } as const;
 
@@ -269,9 +269,9 @@ export class Delegations {
   #hasWork(podId: string): boolean {
     const row = this.#host.row(podId);
     return (row?.tasks ?? []).some(
-      ({ taskId, status }, index, all) =>
+      ({ taskId, status }, _, all) =>
         readTaskId(taskId)?.taskType === 'complex_task' &&
-        !isOver(stateOf(status, index === all.length - 1, row ?? { state: 'idle' })),
+        !isOver(stateOf(status, isLastBegun(all, taskId), row ?? { state: 'idle' })),
     );
   }
 }

@@ -39,7 +39,12 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
     approvals: new Approvals(host, sessions),
     document: openApi(ROUTES, settings.version),
   };
-  ring?.onChange(() => streams.endWhere((key) => !entrance.isGood(key), 'the key was revoked'));
+  ring?.onChange(() => {
+    streams.endWhere(
+      (key) => !entrance.isGood(key),
+      (key) => (ring.isExpired(key) ? 'the key has expired' : 'the key was revoked'),
+    );
+  });
   const audit = settings.audit === undefined ? undefined : new RequestAudit(settings.audit);
   const refusals = new Refusals(limits.unauthenticated, audit);
   const guard = { hosts: settings.hosts ?? [], origins: settings.origins ?? [] };
@@ -83,7 +88,10 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
     port: server.port,
     status: () => ({ url: server.url, connections: server.connections, streams: streams.size }),
     close: async () => {
-      streams.endWhere(() => true, 'the agent stops');
+      streams.endWhere(
+        () => true,
+        () => 'the agent stops',
+      );
       await server.close();
       await letGo();
     },
@@ -98,8 +106,21 @@ function noteConnection(remote: string, word: string, { refusals, audit }: Count
   return isWithin;
 }
 
-function ringOf({ keyFile, keys, log }: TasksSettings): KeyRing {
-  return new KeyRing({ ...(keyFile !== undefined && { file: keyFile }), ...(keys && { given: keys }), log });
+function ringOf({ keyFile, keys, log, audit }: TasksSettings): KeyRing {
+  return new KeyRing({
+    ...(keyFile !== undefined && { file: keyFile }),
+    ...(keys && { given: keys }),
+    log,
+    onExpired: ({ id, owner, expiresAt }) =>
+      audit?.({
+        event: 'key.expired',
+        door: 'tasks',
+        by: owner,
+        keyId: id,
+        target: id,
+        details: { expiresAt },
+      }),
+  });
 }
 
 /** Keys go over this connection: where others can listen it has to be a private one. */

@@ -43,7 +43,7 @@ export class Entrance {
       'unauthorized',
       text === undefined
         ? 'a key is needed: send it as "Authorization: Bearer <key>" or in X-API-Key, never in the address'
-        : 'the key is not good: it is wrong, or was revoked',
+        : NOT_GOOD[this.#ring?.whyNot(text) ?? 'wrong'],
       { headers: { 'www-authenticate': 'Bearer realm="polypod"' } },
     );
   }
@@ -58,6 +58,12 @@ export class Entrance {
     if (wait > 0) throw tooMany('this key asks too often', wait);
   }
 }
+
+const NOT_GOOD = {
+  wrong: 'the key is not good: it is wrong, or was revoked',
+  revoked: 'the key was revoked: ask for another one',
+  expired: 'the key has expired: ask for another one, or for the one that replaced it',
+} as const;
 
 export function requireScope(key: KeyRecord, scope: Scope): void {
   if (allows(key, scope)) return;

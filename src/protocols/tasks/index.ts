@@ -3,7 +3,19 @@ import { PolypodError } from '../../base/index.ts';
 import type { DoorContext, OpenDoor } from '../door.ts';
 
 export { createKey, type NewKey, readKeys, revokeKey } from './keys/key-file.ts';
-export { hashOf, type KeyLimits, type KeyRecord, MODES, type Scope, SCOPES } from './keys/key.ts';
+export { type KeyState, keyState } from './keys/key-state.ts';
+export { readKeyUses } from './keys/key-uses.ts';
+export { rotateKey } from './keys/rotate-key.ts';
+export { watchFile as watchKeys } from './keys/watch-file.ts';
+export {
+  hashOf,
+  type KeyLimits,
+  type KeyRecord,
+  MODES,
+  REVOKED_TASKS,
+  type Scope,
+  SCOPES,
+} from './keys/key.ts';
 export type { GivenKey } from './keys/key-ring.ts';
 export type { OpenTasks, Project, TasksLimits, TasksPlace, TasksSettings } from './settings.ts';
 export type { Webhook } from './webhook.ts';

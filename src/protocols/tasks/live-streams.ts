@@ -38,7 +38,7 @@ export class LiveStreams {
     };
   }
 
-  endWhere(isOver: (key: KeyRecord) => boolean, why: string): void {
-    for (const { key, end } of this.#streams) if (isOver(key)) end(why);
+  endWhere(isOver: (key: KeyRecord) => boolean, why: (key: KeyRecord) => string): void {
+    for (const { key, end } of this.#streams) if (isOver(key)) end(why(key));
   }
 }

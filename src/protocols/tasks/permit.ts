@@ -1,6 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
-import type { Limit, Overrides } from '../../pod/index.ts';
+import type { Limit, Overrides, Submitter } from '../../pod/index.ts';
 import { notForKey, wrongField } from './errors.ts';
 import { type KeyRecord, MODES } from './keys/key.ts';
 import type { Mode, TasksSettings } from './settings.ts';
@@ -8,7 +8,7 @@ import type { WireContext } from './wire.ts';
 
 type PermitSettings = Pick<
   TasksSettings,
-  'cwd' | 'directories' | 'mode' | 'usualMode' | 'model' | 'modelNamed'
+  'cwd' | 'directories' | 'mode' | 'usualMode' | 'model' | 'modelNamed' | 'fourEyes'
 >;
 
 /** What a task may do, once its context was found to be within what its key may have. */
@@ -45,8 +45,14 @@ export async function permit(
       ...(maxTurns !== undefined && { maxTurns }),
       ...(budget !== undefined && { budget }),
       ...(limit && { limit }),
+      submitter: submitterOf(key, settings),
     },
   };
+}
+
+function submitterOf({ id, owner, fourEyes }: KeyRecord, settings: PermitSettings): Submitter {
+  const isApart = fourEyes === true || settings.fourEyes === true;
+  return { keyId: id, owner, ...(isApart && { fourEyes: true }) };
 }
 
 /** What a key's limits mean for a session, whatever that session and the agent are set to. */

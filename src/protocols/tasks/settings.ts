@@ -41,6 +41,8 @@ export interface TasksSettings {
   readonly mode?: Mode;
   /** What holds for every agent here. Where it is less than usual it counts too; more has to be said of the door itself. */
   readonly usualMode?: () => Mode | undefined;
+  /** No owner approves what their own tasks ask, whichever key they have. */
+  readonly fourEyes?: boolean;
   /** The model of tasks that name none, as a reference; the agent's own if nothing is said. */
   readonly model?: string;
   /** The model behind a reference; undefined when there is none. */

@@ -3,6 +3,12 @@ import type { TaskHistory } from './task-history.ts';
 import { resultOf } from './task-result.ts';
 import type { TaskState, TaskStatusReply, TaskType } from './wire.ts';
 
+/** Whether no task of its session has begun after it. One that waits, or was taken out of the queue, has not begun. */
+export function isLastBegun(tasks: Row['tasks'], taskId: string): boolean {
+  const at = tasks.findIndex((task) => task.taskId === taskId);
+  return !tasks.slice(at + 1).some(({ runId }) => runId !== undefined);
+}
+
 /** Where a task stands: by how its run stands, and by what its pod waits for. */
 export function stateOf(status: string, isLast: boolean, { state }: Pick<Row, 'state'>): TaskState {
   switch (status) {

@@ -11,7 +11,7 @@ import { coordinatorSystem } from './roles.ts';
 import { agentName, type TasksLimits, type TasksSettings } from './settings.ts';
 import { type TaskHistory, taskIn } from './task-history.ts';
 import { newTaskId, readTaskId, type TaskName } from './task-id.ts';
-import { isOver, outcomeOf, STATUS, stateOf } from './task-status.ts';
+import { isLastBegun, isOver, outcomeOf, STATUS, stateOf } from './task-status.ts';
 import type { SubmitReply, SubmitRequest, TaskLine, TaskState, TaskStatusReply, TaskType } from './wire.ts';
 
 export interface FoundTask {
@@ -238,7 +238,7 @@ export function callerFor({ owner }: KeyRecord, idempotencyKey?: string): Caller
 }
 
 function stateIn(row: Row, task: TaskRow): TaskState {
-  return stateOf(task.status, row.tasks.at(-1)?.taskId === task.taskId, row);
+  return stateOf(task.status, isLastBegun(row.tasks, task.taskId), row);
 }
 
 /** A task that cannot be run now, or not here, is an answer; a bug, or another task under the same key, is none. */

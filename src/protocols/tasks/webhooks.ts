@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type JsonObject, type Log, messageOf, uuidv7 } from '../../base/index.ts';
 import type { Change, Host, Row } from '../../pod/index.ts';
 import { ownerAndName } from './owned-sessions.ts';
-import { isOver, STATUS, stateOf } from './task-status.ts';
+import { isLastBegun, isOver, STATUS, stateOf } from './task-status.ts';
 import { post, type Webhook } from './webhook.ts';
 
 export interface WebhookLimits {
@@ -112,8 +112,8 @@ export function newsOf(before: Row | undefined, row: Row): readonly JsonObject[]
 }
 
 function statesOf(row: Row | undefined): readonly (readonly [string, ReturnType<typeof stateOf>])[] {
-  return (row?.tasks ?? []).map((task, index, all) => [
+  return (row?.tasks ?? []).map((task, _, all) => [
     task.taskId,
-    stateOf(task.status, index === all.length - 1, row ?? { state: 'idle' }),
+    stateOf(task.status, isLastBegun(all, task.taskId), row ?? { state: 'idle' }),
   ]);
 }

@@ -1,8 +1,26 @@
-import { chmodSync, closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
-import { PolypodError, shape, systemCodeOf, tryParse, uuidv7 } from '../../../base/index.ts';
-import { KEY_RECORD, type KeyLimits, type KeyRecord, mintKey, type Scope } from './key.ts';
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import {
+  numberOf,
+  objectIn,
+  PolypodError,
+  shape,
+  systemCodeOf,
+  tryParse,
+  uuidv7,
+} from '../../../base/index.ts';
+import { KEY_RECORD, type KeyLimits, type KeyRecord, mintKey, type RevokedTasks, type Scope } from './key.ts';
 
-const VERSION = 1;
+/** 2 added expiry, rotation, four eyes and what becomes of tasks. */
+const VERSION = 2;
 const KEY_FILE = shape.fields({ version: shape.count(1), keys: shape.listOf(KEY_RECORD) }, {});
 
 export interface NewKey {
@@ -10,6 +28,8 @@ export interface NewKey {
   readonly scopes: readonly Scope[];
   readonly limits?: KeyLimits;
   readonly grants?: readonly string[];
+  readonly expiresAt?: string;
+  readonly fourEyes?: boolean;
 }
 
 /** The keys of a file, revoked ones too; none if it is not there. Refuses one that cannot be read: nobody is let in by mistake. */
@@ -27,7 +47,7 @@ export function readKeys(file: string): readonly KeyRecord[] {
 /** Makes a key and keeps its hash. The answer is the only place where the key itself stands. */
 export function createKey(
   file: string,
-  { owner, scopes, limits, grants }: NewKey,
+  { owner, scopes, limits, grants, expiresAt, fourEyes }: NewKey,
   now = new Date(),
 ): { readonly record: KeyRecord; readonly key: string } {
   const { id, key, hash } = mintKey();
@@ -39,18 +59,26 @@ export function createKey(
     createdAt: now.toISOString(),
     ...(limits && { limits }),
     ...(grants && { grants }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(fourEyes === true && { fourEyes }),
   };
   writeKeys(file, [...readKeys(file), record]);
   return { record, key };
 }
 
-/** From now on the key opens nothing; it stays in the file, for whoever reads the audit log. */
-export function revokeKey(file: string, id: string, now = new Date()): KeyRecord {
+/**
+ * From now on the key opens nothing; it stays in the file, for whoever reads the audit log. What becomes of its tasks is kept
+ * with it, so that it also holds for a process that starts later.
+ */
+export function revokeKey(
+  file: string,
+  id: string,
+  revokedTasks: RevokedTasks = 'cancel',
+  now = new Date(),
+): KeyRecord {
   const keys = readKeys(file);
-  const known = keys.find((key) => key.id === id);
-  if (known === undefined)
-    throw new PolypodError('not-found', `there is no key ${id}: list the keys to see which there are`);
-  const revoked = { ...known, revokedAt: known.revokedAt ?? now.toISOString() };
+  const known = knownKey(keys, id);
+  const revoked: KeyRecord = { ...known, revokedAt: known.revokedAt ?? now.toISOString(), revokedTasks };
   writeKeys(
     file,
     keys.map((key) => (key === known ? revoked : key)),
@@ -58,8 +86,15 @@ export function revokeKey(file: string, id: string, now = new Date()): KeyRecord
   return revoked;
 }
 
+export function knownKey(keys: readonly KeyRecord[], id: string): KeyRecord {
+  const known = keys.find((key) => key.id === id);
+  if (known !== undefined) return known;
+  throw new PolypodError('not-found', `there is no key ${id}: list the keys to see which there are`);
+}
+
 /** Whole or not at all, and for its owner's eyes only. */
-function writeKeys(file: string, keys: readonly KeyRecord[]): void {
+export function writeKeys(file: string, keys: readonly KeyRecord[]): void {
+  keepOlderVersion(file);
   const draft = `${file}.${uuidv7()}`;
   const handle = openSync(draft, 'wx', 0o600);
   try {
@@ -70,6 +105,14 @@ function writeKeys(file: string, keys: readonly KeyRecord[]): void {
   }
   chmodSync(draft, 0o600);
   renameSync(draft, file);
+}
+
+/** A file of an older version is kept beside the new one, for a program that knows no other. */
+function keepOlderVersion(file: string): void {
+  const text = readIfThere(file);
+  const version = numberOf(objectIn(text ?? '')?.version);
+  if (text !== undefined && version !== undefined && version < VERSION)
+    writeFileSync(`${file}.v${version}`, text, { mode: 0o600 });
 }
 
 function readIfThere(file: string): string | undefined {

@@ -2,6 +2,8 @@ import { statSync } from 'node:fs';
 import { type Log, messageOf } from '../../../base/index.ts';
 import { hashOf, idIn, isSameHash, type KeyRecord, type Scope } from './key.ts';
 import { readKeys } from './key-file.ts';
+import { keyState } from './key-state.ts';
+import { KeyUses } from './key-uses.ts';
 import { watchFile } from './watch-file.ts';
 
 /** A key that came by the environment. It is nowhere kept, and holds as long as the process. */
@@ -15,6 +17,8 @@ export interface KeyRingOptions {
   readonly file?: string;
   readonly given?: readonly GivenKey[];
   readonly log: Log;
+  /** A key expires while the ring is in use. */
+  readonly onExpired?: (key: KeyRecord) => void;
 }
 
 /**
@@ -28,6 +32,8 @@ export class KeyRing {
   readonly #listeners = new Set<() => void>();
   /** By their ids. */
   #kept: ReadonlyMap<string, KeyRecord> = new Map();
+  readonly #uses: KeyUses | undefined;
+  #expiry: NodeJS.Timeout | undefined;
   #mark = '';
   #hasLooked = false;
 
@@ -39,7 +45,9 @@ export class KeyRing {
     if (file !== undefined) {
       this.#mark = markOf(file);
       this.#kept = byId(readKeys(file));
+      this.#uses = new KeyUses(file);
     }
+    this.#awaitExpiry();
     this.#unwatch = file === undefined ? () => {} : watchFile(file, () => this.#refresh());
     // What was changed before anybody watched.
     this.#refresh();
@@ -52,14 +60,30 @@ export class KeyRing {
     // Also without a candidate something is compared: the time does not tell which ids there are.
     const kept = this.#kept.get(idIn(key) ?? '');
     const isKept = isSameHash(hash, kept?.hash ?? NO_HASH);
-    if (kept !== undefined && isKept && kept.revokedAt === undefined) return kept;
+    if (kept !== undefined && isKept && keyState(kept) === 'good') {
+      this.#uses?.note(kept.id);
+      return kept;
+    }
     return this.#given.find((record) => isSameHash(hash, record.hash));
+  }
+
+  /** Why a key that somebody has is not good; undefined for a text that is no key of ours. */
+  whyNot(key: string): 'expired' | 'revoked' | undefined {
+    const kept = this.#kept.get(idIn(key) ?? '');
+    if (kept === undefined || !isSameHash(hashOf(key), kept.hash)) return undefined;
+    const state = keyState(kept);
+    return state === 'good' ? undefined : state;
+  }
+
+  isExpired({ id }: KeyRecord): boolean {
+    const kept = this.#kept.get(id);
+    return kept !== undefined && keyState(kept) === 'expired';
   }
 
   /** Whether a key that was found before is still good. */
   isGood({ id, hash }: KeyRecord): boolean {
     const kept = this.#kept.get(id);
-    if (kept?.hash === hash && kept.revokedAt === undefined) return true;
+    if (kept?.hash === hash && keyState(kept) === 'good') return true;
     return this.#given.some((given) => given.id === id && given.hash === hash);
   }
 
@@ -82,10 +106,32 @@ export class KeyRing {
       log.error('the keys cannot be read: those from before hold', { file, reason: messageOf(thrown) });
       return;
     }
+    this.#awaitExpiry();
     for (const listener of this.#listeners) listener();
   }
 
+  /** Streams end when their key expires, also when nobody asks for anything. */
+  #awaitExpiry(): void {
+    clearTimeout(this.#expiry);
+    const now = Date.now();
+    const due = [...this.#kept.values()].filter(
+      (key) => keyState(key, now) === 'good' && key.expiresAt !== undefined,
+    );
+    const next = Math.min(...due.map(({ expiresAt = '' }) => Date.parse(expiresAt)));
+    if (!Number.isFinite(next)) return;
+    this.#expiry = setTimeout(
+      () => {
+        for (const key of due) if (keyState(key) === 'expired') this.#options.onExpired?.(key);
+        this.#awaitExpiry();
+        for (const listener of this.#listeners) listener();
+      },
+      Math.min(Math.max(next - now, 1), LONGEST_TIMER),
+    ).unref();
+  }
+
   close(): void {
+    clearTimeout(this.#expiry);
+    this.#uses?.write();
     this.#unwatch();
     this.#listeners.clear();
   }
@@ -115,5 +161,8 @@ function markOf(file: string): string {
   const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? '' : `${stat.ino} ${stat.mtimeNs} ${stat.size}`;
 }
+
+/** What `setTimeout` takes. */
+const LONGEST_TIMER = 2 ** 31 - 1;
 
 const NO_HASH = '0'.repeat(64);

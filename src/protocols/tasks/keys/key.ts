@@ -21,6 +21,10 @@ const LIMITS = shape.fields(
 );
 export type KeyLimits = shape.ValueOf<typeof LIMITS>;
 
+/** What becomes of the running tasks of a key that is revoked. Those that wait never start. */
+export const REVOKED_TASKS = ['cancel', 'pause', 'keep'] as const;
+export type RevokedTasks = (typeof REVOKED_TASKS)[number];
+
 const HASH = shape.text('a SHA-256 in hexadecimal', (hash) => /^[0-9a-f]{64}$/.test(hash));
 
 /** A key as it is kept: the key itself is known only to who has it. */
@@ -35,6 +39,15 @@ export const KEY_RECORD = shape.fields(
   },
   {
     revokedAt: shape.text(),
+    /** What becomes of its tasks when it is revoked. */
+    revokedTasks: shape.choice(REVOKED_TASKS),
+    /** A time: from then on it opens nothing. */
+    expiresAt: shape.text('a time such as 2026-01-31T12:00:00Z', (time) => !Number.isNaN(Date.parse(time))),
+    /** The ids of the keys that it replaced, and that replaced it. */
+    rotatedFrom: shape.text(),
+    rotatedTo: shape.text(),
+    /** Whoever owns it cannot approve what tasks ask that were submitted with it. */
+    fourEyes: shape.flag,
     limits: LIMITS,
     /** Sessions of others that it may use, by their pod's id. */
     grants: shape.listOf(shape.text()),
