@@ -1,8 +1,18 @@
 /** Bytes to messages and back: lines, server-sent events, JSON-RPC, HTTP, WebSocket, Unix sockets. */
+export {
+  CHALLENGE_HEADER,
+  type Challenge,
+  decodeChallenge,
+  encodeChallenge,
+  isSameProof,
+  PROOF_HEADER,
+  proofOf,
+} from './agent-proof.ts';
 export { ByteLines } from './byte-lines.ts';
 export {
   type HttpRequest,
   type HttpResponse,
+  type HttpWatch,
   httpTransport,
   type Transport,
   transportTrusting,

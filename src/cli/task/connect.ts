@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { messageOf, PolypodError } from '../../base/index.ts';
-import { TasksClient } from '../../client/index.ts';
+import { knowsKey, provingTransport, TasksClient } from '../../client/index.ts';
 import {
   type AgentRecord,
   DEFAULT_AGENT,
@@ -13,22 +13,23 @@ import type { Surroundings } from '../command.ts';
 import { placesOf } from '../data-dir.ts';
 import type { TaskValues } from './options.ts';
 
-const HERE = 'http://127.0.0.1:8000';
-
 type Stated = Pick<
   TaskValues,
   'url' | 'agent' | 'key-file' | 'ca' | 'cert' | 'key' | 'insecure' | 'data-dir'
 >;
 
-/** A client of the agent that the options and the environment name. */
+/**
+ * A client of the agent that the options and the environment name. A key is sent to an address that the user gave together
+ * with it, to a certificate that is known, or to an agent that has proved to know it: never to whatever listens on a port.
+ */
 export async function clientFor(values: Stated, around: Surroundings): Promise<TasksClient> {
   const { env, signal } = around;
   const places = placesOf(values, around);
   const stated = values.url ?? (values.agent === undefined ? env.POLYPOD_URL || undefined : undefined);
   const own = stated === undefined ? agentHere(places, values.agent) : undefined;
-  const url = addressIn(stated ?? own?.url ?? HERE);
-  const key = await keyFor(url, values, places, env);
-  if (key !== undefined && url.protocol === 'http:' && !isLoopback(url) && !values.insecure)
+  const url = addressIn(stated ?? own?.url ?? '');
+  const named = await namedKey(values, env);
+  if (named !== undefined && url.protocol === 'http:' && !isLoopback(url) && !values.insecure)
     throw new PolypodError(
       'bad-request',
       `${url.origin} is another machine, and on the way everybody could read the key: use https://, or say --insecure`,
@@ -36,19 +37,34 @@ export async function clientFor(values: Stated, around: Surroundings): Promise<T
   const trusted = await trustFor(values.ca ?? (env.POLYPOD_CA || undefined), own);
   const identity = await identityFrom(values, env);
   const trust = identity === undefined ? trusted : { ...trusted, identity };
-  return new TasksClient({
-    url: `${url.origin}${url.pathname}`,
-    signal,
-    ...(key !== undefined && { key }),
-    ...(trust !== undefined && { transport: transportTrusting(trust) }),
-  });
+  const transport = transportTrusting(trust);
+  const client = { url: `${url.origin}${url.pathname}`, signal, transport };
+  // The key of this user's own agents. It is for them alone.
+  const key = named ?? (isLoopback(url) && own?.process !== 'program' ? readClientKey(places) : undefined);
+  if (key === undefined || own?.noAuth === true) return new TasksClient(client);
+  const isTrusted =
+    own === undefined ? named !== undefined : own.cert !== undefined || own.process === 'program';
+  if (isTrusted) return new TasksClient({ ...client, key });
+  const proving = { ...client, key, transport: provingTransport(key, transport) };
+  if (own !== undefined) return new TasksClient(proving);
+  // The user gave the address and no key: an agent of ours gets ours, any other program gets none.
+  const isOurs = await knowsKey(url, key, transport, { signal, onOpen: () => {} }).catch(() => true);
+  return new TasksClient(isOurs ? proving : client);
 }
 
 /** An agent that polypod agent start started on this machine: the one of that name, the usual one, or the only one. */
-function agentHere(places: Places, name: string | undefined): AgentRecord | undefined {
+function agentHere(places: Places, name: string | undefined): AgentRecord {
   if (name === undefined) {
     const all = readAgents(places);
-    return all.find((agent) => agent.name === DEFAULT_AGENT) ?? (all.length === 1 ? all[0] : undefined);
+    const usual =
+      all.find((agent) => agent.name === DEFAULT_AGENT) ?? (all.length === 1 ? all[0] : undefined);
+    if (usual !== undefined) return usual;
+    throw new PolypodError(
+      'not-found',
+      all.length === 0
+        ? 'no agent is up here: start one with polypod agent start, or name another with --url'
+        : `several agents are up here: name one with --agent ${all.map((agent) => agent.name).join('|')}`,
+    );
   }
   const agent = readAgents(places).find((one) => one.name === name);
   if (agent !== undefined) return agent;
@@ -85,7 +101,10 @@ async function identityFrom(values: Stated, env: Surroundings['env']): Promise<T
 function addressIn(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    throw new PolypodError('bad-request', `--url "${text}" is no address: write it like ${HERE}`);
+    throw new PolypodError(
+      'bad-request',
+      `--url "${text}" is no address: write it like http://127.0.0.1:8000`,
+    );
   if (url.username !== '' || url.password !== '' || url.search !== '')
     throw new PolypodError(
       'bad-request',
@@ -94,18 +113,12 @@ function addressIn(text: string): URL {
   return url;
 }
 
-async function keyFor(
-  url: URL,
-  values: Stated,
-  places: Places,
-  env: Surroundings['env'],
-): Promise<string | undefined> {
+/** The key that the user named, by an option or the environment. */
+async function namedKey(values: Stated, env: Surroundings['env']): Promise<string | undefined> {
   const named = values['key-file'];
   if (named !== undefined) return keyIn(named);
   if (env.POLYPOD_API_KEY) return checked(env.POLYPOD_API_KEY, 'POLYPOD_API_KEY');
-  if (env.POLYPOD_API_KEY_FILE) return keyIn(env.POLYPOD_API_KEY_FILE);
-  // The key of this machine's own agents is nobody else's business.
-  return isLoopback(url) ? readClientKey(places) : undefined;
+  return env.POLYPOD_API_KEY_FILE ? keyIn(env.POLYPOD_API_KEY_FILE) : undefined;
 }
 
 async function keyIn(file: string): Promise<string> {

@@ -11,3 +11,4 @@ export {
 } from './task.ts';
 export { type OpenedEvents, TasksClient, type TasksClientOptions } from './tasks-client.ts';
 export { type Watched, type WatchOptions, watchTask } from './watch-task.ts';
+export { knowsKey, provingTransport } from './agent-proof.ts';

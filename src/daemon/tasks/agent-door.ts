@@ -45,6 +45,7 @@ export function agentDoor(
           pid: process.pid,
           startedAt: new Date().toISOString(),
           process: parts.process,
+          ...(wish.stated.no_auth === true && { noAuth: true }),
           ...(wish.stated.tls && { cert: pathFrom(wish.from, wish.stated.tls.cert, places) }),
           ...(wish.stated.tls?.client_ca !== undefined && { clientCertificate: true }),
         });

@@ -27,6 +27,8 @@ const AGENT = shape.fields(
     cert: shape.text(),
     /** Whether clients must show a certificate of their own. */
     clientCertificate: shape.flag,
+    /** Whether it needs no key. */
+    noAuth: shape.flag,
     /** When a program's process began, as the system tells it: pids are given again. */
     born: shape.text(),
   },

@@ -48,6 +48,11 @@ export class Entrance {
     );
   }
 
+  /** The hash of the good key with this id. */
+  hashOf(keyId: string): string | undefined {
+    return this.#ring?.hashOf(keyId);
+  }
+
   isGood(key: KeyRecord): boolean {
     return this.#ring === undefined || this.#ring.isGood(key);
   }

@@ -1,12 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { asPolypodError, type Log, type PolypodError, redactor } from '../../base/index.ts';
 import {
+  CHALLENGE_HEADER,
+  decodeChallenge,
   findRoute,
   type GuardOptions,
   guardRequest,
   type HttpExchange,
   httpRefusal,
   isLoopback,
+  PROOF_HEADER,
+  proofOf,
   readJsonBody,
   refuseDuplicates,
   type RequestTarget,
@@ -37,7 +41,7 @@ export interface Counter {
 export async function serveRequest(exchange: HttpExchange, counter: Counter): Promise<void> {
   const { request, response, requestId, clientRequestId, url } = exchange;
   const remote = counter.remoteOf(request);
-  let head: ReplyHead = [...EVERY_REPLY, 'x-request-id', requestId];
+  let head: ReplyHead = [...EVERY_REPLY, 'x-request-id', requestId, ...proofFor(request, counter)];
   const wait = counter.refusals.wait(remote);
   if (wait > 0 && counter.entrance.find(request.headers) === undefined) {
     counter.refusals.drop(remote);
@@ -101,6 +105,15 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
     const ms = Math.round(performance.now() - began);
     counter.log.debug('request', { requestId, action, status: response.statusCode, ms, keyId: key?.id });
   }
+}
+
+/** Proves to a client that asks, whatever else it asks for, that this is the agent of its key. */
+function proofFor({ headers, socket }: IncomingMessage, { entrance }: Counter): ReplyHead {
+  const text = headers[CHALLENGE_HEADER];
+  const challenge = typeof text === 'string' ? decodeChallenge(text) : undefined;
+  const hash = challenge && entrance.hashOf(challenge.keyId);
+  if (challenge === undefined || hash === undefined || socket.localPort === undefined) return [];
+  return [PROOF_HEADER, proofOf(challenge, hash, socket.localPort)];
 }
 
 /** `GET /health` needs no key on this machine, and then tells nothing but that we are up. */

@@ -75,6 +75,14 @@ export class KeyRing {
     return state === 'good' ? undefined : state;
   }
 
+  /** The hash of a good key, by its id. */
+  hashOf(id: string): string | undefined {
+    this.#look();
+    const kept = this.#kept.get(id);
+    if (kept !== undefined) return keyState(kept) === 'good' ? kept.hash : undefined;
+    return this.#given.find((given) => given.id === id)?.hash;
+  }
+
   isExpired({ id }: KeyRecord): boolean {
     const kept = this.#kept.get(id);
     return kept !== undefined && keyState(kept) === 'expired';

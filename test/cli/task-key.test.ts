@@ -1,0 +1,124 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { agentSite } from '../protocols/tasks/binary.ts';
+import { polypod } from './polypod.ts';
+
+interface Heard {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A program on this machine that is no agent. With `relay` it passes everything on to one. */
+async function impostor(
+  port = 0,
+  relay?: string,
+): Promise<{ readonly url: string; readonly heard: Heard[] }> {
+  const heard: Heard[] = [];
+  const server = createServer((incoming, response) => {
+    let body = '';
+    incoming.setEncoding('utf8').on('data', (piece: string) => {
+      body += piece;
+    });
+    incoming.on('end', () => {
+      const { method, url, headers } = incoming;
+      heard.push({ method, url, headers, body });
+      if (relay === undefined) {
+        response.writeHead(200, { 'content-type': 'application/json', 'x-polypod-proof': 'a'.repeat(64) });
+        response.end('{"tasks":[],"taskId":"task_x","status":"accepted"}');
+        return;
+      }
+      const { host: _, ...rest } = headers;
+      request(`${relay}${url}`, { method, headers: rest }, (answer) => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(response);
+      }).end(body);
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heard };
+}
+
+const keysIn = (heard: readonly Heard[]): readonly unknown[] =>
+  heard.flatMap(({ headers }) => headers.authorization ?? headers['x-api-key'] ?? []);
+
+describe('polypod task (built program)', () => {
+  it('sends no key to a program that has taken the place of the agent', async () => {
+    const here = await agentSite();
+    const running = await here.agent();
+    const key = readFileSync(here.keyFile, 'utf8').trim();
+    const { url } = here.record();
+    expect((await here.polypod('task', 'list')).code).toBe(0);
+    running.child.kill('SIGKILL');
+    await running.finished;
+    const fake = await impostor(Number(new URL(url).port));
+    for (const args of [['list'], ['submit', 'A secret plan.'], ['status', 'task_x']]) {
+      const { code, stderr } = await here.polypod('task', ...args);
+      expect(code).not.toBe(0);
+      expect(stderr).toContain('did not prove that it is the agent of this key, so the key was not sent');
+    }
+    // Nor one that the environment names.
+    const named = await polypod(['task', 'list'], { env: { ...here.env, POLYPOD_API_KEY: key } });
+    expect(named.code).not.toBe(0);
+    expect(fake.heard.length).toBeGreaterThan(0);
+    expect(fake.heard.every((one) => one.url === '/health' && one.body === '')).toBe(true);
+    expect(keysIn(fake.heard)).toEqual([]);
+    expect(JSON.stringify(fake.heard)).not.toContain(key.slice(-20));
+  });
+
+  it('sends no key through a program that passes on what the agent answers', async () => {
+    const here = await agentSite();
+    await here.agent();
+    const fake = await impostor(0, here.record().url);
+    const file = join(here.dataDirectory, 'tasks/agents/polypod.json');
+    writeFileSync(file, JSON.stringify({ ...here.record(), url: fake.url }));
+    const { code, stderr } = await here.polypod('task', 'list');
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('did not prove');
+    expect(fake.heard.length).toBe(1);
+    expect(keysIn(fake.heard)).toEqual([]);
+  });
+
+  it('asks for an agent or an address where none is up, and tries no usual port', async () => {
+    const here = await agentSite();
+    const env = { ...here.env, POLYPOD_API_KEY: 'a-key-of-somebody' };
+    // If the port is taken on this machine, somebody else would have to be asked what came.
+    const fake = await impostor(8_000).catch(() => undefined);
+    for (const args of [['list'], ['submit', 'Hello.']])
+      expect(await polypod(['task', ...args], { env })).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(
+          'no agent is up here: start one with polypod agent start, or name another with --url',
+        ),
+      });
+    expect(fake?.heard ?? []).toEqual([]);
+  });
+
+  it('sends a key to the address that the user gave with it, and the own key to own agents only', async () => {
+    const here = await agentSite();
+    await here.agent();
+    const { url } = here.record();
+    const key = readFileSync(here.keyFile, 'utf8').trim();
+    expect((await here.polypod('task', 'list', '--url', url)).code).toBe(0);
+    const fake = await impostor();
+    await here.polypod('task', 'list', '--url', fake.url);
+    expect(fake.heard.length).toBeGreaterThan(0);
+    expect(keysIn(fake.heard)).toEqual([]);
+    expect(JSON.stringify(fake.heard)).not.toContain(key.slice(-20));
+    const file = join(here.home, 'other.key');
+    writeFileSync(file, 'the-key-of-another-agent\n');
+    expect((await here.polypod('task', 'list', '--url', fake.url, '--key-file', file)).code).toBe(0);
+    expect(keysIn(fake.heard)).toEqual(['Bearer the-key-of-another-agent']);
+  });
+});
