@@ -1,9 +1,12 @@
 import { createInterface } from 'node:readline/promises';
+import { ReadStream } from 'node:tty';
 import { onAbort } from '../base/index.ts';
 import type { Approval, CommandOf } from '../pod/index.ts';
 import { beyondTitle } from './beyond-title.ts';
 import type { Surroundings } from './command.ts';
+import { callName } from './call-name.ts';
 import { brush, wantsColour } from './paint.ts';
+import { numberText, QuestionNumbers } from './question-numbers.ts';
 import { harmless } from './terminal/harmless.ts';
 import { RUN_WITHOUT_PERSON } from './without-person.ts';
 
@@ -49,8 +52,17 @@ export function denyAll({ isForAll, onDenied, onLeft }: Denial): Ask {
 /** Asks on the terminal, one question after the other. */
 export function askOnTerminal(around: Surroundings, makeRoom: () => void): Ask {
   let last: Promise<unknown> = Promise.resolve();
+  const open = new Map<string, Approval>();
+  const numbers = new QuestionNumbers();
   return (approval, { signal }) => {
-    const answer = last.then(() => askOnce(approval, around, makeRoom, signal));
+    open.set(approval.approvalId, approval);
+    numbers.see([...open.values()]);
+    const answer = last
+      .then(() => askOnce(approval, numberText(numbers.of(approval.approvalId)), around, makeRoom, signal))
+      .finally(() => {
+        open.delete(approval.approvalId);
+        numbers.see([...open.values()]);
+      });
     last = answer.catch(() => {});
     return answer;
   };
@@ -58,6 +70,7 @@ export function askOnTerminal(around: Surroundings, makeRoom: () => void): Ask {
 
 async function askOnce(
   approval: Approval,
+  number: string,
   around: Surroundings,
   makeRoom: () => void,
   signal: AbortSignal,
@@ -68,8 +81,14 @@ async function askOnce(
   makeRoom();
   // The model wrote it: what it shows is what would run.
   around.stderr.write(
-    `\n${paint.bold(`${harmless(tool)} wants to run:`)} ${harmless(title)}\n${beyondTitle(approval)}  ${paint.dim(harmless(reason))}\n`,
+    `\n${paint.bold(`${number}${harmless(tool)} wants to run:`)} ${harmless(title)}\n${beyondTitle(approval)}  ${paint.dim(harmless(reason))}\n`,
   );
+  const name = harmless(callName(approval));
+  const confirm = (decision: Decision): Decision => {
+    around.stderr.write(`${decision.decision === 'approve' ? 'approved' : 'denied'}: ${name}\n`);
+    return decision;
+  };
+  await discardTyped(around.stdin, signal);
   const lines = createInterface({ input: around.stdin, output: around.stderr });
   // Ctrl-C is meant for the program, although the question has the terminal.
   lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
@@ -80,13 +99,14 @@ async function askOnce(
       const line = (await lines.question(`Allow it? [y]es, [n]o${always}: `, { signal }))
         .trim()
         .toLowerCase();
-      if (line === 'y' || line === 'yes') return { decision: 'approve' };
+      if (line === 'y' || line === 'yes') return confirm({ decision: 'approve' });
       if (rule !== undefined && (line === 'a' || line === 'always'))
-        return { decision: 'approve', remember: 'session' };
-      if (line === 'n' || line === 'no' || line === '') return await refusal(lines, signal);
+        return confirm({ decision: 'approve', remember: 'session' });
+      if (line === 'n' || line === 'no' || line === '') return confirm(await refusal(lines, signal));
     }
   } catch {
     // The input ended; or the question was settled meanwhile.
+    if (signal.aborted) around.stderr.write(`\ndecided elsewhere, or taken back: ${name}\n`);
     return signal.aborted
       ? undefined
       : { decision: 'deny', by: RUN_WITHOUT_PERSON, comment: 'The input ended before anybody answered.' };
@@ -95,6 +115,33 @@ async function askOnce(
     lines.close();
   }
 }
+
+/** Takes what was typed before the question was there from the terminal: it is no answer to it. */
+async function discardTyped(input: Surroundings['stdin'], signal: AbortSignal): Promise<void> {
+  if (!(input instanceof ReadStream)) return;
+  // Without raw mode a line that is not ended stays with the terminal, and would begin the answer.
+  input.setRawMode(true);
+  await new Promise<void>((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      forget();
+      input.off('data', heard).pause();
+      resolve();
+    };
+    const timer = setTimeout(end, QUIET_MS);
+    const heard = (typed: Buffer | string): void => {
+      timer.refresh();
+      // In raw mode Ctrl-C is a letter.
+      if (typed.toString().includes('\u0003')) process.kill(process.pid, 'SIGINT');
+    };
+    const forget = onAbort(signal, end);
+    input.on('data', heard).resume();
+  });
+  input.setRawMode(false);
+}
+
+/** How long nothing has to be typed before an answer counts. */
+const QUIET_MS = 300;
 
 async function refusal(lines: ReturnType<typeof createInterface>, signal: AbortSignal): Promise<Decision> {
   const why = (await lines.question('What should it do instead? (Enter for nothing) ', { signal })).trim();

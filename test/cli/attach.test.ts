@@ -48,7 +48,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     await bob.decide(await asked(bob), 'approve');
     await pane.see((lines) => lines.includes('all done'));
     await pane.see(isIdle);
-    expect(pane.all()).toContain('· bob approved through pod');
+    expect(pane.all()).toContain('· bob approved through pod: bash node -e 0');
     expect(has('y yes, once')(pane.screen())).toBe(false);
     await say(pane, calling('bash', { command: 'node -e 1' }, 'mine too'));
     await answer(pane, 'y');
@@ -156,7 +156,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
       startIn(pane, 'attach asked');
       await pane.see(has('y yes, once'));
       expect(counting(pane.all(), 'node -e 0 waits')).toBe(0);
-      expect(counting(pane.all(), '? bash')).toBe(1);
+      expect(counting(pane.all(), '? bash wants to run')).toBe(1);
     }
     await answer(panes[0], 'y');
     // The same person on another terminal is not whoever sits here.

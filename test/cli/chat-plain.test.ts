@@ -46,8 +46,8 @@ describe('polypod chat without a terminal', () => {
     });
     expect(code).toBe(0);
     expect(stdout).toContain('· answer with y, a (always), or n and what to do instead');
-    expect(stdout).toContain('· approved\n');
-    expect(stdout).toContain('· denied: leave it\n');
+    expect(stdout).toContain('· approved: bash node -e 0 > yes.txt\n');
+    expect(stdout).toContain('· denied: bash node -e 0 > no.txt (leave it)\n');
     expect(stdout).toContain('after no.txt');
     expect(readdirSync(home.project)).toEqual(['yes.txt']);
   });
@@ -56,7 +56,7 @@ describe('polypod chat without a terminal', () => {
     const { code, stdout } = await chat(lines(calling('bash', { command: 'node -e 0' }, 'I could not')));
     expect(code).toBe(2);
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
-      '· a chat without a person denied through terminal: Nobody can be asked in this chat: find another way',
+      '· a chat without a person denied through terminal: bash node -e 0 (Nobody can be asked in this chat: find another way',
     );
     expect(stdout).not.toContain('ada denied');
     expect(stdout).toContain('I could not');

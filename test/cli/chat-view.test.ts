@@ -155,7 +155,8 @@ describe('the view of a pod', () => {
     const asked = { type: 'approval-request', approval: APPROVAL } as const;
     expect(after([asked])).toMatchObject({
       view: { approvals: [APPROVAL], activity: 'waiting for your answer' },
-      prints: [{ type: 'question', approval: APPROVAL }],
+      // Which of them is asked now, and when, is decided where they are shown.
+      prints: [],
     });
     const said = (
       more: Omit<Extract<PodFact, { type: 'approval-response' }>, 'type' | 'approvalId' | 'at'>,
@@ -167,22 +168,28 @@ describe('the view of a pod', () => {
       expect(view.approvals).toEqual([]);
       return notices(prints);
     };
-    expect(said({ status: 'approved', ...ME })).toEqual(['approved']);
+    expect(said({ status: 'approved', ...ME })).toEqual(['approved: bash make']);
     // Somebody of the same name sits at another terminal.
-    expect(said({ status: 'approved', ...ME }, [])).toEqual([`${ME.by} approved through terminal`]);
-    expect(said({ status: 'denied', by: 'bob', door: 'control' })).toEqual(['bob denied through terminal']);
-    expect(said({ status: 'approved', by: 'bob', door: 'hld' })).toEqual(['bob approved through hld']);
+    expect(said({ status: 'approved', ...ME }, [])).toEqual([
+      `${ME.by} approved through terminal: bash make`,
+    ]);
+    expect(said({ status: 'denied', by: 'bob', door: 'control' })).toEqual([
+      'bob denied through terminal: bash make',
+    ]);
+    expect(said({ status: 'approved', by: 'bob', door: 'hld' })).toEqual([
+      'bob approved through hld: bash make',
+    ]);
     expect(said({ status: 'denied', by: 'bob', door: 'hld', comment: 'no' })).toEqual([
-      'bob denied through hld: no',
+      'bob denied through hld: bash make (no)',
     ]);
     expect(said({ status: 'approved', remember: 'session', ...ME })).toEqual([
-      'approved, also from now on in this session',
+      'approved, also from now on in this session: bash make',
     ]);
     expect(said({ status: 'approved', updatedArguments: '{}', ...ME })).toEqual([
-      'approved with other arguments',
+      'approved with other arguments: bash make',
     ]);
-    expect(said({ status: 'expired' })).toEqual(['nobody answered in time']);
-    expect(said({ status: 'cancelled' })).toEqual(['the question was taken back']);
+    expect(said({ status: 'expired' })).toEqual(['nobody answered in time: bash make']);
+    expect(said({ status: 'cancelled' })).toEqual(['the question was taken back: bash make']);
   });
 
   it('keeps what waits, until it is read or taken back', () => {
@@ -300,7 +307,7 @@ describe('the view of a pod', () => {
       tools: [{ call: { callId: 'c', name: 'bash', arguments: '', title: 'make' }, text: 'out' }],
       approvals: [APPROVAL],
     });
-    expect(prints).toMatchObject([{ text: 'hel' }, { type: 'question' }, { text: 'lo' }]);
+    expect(prints).toMatchObject([{ text: 'hel' }, { text: 'lo' }]);
     expect(view).toMatchObject({ answer: 'hello', calls: [{ id: 'c', text: 'out' }], approvals: [APPROVAL] });
   });
 });

@@ -58,7 +58,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     await answer(pane, 'y');
     await pane.see(has('made it'));
     await pane.see(isIdle);
-    expect(pane.all()).toContain('· approved');
+    expect(pane.all()).toContain('· approved: bash node -e "1" > made.txt');
     expect(existsSync(join(home.project, 'made.txt'))).toBe(true);
   });
 
@@ -72,7 +72,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     pane.press('Enter');
     await pane.see(has('as you wish'));
     await pane.see(isIdle);
-    expect(pane.all()).toContain('· denied: use the write tool');
+    expect(pane.all()).toContain('· denied: bash node -e "1" > made.txt (use the write tool)');
     expect(pane.all().join('\n')).toMatch(/⊘ .* denied/);
     expect(existsSync(join(home.project, 'made.txt'))).toBe(false);
     await say(pane, '/export out.md');
@@ -89,7 +89,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     await pane.see((lines) => lines.includes('one'));
     await say(pane, calling('bash', { command: 'node -e "0" first' }, 'two'));
     await pane.see((lines) => lines.includes('two'));
-    expect(pane.all()).toContain('· approved, also from now on in this session');
+    expect(pane.all()).toContain('· approved, also from now on in this session: bash node -e "0" first');
     expect(counting(pane.all(), '? bash wants to run')).toBe(1);
   });
 
@@ -113,7 +113,7 @@ describe.runIf(hasTmux)('polypod chat on a real terminal', () => {
     pane.press('Enter');
     await pane.see(has('ran it'));
     await pane.see(isIdle);
-    expect(pane.all()).toContain('· approved with other arguments');
+    expect(pane.all()).toContain('· approved with other arguments: bash node -e 2 wrong');
     expect(pane.all()).toContain('  42');
   });
 

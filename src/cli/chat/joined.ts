@@ -58,7 +58,6 @@ export function joined(snapshot: Snapshot, me: Origin, now: number): Stepped {
         { type: 'text', text },
         ...(open ? [] : [{ type: 'text-end' } as const]),
       ]),
-      ...snapshot.approvals.map((approval): Print => ({ type: 'question', approval })),
     ],
   };
 }

@@ -1,7 +1,9 @@
 import type { PodCommand, PodEvent, PodSettings } from '../../pod/index.ts';
 import type { CompactionResult, RunOutcome } from '../../worker/index.ts';
+import { callName } from '../call-name.ts';
 import type { ToolCard } from '../terminal/index.ts';
 import { notice, type Print } from './print.ts';
+
 import { nameAndDoor, otherThan, type Running, type View } from './view.ts';
 
 /** Commands of others that leave no event of their own, as a person would say it. */
@@ -49,19 +51,21 @@ export function compacted(result: CompactionResult): Print {
   }
 }
 
-/** Who decided what: `ada through hld approved it`. */
+/** Who decided what: `approved: bash npm test`, `ada approved through hld: bash npm test`. */
 export function settled(
-  { me, decided }: View,
+  { me, decided, approvals }: View,
   event: Extract<PodEvent, { type: 'approval-response' }>,
 ): Print {
   const { approvalId, status, by, door, comment, remember, updatedArguments } = event;
-  if (status === 'expired') return notice('nobody answered in time', 'warning');
-  if (status === 'cancelled') return notice('the question was taken back');
+  const about = approvals.find((approval) => approval.approvalId === approvalId);
+  const call = about === undefined ? '' : `: ${callName(about)}`;
+  if (status === 'expired') return notice(`nobody answered in time${call}`, 'warning');
+  if (status === 'cancelled') return notice(`the question was taken back${call}`);
   const who = decided.has(approvalId) ? otherThan(me, { by, door }) : nameAndDoor({ by, door });
   const [name, ...through] = who?.split(' through ') ?? [];
   const verb = `${status}${updatedArguments === undefined ? '' : ' with other arguments'}${FOR_HOW_LONG[remember ?? 'once']}`;
   const text = name === undefined ? verb : [`${name} ${verb}`, ...through].join(' through ');
-  return notice(comment === undefined || comment === '' ? text : `${text}: ${comment}`);
+  return notice(comment === undefined || comment === '' ? `${text}${call}` : `${text}${call} (${comment})`);
 }
 
 const FOR_HOW_LONG = {

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline';
 import { onAbort } from '../../base/index.ts';
 import type { Approval } from '../../pod/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
+import { QuestionNumbers } from '../question-numbers.ts';
 import { CHAT_WITHOUT_PERSON } from '../without-person.ts';
 import { answerIn, PlainSurface } from '../terminal/index.ts';
 import { Presenter } from './presenter.ts';
@@ -59,10 +60,15 @@ export async function plainChat(
     let next: string | undefined = prompt;
     /** What is interrupted with us; the runs of others are not. */
     let isOwnRun = false;
+    /** The question that is asked now. */
+    let posed: string | undefined;
+    const numbers = new QuestionNumbers();
     /** The question that was left to others, for which that has been said. */
     let left: string | undefined;
     while (!leaving.signal.aborted) {
       const [approval] = talk.view.approvals;
+      numbers.see(talk.view.approvals);
+      if (approval !== undefined && approval.approvalId !== posed) pose(approval);
       if (approval !== undefined && !isLeft(approval)) {
         if (!(await answered(approval))) await changes.next();
       } else if (approval !== undefined && !place.outlives && !talk.view.hasCompany) {
@@ -94,6 +100,14 @@ export async function plainChat(
         if (accepted.isRun) worsen(codeOf(view.lastRun));
         return true;
       };
+    }
+
+    /** One question at a time, in their order. */
+    function pose(approval: Approval): void {
+      posed = approval.approvalId;
+      print([{ type: 'question', approval, number: numbers.of(posed) }]);
+      // On a terminal, what was typed before it came up is no answer to it.
+      if (around.stdin.isTTY === true) lines.drop();
     }
 
     /** Whether a question is none of ours: there is nothing to answer with any more, and somebody else may have an answer. */
@@ -193,6 +207,10 @@ class Lines {
 
   take(): string | undefined {
     return this.#waiting.shift();
+  }
+
+  drop(): void {
+    this.#waiting.splice(0);
   }
 
   close(): void {

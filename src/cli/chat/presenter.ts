@@ -75,7 +75,7 @@ export class Presenter {
       case 'card':
         return this.#apart(print, this.#cards.print(print.card, this.#cardStyle));
       case 'question':
-        return this.#apart(print, questionLines(questionAbout(print.approval), width));
+        return this.#apart(print, questionLines(questionAbout(print.approval, print.number), width));
       case 'list':
         return this.#apart(
           print,

@@ -1,4 +1,5 @@
 import type { Approval } from '../../pod/index.ts';
+import type { QuestionNumber } from '../question-numbers.ts';
 import type { Card, NoticeTone } from '../terminal/index.ts';
 
 /** Something that goes into the scrollback and will not change any more, before it has a width. */
@@ -14,7 +15,7 @@ export type Print =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'text-end' }
   | { readonly type: 'card'; readonly card: Card }
-  | { readonly type: 'question'; readonly approval: Approval }
+  | { readonly type: 'question'; readonly approval: Approval; readonly number: QuestionNumber }
   /** Rows that belong together, cut to the width rather than broken. */
   | { readonly type: 'list'; readonly rows: readonly string[] }
   | { readonly type: 'notice'; readonly text: string; readonly tone: NoticeTone };

@@ -1,4 +1,5 @@
 import type { Approval } from '../../pod/index.ts';
+import { QuestionNumbers } from '../question-numbers.ts';
 import {
   type ApprovalAnswer,
   type ApprovalState,
@@ -7,15 +8,33 @@ import {
   type Live,
   newApproval,
   renderApproval,
+  SETTLE_MS,
   updateApproval,
 } from '../terminal/index.ts';
+import type { Print } from './print.ts';
 import { questionAbout } from './question.ts';
 
-/** The question that a person is asked now, of all that stand. */
+/** What a key did to the question. */
+export interface Pressed {
+  /** The question that was on the screen when the key was pressed, and the answer to it. */
+  readonly answered?: { readonly approvalId: string; readonly answer: ApprovalAnswer };
+  readonly prints: readonly Print[];
+}
+
+/** The one question that a person is asked now, of all that are open. */
 export class QuestionBox {
-  #shown: { readonly approvalId: string; readonly state: ApprovalState } | undefined;
+  #shown: { readonly approval: Approval; readonly state: ApprovalState } | undefined;
   /** Those that the person does not want to answer now, or has just answered. */
   readonly #putOff = new Set<string>();
+  readonly #numbers = new QuestionNumbers();
+  /** Answered here, and still open as far as is known: the next one waits until it is settled. */
+  #sent: string | undefined;
+  /** The letter that was the last answer: pressed twice in a row, it does not begin a message. */
+  #repeated: { readonly text: string; readonly until: number } | undefined;
+  /** The person has cancelled the run: that the question goes is no surprise. */
+  #isGivenUp = false;
+  /** Letters before this time may have been meant for a question that is gone. */
+  #deafUntil = 0;
 
   get isOpen(): boolean {
     return this.#shown !== undefined;
@@ -26,30 +45,73 @@ export class QuestionBox {
     return this.#shown?.state.mode === 'choosing';
   }
 
-  /** Shows the next question, unless the one that is shown still stands. */
-  pose(open: readonly Approval[], now: number): void {
-    if (open.some(({ approvalId }) => approvalId === this.#shown?.approvalId)) return;
+  /** Shows the next question, unless the one that is shown is still open. Returns what is to be printed above it. */
+  pose(open: readonly Approval[], now: number): readonly Print[] {
+    this.#numbers.see(open);
+    const isOpen = (id: string | undefined): boolean => open.some(({ approvalId }) => approvalId === id);
+    if (this.#shown !== undefined) {
+      if (isOpen(this.#shown.approval.approvalId)) {
+        this.#renumber();
+        return [];
+      }
+      // Somebody else has decided, or it was taken back: what is being typed was meant for it.
+      this.#shown = undefined;
+      if (!this.#isGivenUp) this.#deafUntil = now + SETTLE_MS;
+      this.#isGivenUp = false;
+    }
+    if (isOpen(this.#sent)) return [];
+    this.#sent = undefined;
     const next = open.find(({ approvalId }) => !this.#putOff.has(approvalId));
-    this.#shown = next && { approvalId: next.approvalId, state: newApproval(questionAbout(next), now) };
+    if (next === undefined) return [];
+    const number = this.#numbers.of(next.approvalId);
+    this.#shown = { approval: next, state: newApproval(questionAbout(next, number), now) };
+    return [{ type: 'question', approval: next, number }];
   }
 
-  /** Takes a key; what it answers, if it does, is put away. */
-  press(
-    key: Key,
-    columns: number,
-    now: number,
-  ): { readonly approvalId: string; readonly answer: ApprovalAnswer } | undefined {
-    if (this.#shown === undefined) return undefined;
-    const { approvalId, state: before } = this.#shown;
-    const { state, answer } = updateApproval(before, key, { width: approvalWidth(before, columns), now });
-    this.#shown = answer === undefined ? { approvalId, state } : undefined;
-    if (answer === undefined) return undefined;
+  /** More questions may have come up behind it. */
+  #renumber(): void {
+    if (this.#shown === undefined) return;
+    const { approval, state } = this.#shown;
+    const question = questionAbout(approval, this.#numbers.of(approval.approvalId));
+    this.#shown = { approval, state: { ...state, question } };
+  }
+
+  /** Takes a key for the question that is shown; one that is answered is put away. */
+  press(key: Key, columns: number, now: number): Pressed {
+    if (this.#shown === undefined) return { prints: [] };
+    const { approval, state: before } = this.#shown;
+    const { approvalId } = approval;
+    const around = { width: approvalWidth(before, columns), now };
+    const { state, answer, isToBeShown } = updateApproval(before, key, around);
+    this.#shown = answer === undefined ? { approval, state } : undefined;
+    if (isToBeShown === true)
+      return { prints: [{ type: 'question', approval, number: this.#numbers.of(approvalId) }] };
+    if (answer === undefined) return { prints: [] };
     this.#putOff.add(approvalId);
-    return { approvalId, answer };
+    if (answer.type !== 'later') {
+      this.#sent = approvalId;
+      this.#repeated = key.type === 'chord' ? undefined : { text: key.text, until: now + SETTLE_MS };
+    }
+    return { answered: { approvalId, answer }, prints: [] };
   }
 
-  /** The question stands again: the answer was refused. */
+  /** Whether a key is left out, because it may have been meant for a question that is gone; typing on prolongs it. */
+  ignores(key: Key, now: number): boolean {
+    const { text, until } = this.#repeated ?? { text: undefined, until: 0 };
+    if (now < until && key.type !== 'chord' && key.text === text) return true;
+    const isTyped = key.type !== 'chord' || key.chord === 'enter';
+    if (!isTyped || now >= this.#deafUntil) return false;
+    this.#deafUntil = now + SETTLE_MS;
+    return true;
+  }
+
+  giveUp(): void {
+    this.#isGivenUp = true;
+  }
+
+  /** The question is open again: the answer was refused. */
   reopen(approvalId: string): void {
+    if (this.#sent === approvalId) this.#sent = undefined;
     this.#putOff.delete(approvalId);
   }
 

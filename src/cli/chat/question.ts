@@ -1,31 +1,31 @@
 import { arrayOf, isObject, type JsonObject, objectIn, stringOf } from '../../base/index.ts';
 import type { Approval, CommandOf } from '../../pod/index.ts';
 import type { Rule } from '../../tools/index.ts';
+import { callLines } from '../approvals/call-lines.ts';
+import { callName } from '../call-name.ts';
+import { numberText, type QuestionNumber } from '../question-numbers.ts';
 import type { ApprovalAnswer, ApprovalQuestion } from '../terminal/index.ts';
 
 /** An approval as a person is asked it. */
-export function questionAbout({
-  tool,
-  title,
-  reason,
-  arguments: json,
-  rule,
-  podId,
-  deadline,
-}: Approval): ApprovalQuestion {
+export function questionAbout(approval: Approval, number: QuestionNumber = ONLY): ApprovalQuestion {
+  const { tool, title, reason, arguments: json, rule, podId, deadline } = approval;
   const input = argumentsIn(json);
   const child = podId === undefined ? '' : ' (asked by a child)';
   const until = deadline === undefined ? '' : ` To be answered before ${deadline}.`;
   return {
-    title: `${tool} wants to run: ${title}${child}`,
+    title: `${numberText(number)}${tool} wants to run: ${title}${child}`,
+    name: `${numberText(number)}${callName(approval)}`,
     reason: `${reason}${until}`.trim(),
     detail: detailOf(tool, input),
+    more: argumentsBeside(tool, input),
     arguments: input,
     rule: rule && `${ruleInWords(rule)}, in this session`,
     // The policy looks at edited arguments again, and refuses them with a reason.
     complaintAbout: () => undefined,
   };
 }
+
+const ONLY: QuestionNumber = { number: 1, of: 1 };
 
 /** What is decided with an answer; undefined for one that decides nothing. */
 export function decisionFor(approvalId: string, answer: ApprovalAnswer): CommandOf<'decide'> | undefined {
@@ -63,6 +63,28 @@ function detailOf(tool: string, input: JsonObject): ApprovalQuestion['detail'] {
     return { type: 'diff', text: prefixed('+', input.content).join('\n') };
   return { type: 'arguments', text: JSON.stringify(input, undefined, 2) };
 }
+
+/** The arguments that the command or the diff does not show: nothing of a call is left out. */
+function argumentsBeside(tool: string, input: JsonObject): readonly string[] {
+  const { type } = detailOf(tool, input);
+  if (type === 'arguments') return [];
+  const shown = SHOWN[tool] ?? [];
+  const beside = Object.entries(input).filter(([name]) => !shown.includes(name));
+  const ofEdits = arrayOf(input.edits).flatMap((edit, at) =>
+    Object.entries(isObject(edit) ? edit : {})
+      .filter(([name]) => name !== 'old' && name !== 'new')
+      .map(([name, value]) => [`edits[${at}].${name}`, value] as const),
+  );
+  const all = Object.fromEntries(tool === 'edit' ? [...beside, ...ofEdits] : beside);
+  return Object.keys(all).length === 0 ? [] : callLines({ title: '', arguments: JSON.stringify(all) });
+}
+
+/** What the detail of a tool's call is made of. */
+const SHOWN: Readonly<Record<string, readonly string[]>> = {
+  bash: ['command'],
+  edit: ['old', 'new', 'edits'],
+  write: ['content'],
+};
 
 /** What an edit takes away and what it puts there. */
 function editLines(edit: unknown): readonly string[] {

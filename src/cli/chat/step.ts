@@ -131,7 +131,6 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
   'approval-request': (view, { approval }) => ({
     approvals: [...view.approvals, approval],
     activity: 'waiting for your answer',
-    prints: [{ type: 'question', approval }],
   }),
   'approval-response': (view, event) => ({
     approvals: view.approvals.filter(({ approvalId }) => approvalId !== event.approvalId),

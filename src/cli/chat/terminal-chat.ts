@@ -160,7 +160,7 @@ class TerminalChat {
   }
 
   #pose(): void {
-    this.#questions.pose(this.#view?.approvals ?? [], REAL_TIMER.now());
+    this.#print(this.#questions.pose(this.#view?.approvals ?? [], REAL_TIMER.now()));
     this.#screen.refresh();
   }
 
@@ -188,6 +188,7 @@ class TerminalChat {
     if (pressed === 'ctrl-z') suspend();
     else if (pressed === 'ctrl-o') this.#screen.print(this.#presenter.expanded());
     else if (this.#questions.isOpen) this.#onQuestionKey(key, pressed);
+    else if (this.#questions.ignores(key, REAL_TIMER.now())) this.#hint = before;
     else if (pressed === 'alt-enter' && this.#isToWait()) this.#onEditorKey(chord('enter'), 'follow-up');
     else {
       const chordLeft = this.#onEditorKey(key);
@@ -237,9 +238,13 @@ class TerminalChat {
   }
 
   #onQuestionKey(key: Key, pressed: string): void {
-    if (pressed === 'ctrl-c') return this.#cancel();
+    if (pressed === 'ctrl-c') {
+      this.#questions.giveUp();
+      return this.#cancel();
+    }
     if (pressed === 'ctrl-d' && this.#questions.isChoosing) return this.#leave();
-    const answered = this.#questions.press(key, this.#screen.size.columns, REAL_TIMER.now());
+    const { answered, prints } = this.#questions.press(key, this.#screen.size.columns, REAL_TIMER.now());
+    this.#print(prints);
     if (answered !== undefined) void this.#answer(answered.approvalId, answered.answer);
   }
 

@@ -4,10 +4,10 @@ import { harmless, wholeLines } from './harmless.ts';
 import { BOLD, CYAN, DIM, type Line, PLAIN, RED, span, YELLOW } from './look.ts';
 import { diffLook } from './markdown/code.ts';
 import { type Live, stacked, still } from './screen/live.ts';
-import { chopLine, wrapLine } from './wrap.ts';
+import { chopLine, fitLine, wrapLine } from './wrap.ts';
 
 /** What is asked, in full. It is printed, not part of the live area: a long diff can be scrolled back to. */
-export function questionLines({ title, reason, detail }: ApprovalQuestion, width: number): Line[] {
+export function questionLines({ title, reason, detail, more }: ApprovalQuestion, width: number): Line[] {
   const look = (text: string) => (detail.type === 'diff' ? diffLook(text) : PLAIN);
   return [
     ...wrapLine([span('? ', YELLOW), span(harmless(title), BOLD)], width),
@@ -16,6 +16,7 @@ export function questionLines({ title, reason, detail }: ApprovalQuestion, width
     ...(detail.text === '' ? [] : wholeLines(detail.text.trimEnd())).flatMap((text) =>
       inset([span(text, look(text))], width, chopLine),
     ),
+    ...more.flatMap((text) => inset([span(text, DIM)], width, chopLine)),
   ];
 }
 
@@ -41,12 +42,13 @@ function promptOf({ mode }: ApprovalState): string {
   return mode === 'editing' ? '' : '> ';
 }
 
-function choiceLines({ rule }: ApprovalQuestion, width: number): Line[] {
+function choiceLines({ rule, name }: ApprovalQuestion, width: number): Line[] {
   const keys: (readonly [string, string])[] = [
     ['y', 'yes, once'],
     ...(rule === undefined ? [] : [['a', 'always'] as const]),
     ['n', 'no'],
     ['e', 'edit'],
+    ['v', 'view'],
     ['Esc', 'later'],
   ];
   const choices = keys.flatMap(([key, meaning], index) => [
@@ -55,7 +57,9 @@ function choiceLines({ rule }: ApprovalQuestion, width: number): Line[] {
     span(` ${meaning}`),
   ]);
   const always = rule === undefined ? [] : wrapLine([span(`always means: ${harmless(rule)}`, DIM)], width);
-  return [...wrapLine(choices, width), ...always];
+  // What else is printed meanwhile may stand between the call and the keys: they say what they are about.
+  const about = fitLine([span('? ', YELLOW), span(harmless(name), BOLD)], width);
+  return [about, ...wrapLine(choices, width), ...always];
 }
 
 function inset(line: Line, width: number, broken: (line: Line, width: number) => Line[]): Line[] {

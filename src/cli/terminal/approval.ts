@@ -6,9 +6,13 @@ import { type EditorAround, updateEditor } from './editor/update.ts';
 /** What a person is asked to allow. */
 export interface ApprovalQuestion {
   readonly title: string;
+  /** The call in a line, for the place where the keys are. */
+  readonly name: string;
   readonly reason: string;
   /** What exactly would happen, shown in full. */
   readonly detail: { readonly type: 'command' | 'diff' | 'arguments'; readonly text: string };
+  /** Lines with the arguments that the detail does not show. */
+  readonly more: readonly string[];
   readonly arguments: JsonObject;
   /** What "always" would allow from now on; without it there is no such choice. */
   readonly rule: string | undefined;
@@ -25,6 +29,7 @@ export type ApprovalAnswer =
 
 export interface ApprovalState {
   readonly question: ApprovalQuestion;
+  /** When it came up, or the last letter that did not count. */
   readonly askedAt: number;
   readonly mode: 'choosing' | 'commenting' | 'editing';
   readonly editor: EditorState;
@@ -40,10 +45,12 @@ export interface ApprovalAround {
 export interface ApprovalUpdated {
   readonly state: ApprovalState;
   readonly answer: ApprovalAnswer | undefined;
+  /** The person wants to see the whole call again. */
+  readonly isToBeShown?: boolean;
 }
 
-/** A question appears while a person types: for so long their letters are not taken as its answer. */
-const SETTLE_MS = 400;
+/** A question appears while a person types: letters count as its answer only after a pause of so long. */
+export const SETTLE_MS = 400;
 
 export function newApproval(question: ApprovalQuestion, now: number): ApprovalState {
   return { question, askedAt: now, mode: 'choosing', editor: newEditor(), complaint: undefined };
@@ -81,7 +88,7 @@ export function answerIn(line: string, { rule }: Pick<ApprovalQuestion, 'rule'>)
 function choosing(state: ApprovalState, key: Key, now: number): ApprovalUpdated {
   if (key.type === 'chord')
     return key.chord === 'escape' ? { state, answer: { type: 'later' } } : open(state);
-  if (now - state.askedAt < SETTLE_MS) return open(state);
+  if (now - state.askedAt < SETTLE_MS) return open({ ...state, askedAt: now });
   switch (key.text.toLowerCase()) {
     case 'y':
       return { state, answer: { type: 'once' } };
@@ -89,6 +96,8 @@ function choosing(state: ApprovalState, key: Key, now: number): ApprovalUpdated 
       return state.question.rule === undefined ? open(state) : { state, answer: { type: 'always' } };
     case 'n':
       return open({ ...state, mode: 'commenting' });
+    case 'v':
+      return { state, answer: undefined, isToBeShown: true };
     case 'e': {
       const json = JSON.stringify(state.question.arguments, undefined, 2);
       return open({ ...state, mode: 'editing', editor: insert(newEditor(), json) });

@@ -6,6 +6,7 @@ export {
   type ApprovalQuestion,
   type ApprovalState,
   newApproval,
+  SETTLE_MS,
   updateApproval,
 } from './approval.ts';
 export { approvalWidth, questionLines, renderApproval } from './approval-lines.ts';

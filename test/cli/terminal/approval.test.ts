@@ -16,8 +16,10 @@ import {
 
 const QUESTION: ApprovalQuestion = {
   title: 'bash wants to run',
+  name: 'bash npm test',
   reason: 'It is not among the commands that run without asking.',
   detail: { type: 'command', text: 'npm test\nnpm publish' },
+  more: ['timeout: 60'],
   arguments: { command: 'npm test' },
   rule: 'bash npm test *',
   complaintAbout: (edited) => (typeof edited.command === 'string' ? undefined : 'command has to be a text.'),
@@ -52,9 +54,11 @@ describe('a question for approval', () => {
       '',
       '  npm test',
       '  npm publish',
+      '  timeout: 60',
     ]);
     expect(shown(newApproval(QUESTION, 0))).toEqual([
-      'y yes, once   a always   n no   e edit   Esc later',
+      '? bash npm test',
+      'y yes, once   a always   n no   e edit   v view   Esc later',
       'always means: bash npm test *',
     ]);
   });
@@ -62,9 +66,9 @@ describe('a question for approval', () => {
   it('makes a command that hides something show it', () => {
     const text = 'echo ok\u001b[2K\u001b[1Arm -rf /\u202e';
     const lines = questionLines({ ...QUESTION, detail: { type: 'command', text } }, 60);
-    expect(lines.map(textOf).at(-1)).toBe('  echo ok␛[2K␛[1Arm -rf /\uFFFD');
+    expect(lines.map(textOf).at(-2)).toBe('  echo ok␛[2K␛[1Arm -rf /\uFFFD');
     const returned = questionLines({ ...QUESTION, detail: { type: 'command', text: 'rm -rf /\rls' } }, 60);
-    expect(returned.map(textOf).at(-1)).toBe('  rm -rf /␍ls');
+    expect(returned.map(textOf).at(-2)).toBe('  rm -rf /␍ls');
   });
 
   it.each<[string, readonly (string | Key)[], ApprovalAnswer]>([
@@ -94,7 +98,10 @@ describe('a question for approval', () => {
   it('has no always without a rule', () => {
     const question = { ...QUESTION, rule: undefined };
     expect(press(['a'], question).answer).toBeUndefined();
-    expect(shown(newApproval(question, 0))).toEqual(['y yes, once   n no   e edit   Esc later']);
+    expect(shown(newApproval(question, 0))).toEqual([
+      '? bash npm test',
+      'y yes, once   n no   e edit   v view   Esc later',
+    ]);
   });
 
   it('takes no letter that was typed before one could have read it, nor a paste', () => {
@@ -102,6 +109,27 @@ describe('a question for approval', () => {
     expect(press([{ type: 'paste', text: 'y' }]).state.mode).toBe('choosing');
     expect(press(['yes']).answer).toBeUndefined();
     expect(press([ENTER]).answer).toBeUndefined();
+  });
+
+  it('takes no letter of a text that goes on after it came up', () => {
+    let state = newApproval(QUESTION, 0);
+    for (const now of [300, 600, 900, 1200]) {
+      const updated = updateApproval(state, { type: 'text', text: 'y' }, { width: 60, now });
+      expect(updated.answer).toBeUndefined();
+      ({ state } = updated);
+    }
+    expect(updateApproval(state, { type: 'text', text: 'y' }, { width: 60, now: 1600 }).answer).toEqual({
+      type: 'once',
+    });
+  });
+
+  it('shows the whole call again with v', () => {
+    const asked = newApproval(QUESTION, 0);
+    expect(updateApproval(asked, { type: 'text', text: 'v' }, { width: 60, now: 1000 })).toEqual({
+      state: asked,
+      answer: undefined,
+      isToBeShown: true,
+    });
   });
 
   it('keeps edited arguments until they are right', () => {

@@ -152,6 +152,8 @@ function answer(text, width) {
 function ask(columns) {
   const question = {
     title: 'bash wants to run',
+    name: 'bash rm -rf build',
+    more: [],
     reason: 'Nobody allowed it.',
     detail: { type: 'command', text: 'rm -rf build' },
     arguments: { command: 'rm -rf build' },

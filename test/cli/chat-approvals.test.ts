@@ -1,0 +1,143 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import type { Answer } from '../../src/sim/index.ts';
+import { answer, has, isIdle, say, shellIn, startIn } from './chat-stage.ts';
+import { says, type Site, site } from './daemon.ts';
+import { hasTmux, type Pane } from './terminal/tmux.ts';
+
+/** Commands that have to be asked about, each of which leaves a file behind. */
+const making = (name: string): string => `node -e 0 > ${name}.txt`;
+/** Its paths have to be looked up one by one, which takes longer than to judge the calls after it. */
+const slow = (name: string): string =>
+  `${making(name)} # ${Array.from({ length: 200 }, (_, at) => `sub/${at}/../${at}`).join(' ')}`;
+const calls = (...commands: readonly string[]): Answer => ({
+  parts: commands.map((command) => ({ toolCall: { name: 'bash', arguments: { command, timeout: 77 } } })),
+});
+const made = ({ project }: Site, name: string): boolean => existsSync(join(project, `${name}.txt`));
+
+async function chatting(here: Site, args = ''): Promise<Pane> {
+  const pane = await shellIn(here, 90, 40);
+  startIn(pane, args === '' ? 'chat' : args);
+  await pane.see(isIdle);
+  return pane;
+}
+
+/** The question at the bottom of the screen: the line that names the call right above the keys. */
+const asks = (text: string) => (lines: readonly string[]) => {
+  const at = lines.findLastIndex((line) => line.includes('y yes, once'));
+  return at > 0 && lines[at - 1]?.includes(text) === true;
+};
+
+describe.runIf(hasTmux)('the approvals of one turn in polypod chat', () => {
+  test('come one at a time in call order, and y approves the call that is shown', async () => {
+    const here = await site([calls(slow('one'), making('two'), making('three')), says('all done')]);
+    const pane = await chatting(here);
+    await say(pane, 'go');
+    await pane.see(asks('? 1 of 3 · bash node -e 0 > one.txt'));
+    const first = pane.all().join('\n');
+    expect(first).toContain('? 1 of 3 · bash wants to run: node -e 0 > one.txt');
+    // All of the call is above the keys, also what is not the command, and nothing of another call.
+    expect(first.replaceAll(/\s+/g, '')).toContain('sub/199/../199');
+    expect(first).toContain('  timeout: 77');
+    expect(first).not.toContain('two.txt');
+
+    await answer(pane, 'y');
+    await pane.see(asks('? 2 of 3 · bash node -e 0 > two.txt'));
+    // It runs although the others are not decided.
+    while (!made(here, 'one')) await sleep(20);
+    expect([made(here, 'two'), made(here, 'three')]).toEqual([false, false]);
+    expect(pane.all().join('\n')).toContain('· approved: bash node -e 0 > one.txt');
+    expect(pane.all().join('\n')).not.toContain('three.txt');
+
+    await answer(pane, 'n');
+    await pane.see(has('What should it do instead?'));
+    pane.press('Enter');
+    await pane.see(asks('? 3 of 3 · bash node -e 0 > three.txt'));
+    expect(pane.all().join('\n')).toContain('· denied: bash node -e 0 > two.txt');
+    // The whole call again, wherever it has been scrolled to.
+    await answer(pane, 'v');
+    await pane.see(
+      (lines) => lines.filter((line) => line.includes('3 of 3 · bash wants to run')).length === 2,
+    );
+    pane.type('y');
+    await pane.see(has('all done'));
+    expect(pane.all().join('\n')).toContain('· approved: bash node -e 0 > three.txt');
+    expect([made(here, 'one'), made(here, 'two'), made(here, 'three')]).toEqual([true, false, true]);
+  });
+
+  test('keys that were typed before a question, or for one that is gone, answer nothing', async () => {
+    const here = await site([calls(making('one'), making('two')), says('all done')]);
+    await here.serve('--quiet');
+    const pane = await chatting(here);
+    await say(pane, 'go');
+    // Typed as fast as a terminal can: none of it answers what comes up meanwhile.
+    for (let count = 0; count < 40; count += 1) pane.type('y');
+    await pane.see(asks('? 1 of 2 · bash node -e 0 > one.txt'));
+    expect(made(here, 'one')).toBe(false);
+
+    // Somebody else decides about the first: the question is withdrawn, and the next one takes its place.
+    await answer(pane, 'n');
+    await pane.see(has('What should it do instead?'));
+    const [first] = JSON.parse((await here.polypod('approvals', '--json')).stdout) as { id: string }[];
+    expect((await here.polypod('approvals', 'approve', first?.id ?? '')).code).toBe(0);
+    await pane.see(asks('? 2 of 2 · bash node -e 0 > two.txt'));
+    // What was being written for the first goes nowhere.
+    for (const letter of 'yay') pane.type(letter);
+    pane.press('Enter');
+    await pane.see(has('approved through terminal: bash node -e 0 > one.txt'));
+    expect(asks('? 2 of 2 · bash node -e 0 > two.txt')(pane.all())).toBe(true);
+    expect(made(here, 'two')).toBe(false);
+    await answer(pane, 'y');
+    await pane.see(has('all done'));
+    expect(pane.all().join('\n')).not.toContain('↳');
+    expect([made(here, 'one'), made(here, 'two')]).toEqual([true, true]);
+  });
+
+  test('are shown the same to whoever attaches, and the first who decides decides', async () => {
+    const here = await site([calls(making('one'), making('two')), says('all done')]);
+    await here.serve('--quiet');
+    const { id } = JSON.parse((await here.polypod('new', '--json', '--cwd', here.project)).stdout) as {
+      id: string;
+    };
+    const [one, two] = [await chatting(here, `attach ${id}`), await chatting(here, `attach ${id}`)];
+    await say(one, 'go');
+    await two.see(asks('? 1 of 2 · bash node -e 0 > one.txt'));
+    await one.see(asks('? 1 of 2 · bash node -e 0 > one.txt'));
+    await answer(two, 'y');
+    await one.see(asks('? 2 of 2 · bash node -e 0 > two.txt'));
+    await answer(one, 'y');
+    for (const pane of [one, two]) {
+      await pane.see(has('all done'));
+      expect(pane.all().join('\n')).toContain('bash node -e 0 > one.txt');
+    }
+    expect([made(here, 'one'), made(here, 'two')]).toEqual([true, true]);
+  });
+});
+
+describe.runIf(hasTmux)('the approvals of one turn in polypod run', () => {
+  test('come one at a time in call order, with their number, and what was typed before is no answer', async () => {
+    const here = await site([calls(slow('one'), making('two')), says('all done')]);
+    const pane = await shellIn(here, 90, 40);
+    startIn(pane, 'run go');
+    // Before anything is asked: a whole line, and a line that is not ended.
+    pane.type('y');
+    pane.press('Enter');
+    pane.type('y');
+    await pane.see(has('1 of 2 · bash wants to run: node -e 0 > one.txt'));
+    await pane.see(has('Allow it?'));
+    expect(pane.all().join('\n')).not.toContain('two.txt');
+    pane.press('Enter');
+    await pane.see(has('What should it do instead?'));
+    pane.press('Enter');
+    await pane.see(has('denied: bash node -e 0 > one.txt'));
+    await pane.see(has('2 of 2 · bash wants to run: node -e 0 > two.txt'));
+    await pane.see((lines) => lines.filter((line) => line.includes('Allow it?')).length === 2);
+    pane.type('y');
+    pane.press('Enter');
+    await pane.see(has('approved: bash node -e 0 > two.txt'));
+    await pane.see(has('all done'));
+    expect([made(here, 'one'), made(here, 'two')]).toEqual([false, true]);
+  });
+});
