@@ -9,6 +9,7 @@ import { splitEnvironment } from './secret-environment.ts';
 
 interface Wishes {
   readonly offline: boolean;
+  readonly sandbox: boolean;
   readonly json: boolean;
   readonly quiet: boolean;
   readonly 'log-level': string | undefined;
@@ -35,9 +36,12 @@ export async function serveDetached(
 }
 
 /** What a daemon in the background is told of its caller's wishes. */
-export function daemonArguments(values: Pick<Wishes, 'offline' | 'log-level'>): readonly string[] {
+export function daemonArguments(
+  values: Pick<Wishes, 'offline' | 'sandbox' | 'log-level'>,
+): readonly string[] {
   return [
     ...(values.offline ? ['--offline'] : []),
+    ...(values.sandbox ? ['--sandbox'] : []),
     ...(values['log-level'] === undefined ? [] : ['--log-level', values['log-level']]),
   ];
 }

@@ -22,6 +22,8 @@ export interface RpcOptions {
   readonly hasRules: boolean;
   /** Whether commands are asked about. */
   readonly isAsking: boolean;
+  /** Whether commands run in a sandbox. */
+  readonly isSandboxed: boolean;
   /** No connection leaves this machine. */
   readonly isOffline: boolean;
   readonly echoErrors: boolean;
@@ -96,6 +98,7 @@ const OPTIONS = {
   },
   noMcp: { names: ['--no-mcp'], help: 'without the MCP servers of the configuration' },
   noRules: { names: ['--no-rules'], help: 'without the stream rules of the configuration' },
+  sandbox: { names: ['--sandbox'], help: 'run commands in a bubblewrap sandbox, in this process' },
   ask: { names: ['--ask'], help: 'ask before commands and MCP tools' },
   offline: { names: ['--offline'], help: 'connect to models and MCP servers on this machine only' },
   rpcErrors: { names: ['--rpc-errors'], takes: 'echo', help: 'every error has the id of its command' },
@@ -217,6 +220,7 @@ export function readRpcOptions(argv: readonly string[]): RpcOptions {
     hasMcp: !has('noMcp'),
     hasRules: !has('noRules'),
     isAsking: has('ask'),
+    isSandboxed: has('sandbox'),
     isOffline: has('offline'),
     echoErrors: rpcErrors === 'echo',
     isHelpWanted: has('help'),

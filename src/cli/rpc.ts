@@ -77,8 +77,9 @@ export async function rpc(argv: readonly string[], around: Surroundings): Promis
 
 /** The daemon's socket when it has a door for this; not for what only this process can have, or must not be told. */
 async function daemonSocket(options: RpcOptions, places: Places): Promise<Socket | undefined> {
-  const { isHere, isFleeting, isOffline, sessionDir, apiKey, extensions } = options;
-  if (isHere || isFleeting || isOffline || sessionDir !== undefined || apiKey !== undefined) return undefined;
+  const { isHere, isSandboxed, isFleeting, isOffline, sessionDir, apiKey, extensions } = options;
+  if (isHere || isSandboxed || isFleeting || isOffline || sessionDir !== undefined || apiKey !== undefined)
+    return undefined;
   if (extensions.length > 0) return undefined;
   const path = join(places.runtimeDirectory, RPC_SOCKET);
   // Most people have no daemon, and need not wait for what connects to it.
@@ -220,7 +221,9 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
   const { model, notices } = await access.choose();
   for (const notice of notices) stderr.write(`polypod: ${notice}\n`);
   if (options.extensions.length > 0) hideKeys(around, config);
-  const agents = extended(agentsFrom({ env, config, places, models: access, version: version() }));
+  const agents = extended(
+    agentsFrom({ env, config, places, models: access, version: version(), sandbox: options.isSandboxed }),
+  );
   const host = await openHost(options, { places, agents });
   // For a new session it is the agent's own; one that goes on has to be told.
   const isSaid = wish.reference !== undefined && goesOn(options);

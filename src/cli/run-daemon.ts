@@ -11,6 +11,7 @@ import { version } from './version.ts';
 export const DAEMON_OPTIONS = {
   ...DATA_DIR,
   offline: { type: 'flag', help: 'only the built-in simulated model' },
+  sandbox: { type: 'flag', help: 'run the commands of all agents in a bubblewrap sandbox' },
   'log-level': { type: 'choice', choices: LOG_LEVELS, help: 'how much is logged (default: info)' },
   quiet: { type: 'flag', short: 'q', help: 'log to the file only, not to stderr' },
   json: { type: 'flag', help: 'tell process and socket as one JSON object when it is ready' },
@@ -18,6 +19,7 @@ export const DAEMON_OPTIONS = {
 
 export interface DaemonWishes {
   readonly offline: boolean;
+  readonly sandbox: boolean;
   readonly 'log-level': LogLevel | undefined;
   readonly quiet: boolean;
   readonly json: boolean;
@@ -42,6 +44,7 @@ export async function runDaemon(
     ...options,
     version: version(),
     offline: values.offline,
+    sandbox: values.sandbox,
     logLevel: values['log-level'],
     logSinks: values.quiet ? [] : [(entry) => void around.stderr.write(logLine(entry, paint))],
   });

@@ -22,6 +22,7 @@ import { openAudit } from './audit.ts';
 import { attachTo } from './control/attach.ts';
 import { methodsOf } from './control/methods.ts';
 import { ControlServer } from './control/server.ts';
+import { checkSandbox } from './check-sandbox.ts';
 import { lockDataDirectory, makeDataDirectory } from './data-directory.ts';
 import { type DaemonState, type Health, healthOf } from './health.ts';
 import { inventoryOf } from './inventory.ts';
@@ -54,6 +55,8 @@ export interface DaemonOptions {
   readonly agent?: AgentOrder;
   /** Only the simulated model. */
   readonly offline?: boolean;
+  /** Whether the commands of all agents run in a sandbox, whatever is configured. */
+  readonly sandbox?: boolean;
   /** Before what the environment and the configuration say. */
   readonly logLevel?: LogLevel | undefined;
   /** Where the log goes beside its file. */
@@ -107,6 +110,8 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   const asked = options.logLevel ?? levelIn(env);
   const { setup, warnings } = await Setup.load({ env, places, offline: options.offline ?? false });
   parts.setup = setup;
+  // Whoever wants a sandbox hears at once that there is none, not when the first command runs.
+  if (options.sandbox === true || setup.config.sandbox.enabled === true) await checkSandbox(env, places);
   refuseDeepSockets(places);
   makeDataDirectory(places);
   parts.lock = lockDataDirectory(places);
@@ -139,6 +144,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   const { hibernateAfterMs, durability, limits, approvals } = setup.config.daemon;
   let tasksAgents: TasksAgents | undefined;
   const agents: AgentsOptions = {
+    sandbox: options.sandbox ?? false,
     env,
     places,
     version,

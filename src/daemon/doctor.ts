@@ -4,6 +4,7 @@ import { messageOf } from '../base/index.ts';
 import { accountsFrom, type Environment } from '../llm/index.ts';
 import { badCatalogueLines, Layout, sessionsIn } from '../pod/sessions.ts';
 import { readLock } from '../store/index.ts';
+import { checkSandbox } from './check-sandbox.ts';
 import { type Config, readConfig } from './config.ts';
 import { diskFree, makeDataDirectory } from './data-directory.ts';
 import { DEFAULT_CONFIG } from './default-config.ts';
@@ -36,6 +37,7 @@ export async function examine({ env, places }: DoctorOptions): Promise<readonly 
     ...(await sockets(places)),
     ...locks(places),
     ...(await catalogue(places)),
+    ...(await sandbox(env, config, places)),
   ];
 }
 
@@ -194,6 +196,19 @@ async function catalogue(places: Places): Promise<readonly Finding[]> {
     return findings.length > 0 ? findings : [ok(check, `${rows.length} sessions, each with its file`)];
   } catch (thrown) {
     return [bad(check, messageOf(thrown), next)];
+  }
+}
+
+/** Not bad where nobody asked for it: commands then ask, or run unprotected where they may. */
+async function sandbox(env: Environment, config: Config, places: Places): Promise<readonly Finding[]> {
+  try {
+    const features = await checkSandbox(env, places);
+    const when = config.sandbox.enabled === true ? 'on for every agent' : 'available with --sandbox';
+    return [ok('sandbox', `${when}: ${features.join(', ')}`)];
+  } catch (thrown) {
+    const text = messageOf(thrown);
+    const next = 'do as it says, or work without --sandbox';
+    return [config.sandbox.enabled === true ? bad('sandbox', text, next) : warning('sandbox', text, next)];
   }
 }
 

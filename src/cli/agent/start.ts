@@ -59,8 +59,10 @@ export async function start(
     return 'code' in started ? started.code : announceReady(called, stated, places, values, around);
   }
   try {
-    if (values.offline || values['log-level'] !== undefined)
-      around.stderr.write('polypod agent: a daemon is up, which --offline and --log-level do not change\n');
+    if (values.offline || values.sandbox || values['log-level'] !== undefined)
+      around.stderr.write(
+        'polypod agent: a daemon is up, which --offline, --sandbox and --log-level do not change\n',
+      );
     await link.call('agent-start', { ...order });
     const code = await announceReady(called, stated, places, values, around);
     return values.foreground ? await stay(called, places, link, around) : code;

@@ -30,11 +30,15 @@ export function mountArguments(
   mounts: readonly Mount[],
   bubblewrap: Pick<Bubblewrap, 'hasSize' | 'hasPerms'>,
 ): readonly string[] {
-  return mounts
-    .toSorted(
-      (one, other) => depthOf(one.target) - depthOf(other.target) || ORDER[one.type] - ORDER[other.type],
-    )
-    .flatMap((mount) => argumentsOf(mount, bubblewrap));
+  const sorted = mounts.toSorted(
+    (one, other) => depthOf(one.target) - depthOf(other.target) || ORDER[one.type] - ORDER[other.type],
+  );
+  // A mount may be inside an empty directory, which has to be writable until the mount is made.
+  const emptied = sorted.filter(({ type }) => type === 'empty-directory');
+  return [
+    ...sorted.flatMap((mount) => argumentsOf(mount, bubblewrap)),
+    ...emptied.flatMap(({ target }) => ['--remount-ro', target]),
+  ];
 }
 
 /** At the same path, what hides comes after what shows. */
@@ -69,7 +73,7 @@ function argumentsOf(
         target,
       ];
     case 'empty-directory':
-      return ['--tmpfs', target, '--remount-ro', target];
+      return ['--tmpfs', target];
     case 'empty-file':
       return ['--ro-bind', '/dev/null', target];
     case 'link':
