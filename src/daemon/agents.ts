@@ -92,6 +92,7 @@ async function openAgent(
             home: places.home,
             hidden: [...protectedPaths, ...(settled.hide ?? []).map(fromHome)],
             readable: [...(settled.read ?? []).map(fromHome), outputs],
+            shown: (settled.show ?? []).map(fromHome),
             passEnv: permissions.passEnv,
             ...(settled.tmpBytes === undefined ? {} : { scratchBytes: settled.tmpBytes }),
           },

@@ -51,7 +51,13 @@ const sandboxPath = text('an absolute path, or one that begins with ~/', (path) 
 
 const sandbox = fields(
   {},
-  { enabled: flag, read: listOf(sandboxPath), hide: listOf(sandboxPath), tmp_mb: count(1) },
+  {
+    enabled: flag,
+    read: listOf(sandboxPath),
+    hide: listOf(sandboxPath),
+    show: listOf(sandboxPath),
+    tmp_mb: count(1),
+  },
 );
 
 const streamRule = fields(

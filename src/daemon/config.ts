@@ -72,6 +72,8 @@ export interface SandboxSettings {
   readonly read?: readonly string[];
   /** What commands must not see, even in the workspace. */
   readonly hide?: readonly string[];
+  /** Files of the workspace that commands may see although by their names they hold secrets. */
+  readonly show?: readonly string[];
   /** How much memory the files in /tmp and the home directory may take each. */
   readonly tmpBytes?: number;
 }
@@ -156,11 +158,12 @@ function permissionsOf(stated: StatedConfig['permissions']): Permissions {
 }
 
 function sandboxOf(stated: StatedConfig['sandbox']): SandboxSettings {
-  const { enabled, read, hide, tmp_mb } = stated ?? {};
+  const { enabled, read, hide, show, tmp_mb } = stated ?? {};
   return {
     ...(enabled === undefined ? {} : { enabled }),
     ...(read === undefined ? {} : { read }),
     ...(hide === undefined ? {} : { hide }),
+    ...(show === undefined ? {} : { show }),
     ...(tmp_mb === undefined ? {} : { tmpBytes: tmp_mb * 1024 ** 2 }),
   };
 }

@@ -31,6 +31,7 @@ async function warningsFor(yaml: string, mode: number): Promise<readonly string[
 
 const NOTHING = {
   permissions: { rules: [], allowPaths: [], passEnv: [] },
+  sandbox: {},
   mcpServers: [],
   streamRules: [],
   daemon: { doors: {}, limits: {}, approvals: { fallback: 'deny' }, shutdownGraceMs: 10_000 },
@@ -52,6 +53,22 @@ describe('a configuration', () => {
       expect(await read(yaml)).toEqual({ config: { accounts: [], ...NOTHING }, warnings: [] });
     },
   );
+
+  test('says how commands are sandboxed', async () => {
+    const { config } = await read(
+      'sandbox: { enabled: true, read: [~/.m2, /srv/x], hide: [~/p/private], show: [~/p/.env], tmp_mb: 64 }\n',
+    );
+    expect(config.sandbox).toEqual({
+      enabled: true,
+      read: ['~/.m2', '/srv/x'],
+      hide: ['~/p/private'],
+      show: ['~/p/.env'],
+      tmpBytes: 64 * 1024 ** 2,
+    });
+    await expect(read('sandbox: { read: [relative] }\n')).rejects.toThrow(/must be an absolute path/);
+    await expect(read('sandbox: { tmp_mb: 0 }\n')).rejects.toThrow(/tmp_mb/);
+    await expect(read('sandbox: { network: true }\n')).rejects.toThrow(/network/);
+  });
 
   test('is read with all its keys', async () => {
     const directory = await directoryWith({

@@ -13,7 +13,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { bubblewrapWorks, ENV, run, sh } from './bubblewrap.ts';
-import { addFiles, stageWith } from './stage.ts';
+import { homedir } from 'node:os';
+import { bash } from '../../src/tools/bash.ts';
+import { openSandboxes } from '../../src/tools/index.ts';
+import { addFiles, callTool, stageWith, textOf } from './stage.ts';
 
 const IDENTITY = 'git config user.name Ada; git config user.email ada@example.org;';
 const repository = (files: Readonly<Record<string, string>> = {}) => {
@@ -287,6 +290,46 @@ describe.runIf(bubblewrapWorks)('the scripts of a package.json', () => {
       (await run(stage, 'cat package.json > /dev/null; touch package.json; npm pkg get scripts')).text,
     ).not.toContain('sandbox');
     expect(stage.text('package.json')).toBe(PACKAGE);
+  });
+});
+
+describe.runIf(bubblewrapWorks)('a file of the workspace that holds secrets by its name', () => {
+  const READ =
+    'cat .e""nv cer*/*; python3 -c "print(open(chr(46) + \'env\').read())"; cp .e?v copy; cat copy; cat .npmrc';
+  const FILES = {
+    '.env': 'TOKEN=secret\n',
+    'certs/a.key': 'secret\n',
+    '.npmrc': 'registry=https://r.example\n',
+    '.aws/credentials': 'secret\n',
+  };
+
+  test('has no content for commands, unless they are approved, and settings without credentials have', async () => {
+    const stage = stageWith(FILES);
+    for (const mode of ['workspace-write', 'read-only'] as const) {
+      const { text } = await run(stage, `${READ}; cat .aws/*; echo x >> .e""nv`, { mode });
+      expect(text).not.toContain('secret\n');
+      expect(text).toContain('registry=https://r.example');
+      expect(text).toMatch(/\.env: (?:Permission denied|Read-only file system)/);
+      expect(text).toContain('has no content, because by its name it holds secrets');
+    }
+    expect(stage.text('.env')).toBe('TOKEN=secret\n');
+    expect((await run(stage, 'cat .env', { approved: true })).text).toBe('TOKEN=secret');
+    expect((await run(stage, 'cat .env', { shown: [stage.path('.env')] })).text).toBe('TOKEN=secret');
+  });
+
+  test('can be read if the repository tracks it, and not if a command has it tracked', async () => {
+    const stage = repository({ 'test/fixtures/server.key': 'a test key\n' });
+    addFiles(stage.directory, FILES);
+    expect((await run(stage, 'cat test/fixtures/server.key')).text).toBe('a test key');
+    // One sandbox, as an agent has it.
+    const scope = { writable: [stage.directory], mode: 'workspace-write' } as const;
+    const sandbox = (await openSandboxes({ env: ENV, home: homedir() }, scope)).around(scope);
+    const around = { ...stage.around, env: ENV, sandbox };
+    await callTool(bash, { command: 'ls' }, around);
+    const added = await callTool(bash, { command: 'git add -A && git commit -q -m all' }, around);
+    expect(textOf(added)).toBe('(no output)');
+    expect(sh('git show HEAD:.env', stage.directory)).toBe('TOKEN=secret\n');
+    expect(textOf(await callTool(bash, { command: READ }, around))).not.toContain('secret\n');
   });
 });
 

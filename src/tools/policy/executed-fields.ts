@@ -4,7 +4,7 @@ import type { Place } from './real-path.ts';
 import { plainPath } from './secret-files.ts';
 
 /** Fields of a package.json by which package managers and git hooks run something. */
-const EXECUTED = [
+export const EXECUTED = [
   'scripts',
   'packageManager',
   'devEngines',

@@ -15,6 +15,8 @@ export type Mount =
     }
   /** An empty directory or file in place of what is there. */
   | { readonly type: 'empty-directory' | 'empty-file'; readonly target: string }
+  /** A file without content that can be read and not be written; unlike a device, nothing can be written to it. */
+  | { readonly type: 'blank-file'; readonly target: string }
   | { readonly type: 'link'; readonly target: string; readonly to: string };
 
 /** What the installed bubblewrap can do. */
@@ -25,10 +27,14 @@ export interface Bubblewrap {
   readonly hasDisableUserns: boolean;
 }
 
-/** The mounts as arguments of bubblewrap: outer ones first, since a later mount hides what an earlier one put there. */
+/**
+ * The mounts as arguments of bubblewrap: outer ones first, since a later mount hides what an earlier one put there.
+ * `blank` returns the number of an open file without content, a new one each time.
+ */
 export function mountArguments(
   mounts: readonly Mount[],
   bubblewrap: Pick<Bubblewrap, 'hasSize' | 'hasPerms'>,
+  blank: () => string,
 ): readonly string[] {
   const sorted = mounts.toSorted(
     (one, other) => depthOf(one.target) - depthOf(other.target) || ORDER[one.type] - ORDER[other.type],
@@ -36,7 +42,7 @@ export function mountArguments(
   // A mount may be inside an empty directory, which has to be writable until the mount is made.
   const emptied = sorted.filter(({ type }) => type === 'empty-directory');
   return [
-    ...sorted.flatMap((mount) => argumentsOf(mount, bubblewrap)),
+    ...sorted.flatMap((mount) => argumentsOf(mount, bubblewrap, blank)),
     ...emptied.flatMap(({ target }) => ['--remount-ro', target]),
   ];
 }
@@ -49,6 +55,7 @@ const ORDER: Readonly<Record<Mount['type'], number>> = {
   'read-only': 3,
   'empty-directory': 4,
   'empty-file': 4,
+  'blank-file': 4,
 };
 
 function depthOf(path: string): number {
@@ -58,6 +65,7 @@ function depthOf(path: string): number {
 function argumentsOf(
   mount: Mount,
   { hasSize, hasPerms }: Pick<Bubblewrap, 'hasSize' | 'hasPerms'>,
+  blank: () => string,
 ): readonly string[] {
   const { target } = mount;
   switch (mount.type) {
@@ -76,6 +84,8 @@ function argumentsOf(
       return ['--tmpfs', target];
     case 'empty-file':
       return ['--ro-bind', '/dev/null', target];
+    case 'blank-file':
+      return [...(hasPerms ? ['--perms', '0444'] : []), '--ro-bind-data', blank(), target];
     case 'link':
       return ['--symlink', mount.to, target];
     default:

@@ -1,10 +1,8 @@
 import { isObject, tryParse } from '../../base/index.ts';
+import { EXECUTED } from '../policy/executed-fields.ts';
 import { regularFileText } from './regular-file.ts';
 
-/** The parts of a package.json that say which programs run: on commands, on installation, and on commits. */
-const RUN_BY_OTHERS = ['scripts', 'husky', 'simple-git-hooks', 'gitHooks', 'pre-commit', 'lint-staged'];
-
-/** Those parts as text that can be compared; undefined for a file that cannot be read as a package.json. */
+/** What other programs run of a package.json, as text that can be compared; undefined for a file that cannot be read as a package.json. */
 export function scriptsIn(file: string): string | undefined {
   const content = parsedFile(file);
   return content === undefined ? undefined : JSON.stringify(partsOf(content));
@@ -16,7 +14,7 @@ export function withFormerScripts(text: string, former: string | undefined): str
   const before = former === undefined ? {} : tryParse(former);
   if (!isObject(now) || !isObject(before)) return text;
   const kept = Object.entries(now).flatMap(([name, value]): readonly (readonly [string, unknown])[] => {
-    if (!RUN_BY_OTHERS.includes(name)) return [[name, value]];
+    if (!EXECUTED.includes(name)) return [[name, value]];
     return Object.hasOwn(before, name) ? [[name, before[name]]] : [];
   });
   const lost = Object.entries(before).filter(([name]) => !Object.hasOwn(now, name));
@@ -26,7 +24,7 @@ export function withFormerScripts(text: string, former: string | undefined): str
 
 function partsOf(content: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
-    RUN_BY_OTHERS.filter((name) => Object.hasOwn(content, name)).map((name) => [name, content[name]]),
+    EXECUTED.filter((name) => Object.hasOwn(content, name)).map((name) => [name, content[name]]),
   );
 }
 

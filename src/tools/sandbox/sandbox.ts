@@ -1,5 +1,5 @@
 import { lstatSync, realpathSync } from 'node:fs';
-import { isAbsolute, join, relative } from 'node:path';
+import { basename, isAbsolute, join, relative } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
 import { programOnPath } from '../on-path.ts';
 import type { Mode } from '../policy/policy.ts';
@@ -21,6 +21,7 @@ import { systemMounts } from './system-mounts.ts';
 import { toolchainMounts } from './toolchains.ts';
 import { ancestorMounts, workspaceProtection } from './workspace-plan.ts';
 import { WorkspaceScan } from './workspace-scan.ts';
+import { WorkspaceSecrets } from './workspace-secrets.ts';
 
 export interface SandboxOptions {
   /** The environment for commands: where bubblewrap and the user's programs are looked for. */
@@ -31,6 +32,8 @@ export interface SandboxOptions {
   readonly hidden?: readonly string[];
   /** What commands may read beside the workspace, the system and the programs on the PATH. */
   readonly readable?: readonly string[];
+  /** Files of the workspace that commands may see although by their names they hold secrets. */
+  readonly shown?: readonly string[];
   /** Variables that commands get although they may hold secrets. */
   readonly passEnv?: readonly string[];
   /** How much memory the files in each directory for temporary files may take. */
@@ -105,12 +108,15 @@ class BubblewrapSandboxes implements Sandboxes {
   readonly #base: readonly Mount[];
   readonly #home: string;
   readonly #scans = new Map<string, WorkspaceScan>();
+  readonly #secrets: WorkspaceSecrets;
+  readonly #blank = keptFile(Buffer.alloc(0));
 
   constructor(options: SandboxOptions, variant: Variant, identity: string) {
     const { env, hidden = [], readable = [] } = options;
     this.#options = options;
     this.#variant = variant;
     this.#home = realOr(options.home);
+    this.#secrets = new WorkspaceSecrets((options.shown ?? []).map(realOr));
     const filter = seccompFilter();
     this.#filter = filter === undefined ? undefined : keptFile(filter);
     this.#identity = keptFile(Buffer.from(identity));
@@ -167,24 +173,21 @@ class BubblewrapSandboxes implements Sandboxes {
     const sockets = found.flatMap((one) =>
       one.sockets.map((target): Mount => ({ type: 'empty-file', target })),
     );
+    const isRecording = !isReadOnly && !isTrusted && isRecordingCommand(request.text, cwd);
     const protection = workspaceProtection(found, {
       roots,
       cwd,
-      access: isReadOnly
-        ? 'none'
-        : isTrusted
-          ? 'all'
-          : isRecordingCommand(request.text, cwd)
-            ? 'recording'
-            : 'none',
+      access: isRecording ? 'recording' : isTrusted && !isReadOnly ? 'all' : 'none',
       isProtected: !isReadOnly && !isTrusted,
     });
+    // Git would record the empty files.
+    const secrets = isTrusted || isRecording ? [] : this.#secrets.hidden(found);
     const inner = [...covers, ...sockets];
     const anchors = isReadOnly
       ? []
       : ancestorMounts(
           inner.map(({ target }) => target),
-          [...mounts, ...covers],
+          [...mounts, ...covers, ...protection.mounts],
           roots,
         );
     const before = snapshotOf(found, [...absent, ...protection.absent]);
@@ -192,7 +195,10 @@ class BubblewrapSandboxes implements Sandboxes {
     const give = (descriptor: number): string => String(2 + descriptors.push(descriptor));
     const status = namelessFile();
     const args = [
-      ...this.#arguments([...mounts, ...anchors, ...protection.mounts, ...inner], give),
+      ...this.#arguments(
+        [...mounts, ...anchors, ...protection.mounts, ...inner, ...secrets.map(blankOf)],
+        give,
+      ),
       '--info-fd',
       give(status),
     ];
@@ -203,14 +209,12 @@ class BubblewrapSandboxes implements Sandboxes {
       descriptors,
       finish: async (printed) => {
         await namespaceEnd(status);
-        if (isReadOnly) return [];
+        const hidden = secretNotes(secrets, `${request.text}\n${printed}`, roots[0] ?? '/');
+        if (isReadOnly) return hidden;
         const quarantine = join(request.scratch, `removed-${Date.now().toString(36)}`);
         const after = isTrusted ? [] : await Promise.all(scans.map((scan) => scan.look(closed, true)));
-        return notesOn(undoPlanted(before, after, quarantine), {
-          quarantine,
-          printed,
-          root: roots[0] ?? '/',
-        });
+        const undone = undoPlanted(before, after, quarantine);
+        return [...notesOn(undone, { quarantine, printed, root: roots[0] ?? '/' }), ...hidden];
       },
     };
   }
@@ -269,7 +273,7 @@ class BubblewrapSandboxes implements Sandboxes {
       ...'--die-with-parent --new-session --cap-drop ALL'.split(' '),
       hasProc ? '--proc' : '--tmpfs',
       ...'/proc --remount-ro /proc --dev /dev'.split(' '),
-      ...mountArguments(mounts, this.#variant),
+      ...mountArguments(mounts, this.#variant, () => give(this.#blank.open())),
       ...(hasOwnHome ? ['--file', give(this.#identity.open()), join(this.#home, '.gitconfig')] : []),
       ...'--remount-ro /dev --remount-ro /'.split(' '),
       ...(this.#filter === undefined ? [] : ['--seccomp', give(this.#filter.open())]),
@@ -355,6 +359,25 @@ function directoryMounts(cwd: string, visible: readonly string[]): readonly Moun
   return [
     ...(isShown(real) ? [] : readOnlyMounts(real)),
     ...(real === cwd || isShown(cwd) ? [] : [{ type: 'link', target: cwd, to: real } as const]),
+  ];
+}
+
+function blankOf(target: string, at: number): Mount {
+  if (lstatSync(target, { throwIfNoEntry: false })?.isDirectory() === true)
+    return { type: 'empty-directory', target };
+  return { type: at < MOST_BLANK_FILES ? 'blank-file' : 'empty-file', target };
+}
+
+/** Each takes an open file. */
+const MOST_BLANK_FILES = 64;
+
+/** Said only where the command or its output names such a file. */
+function secretNotes(secrets: readonly string[], text: string, root: string): readonly string[] {
+  const named = secrets.filter((path) => text.includes(basename(path)));
+  if (named.length === 0) return [];
+  const shown = named.slice(0, MOST_NAMED).map((path) => relative(root, path) || path);
+  return [
+    `[In the sandbox, ${shown.join(', ')} has no content, because by its name it holds secrets. A command that is approved can read it; the user can always allow it with sandbox.show in config.yaml.]`,
   ];
 }
 

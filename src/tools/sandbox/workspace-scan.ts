@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PolypodError, systemCodeOf } from '../../base/index.ts';
 import { isStartupFile } from '../policy/startup-files.ts';
-import { plainPath } from '../policy/secret-files.ts';
+import { isSecret, plainPath } from '../policy/secret-files.ts';
 
 /** Something in a workspace that decides what other programs run later. */
 export interface Notable {
@@ -30,11 +30,15 @@ export interface Found {
   readonly notable: ReadonlyMap<string, Notable>;
   readonly packages: readonly string[];
   readonly sockets: readonly string[];
+  /** Files and directories that hold secrets by their names. */
+  readonly secrets: readonly string[];
   readonly unreadable: readonly string[];
 }
 
 interface Directory {
-  readonly identity: string;
+  readonly dev: number;
+  readonly ino: number;
+  readonly ctimeMs: number;
   /** Whether the directory had been unchanged for a while when it was read: else a change may have been missed. */
   readonly isSettled: boolean;
   readonly directories: readonly string[];
@@ -42,6 +46,7 @@ interface Directory {
   readonly isBare: boolean;
   readonly hasPackage: boolean;
   readonly sockets: readonly string[];
+  readonly secrets: readonly string[];
 }
 
 /**
@@ -60,7 +65,10 @@ export class WorkspaceScan {
   /** Leaves out what is skipped. With `force`, directories that this user has closed to itself are opened and read. */
   async look(skipped: ReadonlySet<string>, force = false): Promise<Found> {
     const notable = new Map<string, Notable>();
-    const [packages, sockets, unreadable]: [string[], string[], string[]] = [[], [], []];
+    const packages: string[] = [];
+    const sockets: string[] = [];
+    const secrets: string[] = [];
+    const unreadable: string[] = [];
     const known = new Map<string, Directory>();
     const waiting = [this.#root];
     for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
@@ -76,25 +84,27 @@ export class WorkspaceScan {
       if (directory.isBare) noteBare(notable, path);
       if (directory.hasPackage) packages.push(join(path, 'package.json'));
       for (const name of directory.sockets) sockets.push(join(path, name));
+      for (const name of directory.secrets) secrets.push(join(path, name));
       for (const name of directory.directories) {
-        const below = join(path, name);
+        const below = `${path}/${name}`;
         if (!skipped.has(below)) waiting.push(below);
       }
     }
     this.#known = known;
-    return { notable, packages, sockets, unreadable };
+    return { notable, packages, sockets, secrets, unreadable };
   }
 
   #directory(path: string, force: boolean): Directory | undefined {
     try {
-      const stats = lstatSync(path, { bigint: true });
+      const stats = lstatSync(path);
       // It may have been replaced by a link since its parent was read.
       if (!stats.isDirectory()) return EMPTY;
-      const identity = `${stats.dev}:${stats.ino}:${stats.ctimeNs}`;
+      const { dev, ino, ctimeMs } = stats;
       const known = this.#known.get(path);
-      if (known?.identity === identity && known.isSettled) return known;
-      const isSettled = Date.now() - Number(stats.ctimeNs / 1_000_000n) > SETTLED_AFTER_MS;
-      return { identity, isSettled, ...contentsOf(path, entriesOf(path, force)) };
+      if (known?.isSettled === true && known.ctimeMs === ctimeMs && known.ino === ino && known.dev === dev)
+        return known;
+      const isSettled = Date.now() - ctimeMs > SETTLED_AFTER_MS;
+      return { dev, ino, ctimeMs, isSettled, ...contentsOf(path, entriesOf(path, force)) };
     } catch (thrown) {
       const code = systemCodeOf(thrown);
       if (code === 'ENOENT' || code === 'ENOTDIR') return EMPTY;
@@ -115,21 +125,30 @@ function entriesOf(path: string, force: boolean): readonly Dirent[] {
 }
 
 const EMPTY: Directory = {
-  identity: '',
+  dev: 0,
+  ino: 0,
+  ctimeMs: 0,
   isSettled: false,
   directories: [],
   notable: [],
   isBare: false,
   hasPackage: false,
   sockets: [],
+  secrets: [],
 };
 
 /** What is installed there runs through the project's own commands only. Repositories are looked for all the same. */
 const INSTALLED = /\/(?:node_modules|site-packages|dist-packages)(?:\/|$)/;
 
-function contentsOf(path: string, entries: readonly Dirent[]): Omit<Directory, 'identity' | 'isSettled'> {
+function contentsOf(
+  path: string,
+  entries: readonly Dirent[],
+): Omit<Directory, 'dev' | 'ino' | 'ctimeMs' | 'isSettled'> {
   const isInstalled = INSTALLED.test(path);
-  const [directories, notable, sockets]: [string[], string[], string[]] = [[], [], []];
+  const directories: string[] = [];
+  const notable: string[] = [];
+  const sockets: string[] = [];
+  const secrets: string[] = [];
   const names = new Set<string>();
   for (const entry of entries) {
     const { name } = entry;
@@ -138,11 +157,13 @@ function contentsOf(path: string, entries: readonly Dirent[]): Omit<Directory, '
     if (isNotable) notable.push(name);
     else if (entry.isDirectory()) directories.push(name);
     if (entry.isSocket()) sockets.push(name);
+    if (!isInstalled && !entry.isSymbolicLink() && isSecret(`${path}/${name}`)) secrets.push(name);
   }
   return {
     directories,
     notable,
     sockets,
+    secrets,
     isBare: names.has('HEAD') && (names.has('commondir') || (names.has('objects') && names.has('refs'))),
     hasPackage: names.has('package.json') && !isInstalled,
   };
