@@ -1,13 +1,17 @@
 import type { Content } from './ground.ts';
 import { plainPath } from './secret-files.ts';
 
-/** Settings files that every project has and that only sometimes hold credentials. */
+/** Settings files that every project has and that only sometimes hold credentials, whether or not their names are known for it. */
 const SIGNS: readonly (readonly [RegExp, RegExp])[] = [
   [
     /(?:^|\/)\.npmrc$/,
     /_auth|password|token|secret|credential|BEGIN |^\s*(?:key|cert|otp)\s*=|:\/\/[^/\s]*@/im,
   ],
   [/(?:^|\/)\.pypirc$/, /password|token|:\/\/[^/\s]*@/i],
+  [
+    /(?:^|\/)(?:\.git\/(?:modules\/.*\/)?config|\.gitconfig|\.gitmodules)$/,
+    /:\/\/[^/\s:]*:[^/\s]*@|extraheader|password|token|secret/i,
+  ],
   [/(?:^|\/)\.docker\/config\.json$/, /"auth"|identitytoken|registrytoken|password/i],
 ];
 

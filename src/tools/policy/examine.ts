@@ -211,8 +211,17 @@ async function touchedBy(named: Named, ground: Ground): Promise<readonly Touched
   const { access, byShell, path, shown } = named;
   const many = named.wild.length > 0;
   const touch = async (at: string, place: Place): Promise<Touched> => {
-    const content = shown && access !== 'write' ? await contentOf(at, place, ground) : undefined;
-    return { access, byShell, many, shown, path: at, place, ...(content && { content }) };
+    const content = await touchedContent(named, at, place, ground);
+    return {
+      access,
+      byShell,
+      many,
+      shown,
+      path: at,
+      place,
+      ...(many && { pattern: path }),
+      ...(content && { content }),
+    };
   };
   const found = many ? await matches(path, named.wild, ground) : { paths: [path] };
   if ('problem' in found) return [await touch(path, found)];
@@ -228,9 +237,22 @@ async function touchedBy(named: Named, ground: Ground): Promise<readonly Touched
   return touched;
 }
 
+async function touchedContent(
+  { access, shown }: Named,
+  path: string,
+  place: Place,
+  ground: Ground,
+): Promise<KnownContent | undefined> {
+  if (access !== 'write') return shown ? await contentOf(path, place, ground) : undefined;
+  // The file tools put a new file there; the shell and its programs change the one that is there.
+  return 'real' in place && (await ground.hardLinks(place.real)) > 1 ? { isHardLinked: true } : undefined;
+}
+
 /** A file called `-x` is a flag to the program that gets it. */
 function flagIn(match: string, { path, wild, mayBeFlag }: Named): Place | undefined {
   const depth = path.slice(0, wild[0]).split('/').length - 1;
   const name = match.split('/')[depth] ?? '';
-  return mayBeFlag && name.startsWith('-') ? { problem: `${name} would be read as a flag` } : undefined;
+  return mayBeFlag && name.startsWith('-')
+    ? { problem: 'a name that starts with - would be read as a flag' }
+    : undefined;
 }

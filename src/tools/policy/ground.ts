@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { messageOf, systemCodeOf } from '../../base/index.ts';
 import { findProgram, type Program } from './program.ts';
 import { type RealPath, realPath } from './real-path.ts';
@@ -11,6 +11,8 @@ export interface Ground {
   readonly list: (directory: string) => Promise<readonly Entry[] | undefined>;
   /** A file of moderate size; undefined when there is none. */
   readonly read: (file: string) => Promise<Content | undefined>;
+  /** How many names a file has; 0 when there is none. */
+  readonly hardLinks: (file: string) => Promise<number>;
   /** The program that commands run under a name; undefined when there is none. */
   readonly program: (name: string) => Promise<Program | undefined>;
   /** The repository that git finds from a directory. */
@@ -31,6 +33,7 @@ export function groundFor(env: Readonly<Record<string, string>>): Ground {
     realPath,
     list,
     read,
+    hardLinks,
     program: (name) => findProgram(name, searchPath, realPath),
     repository: discoverRepository,
   };
@@ -50,6 +53,15 @@ async function list(directory: string): Promise<readonly Entry[] | undefined> {
     }));
   } catch (thrown) {
     return isMissing(thrown) ? [] : undefined;
+  }
+}
+
+async function hardLinks(file: string): Promise<number> {
+  try {
+    const stats = await lstat(file);
+    return stats.isFile() ? stats.nlink : 0;
+  } catch {
+    return 0;
   }
 }
 

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import { looseWords } from './command-pattern.ts';
 import { shapingSubcommand } from './git-recording.ts';
-import { judgePath, judgeSensitive } from './judge-path.ts';
+import { judgePath, judgeSensitive, labelOf } from './judge-path.ts';
 import { mayWrite } from './scope.ts';
 import type { JudgedCommand, JudgedStep, Touched } from './judged.ts';
 import { type Policy, ruled, type Verdict, verdict } from './policy.ts';
 import { decidingRule, type Part, type Rule } from './rule.ts';
 
-type File = Pick<Touched, 'path' | 'place'>;
+type File = Pick<Touched, 'path' | 'place' | 'pattern'>;
 
 /** What was found about a part of a call, and what the part is: a person's answer may be about it alone. */
 export interface Finding {
@@ -153,7 +153,7 @@ function neutrally(shown: string): Verdict {
 
 /** A file that the command will surely read or write. */
 function judgeNamed(part: Part & { readonly file: Touched }, policy: Policy): Verdict {
-  const { path, place, access, shown } = part.file;
+  const { place, access, shown } = part.file;
   const isWritten = access === 'write';
   if (!('problem' in place) || (isWritten && policy.mode === 'read-only')) {
     // What is not printed may be a secret.
@@ -162,25 +162,25 @@ function judgeNamed(part: Part & { readonly file: Touched }, policy: Policy): Ve
   }
   // A person who sees the command may know.
   const mention = judgeMention(part, policy);
-  return mention.decision === 'allow' ? unchecked(path, place.problem) : mention;
+  return mention.decision === 'allow' ? unchecked(labelOf(part.file), place.problem) : mention;
 }
 
 /** A file that the command may do anything with, and may do so unseen: only what rules and secrets say matters. */
 function judgeMention(part: Part & { readonly file: File & Partial<Touched> }, policy: Policy): Verdict {
   const { file } = part;
   const rule = decidingRule(part, policy.rules, policy.scope);
-  if (rule !== undefined && rule.action !== 'auto') return ruled(rule, file.path);
-  if (policy.mode === 'full-access') return verdict('allow', `${file.path} may be named.`);
+  if (rule !== undefined && rule.action !== 'auto') return ruled(rule, labelOf(file));
+  if (policy.mode === 'full-access') return verdict('allow', `${labelOf(file)} may be named.`);
   if (rule?.path !== undefined && judgeSensitive(file, 'write', policy)?.decision !== 'deny')
-    return verdict('allow', `${file.path} may be named.`);
+    return verdict('allow', `${labelOf(file)} may be named.`);
   // A wildcard may stand for secrets; a name that leads nowhere does not.
-  if ('problem' in file.place && file.many === true) return unchecked(file.path, file.place.problem);
+  if ('problem' in file.place && file.many === true) return unchecked(labelOf(file), file.place.problem);
   const isWritten = file.access === 'write';
   const sensitive =
     isWritten || file.shown !== false
       ? judgeSensitive(file, isWritten ? 'write' : 'read', policy)
       : undefined;
-  return sensitive ?? verdict('allow', `${file.path} may be named.`);
+  return sensitive ?? verdict('allow', `${labelOf(file)} may be named.`);
 }
 
 function unchecked(path: string, problem: string): Verdict {

@@ -1,3 +1,4 @@
+import { isJudgedByContent } from './credentials.ts';
 import type { Touched } from './judged.ts';
 import { type Policy, ruled, type Verdict, verdict } from './policy.ts';
 import { decidingRule, type Part } from './rule.ts';
@@ -6,7 +7,7 @@ import { isInside, mayRead, mayWrite, type Scope } from './scope.ts';
 import { isSecret } from './secret-files.ts';
 import { isStartupFile } from './startup-files.ts';
 
-type File = Pick<Touched, 'path' | 'place' | 'content'>;
+type File = Pick<Touched, 'path' | 'place' | 'content' | 'pattern'>;
 
 /** Whether a file may be read or written. `part` tells who wants to; its file is the one. */
 export function judgePath(
@@ -14,7 +15,8 @@ export function judgePath(
   access: 'read' | 'write',
   policy: Policy,
 ): Verdict {
-  const { path, place } = part.file;
+  const { place } = part.file;
+  const path = labelOf(part.file);
   if ('problem' in place) return verdict('deny', `It cannot be told where ${path} leads: ${place.problem}.`);
   if (access === 'write' && policy.mode !== 'full-access' && isOwn(part.file, policy))
     return verdict('deny', ownReason(path));
@@ -29,12 +31,13 @@ export function judgePath(
     return verdict('deny', `In read-only mode nothing is written, and this would write ${path}.`);
   // A rule for a tool alone says how it is used, not where: its files are judged as those of every tool.
   if (rule?.path !== undefined) return verdict('allow', `A rule allows ${path}.`, rule);
-  return judgeSensitive(part.file, access, policy) ?? judgeScope(path, place, access, policy.scope);
+  return judgeSensitive(part.file, access, policy) ?? judgeScope(part.file, place, access, policy.scope);
 }
 
 /** What asks also inside of the scope; undefined for all other files. The name that is used counts like the real one. */
 export function judgeSensitive(file: File, access: 'read' | 'write', policy: Policy): Verdict | undefined {
-  const { path, content } = file;
+  const { content } = file;
+  const path = labelOf(file);
   const names = namesOf(file);
   if (isOwn(file, policy))
     return access === 'write'
@@ -44,9 +47,16 @@ export function judgeSensitive(file: File, access: 'read' | 'write', policy: Pol
     return verdict('ask', `What is written to ${path} may be run later by another program.`);
   if (access === 'write' && names.some(isPartlyExecuted) && content?.runsNothingNew !== true)
     return verdict('ask', partlyReason(path));
-  if (names.some(isSecret) && content?.hasNoSecrets !== true)
+  if (access === 'write' && content?.isHardLinked === true)
+    return verdict('ask', `${path} is a hard link: writing to it changes a file of another name too.`);
+  if (names.some((name) => isSecret(name) || isJudgedByContent(name)) && content?.hasNoSecrets !== true)
     return verdict('ask', `${path} may hold secrets.`);
   return undefined;
+}
+
+/** How a reason names a file: it is read by the model, which must not learn names through a wildcard. */
+export function labelOf({ path, pattern }: File): string {
+  return pattern ?? path;
 }
 
 function namesOf({ path, place }: File): readonly string[] {
@@ -77,14 +87,16 @@ function partlyReason(path: string): string {
 }
 
 function judgeScope(
-  path: string,
+  file: File,
   { real, doubt }: { readonly real: string; readonly doubt?: string },
   access: 'read' | 'write',
   scope: Scope,
 ): Verdict {
-  if (doubt !== undefined) return verdict('ask', `${doubt}, which is another place for each program.`);
-  const isInside = access === 'read' ? mayRead(scope, real) : mayWrite(scope, real);
-  if (isInside) return verdict('allow', `${path} is inside of the allowed paths.`);
-  const where = real === path ? path : `${path}, in fact ${real},`;
+  if (doubt !== undefined && file.pattern === undefined)
+    return verdict('ask', `${doubt}, which is another place for each program.`);
+  const isAllowed = access === 'read' ? mayRead(scope, real) : mayWrite(scope, real);
+  const path = labelOf(file);
+  if (isAllowed) return verdict('allow', `${path} is inside of the allowed paths.`);
+  const where = real === path || file.pattern !== undefined ? path : `${path}, in fact ${real},`;
   return verdict('ask', `${where} is outside of the working directory and the allowed paths.`);
 }

@@ -26,6 +26,8 @@ export interface KnownContent {
   readonly hasNoSecrets?: boolean;
   /** The write does not change what other programs run. */
   readonly runsNothingNew?: boolean;
+  /** The file has other names, and a write changes what is read under them. */
+  readonly isHardLinked?: boolean;
 }
 
 export interface JudgedCommand {
@@ -60,6 +62,8 @@ export interface Touched {
   /** Whether something of what is in it may be printed. */
   readonly shown: boolean;
   readonly path: string;
+  /** The words that stand for it, if it is one of those that a wildcard stands for: its own name may be a secret. */
+  readonly pattern?: string;
   readonly place: Place;
   readonly content?: KnownContent;
 }

@@ -15,6 +15,7 @@ const STARTUP = {
   versionControl: [
     '.git/**',
     '.gitconfig',
+    '.gitmodules',
     '.config/git/**',
     // A directory with these files is a repository to git, whatever its name is.
     'commondir',

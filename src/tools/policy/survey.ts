@@ -1,3 +1,4 @@
+import { isJudgedByContent } from './credentials.ts';
 import { escapeExpression } from './glob.ts';
 import type { Ground } from './ground.ts';
 import { isSecret } from './secret-files.ts';
@@ -23,7 +24,7 @@ export async function matches(path: string, wild: readonly number[], ground: Gro
     const next: string[] = [];
     for (const parent of found) {
       const entries = await ground.list(parent === '' ? '/' : parent);
-      if (entries === undefined) return { problem: `what is in ${parent} cannot be told` };
+      if (entries === undefined) return { problem: 'a directory that it may stand for cannot be listed' };
       next.push(
         ...entries.filter(({ name }) => expression.test(name)).map(({ name }) => `${parent}/${name}`),
       );
@@ -68,7 +69,7 @@ export async function notableBelow(
       const path = `${at}/${name}`;
       if (name === 'node_modules' && is === 'directory') continue;
       if (below === 'visible' && (name.startsWith('.') || is === 'link')) continue;
-      if (is === 'link' || isSecret(path)) paths.push(path);
+      if (is === 'link' || isSecret(path) || isJudgedByContent(path)) paths.push(path);
       else if (is === 'directory') waiting.push(path);
     }
   }

@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -112,6 +113,7 @@ function makeFiles(root: string): void {
   }
   for (const [name, target] of Object.entries(LINKS)) symlinkSync(target, join(root, name));
   chmodSync(join(root, 'bin/npm'), 0o755);
+  linkSync(join(root, 'tmp/.keep'), join(root, 'ws/hard-link.txt'));
 }
 
 async function makeTemplate(): Promise<string> {
