@@ -1,4 +1,5 @@
-import { normalize } from 'node:path';
+import { basename, normalize } from 'node:path';
+import { looseWords } from './command-pattern.ts';
 import { type Below, type Reading, literal } from './known-command.ts';
 import { writtenBy } from './known-writers.ts';
 import { readOnlyReading } from './read-only-commands.ts';
@@ -83,7 +84,9 @@ function stepOf(
   const words = unwrapped(simple.words);
   const known = 'unknown' in reading ? undefined : reading;
   const files = known?.files ?? words.slice(1);
-  const operands = files.flatMap(namesIn);
+  const bodies = simple.redirections.flatMap(({ body }) => body ?? []);
+  const inside = known === undefined ? namesInCode(words, bodies) : [];
+  const operands = [...files.flatMap(namesIn), ...inside];
   const operandAccess = known === undefined ? 'mention' : 'read';
   const below = known?.below ?? false;
   const shown = known?.namesOnly !== true && known?.git?.shows !== 'names';
@@ -106,7 +109,7 @@ function stepOf(
   return {
     words,
     written: simple.words,
-    bodies: simple.redirections.flatMap(({ body }) => body ?? []),
+    bodies,
     hazard: hazardOf(simple),
     unknown: 'unknown' in reading ? reading.unknown : undefined,
     named,
@@ -178,6 +181,22 @@ function nameIn(place: string, word: Word, how: NamedHow): Named {
 function absolute(place: string, text: string): string {
   return text.startsWith('/') ? text : `${place}/${text}`;
 }
+
+/** Programs that run the text that they are given. */
+const INTERPRETER =
+  /^(?:(?:ba|da|z|k|fi|a)?sh|eval|python[\d.]*|ruby|perl|php|node|deno|bun|lua|osascript|ssh|su)$/;
+
+/** The files that the text may name which an interpreter is given. */
+function namesInCode(words: readonly Word[], bodies: readonly string[]): readonly Word[] {
+  const start = words.findIndex(({ text }) => INTERPRETER.test(basename(text)));
+  if (start === -1) return [];
+  const texts = [...words.slice(start + 1).map(({ text }) => text), ...bodies];
+  const names = texts.flatMap((text) => looseWords(text.slice(0, MOST_CODE)));
+  return [...new Set(names)].slice(0, MOST_NAMES).map(literal);
+}
+
+const MOST_CODE = 20_000;
+const MOST_NAMES = 500;
 
 /**
  * The files that a word may name: itself, and what stands behind the signs that programs put before a path, as in

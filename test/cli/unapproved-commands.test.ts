@@ -1,0 +1,258 @@
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Sim, startSim } from '../../src/sim/index.ts';
+import { giveTo, homeOf, type Identity, polypodAs, USERS } from '../ordinary-user.ts';
+
+interface Call {
+  readonly tool: string;
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+const bash = (command: string): Call => ({ tool: 'bash', input: { command } });
+
+let sim: Sim;
+let calls: readonly Call[] = [];
+let results: string[] = [];
+
+beforeAll(async () => {
+  sim = await startSim({
+    script: ({ messages }) => {
+      const last = messages.at(-1);
+      if (last?.role === 'tool') results.push(...last.toolResults.map(({ text }) => text));
+      const next = calls[results.length];
+      if (next === undefined) return { parts: [{ text: 'done' }] };
+      return { parts: [{ toolCall: { name: next.tool, arguments: next.input } }] };
+    },
+  });
+});
+
+afterAll(() => sim.close());
+
+/** Has one run make the calls, one after the other, and returns what the model was told. Nobody approves anything. */
+async function run(
+  site: Site,
+  made: readonly Call[],
+  { options = [], env = {}, cwd = site.workspace }: RunOptions = {},
+): Promise<readonly string[]> {
+  calls = made;
+  results = [];
+  const end = await polypodAs(
+    site.identity,
+    ['run', '--headless', '--quiet', '--no-daemon', ...options, 'go'],
+    { HOME: site.home, ANTHROPIC_API_KEY: 'sk-test', ANTHROPIC_BASE_URL: sim.url, ...env },
+    { cwd },
+  );
+  expect(results.length, end.stderr).toBe(made.length);
+  return results;
+}
+
+interface RunOptions {
+  readonly options?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+interface Site {
+  readonly identity: Identity;
+  readonly home: string;
+  readonly workspace: string;
+  /** Appears when something ran that nobody approved. */
+  readonly canary: string;
+  readonly trap: string;
+}
+
+function put(path: string, text: string, mode = 0o644): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  chmodSync(path, mode);
+}
+
+/** A workspace with a repository that was committed to; `plant` makes it hostile. */
+function siteFor(identity: Identity, plant: (site: Site) => void): Site {
+  const home = realpathSync(homeOf(identity));
+  const workspace = join(home, 'work');
+  const canary = join(home, 'ran');
+  const site = { identity, home, workspace, canary, trap: join(home, 'trap.sh') };
+  put(site.trap, `#!/bin/sh\necho "$0 $*" >> '${canary}'\ncat 2> /dev/null\nexit 0\n`, 0o755);
+  put(join(workspace, 'a.txt'), 'one\n');
+  put(join(workspace, 'package.json'), '{ "version": "1.0.0", "scripts": { "test": "true" } }\n');
+  git(workspace, 'init', '-q', '-b', 'main', '--template=');
+  git(workspace, 'add', '.');
+  git(workspace, 'commit', '-qm', 'first');
+  writeFileSync(join(workspace, 'a.txt'), 'two\n');
+  plant(site);
+  giveTo(identity, home);
+  return site;
+}
+
+function git(cwd: string, ...args: readonly string[]): void {
+  const own = ['-c', 'user.name=a', '-c', 'user.email=a@example.com'];
+  execFileSync('git', [...own, ...args], { cwd, stdio: 'ignore' });
+}
+
+/** Settings by which git runs a program when it only looks; a planted directory; a nested repository. */
+function plantAll({ workspace, trap }: Site): void {
+  const settings = `[core]\n\tfsmonitor = ${trap}\n[diff]\n\texternal = ${trap}\n[diff "evil"]\n\ttextconv = ${trap}\n[filter "evil"]\n\tclean = ${trap}\n`;
+  execFileSync('cp', ['-a', join(workspace, '.git'), join(workspace, 'planted.common')]);
+  put(join(workspace, 'planted/HEAD'), 'ref: refs/heads/main\n');
+  put(join(workspace, 'planted/commondir'), '../planted.common\n');
+  put(join(workspace, 'planted.common/info/attributes'), '* diff=evil\n');
+  appendFileSync(join(workspace, 'planted.common/config'), settings);
+  put(join(workspace, 'nested/b.txt'), 'one\n');
+  git(join(workspace, 'nested'), 'init', '-q', '--template=');
+  git(join(workspace, 'nested'), 'add', '.');
+  git(join(workspace, 'nested'), 'commit', '-qm', 'nested');
+  git(workspace, 'add', 'nested');
+  put(join(workspace, 'nested/.gitattributes'), '* filter=evil\n');
+  writeFileSync(join(workspace, 'nested/b.txt'), 'two\n');
+  for (const repository of ['.git', 'nested/.git'])
+    appendFileSync(join(workspace, repository, 'config'), settings);
+  put(join(workspace, '.gitattributes'), '*.txt diff=evil filter=evil\n');
+  put(join(workspace, '.git/hooks/post-index-change'), `#!/bin/sh\n${trap}\n`, 0o755);
+}
+
+describe.each(USERS)('as $name', ({ identity }) => {
+  it.each(['workspace-write', 'read-only'])(
+    'in %s mode git runs nothing that a hostile repository names',
+    async (mode) => {
+      const site = siteFor(identity, plantAll);
+      const found = await run(
+        site,
+        [
+          bash('git status --short'),
+          bash('git diff'),
+          bash('git log -p && git show HEAD:a.txt'),
+          bash('cd nested && git status && git diff'),
+          bash('cd planted && git show'),
+          bash('git -C planted.common log -p'),
+        ],
+        { options: ['--mode', mode] },
+      );
+      expect(existsSync(site.canary)).toBe(false);
+      expect(found[0]).toContain('M a.txt');
+      expect(found[1]).toContain('+two');
+      expect(found[2]).toContain('first');
+      expect(found[3]).toContain('-one');
+      expect(found[4]).not.toContain('first');
+      expect(found[5]).not.toContain('first');
+    },
+  );
+
+  it('git runs as usual once a rule of the user allows it', async () => {
+    const site = siteFor(identity, (own) => {
+      plantAll(own);
+      put(
+        join(own.home, '.config/polypod/config.yaml'),
+        'permissions: { rules: [{ command: git status, action: auto }] }\n',
+      );
+    });
+    await run(site, [bash('git status --short')]);
+    expect(existsSync(site.canary)).toBe(true);
+  });
+
+  it('a command that only reads gets no variables that make programs run something', async () => {
+    const site = siteFor(identity, ({ workspace, trap }) => {
+      put(join(workspace, 'rgrc'), `--pre=${trap}\n`);
+      mkdirSync(join(workspace, 'bin'));
+      execFileSync('cp', ['/bin/cat', join(workspace, 'bin/cat')]);
+      put(join(workspace, 'bin/git'), `#!/bin/sh\n${trap}\n`, 0o755);
+      put(join(workspace, 'bashrc'), `${trap} bash\n`);
+    });
+    const { workspace, trap } = site;
+    const found = await run(
+      site,
+      [bash('ls; wc -l a.txt'), bash('rg two'), bash('echo x'), bash('git diff'), bash('cat a.txt')],
+      {
+        env: {
+          PATH: `.:${workspace}/bin:/usr/local/bin:/usr/bin:/bin`,
+          BASH_ENV: join(workspace, 'bashrc'),
+          ENV: join(workspace, 'bashrc'),
+          'BASH_FUNC_echo%%': `() { ${trap}; }`,
+          'BASH_FUNC_ls%%': `() { ${trap}; }`,
+          RIPGREP_CONFIG_PATH: join(workspace, 'rgrc'),
+          GIT_EXTERNAL_DIFF: trap,
+          GIT_CONFIG_COUNT: '1',
+          GIT_CONFIG_KEY_0: 'core.fsmonitor',
+          GIT_CONFIG_VALUE_0: trap,
+        },
+      },
+    );
+    expect(existsSync(site.canary)).toBe(false);
+    expect(found[0]).toContain('a.txt');
+    expect(found[2]).toContain('x');
+    // These two are found in the workspace first.
+    expect(found[3]).toContain('not part of the system');
+    expect(found[4]).toContain('may write');
+  });
+
+  it('what other programs run later is written with approval only', async () => {
+    const site = siteFor(identity, ({ workspace }) =>
+      linkSync(join(workspace, '.git/config'), join(workspace, 'plain.txt')),
+    );
+    const written = [
+      '.git/hooks/pre-commit',
+      '.git/config',
+      '.husky/pre-commit',
+      '.envrc',
+      '.claude/settings.json',
+      '.mcp.json',
+      '.vscode/tasks.json',
+      '.devcontainer/devcontainer.json',
+      '.config/systemd/user/a.service',
+      '.bashrc',
+      '.exrc',
+      'sub/HEAD',
+    ];
+    const found = await run(site, [
+      ...written.map((path) => ({ tool: 'write', input: { path, content: 'ref: x\n' } })),
+      { tool: 'edit', input: { path: 'package.json', old: '"true"', new: '"touch x"' } },
+      bash('echo x > .envrc'),
+      bash('printf x >> .husky/pre-commit'),
+      { tool: 'edit', input: { path: 'package.json', old: '1.0.0', new: '1.0.1' } },
+      { tool: 'write', input: { path: 'Makefile', content: 'all:\n' } },
+      // The file tools put a new file in the place of one of several hard links.
+      { tool: 'write', input: { path: 'plain.txt', content: '[core]\n' } },
+    ]);
+    for (const path of written.filter((name) => name !== '.git/config'))
+      expect(existsSync(join(site.workspace, path)), path).toBe(false);
+    expect(readFileSync(join(site.workspace, '.git/config'), 'utf8')).toContain('repositoryformatversion');
+    expect(readFileSync(join(site.workspace, 'package.json'), 'utf8')).toBe(
+      '{ "version": "1.0.1", "scripts": { "test": "true" } }\n',
+    );
+    expect(existsSync(join(site.workspace, 'Makefile'))).toBe(true);
+    expect(found.slice(0, -3).filter((text) => /run later|repository/.test(text)).length).toBe(
+      written.length + 3,
+    );
+  });
+
+  it('with the home directory as working directory no tool writes the rules of Polypod', async () => {
+    const rules = '.config/polypod/rules.json';
+    const site = siteFor(identity, ({ home }) => put(join(home, rules), '[]\n'));
+    const content = '[{"tool":"bash","action":"auto"}]\n';
+    const found = await run(
+      site,
+      [
+        { tool: 'write', input: { path: rules, content } },
+        { tool: 'edit', input: { path: rules, old: '[]', new: '[{"action":"auto"}]' } },
+        bash(`echo x > ${rules}`),
+        bash(`cd .config && cp ../trap.sh polypod/rules.json`),
+        { tool: 'write', input: { path: '.local/share/polypod/tasks/keys.json', content } },
+      ],
+      { cwd: site.home },
+    );
+    expect(readFileSync(join(site.home, rules), 'utf8')).toBe('[]\n');
+    expect(existsSync(join(site.home, '.local/share/polypod/tasks/keys.json'))).toBe(false);
+    for (const text of found) expect(text).toContain('belongs to Polypod itself');
+  });
+});
