@@ -6,7 +6,7 @@ import type { Link, LinkOptions } from './link.ts';
 import { loadSdk } from './sdk.ts';
 import type { McpServerSpec } from './spec.ts';
 import { connectStdio } from './stdio.ts';
-import { fetchTools, type ListedTool, ToolListing, UNREAD } from './tool-listing.ts';
+import { fetchTools, type ListedTool, notTooDeep, ToolListing, UNREAD } from './tool-listing.ts';
 
 export interface ConnectionOptions extends LinkOptions {
   readonly clientVersion: string;
@@ -94,19 +94,20 @@ export class Connection {
     return about === undefined ? undefined : oneLine(`${about.name} ${about.version}`, LONGEST_LINE);
   }
 
-  /** The server's answer, unread. Throws what the SDK throws. */
+  /** The server's answer, unread. Throws what the SDK throws, and where it is nested too deep. */
   async call(
     tool: string,
     input: JsonObject,
     { timeoutMs, onProgress, signal }: CallOptions,
   ): Promise<unknown> {
     const params = { name: tool, arguments: input };
-    return this.#link.client.request({ method: 'tools/call', params }, UNREAD, {
+    const answer = await this.#link.client.request({ method: 'tools/call', params }, UNREAD, {
       signal,
       timeout: Math.min(timeoutMs, LONGEST_TIMER),
       resetTimeoutOnProgress: true,
       onprogress: ({ progress, total, message }) => onProgress(progressText(progress, total, message)),
     });
+    return notTooDeep(answer);
   }
 
   check(thrown: unknown): Promise<void> {

@@ -10,10 +10,10 @@ export interface McpFailure {
   readonly permanent: boolean;
 }
 
-/** Whether what was thrown is the server's own answer: then it is alive. */
+/** Whether what was thrown is the server's own answer, be it one that we refuse to read: then it is alive. */
 export function isAnswer(thrown: unknown): boolean {
   const { name, data } = objectOf(thrown);
-  return name === PROTOCOL_ERROR && data !== LOST_REQUEST;
+  return name === 'PolypodError' || (name === PROTOCOL_ERROR && data !== LOST_REQUEST);
 }
 
 /** Whether somebody waited in vain. */

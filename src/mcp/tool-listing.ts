@@ -1,5 +1,13 @@
 import type { Client, RequestOptions, StandardSchemaV1 } from '@modelcontextprotocol/client';
-import { arrayOf, isValueDeeperThan, MESSAGE_DEPTH, objectOf, stringOf, tooDeep } from '../base/index.ts';
+import {
+  arrayOf,
+  isValueDeeperThan,
+  MESSAGE_DEPTH,
+  objectOf,
+  PolypodError,
+  stringOf,
+  tooDeep,
+} from '../base/index.ts';
 
 /** A tool as its server tells of it. */
 export interface ListedTool {
@@ -49,7 +57,9 @@ export async function fetchTools(client: Client, options: RequestOptions): Promi
   const cursors = new Set<string>();
   for (let cursor = ''; cursors.size < MOST_PAGES; cursors.add(cursor)) {
     const params = cursor === '' ? {} : { cursor };
-    const page = objectOf(await client.request({ method: 'tools/list', params }, UNREAD, options));
+    const page = objectOf(
+      notTooDeep(await client.request({ method: 'tools/list', params }, UNREAD, options)),
+    );
     tools = [...tools, ...arrayOf(page.tools).flatMap(listedTool)].slice(0, MOST_TOOLS);
     cursor = stringOf(page.nextCursor);
     if (cursor === '' || cursors.has(cursor)) break;
@@ -61,18 +71,16 @@ const MOST_PAGES = 100;
 /** More than any model takes. */
 const MOST_TOOLS = 2_000;
 
-/**
- * Lets the SDK hand out an answer as it came: its own reading refuses the whole list for one flaw in one tool. An answer that is
- * nested too deep is refused: what reads it later is recursive.
- */
+/** Lets the SDK hand out an answer as it came: its own reading refuses the whole list for one flaw in one tool. */
 export const UNREAD: StandardSchemaV1<unknown, unknown> = {
-  '~standard': {
-    version: 1,
-    vendor: 'polypod',
-    validate: (value) =>
-      isValueDeeperThan(MESSAGE_DEPTH, value) ? { issues: [{ message: tooDeep() }] } : { value },
-  },
+  '~standard': { version: 1, vendor: 'polypod', validate: (value) => ({ value }) },
 };
+
+/** The answer, unless it is nested too deep for what reads it later, which is recursive. */
+export function notTooDeep(answer: unknown): unknown {
+  if (!isValueDeeperThan(MESSAGE_DEPTH, answer)) return answer;
+  throw new PolypodError('tool-failed', `its answer is nested too deep: ${tooDeep()}`);
+}
 
 function listedTool(value: unknown): readonly ListedTool[] {
   const { name, title, description, inputSchema, annotations } = objectOf(value);

@@ -1,6 +1,6 @@
 import { PolypodError, shape } from '../base/index.ts';
 import type { Content } from '../llm/index.ts';
-import { CLEARABLE, MODEL_CHOICE, SETTINGS_CHANGE, TIME } from './settings.ts';
+import { CLEARABLE, MODEL_CHOICE, PATH, SETTINGS_CHANGE, TIME } from './settings.ts';
 
 const text = shape.text();
 
@@ -26,7 +26,7 @@ export const LIMIT = shape.fields(
   {
     mode: shape.choice(['read-only', 'workspace-write', 'full-access']),
     /** Absolute paths: files elsewhere are outside of the scope, whatever else allows them. */
-    directories: shape.listOf(text),
+    directories: shape.listOf(PATH),
   },
 );
 export type Limit = shape.ValueOf<typeof LIMIT>;
@@ -49,7 +49,7 @@ export const OVERRIDES = shape.fields(
     mode: shape.choice(['read-only', 'workspace-write', 'full-access']),
     tools: shape.listOf(text),
     /** Paths beside the working directory. */
-    paths: shape.listOf(text),
+    paths: shape.listOf(PATH),
     system: shape.anyText,
     appendSystem: shape.anyText,
     maxTurns: shape.count(1),

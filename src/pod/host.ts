@@ -296,6 +296,7 @@ export class Host {
     if (file.startsWith(this.#layout.sessions))
       await moveToTrash(this.#options.files, this.#layout, id, this.#options.now());
     this.#fresh.delete(id);
+    this.#elsewhere.delete(id);
     this.#catalogue.remove(id);
   }
 

@@ -63,6 +63,12 @@ export const DEFAULT_SETTINGS: PodSettings = {
   archived: false,
 };
 
+/** What the system takes for a path. */
+export const PATH = shape.text(
+  'a path of at most 4096 characters, without zero characters',
+  (path) => path.length <= 4_096 && !path.includes('\0'),
+);
+
 const MODES: readonly Mode[] = ['read-only', 'workspace-write', 'full-access'];
 const DELIVERY = ['one-at-a-time', 'all'] as const;
 
@@ -118,7 +124,7 @@ const SETTINGS = {
   archived: shape.flag,
   system: shape.anyText,
   appendSystem: shape.anyText,
-  paths: shape.listOf(shape.text()),
+  paths: shape.listOf(PATH),
   mcpConfig: shape.anyObject,
   permissionTool: shape.text(),
   annotations: shape.ruled(shape.anyObject, (notes) =>

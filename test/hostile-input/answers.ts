@@ -116,7 +116,12 @@ export const rpcLine: Check = (line) => {
   if (line.command !== undefined && typeof line.command !== 'string') return 'command is no text';
   if (line.success === true) return undefined;
   if (line.success !== false) return 'success is neither true nor false';
-  return typeof line.error === 'string' ? bug(line.error) : 'an error without a text';
+  if (typeof line.error !== 'string') return 'an error without a text';
+  const [, unexpected] = /^Failed to parse command: (.*)/s.exec(line.error) ?? [];
+  // The protocol answers exceptions like bad lines; ours always name JSON or a limit.
+  if (unexpected !== undefined && !/JSON|levels deep|longer than|null is not an object/.test(unexpected))
+    return `an unexpected exception: ${unexpected}`;
+  return bug(line.error);
 };
 
 const CONTROL_CODES: ReadonlySet<unknown> = new Set([

@@ -476,6 +476,7 @@ const webSocket: Door = {
   },
   probe: (tag) => text({ method: 'unsubscribe', params: { sessionId: 'none' }, request_id: `${tag}-probe` }),
   isProbed: (line, tag) => line.includes(`"request_id":"${tag}-probe"`),
+  mayClose: true,
   check: webSocketLine,
   tagOf: (line) => (line as { request_id?: unknown }).request_id,
 };

@@ -25,6 +25,7 @@ export const http: Door = {
   last: (random, tag) => closing(random, tag),
   probe: (tag) => Buffer.from(get('/health', { 'x-request-id': `${tag}-probe` })),
   isProbed: (text, tag) => text.includes(`${tag}-probe`),
+  mayClose: true,
   check: (line) => problem(line as Exchange),
   tagOf: (line) => /^x-(?:client-)?request-id: *(fuzz\d+-\w+)/im.exec((line as Exchange).head)?.[1],
 };

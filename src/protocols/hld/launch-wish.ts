@@ -42,6 +42,7 @@ export function directoryIn(
 ): string {
   const wanted = params.text('working_dir') ?? cwd;
   const directory = resolve(cwd, /^~(?=\/|$)/.test(wanted) ? `${home}${wanted.slice(1)}` : wanted);
+  if (directory.includes('\0')) throw wrongField('working_dir', 'working_dir must not have zero characters');
   const found = statSync(directory, { throwIfNoEntry: false });
   if (found?.isDirectory() === true) return directory;
   const problem =
@@ -53,8 +54,12 @@ export function directoryIn(
 
 /** The time until which nothing is asked, if that is wanted. */
 export function skipUntil(timeoutMs: number | undefined, now: number): string {
-  return timeoutMs === undefined ? FOR_GOOD : new Date(now + timeoutMs).toISOString();
+  if (timeoutMs === undefined || now + timeoutMs > LATEST) return FOR_GOOD;
+  return new Date(now + timeoutMs).toISOString();
 }
+
+/** The last moment that a Date can be. */
+const LATEST = 8_640_000_000_000_000;
 
 /** The system prompt's additions as one text, from which both can be read again. */
 export function appended({ appendSystemPrompt, customInstructions }: Partial<Wish>): string | undefined {

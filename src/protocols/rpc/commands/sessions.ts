@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { PolypodError } from '../../../base/index.ts';
+import { messageOf, PolypodError } from '../../../base/index.ts';
 import type { Pod } from '../../../pod/index.ts';
 import { anyTextIn, textIn } from '../arguments.ts';
 import { TEXTS } from '../errors.ts';
@@ -30,7 +30,13 @@ export const newSession: Command = async (wish, seat) => {
 
 export const switchSession: Command = async (wish, seat) => {
   const { cwd } = seat.parts.sessions;
-  const path = resolve(cwd, textIn(wish, 'sessionPath'));
+  const given = textIn(wish, 'sessionPath');
+  if (given.length > LONGEST_PATH || given.includes('\0'))
+    throw new PolypodError(
+      'bad-request',
+      `switch_session needs "sessionPath" of at most ${LONGEST_PATH} characters, without zero characters`,
+    );
+  const path = resolve(cwd, given);
   if (await seat.parts.extensions.cancelsSwitch('resume')) return { cancelled: true };
   await seat.endRun();
   const isEmpty = await stat(path).then(
@@ -39,13 +45,28 @@ export const switchSession: Command = async (wish, seat) => {
   );
   const { host, limits } = seat.parts;
   const settings = settingsFor(limits);
+  // Where it cannot be opened the client stays with the session it has.
+  const unusable = (thrown: unknown): never => {
+    throw new PolypodError('bad-request', `cannot open the session ${path}: ${messageOf(thrown)}`, {
+      cause: thrown,
+    });
+  };
   const pod = isEmpty
-    ? await host.create({ cwd, file: () => path, lazy: true, ...(settings && { settings }) })
+    ? await host
+        .create({ cwd, file: () => path, lazy: true, ...(settings && { settings }) })
+        .catch(unusable)
     : await host.openFile(path);
+  await pod.snapshot().catch(async (thrown: unknown) => {
+    if (isEmpty) await host.delete(pod.id).catch(() => {});
+    return unusable(thrown);
+  });
   await seat.move(pod);
   if (seat.hostTools.tools.length > 0) await offer(seat, seat.hostTools.tools);
   return { cancelled: false };
 };
+
+/** What the system takes for a path. */
+const LONGEST_PATH = 4_096;
 
 const forkAt =
   (refusal: string): Command =>
