@@ -52,9 +52,7 @@ export const switchSession: Command = async (wish, seat) => {
     });
   };
   const pod = isEmpty
-    ? await host
-        .create({ cwd, file: () => path, lazy: true, ...(settings && { settings }) })
-        .catch(unusable)
+    ? await host.create({ cwd, file: () => path, lazy: true, ...(settings && { settings }) }).catch(unusable)
     : await host.openFile(path);
   await pod.snapshot().catch(async (thrown: unknown) => {
     if (isEmpty) await host.delete(pod.id).catch(() => {});
