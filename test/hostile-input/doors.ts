@@ -239,7 +239,7 @@ const rpc: Door = {
   name: 'rpc',
   open: async ({ rpc: path, project }) => {
     const connection = await LineConnection.unix(path);
-    const header = text({ cwd: project, by: 'fuzz', isOffline: true });
+    const header = text({ cwd: project, by: 'fuzz' });
     await connection.send(connection.frame(header));
     // The greeting is none of the protocol's lines.
     await new Promise<void>((resolve) => {
@@ -262,7 +262,7 @@ const stdio: Door = {
   ...rpc,
   name: 'rpc stdio',
   open: async ({ env, project }) => {
-    const args = [MAIN, '--mode', 'rpc', '--no-session', '--offline'];
+    const args = [MAIN, '--mode', 'rpc', '--no-session', '--model', 'sim/offline'];
     return LineConnection.process(process.execPath, args, { ...env }, project);
   },
 };

@@ -20,7 +20,7 @@ async function lines(path: string): Promise<LineClient> {
 
 async function rpcClient(): Promise<LineClient> {
   const client = await lines(target.rpc);
-  client.send(`${JSON.stringify({ cwd: target.project, by: 'ada', isOffline: true })}\n`);
+  client.send(`${JSON.stringify({ cwd: target.project, by: 'ada' })}\n`);
   await client.hear(({ type }) => type === 'ready');
   return client;
 }
