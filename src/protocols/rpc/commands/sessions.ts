@@ -47,13 +47,14 @@ export const switchSession: Command = async (wish, seat) => {
   const settings = settingsFor(limits);
   // Where it cannot be opened the client stays with the session it has.
   const unusable = (thrown: unknown): never => {
+    if (thrown instanceof PolypodError) throw thrown;
     throw new PolypodError('bad-request', `cannot open the session ${path}: ${messageOf(thrown)}`, {
       cause: thrown,
     });
   };
   const pod = isEmpty
     ? await host.create({ cwd, file: () => path, lazy: true, ...(settings && { settings }) }).catch(unusable)
-    : await host.openFile(path);
+    : await host.openFile(path).catch(unusable);
   await pod.snapshot().catch(async (thrown: unknown) => {
     if (isEmpty) await host.delete(pod.id).catch(() => {});
     return unusable(thrown);
