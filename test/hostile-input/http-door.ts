@@ -23,11 +23,12 @@ export const http: Door = {
   },
   message: (random, tag) => request(random, tag),
   last: (random, tag) => closing(random, tag),
-  probe: (tag) => Buffer.from(get('/health', { 'x-request-id': `${tag}-probe` })),
+  // Request ids are the server's own, so the tag is where the answer quotes it.
+  probe: (tag) => Buffer.from(get(`/tasks/${tag}-probe/status`, {})),
   isProbed: (text, tag) => text.includes(`${tag}-probe`),
   mayClose: true,
   check: (line) => problem(line as Exchange),
-  tagOf: (line) => /^x-(?:client-)?request-id: *(fuzz\d+-\w+)/im.exec((line as Exchange).head)?.[1],
+  tagOf: (line) => /(fuzz\d+-probe)/.exec((line as Exchange).body)?.[1],
 };
 
 const SUBMIT: JsonMap = {

@@ -47,7 +47,7 @@ export const switchSession: Command = async (wish, seat) => {
   const settings = settingsFor(limits);
   // Where it cannot be opened the client stays with the session it has.
   const unusable = (thrown: unknown): never => {
-    if (thrown instanceof PolypodError) throw thrown;
+    if (thrown instanceof PolypodError && thrown.code !== 'internal') throw thrown;
     throw new PolypodError('bad-request', `cannot open the session ${path}: ${messageOf(thrown)}`, {
       cause: thrown,
     });
