@@ -11,17 +11,42 @@ export interface YamlFile {
 /** Parses YAML 1.2. Throws one error with all mistakes of syntax; it never quotes the file, which may hold a key. */
 export function parseYaml(text: string, file: string): YamlFile {
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, { version: '1.2', lineCounter, prettyErrors: false });
+  const document = documentIn(text, file, lineCounter);
   const place = (offset: number) => {
     const { line, col } = lineCounter.linePos(offset);
     return `${file}:${line}:${col}`;
   };
   const mistakes = [...document.errors, ...document.warnings];
-  if (mistakes.length > 0) throw refusal(mistakes.map(({ pos, message }) => `${place(pos[0])}: ${message}`));
+  if (mistakes.length > 0)
+    throw refusal(mistakes.map(({ pos, message }) => `${place(pos[0])}: ${reasonOf(message)}`));
   return {
     value: valueOf(document, file),
     placeOf: (problem) => place(offsetOf(document, problem)),
   };
+}
+
+/** The parser reports its own overflow like a mistake of syntax. */
+function reasonOf(message: string): string {
+  return message.startsWith('Maximum call stack') ? 'lists and maps are nested too deep' : message;
+}
+
+/** Larger and deeper than anybody writes: the parser is recursive, and slow for what has no end. */
+const MOST_CHARACTERS = 1024 * 1024;
+
+function documentIn(text: string, file: string, lineCounter: LineCounter): Document {
+  if (text.length > MOST_CHARACTERS)
+    throw refusal([`${file}: has more than ${MOST_CHARACTERS} characters: make it shorter`]);
+  try {
+    return parseDocument(text, { version: '1.2', lineCounter, prettyErrors: false });
+  } catch (thrown) {
+    throw new PolypodError(
+      'bad-request',
+      `${file}: is nested too deep, or is no YAML: ${messageOf(thrown)}`,
+      {
+        cause: thrown,
+      },
+    );
+  }
 }
 
 /** Reads the file by the shape. Throws one error that names every problem, in the order of the file. */

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { WsClient } from '../protocols/tasks/ws-client.ts';
 import { LineClient } from './line-client.ts';
@@ -97,6 +99,112 @@ describe.each([5_000, 200_000])('a message nested %i levels deep is refused on e
     await client.hear(({ result }) => result !== undefined);
     expect(client.heard[0]).toMatchObject({ error: { code: 'bad-request' } });
     expect(JSON.stringify(client.heard[0])).toContain(LIMIT);
+  });
+});
+
+describe('what the fuzz found', () => {
+  test.each(['1e999', '{"a":1}', '["a"]', 'true', `"${'x'.repeat(2_000)}"`])(
+    'pod: a request_id of %s is refused, to its sender alone',
+    async (id) => {
+      const [client, other] = [await lines(target.pod), await lines(target.pod)];
+      client.send(`{"method":"get_status","request_id":${id}}\n{"method":"get_status","request_id":2}\n`);
+      other.send('{"method":"get_status","request_id":3}\n');
+      await client.hear(({ request_id: answered }) => answered === 2);
+      await other.hear(({ request_id: answered }) => answered === 3);
+      expect(JSON.stringify(client.heard[0])).toContain('request_id must be a number, or text');
+      expect(other.heard).toHaveLength(1);
+    },
+  );
+
+  test('WebSocket: a request_id that is an object is refused', async () => {
+    const client = webSocket();
+    await client.opened;
+    client.socket.send('{"method":"status","params":{},"request_id":{"a":1}}');
+    const { data } = await client.hear(({ event }) => event === 'error');
+    expect(data).toMatchObject({ code: 'invalid_request', details: { field: 'request_id' } });
+  });
+
+  test('rpc: a type that is an object with its own toString is an unknown command', async () => {
+    const client = await rpcClient();
+    client.send('{"id":1,"type":{"toString":1,"valueOf":2}}\n{"id":2,"type":"get_state"}\n');
+    await client.hear(({ id }) => id === 2);
+    expect(client.heard.find(({ success }) => success === false)).toMatchObject({
+      error: 'Unknown command: {"toString":1,"valueOf":2}',
+    });
+  });
+
+  test('rpc: the error about a command of 200,000 characters is short', async () => {
+    const client = await rpcClient();
+    client.send(`{"type":"${'x'.repeat(200_000)}"}\n`);
+    const refused = await client.hear(({ success }) => success === false);
+    expect(JSON.stringify(refused).length).toBeLessThan(1_000);
+  });
+
+  test.each(['x'.repeat(1_000), 'a\0b', 'x'.repeat(100_000), '/proc/self/environ', ''])(
+    'rpc: a switch to a session that cannot be opened (%#) keeps the present one',
+    async (sessionPath) => {
+      const client = await rpcClient();
+      client.send('{"id":1,"type":"get_state"}\n');
+      const before = await client.hear(({ id }) => id === 1);
+      client.send(`${JSON.stringify({ id: 2, type: 'switch_session', sessionPath })}\n`);
+      expect(await client.hear(({ id }) => id === 2)).toMatchObject({ success: false });
+      client.send('{"id":3,"type":"get_state"}\n');
+      const after = await client.hear(({ id }) => id === 3);
+      expect(after.data).toEqual(before.data);
+    },
+  );
+
+  test('rpc: a session file with a line nested 100,000 levels deep opens without it', async () => {
+    const file = join(target.project, 'deep.jsonl');
+    const header = {
+      type: 'session',
+      version: 3,
+      id: crypto.randomUUID(),
+      timestamp: new Date().toISOString(),
+      cwd: target.project,
+    };
+    writeFileSync(
+      file,
+      `${JSON.stringify(header)}\n{"type":"custom","id":"abcd1234","parentId":null,"data":${deep(100_000)}}\n`,
+    );
+    const client = await rpcClient();
+    client.send(
+      `${JSON.stringify({ id: 1, type: 'switch_session', sessionPath: file })}\n{"id":2,"type":"get_messages"}\n`,
+    );
+    expect(await client.hear(({ id }) => id === 2)).toMatchObject({ type: 'response' });
+    expect(target.ended()).toBeUndefined();
+  });
+
+  test("hld: a working directory with a zero character is the caller's mistake", async () => {
+    const client = await lines(target.hld);
+    const params = { query: 'x', working_dir: '/tmp/\0' };
+    client.send(`${JSON.stringify({ jsonrpc: '2.0', method: 'launchSession', params, id: 1 })}\n`);
+    expect(await client.hear(({ id }) => id === 1)).toMatchObject({
+      error: { code: -32602, data: { field: 'working_dir' } },
+    });
+  });
+
+  test('hld: permissions skipped for longer than there are dates are skipped for good', async () => {
+    const client = await lines(target.hld);
+    const params = {
+      session_id: target.podId,
+      dangerously_skip_permissions: true,
+      dangerously_skip_permissions_timeout_ms: Number.MAX_SAFE_INTEGER,
+    };
+    client.send(`${JSON.stringify({ jsonrpc: '2.0', method: 'updateSessionSettings', params, id: 1 })}\n`);
+    expect(await client.hear(({ id }) => id === 1)).toMatchObject({ result: { success: true } });
+  });
+
+  test('daemon.sock: a million wrong items bring an error of at most 8,000 characters', async () => {
+    const client = await lines(target.control);
+    const params = {
+      pod: target.podId,
+      by: 'x',
+      command: { type: 'set-todos', items: Array.from({ length: 1_000_000 }, () => 1) },
+    };
+    client.send(`${JSON.stringify({ method: 'command', params })}\n`);
+    const { error } = await client.hear((line) => line.error !== undefined);
+    expect(JSON.stringify(error).length).toBeLessThan(9_000);
   });
 });
 
