@@ -220,7 +220,7 @@ const RPC: readonly Template[] = [
   { method: 'abort_retry' },
   { method: 'bash', params: { command: ['not', 'text'] }, never: true },
   { method: 'abort_bash' },
-  { method: 'switch_session', params: { sessionPath: '/nowhere' } },
+  { method: 'switch_session', params: { sessionPath: 'other.jsonl' } },
   { method: 'branch', params: { entryId: 'e1' } },
   { method: 'fork', params: { entryId: 'e1' } },
   { method: 'clone', acts: true },

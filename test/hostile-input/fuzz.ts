@@ -49,7 +49,7 @@ export class FuzzFailure extends Error {
     );
     super(
       `${door}: ${reason}\nAgain: POLYPOD_HOSTILE_SEED=${seed} POLYPOD_HOSTILE_ONLY=${door}:${batch} npm run proof:hostile\n` +
-        `${messages.length} messages (latin1, cut at 400 bytes):\n${shown.slice(0, 20).join('\n')}`,
+        `${messages.length} messages (latin1, cut at 400 bytes):\n${shown.slice(0, 150).join('\n')}`,
     );
   }
 }
@@ -166,12 +166,15 @@ class Fuzz {
       );
     const connection = await this.#open(door, fail);
     const seen: { problem?: string | undefined; isProbed: boolean } = { isProbed: false };
+    const latest: string[] = [];
     let wake = (): void => {};
     connection.onClose = () => wake();
     connection.onMessage = (text) => {
       this.#answers[name] = (this.#answers[name] ?? 0) + 1;
       seen.problem ??= this.#problemIn(text, door, tag);
       seen.isProbed ||= door.isProbed(text, tag);
+      latest.push(text.slice(0, 300));
+      if (latest.length > 5) latest.shift();
       wake();
     };
     for (const piece of pieces(
@@ -185,7 +188,10 @@ class Fuzz {
     await connection.send(connection.frame(door.probe(tag)));
     const deadline = Date.now() + ANSWER_MS;
     while (!seen.isProbed && seen.problem === undefined && !connection.isClosed) {
-      if (Date.now() > deadline) throw fail(`no answer to a valid message within ${ANSWER_MS} ms`);
+      if (Date.now() > deadline)
+        throw fail(
+          `no answer to a valid message within ${ANSWER_MS} ms; the last answers:\n${latest.join('\n')}\n`,
+        );
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 1_000);
         wake = () => {

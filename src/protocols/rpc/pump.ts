@@ -26,6 +26,11 @@ export class Pump {
     this.#running = this.#run().catch(() => {});
   }
 
+  /** Resolves when no more events come: the pod was removed, or has failed, or the pump was stopped. */
+  get ended(): Promise<void> {
+    return this.#running;
+  }
+
   /** Resolves when everything up to a number has been told, or nothing more will be. */
   reached(seq: number): Promise<void> {
     if (this.#seq >= seq || this.#stop.signal.aborted) return Promise.resolve();

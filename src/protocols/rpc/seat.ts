@@ -164,12 +164,17 @@ export class Seat {
     }
   }
 
-  /** The next event that fits, from now on. */
+  /** The next event that fits, from now on; rejects when the pod tells no more. */
   listen(fits: (event: PodEvent) => boolean): Listening {
     let resolve = (_: PodEvent): void => {};
-    const heard = new Promise<PodEvent>((settle) => {
+    const heard = new Promise<PodEvent>((settle, reject) => {
       resolve = settle;
+      void this.#pump?.ended.then(() =>
+        reject(new PolypodError('not-found', 'the session was removed: start or choose another one')),
+      );
     });
+    // Not everybody waits for it to the end.
+    heard.catch(() => {});
     const listener = (event: PodEvent): void => {
       if (!fits(event)) return;
       this.#listeners.delete(listener);
