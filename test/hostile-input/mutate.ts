@@ -71,6 +71,8 @@ const LARGE: readonly (() => string)[] = [
   () => lists(127),
   () => lists(129),
   () => lists(513),
+  () => lists(5_000),
+  () => maps(4_000),
   () => maps(200),
   () => `"${'A'.repeat(1_000)}"`,
   () => `"${'é\\n'.repeat(1_000)}"`,
@@ -80,7 +82,6 @@ const LARGE: readonly (() => string)[] = [
   () => `"${'\\u0000'.repeat(500)}"`,
 ];
 const HUGE: readonly (() => string)[] = [
-  () => lists(5_000),
   () => maps(10_000),
   () => lists(100_000),
   () => `"${'x'.repeat(300_000)}"`,
