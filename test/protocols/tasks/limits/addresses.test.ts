@@ -35,9 +35,9 @@ describe('requests without a good key', () => {
   });
 
   it('count whatever is wrong with them', async () => {
-    const agent = await limitedAgent('limits: { unauthenticated_per_minute: 3 }');
+    const agent = await limitedAgent('limits: { unauthenticated_per_minute: 1 }');
     const { port } = agent;
-    // One token every twenty seconds: what uses it up is refused with its own answer, and the next with 429, or none.
+    // One token a minute: what uses it up is refused with its own answer, and the next with 429, or none.
     for (const [bytes, status] of [
       [request('/nowhere'), 401],
       [request('/tasks', ['Host: evil.example']), 429],
@@ -53,23 +53,31 @@ describe('requests without a good key', () => {
     expect(statusOf(await exchange(port, request('/health', [`X-API-Key: ${agent.key}`])))).toBe(200);
   });
 
-  it.each([
-    ['bytes that are not HTTP', 'not HTTP\r\n\r\n'],
-    ['a foreign Host', 'GET /tasks HTTP/1.1\r\nHost: evil.example\r\n\r\n'],
-    ['GET /health', 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'],
-    ['a wrong key', 'GET /tasks HTTP/1.1\r\nHost: localhost\r\nX-API-Key: wrong\r\n\r\n'],
-    [
-      'a WebSocket without a key',
-      'GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
-    ],
-  ])('count %s', async (_, bytes) => {
-    const agent = await limitedAgent('limits: { unauthenticated_per_minute: 3 }');
-    const { socket } = await rawConnection(agent.port);
-    socket.write(bytes);
-    await new Promise((resolve) => {
-      socket.on('data', resolve);
-    });
-    expect(statusOf(await exchange(agent.port, request('/tasks')))).toBe(429);
+  it('count each kind by itself: a foreign Host or Origin, a path, a wrong key, a WebSocket, no HTTP at all', async () => {
+    const agent = await limitedAgent('behind_proxy: true\nlimits: { unauthenticated_per_minute: 1 }');
+    const from = (address: string): string => `X-Forwarded-For: ${address}`;
+    const upgrade = ['Host: 127.0.0.1', 'Connection: Upgrade', 'Upgrade: websocket', from('192.0.2.5')];
+    for (const [address, bytes, status] of [
+      [
+        '192.0.2.1',
+        `GET /tasks HTTP/1.1\r\nHost: evil.example\r\n${from('192.0.2.1')}\r\nConnection: close\r\n\r\n`,
+        403,
+      ],
+      ['192.0.2.2', request('/nowhere', [from('192.0.2.2')]), 401],
+      ['192.0.2.3', request('/tasks', [from('192.0.2.3'), 'X-API-Key: wrong']), 401],
+      ['192.0.2.4', request('/tasks', [from('192.0.2.4'), 'Origin: https://evil.example']), 403],
+      ['192.0.2.5', `GET /ws HTTP/1.1\r\n${upgrade.join('\r\n')}\r\n\r\n`, 401],
+      ['2001:db8::1', request('/tasks', [from('2001:db8::1')]), 401],
+      // The requests of the proxy itself count by its own address, as connections do.
+      ['', 'not HTTP\r\n\r\n', 400],
+    ] as const) {
+      expect([bytes, statusOf(await exchange(agent.port, bytes))]).toEqual([bytes, status]);
+      const next = request('/tasks', address === '' ? [] : [from(address)]);
+      expect([address, statusOf(await exchange(agent.port, next))]).toEqual([address, 429]);
+    }
+    // Another address of the same network.
+    expect(statusOf(await exchange(agent.port, request('/tasks', [from('2001:db8::ffff')])))).toBe(429);
+    expect(statusOf(await exchange(agent.port, request('/tasks', [from('2001:db8:0:1::1')])))).toBe(401);
   });
 });
 
@@ -92,14 +100,16 @@ describe('connections', () => {
     const link = await agent.socket();
     const idle = [];
     for (let count = 0; count < 20; count += 1) idle.push(await rawConnection(agent.port));
-    await Promise.all(idle.slice(0, 12).map(({ closed }) => closed));
+    // Seven of them have room beside the one with a key: the newest.
+    await Promise.all(idle.slice(0, 13).map(({ closed }) => closed));
+    expect(idle.slice(13).map(({ socket }) => socket.destroyed)).toEqual(Array(7).fill(false));
     expect((await agent.site.client().get('/tasks')).status).toBe(200);
     expect(link.socket.destroyed).toBe(false);
   });
 
   it('that only fail TLS handshakes are refused by address, and good ones do not count', async () => {
     const agent = await limitedAgent(
-      'tls: { cert: cert.pem, key: key.pem }\nlimits: { handshakes_per_minute: 5 }',
+      'tls: { cert: cert.pem, key: key.pem }\nlimits: { handshakes_per_minute: 2 }',
       { prepare: selfSignedFiles },
     );
     const good = async (): Promise<string> => {
@@ -108,7 +118,7 @@ describe('connections', () => {
       return closed;
     };
     for (let count = 0; count < 20; count += 1) expect(statusOf(await good())).toBe(200);
-    for (let count = 0; count < 6; count += 1) {
+    for (let count = 0; count < 3; count += 1) {
       const { socket, closed } = await rawConnection(agent.port);
       socket.write(Buffer.from([0x16, 3, 1, 0, 5, 1, 2, 3, 4, 5]));
       await closed;
