@@ -77,6 +77,21 @@ describe.runIf(bubblewrapWorks)('a repository in the sandbox', () => {
     expect(existsSync(stage.path('.git/hooks/post-commit'))).toBe(false);
   });
 
+  test('gets no objects of a repository elsewhere, and no list of programs for a rebase', async () => {
+    const other = repository({ 'private.txt': 'private\n' });
+    const blob = sh('git rev-parse HEAD:private.txt', other.directory).trim();
+    const stage = repository();
+    writeFileSync(stage.path('.git/objects/info/alternates'), `${other.path('.git/objects')}\n`);
+    writeFileSync(
+      stage.path('.git/hooks/pre-commit'),
+      '#!/bin/sh\nmkdir -p .git/rebase-merge; echo "exec evil" > .git/rebase-merge/git-rebase-todo\n',
+      { mode: 0o755 },
+    );
+    expect((await run(stage, `git cat-file -p ${blob}`)).text).not.toContain('private');
+    expect((await run(stage, 'git commit -q --allow-empty -m x')).text).toContain('rebase-merge');
+    expect(existsSync(stage.path('.git/rebase-merge'))).toBe(false);
+  });
+
   test('is read-only for git beside other programs, and the result says how to commit', async () => {
     const stage = repository();
     const { text } = await run(stage, 'make --version > /dev/null; git commit --allow-empty -m x');
@@ -239,6 +254,21 @@ describe.runIf(bubblewrapWorks)('a file that other programs run later', () => {
     expect(text).toContain('restored');
     expect(stage.text('.envrc')).toBe('mine\n');
     expect(readlinkSync(stage.path('.mcp.json'))).toBe('target.txt');
+  });
+
+  test('is protected in a workspace that is itself in node_modules', async () => {
+    const stage = stageWith({
+      'node_modules/x/.envrc': 'a\n',
+      'node_modules/x/package.json': '{"scripts":{"test":"true"}}\n',
+    });
+    const patched = { ...stage, directory: stage.path('node_modules/x') };
+    await run(
+      patched,
+      'echo evil > .envrc; echo evil > .mcp.json; echo \'{"scripts":{"test":"evil"}}\' > package.json',
+    );
+    expect(stage.text('node_modules/x/.envrc')).toBe('a\n');
+    expect(existsSync(stage.path('node_modules/x/.mcp.json'))).toBe(false);
+    expect(stage.text('node_modules/x/package.json')).not.toContain('evil');
   });
 
   test('in node_modules is left alone, except for repositories', async () => {

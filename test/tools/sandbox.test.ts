@@ -98,6 +98,33 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
     expect(text).not.toMatch(/^\.(?:ssh|bashrc|npmrc)/m);
   });
 
+  test('sees the installation of a version manager on the PATH, and of a project only its programs', async () => {
+    const home = stageWith({
+      '.nvm/versions/node/v1/bin/tool': '#!/bin/sh\ncat ~/.nvm/versions/node/v1/lib/x\n',
+      '.nvm/versions/node/v1/lib/x': 'library\n',
+      '.cargo/bin/tool2': '',
+      '.cargo/credentials.toml': 'secret\n',
+      'dotfiles/bin/mine': '#!/bin/sh\necho mine\n',
+      'dotfiles/private': 'secret\n',
+    });
+    sh('chmod 755 .nvm/versions/node/v1/bin/tool dotfiles/bin/mine', home.directory);
+    const PATH = ['.nvm/versions/node/v1/bin', '.cargo/bin', 'dotfiles/bin']
+      .map((name) => home.path(name))
+      .join(':');
+    const { text } = await run(
+      stageWith(),
+      'tool; mine; cat ~/dotfiles/private ~/.cargo/credentials.toml; touch ~/.cargo/bin/x; echo $TMPDIR',
+      {
+        env: { HOME: home.directory, PATH: `${PATH}:${ENV.PATH}`, TMPDIR: home.directory },
+        home: home.directory,
+      },
+    );
+    expect(text).toMatch(/^library\nmine\n/);
+    expect(text).not.toContain('secret');
+    expect(text).toContain('Read-only file system');
+    expect(text).toMatch(/^\/tmp$/m);
+  });
+
   test('gets an environment without variables that are not known to be needed', async () => {
     const env = {
       ...ENV,

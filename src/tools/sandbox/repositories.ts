@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, realpathSync, statSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import type { Mount } from './mount.ts';
 import { regularFileText } from './regular-file.ts';
 import type { Notable } from './workspace-scan.ts';
@@ -53,8 +53,7 @@ function isRepository(directory: string): boolean {
 /** The mounts for one repository directory. */
 export function repositoryMounts(directory: string, access: GitAccess): readonly Mount[] {
   if (access === 'all') return [{ type: 'writable', target: directory }];
-  const alternates = alternatesOf(directory);
-  if (access === 'none') return [{ type: 'read-only', target: directory }, ...alternates];
+  if (access === 'none') return [{ type: 'read-only', target: directory }];
   // Git has made both; where somebody removed them, a command could make them anew.
   for (const name of ['hooks', 'info']) mkdirSync(join(directory, name), { recursive: true });
   return [
@@ -62,7 +61,6 @@ export function repositoryMounts(directory: string, access: GitAccess): readonly
     ...settingsOf(directory)
       .filter((path) => existsSync(path))
       .map((target): Mount => ({ type: 'read-only', target })),
-    ...alternates,
   ];
 }
 
@@ -83,23 +81,15 @@ export function settingsOf(directory: string): readonly string[] {
   return SETTINGS.map((name) => join(directory, name));
 }
 
-/** Those of the settings that a command could create where they are missing, to be looked for when it has ended. */
-export function absentSettings(directory: string): readonly string[] {
-  return settingsOf(directory).filter((path) => !existsSync(path));
-}
-
-/** Objects that a repository shares with another one. */
-function alternatesOf(directory: string): readonly Mount[] {
-  const objects = join(directory, 'objects');
-  const lines = regularFileText(join(objects, 'info', 'alternates'))?.split('\n') ?? [];
-  return lines
-    .filter((line) => line !== '' && !line.startsWith('#'))
-    .map((line) => resolve(objects, line))
-    .filter(
-      (path) =>
-        basename(path) === 'objects' && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
-    )
-    .map((target) => ({ type: 'read-only', target }));
+/**
+ * Those of the settings that a command could create where they are missing, to be looked for when it has ended. The list of
+ * things to do in a rebase may name programs, which git runs when the rebase is continued.
+ */
+export function absentSettings(directory: string, mayRebase: boolean): readonly string[] {
+  const others = ['gitweb', ...(mayRebase ? [] : ['rebase-merge', 'rebase-apply'])];
+  return [...settingsOf(directory), ...others.map((name) => join(directory, name))].filter(
+    (path) => !existsSync(path),
+  );
 }
 
 /** The `.git` of the directory that a command starts in, or of the nearest one above it. */

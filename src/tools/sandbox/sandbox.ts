@@ -178,6 +178,7 @@ class BubblewrapSandboxes implements Sandboxes {
       roots,
       cwd,
       access: isRecording ? 'recording' : isTrusted && !isReadOnly ? 'all' : 'none',
+      mayRebase: /\b(?:rebase|am)\b/.test(request.text),
       isProtected: !isReadOnly && !isTrusted,
     });
     // Git would record the empty files.

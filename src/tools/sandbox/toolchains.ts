@@ -1,4 +1,4 @@
-import { readdirSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { isInside } from '../policy/scope.ts';
 import { isSecret } from '../policy/secret-files.ts';
@@ -55,8 +55,17 @@ const VARIABLES =
 function prefixOf(directory: string, home: string): string {
   if (!/^(?:s?bin|shims)$/.test(basename(directory))) return directory;
   const prefix = dirname(directory);
-  return isTooBroad(prefix, home) ? directory : prefix;
+  if (isTooBroad(prefix, home)) return directory;
+  // A project or a collection of settings may have a directory for its programs, too.
+  const isToolchain = isInside(home, prefix)
+    ? TOOLCHAINS.test(prefix.slice(home.length))
+    : !existsSync(join(prefix, '.git'));
+  return isToolchain ? prefix : directory;
 }
+
+/** Where version managers and installers put programs below a home directory. */
+const TOOLCHAINS =
+  /^\/(?:\.(?:nvm|n|fnm|volta|nodenv|bun|deno|npm-global|npm-packages|yarn|pyenv|rye|poetry|pixi|conda|rbenv|rvm|cargo|rustup|goenv|jenv|sdkman|asdf|dotnet|ghcup|cabal|stack|opam|elan|juliaup|julia|phpbrew|composer|krew|foundry|nix-profile|linuxbrew|proto)|\.local\/share\/(?:mise|rtx|fnm|nvm|pnpm|uv|pipx|pyenv|rbenv|virtualenvs|nodenv|asdf)|\.local\/(?:state\/nix|pipx)|go|sdk|miniconda3?|anaconda3?|miniforge3|mambaforge|google-cloud-sdk|Android\/Sdk)(?:\/|$)/;
 
 /** Whether a directory holds files of many programs, the user's own among them. */
 function isTooBroad(directory: string, home: string): boolean {

@@ -24,6 +24,8 @@ export interface ProtectionOptions {
   readonly cwd: string;
   /** What the command may change of the repository that it works in. */
   readonly access: GitAccess;
+  /** Whether the command may leave an unfinished rebase behind. */
+  readonly mayRebase: boolean;
   /** False when nothing in the workspace needs protection: it is read-only, or the command is trusted. */
   readonly isProtected: boolean;
 }
@@ -42,7 +44,7 @@ export function workspaceProtection(
   for (const one of notable.values()) {
     const granted = one === current || access === 'all' ? access : 'none';
     if (isProtected) refuseUnprotectable(one);
-    const protection = protectionOf(one, granted, roots);
+    const protection = protectionOf(one, granted, options);
     mounts.push(...protection.mounts);
     absent.push(...protection.absent);
     if (one.type !== 'startup-file' && one.type !== 'startup-directory') anchored.push(one.path);
@@ -75,16 +77,20 @@ export function ancestorMounts(
     .map((target) => ({ type: 'writable', target }));
 }
 
-function protectionOf(one: Notable, access: GitAccess, roots: readonly string[]): WorkspaceProtection {
+function protectionOf(
+  one: Notable,
+  access: GitAccess,
+  { roots, mayRebase }: ProtectionOptions,
+): WorkspaceProtection {
   const { path, type } = one;
   switch (type) {
     case 'repository':
       return {
         mounts: repositoryMounts(path, access),
-        absent: access === 'recording' ? absentSettings(path) : [],
+        absent: access === 'recording' ? absentSettings(path, mayRebase) : [],
       };
     case 'repository-file':
-      return linked(path, access);
+      return linked(path, access, mayRebase);
     case 'bare-repository': {
       const directory = dirname(path);
       if (!roots.includes(directory))
@@ -92,7 +98,7 @@ function protectionOf(one: Notable, access: GitAccess, roots: readonly string[])
       const settings = [path, ...settingsOf(directory)].filter((file) => existsSync(file));
       return {
         mounts: settings.map((target): Mount => ({ type: 'read-only', target })),
-        absent: absentSettings(directory),
+        absent: absentSettings(directory, false),
       };
     }
     case 'startup-file':
@@ -105,14 +111,15 @@ function protectionOf(one: Notable, access: GitAccess, roots: readonly string[])
 }
 
 /** A worktree or a submodule: its repository is elsewhere, often outside of the workspace. */
-function linked(file: string, access: GitAccess): WorkspaceProtection {
+function linked(file: string, access: GitAccess, mayRebase: boolean): WorkspaceProtection {
   const own: Mount = { type: 'read-only', target: file };
   const repository = linkedRepository(file);
   if (repository === undefined) return { mounts: [own], absent: [] };
   const directories = [...new Set([repository.base, repository.own])];
   return {
     mounts: [own, ...directories.flatMap((directory) => repositoryMounts(directory, access))],
-    absent: access === 'recording' ? directories.flatMap(absentSettings) : [],
+    absent:
+      access === 'recording' ? directories.flatMap((directory) => absentSettings(directory, mayRebase)) : [],
   };
 }
 

@@ -104,7 +104,7 @@ export class WorkspaceScan {
       if (known?.isSettled === true && known.ctimeMs === ctimeMs && known.ino === ino && known.dev === dev)
         return known;
       const isSettled = Date.now() - ctimeMs > SETTLED_AFTER_MS;
-      return { dev, ino, ctimeMs, isSettled, ...contentsOf(path, entriesOf(path, force)) };
+      return { dev, ino, ctimeMs, isSettled, ...contentsOf(path, entriesOf(path, force), this.#root) };
     } catch (thrown) {
       const code = systemCodeOf(thrown);
       if (code === 'ENOENT' || code === 'ENOTDIR') return EMPTY;
@@ -143,8 +143,10 @@ const INSTALLED = /\/(?:node_modules|site-packages|dist-packages)(?:\/|$)/;
 function contentsOf(
   path: string,
   entries: readonly Dirent[],
+  root: string,
 ): Omit<Directory, 'dev' | 'ino' | 'ctimeMs' | 'isSettled'> {
-  const isInstalled = INSTALLED.test(path);
+  // The workspace itself may be an installed package that is being patched.
+  const isInstalled = INSTALLED.test(path.slice(root.length));
   const directories: string[] = [];
   const notable: string[] = [];
   const sockets: string[] = [];
