@@ -38,6 +38,7 @@ const SHARES: Readonly<Record<string, number>> = {
 };
 const BATCH = 150;
 const ANSWER_MS = 30_000;
+const TRIES = 40;
 /** Sessions are replaced so often: what they hold must not look like a leak. */
 const BATCHES_PER_POD = 20;
 
@@ -61,6 +62,13 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
   } finally {
     await run.target.close();
   }
+}
+
+interface Sender {
+  readonly name: string;
+  readonly door: Door;
+  readonly batch: number;
+  readonly tag: string;
 }
 
 class Fuzz {
@@ -127,7 +135,7 @@ class Fuzz {
     const door = DOORS[name];
     if (door === undefined) throw new Error(`no door ${name}`);
     for (const message of this.#messages(name, door, batch, 'fuzz0').messages)
-      await this.#exchange(name, door, batch, [message], new Random(1));
+      await this.#exchange({ name, door, batch, tag: 'fuzz0' }, [message], new Random(1));
     await this.#batch(name, door, batch);
   }
 
@@ -142,20 +150,22 @@ class Fuzz {
   async #batch(name: string, door: Door, batch: number): Promise<void> {
     this.#batches += 1;
     if (this.#batches % (BATCHES_PER_POD * Object.keys(SHARES).length) === 0) await this.#replacePod();
+    const tag = this.#newTag();
+    const { random, messages, last } = this.#messages(name, door, batch, tag);
+    await this.#exchange({ name, door, batch, tag }, messages, random, last);
+  }
+
+  #newTag(): string {
     this.#tags += 1;
-    const { random, messages, last } = this.#messages(name, door, batch, `fuzz${this.#tags}`);
-    await this.#exchange(name, door, batch, messages, random, last);
+    return `fuzz${this.#tags}`;
   }
 
   async #exchange(
-    name: string,
-    door: Door,
-    batch: number,
+    { name, door, batch, tag }: Sender,
     messages: readonly Uint8Array[],
     random: Random,
     last?: Uint8Array,
   ): Promise<void> {
-    const tag = `fuzz${this.#tags}`;
     const fail = (reason: string): FuzzFailure =>
       new FuzzFailure(
         reason,
@@ -226,9 +236,11 @@ class Fuzz {
         return await door.open(this.target, this.#pod);
       } catch (thrown) {
         const ended = this.target.ended();
-        if (ended !== undefined || attempt === 3) throw fail(`cannot connect: ${ended ?? String(thrown)}`);
-        // Another batch has closed or removed the session.
-        if (attempt > 0) await this.#replacePod();
+        if (ended !== undefined || attempt === TRIES)
+          throw fail(`cannot connect: ${ended ?? String(thrown)}`);
+        // Another batch has closed the session, or the socket of a new one is not there yet.
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        if (attempt === TRIES / 2) await this.#replacePod();
       }
     }
   }
@@ -243,12 +255,7 @@ class Fuzz {
     const problem = door.check(line);
     if (problem !== undefined) return `an answer outside the schema, ${problem}: ${text.slice(0, 600)}`;
     const found = door.tagOf(line as never);
-    if (
-      typeof found === 'string' &&
-      /^fuzz\d+-/.test(found) &&
-      !found.startsWith(`${tag}-`) &&
-      !found.startsWith('fuzz0-')
-    )
+    if (typeof found === 'string' && /^fuzz\d+-/.test(found) && !found.startsWith(`${tag}-`))
       return `the answer to another client, ${found}: ${text.slice(0, 300)}`;
     return undefined;
   }
@@ -275,7 +282,7 @@ class Fuzz {
 
   async #probeOnce(door: Door): Promise<void> {
     for (let attempt = 0; ; attempt += 1) {
-      const tag = `fuzz${(this.#tags += 1)}`;
+      const tag = this.#newTag();
       const connection = await this.#open(
         door,
         (reason) => new FuzzFailure(reason, this.#options.seed, door.name, -1, []),
