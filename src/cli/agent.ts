@@ -1,6 +1,6 @@
 import { PolypodError } from '../base/index.ts';
 import { DEFAULT_AGENT } from '../daemon/index.ts';
-import { agentName, OPTIONS } from './agent/options.ts';
+import { agentName, OPTIONS, refuseStartOptions } from './agent/options.ts';
 import { runnable } from './command.ts';
 import { placesOf } from './data-dir.ts';
 
@@ -40,6 +40,7 @@ Examples:
         'bad-request',
         `agent ${action} takes ${action === 'list' ? 'no name' : 'one name'}, not "${[word, ...rest].join(' ')}"`,
       );
+    if (action !== 'start') refuseStartOptions(action, values);
     if (action === 'start') return (await import('./agent/start.ts')).start(word, values, around);
     const places = placesOf(values, around);
     const name = agentName(word) ?? DEFAULT_AGENT;

@@ -52,6 +52,8 @@ Examples:
   polypod approvals watch --json | jq -r 'select(.type == "asked") | .title'`,
   async run({ values, positionals: [action = 'list', ...words] }, around) {
     const decision = LOOKS.has(action) ? undefined : decisionIn(action, words, values.comment);
+    if (decision === undefined && values.comment !== undefined)
+      throw new PolypodError('bad-request', `${action} takes no --comment; approve and deny do`);
     if (action === 'show') refuseNone(action, words);
     else if (decision === undefined && words.length > 0)
       throw new PolypodError('bad-request', `${action} takes no argument, not "${words.join(' ')}"`);

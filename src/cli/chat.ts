@@ -87,6 +87,7 @@ async function opened(
     const row = findSession(await place.sessions(), word);
     const socket = socketElsewhere(row, wish.places);
     if (socket !== undefined) {
+      refuseOwnProcess(wish, row.id);
       // Whoever has it open shares it.
       await place.close();
       place = placeElsewhere(row.id, socket, around);
@@ -99,6 +100,16 @@ async function opened(
     await place.close();
     throw thrown;
   }
+}
+
+/** What only this process could give its agent means nothing where another process has the session open. */
+function refuseOwnProcess({ sandbox, mcpServers }: AgentWish, id: string): void {
+  const option = sandbox ? '--sandbox' : mcpServers.length > 0 ? '--mcp-config' : undefined;
+  if (option !== undefined)
+    throw new PolypodError(
+      'conflict',
+      `the session ${id} is open in another process, where ${option} has no effect: end that process, or leave out ${option}`,
+    );
 }
 
 async function configure(

@@ -124,6 +124,12 @@ Examples:
 /** An option that would be passed over: who says --expires to revoke means something else. */
 function refuseElsewhere(action: string | undefined, values: Values<typeof OPTIONS>): void {
   const belong: Readonly<Record<string, readonly string[]>> = {
+    owner: ['create'],
+    scope: ['create'],
+    mode: ['create'],
+    directory: ['create'],
+    model: ['create'],
+    grant: ['create'],
     expires: ['create', 'rotate'],
     'four-eyes': ['create'],
     overlap: ['rotate'],
@@ -131,8 +137,12 @@ function refuseElsewhere(action: string | undefined, values: Values<typeof OPTIO
   };
   const given: Readonly<Record<string, unknown>> = values;
   for (const [name, actions] of Object.entries(belong))
-    if (given[name] !== undefined && given[name] !== false && !actions.includes(action ?? ''))
+    if (isGiven(given[name]) && !actions.includes(action ?? ''))
       throw new PolypodError('bad-request', `--${name} is for keys ${actions.join(' and ')}`);
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
 }
 
 async function create(

@@ -280,6 +280,10 @@ describe('polypod attach without a terminal', () => {
     });
     expect(again.code).toBe(0);
     expect(again.stdout).toContain(`the session ${id} is open in another process`);
+    // That process runs the commands: a sandbox of this one would be none.
+    const boxed = await polypod(['chat', '--offline', '--sandbox', '--resume', 'owned'], { env: home.env });
+    expect(boxed).toMatchObject({ code: 2, stdout: '' });
+    expect(boxed.stderr).toContain('is open in another process, where --sandbox has no effect');
     expect(again.stdout).toContain('second-said');
     await owner.hear('bob through pod:');
     expect(await polypod(['run', '--offline', '--resume', 'owned', 'Go'], { env: home.env })).toMatchObject({

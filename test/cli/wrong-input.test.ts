@@ -40,6 +40,11 @@ describe('what a person gets wrong is answered with a sentence and the next step
     [['log', 'verfy'], 'there is no log verfy: say polypod log verify'],
     [['log', 'verify', '/etc/passwd'], '/etc/passwd is no session or feed file'],
     [['completion', 'tcsh'], 'there is no completion for tcsh: polypod completion bash|zsh|fish'],
+    [['approvals', 'list', '-m', 'why'], 'list takes no --comment; approve and deny do'],
+    [['agent', 'stop', '--port', '1'], 'agent stop takes no --port; agent start does'],
+    [['agent', 'list', '--no-auth'], 'agent list takes no --no-auth; agent start does'],
+    [['keys', 'list', '--owner', 'ada'], '--owner is for keys create'],
+    [['keys', 'revoke', 'x', '--directory', '.'], '--directory is for keys create'],
     [['attach', '/nowhere/x.sock'], 'nobody listens on /nowhere/x.sock'],
   ])('%j', async (args, sentence) => {
     const { code, stdout, stderr } = await polypod(args, { env: newHome().env });

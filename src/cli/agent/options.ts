@@ -52,6 +52,14 @@ export const OPTIONS = {
 
 export type AgentValues = Values<typeof OPTIONS>;
 
+/** Options whose help begins with `start:` mean nothing to the other actions. */
+export function refuseStartOptions(action: string, values: AgentValues): void {
+  const given: Readonly<Record<string, unknown>> = values;
+  for (const [name, { help }] of Object.entries(OPTIONS))
+    if (help.startsWith('start:') && given[name] !== undefined && given[name] !== false)
+      throw new PolypodError('bad-request', `agent ${action} takes no --${name}; agent start does`);
+}
+
 /** What the command line and the environment say of the agent. Paths are made absolute: somebody else may read them. */
 export function orderFrom(name: string | undefined, values: AgentValues, { env }: Surroundings): AgentOrder {
   const { 'tls-cert': cert, 'tls-key': key, 'client-ca': clientCa, mode } = values;

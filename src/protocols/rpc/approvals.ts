@@ -1,3 +1,4 @@
+import { objectIn } from '../../base/index.ts';
 import type { Approval, CommandOf } from '../../pod/index.ts';
 import type { UiRequests } from './ui.ts';
 
@@ -56,15 +57,27 @@ export class ApprovalPrompts {
     const { tool, title, reason, rule } = approval;
     const { ui } = this.#parts;
     if (rule === undefined) {
-      const request = { title: `Allow ${tool}?`, message: `${title}\n${reason}` };
+      const request = { title: `Allow ${tool}?`, message: `${title}\n${reason}${wholeCall(approval)}` };
       return { decision: (await ui.confirm(request, signal)) ? 'approve' : 'deny' };
     }
     const options = [ONCE, SESSION, ALWAYS, DENY];
     const chosen = await ui.text(
-      { method: 'select', title: `Allow ${tool}: ${title}? ${reason}`, options },
+      { method: 'select', title: `Allow ${tool}: ${title}? ${reason}${wholeCall(approval)}`, options },
       signal,
     );
     const remember = [...REMEMBER].find(([option]) => option === chosen)?.[1];
     return remember === undefined ? { decision: 'deny' } : { decision: 'approve', remember };
   }
 }
+
+/** All arguments of a call, in lines of their own; nothing where the title, which is one line and may be cut, says it all. */
+function wholeCall({ title, arguments: json }: Approval): string {
+  const input = objectIn(json);
+  const values = Object.values(input ?? {});
+  if (input !== undefined && values.length === 1 && values[0] === title) return '';
+  const whole = input === undefined ? JSON.stringify(json) : JSON.stringify(input, undefined, 2);
+  return `\n\n${whole.replaceAll(REORDERING, (sign) => `\\u${sign.charCodeAt(0).toString(16)}`)}`;
+}
+
+/** Signs that make a text read otherwise than it is; JSON escapes all other control characters. */
+const REORDERING = /[\u202A-\u202E\u2066-\u2069\u2028\u2029]/g;

@@ -1,0 +1,114 @@
+import { createConnection, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { arrayOf, objectOf, stringOf } from '../../src/base/index.ts';
+import { placesFrom } from '../../src/daemon/index.ts';
+import type { Answer } from '../../src/sim/index.ts';
+import { agentSite } from './tasks/binary.ts';
+import { Program } from './rpc/program.ts';
+
+/** Its paths have to be looked up one by one: it takes longer to judge than the calls after it. */
+const SLOW = `node -e 1 ${Array.from({ length: 200 }, (_, at) => `sub/${at}/../${at}`).join(' ')}`;
+const COMMANDS = [SLOW, 'node -e 2', 'node -e 3'];
+const TURN: Answer = {
+  parts: COMMANDS.map((command) => ({ toolCall: { name: 'bash', arguments: { command } } })),
+};
+
+/** A socket on which lines of JSON come and go. */
+class Lines {
+  readonly heard: Record<string, unknown>[] = [];
+  readonly #socket: Socket;
+  #rest = '';
+
+  constructor(path: string) {
+    this.#socket = createConnection(path);
+    this.#socket.setEncoding('utf8').on('data', (text: string) => {
+      const lines = `${this.#rest}${text}`.split('\n');
+      this.#rest = lines.pop() ?? '';
+      for (const line of lines) if (line !== '') this.heard.push(objectOf(JSON.parse(line)));
+    });
+    onTestFinished(() => void this.#socket.destroy());
+  }
+
+  send(line: object): void {
+    this.#socket.write(`${JSON.stringify(line)}\n`);
+  }
+
+  async until<T>(look: () => T | undefined): Promise<T> {
+    for (;;) {
+      const found = look();
+      if (found !== undefined) return found;
+      await sleep(20);
+    }
+  }
+}
+
+const three = <T>(list: readonly T[]): readonly T[] | undefined => (list.length >= 3 ? list : undefined);
+
+describe('the questions of parallel calls come in call order', () => {
+  it('on every door of one daemon', async () => {
+    const here = await agentSite([TURN, TURN, TURN, TURN]);
+    await here.agent();
+    const { runtimeDirectory } = placesFrom(here.env);
+
+    // Pod Protocol.
+    const made = await here.polypod('new', '--json', '--cwd', here.project);
+    const { id } = JSON.parse(made.stdout) as { id: string };
+    const pod = new Lines(join(runtimeDirectory, 'pods', `${id}.sock`));
+    pod.send({ method: 'subscribe' });
+    pod.send({ method: 'run', params: { input: 'go' } });
+    const onPod = await pod.until(() => three(pod.heard.filter(({ event }) => event === 'approval_request')));
+    expect(onPod.map(({ data }) => JSON.parse(stringOf(objectOf(data).arguments)) as unknown)).toEqual(
+      COMMANDS.map((command) => ({ command })),
+    );
+
+    // The same through `polypod approvals`.
+    const listed = JSON.parse((await here.polypod('approvals', '--json')).stdout) as { arguments: string }[];
+    expect(listed.map(({ arguments: args }) => JSON.parse(args) as unknown)).toEqual(
+      COMMANDS.map((command) => ({ command })),
+    );
+
+    // RPC, where the person behind the host is shown all of a call.
+    const rpc = new Program(['--ask'], here.env);
+    rpc.send({ type: 'prompt', message: 'go' });
+    await rpc.hear(() => rpc.lines.filter(({ type }) => type === 'extension_ui_request').length >= 3);
+    const titles = rpc.lines
+      .filter(({ type }) => type === 'extension_ui_request')
+      .map(({ title, message }) => `${stringOf(title)}${stringOf(message)}`);
+    for (const [at, command] of COMMANDS.entries()) expect(titles[at]).toContain(command);
+
+    // HLD.
+    const hld = new Lines(join(here.home, '.humanlayer/daemon.sock'));
+    hld.send({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'launchSession',
+      params: { query: 'go', working_dir: here.project },
+    });
+    const launched = await hld.until(() => hld.heard.find((line) => line.id === 1));
+    const session = stringOf(objectOf(launched.result).session_id);
+    const asked = async () => {
+      const from = hld.heard.length;
+      hld.send({ jsonrpc: '2.0', id: 2, method: 'fetchApprovals', params: { session_id: session } });
+      const answer = await hld.until(() => hld.heard.slice(from).find((line) => line.id === 2));
+      return arrayOf(objectOf(answer.result).approvals).map((approval) => objectOf(approval).tool_input);
+    };
+    let onHld = await asked();
+    while (onHld.length < 3) onHld = await asked();
+    expect(onHld).toEqual(COMMANDS.map((command) => ({ command })));
+
+    // Tasks.
+    const client = here.client();
+    await client.submit({ taskType: 'complex_task', userPrompt: 'go' });
+    const waiting = async () => {
+      const { body } = await client.get<{ approvals: readonly { arguments: unknown }[] }>('/approvals');
+      return body.approvals;
+    };
+    let onTasks = await waiting();
+    while (onTasks.length < 3) onTasks = await waiting();
+    expect(onTasks.map(({ arguments: args }) => JSON.parse(stringOf(args)) as unknown)).toEqual(
+      COMMANDS.map((command) => ({ command })),
+    );
+  });
+});
