@@ -173,7 +173,8 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/health',
-    summary: 'Whether the agent is up and takes tasks.',
+    summary:
+      'Whether the agent is up and takes tasks; from this machine also without a key: whether it is up.',
     scope: 'read',
     reply: 'Health',
     answer: async (_, { settings }) => ({
