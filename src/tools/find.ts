@@ -4,6 +4,7 @@ import { shape } from '../base/index.ts';
 import { attempt } from './attempt.ts';
 import { counted, oneLine } from './cap.ts';
 import { listFiles } from './list-files.ts';
+import { searchEnvironment } from './ripgrep.ts';
 import { absolutePath, pathArgument } from './path-argument.ts';
 import { type PathFilter, parsePathFilter } from './path-filter.ts';
 import { defineTool, errorOutput, type ToolOutput, type ToolSurroundings, textOutput } from './tool.ts';
@@ -48,7 +49,13 @@ async function findFiles(wanted: Input, around: ToolSurroundings, signal: AbortS
   const directory = await around.resolve(absolutePath(path, around.cwd), 'read');
   if (!(await stat(directory)).isDirectory())
     return errorOutput(`${path} is a file. Use read to see what is in it, or name a directory.`);
-  const { files, more } = await collect(directory, filter, Math.min(limit, MOST), around.env, signal);
+  const { files, more } = await collect(
+    directory,
+    filter,
+    Math.min(limit, MOST),
+    searchEnvironment(around),
+    signal,
+  );
   if (files.length === 0) {
     const text = `No file matches ${pattern}. Hidden and ignored files were not looked at.`;
     return textOutput(`find ${pattern}: nothing`, text, { files: 0, more });

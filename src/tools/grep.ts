@@ -5,6 +5,7 @@ import { attempt } from './attempt.ts';
 import { counted, cutLine, oneLine } from './cap.ts';
 import { absolutePath, pathArgument, someText } from './path-argument.ts';
 import { EVERY_PATH, parsePathFilter } from './path-filter.ts';
+import { searchEnvironment } from './ripgrep.ts';
 import { type FoundLine, type Search, searchLines } from './search-lines.ts';
 import {
   type Access,
@@ -83,7 +84,7 @@ async function grepFiles(wanted: Input, around: ToolSurroundings, signal: AbortS
     directory: isDirectory ? real : dirname(real),
     files: isDirectory ? filter : { name: basename(real) },
   };
-  const lines = searchLines(search, around.env, signal);
+  const lines = searchLines(search, searchEnvironment(around), signal);
   const readable = isDirectory ? onlyReadable(lines, real, around) : lines;
   const found = await collect(readable, Math.min(wanted.limit ?? DEFAULT_LIMIT, MOST));
   return outputOf(pattern, found, isDirectory ? (file) => join(path, file) : () => path);

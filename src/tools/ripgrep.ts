@@ -1,7 +1,8 @@
 import { execFile, spawn } from 'node:child_process';
 import { promisify } from 'node:util';
 import { PolypodError } from '../base/index.ts';
-import { programOnPath } from './on-path.ts';
+import { findProgram, isInside, realPath } from './policy/index.ts';
+import type { ToolSurroundings } from './tool.ts';
 
 /** Where and with which settings ripgrep runs. */
 export interface Ripgrep {
@@ -28,8 +29,20 @@ export async function ripgrepIn(
   cwd: string,
   env: Readonly<Record<string, string>>,
 ): Promise<Ripgrep | undefined> {
-  const program = await programOnPath('rg', env);
-  return program !== undefined && (await isUsable(program)) ? { program, cwd, env } : undefined;
+  const program = await findProgram('rg', env['PATH'] ?? '', realPath);
+  // A script, or a program that anybody could have put there, is not taken for ripgrep.
+  if (program === undefined || program.kind === 'script' || program.kind === 'shim') return undefined;
+  if (program.doubt !== undefined || !(await isUsable(program.path))) return undefined;
+  return { program: program.path, cwd, env };
+}
+
+/** The environment in which ripgrep is looked for: an agent may have put a program into its working directory. */
+export function searchEnvironment({
+  cwd,
+  env,
+}: Pick<ToolSurroundings, 'cwd' | 'env'>): Readonly<Record<string, string>> {
+  const directories = (env['PATH'] ?? '').split(':').filter((directory) => !isInside(cwd, directory));
+  return { ...env, PATH: directories.join(':') };
 }
 
 /** Asked once for each program: it does not change while we run. */

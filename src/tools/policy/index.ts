@@ -6,6 +6,7 @@ export { guardFor } from './guard.ts';
 export { judge } from './judge.ts';
 export type { Call, Judged, JudgedGit } from './judged.ts';
 export type { Mode, Policy, Verdict } from './policy.ts';
+export { findProgram } from './program.ts';
 export { type Place, realPath, type RealPath } from './real-path.ts';
 export { ruleFor } from './remember.ts';
 export { fixedGitEnvironment, type Repository } from './repository.ts';
