@@ -65,6 +65,9 @@ function described(health: Health): string {
     ['runs', `${runs.active} of at most ${runs.limit}`],
     ['asked', pendingApprovals === 1 ? '1 approval waits' : `${pendingApprovals} approvals wait`],
     ...(failures === 0 ? [] : [['failed', `${failures} things nobody was waiting for: see polypod logs`]]),
+    ...(health.commands === undefined
+      ? []
+      : [['limits', `${health.commands.limits}; ${health.commands.isolation}`]]),
     ...(diskFreeBytes === undefined ? [] : [['disk', `${(diskFreeBytes / 1024 ** 3).toFixed(1)} GB free`]]),
   ];
   return table(rows);

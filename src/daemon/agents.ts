@@ -21,6 +21,7 @@ import { systemPrompt } from '../worker/index.ts';
 import { commandModel, isCommandModel } from './command-model.ts';
 import type { Config } from './config.ts';
 import { instructionsIn } from './instructions.ts';
+import { limiterFor } from './limits.ts';
 import { KeptRules } from './kept-rules.ts';
 import { keyVariables } from './key-variables.ts';
 import type { ModelAccess } from './model-access.ts';
@@ -154,6 +155,7 @@ async function openAgent(
         policy === undefined ? usual : { writable: policy.scope.write, mode: policy.mode },
       ),
       isolation,
+      limiter: limiterFor(options.config, toolEnv),
       record: (entry) => ledger.open({ podId, callId }, entry),
     }),
     interruptionNote: (callId) => orphanNote(ledger, podId, callId),

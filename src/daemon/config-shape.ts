@@ -2,6 +2,7 @@ import { LOG_LEVELS, shape } from '../base/index.ts';
 import { httpUrl, VENDORS, vendorNamed, WIRES } from '../llm/index.ts';
 import { MCP_SERVERS } from '../mcp/index.ts';
 import { doors } from '../registry.ts';
+import { BYTE_SIZE } from './byte-size.ts';
 import { DURATION } from './duration.ts';
 import { RULE } from './rule-shape.ts';
 import { TASKS } from './tasks/tasks-shape.ts';
@@ -72,7 +73,21 @@ const streamRule = fields(
 /** Every door there is can be opened or closed; another word is no door. */
 const openDoors = fields({}, Object.fromEntries(doors.map(({ name }) => [name, flag])));
 
-const limits = fields({}, { pods: count(1), runs: count(1), queue: count(1), watcher: count(1) });
+const commandLimits = fields(
+  {},
+  {
+    memory: BYTE_SIZE,
+    processes: count(1),
+    file_size: BYTE_SIZE,
+    open_files: count(16),
+    cpu: DURATION,
+  },
+);
+
+const limits = fields(
+  {},
+  { pods: count(1), runs: count(1), queue: count(1), watcher: count(1), commands: commandLimits },
+);
 
 const approvals = fields({}, { deadline: DURATION, fallback: choice(['deny', 'pause']) });
 
@@ -111,6 +126,7 @@ export const CONFIG = fields(
 
 /** The file as it was written, once nothing is wrong with it. */
 export type StatedConfig = shape.ValueOf<typeof CONFIG>;
+export type StatedLimits = shape.ValueOf<typeof commandLimits>;
 export type StatedAccount = shape.ValueOf<typeof account>;
 
 function isExpression(text: string): boolean {

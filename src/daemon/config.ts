@@ -7,7 +7,7 @@ import type { McpServerSpec } from '../mcp/index.ts';
 import type { DeadlinePolicy, HostLimits } from '../pod/index.ts';
 import type { Durability } from '../store/index.ts';
 import type { Mode, Rule } from '../tools/index.ts';
-import type { StatedAccount, StatedConfig } from './config-shape.ts';
+import type { StatedAccount, StatedConfig, StatedLimits } from './config-shape.ts';
 import { DEFAULT_CONFIG } from './default-config.ts';
 import type { Places } from './places.ts';
 import { refuseUnsafeFile } from './refuse-unsafe-file.ts';
@@ -34,6 +34,8 @@ export interface DaemonSettings {
   /** The agent that is reached over HTTP. */
   readonly tasks?: StatedTasks;
   readonly limits: Partial<HostLimits>;
+  /** What a command of an agent may use, as far as the user has said; infinite for no limit. */
+  readonly commandLimits?: StatedLimits;
   readonly hibernateAfterMs?: number;
   readonly durability?: Durability;
   readonly approvals: DeadlinePolicy;
@@ -115,11 +117,20 @@ export async function readConfig({
 }
 
 function daemonOf(file: StatedConfig): DaemonSettings {
-  const { doors, tasks, limits = {}, hibernate_after, durability, approvals, shutdown_grace } = file;
+  const {
+    doors,
+    tasks,
+    limits: { commands, ...limits } = {},
+    hibernate_after,
+    durability,
+    approvals,
+    shutdown_grace,
+  } = file;
   return {
     doors: doors ?? {},
     ...(tasks === undefined ? {} : { tasks }),
     limits,
+    ...(commands === undefined ? {} : { commandLimits: commands }),
     ...(hibernate_after === undefined ? {} : { hibernateAfterMs: hibernate_after }),
     ...(durability === undefined ? {} : { durability }),
     approvals: {

@@ -275,6 +275,10 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
       setup,
       dataDirectory: places.dataDirectory,
       health,
+      commands: async () => {
+        const { commandSafety, safetyTexts } = await import('./command-safety.ts');
+        return safetyTexts(await commandSafety(env, setup.config));
+      },
       reload,
       stop: () => void stop('asked on the control socket'),
       agents: tasksAgents,

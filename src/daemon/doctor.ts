@@ -1,6 +1,6 @@
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { messageOf } from '../base/index.ts';
+import { CALL_MARK, isSecretName, messageOf } from '../base/index.ts';
 import { accountsFrom, type Environment } from '../llm/index.ts';
 import { badCatalogueLines, Layout, sessionsIn } from '../pod/sessions.ts';
 import { readLock } from '../store/index.ts';
@@ -38,6 +38,8 @@ export async function examine({ env, places }: DoctorOptions): Promise<readonly 
     ...locks(places),
     ...(await catalogue(places)),
     ...(await sandbox(env, config, places)),
+    ...(await commands(env, config)),
+    ...environment(),
   ];
 }
 
@@ -170,6 +172,51 @@ function locks(places: Places): readonly Finding[] {
       : ok('locks', held === 0 ? 'none is held' : `${held} held, all by living processes`),
   ];
 }
+
+async function commands(env: Environment, config: Config): Promise<readonly Finding[]> {
+  const { commandSafety, safetyTexts } = await import('./command-safety.ts');
+  const safety = await commandSafety(env, config);
+  const { isolation, limits } = safetyTexts(safety);
+  const isChosen = config.permissions.isolateCommands === false;
+  return [
+    safety.isolation.state === 'on' || isChosen
+      ? ok('commands', isolation)
+      : warning(
+          'commands',
+          isolation,
+          'an approved command can read the memory of Polypod: make bubblewrap work, or use another user for agents',
+        ),
+    safety.limits.unenforced.length === 0 || config.daemon.commandLimits === undefined
+      ? ok('limits', limits)
+      : warning('limits', limits, 'run Polypod under systemd, or as a user that may make control groups'),
+    ...(config.daemon.allowAgentPeers === true
+      ? [
+          warning(
+            'sockets',
+            'commands of agents may connect to our sockets, and so approve their own calls',
+            'remove allow_agent_processes from sockets in the configuration',
+          ),
+        ]
+      : []),
+  ];
+}
+
+/** Whether keys were removed from what the system shows of this process to others. */
+function environment(): readonly Finding[] {
+  const check = 'environment';
+  try {
+    const names = readFileSync('/proc/self/environ', 'latin1')
+      .split('\0')
+      .map((entry) => entry.split('=')[0] ?? '');
+    const left = names.filter((name) => name !== CALL_MARK && isSecretName(name));
+    if (left.length === 0) return [ok(check, 'no other process can read keys from our environment')];
+    return [warning(check, `other processes of this user can read ${left.join(', ')} from ours`, KEY_FILES)];
+  } catch {
+    return [warning(check, 'other processes of this user can read our environment here', KEY_FILES)];
+  }
+}
+
+const KEY_FILES = 'give keys by key_file in config.yaml instead of variables';
 
 async function catalogue(places: Places): Promise<readonly Finding[]> {
   const check = 'catalogue';

@@ -35,6 +35,8 @@ export interface Health {
   /** Since the start. */
   readonly counts: Counts;
   readonly diskFreeBytes?: number;
+  /** How commands of agents are isolated and limited, in words; only where somebody asks for it. */
+  readonly commands?: { readonly isolation: string; readonly limits: string };
   readonly memoryBytes: number;
   /** Heap of JavaScript in use, with what is not yet collected. */
   readonly heapBytes: number;

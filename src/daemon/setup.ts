@@ -84,6 +84,7 @@ function changes(before: Config, after: Config): Omit<Reloaded, 'warnings'> {
       model: ({ model }) => model,
       accounts: ({ accounts }) => accounts,
       permissions: ({ permissions: { passEnv: _, isolateCommands: _isolated, ...rest } }) => rest,
+      'limits.commands': ({ daemon }) => daemon.commandLimits,
       sockets: ({ daemon }) => daemon.allowAgentPeers,
       log: ({ log }) => log,
       shutdown_grace: ({ daemon }) => daemon.shutdownGraceMs,

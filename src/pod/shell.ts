@@ -116,6 +116,7 @@ export class Shell {
         ...agent.surroundings(shellId),
         // The person's own commands may see and signal the person's processes, and use sudo.
         isolation: undefined,
+        limiter: undefined,
         callId: shellId,
         // It is the person's own command.
         approved: true,

@@ -3,6 +3,7 @@ import { closeSync } from 'node:fs';
 import { shape } from '../base/index.ts';
 import { attempt } from './attempt.ts';
 import { counted, oneLine, sized } from './cap.ts';
+import type { CommandLine } from './command-limits.ts';
 import { programOnPath } from './on-path.ts';
 import type { FullOutput } from './output-capture.ts';
 import type { OutputWindow } from './output-window.ts';
@@ -46,52 +47,82 @@ export const bash: Tool = { ...tool, parameters: shape.fields(required, optional
 
 async function runShell(
   { command, timeout = DEFAULT_SECONDS, apart = false }: Input,
-  { cwd, env, scratch, sandbox, approved = false, neutral, isolation, record, update }: ToolSurroundings,
+  around: ToolSurroundings,
   signal: AbortSignal,
 ): Promise<ToolOutput> {
+  const {
+    cwd,
+    env,
+    scratch,
+    sandbox,
+    approved = false,
+    neutral,
+    isolation,
+    limiter,
+    record,
+    update,
+  } = around;
   const shell = (await programOnPath('bash', env)) ?? '/bin/sh';
-  const plain = { program: shell, args: ['-c', command], cwd, env };
+  const isApart = sandbox !== undefined || (await isolation?.state())?.state === 'on';
+  const limits = await limiter?.prepare(isApart);
+  const limited = (line: CommandLine): CommandLine => limits?.inner(line) ?? line;
   const title = oneLine(command, 80);
-  const run = (started: Pick<Command, 'program' | 'args' | 'env' | 'descriptors' | 'isWrapped'>) =>
-    runCommand(
-      {
-        ...started,
-        cwd,
-        scratch,
-        timeoutMs: timeout * 1_000,
-        apart,
-        update,
-        record: record && ((entry) => record({ ...entry, command: oneLine(command) })),
-      },
-      signal,
-    );
+  const run = async (line: CommandLine, more: Pick<Command, 'env' | 'descriptors' | 'wrapper'>) => {
+    const [program, args] = limits?.outer(line) ?? line;
+    const whole: Command = {
+      ...more,
+      program,
+      args,
+      cwd,
+      scratch,
+      timeoutMs: timeout * 1_000,
+      apart,
+      update,
+      record: record && ((entry) => record({ ...entry, command: oneLine(command) })),
+    };
+    const end = await runCommand(whole, signal).catch(async (thrown: unknown) => {
+      await limits?.finish({ exitCode: null, output: '' });
+      throw thrown;
+    });
+    const met = await limits?.finish({ exitCode: end.exitCode, output: end.output.end(LOOKED_AT) });
+    return { end, met: met ?? [] };
+  };
   if (sandbox === undefined) {
     // A sandbox is a stricter boundary by itself.
     const unapproved = await neutral?.({ env, scratch });
     try {
-      const shown = unapproved && { ...unapproved, args: unapproved.args(command) };
-      const { program, args, env: own } = shown ?? plain;
+      const [program, args] = limited(
+        unapproved === undefined ? [shell, ['-c', command]] : [unapproved.program, unapproved.args(command)],
+      );
       const wrapped = await isolation?.wrap(program, args, cwd);
-      const [outer, outerArgs] = wrapped ?? [program, args];
-      const end = await run({ program: outer, args: outerArgs, env: own, isWrapped: wrapped !== undefined });
-      return outputOf(title, end, timeout);
+      const wrapper = wrapped && commandLine(wrapped);
+      const { end, met } = await run(wrapped ?? [program, args], { env: unapproved?.env ?? env, wrapper });
+      return outputOf(title, end, timeout, met);
     } finally {
       await unapproved?.close();
     }
   }
-  const prepared = await sandbox.prepare({ ...plain, text: command, approved, scratch });
+  const [program, args] = limited([shell, ['-c', command]]);
+  const prepared = await sandbox.prepare({ program, args, cwd, env, text: command, approved, scratch });
   try {
-    const end = await run({ ...prepared, isWrapped: true });
-    return outputOf(title, end, timeout, await prepared.finish(textOf(end.output)));
+    const line = [prepared.program, prepared.args] as const;
+    const { end, met } = await run(line, { ...prepared, wrapper: commandLine(line) });
+    return outputOf(title, end, timeout, met, await prepared.finish(textOf(end.output)));
   } finally {
     for (const descriptor of prepared.descriptors) closeSync(descriptor);
   }
+}
+
+/** As the system shows it. */
+function commandLine([program, args]: CommandLine): string {
+  return [program, ...args].join(' ').trim();
 }
 
 function outputOf(
   title: string,
   end: CommandEnd,
   timeout: number,
+  limitsMet: readonly string[] = [],
   remarks: readonly string[] = [],
 ): ToolOutput {
   const all = textOf(end.output);
@@ -99,6 +130,7 @@ function outputOf(
   const outcome = outcomeText(end, timeout);
   const notes = [
     ...(outcome === undefined ? [] : [`[${outcome}]`]),
+    ...limitsMet.map((met) => `[${met}]`),
     ...(end.fullOutput === undefined ? [] : [fullOutputNote(end.output.total, end.fullOutput)]),
     ...processNotes(end),
     ...remarks,
@@ -112,6 +144,7 @@ function outputOf(
       exitCode: end.exitCode,
       signal: end.signal,
       endedBy: end.by,
+      ...(limitsMet.length === 0 ? {} : { limitsMet }),
       durationMs: end.durationMs,
       outputBytes: end.output.total,
       outputLineEnds: end.output.lineEnds,
@@ -137,7 +170,7 @@ function printedIn(printed: string, all: string): Printed {
 
 /** Undefined for success. */
 function outcomeText(
-  { by, exitCode, signal, durationMs, isWrapped }: CommandEnd,
+  { by, exitCode, signal, durationMs, wrapper }: CommandEnd,
   timeout: number,
 ): string | undefined {
   if (by === 'cancel') return `cancelled after ${seconds(durationMs)}; all its processes were ended`;
@@ -146,7 +179,7 @@ function outcomeText(
   if (exitCode === 0) return undefined;
   const [name] =
     Object.entries(constants.signals).find(([, number]) => number === (exitCode ?? 0) - 128) ?? [];
-  if (isWrapped && name !== undefined) return `exit code ${exitCode} (${name})`;
+  if (wrapper !== undefined && name !== undefined) return `exit code ${exitCode} (${name})`;
   return exitCode === null ? `ended by ${signal ?? 'a signal'}` : `exit code ${exitCode}`;
 }
 
@@ -170,3 +203,5 @@ function seconds(durationMs: number): string {
 }
 
 const MOST_NAMED = 5;
+/** The end of the output, where programs say what they lacked. */
+const LOOKED_AT = 4 * 1024;

@@ -18,6 +18,13 @@ export {
 } from './tool.ts';
 export { builtinTools } from './builtin-tools.ts';
 export { type CommandEntry, CommandLedger, type CommandRecord } from './command-ledger.ts';
+export {
+  type CommandLimiter,
+  commandLimiter,
+  type CommandLimits,
+  DEFAULT_COMMAND_LIMITS,
+  type LimitState,
+} from './command-limits.ts';
 export { type Isolation, type IsolationState, pidNamespace } from './isolation.ts';
 export { endOrphans, orphanNote, type OwnerState } from './orphans.ts';
 export { printedText } from './printed.ts';

@@ -23,8 +23,8 @@ export interface Command {
   readonly update: (text: string) => void;
   /** Open files for the program, from descriptor 3 on. */
   readonly descriptors?: readonly number[];
-  /** Whether the program is one of ours that runs the command inside: then only its exit code tells how that ended. */
-  readonly isWrapped: boolean;
+  /** The command line of what we put around the command, if anything: then only its exit code tells how that ended. */
+  readonly wrapper: string | undefined;
   /** Records that the command runs, for whoever has to end it if this process cannot. */
   readonly record: ((entry: Pick<CommandRecord, 'mark' | 'pipes'>) => CommandEntry) | undefined;
 }
@@ -43,7 +43,7 @@ export interface CommandEnd {
   readonly fullOutput: FullOutput | undefined;
   /** The processes that were still there. */
   readonly processes: EndedProcesses;
-  readonly isWrapped: boolean;
+  readonly wrapper: string | undefined;
 }
 
 /**
@@ -89,7 +89,7 @@ async function supervise(
     signal: child.signalCode,
     durationMs,
     processes,
-    isWrapped: command.isWrapped,
+    wrapper: command.wrapper,
   };
 }
 
@@ -115,7 +115,7 @@ async function start(command: Command, outputs: Outputs, signal: AbortSignal): P
 
 /** Does not wait for anything: the end of the process must not be missed. */
 function spawnMarked(command: Command, { stdout, stderr, pipes }: Outputs): Started {
-  const { program, args, cwd, env, isWrapped, record } = command;
+  const { program, args, cwd, env, wrapper, record } = command;
   const mark = randomUUID();
   const names = pipes.map(({ name }) => name);
   const entry = record?.({ mark, pipes: names });
@@ -134,7 +134,6 @@ function spawnMarked(command: Command, { stdout, stderr, pipes }: Outputs): Star
   // What could not be started has no pid; nobody asks for its tree.
   const root = child.pid ?? -1;
   const others = [process.pid, ...pipes.map(({ relay }) => relay)];
-  const wrapper = isWrapped ? [program, ...args].join(' ').trim() : undefined;
   const tree = new ProcessTree({ root, environment: mark, pipes: names, others, wrapper });
   if (child.pid !== undefined) {
     entry?.started({ pid: root, start: processOf(root)?.start ?? 0 });

@@ -1,6 +1,7 @@
 import type { JsonObject, shape } from '../base/index.ts';
 import type { Content } from '../llm/index.ts';
 import type { CommandEntry, CommandRecord } from './command-ledger.ts';
+import type { CommandLimiter } from './command-limits.ts';
 import type { Isolation } from './isolation.ts';
 
 /** Something an agent can do to the world. */
@@ -61,6 +62,8 @@ export interface ToolSurroundings {
   readonly sandbox: Sandbox | undefined;
   /** Runs programs outside of the sandbox in a process namespace of their own; undefined if the user turned it off. */
   readonly isolation?: Isolation | undefined;
+  /** Limits what programs use; undefined for a person's own commands. */
+  readonly limiter?: CommandLimiter | undefined;
   /** Records a command that runs for this call, so that it can be ended if this process is killed. */
   readonly record?: ((entry: Pick<CommandRecord, 'mark' | 'command' | 'pipes'>) => CommandEntry) | undefined;
   /** Whether a person, or a rule for this very call, has allowed it; absent when it needed no permission. */

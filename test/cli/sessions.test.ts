@@ -283,8 +283,13 @@ describe('polypod doctor', () => {
       'daemon',
       'locks',
       'catalogue',
+      'commands',
+      'limits',
+      'environment',
     ]);
-    expect(findings.every(({ state }) => state === 'ok')).toBe(true);
+    // Where bubblewrap does not work, commands are not isolated, and that is said.
+    const others = findings.filter(({ check }) => check !== 'commands');
+    expect(others.every(({ state }) => state === 'ok')).toBe(true);
   });
 
   it('names a mistake in the configuration, and a key that is missing', async () => {

@@ -21,6 +21,8 @@ export interface ControlParts {
   readonly setup: Setup;
   readonly dataDirectory: string;
   readonly health: () => Promise<Health>;
+  /** How commands of agents are isolated and limited, in words. */
+  readonly commands: () => Promise<NonNullable<Health['commands']>>;
   readonly reload: () => Promise<Reloaded>;
   /** Begins to stop; does not wait for it. */
   readonly stop: () => void;
@@ -55,7 +57,7 @@ export function methodsOf(parts: ControlParts): Readonly<Record<string, Method>>
   return {
     status: async (params) => {
       read(NOTHING, params);
-      return { ...(await parts.health()) };
+      return { ...(await parts.health()), commands: { ...(await parts.commands()) } };
     },
     metrics: async (params) => {
       read(NOTHING, params);

@@ -1,0 +1,229 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { CommandLine } from './command-limits.ts';
+import { programOnPath } from './on-path.ts';
+
+export interface GroupLimits {
+  readonly memory: number | undefined;
+  readonly processes: number | undefined;
+}
+
+/** The processes of one command, counted together. */
+export interface CommandGroup {
+  readonly enter: (line: CommandLine) => CommandLine;
+  /** Ends what is left, and tells which limits were met; undefined where the system does not tell. */
+  readonly finish: () => Promise<{ readonly memory: boolean; readonly processes: boolean } | undefined>;
+}
+
+/** How the processes of a command are limited together on this machine. */
+export interface GroupMechanism {
+  readonly name: 'systemd scope' | 'cgroup v2' | 'cgroup v1' | 'none';
+  readonly memory: boolean;
+  readonly processes: boolean;
+  readonly open: (limits: GroupLimits) => CommandGroup | undefined;
+}
+
+const known = new Map<string, Promise<GroupMechanism>>();
+
+/** The best mechanism that works, tried once: a scope of systemd, then control groups of our own. */
+export function commandGroups(env: Readonly<Record<string, string>>): Promise<GroupMechanism> {
+  const key = env['PATH'] ?? '';
+  const found = known.get(key) ?? probe(env);
+  known.set(key, found);
+  return found;
+}
+
+async function probe(env: Readonly<Record<string, string>>): Promise<GroupMechanism> {
+  if (process.platform !== 'linux') return NONE;
+  return (await systemdScopes(env)) ?? controlGroups2() ?? controlGroups1() ?? NONE;
+}
+
+const NONE: GroupMechanism = { name: 'none', memory: false, processes: false, open: () => undefined };
+
+async function systemdScopes(env: Readonly<Record<string, string>>): Promise<GroupMechanism | undefined> {
+  const program = existsSync('/run/systemd/system') ? await programOnPath('systemd-run', env) : undefined;
+  if (program === undefined) return undefined;
+  const fixed = [...(process.getuid?.() === 0 ? [] : ['--user']), '--scope', '--quiet', '--collect'];
+  const line = ({ memory, processes }: GroupLimits, [inner, args]: CommandLine): CommandLine => [
+    program,
+    [
+      ...fixed,
+      ...(memory === undefined ? [] : ['-p', `MemoryMax=${memory}`]),
+      ...(processes === undefined ? [] : ['-p', `TasksMax=${processes}`]),
+      '--',
+      inner,
+      ...args,
+    ],
+  ];
+  try {
+    const [file, args] = line({ memory: 1024 ** 3, processes: 100 }, ['true', []]);
+    await promisify(execFile)(file, args, { env, timeout: PROBE_MS });
+  } catch {
+    // No bus, or no right to make units.
+    return undefined;
+  }
+  return {
+    name: 'systemd scope',
+    memory: true,
+    processes: true,
+    open: (limits) => ({ enter: (inside) => line(limits, inside), finish: async () => undefined }),
+  };
+}
+
+/** A directory of the control groups' file system, below which groups can be made. */
+interface Base {
+  readonly directory: string;
+  readonly memory: boolean;
+  readonly processes: boolean;
+}
+
+function controlGroups2(): GroupMechanism | undefined {
+  const mount = mounts().find(({ type }) => type === 'cgroup2')?.path;
+  const own = /^0::(.*)$/m.exec(text('/proc/self/cgroup'))?.[1];
+  if (mount === undefined || own === undefined) return undefined;
+  // Next to us: a group that has processes cannot share out what it has.
+  const [base] = [join(mount, own), dirname(join(mount, own))]
+    .filter((directory) => directory.startsWith(mount))
+    .map((directory): Base => {
+      const shared = text(join(directory, 'cgroup.subtree_control')).split(/\s+/);
+      return { directory, memory: shared.includes('memory'), processes: shared.includes('pids') };
+    })
+    .filter(({ memory, processes }) => memory || processes);
+  return base === undefined ? undefined : mechanism('cgroup v2', [base]);
+}
+
+function controlGroups1(): GroupMechanism | undefined {
+  const own = text('/proc/self/cgroup');
+  const bases = mounts().flatMap(({ type, path, options }): readonly Base[] => {
+    const memory = options.includes('memory');
+    const processes = options.includes('pids');
+    if (type !== 'cgroup' || !(memory || processes)) return [];
+    const controller = memory ? 'memory' : 'pids';
+    const group = new RegExp(`^\\d+:(?:[^:]*,)?${controller}(?:,[^:]*)?:(.*)$`, 'm').exec(own)?.[1] ?? '/';
+    const directory = join(path, group);
+    return [{ directory: existsSync(directory) ? directory : path, memory, processes }];
+  });
+  return mechanism('cgroup v1', bases);
+}
+
+function mechanism(name: 'cgroup v1' | 'cgroup v2', bases: readonly Base[]): GroupMechanism | undefined {
+  const usable = bases.filter((base) => {
+    removeLeft(base);
+    try {
+      const group = makeGroup(base, { memory: 1024 ** 3, processes: 100 });
+      rmdirSync(group);
+      return true;
+    } catch {
+      // Not ours to make: the usual case for everybody but root.
+      return false;
+    }
+  });
+  if (usable.length === 0) return undefined;
+  return {
+    name,
+    memory: usable.some(({ memory }) => memory),
+    processes: usable.some(({ processes }) => processes),
+    open: (limits) => openGroup(usable, limits),
+  };
+}
+
+function makeGroup(base: Base, { memory, processes }: GroupLimits): string {
+  const group = join(base.directory, `${PREFIX}${randomUUID()}`);
+  mkdirSync(group);
+  try {
+    if (base.memory && memory !== undefined) {
+      const isNew = existsSync(join(group, 'memory.max'));
+      writeFileSync(join(group, isNew ? 'memory.max' : 'memory.limit_in_bytes'), String(memory));
+      // With swap the limit would only make it slow.
+      for (const swap of [isNew ? ['memory.swap.max', '0'] : ['memory.memsw.limit_in_bytes', String(memory)]])
+        attempt(() => writeFileSync(join(group, swap[0] ?? ''), swap[1] ?? ''));
+    }
+    if (base.processes && processes !== undefined) writeFileSync(join(group, 'pids.max'), String(processes));
+    return group;
+  } catch (thrown) {
+    attempt(() => rmdirSync(group));
+    throw thrown;
+  }
+}
+
+function openGroup(bases: readonly Base[], limits: GroupLimits): CommandGroup {
+  const groups: string[] = [];
+  for (const base of bases) {
+    // A command without one of its limits is better than none.
+    const group = attempt(() => makeGroup(base, limits));
+    if (group !== undefined) groups.push(group);
+  }
+  return {
+    enter: ([program, args]) => [
+      '/bin/sh',
+      ['-c', ENTER, 'sh', ...groups.map((group) => join(group, 'cgroup.procs')), '--', program, ...args],
+    ],
+    finish: async () => {
+      const sum = (file: string, field: string): number =>
+        groups.reduce((total, group) => total + counter(join(group, file), field), 0);
+      const met = {
+        memory: sum('memory.events', 'oom_kill') + sum('memory.oom_control', 'oom_kill') > 0,
+        processes: sum('pids.events', 'max') > 0,
+      };
+      for (const group of groups) await removeGroup(group);
+      return met;
+    },
+  };
+}
+
+const ENTER = 'while [ "$1" != -- ]; do echo $$ > "$1"; shift; done 2>/dev/null; shift; exec "$@"';
+
+async function removeGroup(group: string): Promise<void> {
+  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    attempt(() => writeFileSync(join(group, 'cgroup.kill'), '1'));
+    for (const pid of text(join(group, 'cgroup.procs')).split('\n').filter(Boolean))
+      attempt(() => process.kill(Number(pid), 'SIGKILL'));
+    attempt(() => rmdirSync(group));
+    if (!existsSync(group)) return;
+    await sleep(LOOK_MS);
+  }
+}
+
+/** Groups of commands whose host was killed. One with processes in it cannot be removed, so that nothing is lost. */
+function removeLeft({ directory }: Base): void {
+  for (const name of attempt(() => readdirSync(directory)) ?? [])
+    if (name.startsWith(PREFIX)) attempt(() => rmdirSync(join(directory, name)));
+}
+
+function counter(file: string, field: string): number {
+  return Number(new RegExp(`^${field} (\\d+)$`, 'm').exec(text(file))?.[1] ?? 0);
+}
+
+function mounts(): readonly {
+  readonly type: string;
+  readonly path: string;
+  readonly options: readonly string[];
+}[] {
+  return text('/proc/self/mounts')
+    .split('\n')
+    .map((line) => {
+      const [, path = '', type = '', options = ''] = line.split(' ');
+      return { path, type, options: options.split(',') };
+    });
+}
+
+function text(file: string): string {
+  return attempt(() => readFileSync(file, 'utf8')) ?? '';
+}
+
+function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}
+
+const PREFIX = 'polypod-';
+const PROBE_MS = 5_000;
+const MOST_ROUNDS = 50;
+const LOOK_MS = 10;
