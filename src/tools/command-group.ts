@@ -1,6 +1,14 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -188,10 +196,16 @@ async function removeGroup(group: string): Promise<void> {
   }
 }
 
-/** Groups of commands whose host was killed. One with processes in it cannot be removed, so that nothing is lost. */
+/**
+ * Groups of commands whose host was killed. One with processes in it cannot be removed; a new one may be empty because its
+ * command is about to enter it.
+ */
 function removeLeft({ directory }: Base): void {
-  for (const name of attempt(() => readdirSync(directory)) ?? [])
-    if (name.startsWith(PREFIX)) attempt(() => rmdirSync(join(directory, name)));
+  for (const name of attempt(() => readdirSync(directory)) ?? []) {
+    const group = join(directory, name);
+    const made = name.startsWith(PREFIX) ? attempt(() => statSync(group).mtimeMs) : undefined;
+    if (made !== undefined && made < Date.now() - NEW_MS) attempt(() => rmdirSync(group));
+  }
 }
 
 function counter(file: string, field: string): number {
@@ -224,6 +238,7 @@ function attempt<T>(action: () => T): T | undefined {
 }
 
 const PREFIX = 'polypod-';
+const NEW_MS = 60_000;
 const PROBE_MS = 5_000;
 const MOST_ROUNDS = 50;
 const LOOK_MS = 10;
