@@ -293,6 +293,8 @@ describe.runIf(bubblewrapWorks)('the scripts of a package.json', () => {
       `npm pkg set scripts.postinstall=evil version=2.0.0; node -e 'require("fs").writeFileSync("lib/package.json", JSON.stringify({ name: "lib", scripts: { test: "evil" }, private: true }))'`,
     );
     expect(text).toContain('The sandbox restored');
+    const kept = /changed version is in (\S+)\./.exec(text)?.[1] ?? '';
+    expect(readFileSync(join(kept, 'package.json'), 'utf8')).toContain('evil');
     expect(text).toContain('package.json');
     expect(JSON.parse(stage.text('package.json'))).toEqual({
       name: 'x',

@@ -3,7 +3,6 @@ import {
   closeSync,
   constants,
   cpSync,
-  existsSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -86,7 +85,7 @@ export function undoPlanted(before: Snapshot, after: readonly Found[], quarantin
     const text = before.texts.get(path);
     if (text !== undefined && inodeOf(former) === inodeOf(notable)) {
       if (regularFileText(path) === text) continue;
-      attempt(path, restored, () => inDirectory(path, (at) => overwrite(at, text)));
+      attempt(path, restored, () => restore(path, text, quarantine));
       continue;
     }
     attempt(path, moved, () => moveAway(path, quarantine));
@@ -107,10 +106,9 @@ export function undoPlanted(before: Snapshot, after: readonly Found[], quarantin
     }
     const scripts = scriptsIn(path);
     if (scripts === undefined || scripts === (former ?? '{}')) continue;
-    attempt(path, restored, () => {
-      const text = withFormerScripts(regularFileText(path) ?? '', former);
-      inDirectory(path, (at) => overwrite(at, text));
-    });
+    attempt(path, restored, () =>
+      restore(path, withFormerScripts(regularFileText(path) ?? '', former), quarantine),
+    );
   }
   return { moved, restored, failed };
 }
@@ -137,11 +135,23 @@ function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Moves a file or directory out of the workspace; where it cannot be kept, it is removed. */
-function moveAway(path: string, quarantine: string): void {
+/** Gives a file its former content. The content that it had is kept: a person may have written it meanwhile. */
+function restore(path: string, text: string, quarantine: string): void {
+  writeFileSync(freeName(path, quarantine), regularFileText(path) ?? '', { mode: 0o600, flag: 'wx' });
+  inDirectory(path, (at) => overwrite(at, text));
+}
+
+/** A name in the quarantine that nothing has yet. */
+function freeName(path: string, quarantine: string): string {
   mkdirSync(quarantine, { recursive: true, mode: 0o700 });
   let target = join(quarantine, basename(path));
-  for (let copy = 2; existsSync(target); copy += 1) target = join(quarantine, `${copy}-${basename(path)}`);
+  for (let copy = 2; isThere(target); copy += 1) target = join(quarantine, `${copy}-${basename(path)}`);
+  return target;
+}
+
+/** Moves a file or directory out of the workspace; where it cannot be kept, it is removed. */
+function moveAway(path: string, quarantine: string): void {
+  const target = freeName(path, quarantine);
   inDirectory(path, (at) => {
     try {
       renameSync(at, target);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { lstatSync, realpathSync } from 'node:fs';
 import { basename, isAbsolute, join, relative } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
@@ -107,7 +108,6 @@ class BubblewrapSandboxes implements Sandboxes {
   /** What is the same for every workspace. */
   readonly #base: readonly Mount[];
   readonly #home: string;
-  readonly #scans = new Map<string, WorkspaceScan>();
   readonly #secrets: WorkspaceSecrets;
   readonly #blank = keptFile(Buffer.alloc(0));
 
@@ -148,7 +148,8 @@ class BubblewrapSandboxes implements Sandboxes {
   /** Runs the probe, unless the same sandbox has passed it already. */
   async prove(scope: SandboxScope, shell: string): Promise<void> {
     const { env, hidden } = this.#options;
-    const key = JSON.stringify([this.#variant, this.#base, scope, env['PATH'], hidden, shell]);
+    const parts = JSON.stringify([this.#variant, this.#base, scope, env['PATH'], hidden, shell]);
+    const key = createHash('sha256').update(parts).digest('base64');
     if (proved.has(key)) return;
     const gaps = await probe(this.around(scope), { cwd: scope.writable[0] ?? '/', env, shell });
     if (gaps.length > 0)
@@ -168,8 +169,8 @@ class BubblewrapSandboxes implements Sandboxes {
     const closed = new Set(
       mounts.concat(covers).flatMap(({ type, target }) => (type === 'writable' ? [] : [target])),
     );
-    const scans = roots.map((root) => this.#scanOf(root));
-    const found = await Promise.all(scans.map((scan) => scan.look(closed)));
+    const workspaces = roots.map(scanOf);
+    const found = await Promise.all(workspaces.map((scan) => scan.look(closed)));
     const sockets = found.flatMap((one) =>
       one.sockets.map((target): Mount => ({ type: 'empty-file', target })),
     );
@@ -213,7 +214,7 @@ class BubblewrapSandboxes implements Sandboxes {
         const hidden = secretNotes(secrets, `${request.text}\n${printed}`, roots[0] ?? '/');
         if (isReadOnly) return hidden;
         const quarantine = join(request.scratch, `removed-${Date.now().toString(36)}`);
-        const after = isTrusted ? [] : await Promise.all(scans.map((scan) => scan.look(closed, true)));
+        const after = isTrusted ? [] : await Promise.all(workspaces.map((scan) => scan.look(closed, true)));
         const undone = undoPlanted(before, after, quarantine);
         return [...notesOn(undone, { quarantine, printed, root: roots[0] ?? '/' }), ...hidden];
       },
@@ -280,13 +281,23 @@ class BubblewrapSandboxes implements Sandboxes {
       ...(this.#filter === undefined ? [] : ['--seccomp', give(this.#filter.open())]),
     ];
   }
-
-  #scanOf(root: string): WorkspaceScan {
-    const scan = this.#scans.get(root) ?? new WorkspaceScan(root);
-    this.#scans.set(root, scan);
-    return scan;
-  }
 }
+
+/** The last ones that were used, for all agents: a daemon may have many agents in one workspace. */
+const scans = new Map<string, WorkspaceScan>();
+
+function scanOf(root: string): WorkspaceScan {
+  const scan = scans.get(root) ?? new WorkspaceScan(root);
+  scans.delete(root);
+  scans.set(root, scan);
+  for (const oldest of scans.keys()) {
+    if (scans.size <= MOST_SCANS) break;
+    scans.delete(oldest);
+  }
+  return scan;
+}
+
+const MOST_SCANS = 16;
 
 const DEFAULT_SCRATCH_BYTES = 1024 ** 3;
 
@@ -410,7 +421,7 @@ function notesOn(
     ...(restored.length === 0
       ? []
       : [
-          `[The sandbox restored ${named(restored)}: commands must not change what other programs run, such as the scripts of a package.json. Use the edit or write tool, which asks for approval.]`,
+          `[The sandbox restored ${named(restored)}: commands must not change what other programs run, such as the scripts of a package.json. The changed version is in ${quarantine}. Use the edit or write tool, which asks for approval.]`,
         ]),
     ...failed.map(
       ({ path, reason }) =>
