@@ -243,17 +243,24 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
   });
 
   test('plants nothing that runs later, and git init asks', async () => {
+    const scripts = {
+      'plant.sh':
+        'git init -q . ; git config core.fsmonitor ./evil; echo evil > .envrc; mkdir -p .husky; echo evil > .husky/pre-commit',
+      'change.sh': `node -e 'fs.writeFileSync("package.json", JSON.stringify({ name: "x", scripts: { test: "evil" } }))'`,
+      'break.sh': 'echo evil > repo/.git/config; mv repo/.git repo/old; mv repo other',
+    };
     const commands = [
       'git init -q sub && git -C sub config core.fsmonitor ./evil',
-      'sh -c "git init -q . ; git config core.fsmonitor ./evil; echo evil > .envrc; mkdir -p .husky; echo evil > .husky/pre-commit"',
-      "npm pkg set scripts.test=evil || node -e \"const p=JSON.parse(fs.readFileSync('package.json'));p.scripts={test:'evil'};fs.writeFileSync('package.json',JSON.stringify(p))\"",
+      'sh plant.sh',
+      'sh change.sh',
       'cd repo && echo b > b.txt',
-      'sh -c "echo evil > repo/.git/config; mv repo/.git repo/old; mv repo other"',
+      'sh break.sh',
     ];
     const script = [...commands.map((command) => call('bash', { command })), says('Done.')];
     const ground = await groundOf(identity, script, (home) => ({ workspace: join(home, 'p') }));
     const { env, workspace } = ground;
     writeFileSync(join(workspace, 'package.json'), '{"name":"x","scripts":{"test":"true"}}\n');
+    for (const [name, text] of Object.entries(scripts)) writeFileSync(join(workspace, name), `${text}\n`);
     sh('mkdir repo; git init -q repo', workspace);
     giveTo(identity, workspace);
     const before = readFileSync(join(workspace, 'repo/.git/config'), 'utf8');
@@ -268,7 +275,9 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
     expect(stdout).toContain('git runs what the settings of a repository name');
     expect(stdout).toContain('The sandbox moved');
     expect(stdout).toContain('The sandbox restored package.json');
-    expect(readdirSync(workspace).toSorted()).toEqual(['attack.mjs', 'package.json', 'repo']);
+    expect(readdirSync(workspace).toSorted()).toEqual(
+      ['attack.mjs', 'package.json', 'repo', ...Object.keys(scripts)].toSorted(),
+    );
     expect(JSON.parse(readFileSync(join(workspace, 'package.json'), 'utf8'))).toMatchObject({
       scripts: { test: 'true' },
     });

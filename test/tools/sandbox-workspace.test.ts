@@ -362,6 +362,8 @@ describe.runIf(bubblewrapWorks)('a file of the workspace that holds secrets by i
     expect(textOf(added)).toBe('(no output)');
     expect(sh('git show HEAD:.env', stage.directory)).toBe('TOKEN=secret\n');
     expect(textOf(await callTool(bash, { command: READ }, around))).not.toContain('secret\n');
+    const beside = 'git tag x && grep -r . .';
+    expect(textOf(await callTool(bash, { command: beside }, around))).not.toContain('TOKEN=secret');
   });
 });
 

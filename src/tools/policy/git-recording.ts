@@ -29,6 +29,12 @@ export function isRecordingCommand(command: string, cwd: string): boolean {
   );
 }
 
+/** Whether a command line runs no program but git, and changes the directory at most. */
+export function runsOnlyGit(command: string, cwd: string): boolean {
+  const found = stepsOf(command, cwd);
+  return 'steps' in found && found.steps.every(({ words }) => /^(?:git|cd)$/.test(words[0]?.text ?? ''));
+}
+
 function isRecording(words: readonly Word[]): boolean {
   const [verb, options, operands] = gitParts(words);
   // Options before the subcommand choose what is run, and in which repository.

@@ -9,7 +9,7 @@ import type { Sandbox, SandboxedCommand, SandboxRequest } from '../tool.ts';
 import { bubblewrapAt } from './bubblewrap.ts';
 import { CERTIFICATE_VARIABLES, cleanEnv } from './clean-env.ts';
 import { coverOf } from './cover.ts';
-import { isRecordingCommand } from '../policy/git-recording.ts';
+import { isRecordingCommand, runsOnlyGit } from '../policy/git-recording.ts';
 import { gitIdentity } from './git-identity.ts';
 import { homeSecretMounts } from './home-secrets.ts';
 import { KeptFile, namelessFile } from './kept-file.ts';
@@ -182,8 +182,9 @@ class BubblewrapSandboxes implements Sandboxes {
       mayRebase: /\b(?:rebase|am)\b/.test(request.text),
       isProtected: !isReadOnly && !isTrusted,
     });
-    // Git would record the empty files.
-    const secrets = isTrusted || isRecording ? [] : this.#secrets.hidden(found);
+    // Git would record the empty files. Another program beside it could show their content.
+    const showsSecrets = isTrusted || (isRecording && runsOnlyGit(request.text, cwd));
+    const secrets = showsSecrets ? [] : this.#secrets.hidden(found);
     const inner = [...covers, ...sockets];
     const anchors = isReadOnly
       ? []
