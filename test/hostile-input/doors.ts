@@ -431,7 +431,7 @@ const control: Door = {
   probe: (tag) => text({ method: 'fork', params: { pod: `no-${tag}-probe` } }),
   isProbed: (line, tag) => line.includes(`no-${tag}-probe`),
   check: controlLine,
-  tagOf: (line) => /no-(fuzz\d+-probe)/.exec(JSON.stringify((line as { error?: unknown }).error ?? ''))?.[1],
+  tagOf: (line) => /no-(fuzz\w+-probe)/.exec(JSON.stringify((line as { error?: unknown }).error ?? ''))?.[1],
 };
 
 const WEB_SOCKET: readonly Template[] = [

@@ -37,7 +37,7 @@ const SHARES: Readonly<Record<string, number>> = {
   http: 12,
 };
 const BATCH = 150;
-const ANSWER_MS = 30_000;
+const ANSWER_MS = 60_000;
 const TRIES = 40;
 /** Sessions are replaced so often: what they hold must not look like a leak. */
 const BATCHES_PER_POD = 20;
@@ -157,7 +157,7 @@ class Fuzz {
 
   #newTag(): string {
     this.#tags += 1;
-    return `fuzz${this.#tags}`;
+    return tagFor(this.#tags);
   }
 
   async #exchange(
@@ -255,7 +255,7 @@ class Fuzz {
     const problem = door.check(line);
     if (problem !== undefined) return `an answer outside the schema, ${problem}: ${text.slice(0, 600)}`;
     const found = door.tagOf(line as never);
-    if (typeof found === 'string' && /^fuzz\d+-/.test(found) && !found.startsWith(`${tag}-`))
+    if (typeof found === 'string' && isTagged(found) && !found.startsWith(`${tag}-`))
       return `the answer to another client, ${found}: ${text.slice(0, 300)}`;
     return undefined;
   }
@@ -343,6 +343,17 @@ class Fuzz {
     const { text } = await this.#control('metrics', {});
     return Number(/^polypod_unexpected_errors_total (\d+)$/m.exec(String(text))?.[1]);
   }
+}
+
+/** With a check sum: a damaged message must not seem to be another client's. */
+function tagFor(count: number): string {
+  return `fuzz${count}x${(count * 7_919) % 99_991}`;
+}
+
+/** Whether a text is the tag of some connection, followed by a dash. */
+function isTagged(text: string): boolean {
+  const [, count] = /^fuzz(\d+)x\d+-/.exec(text) ?? [];
+  return count !== undefined && text.startsWith(`${tagFor(Number(count))}-`);
 }
 
 /** The bytes of all messages, merged and split at random. */

@@ -28,7 +28,7 @@ export const http: Door = {
   isProbed: (text, tag) => text.includes(`${tag}-probe`),
   mayClose: true,
   check: (line) => problem(line as Exchange),
-  tagOf: (line) => /(fuzz\d+-probe)/.exec((line as Exchange).body)?.[1],
+  tagOf: (line) => /(fuzz\w+-probe)/.exec((line as Exchange).body)?.[1],
 };
 
 const SUBMIT: JsonMap = {
