@@ -45,7 +45,12 @@ export async function atFileSpot<T>(
     const file = join(base, basename(real));
     signal.throwIfAborted();
     const { stats, before } = await look(file, mostBytes, signal);
-    return await use({ before, replace: (content) => replaceFile(file, stats, content, signal) });
+    const replace = async (content: string): Promise<void> => {
+      // What the file holds may have changed since the call was judged.
+      await resolve(path, 'write', content);
+      await replaceFile(file, stats, content, signal);
+    };
+    return await use({ before, replace });
   } finally {
     await directory.close();
   }

@@ -55,9 +55,9 @@ export interface ToolSurroundings {
   readonly scratch: string;
   /**
    * The real path behind one that the call named, judged again at the moment of use: a link may have changed since.
-   * Rejects with `denied`.
+   * Rejects with `denied`. `after` is what the file is about to hold.
    */
-  readonly resolve: (path: string, access: 'read' | 'write') => Promise<string>;
+  readonly resolve: (path: string, access: 'read' | 'write', after?: string) => Promise<string>;
   /** Set when programs have to run in a sandbox. */
   readonly sandbox: Sandbox | undefined;
   /** Runs programs outside of the sandbox in a process namespace of their own; undefined if the user turned it off. */

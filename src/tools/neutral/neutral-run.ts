@@ -67,6 +67,7 @@ export async function neutralRun({
 }
 
 async function makeDirectory(scratch: string): Promise<string> {
+  await mkdir(scratch, { recursive: true, mode: 0o700 });
   const directory = await mkdtemp(join(scratch, 'neutral-'));
   // It becomes an entry of PATH.
   if (!directory.includes(':')) return directory;

@@ -1,5 +1,7 @@
 import { PolypodError } from '../../base/index.ts';
 import type { ToolSurroundings } from '../tool.ts';
+import { changesNothingRun } from './executed-fields.ts';
+import { ground } from './ground.ts';
 import { judge } from './judge.ts';
 import type { Call } from './judged.ts';
 import type { Policy } from './policy.ts';
@@ -17,13 +19,33 @@ import { isSecret } from './secret-files.ts';
  * is, as the file tools do.
  */
 export function guardFor(call: Call, policy: Policy, realPath: RealPath): ToolSurroundings['resolve'] {
-  return async (path, access) => {
+  return async (path, access, after) => {
     const place = await realPath(path);
-    const { decision, reason } = judge({ tool: call.tool, access: [{ type: access, path, place }] }, policy);
-    const isAgreed = 'real' in place && decision === 'ask' && wasJudged(call, access, place.real);
+    const content =
+      after === undefined
+        ? undefined
+        : { runsNothingNew: await changesNothingRun(path, place, () => after, ground) };
+    const judged = { type: access, path, place, ...(content && { content }) };
+    const { decision, reason } = judge({ tool: call.tool, access: [judged] }, policy);
+    const isAgreed =
+      'real' in place &&
+      decision === 'ask' &&
+      wasJudged(call, access, place.real) &&
+      !(after !== undefined && wasHarmless(call, place.real));
     if ('real' in place && (decision === 'allow' || isAgreed)) return place.real;
     throw new PolypodError('denied', `${reason} The call was not judged for it.`);
   };
+}
+
+/** Whether a write was judged to change nothing that other programs run: nobody was asked about one that does. */
+function wasHarmless(call: Call, real: string): boolean {
+  return call.access.some(
+    (judged) =>
+      judged.type === 'write' &&
+      'real' in judged.place &&
+      judged.place.real === real &&
+      judged.content?.runsNothingNew === true,
+  );
 }
 
 /** The same place for the same access; for reading, also what is below a directory, unless it is secret. */

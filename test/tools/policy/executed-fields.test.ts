@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { builtinTools } from '../../../src/tools/index.ts';
-import { examine, ground, judge, type Policy } from '../../../src/tools/policy/index.ts';
+import { examine, ground, guardFor, judge, type Policy, realPath } from '../../../src/tools/policy/index.ts';
 import { policyFor, usual } from './attempt.ts';
 import { plainWorkspace, type Workspace } from './workspace.ts';
 
@@ -62,6 +62,24 @@ describe('a package.json', () => {
     const rules = [{ tool, action: 'auto' }] as const;
     expect(await decide(tool, input, workspace, { rules })).toBe('ask');
     expect(await decide(tool, input, workspace, { sandboxed: true })).toBe('ask');
+  });
+
+  it('is judged again when it is written: an earlier call may have changed it', async () => {
+    const workspace = workspaceWithManifest();
+    const file = join(workspace.cwd, 'package.json');
+    const after = (before: string | undefined) => before?.replaceAll('dummy', 'scripts');
+    // Nothing to replace yet, so the call is harmless.
+    writeFileSync(file, '{ "name": "dummy" }\n');
+    const access = await examine(
+      [{ type: 'write', path: file, after: () => '{ "name": "scripts" }' }],
+      ground,
+    );
+    const guard = guardFor({ tool: 'edit', access }, await policyFor(usual, workspace), realPath);
+    expect(await guard(file, 'write', '{ "name": "scripts" }')).toBe(file);
+    writeFileSync(file, '{ "dummy": { "postinstall": "touch x" } }\n');
+    await expect(guard(file, 'write', after('{ "dummy": { "postinstall": "touch x" } }'))).rejects.toThrow(
+      'run later',
+    );
   });
 
   it('is not a file called head', async () => {
