@@ -88,7 +88,7 @@ const CASES: { readonly [T in PodCommand['type']]: Case } = {
   },
   'abort-retry': {
     set: async ({ pod, listener }) => {
-      await pod.handle(say('go\n[[sim fault=500]]'));
+      await pod.handle(say('go\n[[sim fault=429 retry-after=30]]'));
       await listener.hearType('retry-start');
       return { type: 'abort-retry' };
     },
