@@ -7,7 +7,7 @@ import { version } from './version.ts';
 
 /** Has the pods of this process listen on sockets of their own, so that others can attach; undefined where that cannot be. */
 export async function publishPods(host: Host, places: Places, config: Config): Promise<OpenDoor | undefined> {
-  guardSockets(places, () => config);
+  await guardSockets(places, () => config);
   const log = logTo({ sinks: [], level: () => 'error', redact: () => redactor([]) });
   try {
     const door = doors.find(({ name }) => name === 'pod');

@@ -179,4 +179,8 @@ export async function configuredAgents(
 export function agentsFrom(options: AgentsOptions): OpenAgent {
   return async (place) => (await import('./agents.ts')).agentsFrom(options)(place);
 }
-export { guardSockets } from './socket-guard.ts';
+
+/** Sets who may connect to the sockets of this process. */
+export async function guardSockets(places: Places, config: () => Config): Promise<void> {
+  (await import('./socket-guard.ts')).guardSockets(places, config);
+}
