@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { pidNamespace } from '../../src/tools/index.ts';
 import { call, says, type Site, site } from './daemon.ts';
 import { polypod, start, USERS, type User } from './polypod.ts';
 
@@ -114,5 +115,20 @@ describe.each(USERS)('an approved command, as %s, finds no key in the processes 
     rpc.child.stdin.write('{"type":"prompt","id":"1","message":"Go"}\n');
     await rpc.hear('agent_end');
     keys.expectNoKey(keys.here.home);
+  });
+});
+
+const isIsolated =
+  (await pidNamespace({ env: { PATH: process.env.PATH ?? '' }, hidden: () => [] }).state()).state === 'on';
+
+describe.runIf(isIsolated).each(USERS)('an isolated command, as %s,', (_, user) => {
+  it('sees no process of Polypod, and so can read neither its memory nor its environment', async () => {
+    const keys = await keyed(user, 'permissions: { mode: full-access }');
+    await ready(['serve'], keys);
+    await runInDaemon(keys);
+    const found = readFileSync(join(keys.here.project, 'all.txt'), 'latin1');
+    // Its own processes are there, so that the walk has worked.
+    expect(found).toContain('POLYPOD_CALL=');
+    expect(found).not.toContain('main.js');
   });
 });
