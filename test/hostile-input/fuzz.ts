@@ -39,6 +39,9 @@ const SHARES: Readonly<Record<string, number>> = {
 const BATCH = 150;
 const ANSWER_MS = 60_000;
 const TRIES = 40;
+/** Idle pods leave memory soon: what one holds while it is in memory is no leak. */
+const CONFIG = 'version: 1\nhibernate_after: 3s\n';
+const FEW_PODS = 20;
 /** Sessions are replaced so often: what they hold must not look like a leak. */
 const BATCHES_PER_POD = 20;
 
@@ -56,7 +59,7 @@ export class FuzzFailure extends Error {
 }
 
 export async function fuzz(options: FuzzOptions): Promise<FuzzResult> {
-  const run = new Fuzz(await startTarget(options), options);
+  const run = new Fuzz(await startTarget({ config: CONFIG, ...options }), options);
   try {
     return await run.run();
   } finally {
@@ -108,7 +111,7 @@ class Fuzz {
       seconds: (performance.now() - began) / 1000,
       heapBefore,
       heapAfter,
-      unexpected: await this.#unexpected(),
+      unexpected: await this.#metric('polypod_unexpected_errors_total'),
       log: this.target.log(),
     };
   }
@@ -329,6 +332,9 @@ class Fuzz {
   /** Removes all sessions: what is left is what the daemon keeps for nobody. */
   async #clean(): Promise<void> {
     await this.#replacePod();
+    const deadline = Date.now() + ANSWER_MS;
+    while ((await this.#metric('polypod_pods')) > FEW_PODS && Date.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, 200));
     this.#options.onProgress?.(`sent ${JSON.stringify(this.#sent)}`);
   }
 
@@ -339,9 +345,9 @@ class Fuzz {
       if (which(id)) await this.#control('rm', { pod: id }).catch(() => {});
   }
 
-  async #unexpected(): Promise<number> {
+  async #metric(name: string): Promise<number> {
     const { text } = await this.#control('metrics', {});
-    return Number(/^polypod_unexpected_errors_total (\d+)$/m.exec(String(text))?.[1]);
+    return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(String(text))?.[1]);
   }
 }
 
