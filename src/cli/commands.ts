@@ -68,6 +68,10 @@ export const COMMANDS: Readonly<
     summary: 'List what waits for an approval, approve or deny it.',
     load: async () => (await import('./approvals.ts')).approvals,
   },
+  rules: {
+    summary: 'List and remove what was allowed by answering "always".',
+    load: async () => (await import('./rules.ts')).rules,
+  },
   logs: {
     summary: "Show the daemon's log, or the events of a pod.",
     load: async () => (await import('./logs.ts')).logs,

@@ -50,7 +50,15 @@ export async function hostHere(options: InProcessOptions, { env }: Surroundings)
     directory: places.dataDirectory,
     ...(audit && { audit: audit.record }),
     refuseStart: refuseRevoked(places),
-    agents: agentsFrom({ env, config, places, models, version: version(), ...agentOptions }),
+    agents: agentsFrom({
+      env,
+      config,
+      places,
+      models,
+      version: version(),
+      audit: audit?.record,
+      ...agentOptions,
+    }),
     approvals,
     ...(isFleeting
       ? { files: memoryFiles(), durability: 'none' }

@@ -1,6 +1,7 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { safeEnv } from '../base/index.ts';
+import type { Audit } from '../audit/index.ts';
+import { safeEnv, userName } from '../base/index.ts';
 import { type Environment, referenceTo } from '../llm/index.ts';
 import type { McpServerSpec, McpServerStatus } from '../mcp/index.ts';
 import type { Agent, OpenAgent, Workplace } from '../pod/index.ts';
@@ -48,6 +49,8 @@ export interface AgentsOptions {
   /** Files of ours that neither the environment nor the configuration names. */
   readonly ownFiles?: () => readonly string[];
   readonly onServerChange?: (podId: string, status: McpServerStatus) => void;
+  /** Records the rules that people make. */
+  readonly audit?: Audit | undefined;
 }
 
 /** Agents as the user has configured them: models by account, the built-in tools, MCP servers, permissions. */
@@ -72,6 +75,8 @@ async function openAgent(
   const toolEnv = safeEnv(env, { secret: secretEnv, pass: permissions.passEnv });
   const protectedPaths = await ownPaths({ env, places, config, files: options.ownFiles?.() ?? [] }, cwd);
   const fromHome = (path: string): string => path.replace(/^~(?=\/)/, places.home);
+  // Rules that a person makes here belong to this directory, wherever a link to it is.
+  const project = await realpath(cwd).catch(() => cwd);
   const outputs = join(places.cacheDirectory, 'outputs', podId);
   const scope = (paths: readonly string[]): Promise<Scope> =>
     scopeOf(cwd, outputs, [
@@ -142,8 +147,9 @@ async function openAgent(
       return options.mode ?? options.config.permissions.mode ?? 'workspace-write';
     },
     get rules() {
-      return [...options.config.permissions.rules, ...kept.rules];
+      return options.config.permissions.rules;
     },
+    rulesOf: (person) => kept.rulesFor(person, project),
     sandboxed: sandboxes !== undefined,
     protectedPaths,
     ground: groundFor(toolEnv),
@@ -159,7 +165,17 @@ async function openAgent(
       record: (entry) => ledger.open({ podId, callId }, entry),
     }),
     interruptionNote: (callId) => orphanNote(ledger, podId, callId),
-    remember: (rule) => kept.keep(rule),
+    remember: async (rule, person) => {
+      const { id } = await kept.keep(rule, person, project);
+      options.audit?.({
+        event: 'rule.created',
+        door: 'process',
+        by: person === 'local' ? userName(env) : person.owner,
+        session: podId,
+        target: id,
+        details: { rule, directory: project },
+      });
+    },
     close: () => servers.close(),
   };
 }

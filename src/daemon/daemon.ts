@@ -155,6 +155,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
       return setup.models;
     },
     ownFiles: () => tasksAgents?.files ?? [],
+    audit: audit.record,
     onServerChange: (pod, { name, state, error }) => log.info('MCP server', { pod, name, state, error }),
   };
   const lastResort = new LastResort(log);

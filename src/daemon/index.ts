@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import type { Host, OpenAgent } from '../pod/index.ts';
 import type { OfferedModel } from '../protocols/index.ts';
 import type { AgentsOptions } from './agents.ts';
+import type { KeptRule } from './kept-rules.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import type { ConfiguredAgentsOptions } from './configured-agents.ts';
 import type { ControlLink } from './control/link.ts';
@@ -50,6 +51,7 @@ export {
   readClientKey,
   keysFile,
 } from './tasks/agent-files.ts';
+export type { KeptRule } from './kept-rules.ts';
 export { keyEvent } from './tasks/key-event.ts';
 export { refuseRevoked } from './tasks/refuse-revoked.ts';
 export type { AgentOrder } from './tasks/read-agent-config.ts';
@@ -123,6 +125,19 @@ export async function recordAudit(places: Places, events: readonly AuditEvent[])
   const log = open(places, { limits: NO_ROTATION });
   for (const event of events) log.record(event);
   return log.close();
+}
+
+/** The rules that people have made by answering "always". */
+export async function readRules({ rulesFile }: Places): Promise<readonly KeptRule[]> {
+  return (await import('./kept-rules.ts')).readRules(rulesFile);
+}
+
+/** Removes rules by their ids, all or none. */
+export async function removeRules(
+  { rulesFile }: Places,
+  ids: readonly string[],
+): Promise<readonly KeptRule[]> {
+  return (await import('./kept-rules.ts')).removeRules(rulesFile, ids);
 }
 
 /** The lines of files as others write them. */

@@ -1,5 +1,6 @@
 import type { Llm, Model } from '../llm/index.ts';
 import type { Ground, Mode, OwnSurroundings, Policy, Rule, Scope, TodoStore, Tool } from '../tools/index.ts';
+import type { Person } from './person.ts';
 import type { ModelChoice } from './session/index.ts';
 import type { PodSettings } from './settings.ts';
 
@@ -13,7 +14,10 @@ export interface Agent {
   /** What the agent is told about itself and its surroundings. */
   readonly system: () => Promise<string>;
   readonly mode: Mode;
+  /** Those of the configuration: they hold for everybody. */
   readonly rules: readonly Rule[];
+  /** Those that a person has made by answering "always". */
+  readonly rulesOf?: (person: Person) => readonly Rule[];
   readonly sandboxed: boolean;
   /** Files and directories of Polypod itself: an agent changes them with full access only. */
   readonly protectedPaths?: readonly string[];
@@ -25,7 +29,7 @@ export interface Agent {
   /** What became of the processes of a call that ran when the process that hosted the agent was killed. */
   readonly interruptionNote?: (callId: string) => string | undefined;
   /** Keeps a rule beyond the session. */
-  readonly remember: (rule: Rule) => Promise<void>;
+  readonly remember: (rule: Rule, person: Person) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 

@@ -4,6 +4,7 @@ import type { PermissionAnswer, PermissionQuestion, Reconsidered } from '../work
 import type { Caller, CommandOf, Limit } from './command.ts';
 import type { Approval, PodFact, Settlement } from './event.ts';
 import type { Draft } from './journal/index.ts';
+import { type Person, personOf } from './person.ts';
 import type { Signed } from './receipts.ts';
 import type { Asked, PodView } from './view.ts';
 
@@ -26,7 +27,7 @@ export interface ApprovalsParts {
   /** A deadline has passed; a call that waits in this process has its answer already. */
   readonly onExpired: () => void;
   /** Keeps a rule beyond the session. */
-  readonly remember: (rule: Rule) => Promise<void>;
+  readonly remember: (rule: Rule, person: Person) => Promise<void>;
 }
 
 /** The questions of a pod to whoever watches it. The first decision counts; everything is told before it takes effect. */
@@ -98,12 +99,12 @@ export class Approvals {
       },
       sign(),
     );
-    if (rule !== undefined && remember === 'always') await this.#keepForGood(rule);
+    if (rule !== undefined && remember === 'always') await this.#keepForGood(rule, personOf(caller));
   }
 
-  async #keepForGood(rule: Rule): Promise<void> {
+  async #keepForGood(rule: Rule, person: Person): Promise<void> {
     try {
-      await this.#parts.remember(rule);
+      await this.#parts.remember(rule, person);
     } catch (thrown) {
       const reason = messageOf(thrown);
       throw new PolypodError('internal', `the call is approved, but its rule could not be kept: ${reason}`, {

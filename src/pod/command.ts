@@ -137,6 +137,8 @@ export interface Caller {
   readonly by: string;
   /** The protocol it came through. */
   readonly door: string;
+  /** For one who came in with a key: whose key it is. */
+  readonly owner?: string;
   /** The same key with the same command gets the same receipt, and nothing is done twice. */
   readonly key?: string;
 }

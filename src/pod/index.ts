@@ -1,4 +1,5 @@
 /** A live agent bound to one session: commands in, numbered events out. */
+export type { Person } from './person.ts';
 export type { Agent, OpenAgent, ReadyModel, Workplace } from './agent.ts';
 export type { DeadlinePolicy } from './approvals.ts';
 export type { Filter, ListOptions, PendingApproval, Row, TaskRow } from './catalogue/index.ts';

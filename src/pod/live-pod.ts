@@ -146,7 +146,7 @@ export class LivePod {
       reconsider: (tool, args) => this.#runner.reconsider(tool, args),
       beyond: (limit, tool, args) => this.#runner.beyond(limit, tool, args),
       onExpired: () => void this.#next.resumeDecided(DEADLINE),
-      remember: (rule) => agent.remember(rule),
+      remember: (rule, person) => agent.remember(rule, person),
     });
     const clientTools = new ClientTools((fact) => publish({ fact }));
     this.#runner = new Runner({

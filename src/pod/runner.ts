@@ -24,6 +24,7 @@ import type { PodFact, RunPurpose } from './event.ts';
 import type { Draft } from './journal/index.ts';
 import { beyondLimit, limitedMode, limitedScope, limitedSettings } from './limited.ts';
 import { askTool, permissionTool } from './permission-tool.ts';
+import { personBehind } from './person.ts';
 import type { Signed } from './receipts.ts';
 import type { AgentMessage, ModelChoice } from './session/index.ts';
 import { isWithinLimit } from './tool-limit.ts';
@@ -390,7 +391,8 @@ export class Runner {
     const { limit } = overrides;
     const settings = limitedSettings(view.settings, limit);
     const mode = limitedMode(overrides.mode ?? settings.mode ?? agent.mode, limit);
-    const all = [...settings.rules, ...agent.rules, ...(settings.fallbackRules ?? [])];
+    const kept = agent.rulesOf?.(personBehind(overrides)) ?? [];
+    const all = [...settings.rules, ...agent.rules, ...kept, ...(settings.fallbackRules ?? [])];
     const rules = settings.acceptEdits ? acceptingEdits(all) : all;
     const { protectedPaths = [] } = agent;
     // The sandbox has the session's paths, which may be more than the limit's directories.

@@ -234,7 +234,7 @@ function rejected(name: TaskName, message: string): SubmitReply {
 }
 
 export function callerFor({ owner }: KeyRecord, idempotencyKey?: string): Caller {
-  return { by: owner, door: 'tasks', ...(idempotencyKey !== undefined && { key: idempotencyKey }) };
+  return { by: owner, owner, door: 'tasks', ...(idempotencyKey !== undefined && { key: idempotencyKey }) };
 }
 
 function stateIn(row: Row, task: TaskRow): TaskState {

@@ -1,0 +1,108 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/base/index.ts';
+import { agentSite } from '../protocols/tasks/binary.ts';
+import type { Client } from '../protocols/tasks/stage.ts';
+
+const command = (sessionId: string, userPrompt: string, more: JsonObject = {}): JsonObject => ({
+  sessionId,
+  taskType: 'command_execution',
+  userPrompt,
+  ...more,
+});
+
+interface Kept {
+  readonly id: string;
+  readonly owner?: string;
+  readonly directory: string;
+  readonly rule: JsonObject;
+}
+
+describe('a rule made with "always" (built program)', () => {
+  it('belongs to the owner and the directory, and to the call that was executed', async () => {
+    const here = await agentSite();
+    const other = join(here.home, 'other');
+    mkdirSync(other);
+    await here.agent();
+    const newKey = async (owner: string): Promise<Client> =>
+      here.client(
+        await here.newKey(
+          ...['--owner', owner, '--scope', 'submit,read,approve'],
+          ...['--directory', here.project, '--directory', other],
+        ),
+      );
+    const [ada, bob] = [await newKey('one'), await newKey('two')];
+    const asks = async (client: Client, body: JsonObject): Promise<string> => {
+      const taskId = await client.submit(body);
+      await client.until(taskId, 'waiting_approval');
+      return taskId;
+    };
+    const approve = async (client: Client, sessionId: string, more: JsonObject): Promise<void> => {
+      const { body } = await client.get<{ approvals: readonly { approvalId: string }[] }>(
+        `/approvals?sessionId=${sessionId}`,
+      );
+      const path = `/approvals/${body.approvals[0]?.approvalId}/decide`;
+      expect((await client.post(path, { decision: 'approve', remember: 'always', ...more })).status).toBe(
+        200,
+      );
+    };
+
+    // What runs is not what was asked about, and the rule is for what runs.
+    const taskId = await asks(ada, command('s1', 'node -e "process.exitCode = 1" first'));
+    const updated = JSON.stringify({ command: 'node -e 1 second' });
+    await approve(ada, 's1', { updatedArguments: updated });
+    await ada.done(taskId);
+    const kept = JSON.parse((await here.polypod('rules', 'list', '--json')).stdout) as Kept[];
+    expect(kept).toMatchObject([
+      { owner: 'one', directory: here.project, rule: { command: 'node -e 1 second', exact: true } },
+    ]);
+    await ada.done(await ada.submit(command('s2', 'node -e 1 second')));
+    await asks(ada, command('s3', 'node -e "process.exitCode = 1" first'));
+
+    // Not for other owners, not for the local user, not in other directories.
+    await asks(bob, command('s1', 'node -e 1 second'));
+    await asks(here.client(), command('s1', 'node -e 1 second'));
+    await asks(ada, command('s4', 'node -e 1 second', { context: { workingDirectory: other } }));
+
+    // It is listed, recorded and removed, and a running agent knows.
+    const id = kept[0]?.id ?? '';
+    expect((await here.polypod('rules', 'list')).stdout).toMatch(
+      new RegExp(`${id} +one +${here.project} +auto bash exactly node -e 1 second`),
+    );
+    expect((await here.polypod('rules', 'rm', id)).stderr).toContain('removed auto bash');
+    await asks(ada, command('s5', 'node -e 1 second'));
+    const { stdout } = await here.polypod('audit', '--event', 'rule', '--json');
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as JsonObject).event),
+    ).toEqual(['rule.created', 'rule.removed']);
+    expect(await here.polypod('rules', 'rm', id)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`there is no rule "${id}"; polypod rules list shows the ids`),
+    });
+  });
+
+  it('of the local user is not one of the owner whose task it was', async () => {
+    const here = await agentSite();
+    await here.agent();
+    const ada = here.client(await here.newKey('--owner', 'one', '--scope', 'submit,read,admin'));
+    const taskId = await ada.submit(command('s1', 'node -e 1 local'));
+    await ada.until(taskId, 'waiting_approval');
+    const { body } = await ada.get<{ approvals: readonly { approvalId: string }[] }>('/approvals');
+    const approvalId = body.approvals[0]?.approvalId ?? '';
+    const { podId } = (await ada.get('/sessions/s1')).body;
+    const pod = await here.pod(String(podId));
+    await pod.handle(
+      { type: 'decide', approvalId, decision: 'approve', remember: 'always' },
+      { by: 'ada', door: 'test' },
+    );
+    await ada.done(taskId);
+    const [kept] = JSON.parse((await here.polypod('rules', 'list', '--json')).stdout) as Kept[];
+    expect(kept).not.toHaveProperty('owner');
+    const second = await ada.submit(command('s2', 'node -e 1 local'));
+    await ada.until(second, 'waiting_approval');
+  });
+});
