@@ -25,7 +25,8 @@ export const logs = runnable({
   takes: 'sessions',
   details: `
 It reads the files, so it works whether the daemon is up or not, and also for a pod of another process. Events have
-numbers that only grow: with --after it goes on where you stopped.
+numbers that only grow: with --after it goes on where you stopped. Who approved, changed or was refused what is in
+polypod audit.
 
 Examples:
   polypod logs -f

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { auditFiles, verifyAudit } from '../audit/index.ts';
 import { CALL_MARK, isSecretName, messageOf } from '../base/index.ts';
 import { accountsFrom, type Environment } from '../llm/index.ts';
 import { badCatalogueLines, Layout, sessionsIn } from '../pod/sessions.ts';
@@ -40,6 +41,7 @@ export async function examine({ env, places }: DoctorOptions): Promise<readonly 
     ...(await sandbox(env, config, places)),
     ...(await commands(env, config)),
     ...environment(),
+    ...auditLog(places),
   ];
 }
 
@@ -57,6 +59,20 @@ async function configuration(
     const finding = bad(check, messageOf(thrown), `correct ${places.configFile}`);
     return { config: DEFAULT_CONFIG, findings: [finding] };
   }
+}
+
+function auditLog({ dataDirectory }: Places): readonly Finding[] {
+  const check = 'audit log';
+  const { entries, problems } = verifyAudit(auditFiles(dataDirectory));
+  const [first] = problems;
+  if (first === undefined)
+    return [
+      ok(check, entries === 0 ? 'nothing was recorded so far' : `${entries} entries, the chain is whole`),
+    ];
+  const where = `${first.file}:${first.line}: ${first.problem}`;
+  return [
+    warning(check, where, 'polypod audit verify shows all of it; polypod audit shows what was recorded'),
+  ];
 }
 
 async function models(places: Places): Promise<readonly Finding[]> {

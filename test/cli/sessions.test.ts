@@ -287,6 +287,7 @@ describe('polypod doctor', () => {
       'commands',
       'limits',
       'environment',
+      'audit log',
     ]);
     // Where bubblewrap does not work, commands are not isolated, and that is said.
     const others = findings.filter(({ check }) => check !== 'commands' && check !== 'sandbox');
