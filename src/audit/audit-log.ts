@@ -67,6 +67,8 @@ export class AuditLog {
   #timer: NodeJS.Timeout | undefined;
   #isDue = false;
   #hasFailed = false;
+  /** In a row, without having written. */
+  #attempts = 0;
   #isClosed = false;
   #file: OpenFile | undefined;
   #syncing: NodeJS.Timeout | undefined;
@@ -119,8 +121,11 @@ export class AuditLog {
   #write(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#isClosed || this.#flush()) return;
-    this.#timer = setTimeout(() => this.#write(), RETRY_MS);
+    if (this.#isClosed) return;
+    this.#attempts = this.#flush() ? 0 : this.#attempts + 1;
+    // A process that was stopped while it wrote may keep the others waiting for long.
+    const pause = Math.min(RETRY_MS * 2 ** this.#attempts, LONGEST_RETRY_MS);
+    if (this.#attempts > 0) this.#timer = setTimeout(() => this.#write(), pause);
   }
 
   /** Appends all that waits; false if it could not, and should be tried again. */
@@ -306,6 +311,7 @@ const FLOODS: ReadonlySet<AuditEvent['event']> = new Set(['request.refused', 'co
 const SOON: ReadonlySet<AuditEvent['event']> = new Set([...FLOODS, 'request.accepted']);
 const BATCH_MS = 50;
 const RETRY_MS = 10;
+const LONGEST_RETRY_MS = 500;
 const SYNC_MS = 1_000;
 const PATIENCE_MS = 5_000;
 const MOST_WAITING = 10_000;

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
 
 /** Where the audit log of a data directory is. */
 export interface AuditFiles {
@@ -34,9 +35,12 @@ export const UNCHAINED = 'audit-unchained.jsonl';
 function namesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
-  } catch {
+  } catch (thrown) {
     // Nothing was recorded so far.
-    return [];
+    if (systemCodeOf(thrown) === 'ENOENT') return [];
+    throw new PolypodError('denied', `cannot read the audit log in ${directory}: ${messageOf(thrown)}`, {
+      cause: thrown,
+    });
   }
 }
 

@@ -34,7 +34,7 @@ export interface VerifyOptions {
 
 /** Proves that every entry follows the one before, over all files, and that none is missing as far as that can be known. */
 export function verifyAudit(files: AuditFiles, { from = 1, expect }: VerifyOptions = {}): AuditVerdict {
-  const { opened, head: noted } = snapshot(files);
+  const { opened: all, head: noted } = snapshot(files);
   const problems: AuditProblem[] = [];
   const removed: ChainHead[] = [];
   const known = [expect, noted].filter((one) => one !== undefined);
@@ -45,8 +45,9 @@ export function verifyAudit(files: AuditFiles, { from = 1, expect }: VerifyOptio
   let last: ChainHead | undefined;
   let cut: { readonly file: string; readonly line: number; readonly bytes: Buffer } | undefined;
   let end: { readonly file: string; readonly line: number } = { file: files.current, line: 1 };
-  for (const { path, bytes } of opened) {
-    for (const [index, line] of linesIn(bytes).entries()) {
+  for (const file of all) {
+    const { path } = file;
+    for (const [index, line] of linesIn(contentOf(file)).entries()) {
       const at = { file: path, line: index + 1 };
       end = { file: path, line: index + 2 };
       const entry = decodeEntry(line.toString('utf8'));
@@ -88,7 +89,7 @@ export function verifyAudit(files: AuditFiles, { from = 1, expect }: VerifyOptio
         ...end,
         problem: `the last entries are missing: the chain ends with ${last?.seq ?? 0}, and ${one.seq} was written`,
       });
-  return { files: opened.length, entries, first: first?.entry.seq, head: last, torn, problems };
+  return { files: all.length, entries, first: first?.entry.seq, head: last, torn, problems };
 }
 
 const CHANGED = 'the line was changed: its hash is not that of its content';
@@ -137,10 +138,11 @@ function linesIn(bytes: Buffer): readonly Buffer[] {
 
 interface Opened {
   readonly path: string;
-  readonly bytes: Buffer;
+  readonly descriptor: number;
+  readonly size: number;
 }
 
-/** All files as they are at one moment: nobody appends or rotates while they are opened. */
+/** All files as they are at one moment: nobody appends or rotates while they are opened. They are read one by one. */
 function snapshot(files: AuditFiles): {
   readonly opened: readonly Opened[];
   readonly head: ChainHead | undefined;
@@ -148,10 +150,15 @@ function snapshot(files: AuditFiles): {
   const lock = lockBriefly(files.current);
   try {
     const head = readHead(files.head);
-    return { head, opened: listAuditFiles(files).map((path) => ({ path, bytes: bytesOf(path) })) };
+    return { head, opened: listAuditFiles(files).map(opened) };
   } finally {
     lock?.release();
   }
+}
+
+function opened(path: string): Opened {
+  const descriptor = openSync(path, 'r');
+  return { path, descriptor, size: fstatSync(descriptor).size };
 }
 
 /** Without the right to write there is no lock: then an entry may come in while we read, which does no harm. */
@@ -167,13 +174,13 @@ function lockBriefly(path: string): Lock | undefined {
   return undefined;
 }
 
-function bytesOf(path: string): Buffer {
-  const descriptor = openSync(path, 'r');
+/** What a file had when it was opened; closes it. */
+function contentOf({ descriptor, size }: Opened): Buffer {
   try {
-    const bytes = Buffer.alloc(fstatSync(descriptor).size);
+    const bytes = Buffer.alloc(size);
     let got = 0;
-    for (let more = -1; more !== 0 && got < bytes.length; got += more)
-      more = readSync(descriptor, bytes, got, bytes.length - got, got);
+    for (let more = -1; more !== 0 && got < size; got += more)
+      more = readSync(descriptor, bytes, got, size - got, got);
     return bytes.subarray(0, got);
   } finally {
     closeSync(descriptor);

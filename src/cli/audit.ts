@@ -80,7 +80,7 @@ async function show(places: Places, values: Values<typeof OPTIONS>, around: Surr
   const { stdout, stderr, env, signal } = around;
   const files = auditFiles(places.dataDirectory);
   const filter = filterOf(values);
-  if (!existsSync(files.directory)) {
+  if (listAuditFiles(files).length === 0 && !existsSync(files.directory)) {
     stderr.write(`polypod: nothing has been recorded in ${files.directory} so far\n`);
     return EXIT.ok;
   }
