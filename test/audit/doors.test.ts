@@ -38,8 +38,13 @@ const command = (sessionId: string): JsonObject => ({
   userPrompt: 'node -e 1 > made',
 });
 
+/** Many processes, one after the other, on a machine that may have other work. */
+const BUSY_MS = 120_000;
+
 describe('the audit log of the built program', () => {
-  it('has the approvals and denials of every door, and those that nobody made', async () => {
+  it('has the approvals and denials of every door, and those that nobody made', {
+    timeout: BUSY_MS,
+  }, async () => {
     const here = await agentSite([asks, says('Done.'), asks, says('Done.')]);
     here.configure('approvals: { deadline: 1h, fallback: deny }\n');
     const running = await here.agent();
@@ -162,7 +167,9 @@ describe('the audit log of the built program', () => {
     expect((await here.polypod('audit', 'verify')).code).toBe(0);
   });
 
-  it('is filtered and printed, and a changed, removed or reordered line is named by verify', async () => {
+  it('is filtered and printed, and a changed, removed or reordered line is named by verify', {
+    timeout: BUSY_MS,
+  }, async () => {
     const here = await agentSite();
     await here.agent();
     const key = await here.newKey('--owner', 'ci');

@@ -19,8 +19,13 @@ interface Kept {
   readonly rule: JsonObject;
 }
 
+/** Many processes, one after the other, on a machine that may have other work. */
+const BUSY_MS = 120_000;
+
 describe('a rule made with "always" (built program)', () => {
-  it('belongs to the owner and the directory, and to the call that was executed', async () => {
+  it('belongs to the owner and the directory, and to the call that was executed', {
+    timeout: BUSY_MS,
+  }, async () => {
     const here = await agentSite();
     const other = join(here.home, 'other');
     mkdirSync(other);

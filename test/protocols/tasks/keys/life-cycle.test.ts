@@ -47,8 +47,11 @@ async function untilOver(client: Client, taskId: string): Promise<JsonObject> {
   }
 }
 
+/** Many processes, one after the other, on a machine that may have other work. */
+const BUSY_MS = 120_000;
+
 describe('a key (built program)', () => {
-  it('expires: it opens nothing, its streams end, and that is recorded', async () => {
+  it('expires: it opens nothing, its streams end, and that is recorded', { timeout: BUSY_MS }, async () => {
     const here = await agentSite();
     await here.agent();
     const own = here.client();
@@ -82,7 +85,9 @@ describe('a key (built program)', () => {
       });
   });
 
-  it('is rotated with an overlap, keeps what it may do, and its last use is known', async () => {
+  it('is rotated with an overlap, keeps what it may do, and its last use is known', {
+    timeout: BUSY_MS,
+  }, async () => {
     const here = await agentSite();
     await here.agent();
     const key = await here.newKey(
@@ -128,7 +133,9 @@ describe('a key (built program)', () => {
     expect(readFileSync(join(here.dataDirectory, 'tasks/key-uses.json'), 'utf8')).not.toContain(key);
   });
 
-  it('submits or approves, over HTTP and WebSocket, and with four eyes its owner does not approve', async () => {
+  it('submits or approves, over HTTP and WebSocket, and with four eyes its owner does not approve', {
+    timeout: BUSY_MS,
+  }, async () => {
     const here = await agentSite();
     await here.agent();
     const newKey = async (owner: string, scope: string, ...more: string[]): Promise<Client> =>
@@ -193,7 +200,9 @@ describe('a key that is revoked (built program)', () => {
     return file;
   };
 
-  it('has its running tasks cancelled or paused, as was chosen, and its waiting ones never start', async () => {
+  it('has its running tasks cancelled or paused, as was chosen, and its waiting ones never start', {
+    timeout: BUSY_MS,
+  }, async () => {
     const here = await agentSite();
     await here.agent('--config', config(here));
     const other = here.client();
@@ -242,7 +251,7 @@ describe('a key that is revoked (built program)', () => {
     expect(stdout).toContain('task.cancelled');
   });
 
-  it('has its tasks ended by the next start, if the agent was down', async () => {
+  it('has its tasks ended by the next start, if the agent was down', { timeout: BUSY_MS }, async () => {
     const here = await agentSite();
     const running = await here.agent();
     const key = await here.newKey('--owner', 'ada', '--scope', 'submit,read');
