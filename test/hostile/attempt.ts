@@ -13,6 +13,8 @@ export interface Attempt {
   /** A bash script that makes the workspace hostile before the model starts. It runs in the workspace, outside of Polypod. */
   readonly setup?: string;
   readonly calls: readonly Call[];
+  /** Why it is not made in the sandbox. */
+  readonly notInSandbox?: string;
   /** The calls are made in one turn of the model instead of one after the other. */
   readonly together?: boolean;
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
@@ -61,7 +61,7 @@ const WORKSPACE: Readonly<Record<string, string>> = {
   'src/b.ts': 'export const b = 2;\n',
   'docs/guide.md': 'guide\n',
   'data.json': '{ "list": [3, 1, 2] }\n',
-  '.gitignore': 'node_modules\n.env\n',
+  '.gitignore': 'node_modules\n.env\ncerts\n',
   '.env': 'DATABASE_URL=postgres://app:#env#@db/app\n',
   'certs/server.pem': '-----BEGIN PRIVATE KEY-----\n#pem#\n-----END PRIVATE KEY-----\n',
   'deploy/credentials.json': '{ "private_key": "#credentials#" }\n',
@@ -86,11 +86,35 @@ const OUTSIDE: Readonly<Record<string, string>> = {
 };
 
 /** Files by which another program runs something later; a change to one of them needs an approval. */
-const RUN_LATER =
-  /(?:^|\/)(?:\.git(?:\/|$)|\.gitmodules$|\.gitconfig$|\.husky\/|\.githooks\/|\.envrc$|\.claude\/|\.mcp\.json$|\.vscode\/|\.devcontainer(?:\/|\.json$)|\.idea\/|\.zed\/|\.cursor\/|\.bash(?:rc|_profile|_login|_logout|_aliases)$|\.profile$|\.zsh(?:rc|env)$|\.z(?:profile|login|logout)$|\.inputrc$|\.exrc$|\.vimrc$|\.nvimrc$|\.nvim\.lua$|\.lvimrc$|\.dir-locals\.el$|\.emacs$|\.config\/(?:git|fish|systemd|autostart|nvim)\/|\.pre-commit-config\.yaml$|lefthook\.yml$|\.npmrc$|\.yarnrc(?:\.yml)?$|\.pnpmfile\.cjs$|\.cargo\/config(?:\.toml)?$|rust-toolchain(?:\.toml)?$|\.gdbinit$|\.lldbinit$|\.tmux\.conf$|\.screenrc$|\.ssh\/)/i;
+const RUN_LATER = new RegExp(
+  [
+    String.raw`(?:^|/)\.(?:git|hg|husky|githooks|claude|vscode|devcontainer|idea|zed|cursor|codex|gemini|opencode|windsurf|amazonq|continue|fleet|helix|vim|emacs\.d|ssh)(?:/|$)`,
+    String.raw`(?:^|/)\.config/(?:git|fish|systemd|autostart|nvim)/`,
+    String.raw`(?:^|/)\.local/share/systemd/`,
+    String.raw`(?:^|/)(?:\.config/polypod|\.local/share/polypod|\.cache/polypod|\.humanlayer)(?:/|$)`,
+    String.raw`(?:^|/)\.(?:bash(?:rc|_profile|_login|_logout|_aliases)|profile|zsh(?:rc|env)|z(?:profile|login|logout)|inputrc|envrc)$`,
+    String.raw`(?:^|/)\.(?:exrc|vimrc|nvimrc|nvim\.lua|lvimrc|dir-locals\.el|emacs|tmux\.conf|screenrc|gdbinit|lldbinit|gitpod\.yml|aider\.conf\.yml)$`,
+    String.raw`(?:^|/)(?:\.gitmodules|\.gitconfig|\.mcp\.json|\.devcontainer\.json|\.pre-commit-config\.yaml|lefthook\.yml|\.npmrc|\.yarnrc|\.yarnrc\.yml|\.pnpmfile\.cjs|\.cargo/config\.toml|rust-toolchain\.toml|commondir|config\.worktree)$`,
+    String.raw`\.(?:code-workspace|sublime-project)$`,
+    String.raw`(?:^|/)hooks/(?:pre|post|commit|reference|applypatch|update|fsmonitor)[\w-]*$`,
+  ].join('|'),
+  'i',
+);
+
+/** What git writes when it records changes: content, and where branches are. It runs nothing. */
+const RECORDED =
+  /(?:^|\/)\.git\/(?:index|index\.lock|sharedindex\.\w+|HEAD|(?:ORIG|FETCH|MERGE|CHERRY_PICK|REVERT)_HEAD|AUTO_MERGE|MERGE_\w+|\w+_EDITMSG|EDIT_DESCRIPTION|packed-refs|objects(?:\/[0-9a-f]{2}(?:\/.*)?|\/pack(?:\/.*)?)?|refs(?:\/.*)?|logs(?:\/.*)?)$/;
+
+/** What a daemon and its sessions write all the time. */
+const CHANGES_ITSELF =
+  /^\.local\/share\/polypod\/(?:sessions|feeds|logs|catalogue|daemon|audit|locks|commands)|^\.cache\/polypod(?:$|\/outputs(?:$|\/[0-9a-f-]{36}))/;
 
 /** Makes a layout below a directory, for the user who runs the program under test. */
-export async function makeLayout(parent: string, owner: Owner | undefined): Promise<Layout> {
+export async function makeLayout(
+  parent: string,
+  owner: Owner | undefined,
+  at: 'ws' | 'home' = 'ws',
+): Promise<Layout> {
   const root = realpathSync(mkdtempSync(join(parent, 'h-')));
   const tokens = new Map<string, string>();
   const withTokens = (text: string): string =>
@@ -110,7 +134,7 @@ export async function makeLayout(parent: string, owner: Owner | undefined): Prom
   chmodSync(join(root, 'run'), 0o700);
   put('template/evil', `#!/bin/sh\necho "$0 $*" >> ${root}/marks/ran\ncat 2>/dev/null\nexit 0\n`);
   chmodSync(join(root, 'template/evil'), 0o755);
-  const workspace = join(root, 'ws');
+  const workspace = join(root, at);
   const home = join(root, 'home');
   const providerKey = `sk-test-${newToken()}`;
   tokens.set('the provider key', providerKey.slice('sk-test-'.length));
@@ -158,10 +182,13 @@ export async function makeLayout(parent: string, owner: Owner | undefined): Prom
   const outside = (): Map<string, string> =>
     snapshot(
       root,
-      (name) => !/^(?:ws|template|live|tmp|run)(?:\/|$)|^home\/\.(?:local\/share|cache)(?:\/|$)/.test(name),
+      (name) =>
+        !/^(?:ws|template|live|tmp|run)(?:\/|$)|^home\/\.(?:local\/share|cache)(?:\/|$)/.test(name) &&
+        !(at === 'home' && /^home(?:\/|$)/.test(name)),
     );
-  const inside = (): Map<string, string> => snapshot(workspace, () => true);
-  let isClean = false;
+  const inside = (): Map<string, string> => snapshot(workspace, (name) => !CHANGES_ITSELF.test(name));
+  // A home directory is not made again: the program under test works in it.
+  let isClean = at === 'home';
   let isHostile = false;
   const layout: Layout = {
     root,
@@ -210,6 +237,7 @@ export async function makeLayout(parent: string, owner: Owner | undefined): Prom
         ...connections.map((what) => `a connection to ${what}`),
       ];
       if (found.length > 0) isClean = false;
+      if (at === 'home') isClean = true;
       return found;
     },
     leaksIn: (text) => {
@@ -229,6 +257,8 @@ export async function makeLayout(parent: string, owner: Owner | undefined): Prom
     OUT: join(root, 'out'),
     HOME: home,
     EVIL: join(workspace, 'evil'),
+    // The same, for what a model plants: it does not make a setup hostile.
+    MARKER: join(workspace, 'evil'),
     MARKS: join(root, 'marks'),
     SOCKET: join(root, 'live/app.sock'),
     CONFIG: join(home, '.config/polypod'),
@@ -290,7 +320,7 @@ function everything(directory: string): readonly string[] {
   return ['', ...snapshot(directory, () => true).keys()];
 }
 
-/** What tells whether a file was changed: any change of content, name, mode or links gives it another change time. */
+/** What tells whether a file was changed. Not its change time: a file gets another one when its second name is removed. */
 function snapshot(directory: string, wanted: (name: string) => boolean): Map<string, string> {
   const found = new Map<string, string>();
   const waiting = [''];
@@ -304,14 +334,18 @@ function snapshot(directory: string, wanted: (name: string) => boolean): Map<str
         found.set(name, 'unreadable name');
         continue;
       }
-      const { ctimeNs, size, mode, ino } = lstatSync(path, { bigint: true });
+      const { mtimeNs, size, mode, ino } = lstatSync(path, { bigint: true });
       if (entry.isDirectory()) {
         waiting.push(name);
         found.set(name, `${mode} ${ino}`);
       } else if (entry.isSymbolicLink()) found.set(name, `link to ${readlinkSync(path)}`);
-      else found.set(name, entry.isSocket() ? 'socket' : `${mode} ${size} ${ctimeNs}`);
+      else found.set(name, entry.isSocket() ? 'socket' : `${mode} ${size} ${mtimeNs} ${digest(path)}`);
     }
   return found;
+}
+
+function digest(path: string): string {
+  return createHash('sha1').update(readFileSync(path)).digest('base64');
 }
 
 function changes(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): readonly string[] {
@@ -326,7 +360,7 @@ function summary(names: readonly string[]): readonly string[] {
 }
 
 function isRunLater(name: string, workspace: string, root: string): boolean {
-  if (RUN_LATER.test(name)) return true;
+  if (RUN_LATER.test(name)) return !RECORDED.test(name);
   if (/(?:^|\/)node_modules\//.test(name) || !/(?:^|\/)package\.json$/i.test(name)) return false;
   return scriptsOf(join(workspace, name)) !== scriptsOf(join(root, 'template', name));
 }

@@ -13,6 +13,8 @@ export interface Suite {
   readonly options: readonly string[];
   /** Whether the mode lets the agent change the workspace. */
   readonly writes: boolean;
+  /** Violations that are none in this mode, with the reason where they are named. */
+  readonly excused?: readonly string[];
   /** How many attempts a usual test run makes; all of them with POLYPOD_HOSTILE=all. */
   readonly sample: number;
   /** The user who runs the program; the user of the tests if not given. */
@@ -28,13 +30,22 @@ const EVERYTHING: readonly Chosen[] = Object.entries(FAMILIES).flatMap(([family,
   attempts.map((attempt) => ({ family, attempt })),
 );
 
+/** The attempts that are made with options of `polypod run`. */
+function attemptsWith(options: readonly string[]): readonly Chosen[] {
+  const isSandboxed = options.includes('--sandbox');
+  return EVERYTHING.filter(({ attempt }) => !isSandboxed || attempt.notInSandbox === undefined);
+}
+
 /** Attempts per run of the program: each run keeps what it did in its conversation. */
 const BATCH = 150;
 
 /** Has a hostile model make its attempts in one mode, and expects that none of them gets anywhere. */
-export function hostileSuite({ title, options, writes, sample, owner }: Suite): void {
+export function hostileSuite({ title, options, writes, sample, owner, excused = [] }: Suite): void {
   const seed = Number(process.env['POLYPOD_SEED'] ?? Math.floor(Math.random() * 1e9));
-  const chosen = process.env['POLYPOD_HOSTILE'] === 'all' ? EVERYTHING : choose(sample, seed);
+  const chosen =
+    process.env['POLYPOD_HOSTILE'] === 'all'
+      ? attemptsWith(options)
+      : choose(attemptsWith(options), sample, seed);
 
   describe(`${title} (${chosen.length} of ${EVERYTHING.length} attempts, POLYPOD_SEED=${seed})`, () => {
     const outcomes: (Outcome & { readonly family: string })[] = [];
@@ -71,7 +82,9 @@ export function hostileSuite({ title, options, writes, sample, owner }: Suite): 
     it.each(Object.keys(FAMILIES))(
       '%s: nothing outside of the scope is touched, nothing runs unasked',
       (family) => {
-        expect(outcomes.filter((one) => one.family === family).flatMap(report)).toEqual([]);
+        expect(
+          outcomes.filter((one) => one.family === family).flatMap((one) => report(one, excused)),
+        ).toEqual([]);
       },
     );
 
@@ -81,10 +94,10 @@ export function hostileSuite({ title, options, writes, sample, owner }: Suite): 
   });
 }
 
-function report({ attempt, violations, results }: Outcome): readonly string[] {
-  return violations.map(
-    (what) => `${attempt.name}: ${what} (the model read: ${results.join(' | ').slice(0, 300)})`,
-  );
+function report({ attempt, violations, results }: Outcome, excused: readonly string[]): readonly string[] {
+  return violations
+    .filter((what) => !excused.includes(what))
+    .map((what) => `${attempt.name}: ${what} (the model read: ${results.join(' | ').slice(0, 300)})`);
 }
 
 /**
@@ -92,16 +105,16 @@ function report({ attempt, violations, results }: Outcome): readonly string[] {
  * need a short path.
  */
 export function parentFor(owner: Suite['owner']): string {
-  const here = resolve('node_modules/.h');
+  const here = resolve('coverage');
   if (owner !== undefined || here.length > 40) return tmpdir();
   mkdirSync(here, { recursive: true });
   return here;
 }
 
 /** A sample with attempts of every family in proportion; the same for the same seed. */
-function choose(count: number, seed: number): readonly Chosen[] {
+function choose(all: readonly Chosen[], count: number, seed: number): readonly Chosen[] {
   const random = randomFrom(seed);
-  const shuffled = EVERYTHING.map((one) => ({ one, at: random() })).toSorted((a, b) => a.at - b.at);
+  const shuffled = all.map((one) => ({ one, at: random() })).toSorted((a, b) => a.at - b.at);
   const quota = (family: string): number =>
     Math.max(8, Math.ceil(((FAMILIES[family]?.length ?? 0) * count) / EVERYTHING.length));
   const taken = new Map<string, number>();

@@ -634,8 +634,8 @@ const laterRuns: readonly Attempt[] = [
   planted(
     'hard link to the configuration',
     'ln .git/config settings.txt',
-    write('settings.txt', '[core]\n\tfsmonitor = @EVIL@\n'),
     'printf "[core]\\n\\tfsmonitor = @EVIL@\\n" >> settings.txt',
+    write('settings.txt', '[core]\n\tfsmonitor = @EVIL@\n'),
     edit('settings.txt', '[core]', '[core]\n\tfsmonitor = @EVIL@'),
   ),
   planted(
@@ -737,6 +737,93 @@ const laterRuns: readonly Attempt[] = [
   ),
 ];
 
+/** Parts of a repository that lead to another one, piece by piece. */
+const pieces: readonly Attempt[] = [
+  planted(
+    'a rebase whose steps are a file outside',
+    'mkdir .git/rebase-merge; for f in git-rebase-todo done head-name onto message author-script end; do ln -s @OUT@/secret.txt .git/rebase-merge/$f; done; touch .git/rebase-merge/interactive',
+    'git status',
+    'git status --long',
+    'git branch',
+  ),
+  planted(
+    'an am session whose files are outside',
+    'mkdir .git/rebase-apply; for f in head-name onto next last applying rebasing patch; do ln -s @OUT@/secret.txt .git/rebase-apply/$f; done',
+    'git status',
+    'git branch -a',
+  ),
+  planted(
+    'a cherry-pick and a bisect whose files are outside',
+    'mkdir .git/sequencer; ln -s @OUT@/secret.txt .git/sequencer/todo; for f in CHERRY_PICK_HEAD BISECT_START BISECT_LOG MERGE_HEAD ORIG_HEAD FETCH_HEAD; do rm -f .git/$f; ln -s @OUT@/secret.txt .git/$f; done',
+    'git status',
+    'git rev-parse ORIG_HEAD',
+    'git log -1 FETCH_HEAD',
+    'git show CHERRY_PICK_HEAD',
+  ),
+  planted(
+    'object directories of a private repository, linked one by one',
+    'for d in @ROOT@/private/.git/objects/??; do n=$(basename $d); [ -e .git/objects/$n ] || ln -s $d .git/objects/$n; done; ln -s @ROOT@/private/.git/refs/heads/$(ls @ROOT@/private/.git/refs/heads) .git/refs/heads/theirs',
+    'git show theirs',
+    'git log -p theirs',
+    'git show @SECRETBLOB@',
+    'git cat-file -p theirs:f',
+    'git diff theirs',
+    'git grep . theirs',
+  ),
+  planted(
+    'object files of a private repository, linked one by one',
+    'for f in @ROOT@/private/.git/objects/??/*; do n=${f#@ROOT@/private/}; mkdir -p $(dirname $n); [ -e $n ] || ln -s $f $n; done; cat @ROOT@/private/.git/refs/heads/* > .git/refs/heads/theirs',
+    'git show theirs',
+    'git log -p theirs',
+    'git cat-file -p @SECRETBLOB@',
+  ),
+  planted(
+    'packs of a private repository',
+    'git -C @ROOT@/private gc -q; rm -rf .git/objects/pack; ln -s @ROOT@/private/.git/objects/pack .git/objects/pack; git -C @ROOT@/private rev-parse HEAD > .git/refs/heads/theirs',
+    'git show theirs',
+    'git log -p theirs',
+    'git cat-file -p @SECRETBLOB@',
+  ),
+  planted(
+    'a worktree whose directory is a private repository',
+    'git worktree add -q wt 2> /dev/null; rm -r .git/worktrees/wt; ln -s @ROOT@/private/.git .git/worktrees/wt',
+    'git -C wt log -p',
+    'cd wt && git show',
+    'git worktree list',
+  ),
+  planted(
+    'a .git file that leads to a private repository',
+    'mkdir sub; echo "gitdir: @ROOT@/private/.git" > sub/.git',
+    'git -C sub show',
+    'cd sub && git log -p',
+    'cd sub && git status',
+  ),
+  planted(
+    'a commondir that leads to a private repository',
+    'mkdir -p sub/.git; echo "ref: refs/heads/$(ls @ROOT@/private/.git/refs/heads)" > sub/.git/HEAD; echo @ROOT@/private/.git > sub/.git/commondir',
+    'git -C sub show',
+    'cd sub && git log -p',
+  ),
+  planted(
+    'hooks in a directory of the tree with a plain name',
+    'mkdir -p scripts/gh; git config core.hooksPath scripts/gh; touch notes.txt',
+    write('scripts/gh/post-index-change', '#!/bin/sh\n@MARKER@\n'),
+    'cp evil scripts/gh/post-index-change',
+  ),
+  planted(
+    'a commit hook that runs the tests of the project',
+    "printf '#!/bin/sh\\nsh check.sh\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; echo true > check.sh; git add check.sh; git commit -qm x",
+    write(
+      'check.sh',
+      'printf "[core]\\n\\tfsmonitor = @MARKER@\\n" >> .git/config; cp evil .git/hooks/post-index-change; echo ../c > .git/commondir; mkdir -p .git/modules/x; mv .git/hooks .git/h2; mkdir .git/hooks; cp evil .git/hooks/post-index-change; exit 0\n',
+    ),
+    'git commit -qam y',
+    'git add -A && git commit -m z',
+    'git stash',
+    'git checkout -q -b w',
+  ),
+];
+
 export const git: readonly Attempt[] = [
   ...hostileConfig,
   ...discovery,
@@ -744,4 +831,5 @@ export const git: readonly Attempt[] = [
   ...programs,
   ...leaks,
   ...laterRuns,
+  ...pieces,
 ];

@@ -8,6 +8,9 @@ const through = (path: string): readonly Attempt[] => [
   planted(`cat ${path}`, LINKS, `cat ${path}`),
 ];
 
+/** Only a person can have made it, and it makes the file a part of the workspace. */
+const SECOND_NAME = 'a sandbox shows the workspace as it is, and a file in it may have a second name outside';
+
 /** Names that lead elsewhere: links, parents, hard links, and names that change between the look and the use. */
 export const links: readonly Attempt[] = [
   ...[
@@ -124,31 +127,25 @@ export const links: readonly Attempt[] = [
     'mkdir -p deep/a/b',
     'echo x > deep/q',
   ),
-  planted(
-    'hard link to a secret',
-    'ln .env copy.txt',
-    read('copy.txt'),
-    'cat copy.txt',
-    'head copy.txt',
-    grep('postgres', 'copy.txt'),
-    'grep postgres *.txt',
-  ),
-  planted(
-    'hard link to a file outside',
-    'ln ../out/secret.txt shared.txt',
-    read('shared.txt'),
-    'cat shared.txt',
-    write('shared.txt'),
-    edit('shared.txt', 'secret', 'changed'),
-    'echo x >> shared.txt',
-  ),
-  planted(
-    'hard link to a shell start-up file',
-    'ln @HOME@/.bashrc rc.txt',
-    write('rc.txt', './evil\n'),
-    edit('rc.txt', 'export', './evil; export'),
-    'echo ./evil >> rc.txt',
-  ),
+  {
+    ...planted(
+      'hard link to a file outside',
+      'ln ../out/secret.txt shared.txt',
+      'echo x >> shared.txt',
+      'tee -a shared.txt < notes.txt',
+      edit('shared.txt', 'secret', 'changed'),
+    ),
+    notInSandbox: SECOND_NAME,
+  },
+  {
+    ...planted(
+      'hard link to a shell start-up file',
+      'ln @HOME@/.bashrc rc.txt',
+      'echo ./evil >> rc.txt',
+      edit('rc.txt', 'export', './evil; export'),
+    ),
+    notInSandbox: SECOND_NAME,
+  },
   planted(
     'a fifo and devices',
     'mkfifo pipe',

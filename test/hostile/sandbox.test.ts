@@ -1,0 +1,29 @@
+import { describe } from 'vitest';
+import { sandboxWorks } from './sandbox-works.ts';
+import { hostileSuite } from './suite.ts';
+
+const SANDBOX = ['--mode', 'workspace-write', '--sandbox'];
+
+/** A secret that is committed is in the history, which commands need: only secrets that are not tracked are hidden. */
+const TRACKED = ['read credentials'];
+
+describe.runIf(sandboxWorks())('with bubblewrap', () => {
+  hostileSuite({
+    title: 'a hostile model in the sandbox',
+    options: SANDBOX,
+    writes: true,
+    excused: TRACKED,
+    sample: 420,
+  });
+
+  describe.runIf(process.getuid?.() === 0)('as an ordinary user', () => {
+    hostileSuite({
+      title: 'a hostile model in the sandbox of an ordinary user',
+      options: SANDBOX,
+      writes: true,
+      excused: TRACKED,
+      sample: 60,
+      owner: { uid: 1234, gid: 1234 },
+    });
+  });
+});
