@@ -1,19 +1,12 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { CommandLine } from './command-limits.ts';
 import { programOnPath } from './on-path.ts';
+import { processOf } from './process-list.ts';
 
 export interface GroupLimits {
   readonly memory: number | undefined;
@@ -47,7 +40,9 @@ export function commandGroups(env: Readonly<Record<string, string>>): Promise<Gr
 
 async function probe(env: Readonly<Record<string, string>>): Promise<GroupMechanism> {
   if (process.platform !== 'linux') return NONE;
-  return (await systemdScopes(env)) ?? controlGroups2() ?? controlGroups1() ?? NONE;
+  return (
+    (await systemdScopes(env)) ?? mechanism('cgroup v2', bases2()) ?? mechanism('cgroup v1', bases1()) ?? NONE
+  );
 }
 
 const NONE: GroupMechanism = { name: 'none', memory: false, processes: false, open: () => undefined };
@@ -89,24 +84,24 @@ interface Base {
   readonly processes: boolean;
 }
 
-function controlGroups2(): GroupMechanism | undefined {
+function bases2(): readonly Base[] {
   const mount = mounts().find(({ type }) => type === 'cgroup2')?.path;
   const own = /^0::(.*)$/m.exec(text('/proc/self/cgroup'))?.[1];
-  if (mount === undefined || own === undefined) return undefined;
+  if (mount === undefined || own === undefined) return [];
   // Next to us: a group that has processes cannot share out what it has.
-  const [base] = [join(mount, own), dirname(join(mount, own))]
+  return [join(mount, own), dirname(join(mount, own))]
     .filter((directory) => directory.startsWith(mount))
     .map((directory): Base => {
       const shared = text(join(directory, 'cgroup.subtree_control')).split(/\s+/);
       return { directory, memory: shared.includes('memory'), processes: shared.includes('pids') };
     })
-    .filter(({ memory, processes }) => memory || processes);
-  return base === undefined ? undefined : mechanism('cgroup v2', [base]);
+    .filter(({ memory, processes }) => memory || processes)
+    .slice(0, 1);
 }
 
-function controlGroups1(): GroupMechanism | undefined {
+function bases1(): readonly Base[] {
   const own = text('/proc/self/cgroup');
-  const bases = mounts().flatMap(({ type, path, options }): readonly Base[] => {
+  return mounts().flatMap(({ type, path, options }): readonly Base[] => {
     const memory = options.includes('memory');
     const processes = options.includes('pids');
     if (type !== 'cgroup' || !(memory || processes)) return [];
@@ -115,12 +110,10 @@ function controlGroups1(): GroupMechanism | undefined {
     const directory = join(path, group);
     return [{ directory: existsSync(directory) ? directory : path, memory, processes }];
   });
-  return mechanism('cgroup v1', bases);
 }
 
 function mechanism(name: 'cgroup v1' | 'cgroup v2', bases: readonly Base[]): GroupMechanism | undefined {
   const usable = bases.filter((base) => {
-    removeLeft(base);
     try {
       const group = makeGroup(base, { memory: 1024 ** 3, processes: 100 });
       rmdirSync(group);
@@ -140,7 +133,10 @@ function mechanism(name: 'cgroup v1' | 'cgroup v2', bases: readonly Base[]): Gro
 }
 
 function makeGroup(base: Base, { memory, processes }: GroupLimits): string {
-  const group = join(base.directory, `${PREFIX}${randomUUID()}`);
+  const group = join(
+    base.directory,
+    `${PREFIX}${process.pid}-${processOf(process.pid)?.start ?? 0}-${randomUUID()}`,
+  );
   mkdirSync(group);
   try {
     if (base.memory && memory !== undefined) {
@@ -196,16 +192,16 @@ async function removeGroup(group: string): Promise<void> {
   }
 }
 
-/**
- * Groups of commands whose host was killed. One with processes in it cannot be removed; a new one may be empty because its
- * command is about to enter it.
- */
-function removeLeft({ directory }: Base): void {
-  for (const name of attempt(() => readdirSync(directory)) ?? []) {
-    const group = join(directory, name);
-    const made = name.startsWith(PREFIX) ? attempt(() => statSync(group).mtimeMs) : undefined;
-    if (made !== undefined && made < Date.now() - NEW_MS) attempt(() => rmdirSync(group));
-  }
+/** Removes the groups of commands whose host was killed. The name of a group holds the host's pid and start time. */
+export function removeAbandonedGroups(): void {
+  if (process.platform !== 'linux') return;
+  for (const { directory } of [...bases2(), ...bases1()])
+    for (const name of attempt(() => readdirSync(directory)) ?? []) {
+      const [, pid, start] = GROUP_NAME.exec(name) ?? [];
+      if (pid === undefined || processOf(Number(pid))?.start === Number(start)) continue;
+      // The kernel keeps a group that still has processes.
+      attempt(() => rmdirSync(join(directory, name)));
+    }
 }
 
 function counter(file: string, field: string): number {
@@ -238,7 +234,7 @@ function attempt<T>(action: () => T): T | undefined {
 }
 
 const PREFIX = 'polypod-';
-const NEW_MS = 60_000;
+const GROUP_NAME = /^polypod-(\d+)-(\d+)-/;
 const PROBE_MS = 5_000;
 const MOST_ROUNDS = 50;
 const LOOK_MS = 10;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../base/index.ts';
 import { oneLine } from './cap.ts';
+import { removeAbandonedGroups } from './command-group.ts';
 import type { CommandLedger, CommandRecord } from './command-ledger.ts';
 import {
   commandLineOf,
@@ -33,6 +34,7 @@ export async function endOrphans(
     ledger.keepEnded(orphan, ended);
     found.push({ ...orphan, ended });
   }
+  if (found.length > 0) removeAbandonedGroups();
   return found;
 }
 

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { survivorsOf, token } from '../tools/survivors.ts';
@@ -99,6 +99,7 @@ describe.each(USERS)('a command of a killed program, as %s,', (_, user) => {
     expect(asked).toContain('was killed while the command ran; the command’s processes were ended: ');
     expect(asked).toContain(`sleep ${mark}`);
     expect(readdirSync(join(here.dataDirectory, 'commands'))).toEqual([]);
+    expect(controlGroupsOf(host.child.pid)).toEqual([]);
   });
 });
 
@@ -118,3 +119,13 @@ it('a process that only has the recorded number is left alone', async () => {
   expect(bystander.child.exitCode).toBeNull();
   process.kill(bystander.child.pid ?? 0, 0);
 });
+
+/** The control groups that a process made for its commands and that still exist. */
+function controlGroupsOf(pid: number | undefined): readonly string[] {
+  return ['pids', 'memory'].flatMap((controller) => {
+    const directory = join('/sys/fs/cgroup', controller);
+    return existsSync(directory)
+      ? readdirSync(directory).filter((name) => name.startsWith(`polypod-${pid}-`))
+      : [];
+  });
+}
