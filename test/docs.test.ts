@@ -12,6 +12,7 @@ const PAGES = [
   'GLOSSARY.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
+  'SECURITY.md',
   'bench/RESULTS.md',
 ]
   .concat(readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((name) => join('docs', name)))
@@ -30,6 +31,15 @@ describe('the pages', () => {
     expect(shown.length).toBeGreaterThan(1);
     for (const { name, code } of shown)
       expect(code).toBe(readFileSync(`test/llm/fixtures/${name}.events`, 'utf8'));
+  });
+
+  it('name, for every promise of the threat model, a test that exists', () => {
+    const promises = [
+      ...readFileSync('docs/threat-model.md', 'utf8').matchAll(/^\| (.+?) +\| `(test\/\S+)`: (.+?) +\|$/gm),
+    ];
+    expect(promises.length).toBeGreaterThan(50);
+    const missing = promises.filter(([, , file = '', title = '']) => !titlesIn(file).includes(title));
+    expect(missing.map(([row]) => row)).toEqual([]);
   });
 
   it('name every decision', () => {
@@ -128,4 +138,9 @@ function withPolypod(): string {
   mkdirSync(join(directory, 'node_modules'));
   symlinkSync(resolve('.'), join(directory, 'node_modules/polypod'));
   return directory;
+}
+
+/** The source of a test file, on one line and without the quotes' escapes: a title may be any part of it. */
+function titlesIn(file: string): string {
+  return existsSync(file) ? readFileSync(file, 'utf8').replaceAll("\\'", "'") : '';
 }

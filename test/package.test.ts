@@ -49,7 +49,7 @@ describe('the package', () => {
     ]);
     const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }];
     expect(
-      files.filter(({ path }) => !/^(?:dist\/|README|CHANGELOG|LICENSE|package\.json)/.test(path)),
+      files.filter(({ path }) => !/^(?:dist\/|README|CHANGELOG|SECURITY|LICENSE|package\.json)/.test(path)),
     ).toEqual([]);
 
     const home = join(directory, 'node_modules/polypod');
