@@ -6,7 +6,7 @@ import { FORMAT_VERSION } from './entry.ts';
  * by id instead of by line. Lines that cannot be read are left out. For a copy: the old file stays.
  */
 export function upgradeLines(lines: Iterable<string>, newId: () => string): readonly string[] {
-  const values = [...lines].map(tryParse).filter(isObject);
+  const values = [...lines].map((line) => tryParse(line)).filter(isObject);
   const taken = new Set<string>();
   const ids = values.map((value) => (value.type === 'session' ? undefined : freeId(newId, taken)));
   let parentId: string | null = null;
