@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { tryParse } from '../../src/base/index.ts';
 import { type Answer, type Fault, type FaultKind, WIRES, type WireName } from '../../src/sim/index.ts';
 import { bytesOf, FINISH, heard, heardUntil, opened, payloadsOf, QUESTION, textIn } from './raw.ts';
@@ -125,8 +125,8 @@ describe.each(WIRES)('on the %s wire', (wire) => {
   test('no-response accepts the request and never answers', async () => {
     const sim = await start({ script: [spoken({ kind: 'no-response' })] });
     const answer = opened(sim, question).catch(() => 'closed');
+    await vi.waitFor(() => expect(sim.requests).toHaveLength(1), { timeout: 20_000 });
     expect(await Promise.race([answer, setTimeout(50, 'silence')])).toBe('silence');
-    expect(sim.requests).toHaveLength(1);
     await sim.close();
     expect(await answer).toBe('closed');
   });
