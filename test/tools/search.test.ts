@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, symlinkSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PolypodError } from '../../src/base/index.ts';
@@ -37,13 +37,18 @@ test.runIf(hasRipgrep)('ripgrep is installed, so that both searches are compared
   expect(ENGINES).toHaveLength(2);
 });
 
-test('a ripgrep that is too old for our options is not used', async () => {
+test.each([
+  // A compiled program that refuses our options, as an old ripgrep does.
+  ['a ripgrep that is too old for our options', (rg: string) => copyFileSync('/bin/ls', rg)],
+  ['a script in place of ripgrep', (rg: string) => writeFileSync(rg, '#!/bin/sh\necho ran > "$0.ran"\n')],
+])('%s is not used', async (_, install) => {
   const bin = temporaryDirectory();
-  addFiles(bin, { rg: '#!/bin/sh\necho "error: Found argument" >&2; exit 2\n' });
+  install(`${bin}/rg`);
   chmodSync(`${bin}/rg`, 0o755);
   const stage = stageWith({ 'a.txt': 'foo\n' }, { env: { PATH: bin } });
   expect(textOf(await stage.call(grep, { pattern: 'foo' }))).toBe('a.txt:1: foo');
   expect(textOf(await stage.call(find, { pattern: '*' }))).toBe('a.txt');
+  expect(existsSync(`${bin}/rg.ran`)).toBe(false);
 });
 
 describe.each(ENGINES)('grep by %s', (engine) => {
