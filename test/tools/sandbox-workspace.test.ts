@@ -316,6 +316,33 @@ describe.runIf(bubblewrapWorks)('the scripts of a package.json', () => {
     expect(existsSync(stage.path('package.json'))).toBe(false);
   });
 
+  test('are not taken from a file that is too large, nested too deep or has comments', async () => {
+    const stage = stageWith({ 'package.json': PACKAGE, 'broken/package.json': '{"scripts":' });
+    const { text } = await run(
+      stage,
+      `mkdir large deep comment empty; touch empty/package.json
+      python3 - <<'END'
+evil = '{"scripts":{"test":"evil"},"x":'
+open('package.json', 'w').write(evil + '"' + 'x' * 5000000 + '"}')
+open('large/package.json', 'w').write(evil + '"' + 'x' * 5000000 + '"}')
+open('deep/package.json', 'w').write(evil + '[' * 600 + ']' * 600 + '}')
+open('comment/package.json', 'w').write('// evil\\n' + evil + '1}')
+END`,
+    );
+    expect(text).toContain('The sandbox moved');
+    const left = ['', 'large', 'deep', 'comment', 'empty', 'broken'].filter((directory) =>
+      existsSync(stage.path(join(directory, 'package.json'))),
+    );
+    expect(left).toEqual(['empty', 'broken']);
+  });
+
+  test('move with their package, and may be copied', async () => {
+    const stage = stageWith({ 'a/package.json': PACKAGE });
+    expect((await run(stage, 'cp -r a c; mv a b')).text).not.toContain('sandbox');
+    expect(stage.text('b/package.json')).toBe(PACKAGE);
+    expect(stage.text('c/package.json')).toBe(PACKAGE);
+  });
+
   test('may stay as they are', async () => {
     const stage = stageWith({ 'package.json': PACKAGE });
     expect(

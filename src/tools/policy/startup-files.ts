@@ -208,6 +208,9 @@ const STARTUP = {
     '.pnp.js',
     '.pnp.loader.mjs',
     '.pnpmfile.*',
+    // pnpm reads these in place of a package.json.
+    'package.json5',
+    'package.yaml',
     'pnpmfile.js',
     'bunfig.toml',
     'node_modules/.bin/**',

@@ -1,17 +1,34 @@
+import { lstatSync } from 'node:fs';
 import { isObject, tryParse } from '../../base/index.ts';
 import { EXECUTED } from '../policy/executed-fields.ts';
 import { regularFileText } from './regular-file.ts';
 
-/** What other programs run of a package.json, as text that can be compared; undefined for a file that cannot be read as a package.json. */
+/**
+ * What other programs run of a package.json, as text that can be compared. Undefined where there is nothing to run: no
+ * regular file, or an empty one.
+ */
 export function scriptsIn(file: string): string | undefined {
-  const content = parsedFile(file);
-  return content === undefined ? undefined : JSON.stringify(partsOf(content));
+  const text = regularFileText(file)?.replace(/^\uFEFF/, '');
+  if (text?.trim() === '') return undefined;
+  const content = tryParse(text ?? '');
+  if (isObject(content)) return JSON.stringify(partsOf(content));
+  // Too large, nested too deep, or with comments: we cannot read it, but some package manager can. A program can set no
+  // change time, so the same text means the same content.
+  const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false });
+  return stats?.isFile() ? `${UNREADABLE}${stats.ino}:${stats.size}:${stats.ctimeNs}` : undefined;
 }
+
+/** Whether `scriptsIn` could not read the file. */
+export function isUnreadable(scripts: string): boolean {
+  return scripts.startsWith(UNREADABLE);
+}
+
+const UNREADABLE = 'unreadable:';
 
 /** The content of a changed package.json with the scripts as they were. */
 export function withFormerScripts(text: string, former: string | undefined): string {
   const now = tryParse(text.replace(/^\uFEFF/, ''));
-  const before = former === undefined ? {} : tryParse(former);
+  const before = former === undefined || isUnreadable(former) ? {} : tryParse(former);
   if (!isObject(now) || !isObject(before)) return text;
   const kept = Object.entries(now).flatMap(([name, value]): readonly (readonly [string, unknown])[] => {
     if (!EXECUTED.includes(name)) return [[name, value]];
@@ -26,9 +43,4 @@ function partsOf(content: Readonly<Record<string, unknown>>): Readonly<Record<st
   return Object.fromEntries(
     EXECUTED.filter((name) => Object.hasOwn(content, name)).map((name) => [name, content[name]]),
   );
-}
-
-function parsedFile(file: string): Readonly<Record<string, unknown>> | undefined {
-  const content = tryParse(regularFileText(file)?.replace(/^\uFEFF/, '') ?? '');
-  return isObject(content) ? content : undefined;
 }

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { messageOf, systemCodeOf } from '../../base/index.ts';
-import { scriptsIn, withFormerScripts } from './package-scripts.ts';
+import { isUnreadable, scriptsIn, withFormerScripts } from './package-scripts.ts';
 import { regularFileText } from './regular-file.ts';
 import type { Found, Notable } from './workspace-scan.ts';
 
@@ -97,6 +97,7 @@ export function undoPlanted(before: Snapshot, after: readonly Found[], quarantin
   for (const path of before.absent) {
     if (isThere(path)) attempt(path, moved, () => moveAway(path, quarantine));
   }
+  const known = new Set(before.scripts.values());
   for (const path of after.flatMap(({ packages }) => packages)) {
     const former = before.scripts.get(path);
     const isNew = !before.scripts.has(path);
@@ -105,7 +106,12 @@ export function undoPlanted(before: Snapshot, after: readonly Found[], quarantin
       continue;
     }
     const scripts = scriptsIn(path);
-    if (scripts === undefined || scripts === (former ?? '{}')) continue;
+    // Scripts that a package had before may move with it, or be copied: they run nothing new.
+    if (scripts === undefined || scripts === '{}' || known.has(scripts)) continue;
+    if (isUnreadable(scripts)) {
+      attempt(path, moved, () => moveAway(path, quarantine));
+      continue;
+    }
     attempt(path, restored, () =>
       restore(path, withFormerScripts(regularFileText(path) ?? '', former), quarantine),
     );
