@@ -339,7 +339,8 @@ function snapshot(directory: string, wanted: (name: string) => boolean): Map<str
         waiting.push(name);
         found.set(name, `${mode} ${ino}`);
       } else if (entry.isSymbolicLink()) found.set(name, `link to ${readlinkSync(path)}`);
-      else found.set(name, entry.isSocket() ? 'socket' : `${mode} ${size} ${mtimeNs} ${digest(path)}`);
+      // A pipe would keep whoever reads it waiting.
+      else found.set(name, entry.isFile() ? `${mode} ${size} ${mtimeNs} ${digest(path)}` : `${mode}`);
     }
   return found;
 }
