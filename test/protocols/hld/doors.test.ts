@@ -15,8 +15,8 @@ async function hldClients({ home }: Site): Promise<{ readonly client: Client; re
 }
 
 /** `polypod --mode rpc`, which the daemon serves. */
-function rpcClient({ env, project }: Site, ...args: readonly string[]) {
-  const running = start(['--mode', 'rpc', '--cwd', project, ...args], env);
+function rpcClient({ env }: Site, ...args: readonly string[]) {
+  const running = start(['--mode', 'rpc', ...args], env);
   return {
     send: (message: JsonObject) => void running.child.stdin.write(`${JSON.stringify(message)}\n`),
     hear: async (type: string): Promise<JsonObject> => {
