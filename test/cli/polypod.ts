@@ -1,8 +1,9 @@
-import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { builtProgramFor, canBecomeOrdinaryUser, ORDINARY_USER } from '../ordinary-user.ts';
 
 /** The built program, as a user runs it: its own process, its own home, nothing of this machine's settings. */
 export const MAIN = resolve('dist/cli/main.js');
@@ -28,18 +29,11 @@ export interface User {
   readonly gid?: number;
 }
 
-/** A user without rights, for tests that root runs. */
-export const ORDINARY_USER = { uid: 1234, gid: 1234 } as const;
-
-/** The users as whom a test can run the built program: with root's rights also an ordinary one, if it may read the program. */
+/** The users as whom a test can run the built program: with root's rights also an ordinary one. */
 export const USERS: readonly (readonly [name: string, user: User])[] = [
   ['this user', {}],
-  ...(process.getuid?.() === 0 && ordinaryUserCanRun() ? [['an ordinary user', ORDINARY_USER] as const] : []),
+  ...(canBecomeOrdinaryUser ? [['an ordinary user', ORDINARY_USER] as const] : []),
 ];
-
-function ordinaryUserCanRun(): boolean {
-  return spawnSync(process.execPath, [MAIN, '--version'], { ...ORDINARY_USER, cwd: '/' }).status === 0;
-}
 
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'polypod-'));
@@ -53,7 +47,7 @@ export function start(
   user: User = {},
 ): Running {
   const home = env.HOME ?? temporaryDirectory();
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [builtProgramFor(user), ...args], {
     cwd: home,
     ...user,
     // A port where nobody listens stands for "no Ollama", whatever runs on this machine.

@@ -1,10 +1,8 @@
 import { spawn } from 'node:child_process';
-import { resolve } from 'node:path';
 import { type Answer, type Sim, type SimRequest, startSim } from '../../src/sim/index.ts';
 import type { Attempt } from './attempt.ts';
 import type { Layout } from './layout.ts';
-
-const MAIN = resolve('dist/cli/main.js');
+import { builtProgramFor } from '../ordinary-user.ts';
 
 /** What came of one attempt. */
 export interface Outcome {
@@ -174,7 +172,7 @@ async function runBuilt(
 }
 
 function spawnBuilt({ env, owner }: Layout, url: string, args: readonly string[], cwd: string) {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [builtProgramFor(owner ?? {}), ...args], {
     cwd,
     env: { ...env, ANTHROPIC_BASE_URL: url, OLLAMA_HOST: 'http://127.0.0.1:9' },
     ...owner,

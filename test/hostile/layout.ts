@@ -16,7 +16,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer, type Server } from 'node:net';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
+import { builtProgramFor } from '../ordinary-user.ts';
 
 /** A word that nobody can guess: whoever has it has read the file that holds it. */
 const newToken = (): string =>
@@ -270,7 +271,7 @@ export async function makeLayout(
     POD: join(root, 'run/polypod/pods/canary.sock'),
     HLD: join(home, '.humanlayer/daemon.sock'),
     NODE: process.execPath,
-    MAIN: resolve('dist/cli/main.js'),
+    MAIN: builtProgramFor(owner ?? {}),
     ABSTRACT: listeners.abstract,
     PORT: String(listeners.port),
     SECRETBLOB: execFileSync('git', ['-C', join(root, 'private'), 'rev-parse', 'HEAD:f'], {
