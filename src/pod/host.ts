@@ -168,7 +168,7 @@ export class Host {
   /** A session file of this program, of pi or of xcsh, wherever it is; it stays where it is. */
   async openFile(file: string): Promise<Pod> {
     const { files, now } = this.#options;
-    const header = headerOf(files, file);
+    const header = await headerOf(files, file);
     if (header === undefined)
       throw new PolypodError(
         'bad-request',

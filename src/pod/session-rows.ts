@@ -1,5 +1,5 @@
 import { asPolypodError, PolypodError, uuidv7 } from '../base/index.ts';
-import type { Files } from '../store/index.ts';
+import { type Files, readFirstLine } from '../store/index.ts';
 import { NO_TOTALS } from '../worker/index.ts';
 import type { Row } from './catalogue/index.ts';
 import { headerIn, readWhole, restore } from './journal/index.ts';
@@ -43,7 +43,7 @@ export async function rowFromFile(
   file: string,
   at?: string,
 ): Promise<Row> {
-  const header = headerOf(files, file);
+  const header = await headerOf(files, file);
   if (header === undefined)
     throw new PolypodError('bad-request', `${file} does not begin with a session header`);
   const tree = await readWhole(files, file, header, { newId: uuidv7, now });
@@ -60,7 +60,9 @@ export async function rowFromFile(
 }
 
 /** The header of a session file, if it is there and is one. */
-export function headerOf(files: Files, file: string): Header | undefined {
+export async function headerOf(files: Files, file: string): Promise<Header | undefined> {
   if (files.stat(file) === undefined) return undefined;
-  return headerIn(files.readText(file).split('\n', 1)[0] ?? '');
+  // Not all of it: a client may name any file, however large.
+  const first = await readFirstLine(files, file);
+  return first !== undefined && 'text' in first ? headerIn(first.text) : undefined;
 }

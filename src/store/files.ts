@@ -1,5 +1,5 @@
 import * as fs from 'node:fs';
-import { systemCodeOf } from '../base/index.ts';
+import { PolypodError, systemCodeOf } from '../base/index.ts';
 
 /** What tells one file from another and a changed one from an unchanged one. */
 export interface FileState {
@@ -49,19 +49,26 @@ export interface Files {
   syncDirectory(path: string): Promise<void>;
 }
 
-const { O_APPEND, O_RDONLY, O_RDWR } = fs.constants;
+const { O_APPEND, O_CREAT, O_NONBLOCK, O_RDONLY, O_RDWR, O_TRUNC } = fs.constants;
 
 /** The files of this machine. */
 export const realFiles: Files = {
-  openToRead: (path) => opened(fs.openSync(path, O_RDONLY)),
-  openToAppend: (path) => opened(fs.openSync(path, O_RDWR | O_APPEND)),
-  openToUpdate: (path) => opened(fs.openSync(path, O_RDWR)),
-  create: (path) => opened(fs.openSync(path, 'w+', 0o600)),
+  openToRead: (path) => opened(openRegular(path, O_RDONLY)),
+  openToAppend: (path) => opened(openRegular(path, O_RDWR | O_APPEND)),
+  openToUpdate: (path) => opened(openRegular(path, O_RDWR)),
+  create: (path) => opened(openRegular(path, O_RDWR | O_CREAT | O_TRUNC)),
   stat: (path) => {
     const stats = fs.statSync(path, { throwIfNoEntry: false });
     return stats === undefined ? undefined : stateOf(stats);
   },
-  readText: (path) => fs.readFileSync(path, 'utf8'),
+  readText: (path) => {
+    const descriptor = openRegular(path, O_RDONLY);
+    try {
+      return fs.readFileSync(descriptor, 'utf8');
+    } finally {
+      fs.closeSync(descriptor);
+    }
+  },
   rename: (from, to) => fs.renameSync(from, to),
   link: (from, to) => fs.linkSync(from, to),
   unlink: (path) => fs.unlinkSync(path),
@@ -84,6 +91,19 @@ export const realFiles: Files = {
     }
   },
 };
+
+/**
+ * A path may come from a client. To open a pipe waits for its other end, and a device may never end: either would stop the
+ * whole process.
+ */
+function openRegular(path: string, flags: number): number {
+  const descriptor = fs.openSync(path, flags | O_NONBLOCK, 0o600);
+  const stats = fs.fstatSync(descriptor);
+  // Whoever reads a directory gets the system's error.
+  if (stats.isFile() || stats.isDirectory()) return descriptor;
+  fs.closeSync(descriptor);
+  throw new PolypodError('bad-request', `${path} is no regular file: choose another path`);
+}
 
 function opened(descriptor: number): OpenFile {
   let isOpen = true;

@@ -16,4 +16,4 @@ export {
   stateOfProcess,
   thisProcess,
 } from './process-identity.ts';
-export { type LogLine, type Range, readLines, readTail } from './read-lines.ts';
+export { type LogLine, type Range, readFirstLine, readLines, readTail } from './read-lines.ts';
