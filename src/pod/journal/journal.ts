@@ -189,6 +189,8 @@ export class Journal {
     } finally {
       this.#failure ??= closed();
       this.feed.end();
+      // What was published while the files were closed is never written.
+      this.#refuseWaiting(this.#failure);
     }
   }
 
@@ -250,10 +252,14 @@ export class Journal {
     this.#failure = error;
     this.#parts.segments.abandon();
     this.feed.end(error);
+    this.#refuseWaiting(error);
+    this.#parts.onFailure(error);
+  }
+
+  #refuseWaiting(error: PolypodError): void {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const { reject } of waiting) reject(error);
-    this.#parts.onFailure(error);
   }
 
   async *#read(after: number): AsyncGenerator<readonly PodEvent[]> {
