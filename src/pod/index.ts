@@ -27,7 +27,7 @@ export type {
   RunPurpose,
   Settlement,
 } from './event.ts';
-export { Batch, type Numbered } from './feed/index.ts';
+export { Batch, isReaderTooSlow, type Numbered } from './feed/index.ts';
 export { Host } from './host.ts';
 export {
   type Change,

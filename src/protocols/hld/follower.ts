@@ -1,5 +1,12 @@
 import { asPolypodError, type JsonObject, type Log } from '../../base/index.ts';
-import { APPROVAL_REQUEST, type Change, type Host, type PodEvent, type Row } from '../../pod/index.ts';
+import {
+  APPROVAL_REQUEST,
+  type Change,
+  type Host,
+  isReaderTooSlow,
+  type PodEvent,
+  type Row,
+} from '../../pod/index.ts';
 import { encode, statusChange, type Told } from './encode.ts';
 import { isVerbose } from './notes.ts';
 import { Scene } from './scene.ts';
@@ -91,8 +98,7 @@ export class Follower {
         await this.#listen(followed);
         return;
       } catch (thrown) {
-        const error = asPolypodError(thrown);
-        if (error.code !== 'overloaded' || followed.scene.seq === seq) throw error;
+        if (!isReaderTooSlow(thrown) || followed.scene.seq === seq) throw thrown;
       }
     }
   }

@@ -1,5 +1,5 @@
 import { asPolypodError, PolypodError } from '../../base/index.ts';
-import type { Batch, Pod, PodEvent } from '../../pod/index.ts';
+import { type Batch, isReaderTooSlow, type Pod, type PodEvent } from '../../pod/index.ts';
 import { encode } from './encode.ts';
 import type { Said } from './said.ts';
 import { Scene } from './scene.ts';
@@ -97,8 +97,7 @@ export class Broadcast {
         await this.#follow(isFirst, onBegin);
         return;
       } catch (thrown) {
-        const error = asPolypodError(thrown);
-        if (error.code !== 'overloaded' || this.seq === before) throw error;
+        if (!isReaderTooSlow(thrown) || this.seq === before) throw thrown;
       }
     }
   }

@@ -1,5 +1,4 @@
-import { asPolypodError } from '../../base/index.ts';
-import type { Snapshot } from '../../pod/index.ts';
+import { isReaderTooSlow, type Snapshot } from '../../pod/index.ts';
 import { type Broadcast, tell } from './broadcast.ts';
 import { type Said, toExtended } from './said.ts';
 import { Scene } from './scene.ts';
@@ -56,9 +55,8 @@ export async function catchUp(
       // The pod was closed, or the client is gone.
       return;
     } catch (thrown) {
-      const error = asPolypodError(thrown);
       // It read too slowly for its own watch, and goes on where it was.
-      if (error.code !== 'overloaded') throw error;
+      if (!isReaderTooSlow(thrown)) throw thrown;
     }
   }
 }

@@ -1,5 +1,4 @@
-import { asPolypodError } from '../../base/index.ts';
-import type { Pod, PodEvent, Snapshot } from '../../pod/index.ts';
+import { isReaderTooSlow, type Pod, type PodEvent, type Snapshot } from '../../pod/index.ts';
 
 export interface PumpParts {
   readonly join: (snapshot: Snapshot) => Promise<void>;
@@ -15,20 +14,32 @@ export class Pump {
   readonly pod: Pod;
   readonly #parts: PumpParts;
   readonly #stop = new AbortController();
-  readonly #running: Promise<void>;
+  #running: Promise<void> = Promise.resolve();
+  #isOver = false;
   #seq = -1;
   #waiting: { readonly seq: number; readonly resolve: () => void }[] = [];
 
   constructor(pod: Pod, parts: PumpParts) {
     this.pod = pod;
     this.#parts = parts;
-    // The pod is gone: the next command says so to whoever gives it.
-    this.#running = this.#run().catch(() => {});
+    this.#start();
   }
 
   /** Resolves when no more events come: the pod was removed, or has failed, or the pump was stopped. */
   get ended(): Promise<void> {
     return this.#running;
+  }
+
+  /** Whether the link follows another pod by now. */
+  get isStopped(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  /** Follows again if the events had ended: the pod was closed, or there was no room for it. Resolves when it follows. */
+  async resume(): Promise<void> {
+    if (!this.#isOver || this.isStopped) return;
+    this.#start();
+    await this.reached(0);
   }
 
   /** Resolves when everything up to a number has been told, or nothing more will be. */
@@ -45,6 +56,16 @@ export class Pump {
     await this.#running;
   }
 
+  #start(): void {
+    this.#isOver = false;
+    this.#running = this.#run()
+      // The pod is gone: the next command says so to whoever gives it.
+      .catch(() => {})
+      .finally(() => {
+        this.#isOver = true;
+      });
+  }
+
   async #run(): Promise<void> {
     for (;;) {
       const before = this.#seq;
@@ -54,7 +75,7 @@ export class Pump {
         if (this.#stop.signal.aborted || this.#seq === before) return;
       } catch (thrown) {
         // Too far behind to be held in memory; what was missed is read from the log.
-        if (asPolypodError(thrown).code !== 'overloaded' || this.#stop.signal.aborted) throw thrown;
+        if (!isReaderTooSlow(thrown) || this.#stop.signal.aborted) throw thrown;
       }
     }
   }

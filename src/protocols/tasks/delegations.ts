@@ -1,5 +1,13 @@
 import { asPolypodError, type Log, objectIn, PolypodError, stringOf } from '../../base/index.ts';
-import type { ClientTool, Host, Overrides, Pod, PodEvent, Receipt } from '../../pod/index.ts';
+import {
+  type ClientTool,
+  type Host,
+  isReaderTooSlow,
+  type Overrides,
+  type Pod,
+  type PodEvent,
+  type Receipt,
+} from '../../pod/index.ts';
 import { DELEGATE, ROLE_SETTINGS, ROLES, type Role, workText } from './roles.ts';
 import { taskIn } from './task-history.ts';
 import { newTaskId, readTaskId } from './task-id.ts';
@@ -136,7 +144,7 @@ export class Delegations {
         return;
       } catch (thrown) {
         // It was too slow, and goes on where it was.
-        if (asPolypodError(thrown).code !== 'overloaded') throw thrown;
+        if (!isReaderTooSlow(thrown)) throw thrown;
       }
     }
   }
