@@ -83,8 +83,12 @@ export class Seat {
   }
 
   get pod(): Pod {
+    return this.#followed.pod;
+  }
+
+  get #followed(): Pump {
     if (this.#pump === undefined) throw new PolypodError('internal', 'the link has no pod yet');
-    return this.#pump.pod;
+    return this.#pump;
   }
 
   /** Whether a run is under way, as far as it has been told. */
@@ -151,28 +155,31 @@ export class Seat {
 
   /** Ends what runs, and resolves when its end has been told. */
   async endRun(): Promise<void> {
+    const pump = this.#followed;
     await this.handle({ type: 'cancel' }).catch(unlessConflict);
-    for (;;) {
+    // An `abort` overtakes: a command before it may have moved to another pod meanwhile, whose numbers are others.
+    while (!pump.isStopped) {
       const changed = this.listen(({ type }) => type === 'state' || type === 'closed');
-      const { state, seq } = await this.pod.snapshot();
+      const { state, seq } = await pump.pod.snapshot();
       if (state !== 'running' && state !== 'waiting') {
         changed.forget();
-        await this.#pump?.reached(seq);
+        await pump.reached(seq);
         return;
       }
-      await changed.heard;
+      await changed.heard.catch((thrown: unknown) => {
+        if (!pump.isStopped) throw thrown;
+      });
     }
   }
 
   /** The next event that fits, from now on; rejects when the pod tells no more. */
   listen(fits: (event: PodEvent) => boolean): Listening {
     let resolve = (_: PodEvent): void => {};
-    const heard = new Promise<PodEvent>((settle, reject) => {
-      resolve = settle;
-      void this.#pump?.ended.then(() =>
-        reject(new PolypodError('not-found', 'the session was removed: start or choose another one')),
-      );
-    });
+    const heard = this.whileFollowed(
+      new Promise<PodEvent>((settle) => {
+        resolve = settle;
+      }),
+    );
     // Not everybody waits for it to the end.
     heard.catch(() => {});
     const listener = (event: PodEvent): void => {
@@ -182,6 +189,14 @@ export class Seat {
     };
     this.#listeners.add(listener);
     return { heard, forget: () => this.#listeners.delete(listener) };
+  }
+
+  /** What an event of the pod settles; rejects when the pod tells no more. */
+  async whileFollowed<T>(awaited: Promise<T>): Promise<T> {
+    const ended = this.#followed.ended.then((): never => {
+      throw new PolypodError('not-found', 'the session was removed: start or choose another one');
+    });
+    return Promise.race([awaited, ended]);
   }
 
   async models(): Promise<readonly OfferedModel[]> {
@@ -230,7 +245,10 @@ export class Seat {
 
   async #handle(command: PodCommand, by: string): Promise<Receipt> {
     const caller: Caller = { by, door: DOOR };
-    const { pod } = this;
+    const pump = this.#followed;
+    const { pod } = pump;
+    // Whoever gives a command is told what comes of it.
+    await pump.resume();
     if (BEGINNING.has(command.type)) await this.#permit(pod, caller);
     return pod.handle(command, caller);
   }

@@ -48,7 +48,7 @@ export const bash: Command = async (wish, seat) => {
   const starting = seat.handle({ type: 'shell', command, private: isPrivate });
   seat.shells.opening = starting.catch(() => {});
   const { shellId = '' } = await starting;
-  return bashResult(await seat.shells.wait(shellId));
+  return bashResult(await seat.whileFollowed(seat.shells.wait(shellId)));
 };
 
 export const abortBash: Command = async (_, seat) => {
