@@ -33,8 +33,8 @@ export class QuestionBox {
   #repeated: { readonly text: string; readonly until: number } | undefined;
   /** The person has cancelled the run: that the question goes is no surprise. */
   #isGivenUp = false;
-  /** Letters before this time may have been meant for a question that is gone. */
-  #deafUntil = 0;
+  /** What is typed before this time may have been meant for a question that is gone. */
+  #deaf: { readonly until: number; readonly to: 'answers' | 'text' } = { until: 0, to: 'answers' };
 
   get isOpen(): boolean {
     return this.#shown !== undefined;
@@ -54,9 +54,10 @@ export class QuestionBox {
         this.#renumber();
         return [];
       }
-      // Somebody else has decided, or it was taken back: what is being typed was meant for it.
+      // Somebody else has decided, or it was withdrawn: what is being typed was meant for it.
+      const to = this.#shown.state.mode === 'choosing' ? 'answers' : 'text';
       this.#shown = undefined;
-      if (!this.#isGivenUp) this.#deafUntil = now + SETTLE_MS;
+      if (!this.#isGivenUp) this.#deaf = { until: now + SETTLE_MS, to };
       this.#isGivenUp = false;
     }
     if (isOpen(this.#sent)) return [];
@@ -95,14 +96,19 @@ export class QuestionBox {
     return { answered: { approvalId, answer }, prints: [] };
   }
 
-  /** Whether a key is left out, because it may have been meant for a question that is gone; typing on prolongs it. */
+  /**
+   * Whether a key is ignored, because it may have been meant for a question that is gone. The rest of a comment is ignored
+   * until a pause. Where only a letter could answer, the first key that is no answer begins a message.
+   */
   ignores(key: Key, now: number): boolean {
     const { text, until } = this.#repeated ?? { text: undefined, until: 0 };
     if (now < until && key.type !== 'chord' && key.text === text) return true;
     const isTyped = key.type !== 'chord' || key.chord === 'enter';
-    if (!isTyped || now >= this.#deafUntil) return false;
-    this.#deafUntil = now + SETTLE_MS;
-    return true;
+    const { to } = this.#deaf;
+    if (!isTyped || now >= this.#deaf.until) return false;
+    if (to === 'text') this.#deaf = { until: now + SETTLE_MS, to };
+    else if (key.type !== 'chord' && !ANSWER.test(key.text)) this.#deaf = { until: 0, to };
+    return now < this.#deaf.until;
   }
 
   giveUp(): void {
@@ -123,3 +129,5 @@ export class QuestionBox {
     return this.#shown && renderApproval(this.#shown.state, { width, rows });
   }
 }
+
+const ANSWER = /^[yanev]$/i;
