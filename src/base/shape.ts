@@ -213,7 +213,7 @@ function taggedSchema(key: string, name: string, { properties, required, ...rest
 
 /** What is wrong with a value, in one sentence that names each field. */
 export function sentence(what: string, problems: readonly Problem[]): string {
-  const parts = problems.map(({ path, text: problem }) => `${path.join('.') || what} ${problem}`);
+  const parts = problems.map(({ path, text: problem }) => `${shortened(path.join('.')) || what} ${problem}`);
   return `${what} cannot be read: ${parts.join('; ')}`;
 }
 
@@ -235,8 +235,15 @@ export function ruled<T>(shape: Shape<T>, rule: (value: T, path: Path) => string
 const MOST_PROBLEMS = 20;
 
 function mistaken(must: string, found: string, path: Path, report: Report): undefined {
-  report({ path, at: 'value', text: `must be ${must}, not ${found}` });
+  report({ path, at: 'value', text: `must be ${must}, not ${shortened(found)}` });
 }
+
+/** A name or value of a client in an error: a long one must not become a long error. */
+function shortened(text: string): string {
+  return text.length <= MOST_QUOTED ? text : `${text.slice(0, MOST_QUOTED)}…`;
+}
+
+const MOST_QUOTED = 100;
 
 function notAKey(key: string, known: Iterable<string>): string {
   const keys = [...known];

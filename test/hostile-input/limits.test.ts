@@ -124,6 +124,14 @@ describe('what the fuzz found', () => {
     expect(data).toMatchObject({ code: 'invalid_request', details: { field: 'request_id' } });
   });
 
+  test('tasks HTTP: the error about a mode of 300,000 characters is short', async () => {
+    const { status, body } = await post(
+      `{"sessionId":"s","userPrompt":"x","taskType":"chat","context":{"permissionMode":"${'x'.repeat(300_000)}"}}`,
+    );
+    expect(status).toBe(400);
+    expect(JSON.stringify(body).length).toBeLessThan(1_000);
+  });
+
   test('rpc: a type that is an object with its own toString is an unknown command', async () => {
     const client = await rpcClient();
     client.send('{"id":1,"type":{"toString":1,"valueOf":2}}\n{"id":2,"type":"get_state"}\n');
