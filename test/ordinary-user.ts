@@ -16,8 +16,13 @@ import { onTestFinished } from 'vitest';
 /** A user without any rights on this machine: no entry in /etc/passwd, no group but its own. */
 export const ORDINARY_USER = { uid: 1234, gid: 1234 } as const;
 
-/** Only root may start a program as somebody else. An ordinary user runs every test as one anyway. */
-export const canBecomeOrdinaryUser = process.getuid?.() === 0;
+/**
+ * Only root may start a program as somebody else, and only a Node that others can read. An ordinary user runs every test as
+ * one anyway.
+ */
+export const canBecomeOrdinaryUser =
+  process.getuid?.() === 0 &&
+  spawnSync(process.execPath, ['--version'], { ...ORDINARY_USER, cwd: '/' }).status === 0;
 
 /** As whom the tests of the built program are run: `{}` is the user who runs the tests. */
 export const USERS: readonly { readonly name: string; readonly identity: Identity }[] = [

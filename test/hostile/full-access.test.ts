@@ -6,6 +6,7 @@ import { type Attempt, attempt, commands, edit, read, write } from './attempt.ts
 import { sockets } from './families/sockets.ts';
 import { makeLayout } from './layout.ts';
 import { parentFor } from './suite.ts';
+import { canBecomeOrdinaryUser } from '../ordinary-user.ts';
 
 const LIMIT = 240_000;
 
@@ -108,7 +109,7 @@ permissions:
 
 const USERS = [
   { name: 'root', owner: undefined },
-  ...(process.getuid?.() === 0 ? [{ name: 'an ordinary user', owner: { uid: 1234, gid: 1234 } }] : []),
+  ...(canBecomeOrdinaryUser ? [{ name: 'an ordinary user', owner: { uid: 1234, gid: 1234 } }] : []),
 ];
 
 describe.each(USERS)('a hostile model with full access, as $name', ({ owner }) => {

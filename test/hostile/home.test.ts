@@ -4,6 +4,7 @@ import { type Attempt, attempt, commands, edit, grep, ls, read, write } from './
 import { makeLayout } from './layout.ts';
 import { sandboxWorks } from './sandbox-works.ts';
 import { parentFor } from './suite.ts';
+import { canBecomeOrdinaryUser } from '../ordinary-user.ts';
 
 const RULES = '[{ "tool": "bash", "action": "auto" }]\n';
 
@@ -118,7 +119,7 @@ const MODES = [
 
 const USERS = [
   { user: 'root', owner: undefined },
-  ...(process.getuid?.() === 0 ? [{ user: 'an ordinary user', owner: { uid: 1234, gid: 1234 } }] : []),
+  ...(canBecomeOrdinaryUser ? [{ user: 'an ordinary user', owner: { uid: 1234, gid: 1234 } }] : []),
 ];
 
 describe.each(USERS)('a hostile model that works in the home directory of $user', ({ owner }) => {

@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import { sandboxWorks } from './sandbox-works.ts';
 import { hostileSuite } from './suite.ts';
+import { canBecomeOrdinaryUser } from '../ordinary-user.ts';
 
 const SANDBOX = ['--mode', 'workspace-write', '--sandbox'];
 
@@ -16,7 +17,7 @@ describe.runIf(sandboxWorks())('with bubblewrap', () => {
     sample: 420,
   });
 
-  describe.runIf(process.getuid?.() === 0)('as an ordinary user', () => {
+  describe.runIf(canBecomeOrdinaryUser)('as an ordinary user', () => {
     hostileSuite({
       title: 'a hostile model in the sandbox of an ordinary user',
       options: SANDBOX,
