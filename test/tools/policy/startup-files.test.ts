@@ -84,8 +84,8 @@ const SOURCE = [
 ];
 
 describe('files that other programs execute later', () => {
-  it.each(RUN_LATER)('%s is one', (path) => expect(isStartupFile(`/work/${path}`)).toBe(true));
-  it.each(SOURCE)('%s is source', (path) => expect(isStartupFile(`/work/${path}`)).toBe(false));
+  it.each(RUN_LATER)('%s is one', (path) => expect(isStartupFile(`/project/${path}`)).toBe(true));
+  it.each(SOURCE)('%s is source', (path) => expect(isStartupFile(`/project/${path}`)).toBe(false));
 
   const root = mkdtempSync(join(tmpdir(), 'polypod-startup-'));
   afterAll(() => rmSync(root, { recursive: true, force: true }));
