@@ -40,12 +40,12 @@ export function tryParse(text: string, depth = MAX_DEPTH): unknown {
   }
 }
 
-/** A message from outside, or why it cannot be read: a sentence for whoever sent it. */
+/** A parsed message, or the reason why it is invalid, as a sentence for its sender. */
 export type ReadMessage =
   | { readonly value: unknown }
   | { readonly problem: 'too-deep' | 'not-json'; readonly reason: string };
 
-/** Reads a message of a client, a model or an MCP server: a limit of depth applies before anything is built from it. */
+/** Parses a message from a client, a model or an MCP server. The depth limit is checked before parsing. */
 export function readMessage(text: string, depth = MESSAGE_DEPTH): ReadMessage {
   if (isDeeperThan(depth, text)) return { problem: 'too-deep', reason: tooDeep(depth) };
   try {
@@ -55,7 +55,7 @@ export function readMessage(text: string, depth = MESSAGE_DEPTH): ReadMessage {
   }
 }
 
-/** What a sender is told about a message that is nested too deep. */
+/** The error text for a message that is nested too deep. */
 export function tooDeep(depth = MESSAGE_DEPTH): string {
   return `lists and objects may be nested at most ${depth} levels deep`;
 }
@@ -74,8 +74,8 @@ export function objectIn(text: string): JsonObject | undefined {
 }
 
 /**
- * The object in a frame of a provider's stream, as `objectIn` reads it. What is nested too deep is cut off inside: the call or
- * the text around it can still be told of, and arguments that were cut are refused by their own lower limit.
+ * The object in a frame of a provider's stream, as `objectIn` reads it. Values beyond the depth
+ * limit are replaced, so the surrounding call or text is kept; truncated arguments then fail their own, lower limit.
  */
 export function frameIn(payload: string): JsonObject | undefined {
   return objectIn(cutBelow(MAX_DEPTH, payload));

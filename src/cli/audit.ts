@@ -188,7 +188,7 @@ function verify(places: Places, values: Values<typeof OPTIONS>, { stdout }: Surr
     const counted = `${entries} ${entries === 1 ? 'entry' : 'entries'} in ${verdict.files} ${verdict.files === 1 ? 'file' : 'files'}${cut}`;
     const end = head === undefined ? '' : `\nlast entry ${head.seq}:${head.hash}`;
     stdout.write(
-      problems.length === 0 ? `${counted}: the chain is whole${end}\n` : `${counted}: the chain is broken\n`,
+      problems.length === 0 ? `${counted}: the chain is intact${end}\n` : `${counted}: the chain is broken\n`,
     );
   }
   return problems.length === 0 ? EXIT.ok : EXIT.failed;

@@ -67,7 +67,7 @@ function auditLog({ dataDirectory }: Places): readonly Finding[] {
   const [first] = problems;
   if (first === undefined)
     return [
-      ok(check, entries === 0 ? 'nothing was recorded so far' : `${entries} entries, the chain is whole`),
+      ok(check, entries === 0 ? 'nothing was recorded so far' : `${entries} entries, the chain is intact`),
     ];
   const where = `${first.file}:${first.line}: ${first.problem}`;
   return [

@@ -16,7 +16,7 @@ export interface OwnPathsOptions {
 
 /**
  * Every path that belongs to Polypod itself: configuration, rules, sessions, keys, sockets, cached files. An agent must
- * not change them, and a sandboxed command must not see them. A directory stands for everything in it. Paths are
+ * not change them, and a sandboxed command must not see them. A directory includes everything in it. Paths are
  * absolute; where a link leads elsewhere, both paths are listed. Paths that do not exist yet are listed too.
  *
  * A directory of ours that contains the working directory is replaced by the entries that we create in it: otherwise the

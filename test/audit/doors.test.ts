@@ -197,7 +197,7 @@ describe('the audit log of the built program', () => {
     const file = join(here.dataDirectory, 'logs/audit.jsonl');
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
     const whole = await here.polypod('audit', 'verify');
-    expect(whole).toMatchObject({ code: 0, stdout: expect.stringContaining('the chain is whole') });
+    expect(whole).toMatchObject({ code: 0, stdout: expect.stringContaining('the chain is intact') });
     const head = /last entry (\d+:[0-9a-f]{64})/.exec(whole.stdout)?.[1] ?? '';
     expect((await here.polypod('audit', 'verify', '--expect', head, '--json')).stdout).toContain(
       '"ok": true',
