@@ -1,5 +1,6 @@
 import type { AuditEvent } from '../audit/index.ts';
-import type { JsonObject } from '../base/index.ts';
+import { asPolypodError, type JsonObject } from '../base/index.ts';
+import type { Caller, PodCommand } from './command.ts';
 import type { PodFact, Settlement } from './event.ts';
 import type { PodSettings } from './settings.ts';
 import type { PodView } from './view.ts';
@@ -41,6 +42,18 @@ export function auditEventsOf(
     default:
       return [];
   }
+}
+
+/** What the audit log records when a command is refused: a decision that came too late, or from somebody who may not decide. */
+export function refusedDecisionEvents(
+  command: PodCommand,
+  caller: Caller,
+  thrown: unknown,
+  session: string,
+): readonly AuditEvent[] {
+  if (command.type !== 'decide') return [];
+  const details = { decision: command.decision, reason: asPolypodError(thrown).message };
+  return [{ event: 'approval.refused', ...by(caller), session, target: command.approvalId, details }];
 }
 
 const EVENTS: Readonly<Record<Settlement['status'], AuditEvent['event']>> = {

@@ -1,8 +1,8 @@
-import { asPolypodError, PolypodError, uuidv7 } from '../base/index.ts';
+import { PolypodError, uuidv7 } from '../base/index.ts';
 import type { Totals } from '../worker/index.ts';
 import type { Agent } from './agent.ts';
 import { Approvals } from './approvals.ts';
-import { auditEventsOf } from './audited.ts';
+import { auditEventsOf, refusedDecisionEvents } from './audited.ts';
 import { ClientTools } from './client-tools.ts';
 import type { Caller, PodCommand, Receipt } from './command.ts';
 import { perform, type PodParts } from './commands/index.ts';
@@ -114,7 +114,7 @@ export class LivePod {
         model: () => this.#runner.model,
         totals: () => this.#runner.totals,
         settings: () => this.view.settings,
-        isAwaiting: () => this.#hasOwnQuestion(),
+        isAwaiting: () => this.view.approvals.hasOwnCall(),
         state: () =>
           kept(this.view, {
             signed: this.#receipts.all(),
@@ -212,7 +212,7 @@ export class LivePod {
   /** Whether something happens in it without a person's doing. */
   get isProgressing(): boolean {
     if (this.view.state !== 'waiting') return this.#runner.active;
-    return this.#hasOwnQuestion() && this.view.tools.size > 0;
+    return this.view.approvals.hasOwnCall() && this.view.tools.size > 0;
   }
 
   /** Resolves when it is closed; undefined as long as it is open. */
@@ -245,7 +245,8 @@ export class LivePod {
         (given ??= { accepted: true, seq: this.#journal.lastSeq, ...reply });
       const reply = await perform(command, caller, (how) => sign(receiptOf(how)), this.#parts).catch(
         (thrown: unknown) => {
-          this.#noteRefused(command, caller, thrown);
+          for (const event of refusedDecisionEvents(command, caller, thrown, this.id))
+            this.#options.house.audit(event);
           throw thrown;
         },
       );
@@ -254,19 +255,6 @@ export class LivePod {
       this.#goOn();
       if (command.type !== 'close') await this.#journal.written();
       return receipt;
-    });
-  }
-
-  #noteRefused(command: PodCommand, { by, door }: Caller, thrown: unknown): void {
-    if (command.type !== 'decide') return;
-    const { message } = asPolypodError(thrown);
-    this.#options.house.audit({
-      event: 'approval.refused',
-      by,
-      door,
-      session: this.id,
-      target: command.approvalId,
-      details: { decision: command.decision, reason: message },
     });
   }
 
@@ -359,13 +347,6 @@ export class LivePod {
     return stateOf(this.view, this.#runner.active);
   }
 
-  /** Whether a call of this pod's own run waits for a person. */
-  #hasOwnQuestion(): boolean {
-    return this.view.approvals
-      .pending()
-      .some(({ callId, runId, podId }) => callId !== undefined && runId !== undefined && podId === undefined);
-  }
-
   #takeSnapshot(): Snapshot {
     const { provider, modelId, contextWindow } = this.#runner.model;
     return snapshotOf(this.view, {
@@ -448,7 +429,7 @@ export class LivePod {
   async #close(ends: 'everything' | 'all but the run', last?: Draft): Promise<void> {
     if (ends === 'everything') await this.#stop();
     // A child's question is none of a call here: what runs here waits for the child.
-    else await Promise.all([this.#hasOwnQuestion() && this.#runner.halt(), this.#shell.close()]);
+    else await Promise.all([this.view.approvals.hasOwnCall() && this.#runner.halt(), this.#shell.close()]);
     if (last !== undefined) this.publish(last);
     this.#approvals.close();
     try {

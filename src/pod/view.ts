@@ -295,6 +295,13 @@ export class ApprovalBook {
     return this.#pending;
   }
 
+  /** Whether a call of the pod's own run waits for a decision; questions of child pods do not count. */
+  hasOwnCall(): boolean {
+    return this.pending().some(
+      ({ callId, runId, podId }) => callId !== undefined && runId !== undefined && podId === undefined,
+    );
+  }
+
   all(): readonly Asked[] {
     return [...this.#asked.values()];
   }
