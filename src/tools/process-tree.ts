@@ -137,13 +137,9 @@ export function withDescendants(
     if (siblings === undefined) children.set(process.parent, [process]);
     else siblings.push(process);
   }
-  const found = new Set<RunningProcess>();
-  const add = (process: RunningProcess): void => {
-    if (found.has(process)) return;
-    found.add(process);
-    children.get(process.pid)?.forEach(add);
-  };
-  processes.filter(belongs).forEach(add);
+  // A set is walked to its end, also over what is added meanwhile. No recursion: a command can start a chain of any length.
+  const found = new Set(processes.filter(belongs));
+  for (const process of found) for (const child of children.get(process.pid) ?? []) found.add(child);
   return [...found];
 }
 

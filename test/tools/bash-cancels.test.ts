@@ -83,6 +83,8 @@ describe('the processes of a machine', () => {
     const process = (pid: number, parent: number) => ({ pid, parent, group: 0, session: 0, start: 0 });
     const all = [process(1, 0), process(2, 1), process(3, 2), process(4, 3), process(5, 1), process(6, 6)];
     const tree = withDescendants(all, ({ pid }) => pid === 2 || pid === 6);
-    expect(tree.map(({ pid }) => pid)).toEqual([2, 3, 4, 6]);
+    expect(tree.map(({ pid }) => pid)).toEqual([2, 6, 3, 4]);
+    const chain = Array.from({ length: 50_000 }, (_, index) => process(index + 1, index));
+    expect(withDescendants(chain, ({ pid }) => pid === 1)).toHaveLength(50_000);
   });
 });

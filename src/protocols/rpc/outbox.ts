@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { encodeFrame } from './encoded-json.ts';
 import type { RpcEvent, RpcResponse } from './wire.ts';
 
 const MOST_BACKLOG = 8 * 1024 * 1024;
@@ -29,7 +30,7 @@ export class Outbox {
   }
 
   say(frame: (RpcEvent & { readonly seq?: number }) | RpcResponse): void {
-    this.write(JSON.stringify(frame));
+    this.write(encodeFrame(frame));
   }
 
   write(line: string): void {

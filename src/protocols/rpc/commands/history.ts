@@ -1,5 +1,5 @@
 import { arrayOf, type JsonObject, numberOf, objectIn, objectOf, PolypodError } from '../../../base/index.ts';
-import { type AgentMessage, encodeEntry, type Entry, type SessionTree } from '../../../pod/index.ts';
+import { type AgentMessage, encodeEntry, type Entry } from '../../../pod/index.ts';
 import { anyTextIn } from '../arguments.ts';
 import { splitMentions } from '../file-mentions.ts';
 import { textOf } from '../messages.ts';
@@ -91,31 +91,6 @@ export const getEntries: Command = async (wish, seat) => {
   if (since !== undefined && at < 0) throw new PolypodError('not-found', `Entry not found: ${since}`);
   return { entries: entries.slice(at + 1).map(entryFrame), leafId: tree.leafId };
 };
-
-export const getTree: Command = async (_, seat) => {
-  const tree = await seat.parts.host.tree(seat.pod.id);
-  return { tree: branches(tree), leafId: tree.leafId };
-};
-
-interface TreeNode {
-  readonly entry: JsonObject;
-  readonly children: TreeNode[];
-  readonly label?: string;
-}
-
-/** Built from the ids: a conversation of ten thousand entries is ten thousand levels deep. */
-function branches(tree: SessionTree): readonly TreeNode[] {
-  const nodes = new Map<string, TreeNode>();
-  const roots: TreeNode[] = [];
-  for (const entry of tree.entries()) {
-    const label = tree.labels.get(entry.id);
-    const node = { entry: entryFrame(entry), children: [], ...(label === undefined ? {} : { label }) };
-    nodes.set(entry.id, node);
-    const parent = entry.parentId === null ? undefined : nodes.get(entry.parentId);
-    (parent?.children ?? roots).push(node);
-  }
-  return roots;
-}
 
 function entryFrame(entry: Entry): JsonObject {
   return objectIn(encodeEntry(entry)) ?? {};

@@ -6,6 +6,7 @@ import * as models from './models.ts';
 import * as prompting from './prompting.ts';
 import * as sessions from './sessions.ts';
 import * as state from './state.ts';
+import { getTree } from './tree.ts';
 import * as work from './work.ts';
 
 export const COMMANDS: Readonly<Record<string, Command>> = {
@@ -48,7 +49,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   clear_queue: prompting.clearQueue,
   get_available_thinking_levels: models.getAvailableThinkingLevels,
   get_entries: history.getEntries,
-  get_tree: history.getTree,
+  get_tree: getTree,
   set_locale: state.setLocale,
   get_integrations: state.getIntegrations,
 };
