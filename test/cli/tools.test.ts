@@ -33,6 +33,12 @@ describe('polypod decode', () => {
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: expected, stderr: '' });
   });
 
+  it('counts no token of Gemini twice when a later chunk leaves a count out', async () => {
+    const recording = join(FIXTURES, 'gemini/stale-candidates.jsonl');
+    const { stdout } = await polypod(['decode', '--wire', 'gemini', recording]);
+    expect(stdout).toContain('"inputTokens":10,"outputTokens":68,"totalTokens":78,');
+  });
+
   it('reads server-sent events from stdin', async () => {
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
     const input = lines.map((line) => `event: x\ndata: ${line}\n\n`).join('');

@@ -51,8 +51,9 @@ export interface Counters {
   readonly total?: number | undefined;
 }
 
+/** A newer count wins; an older one is kept only as far as it still fits. */
 export function mergeCounters(known: Counters, wire: JsonObject): Counters {
-  return {
+  const counters = {
     prompt: numberOf(wire.promptTokenCount) ?? known.prompt,
     toolUse: numberOf(wire.toolUsePromptTokenCount) ?? known.toolUse,
     candidates: numberOf(wire.candidatesTokenCount) ?? known.candidates,
@@ -60,6 +61,29 @@ export function mergeCounters(known: Counters, wire: JsonObject): Counters {
     cached: numberOf(wire.cachedContentTokenCount) ?? known.cached,
     total: numberOf(wire.totalTokenCount) ?? known.total,
   };
+  const { prompt, total } = counters;
+  if (prompt === undefined || total === undefined || sumOf(counters) === total) return counters;
+  // Other counts came without a total: the total is the older number.
+  if (numberOf(wire.totalTokenCount) === undefined) return { ...counters, total: sumOf(counters) };
+  return withinTotal(counters, wire, total - prompt);
+}
+
+/**
+ * A newer total, with a count missing beside it: what is known of that count is stale. It becomes what the total leaves for
+ * it, which is 0 for a count that is left out because there is nothing to count.
+ */
+function withinTotal(counters: Counters, wire: JsonObject, beyondPrompt: number): Counters {
+  const { toolUse = 0, candidates, thoughts } = counters;
+  const rest = beyondPrompt - toolUse;
+  const areThoughtsStale = thoughts !== undefined && numberOf(wire.thoughtsTokenCount) === undefined;
+  if (candidates === undefined || numberOf(wire.candidatesTokenCount) !== undefined)
+    return areThoughtsStale ? { ...counters, thoughts: Math.max(0, rest - (candidates ?? 0)) } : counters;
+  const thought = areThoughtsStale ? Math.max(0, Math.min(thoughts, rest)) : thoughts;
+  return { ...counters, thoughts: thought, candidates: Math.max(0, rest - (thought ?? 0)) };
+}
+
+function sumOf({ prompt = 0, toolUse = 0, candidates = 0, thoughts = 0 }: Counters): number {
+  return prompt + toolUse + candidates + thoughts;
 }
 
 /** Thoughts are counted beside the candidates, and what tools fed into the prompt beside the prompt. */
