@@ -18,6 +18,8 @@ export class Conversation {
   #turn: number;
   /** The last usage, and how many items there were then: what the context holds. */
   #measured: Measured;
+  /** The latest message from outside, if it came to this conversation object. */
+  #prompt: Item | undefined;
 
   constructor(items: readonly Item[], totals: Totals, measured: Measured = NOT_MEASURED) {
     this.#measured = measured;
@@ -53,6 +55,26 @@ export class Conversation {
     this.#items = [...this.#items, ...items];
   }
 
+  /** Adds a prompt, or a message that was steered or queued. */
+  addPrompt(item: Item): void {
+    this.#prompt = item;
+    this.add(item);
+  }
+
+  /**
+   * What happened since the latest prompt, up to an item: what the loop guard counts. When the prompt was summarised, all
+   * that is left is newer. A conversation that was restored goes by its last user message.
+   */
+  sincePrompt(until: Item | undefined): readonly Item[] {
+    const end = until === undefined ? 0 : this.#items.indexOf(until);
+    const before = this.#items.slice(0, Math.max(0, end));
+    const prompt = this.#prompt;
+    const start = before.findLastIndex((item) =>
+      prompt === undefined ? isUserMessage(item) : item === prompt,
+    );
+    return before.slice(start + 1);
+  }
+
   addAnswer(items: readonly Item[], usage: Usage | undefined, cost: Cost | undefined): void {
     this.add(...items);
     this.#totals = countTurn(this.#totals, usage, cost);
@@ -80,7 +102,7 @@ export class Conversation {
       const item = this.#items[at];
       if (item?.type === 'tool-result') answered.add(item.callId);
       else if (item?.type === 'tool-call' && !answered.has(item.callId)) open.unshift(item);
-      else if (item?.type === 'message' && item.role === 'user') break;
+      else if (item !== undefined && isUserMessage(item)) break;
     }
     return open;
   }
@@ -94,3 +116,7 @@ export class Conversation {
 }
 
 const NOT_MEASURED: Measured = { tokens: 0, items: 0 };
+
+function isUserMessage(item: Item): boolean {
+  return item.type === 'message' && item.role === 'user';
+}

@@ -13,7 +13,8 @@ export type LoopVerdict = 'go' | 'refuse' | 'stop';
 
 /**
  * Whether a model goes round in circles: the same call with the same arguments and the same result again and again.
- * A call whose result changes (a status that is polled) is no circle.
+ * A call whose result changes (a status that is polled) is no circle. `items` begin after the latest prompt: a person
+ * who asks for the same thing again wants it done again.
  */
 export function loopVerdict(
   items: readonly Item[],

@@ -30,7 +30,7 @@ export function newBatch(calls: readonly Call[], finished: ReadonlyMap<string, F
 
 /** All that running calls needs of the worker. */
 export interface BatchContext extends DecisionContext {
-  /** The conversation before this turn, for the loop guard. */
+  /** What happened between the latest prompt and this turn, for the loop guard. */
   readonly past: readonly Item[];
   readonly loop: LoopPolicy;
   /** How long a cancelled call may take to end before the run goes on without it. */

@@ -291,13 +291,12 @@ export class Worker {
   }
 
   #batchContext(batch: Batch): BatchContext {
-    const first = batch.calls[0];
     return {
       tools: this.#options.settings().tools,
       cwd: this.#options.cwd,
       approve: this.#options.approve,
       hooks: this.#options.hooks ?? [],
-      past: this.items.slice(0, first === undefined ? 0 : this.items.indexOf(first)),
+      past: this.#conversation.sincePrompt(batch.calls[0]),
       loop: this.#policies.loop,
       graceMs: this.#policies.toolGraceMs,
       surroundings: this.#options.surroundings,
@@ -361,7 +360,7 @@ export class Worker {
 
   #add(origin: InputOrigin, content: readonly Content[]): void {
     const item: Item = { type: 'message', role: 'user', content };
-    this.#conversation.add(item);
+    this.#conversation.addPrompt(item);
     this.#emit([{ type: 'input', origin, item }]);
   }
 

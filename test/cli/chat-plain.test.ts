@@ -32,6 +32,14 @@ describe('polypod chat without a terminal', () => {
     );
   });
 
+  it('makes the same call for every prompt that asks for it: the loop guard counts within one run', async () => {
+    const again = calling('ls', { path: '.' }, 'listed');
+    const { code, stdout } = await chat(lines(again, again, again, again, again));
+    expect(code).toBe(0);
+    expect(stdout).not.toContain('Not run');
+    expect(stdout.match(/✓/g)).toHaveLength(5);
+  });
+
   it('takes the first prompt from the command line', async () => {
     const { code, stdout } = await chat('', 'hello [[sim text=there]]');
     expect({ code, stdout }).toEqual({ code: 0, stdout: '❯ hello [[sim text=there]]\n\nthere\n' });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Item } from '../../src/llm/index.ts';
 import { openaiChat } from '../../src/llm/openai-chat/index.ts';
 import { anthropic } from '../../src/llm/anthropic/index.ts';
 import { generatedText, type SimRequest } from '../../src/sim/index.ts';
@@ -221,6 +222,37 @@ describe('bounds', () => {
     expect(await worker.run(say('Go'), never())).toMatchObject({ status: 'limited', limit: 'loop' });
     expect(ran).toBe(3);
     expect(lines(worker.items).filter((line) => line.includes('Not run: this exact call'))).toHaveLength(3);
+  });
+
+  it('the loop guard counts from the latest prompt: whoever asks again gets it done again', async () => {
+    let ran = 0;
+    const count = tool('count', async () => `always the same${(ran++, '')}`);
+    const script = Array.from({ length: 10 }, () => [calls('count'), says('Done.')]).flat();
+    const { worker } = await stage(openaiChat, script, { tools: [count] });
+    for (let prompt = 1; prompt <= 5; prompt++) {
+      expect(await worker.run(say('Run the tests'), never())).toEqual({ status: 'finished' });
+      expect(ran).toBe(prompt);
+    }
+    // Queued prompts are part of the same run, and asked for all the same.
+    for (let queued = 1; queued <= 4; queued++) worker.inbox.followUp(say('Run the tests'));
+    expect(await worker.run(say('Run the tests'), never())).toEqual({ status: 'finished' });
+    expect(ran).toBe(10);
+  });
+
+  it('the loop guard goes on counting in a worker that resumes the run', async () => {
+    let ran = 0;
+    const count = tool('count', async () => `always the same${(ran++, '')}`);
+    const round = (at: number): readonly Item[] => [
+      { type: 'tool-call', callId: `c${at}`, name: 'count', arguments: '{"text":"count"}' },
+      { type: 'tool-result', callId: `c${at}`, content: say('always the same'), isError: false },
+    ];
+    const begun: readonly Item[] = [{ type: 'message', role: 'user', content: say('Go') }];
+    const { worker } = await stage(openaiChat, () => calls('count'), {
+      tools: [count],
+      items: [...begun, ...round(1), ...round(2)],
+    });
+    expect(await worker.resume(never())).toMatchObject({ status: 'limited', limit: 'loop' });
+    expect(ran).toBe(1);
   });
 
   it('a call whose result changes is no loop', async () => {
