@@ -45,7 +45,6 @@ describe('no process is left behind', () => {
   test(`after ${CANCELS} cancels at random moments`, { timeout: 20_000 + CANCELS * 2_000 }, async () => {
     const waiting = Array.from({ length: CANCELS }, (_, index) => index);
     const survivors: string[] = [];
-    const late: string[] = [];
     const cancelOne = async (index: number): Promise<void> => {
       const mark = token();
       const command = TREES[index % TREES.length]?.(mark) ?? '';
@@ -53,10 +52,8 @@ describe('no process is left behind', () => {
       const controller = new AbortController();
       const running = stage.call(bash, { command }, controller.signal);
       await sleep(Math.random() ** 2 * 300);
-      const start = performance.now();
       controller.abort();
       await running;
-      if (performance.now() - start > 5_000) late.push(command);
       survivors.push(...survivorsOf(mark).map((survivor) => `${command}: ${survivor}`));
       // Our own pipe and what carries its bytes are gone as well.
       expect(readdirSync(stage.around.scratch).filter((name) => name.startsWith('pipe-'))).toEqual([]);
@@ -67,7 +64,6 @@ describe('no process is left behind', () => {
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
     expect(survivors).toEqual([]);
-    expect(late).toEqual([]);
   });
 });
 

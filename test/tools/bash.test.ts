@@ -203,9 +203,11 @@ describe('long output', () => {
 describe('people who watch', () => {
   test('hear of output while it comes, but not more often than they can see', async () => {
     const stage = stageWith();
+    const start = performance.now();
     await stage.call(bash, { command: 'for i in $(seq 100); do echo line $i; sleep 0.005; done' });
     expect(stage.updates.length).toBeGreaterThan(2);
-    expect(stage.updates.length).toBeLessThan(30);
+    // At most ten in a second, however long the command took.
+    expect(stage.updates.length).toBeLessThanOrEqual((performance.now() - start) / 100 + 2);
     expect(stage.updates[0]).toMatch(/^line 1\n/);
     for (const [index, update] of stage.updates.entries()) {
       if (index > 0) expect(update.length).toBeGreaterThan(stage.updates[index - 1]?.length ?? 0);
@@ -285,9 +287,8 @@ describe('a process that a command leaves in the background', () => {
     ['with an empty environment', (mark: string) => `(env -i setsid sleep ${mark} &); echo started`],
   ])('%s does not hold up the call, is told of and ended', async (_, commandFor) => {
     const mark = token();
-    const start = performance.now();
+    // A call that waited for it would not return: it sleeps for years.
     const output = await run(commandFor(mark));
-    expect(performance.now() - start).toBeLessThan(3_000);
     expect(output.isError).toBe(false);
     expect(textOf(output)).toBe(`started\n[left in the background and ended: sleep ${mark}]`);
     expect(survivorsOf(mark)).toEqual([]);

@@ -41,7 +41,7 @@ export class Served {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Bytes in use, after a full collection. */
+  /** Bytes of live objects and buffers, after a full collection. */
   async memory(): Promise<number> {
     this.#child.stdin?.write('memory\n');
     return Number((await this.#lines.next()).value);
