@@ -88,15 +88,15 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
     port: server.port,
     status: () => ({ url: server.url, connections: server.connections, streams: streams.size }),
     close: async () => {
-      streams.endWhere(
-        () => true,
-        () => 'the agent stops',
-      );
+      await streams.close('the agent stops', ENDING_MS);
       await server.close();
       await letGo();
     },
   };
 }
+
+/** For the last event of the streams to leave, when the door closes. */
+const ENDING_MS = 2_000;
 
 /** Counts and notes a connection that was refused before it was a request. Returns whether the client is told why. */
 function noteConnection(remote: string, word: string, { refusals, audit }: Counter): boolean {

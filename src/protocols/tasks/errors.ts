@@ -46,6 +46,13 @@ export function unknown(what: string): PolypodError {
   return httpRefusal(404, 'not_found', `there is no ${what}`);
 }
 
+/** The agent takes nothing new any more. */
+export function draining(): PolypodError {
+  return httpRefusal(503, 'draining', 'the agent is about to stop: try again when it is back', {
+    headers: { 'retry-after': '10' },
+  });
+}
+
 /** Reads what a client sent; refuses with the name of each field that is wrong. */
 export function readFields<T>(what: string, reader: shape.Shape<T>, value: unknown): T {
   const problems: shape.Problem[] = [];

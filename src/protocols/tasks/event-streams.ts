@@ -1,6 +1,6 @@
 import { afterOf, type Cursor, readCursor } from './cursor.ts';
 import type { Call, Desk, Reply } from './route.ts';
-import { openPassage, type Wanted } from './passage.ts';
+import { openPassage, type Wanted, whyClosed } from './passage.ts';
 import { sseHead, streamSse } from './sse-stream.ts';
 import { unknown } from './errors.ts';
 import { taskLines } from './task-lines.ts';
@@ -47,7 +47,8 @@ async function stream({ key, response, head, isHead }: Call, desk: Desk, wanted:
   const { signal } = over;
   try {
     const passage = openPassage(desk, key, wanted, signal);
-    await streamSse(response, passage, { head, keepAliveMs, unreadBytes, signal });
+    const whyEnded = (): string => whyClosed(desk);
+    await streamSse(response, passage, { head, keepAliveMs, unreadBytes, signal, whyEnded });
   } finally {
     over.abort();
     forget();

@@ -38,4 +38,9 @@ export function openPassage(
   };
 }
 
+/** Why a session's lines ended by themselves: the sessions of a daemon that stops are closed before its doors. */
+export function whyClosed({ settings: { isDraining } }: Desk): string {
+  return isDraining?.() === true ? 'the agent stops' : 'the session was closed';
+}
+
 const all: LinePick = (batch) => ({ batch, isLast: false });

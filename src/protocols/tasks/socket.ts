@@ -25,9 +25,10 @@ import { refuseKeyInAddress, requireScope, tooManyStrangers } from './entrance.t
 import { readFields, wireError, wrongField } from './errors.ts';
 import type { KeyRecord, Scope } from './keys/key.ts';
 import { oncePer } from './once-per.ts';
-import { openPassage } from './passage.ts';
+import { openPassage, whyClosed } from './passage.ts';
 import type { Desk } from './route.ts';
 import { clean, type Counter, noPath } from './serve-request.ts';
+import { ENDED } from './sse-stream.ts';
 import { known, readSubmit } from './submit-wish.ts';
 
 /** What a client sends: `{method, params?, request_id?}`. What answers it carries the same `request_id`. */
@@ -45,7 +46,8 @@ interface Seat {
   readonly listening: Map<string, AbortController>;
   /** Sends a line. A client that reads none of what it is told is cut off: nobody keeps it all for it. */
   readonly say: (line: object) => void;
-  readonly fail: (thrown: unknown, requestId: unknown) => void;
+  /** Sends an error, with the keys that mark what it is about. */
+  readonly fail: (thrown: unknown, marks: JsonObject) => void;
   /** For the audit log. */
   readonly drop: () => void;
   readonly note: (method: string, params: JsonObject, policyResult: string, requestId: unknown) => void;
@@ -173,11 +175,11 @@ function open(
         link.close(TOO_SLOW, 'too much is unread: connect again, and subscribe after the last id');
       else link.send(JSON.stringify(line));
     },
-    fail: (thrown, requestId) => {
+    fail: (thrown, marks) => {
       const error = asPolypodError(thrown);
       if (error.code === 'internal') log.error('a message failed', { message: error.message });
       const { body } = wireError(error, '');
-      seat.say({ event: 'error', data: body.error, ...marked(requestId) });
+      seat.say({ event: 'error', data: body.error, ...marks });
     },
   };
 }
@@ -201,7 +203,7 @@ async function answerText(text: string, seat: Seat): Promise<void> {
     seat.say({ event: 'accepted', data, ...marked(requestId) });
     if (scope !== 'read') seat.note(stringOf(method), { ...objectOf(params), ...data }, 'allowed', requestId);
   } catch (thrown) {
-    seat.fail(thrown, requestId);
+    seat.fail(thrown, marked(requestId));
     const { status, word } = wireError(asPolypodError(thrown), '');
     if (status === 429) seat.drop();
     else seat.note(stringOf(method).slice(0, 50), objectOf(params), word, requestId);
@@ -282,7 +284,7 @@ const METHODS: ReadonlyMap<string, readonly [Scope, Method]> = new Map([
 
 /** Sends a session's lines until the client leaves it. */
 function listen(sessionId: string, podId: string, from: Cursor | undefined, seat: Seat): void {
-  const { desk, key, link, gone, listening, fail } = seat;
+  const { desk, key, link, gone, listening, say, fail } = seat;
   if (!listening.has(sessionId) && listening.size >= desk.limits.subscriptions)
     throw httpRefusal(429, 'too_many_streams', `this connection has ${listening.size} subscriptions already`);
   listening.get(sessionId)?.abort();
@@ -296,9 +298,11 @@ function listen(sessionId: string, podId: string, from: Cursor | undefined, seat
       link.sendFrames(framesOf(take(lines).batch, sessionId));
       if (link.pending > desk.limits.unreadBytes) await link.drained();
     }
+    if (!signal.aborted)
+      say({ event: 'error', data: { code: ENDED, message: whyClosed(desk) }, session_id: sessionId });
   };
   send()
-    .catch((thrown: unknown) => fail(thrown, undefined))
+    .catch((thrown: unknown) => fail(thrown, { session_id: sessionId }))
     .finally(() => {
       if (listening.get(sessionId) === stop) listening.delete(sessionId);
     });

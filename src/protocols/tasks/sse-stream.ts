@@ -13,13 +13,15 @@ export interface SseOptions {
   readonly unreadBytes: number;
   /** With a reason that the client is told. */
   readonly signal: AbortSignal;
+  /** Why the session's lines ended although the stream was to go on. */
+  readonly whyEnded: () => string;
 }
 
 /** Sends lines as server-sent events, all that are told together in one write, until there are no more, or the client is gone. */
 export async function streamSse(
   response: ServerResponse,
   { told, take }: Passage,
-  { head, keepAliveMs, unreadBytes, signal }: SseOptions,
+  { head, keepAliveMs, unreadBytes, signal, whyEnded }: SseOptions,
 ): Promise<void> {
   response.writeHead(200, [...sseHead(head)]);
   response.write('retry: 2000\n\n');
@@ -33,9 +35,10 @@ export async function streamSse(
         if (response.writableLength > unreadBytes) await readBy(response, bytes, signal);
         else response.write(bytes);
       }
-      if (isLast) break;
+      if (isLast) return;
     }
-    if (signal.aborted && !response.destroyed) response.write(errorEvent('ended', String(signal.reason)));
+    const why = signal.aborted ? String(signal.reason) : whyEnded();
+    if (!response.destroyed) response.write(errorEvent(ENDED, why));
   } catch (thrown) {
     const error = asPolypodError(thrown);
     // What a bug says is for the log, not for the client.
@@ -43,9 +46,21 @@ export async function streamSse(
     response.write(errorEvent(wireError(error, '').word, message));
   } finally {
     clearInterval(keepAlive);
-    response.end();
+    await sent(response);
   }
 }
+
+/** Ends the response. Resolves when all of it has left, or the client is gone. */
+function sent(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    if (response.destroyed) resolve();
+    response.once('close', resolve);
+    response.end(resolve);
+  });
+}
+
+/** The code of the error that ends a stream which was to go on. */
+export const ENDED = 'ended';
 
 /** The headers of a stream. */
 export function sseHead(head: ReplyHead): ReplyHead {

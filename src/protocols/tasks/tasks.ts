@@ -2,7 +2,7 @@ import { asPolypodError, type PolypodError, uuidv7 } from '../../base/index.ts';
 import type { Caller, Host, Overrides, Receipt, Row, TaskRow } from '../../pod/index.ts';
 import { httpRefusal } from '../../wire/index.ts';
 import type { Delegations } from './delegations.ts';
-import { unknown } from './errors.ts';
+import { draining, unknown } from './errors.ts';
 import { isGivenToOther, noteGiven } from './given-tasks.ts';
 import type { KeyRecord } from './keys/key.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
@@ -245,12 +245,6 @@ function stateIn(row: Row, task: TaskRow): TaskState {
 function rejection(error: PolypodError): string {
   if (error.code === 'internal' || error.code === 'conflict') throw error;
   return error.message;
-}
-
-function draining(): PolypodError {
-  return httpRefusal(503, 'draining', 'the agent is about to stop: try again when it is back', {
-    headers: { 'retry-after': '10' },
-  });
 }
 
 const FILE_TOOLS = ['read', 'write', 'edit', 'ls', 'find', 'grep'];

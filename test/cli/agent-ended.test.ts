@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { agentSite } from '../protocols/tasks/binary.ts';
+import type { EventReader } from '../protocols/tasks/stage.ts';
+import { WsClient } from '../protocols/tasks/ws-client.ts';
+
+/** A command that waits for an approval: its task and its session have nothing more to tell for now. */
+const ASKS = { taskType: 'command_execution', userPrompt: 'rm -r build' };
+
+const lastOf = (reader: EventReader): object | undefined => reader.heard.at(-1)?.line;
+const ended = (message: string): object => ({ event: 'error', data: { code: 'ended', message } });
+
+describe('the streams of an agent that stops', () => {
+  it('end with the documented ended event, and WebSockets are told the same, whether its process or its door stops', async () => {
+    const here = await agentSite();
+    const daemon = await here.serve();
+    const start = ['agent', 'start', '--cwd', here.project, '--port', '0', '--json'];
+    expect((await here.polypod(...start)).code).toBe(0);
+    const taskId = await here.client().submit(ASKS);
+    await here.client().until(taskId, 'waiting_approval');
+
+    const paths = [`/tasks/${taskId}/events`, '/sessions/s1/events'];
+    const open = async (): Promise<readonly EventReader[]> => {
+      const readers = await Promise.all(paths.map((path) => here.client().events(path)));
+      await Promise.all(readers.map((reader) => reader.hear(({ id }) => id !== undefined)));
+      return readers;
+    };
+    const ofDoor = await open();
+    expect((await here.polypod('agent', 'stop')).code).toBe(0);
+    await Promise.all(ofDoor.map((reader) => reader.ended));
+    expect(ofDoor.map(lastOf)).toEqual(paths.map(() => ended('the agent stops')));
+
+    expect((await here.polypod(...start)).code).toBe(0);
+    const ofProcess = await open();
+    const socket = new WsClient(here.record().url, ['polypod', `bearer.${here.client().key}`]);
+    await socket.opened;
+    await socket.ask('subscribe', { sessionId: 's1' });
+    daemon.child.kill('SIGTERM');
+    await Promise.all(ofProcess.map((reader) => reader.ended));
+    expect(ofProcess.map(lastOf)).toEqual(paths.map(() => ended('the agent stops')));
+    expect(await socket.closed).toBe(4000);
+    expect(socket.heard.at(-1)).toEqual({ ...ended('the agent stops'), session_id: 's1' });
+    expect((await daemon.finished).code).toBe(0);
+  });
+
+  it('end in the same way when their session is removed', async () => {
+    const here = await agentSite();
+    await here.agent();
+    const taskId = await here.client().submit(ASKS);
+    await here.client().until(taskId, 'waiting_approval');
+    const reader = await here.client().events('/sessions/s1/events');
+    await reader.hear('snapshot');
+    const { body } = await here.client().get('/sessions/s1');
+    expect(await here.polypod('rm', '--yes', String(body.podId))).toMatchObject({ code: 0 });
+    await reader.ended;
+    expect(lastOf(reader)).toEqual(ended('the session was closed'));
+    expect((await here.client().get('/sessions/s1/events')).status).toBe(404);
+  });
+});
