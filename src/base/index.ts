@@ -28,4 +28,5 @@ export { type Env, type EnvRule, isSecretName, isSecretVariable, safeEnv } from 
 export { schemaProblems } from './schema-problems.ts';
 export { uuidv7 } from './uuid.ts';
 export * as shape from './shape.ts';
+export { explainStartFailure, type StartFailure, unsearchedText } from './start-failure.ts';
 export { userName } from './user-name.ts';

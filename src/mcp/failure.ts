@@ -1,6 +1,7 @@
-import { messageOf, numberOf, objectOf, systemCodeOf } from '../base/index.ts';
+import { explainStartFailure, messageOf, numberOf, objectOf, systemCodeOf } from '../base/index.ts';
 import { oneLine } from './cut.ts';
 import { LOST_REQUEST } from './lost-requests.ts';
+import type { Program } from './process-group.ts';
 
 /** Why a server cannot be used, or did not do what it was asked. */
 export interface McpFailure {
@@ -32,14 +33,9 @@ export function httpStatusOf(thrown: unknown): number | undefined {
 const PROTOCOL_ERROR = 'ProtocolError';
 
 /** Why a program could not be started. */
-export function startFailure(command: string, thrown: unknown, hasDirectory: boolean): McpFailure {
-  const code = systemCodeOf(thrown);
-  if (!hasDirectory) return { text: 'its directory does not exist: correct cwd', permanent: true };
-  if (code === 'ENOENT')
-    return { text: `"${command}" was not found: install it, or correct command or PATH`, permanent: true };
-  if (code === 'EACCES')
-    return { text: `"${command}" may not be executed: correct command or its mode`, permanent: true };
-  return { text: `"${command}" could not be started: ${messageOf(thrown)}`, permanent: false };
+export function startFailure({ command, cwd, env }: Program, thrown: unknown): McpFailure {
+  const { problem, step, isPermanent } = explainStartFailure({ program: command, cwd, env }, thrown);
+  return { text: `${problem}: ${step}`, permanent: isPermanent };
 }
 
 /** Why a server did not answer as it should. */

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import type { Client } from '@modelcontextprotocol/client';
 import { answerFailure, isAnswer, isTimeout, type McpFailure, startFailure } from './failure.ts';
 import type { LinkOptions, Reached } from './link.ts';
@@ -37,11 +36,11 @@ export async function connectStdio(
 
 function connectFailure(
   transport: StdioTransport,
-  { command, cwd }: Program,
+  program: Program,
   thrown: unknown,
   timeoutMs: number,
 ): McpFailure {
-  if (transport.pid === undefined) return startFailure(command, thrown, existsSync(cwd));
+  if (transport.pid === undefined) return startFailure(program, thrown);
   if (!isAnswer(thrown) && !isTimeout(thrown)) return endFailure(transport);
   const { text, permanent } = answerFailure(thrown, timeoutMs);
   return { text: withStderr(text, transport), permanent };

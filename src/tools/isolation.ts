@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { messageOf, objectOf, stringOf } from '../base/index.ts';
+import { messageOf, objectOf, stringOf, unsearchedText } from '../base/index.ts';
 import { programOnPath } from './on-path.ts';
 
 /** Whether commands that run outside of the sandbox get a process namespace of their own, and why not. */
@@ -74,7 +74,8 @@ const NAMESPACE = [
 async function probe(env: Readonly<Record<string, string>>): Promise<Found> {
   if (process.platform !== 'linux') return { why: 'there are no process namespaces on this system' };
   const bwrap = await programOnPath('bwrap', env);
-  if (bwrap === undefined) return { why: 'bubblewrap is missing: install the package bubblewrap' };
+  if (bwrap === undefined)
+    return { why: `bubblewrap is missing: install the package bubblewrap${unsearchedText(env['PATH'])}` };
   try {
     const args = [...NAMESPACE, '--', '/bin/sh', '-c', 'readlink /proc/self/ns/pid'];
     const { stdout } = await promisify(execFile)(bwrap, args, { env, timeout: PROBE_MS });

@@ -6,7 +6,7 @@ import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { PolypodError, systemCodeOf } from '../base/index.ts';
+import { explainStartFailure, objectOf, PolypodError } from '../base/index.ts';
 
 /** A true pipe for the output of a program. */
 export interface OutputPipe {
@@ -55,14 +55,15 @@ async function startRelay(
   if (relay.pid !== undefined && relay.stdout !== null)
     return { read: relay.stdout, relay: relay.pid, close: () => void relay.kill('SIGKILL') };
   const [thrown] = await once(relay, 'error');
-  throw missing('cat', thrown);
+  throw notStarted('cat', env, thrown);
 }
 
 async function makeFifo(name: string, env: Readonly<Record<string, string>>): Promise<void> {
   try {
     await promisify(execFile)('mkfifo', ['-m', '600', name], { env });
   } catch (thrown) {
-    throw systemCodeOf(thrown) === 'ENOENT' ? missing('mkfifo', thrown) : thrown;
+    // One that ran has an exit code, and has written why it failed.
+    throw typeof objectOf(thrown)['code'] === 'string' ? notStarted('mkfifo', env, thrown) : thrown;
   }
 }
 
@@ -83,7 +84,8 @@ async function openEnds(name: string): Promise<Ends> {
   }
 }
 
-function missing(program: string, cause: unknown): PolypodError {
-  const why = `Commands cannot be run because the program ${program} is missing: install coreutils.`;
+function notStarted(program: string, env: Readonly<Record<string, string>>, cause: unknown): PolypodError {
+  const { problem, step } = explainStartFailure({ program, cwd: process.cwd(), env }, cause);
+  const why = `Commands cannot be run: ${problem}. It is part of coreutils: ${step}.`;
   return new PolypodError('tool-failed', why, { cause });
 }

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { promisify } from 'node:util';
-import { PolypodError } from '../base/index.ts';
+import { explainStartFailure, PolypodError } from '../base/index.ts';
 import { findProgram, isInside, realPath } from './policy/index.ts';
 import type { ToolSurroundings } from './tool.ts';
 
@@ -70,7 +70,10 @@ export async function* ripgrepRecords(
   const child = spawn(program, [...SETTINGS, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const closed = new Promise<number | null>((settle, fail) => {
     child.on('close', settle);
-    child.on('error', fail);
+    child.on('error', (thrown) => {
+      const { problem, step } = explainStartFailure({ program, cwd, env }, thrown);
+      fail(new PolypodError('tool-failed', `The search could not be started: ${problem}; ${step}.`));
+    });
   });
   // Awaited below; until then a failed start must not count as unhandled.
   closed.catch(() => {});

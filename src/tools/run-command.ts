@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { agentCommands, CALL_MARK, messageOf, PolypodError, systemCodeOf } from '../base/index.ts';
+import { agentCommands, CALL_MARK, explainStartFailure, PolypodError, systemCodeOf } from '../base/index.ts';
 import type { CommandEntry, CommandRecord } from './command-ledger.ts';
 import { type FullOutput, OutputCapture } from './output-capture.ts';
 import type { OutputWindow } from './output-window.ts';
@@ -107,7 +107,7 @@ async function start(command: Command, outputs: Outputs, signal: AbortSignal): P
     signal.throwIfAborted();
     return spawnMarked(command, outputs);
   } catch (thrown) {
-    throw signal.aborted ? thrown : notStarted(thrown, command.cwd);
+    throw signal.aborted ? thrown : notStarted(thrown, command);
   } finally {
     for (const pipe of outputs.pipes) await pipe.write.close();
   }
@@ -127,7 +127,7 @@ function spawnMarked(command: Command, { stdout, stderr, pipes }: Outputs): Star
     stdio: ['ignore', stdout.write.fd, stderr.write.fd, ...(command.descriptors ?? [])],
   });
   const exited = once(child, 'exit').catch((thrown: unknown) => {
-    throw notStarted(thrown, cwd);
+    throw notStarted(thrown, command);
   });
   // It is awaited a little later.
   exited.catch(() => {});
@@ -158,11 +158,12 @@ function endAllNow(): void {
   for (const tree of live.values()) tree.endNow();
 }
 
-function notStarted(thrown: unknown, cwd: string): PolypodError {
-  const why =
+function notStarted(thrown: unknown, command: Command): PolypodError {
+  const { problem, step } =
     systemCodeOf(thrown) === 'E2BIG'
-      ? 'it is too long. Write it to a file with write, and run that'
-      : `${messageOf(thrown)}. Check that ${cwd} is there`;
+      ? { problem: 'it is too long', step: 'Write it to a file with write, and run that' }
+      : explainStartFailure(command, thrown);
+  const why = `${problem}. ${step[0]?.toUpperCase()}${step.slice(1)}`;
   return new PolypodError('tool-failed', `The command could not be started: ${why}.`, { cause: thrown });
 }
 

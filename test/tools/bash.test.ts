@@ -127,7 +127,9 @@ describe('a command', () => {
     rmSync(stage.directory, { recursive: true });
     const gone = await stage.call(bash, { command: 'true' });
     expect(gone.isError).toBe(true);
-    expect(textOf(gone)).toContain(`Check that ${stage.directory} is there`);
+    expect(textOf(gone)).toContain(
+      `The command could not be started: the working directory ${stage.directory} does not exist. Create it`,
+    );
     expect(textOf(await run(`: ${'x'.repeat(200_000)}`))).toContain('it is too long. Write it to a file');
   });
 

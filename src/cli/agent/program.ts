@@ -4,7 +4,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { PolypodError } from '../../base/index.ts';
+import { explainStartFailure, PolypodError } from '../../base/index.ts';
 import { type AgentRecord, type Places, removeAgent, writeAgent } from '../../daemon/index.ts';
 import type { Surroundings } from '../command.ts';
 import { ask } from './probe.ts';
@@ -38,13 +38,16 @@ export async function startProgram(
   });
   closeSync(output);
   let end: string | undefined;
-  child.on('error', (error) => (end = error.message));
+  child.on('error', (error) => {
+    const { problem, step } = explainStartFailure({ program, cwd, env }, error);
+    end = `${problem}: ${step}`;
+  });
   child.on('exit', (code, by) => (end = `it ended with ${code ?? by}`));
   const { pid } = child;
   // Why there is no process is told a moment later.
   if (pid === undefined) {
     await once(child, 'error');
-    throw new PolypodError('bad-request', `${program} cannot be started: ${end}`);
+    throw new PolypodError('bad-request', `the agent's program cannot be started: ${end}`);
   }
   for (let waited = 0; !(await answers(url)); waited += PAUSE_MS) {
     if (end !== undefined)

@@ -1,4 +1,4 @@
-import { PolypodError } from '../../base/index.ts';
+import { PolypodError, unsearchedText } from '../../base/index.ts';
 import {
   type Call,
   examine,
@@ -43,7 +43,7 @@ export function neutralFor(
     if (bash === undefined || bash.kind === 'script' || bash.kind === 'shim' || (await isWritable(bash.path)))
       throw new PolypodError(
         'denied',
-        'Commands run without approval only with an installed bash, and none was found on PATH.',
+        `Commands run without approval only with an installed bash, and none was found on PATH${unsearchedText(env['PATH'])}.`,
       );
     const git = examinedGit(commands.flatMap(gitOf));
     return neutralRun({ env, scratch, bash: bash.path, git, isWritable });

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import type { Dirent, Stats } from 'node:fs';
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { systemCodeOf } from '../../base/index.ts';
+import { explainStartFailure, systemCodeOf } from '../../base/index.ts';
 import { trackedNames } from './git-index.ts';
 
 /** A git repository as git itself finds it from a directory. All paths are absolute and without links. */
@@ -106,7 +106,12 @@ function revParse(git: string, cwd: string): Promise<RevParse> {
       { cwd, env, timeout: DISCOVERY_MS, killSignal: 'SIGKILL' },
       (error, stdout, stderr) => {
         if (error === null) return settle({ lines: stdout.split('\n').slice(0, -1) });
-        const [line = ''] = stderr.split('\n');
+        const [first = ''] = stderr.split('\n');
+        // A number is the exit code of a git that ran.
+        const line =
+          typeof error.code === 'string'
+            ? explainStartFailure({ program: git, cwd, env }, error).problem
+            : first;
         const isNone = line.startsWith('fatal: not a git repository (or any');
         settle({
           failed: isNone ? 'none' : `git cannot use the repository there (${line || 'it does not answer'})`,

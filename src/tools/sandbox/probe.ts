@@ -4,8 +4,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { closeSync } from 'node:fs';
-import { PolypodError } from '../../base/index.ts';
-import type { Sandbox } from '../tool.ts';
+import { explainStartFailure, PolypodError } from '../../base/index.ts';
+import type { Sandbox, SandboxedCommand } from '../tool.ts';
 
 /** What a probe found to be missing; empty when the sandbox holds. */
 export type Gap = string;
@@ -115,13 +115,16 @@ async function output(
     killSignal: 'SIGKILL',
   });
   for (const fd of prepared.descriptors) closeSync(fd);
-  const [code, stdout, stderr] = await ended(child);
+  const [code, stdout, stderr] = await ended(child, prepared);
   if (code !== 0)
     throw new NotStarted(stderr.trim() || stdout.trim() || `bubblewrap ended with ${String(code)}`);
   return stdout.trim().split('\n');
 }
 
-async function ended(child: ChildProcess): Promise<readonly [number | null, string, string]> {
+async function ended(
+  child: ChildProcess,
+  { program, env }: Pick<SandboxedCommand, 'program' | 'env'>,
+): Promise<readonly [number | null, string, string]> {
   let [stdout, stderr] = ['', ''];
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
@@ -130,7 +133,9 @@ async function ended(child: ChildProcess): Promise<readonly [number | null, stri
     stderr += text;
   });
   return new Promise((resolve, reject) => {
-    child.on('error', (thrown) => reject(new NotStarted(thrown.message)));
+    child.on('error', (thrown) =>
+      reject(new NotStarted(explainStartFailure({ program, cwd: '/', env }, thrown).problem)),
+    );
     child.on('close', (code) => resolve([code, stdout, stderr]));
   });
 }

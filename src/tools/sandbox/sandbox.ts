@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, realpathSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { messageOf, PolypodError } from '../../base/index.ts';
+import { messageOf, PolypodError, unsearchedText } from '../../base/index.ts';
 import { programOnPath } from '../on-path.ts';
 import type { Mode } from '../policy/policy.ts';
 import { isInside } from '../policy/scope.ts';
@@ -67,7 +67,7 @@ export async function openSandboxes(options: SandboxOptions, first: SandboxScope
   if (program === undefined)
     throw new PolypodError(
       'denied',
-      'The sandbox needs bubblewrap: install the package bubblewrap, which brings bwrap.',
+      `The sandbox needs bubblewrap: install the package bubblewrap, which brings bwrap${unsearchedText(options.env['PATH'])}.`,
     );
   const shell = (await programOnPath('bash', options.env)) ?? '/bin/sh';
   const [bubblewrap, identity] = await Promise.all([bubblewrapAt(program), gitIdentity(options.env)]);
