@@ -1,3 +1,4 @@
+import type { Audit } from '../audit/index.ts';
 import { PolypodError } from '../base/index.ts';
 import {
   agentsFrom,
@@ -31,6 +32,8 @@ export interface InProcess {
   readonly config: Config;
   readonly models: ModelAccess;
   readonly warnings: readonly string[];
+  /** Undefined where nothing is kept. */
+  readonly audit: Audit | undefined;
   readonly close: () => Promise<void>;
 }
 
@@ -71,7 +74,7 @@ export async function hostHere(options: InProcessOptions, { env }: Surroundings)
     await audit?.close();
     await models.close();
   };
-  return { host, config, models, warnings, close };
+  return { host, config, models, warnings, audit: audit?.record, close };
 }
 
 /** Hosts what is done to sessions without waking their agents: no configuration is read, and no model is looked for. */

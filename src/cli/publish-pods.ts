@@ -1,3 +1,4 @@
+import type { Audit } from '../audit/index.ts';
 import { logTo, redactor } from '../base/index.ts';
 import { type Config, guardSockets, type Places } from '../daemon/index.ts';
 import type { Host } from '../pod/index.ts';
@@ -5,14 +6,25 @@ import type { OpenDoor } from '../protocols/index.ts';
 import { doors } from '../registry.ts';
 import { version } from './version.ts';
 
+export interface PublishOptions {
+  readonly host: Host;
+  readonly places: Places;
+  readonly config: Config;
+  /** Undefined where nothing is kept. */
+  readonly audit?: Audit | undefined;
+}
+
 /** Has the pods of this process listen on sockets of their own, so that others can attach; undefined where that cannot be. */
-export async function publishPods(host: Host, places: Places, config: Config): Promise<OpenDoor | undefined> {
-  await guardSockets(places, () => config);
+export async function publishPods(options: PublishOptions): Promise<OpenDoor | undefined> {
+  const { host, places, config, audit } = options;
+  const unguard = await guardSockets(places, { config: () => config, audit });
   const log = logTo({ sinks: [], level: () => 'error', redact: () => redactor([]) });
   try {
     const door = doors.find(({ name }) => name === 'pod');
-    return await door?.open({ host, directory: places.runtimeDirectory, version: version(), log });
+    const open = await door?.open({ host, directory: places.runtimeDirectory, version: version(), log });
+    return open && { ...open, close: () => open.close().finally(unguard) };
   } catch {
+    unguard();
     // It is a convenience for others: the run is none the worse without it.
     return undefined;
   }

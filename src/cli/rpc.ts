@@ -12,13 +12,14 @@ import {
   makeDataDirectory,
   modelAccess,
   offeredModels,
+  openAudit,
   type Places,
   placesFrom,
   readConfig,
   refuseUnknownProvider,
 } from '../daemon/index.ts';
 import type { Environment } from '../llm/index.ts';
-import type { Host, SettingsChange } from '../pod/index.ts';
+import type { Host, HostOptions, SettingsChange } from '../pod/index.ts';
 import {
   type ModelWish,
   rpcBeginnings,
@@ -33,6 +34,7 @@ import {
   UNASKED,
 } from '../protocols/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from './command.ts';
+import type { PublishOptions } from './publish-pods.ts';
 import { rpcExtensions } from './rpc-extensions.ts';
 import { readRpcOptions, rpcHelp, type RpcOptions } from './rpc-options.ts';
 import { version } from './version.ts';
@@ -221,10 +223,20 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
   const { model, notices } = await access.choose();
   for (const notice of notices) stderr.write(`polypod: ${notice}\n`);
   if (options.extensions.length > 0) hideKeys(around, config);
+  const audit = options.isFleeting ? undefined : await openAudit(places, config.daemon.audit);
   const agents = extended(
-    agentsFrom({ env, config, places, models: access, version: version(), sandbox: options.isSandboxed }),
+    agentsFrom({
+      env,
+      config,
+      places,
+      models: access,
+      version: version(),
+      sandbox: options.isSandboxed,
+      audit: audit?.record,
+    }),
   );
-  const host = await openHost(options, { places, agents });
+  const { approvals } = config.daemon;
+  const host = await openHost(options, { places, agents, approvals, ...(audit && { audit: audit.record }) });
   // For a new session it is the agent's own; one that goes on has to be told.
   const isSaid = wish.reference !== undefined && goesOn(options);
   const limits = await limitsOf(options);
@@ -246,7 +258,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
       // After the client's first commands, which need not wait for it.
       if (!options.isFleeting)
         later = setTimeout(() => {
-          published = publish(host, places, config);
+          published = publish({ host, places, config, audit: audit?.record });
         }, PUBLISH_AFTER_MS);
       return pod;
     },
@@ -270,14 +282,15 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
     const closed = published
       .then((door) => door?.close())
       .then(() => host.shutdown())
+      .then(() => audit?.close())
       .then(() => access.close());
     await Promise.race([closed, sleep(SHUTDOWN_MS)]);
   }
 }
 
 /** Others may attach to the pods of this process. */
-async function publish(host: Host, places: Places, config: Config): Promise<OpenDoor | undefined> {
-  return (await import('./publish-pods.ts')).publishPods(host, places, config);
+async function publish(options: PublishOptions): Promise<OpenDoor | undefined> {
+  return (await import('./publish-pods.ts')).publishPods(options);
 }
 
 const PUBLISH_AFTER_MS = 250;
@@ -290,7 +303,7 @@ function hideKeys({ env, exposeVariables }: Surroundings, config: Config): void 
 
 async function openHost(
   { isFleeting }: RpcOptions,
-  { places, agents }: { readonly places: Places; readonly agents: Parameters<typeof Host.open>[0]['agents'] },
+  { places, ...house }: Pick<HostOptions, 'agents' | 'approvals' | 'audit'> & { readonly places: Places },
 ): Promise<Host> {
   const [{ Host: Pods }, { memoryFiles }] = await Promise.all([
     import('../pod/index.ts'),
@@ -298,7 +311,7 @@ async function openHost(
   ]);
   if (!isFleeting) await makeDataDirectory(places);
   const memory = { files: memoryFiles(), durability: 'none' } as const;
-  return Pods.open({ directory: places.dataDirectory, agents, ...(isFleeting ? memory : {}) });
+  return Pods.open({ directory: places.dataDirectory, ...house, ...(isFleeting ? memory : {}) });
 }
 
 async function sessionsFor(

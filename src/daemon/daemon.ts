@@ -131,11 +131,10 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   if (!hasRoomForPods(places))
     log.warn(`pods have no sockets of their own here: their paths are too long; ${SHORTER}`);
   makePrivate(places.runtimeDirectory);
-  guardSockets(places, () => setup.config);
-  parts.stopReporting = socketPeers.onRefused((refused) => {
-    log.warn('a connection was refused', { ...refused });
-    const { path, ...details } = refused;
-    audit.record({ event: 'connection.refused', door: 'socket', target: path, outcome: 'denied', details });
+  parts.stopReporting = guardSockets(places, {
+    config: () => setup.config,
+    audit: audit.record,
+    onRefused: (refused) => log.warn('a connection was refused', { ...refused }),
   });
   const podSockets = (parts.podSockets = join(places.runtimeDirectory, 'pods'));
   const swept = await sweepSockets(podSockets);

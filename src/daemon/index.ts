@@ -17,6 +17,7 @@ import type { KnownModels } from './model-files.ts';
 import type { NewSession } from './new-session.ts';
 import type { OfferOptions } from './offered-models.ts';
 import { controlSocket, type Places } from './places.ts';
+import type { GuardOptions } from './socket-guard.ts';
 import type { AgentRecord } from './tasks/agent-files.ts';
 import type { AgentOrder } from './tasks/read-agent-config.ts';
 import type { AgentWish } from './tasks/tasks-place.ts';
@@ -195,7 +196,7 @@ export function agentsFrom(options: AgentsOptions): OpenAgent {
   return async (place) => (await import('./agents.ts')).agentsFrom(options)(place);
 }
 
-/** Sets who may connect to the sockets of this process. */
-export async function guardSockets(places: Places, config: () => Config): Promise<void> {
-  (await import('./socket-guard.ts')).guardSockets(places, config);
+/** Sets who may connect to the sockets of this process, and records who was refused, until the result is called. */
+export async function guardSockets(places: Places, options: GuardOptions): Promise<() => void> {
+  return (await import('./socket-guard.ts')).guardSockets(places, options);
 }

@@ -2,11 +2,12 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../src/base/index.ts';
+import { type JsonObject, objectOf } from '../../src/base/index.ts';
 import { PodClient } from '../../src/client/index.ts';
 import { call, heard, isType, says } from '../cli/daemon.ts';
 import { start } from '../cli/polypod.ts';
 import { Client as HldClient, pendingApproval } from '../protocols/hld/stage.ts';
+import { Program } from '../protocols/rpc/program.ts';
 import { type AgentSite, agentSite } from '../protocols/tasks/binary.ts';
 import { raw, task } from '../protocols/tasks/stage.ts';
 
@@ -106,6 +107,30 @@ describe('the audit log of the built program', () => {
       details: { tool: 'bash' },
     });
     expect((await here.polypod('audit', 'verify')).code).toBe(0);
+  });
+
+  it('has what the host of an agent in RPC mode decides, and what nobody decides in time', async () => {
+    const here = await agentSite([asks, says('Done.'), asks, says('Done.')]);
+    const decided = async (config: string, answer: JsonObject | undefined): Promise<unknown> => {
+      here.configure(config);
+      const program = new Program(['--ask'], { ...here.env, POLYPOD_MODEL: 'anthropic/x' });
+      program.send({ type: 'prompt', message: 'Do it.' });
+      const { id } = await program.hear(({ type }) => type === 'extension_ui_request');
+      if (answer !== undefined) program.send({ type: 'extension_ui_response', id, ...answer });
+      await program.hear(({ type }) => type === 'agent_end');
+      await program.end();
+      const { event, door, details } = (await entries(here, '--event', 'approval')).at(-1) ?? {};
+      return { event, door, tool: objectOf(details).tool };
+    };
+    expect(await decided('', { value: 'Deny' })).toEqual({
+      event: 'approval.denied',
+      door: 'rpc',
+      tool: 'bash',
+    });
+    expect(await decided('approvals: { deadline: 1s, fallback: deny }\n', undefined)).toMatchObject({
+      event: 'approval.expired',
+      tool: 'bash',
+    });
   });
 
   it('has every refusal, also of what is no HTTP, in a bounded number of lines', async () => {

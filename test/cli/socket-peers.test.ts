@@ -101,6 +101,11 @@ describe.each(USERS)('a command of an agent, as %s,', (_, user) => {
     );
     expect((await polypod(['run', '-C', here.project, 'Go'], { env, user })).code).toBe(0);
     expect(Object.values(answersIn(out))[0]).toContain('connection refused');
+    const { stdout } = await polypod(['audit', '--json', '--event', 'connection.refused'], { env, user });
+    expect(JSON.parse(stdout)).toMatchObject({
+      target: Object.keys(answersIn(out))[0],
+      details: { reason: expect.any(String) as unknown },
+    });
   });
 
   it('of another program is refused by the daemon as well', async () => {

@@ -30,11 +30,11 @@ export async function placeHere(wish: AgentWish, around: Surroundings): Promise<
     around,
   );
   try {
-    const { host, models, config, warnings } = here;
+    const { host, models, config, warnings, audit } = here;
     const { model, notices } = await models.choose(undefined, around.signal);
     for (const text of [...warnings, ...notices]) board.post(text);
     // Not waited for: the agent needs nobody who watches it.
-    const published = isFleeting ? undefined : publishPods(host, places, config);
+    const published = isFleeting ? undefined : publishPods({ host, places, config, audit });
     const named = fresh.model === undefined && !offline ? {} : { model: referenceTo(model) };
     return {
       me: { by: nameOf(around), door: 'cli' },
