@@ -61,18 +61,27 @@ export function networkFailure(thrown: unknown, url: string, answerBegan: boolea
 
 /** An error that a provider put into its stream, in the shape of any of them. */
 export function failureIn(body: unknown): Failure {
-  const { message, code } = errorIn(body);
-  return failureFrom({ kind: kindOfCode(code) ?? 'provider', message, code });
+  const { message, code, type } = errorIn(body);
+  const kind = kindOfCode(code) ?? kindOfCode(type) ?? 'provider';
+  return failureFrom({ kind, message, code, retryAfterMs: retryAfterIn(message) });
 }
 
 /** `{error:{message,type,code,status}}`, `{error:"…"}`, `{message}`, `{detail}`, or a list of one of them. */
-export function errorIn(body: unknown): { message: string; code: string } {
+export function errorIn(body: unknown): { message: string; code: string; type: string } {
   const root = objectOf(Array.isArray(body) ? body[0] : body);
   const error = isObject(root.error) ? root.error : root;
-  const named =
-    stringOf(error.code) || stringOf(error.status) || (error === root ? '' : stringOf(error.type));
+  const type = error === root ? '' : stringOf(error.type);
+  const named = stringOf(error.code) || stringOf(error.status) || type;
   const code = named || String(numberOf(error.code) ?? numberOf(error.status) ?? '');
-  return { message: stringOf(root.error) || stringOf(error.message) || stringOf(root.detail), code };
+  return { message: stringOf(root.error) || stringOf(error.message) || stringOf(root.detail), code, type };
+}
+
+/** A stream has no headers: how long to wait stands in the words, as in "Please try again in 1.5s". */
+function retryAfterIn(message: string): number | undefined {
+  const [, amount, unit] =
+    /\b(?:try again|retry) (?:in|after) (\d+(?:\.\d+)?) ?(ms|s|seconds?)\b/i.exec(message) ?? [];
+  if (amount === undefined) return undefined;
+  return Math.ceil(Number(amount) * (unit?.toLowerCase() === 'ms' ? 1 : 1000));
 }
 
 /** Milliseconds to wait, from `retry-after-ms` or `retry-after` in seconds or as a date. */
@@ -142,6 +151,9 @@ function refine(kind: FailureKind, words: string): FailureKind {
   if (QUOTA_WORDS.test(words)) return 'quota';
   if (AUTH_WORDS.test(words) && REFINABLE.has(kind)) return 'auth';
   if (MODEL_WORDS.test(words) && REFINABLE.has(kind)) return 'unknown-model';
+  // Only where nothing else is known: these words also stand in messages about other things.
+  if (kind === 'provider' && RATE_WORDS.test(words)) return 'rate-limit';
+  if (kind === 'provider' && LOAD_WORDS.test(words)) return 'overloaded';
   return kind;
 }
 
@@ -152,6 +164,9 @@ const CONTEXT_WORDS =
 const QUOTA_WORDS = /insufficient_quota|credit balance is too low|billing_hard_limit/i;
 const AUTH_WORDS = /invalid_api_key|api key not valid|incorrect api key|API_KEY_INVALID|invalid x-api-key/i;
 const MODEL_WORDS = /model_not_found|model .{0,80}(?:not found|does not exist)|unknown model/i;
+
+const RATE_WORDS = /rate.?limit|too many requests/i;
+const LOAD_WORDS = /overloaded|server (?:is )?busy|at capacity/i;
 
 /** An error page or plain text, shortened to one line. */
 function plainText(body: string): string {

@@ -187,6 +187,7 @@ function canGoOn({ kind }: Failure): boolean {
     kind === 'timeout' ||
     kind === 'network' ||
     kind === 'overloaded' ||
+    kind === 'rate-limit' ||
     kind === 'server' ||
     kind === 'malformed'
   );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { httpFailure, retryAfter } from '../../src/llm/failure.ts';
+import { failureIn, httpFailure, retryAfter } from '../../src/llm/failure.ts';
 
 const failure = (status: number, body: unknown) =>
   httpFailure(status, {}, typeof body === 'string' ? body : JSON.stringify(body));
@@ -66,6 +66,30 @@ describe('httpFailure', () => {
 
   it('says the status when there is nothing else to say', () => {
     expect(failure(500, '').message).toBe('HTTP 500');
+  });
+});
+
+describe('failureIn', () => {
+  it.each([
+    [{ error: { type: 'overloaded_error', message: 'Overloaded' } }, 'overloaded'],
+    [{ error: { type: 'overloaded_error', code: 'x-1305', message: 'busy' } }, 'overloaded'],
+    [{ error: { code: 'rate_limit_exceeded', message: 'slower' } }, 'rate-limit'],
+    [{ error: { code: 429, message: 'slower' } }, 'rate-limit'],
+    [{ error: { message: 'Rate limit reached for requests' } }, 'rate-limit'],
+    [{ error: 'server busy, please try again' }, 'overloaded'],
+    [{ error: { message: 'something else' } }, 'provider'],
+    [{ error: { code: 'insufficient_quota', message: 'rate limit' } }, 'quota'],
+  ] as const)('%j is %s', (body, kind) => {
+    expect(failureIn(body)).toMatchObject({ kind });
+  });
+
+  it.each([
+    ['Please try again in 1.5s. Visit', 1500],
+    ['Please try again in 20ms.', 20],
+    ['retry after 3 seconds', 3000],
+    ['Please try again later', undefined],
+  ])('reads how long to wait out of "%s"', (message, retryAfterMs) => {
+    expect(failureIn({ error: { code: 'rate_limit_exceeded', message } }).retryAfterMs).toBe(retryAfterMs);
   });
 });
 
