@@ -1,6 +1,7 @@
 import { PolypodError } from '../base/index.ts';
-import { accountsFrom, type Environment, vendorNamed, WIRES } from '../llm/index.ts';
+import { accountsFrom, type Environment, type ThinkingMode, vendorNamed, WIRES } from '../llm/index.ts';
 import type { OfferedModel } from '../protocols/index.ts';
+import { providers } from '../registry.ts';
 import type { Config } from './config.ts';
 import type { ModelAccess, ReadyModel } from './model-access.ts';
 import { readModels } from './model-files.ts';
@@ -52,7 +53,12 @@ export function offeredModel({
     ...(price === undefined ? {} : { cost: price }),
     ...(contextWindow === undefined ? {} : { contextWindow }),
     ...(maxOutput === undefined ? {} : { maxTokens: maxOutput }),
+    ...(reasoning ? { thinkingMode: thinkingMode(wire, id) } : {}),
   };
+}
+
+function thinkingMode(wire: string, model: string): ThinkingMode {
+  return providers.find(({ name }) => name === wire)?.thinkingMode?.(model) ?? 'effort';
 }
 
 /** In the words that clients look for. */

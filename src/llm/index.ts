@@ -26,7 +26,7 @@ export type {
   Usage,
   UsageEvent,
 } from './event.ts';
-export type { Endpoint, Provider } from './provider.ts';
+export type { Endpoint, Provider, ThinkingMode } from './provider.ts';
 export { type RecordingDecoder, recordingDecoder } from './recording.ts';
 export {
   type CacheMarkers,

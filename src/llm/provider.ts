@@ -16,7 +16,12 @@ export interface Provider {
   /** Where the account's models are listed, and how to read the ids out of that list. */
   readonly models: (account: Account) => Endpoint;
   readonly modelIds: (list: unknown) => readonly string[];
+  /** How a model is asked to think; by effort if it is not said. */
+  readonly thinkingMode?: (model: string) => ThinkingMode;
 }
+
+/** What a level of thinking becomes in a request. */
+export type ThinkingMode = 'effort' | 'budget' | 'google-level' | 'anthropic-adaptive';
 
 export interface Endpoint {
   readonly url: string;

@@ -29,6 +29,7 @@ export const anthropic = defineProvider({
     headers: { ...VERSION, ...(account.apiKey ? { 'x-api-key': account.apiKey } : {}) },
   }),
   modelIds: (list) => arrayOf(objectOf(list).data).map((model) => stringOf(objectOf(model).id)),
+  thinkingMode: (model) => (thinksByEffort(model) ? 'anthropic-adaptive' : 'budget'),
   lower,
   decode,
   initial,

@@ -2,7 +2,7 @@
 import { arrayOf, objectOf, stringOf } from '../../base/index.ts';
 import type { Account } from '../account.ts';
 import { defineProvider } from '../provider.ts';
-import { lower } from './lower.ts';
+import { isGemini3, lower } from './lower.ts';
 import { initial, step } from './step.ts';
 import { decode } from './wire.ts';
 
@@ -16,6 +16,7 @@ export const gemini = defineProvider({
   models: (account) => ({ url: `${account.baseUrl}/models?pageSize=1000`, headers: keyHeader(account) }),
   modelIds: (list) =>
     arrayOf(objectOf(list).models).map((model) => stringOf(objectOf(model).name).replace(/^models\//, '')),
+  thinkingMode: (model) => (isGemini3(model) ? 'google-level' : 'budget'),
   lower,
   decode,
   initial,

@@ -58,7 +58,7 @@ const LEVELS: Readonly<Record<ThinkingLevel, string>> = {
   xhigh: 'high',
 };
 
-function isGemini3(model: string): boolean {
+export function isGemini3(model: string): boolean {
   return /gemini-[3-9]/.test(model);
 }
 

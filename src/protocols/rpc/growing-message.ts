@@ -1,5 +1,6 @@
 import { type JsonObject, objectIn } from '../../base/index.ts';
 import type { PodEvent } from '../../pod/index.ts';
+import { partialObject } from './partial-json.ts';
 import type { RpcMessage } from './wire.ts';
 
 type BlockStart = Extract<PodEvent, { readonly type: 'block-start' }>;
@@ -99,9 +100,11 @@ function blockFrom(event: BlockStart): GrowingBlock | undefined {
   }
 }
 
-/** Half of a call's arguments is no JSON, and is not looked at: it comes as the text that it is. */
+/** A call's arguments as far as they are written, and the text that they are read from. */
 function growing({ kind, head, text }: GrowingBlock): JsonObject {
-  return kind === 'toolcall' ? { ...head, arguments: {}, partialJson: text } : { ...head, [kind]: text };
+  return kind === 'toolcall'
+    ? { ...head, arguments: partialObject(text), partialJson: text }
+    : { ...head, [kind]: text };
 }
 
 function finished({ kind, head, text }: GrowingBlock): JsonObject {

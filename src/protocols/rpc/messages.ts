@@ -8,7 +8,7 @@ import {
   inputMessage,
   resultMessage,
 } from '../../pod/index.ts';
-import type { RpcMessage, RpcModel, RpcToolResult } from './wire.ts';
+import type { RpcMessage, RpcModel, RpcThinking, RpcToolResult } from './wire.ts';
 
 /** A model as whoever composes the program knows it. What it does not know is absent. */
 export interface OfferedModel {
@@ -27,9 +27,14 @@ export interface OfferedModel {
   };
   readonly contextWindow?: number;
   readonly maxTokens?: number;
+  /** How the provider is asked to think. */
+  readonly thinkingMode?: RpcThinking['mode'];
 }
 
-/** Complete, because clients of the protocol read it without a look; unknown becomes 0 there. */
+/** What pi assumes of a model that does not say it: clients of the protocol compute with these without a look. */
+const ASSUMED = { contextWindow: 128_000, maxTokens: 16_384 };
+
+/** Complete, because clients of the protocol read it without a look; an unknown price becomes 0 there. */
 export function modelFrame(model: OfferedModel): RpcModel {
   const { provider, id, name, wire, baseUrl, reasoning, input, cost } = model;
   const { input: asked = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = cost ?? {};
@@ -40,11 +45,17 @@ export function modelFrame(model: OfferedModel): RpcModel {
     provider,
     baseUrl,
     reasoning,
+    ...(reasoning ? { thinking: thinkingFrame(model) } : {}),
     input,
     cost: { input: asked, output, cacheRead, cacheWrite },
-    contextWindow: model.contextWindow ?? 0,
-    maxTokens: model.maxTokens ?? 0,
+    contextWindow: model.contextWindow ?? ASSUMED.contextWindow,
+    maxTokens: model.maxTokens ?? ASSUMED.maxTokens,
   };
+}
+
+/** Every level can be set for a model that reasons: what its provider does not know becomes the nearest that it does. */
+function thinkingFrame({ thinkingMode: mode = 'effort' }: OfferedModel): RpcThinking {
+  return { mode, minLevel: 'minimal', maxLevel: 'xhigh' };
 }
 
 type InputItem = Parameters<typeof inputMessage>[0];

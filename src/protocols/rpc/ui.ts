@@ -49,6 +49,7 @@ export class UiRequests {
   }
 
   #ask(request: Dialog, signal: AbortSignal = NEVER): Promise<JsonObject> {
+    if (signal.aborted) return Promise.resolve(DISMISSED);
     const id = this.#newId();
     return new Promise((resolve) => {
       const settle = (reply: JsonObject): void => {
@@ -63,8 +64,8 @@ export class UiRequests {
       this.#open.set(id, settle);
       this.#say({ type: 'extension_ui_request', id, ...request });
       forget = onAbort(signal, () => {
-        // Only an editor is told that nobody waits for it any more.
-        if (request.method === 'editor') this.tell({ method: 'cancel', targetId: id });
+        // The host may close a dialog whose answer nobody waits for any more.
+        this.tell({ method: 'cancel', targetId: id });
         settle(DISMISSED);
       });
     });

@@ -13,6 +13,8 @@ export interface RpcModel {
   readonly provider: string;
   readonly baseUrl: string;
   readonly reasoning: boolean;
+  /** Only for a model that reasons. */
+  readonly thinking?: RpcThinking;
   readonly input: readonly ('text' | 'image')[];
   /** USD per million tokens. */
   readonly cost: {
@@ -23,6 +25,13 @@ export interface RpcModel {
   };
   readonly contextWindow: number;
   readonly maxTokens: number;
+}
+
+/** How a model is asked to think, and between which levels. */
+export interface RpcThinking {
+  readonly mode: 'effort' | 'budget' | 'google-level' | 'anthropic-adaptive' | 'anthropic-budget-effort';
+  readonly minLevel: Exclude<RpcThinkingLevel, 'off'>;
+  readonly maxLevel: Exclude<RpcThinkingLevel, 'off'>;
 }
 
 /** A message of any role, as in the session file. */

@@ -42,6 +42,27 @@ describeOnEach((stage) => {
       const lines = await client.run('again');
       expect(lines.filter(({ type }) => type === 'extension_ui_request')).toEqual([]);
     });
+
+    it.each([['abort'], ['new_session']])(
+      'that became moot by %s is cancelled at the host, and one that was answered is not',
+      async (command) => {
+        const { client } = await stage([ASK, ASK, DONE], { isAsking: true });
+        client.send({ type: 'prompt', message: 'go' });
+        const answered = await client.hear(({ method }) => method === 'select');
+        client.send({ type: 'extension_ui_response', id: answered.id, value: 'Allow once' });
+        const moot = await client.hear(({ method }) => method === 'select', client.lines.length);
+        await client.ask(command);
+        await client.hear(({ method }) => method === 'cancel');
+        expect(client.lines.filter(({ method }) => method === 'cancel')).toEqual([
+          {
+            type: 'extension_ui_request',
+            id: expect.any(String) as unknown,
+            method: 'cancel',
+            targetId: moot.id,
+          },
+        ]);
+      },
+    );
   });
 });
 
@@ -58,6 +79,7 @@ describe('an approval', () => {
       { by: 'bob', door: 'other' },
     );
     await client.quiet();
+    expect(client.lines.find(({ method }) => method === 'cancel')).toMatchObject({ targetId: id });
     client.send({ type: 'extension_ui_response', id, value: 'Deny' });
     expect(client.lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({ isError: false });
   });

@@ -18,10 +18,11 @@ const modelOf = ({ baseUrl }: Staged) => ({
   provider: 'sim',
   baseUrl,
   reasoning: true,
+  thinking: { mode: 'budget', minLevel: 'minimal', maxLevel: 'xhigh' },
   input: ['text'],
   cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
   contextWindow: 100_000,
-  maxTokens: 0,
+  maxTokens: 16_384,
 });
 
 describeOnEach((stage) => {
@@ -113,7 +114,8 @@ describeOnEach((stage) => {
       const staged = await stage([]);
       const { client } = staged;
       const model = modelOf(staged);
-      const other = { ...model, id: 'other', name: 'Other', reasoning: false };
+      const { thinking: _, ...plain } = model;
+      const other = { ...plain, id: 'other', name: 'Other', reasoning: false };
       expect(await client.get('get_available_models')).toEqual({ models: [model, other] });
       expect(await client.get('set_model', { provider: 'sim', modelId: 'other' })).toEqual(other);
       expect(await client.get('get_state')).toMatchObject({ model: other });

@@ -19,6 +19,12 @@ const TEXT = ['  text_start', '  text_delta', '  text_end'];
 const ANSWER = ['message_start assistant stop', ...TEXT, 'message_end assistant stop'];
 const FAILED = ['message_start assistant stop', 'message_end assistant error', 'turn_end 0'];
 
+/** The first call in an answer so far. */
+function callIn({ message }: Line) {
+  const content = objectOf(message).content as readonly unknown[];
+  return objectOf(content.find((block) => objectOf(block).type === 'toolCall'));
+}
+
 describeOnEach((stage) => {
   describe('a run', () => {
     it('is told from its acknowledgement to quiet', async () => {
@@ -35,6 +41,20 @@ describeOnEach((stage) => {
         'agent_end user assistant',
         'agent_settled',
       ]);
+    });
+
+    it('shows the arguments of a call as they grow', async () => {
+      const { client } = await stage([
+        { parts: [bash(`echo ${'word '.repeat(40)}`)], pace: { chunkSize: 8, delayMs: 5 } },
+        { parts: [{ text: 'done' }] },
+      ]);
+      const commands = (await client.run('go')).flatMap((line) => {
+        if (line.type !== 'message_update' || !('partialJson' in callIn(line))) return [];
+        const { command } = objectOf(callIn(line).arguments);
+        return typeof command === 'string' ? [command] : [];
+      });
+      expect(new Set(commands).size).toBeGreaterThan(3);
+      for (const [at, command] of commands.entries()) expect(commands[at + 1] ?? command).toMatch(command);
     });
 
     it('with a tool has the call, its progress and its result between two answers', async () => {
@@ -216,14 +236,14 @@ describeOnEach((stage) => {
       });
     });
 
-    it('without saying how to queue are refused after the acknowledgement, under the same id', async () => {
+    it('without saying how to queue are refused, and not acknowledged', async () => {
       const { client } = await stage([{ parts: [{ text: 'never done' }], fault: { kind: 'stall' } }]);
       client.send({ id: 'p', type: 'prompt', message: 'begin' });
       await client.hear(({ type }) => type === 'message_update');
       client.send({ id: 'b', type: 'prompt', message: 'me too' });
       await client.hear(({ id, success }) => id === 'b' && success === false);
+      await client.get('get_state');
       expect(client.lines.filter(({ id }) => id === 'b')).toEqual([
-        { id: 'b', type: 'response', command: 'prompt', success: true, data: { disposition: 'queued' } },
         {
           id: 'b',
           type: 'response',

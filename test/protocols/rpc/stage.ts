@@ -65,6 +65,7 @@ const OFFERED = {
   wire: 'anthropic',
   baseUrl: URL,
   reasoning: true,
+  thinkingMode: 'budget',
   input: ['text'],
   contextWindow: 100_000,
 } as const;

@@ -148,14 +148,16 @@ describeOnEach((stage) => {
       },
     );
 
-    it('that is taken back is told only of an editor', async () => {
+    it('that is taken back is cancelled at the host', async () => {
       const client = await extended(stage);
       client.send({ type: 'prompt', message: '/take-back' });
       const editor = await client.hear(({ method }) => method === 'editor');
+      const input = await client.hear(({ method }) => method === 'input');
       expect(await answerOn(client)).toEqual(['nothing', 'nothing']);
       const cancels = client.lines.filter(({ method }) => method === 'cancel');
       expect(cancels).toEqual([
         { type: 'extension_ui_request', id: cancels[0]?.id, method: 'cancel', targetId: editor.id },
+        { type: 'extension_ui_request', id: cancels[1]?.id, method: 'cancel', targetId: input.id },
       ]);
     });
   });

@@ -1,16 +1,27 @@
 import { PolypodError } from '../../../base/index.ts';
 import { saidIn, type Said, textIn, type Wish, wordIn } from '../arguments.ts';
+import { TEXTS } from '../errors.ts';
 import { busy, type Seat, unlessConflict } from '../seat.ts';
 import type { Command } from './command.ts';
 
-/** Acknowledged before anything happens; what goes wrong after that is told later, under the same id. */
+/**
+ * Acknowledged before anything happens; what goes wrong after that is told later, under the same id. A prompt during a run
+ * that does not say how to queue is refused instead of acknowledged: clients take the first response for the outcome.
+ */
 export const prompt: Command = async (wish, seat, answer) => {
   const content = saidIn(wish);
   if (ranCommand(textIn(wish, 'message'), seat)) return { disposition: 'handled' };
   const whenBusy = whenBusyIn(wish);
-  answer({ disposition: seat.isBusy ? 'queued' : 'started' });
+  const isBusy = await isRunning(seat);
+  if (isBusy && whenBusy === 'refuse') throw new PolypodError('conflict', TEXTS.busy);
+  answer({ disposition: isBusy ? 'queued' : 'started' });
   return seat.prompt({ type: 'prompt', content: await named(content, seat), whenBusy }).catch(busy);
 };
+
+/** The link learns of a run's end later than the pod: only a run that the link knows of is looked up. */
+async function isRunning(seat: Seat): Promise<boolean> {
+  return seat.isBusy && (await seat.pod.snapshot()).run !== undefined;
+}
 
 export const steer: Command = async (wish, seat) => {
   await seat.handle({ type: 'steer', content: queueable(wish, seat) });
