@@ -29,6 +29,7 @@ import { inventoryOf } from './inventory.ts';
 import { LastResort } from './last-resort.ts';
 import { type LogFile, openLogFile } from './log-file.ts';
 import { metricsOf } from './metrics.ts';
+import { namedSocketLimit } from './named-sockets.ts';
 import { OpenDoors } from './open-doors.ts';
 import { commandsDirectory, controlSocket, daemonLogFile, type Places } from './places.ts';
 import { makePrivate } from './private-directory.ts';
@@ -243,6 +244,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     user: { home: places.home, cwd: process.cwd(), env },
     modelNamed,
     inventory: inventoryOf({ env, places, setup, host }),
+    namedSockets: namedSocketLimit(),
   };
   const tasks: TasksParts = {
     env,
@@ -282,6 +284,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
       reload,
       stop: () => void stop('asked on the control socket'),
       agents: tasksAgents,
+      releaseSocket: async (podId) => openDoors.get('pod')?.release?.(podId),
     }),
     takeOvers: { attach: attachTo(host, openDoors) },
     log,
@@ -289,6 +292,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   }));
   await control.listen();
   state = 'ready';
+  openDoors.ready();
   log.info('ready', { pid: process.pid, version, socket, doors: openDoors.health() });
   return { socket, log, health, reload, stop, stopped, uncaught: lastResort.uncaught };
 }

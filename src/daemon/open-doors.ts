@@ -41,6 +41,11 @@ export class OpenDoors {
     await door.close();
   }
 
+  /** Tells the doors that all of them are open. */
+  ready(): void {
+    for (const door of this.#open.values()) door.ready?.();
+  }
+
   get(name: string): OpenDoor | undefined {
     return this.#open.get(name);
   }

@@ -43,8 +43,8 @@ export interface HostOptions {
   readonly onFailure?: (error: PolypodError, podId: string | undefined) => void;
 }
 
-/** A pod came into memory, or left it. */
-export type PodMove = 'in' | 'out';
+/** A pod came into memory, left it, or was removed with its session. */
+export type PodMove = 'in' | 'out' | 'removed';
 
 export interface NewPod {
   readonly cwd: string;

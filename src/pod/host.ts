@@ -98,9 +98,7 @@ export class Host {
       limit: options.limits.pods,
       hibernateAfterMs: options.hibernateAfterMs,
       open: (id) => this.#open(id),
-      onMove: (id, move) => {
-        for (const listener of this.#podListeners) listener(id, move);
-      },
+      onMove: (id, move) => this.#moved(id, move),
     });
     this.#slots = new Slots(options.limits.runs);
     this.#family = new Family({
@@ -270,7 +268,7 @@ export class Host {
     return this.#residents.use(id, (live) => live.whole());
   }
 
-  /** Calls back for every pod in memory, now and as they come and leave. */
+  /** Calls back for every pod in memory, now and as they come and leave, and for every pod that is removed. */
   onPods(listener: (id: string, move: PodMove) => void): () => void {
     this.#podListeners.add(listener);
     for (const { id } of this.#residents.pods()) listener(id, 'in');
@@ -298,6 +296,7 @@ export class Host {
     this.#fresh.delete(id);
     this.#elsewhere.delete(id);
     this.#catalogue.remove(id);
+    this.#moved(id, 'removed');
   }
 
   /** Opens what a crash left unfinished, so that it is marked, and what is waiting to be run. */
@@ -413,6 +412,10 @@ export class Host {
     for (const hear of this.#onChange) hear({ id, before, ...pod.numbers });
     // It may wait for a person now.
     for (const look of this.#onQuieter) look();
+  }
+
+  #moved(id: string, move: PodMove): void {
+    for (const listener of this.#podListeners) listener(id, move);
   }
 
   #fileOf(id: string): string {

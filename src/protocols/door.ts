@@ -25,6 +25,10 @@ export interface DoorContext {
   readonly modelNamed?: (word: string) => Promise<ModelChoice | undefined>;
   /** What agents here have and heed, for a door whose clients choose from it. */
   readonly inventory?: Inventory;
+  /** How many named pods the pod door listens for while they are not in memory; a process that is no daemon for none. */
+  readonly namedSockets?: number;
+  /** Asks the process that listens for a pod to leave the socket to this one, which has the pod in memory. */
+  readonly claimSocket?: (podId: string) => Promise<void>;
   /** Where and for whom the tasks door is: it is the one that others may reach. */
   readonly tasks?: TasksPlace;
 }
@@ -65,6 +69,10 @@ export interface OpenDoor {
   readonly status: () => JsonObject;
   /** Serves a link that came in through the daemon's own socket and asked for a pod; `head` are the bytes behind that line. */
   readonly attach?: (link: Duplex, pod: Pod, head: Uint8Array) => void;
+  /** Leaves the socket of a pod to another process, until that one has left. */
+  readonly release?: (podId: string) => Promise<void>;
+  /** The process serves: what its start did not have to wait for may begin. */
+  readonly ready?: () => void;
   /** Ends all links and takes the sockets away. */
   readonly close: () => Promise<void>;
 }

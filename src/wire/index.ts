@@ -47,7 +47,9 @@ export {
 } from './json-rpc.ts';
 export { type FrameReader, lineReader, MAX_LINE } from './lines.ts';
 export { isLoopback, networkOf } from './network-of.ts';
+export { openFileLimit } from './open-file-limit.ts';
 export { type Rate, RateTable, TokenBucket } from './rate-limit.ts';
+export { releaseHalfClosed } from './release-half-closed.ts';
 export { readTarget, type RequestTarget } from './request-target.ts';
 export { encodeSse, sseReader } from './sse.ts';
 export { type RefusedPeer, socketPeers } from './socket-peers.ts';

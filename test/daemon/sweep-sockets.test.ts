@@ -40,8 +40,10 @@ it('serve does so when it starts and when it stops', async () => {
   killed.child.kill('SIGKILL');
   await killed.finished;
   expect((await polypod('doctor')).stdout).toContain('polypod serve takes them away');
+  leaveSocket(join(pods, 'dead.sock'));
   await serve();
-  expect(readdirSync(pods)).toEqual([]);
+  // A named pod has its socket again.
+  expect(readdirSync(pods)).toEqual([expect.stringMatching(/^[0-9a-f-]{36}\.sock$/), 'demo.sock']);
   leaveSocket(join(pods, 'dead.sock'));
   expect((await polypod('stop')).code).toBe(0);
   expect(readdirSync(pods)).toEqual([]);

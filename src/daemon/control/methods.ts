@@ -27,6 +27,8 @@ export interface ControlParts {
   /** Begins to stop; does not wait for it. */
   readonly stop: () => void;
   readonly agents: Pick<TasksAgents, 'start' | 'stop'>;
+  /** Leaves the socket of a pod to another process. */
+  readonly releaseSocket: (podId: string) => Promise<void>;
 }
 
 const text = shape.text();
@@ -114,6 +116,11 @@ export function methodsOf(parts: ControlParts): Readonly<Record<string, Method>>
       const { pod, command, by, key } = read(COMMAND, params);
       const caller = { by, door: 'control', ...(key === undefined ? {} : { key }) };
       return { ...(await (await podNamed(pod)).handle(readCommand(command), caller)) };
+    },
+    'release-socket': async (params) => {
+      const { pod } = read(POD, params);
+      await parts.releaseSocket(pod);
+      return { pod };
     },
     'agent-start': async (params) => {
       const { cwd, config, stated } = read(AGENT, params);

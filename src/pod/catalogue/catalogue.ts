@@ -83,7 +83,7 @@ export class Catalogue {
 
   /** All that have exactly this name: more than one means that it is ambiguous. */
   byName(name: string): readonly Row[] {
-    return this.#table.rows.filter((row) => row.name === name);
+    return this.#table.named(name);
   }
 
   /** Those that changed last first. */

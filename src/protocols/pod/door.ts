@@ -6,6 +6,12 @@ import { Link, type LinkOptions, type Receiver } from './link.ts';
 export class PodDoor {
   readonly #broadcasts = new Map<string, Promise<Broadcast>>();
   #refused = 0;
+  #links = 0;
+
+  /** How many clients listen. */
+  get links(): number {
+    return this.#links;
+  }
 
   /** How often clients were refused what they sent. */
   get refused(): number {
@@ -17,9 +23,14 @@ export class PodDoor {
     const onRefused = (): void => {
       this.#refused += 1;
     };
+    const onLeave = (): void => {
+      this.#links -= 1;
+    };
     for (;;) {
       const broadcast = await this.#broadcast(pod);
-      if (!broadcast.isOver) return new Link(broadcast, receiver, { ...options, onRefused });
+      if (broadcast.isOver) continue;
+      this.#links += 1;
+      return new Link(broadcast, receiver, { ...options, onRefused, onLeave });
     }
   }
 

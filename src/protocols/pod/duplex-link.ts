@@ -1,7 +1,8 @@
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { asPolypodError, PolypodError } from '../../base/index.ts';
 import type { Pod } from '../../pod/index.ts';
-import { ByteLines } from '../../wire/index.ts';
+import { ByteLines, releaseHalfClosed } from '../../wire/index.ts';
 import type { PodDoor } from './door.ts';
 import type { Link, Receiver } from './link.ts';
 
@@ -61,6 +62,8 @@ async function serveLink(
   try {
     await receiveAll(link, stream, new ByteLines(options.lineBytes), head);
     link.finish();
+    // A client that was closed has ended its input too, and would stay until the next event cannot be written.
+    if (stream instanceof Socket) releaseHalfClosed(stream);
     await closed;
   } finally {
     link.leave();

@@ -37,6 +37,8 @@ export interface LinkOptions {
   readonly pendingBytes: number;
   /** Told of everything that the client is refused. */
   readonly onRefused?: () => void;
+  /** Called once, when the client listens no longer. */
+  readonly onLeave?: () => void;
 }
 
 /** One client of one pod. It hears the pod from the moment it is made. */
@@ -101,8 +103,10 @@ export class Link implements Listener {
 
   /** The client is gone. A run that it began goes on. */
   leave(): void {
+    if (this.isGone) return;
     this.#gone.abort();
     this.#broadcast.remove(this);
+    this.#options.onLeave?.();
   }
 
   deliver(telling: Telling): void {

@@ -36,6 +36,10 @@ export class PodSockets {
     return this.#listening.size;
   }
 
+  has(podId: string): boolean {
+    return this.#listening.has(podId);
+  }
+
   pathOf(podId: string): string {
     return join(this.#options.directory, `${podId}.sock`);
   }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { lstatSync, readlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -6,6 +7,13 @@ import type { Answer } from '../../../src/sim/index.ts';
 import { isState, podStage, SocketClient, told } from './stage.ts';
 
 const HELLO: Answer = { parts: [{ text: 'Hello.' }] };
+
+/** Connects and closes both directions without sending anything. */
+async function closedAtOnce(path: string): Promise<void> {
+  const socket = connect(path);
+  await once(socket, 'connect');
+  socket.destroy();
+}
 
 describe("a pod's socket", () => {
   it('is for its user alone', async () => {
@@ -46,6 +54,34 @@ describe("a pod's socket", () => {
     first.close();
     expect((await second.hear(({ event }) => event === 'text_done')).data).toEqual({ text: 'Hello.' });
     await second.hear(isState('idle'));
+  });
+
+  it('releases clients that close without a word at once, and the pod may leave memory', async () => {
+    const stage = await podStage([], { hibernateAfterMs: 1 });
+    await Promise.all(Array.from({ length: 50 }, () => closedAtOnce(stage.path)));
+    await expect.poll(() => stage.door.links).toBe(0);
+    await expect.poll(() => stage.host.usage.pods).toBe(0);
+    // Also beside one that listens.
+    const other = await stage.socketClient();
+    await Promise.all(Array.from({ length: 50 }, () => closedAtOnce(stage.path)));
+    await expect.poll(() => stage.door.links).toBe(1);
+    await other.say('get_status');
+    await other.hear(isState('idle'));
+  });
+
+  it('releases a client that only read, once it is closed', async () => {
+    const stage = await podStage([], { hibernateAfterMs: 1 });
+    const socket = connect({ path: stage.path, allowHalfOpen: true });
+    const reader = new SocketClient(socket);
+    socket.end();
+    const asked = await stage.socketClient();
+    await asked.say('get_status');
+    await reader.hear(isState('idle'));
+    asked.close();
+    await expect.poll(() => stage.door.links).toBe(1);
+    reader.close();
+    await expect.poll(() => stage.door.links, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => stage.host.usage.pods).toBe(0);
   });
 
   it('is not held open by a pod that nobody listens to', async () => {

@@ -1,0 +1,189 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { namedSocketLimit } from '../../src/daemon/named-sockets.ts';
+import { type Site, site } from '../cli/daemon.ts';
+import { MAIN, start } from '../cli/polypod.ts';
+
+/** The machine may be busy. */
+const SOON = { timeout: 20_000 };
+
+const podsOf = ({ dataDirectory }: Site): string => join(dataDirectory, 'run', 'pods');
+const socketNames = (here: Site): readonly string[] => readdirSync(podsOf(here)).toSorted();
+
+async function connected(path: string): Promise<Socket> {
+  const socket = connect(path);
+  onTestFinished(() => void socket.destroy());
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Sends a line and returns the first line that comes back. */
+async function ask(path: string, line: object): Promise<{ event?: string; data?: Record<string, unknown> }> {
+  const socket = await connected(path);
+  const lines = createInterface({ input: socket });
+  socket.write(`${JSON.stringify(line)}\n`);
+  const [first] = (await once(lines, 'line')) as [string];
+  socket.destroy();
+  return JSON.parse(first) as { event?: string };
+}
+
+async function newPod({ polypod: run, project }: Site, name: string): Promise<string> {
+  const made = await run('new', '--name', name, '--cwd', project);
+  expect(made.code).toBe(0);
+  return made.stdout.trim();
+}
+
+/** A session file as it was left long ago: the higher the number, the later. */
+function leaveSession({ dataDirectory, project }: Site, id: string, number: number): void {
+  const timestamp = new Date(Date.UTC(2026, 0, 1, 0, 0, number)).toISOString();
+  const lines = [
+    { type: 'session', version: 3, id, timestamp, cwd: project },
+    { type: 'session_info', id: 'aaaaaaaa', parentId: null, timestamp, name: `pod-${number}` },
+  ];
+  const sessions = join(dataDirectory, 'sessions');
+  mkdirSync(sessions, { recursive: true, mode: 0o700 });
+  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+  writeFileSync(join(sessions, `${id}.jsonl`), text, { mode: 0o600 });
+}
+
+/** Resolves when no pod is in memory. */
+async function hibernated(here: Site): Promise<void> {
+  const link = await here.link();
+  await expect.poll(async () => (await link.call('status')).pods, SOON).toMatchObject({ live: 0 });
+  link.close();
+}
+
+/** The Unix sockets that a process has open. */
+function openSockets(pid: number | undefined): number {
+  const directory = `/proc/${pid}/fd`;
+  return readdirSync(directory).filter((descriptor) => {
+    try {
+      return readlinkSync(join(directory, descriptor)).startsWith('socket:');
+    } catch {
+      // Closed meanwhile.
+      return false;
+    }
+  }).length;
+}
+
+describe("a pod's socket", () => {
+  it('releases connections that close without sending anything, and the pod hibernates', async () => {
+    const here = await site();
+    here.configure('hibernate_after: 50ms\n');
+    const { child } = await here.serve();
+    await newPod(here, 'demo');
+    const path = join(podsOf(here), 'demo.sock');
+    const listener = await connected(path);
+    const before = openSockets(child.pid);
+    const clients = await Promise.all(Array.from({ length: 50 }, () => connected(path)));
+    await expect.poll(() => openSockets(child.pid), SOON).toBe(before + 50);
+    for (const client of clients) client.destroy();
+    await expect.poll(() => openSockets(child.pid), SOON).toBe(before);
+    listener.destroy();
+    await hibernated(here);
+  });
+});
+
+describe('the socket of a named pod', () => {
+  it('listens while the pod hibernates and after a kill of the daemon, and wakes the pod', async () => {
+    const here = await site();
+    here.configure('hibernate_after: 50ms\n');
+    const first = await here.serve();
+    const id = await newPod(here, 'demo');
+    const unnamed = (await here.polypod('new', '--cwd', here.project)).stdout.trim();
+    await hibernated(here);
+    await expect.poll(() => socketNames(here), SOON).toEqual([`${id}.sock`, 'demo.sock'].toSorted());
+    const path = join(podsOf(here), 'demo.sock');
+    const status = { state: 'idle', session_id: id, pod_name: 'demo' };
+    expect(await ask(path, { method: 'get_status' })).toEqual({ event: 'status', data: status });
+    first.child.kill('SIGKILL');
+    await first.finished;
+    expect(existsSync(path)).toBe(true);
+    await here.serve();
+    expect((lstatSync(join(podsOf(here), `${id}.sock`)).mode & 0o777).toString(8)).toBe('600');
+    expect(await ask(path, { method: 'get_status' })).toEqual({ event: 'status', data: status });
+    // One without a name is reached through the daemon's own socket.
+    const control = await connected(join(here.dataDirectory, 'run', 'daemon.sock'));
+    const lines = createInterface({ input: control });
+    control.write(`{"method":"attach","params":{"pod":"${unnamed}"}}\n{"method":"get_status"}\n`);
+    const [line] = (await once(lines, 'line')) as [string];
+    expect(JSON.parse(line)).toMatchObject({ event: 'status', data: { session_id: unnamed } });
+  });
+
+  it('follows a new name, and disappears with the pod', async () => {
+    const here = await site();
+    here.configure('hibernate_after: 50ms\n');
+    await here.serve();
+    const id = await newPod(here, 'demo');
+    const client = await connected(join(podsOf(here), 'demo.sock'));
+    client.end('{"method":"configure","params":{"set":{"name":"other"}}}\n');
+    await expect.poll(() => socketNames(here), SOON).toEqual([`${id}.sock`, 'other.sock'].toSorted());
+    await hibernated(here);
+    const second = await newPod(here, 'other');
+    // Two pods with one name: neither is reached by it.
+    await expect.poll(() => socketNames(here), SOON).toEqual([`${id}.sock`, `${second}.sock`].toSorted());
+    await hibernated(here);
+    expect((await here.polypod('rm', '--yes', second)).code).toBe(0);
+    await expect.poll(() => socketNames(here), SOON).toEqual([`${id}.sock`, 'other.sock'].toSorted());
+    expect((await here.polypod('rm', '--yes', id)).code).toBe(0);
+    await expect.poll(() => socketNames(here), SOON).toEqual([]);
+  });
+
+  it('belongs to a process that opens the pod itself, and to the daemon again afterwards', async () => {
+    const here = await site([{ parts: [{ text: 'It all began.' }], fault: { kind: 'stall', after: 2 } }]);
+    here.configure('hibernate_after: 50ms\n');
+    await here.serve();
+    const id = await newPod(here, 'demo');
+    await hibernated(here);
+    const path = join(podsOf(here), 'demo.sock');
+    const env = { ...here.env, POLYPOD_MODEL: 'anthropic/x' };
+    const other = start(['run', '--no-daemon', '--resume', 'demo', 'Tell me.'], env);
+    await other.hear('It all');
+    const state = async () => (await ask(path, { method: 'get_status' })).data;
+    await expect.poll(state, SOON).toMatchObject({ state: 'running', session_id: id });
+    other.child.kill('SIGKILL');
+    await other.finished;
+    const again = async () => (await state().catch(() => undefined))?.state;
+    await expect.poll(again, SOON).toBe('idle');
+  });
+
+  it('is there for the names that were used last, as many as the open files allow', async () => {
+    const here = await site();
+    const idAt = (index: number): string => `019d6e91-0000-7000-8000-${String(index).padStart(12, '0')}`;
+    for (let index = 0; index < 70; index += 1) leaveSession(here, idAt(index), index);
+    const program = 'ulimit -n 256 && exec "$0" "$@" serve --json --offline';
+    const daemon = spawn('sh', ['-c', program, process.execPath, MAIN], {
+      env: { ...here.env, PATH: process.env.PATH },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void daemon.kill('SIGKILL'));
+    await once(daemon.stdout, 'data');
+    const links = (): readonly string[] => socketNames(here).filter((name) => name.startsWith('pod-'));
+    await expect.poll(() => links().length, SOON).toBe(64);
+    expect(links()).toContain('pod-6.sock');
+    expect(links()).not.toContain('pod-5.sock');
+    // One that is used again takes the place of the one that was not used for longest.
+    const status = { state: 'idle', session_id: idAt(0), pod_name: 'pod-0' };
+    const control = await connected(join(here.dataDirectory, 'run', 'daemon.sock'));
+    const lines = createInterface({ input: control });
+    control.write('{"method":"attach","params":{"pod":"pod-0"}}\n{"method":"get_status"}\n');
+    expect(JSON.parse(String(await once(lines, 'line')))).toEqual({ event: 'status', data: status });
+    await expect.poll(links, SOON).toContain('pod-0.sock');
+    await expect.poll(() => links().length, SOON).toBe(64);
+    expect(links()).not.toContain('pod-6.sock');
+    expect(await ask(join(podsOf(here), 'pod-0.sock'), { method: 'get_status' })).toMatchObject({
+      data: status,
+    });
+  });
+
+  it('is there for 1,000 names at most, and never takes more than a quarter of the open files', () => {
+    expect(namedSocketLimit(1_024)).toBe(256);
+    expect(namedSocketLimit(1_048_576)).toBe(1_000);
+    expect(namedSocketLimit(undefined)).toBeLessThanOrEqual(1_000);
+  });
+});
