@@ -1,5 +1,6 @@
 import { asPolypodError, errorText, isObject, type JsonObject } from '../../base/index.ts';
 import type { Wish } from './arguments.ts';
+import { CommandOrder } from './command-order.ts';
 import { COMMANDS, type Command } from './commands/index.ts';
 import { ANSWERED } from './errors.ts';
 import type { Frame } from './frames.ts';
@@ -13,6 +14,19 @@ function typeName(type: unknown): string {
 
 /** Commands that take effect at once, whatever is under way. */
 const URGENT: ReadonlySet<string> = new Set(['abort', 'abort_bash', 'abort_retry']);
+/** Commands that wait for a long one in front of them: they need its outcome, or leave the session. All others may overtake it. */
+const ORDERED: ReadonlySet<string> = new Set([
+  'prompt',
+  'abort_and_prompt',
+  'bash',
+  'compact',
+  'new_session',
+  'switch_session',
+  'branch',
+  'fork',
+  'clone',
+  'export_html',
+]);
 /** Commands that an `abort` behind them is about. */
 const PROMPTS: ReadonlySet<string> = new Set(['prompt', 'abort_and_prompt']);
 
@@ -25,18 +39,20 @@ export interface RpcLinkOptions {
   readonly onRefused?: (() => void) | undefined;
 }
 
-/** One client: its frames are read in order, answered in order, and what is urgent is done meanwhile. */
+/** One client: its frames are read and answered in order; what is urgent, or need not wait for a long command, is done meanwhile. */
 export class RpcLink {
   readonly #seat: Seat;
   readonly #out: Outbox;
   readonly #echoErrors: boolean;
   readonly #onAnswered: () => void;
   readonly #onRefused: (() => void) | undefined;
-  #line: Promise<void> = Promise.resolve();
+  readonly #order = new CommandOrder();
   /** Until all prompts so far have been taken. */
-  #prompts: Promise<void> = Promise.resolve();
+  #prompts: Promise<unknown> = Promise.resolve();
   /** Until the last `bash` so far has begun. */
   #bash: Promise<unknown> = Promise.resolve();
+  /** How many of the client's own commands run. */
+  #shells = 0;
   #waiting = 0;
 
   constructor(seat: Seat, out: Outbox, options: RpcLinkOptions) {
@@ -54,26 +70,27 @@ export class RpcLink {
 
   /** Resolves when all commands so far have been answered. */
   idle(): Promise<void> {
-    return this.#line;
+    return this.#order.idle();
   }
 
   receive(frame: Frame): void {
-    if ('malformed' in frame) return this.#inLine(() => this.#unreadable(frame.malformed));
+    if ('malformed' in frame) return void this.#enqueue(false, () => this.#unreadable(frame.malformed));
     const { value } = frame;
-    if (value === null) return this.#inLine(() => this.#unreadable('null is not an object'));
+    if (value === null) return void this.#enqueue(false, () => this.#unreadable('null is not an object'));
     const fields = isObject(value) ? value : {};
     if (this.#isAnswer(fields)) return;
     const wish: Wish = { id: fields.id ?? undefined, type: typeName(fields.type), fields };
     const command =
       typeof fields.type === 'string' && Object.hasOwn(COMMANDS, wish.type) ? COMMANDS[wish.type] : undefined;
-    if (command === undefined) return this.#inLine(() => this.#unknown(wish, fields.type));
+    if (command === undefined) return void this.#enqueue(false, () => this.#unknown(wish, fields.type));
     if (URGENT.has(wish.type)) this.#urgent(wish, command);
-    else this.#enqueue(wish, command);
+    else if (wish.type === 'bash') this.#shell(wish, command);
+    else this.#ordinary(wish, command);
   }
 
   /** What an extension says to the agent: the client has not asked for it, and is only told when it fails. */
   send(text: string): void {
-    this.#inLine(async () => {
+    void this.#enqueue(true, async () => {
       const content = [{ type: 'text', text }] as const;
       await this.#seat.prompt({ type: 'prompt', content, whenBusy: 'follow-up' }).catch((thrown: unknown) => {
         const { message: error } = asPolypodError(thrown);
@@ -101,19 +118,34 @@ export class RpcLink {
   #urgent(wish: Wish, command: Command): void {
     if (wish.type === 'abort') this.#cancelRun();
     this.#waiting += 1;
-    const before = wish.type === 'abort_bash' ? this.#bash : this.#prompts;
-    const done = before.then(() => this.#perform(wish, command)).finally(() => this.#done());
+    const before = wish.type === 'abort_bash' ? this.#beforeAbortBash() : this.#prompts;
     // It overtakes what stands before it, and nothing that stands behind it overtakes it.
-    this.#line = Promise.all([this.#line, done]).then(() => {});
+    this.#order.add(before.then(() => this.#perform(wish, command)).finally(() => this.#done()));
   }
 
-  #enqueue(wish: Wish, command: Command): void {
+  /** A command that runs is ended now; one that was just asked for has to begin first. */
+  #beforeAbortBash(): Promise<unknown> {
+    return this.#shells > 0 ? Promise.resolve() : this.#bash;
+  }
+
+  #ordinary(wish: Wish, command: Command): void {
     if (wish.type === 'abort_and_prompt') this.#cancelRun();
-    const before = this.#line;
-    this.#inLine(() => this.#perform(wish, command));
-    if (PROMPTS.has(wish.type)) this.#prompts = this.#line;
-    // Behind the command on the same promise: by then it has begun.
-    if (wish.type === 'bash') this.#bash = before.then(() => this.#seat.shells.opening);
+    // A prompt during a run is queued or refused: it need not wait for anything.
+    const isOrdered = ORDERED.has(wish.type) && !(wish.type === 'prompt' && this.#seat.isBusy);
+    const done = this.#enqueue(isOrdered, () => this.#perform(wish, command));
+    if (PROMPTS.has(wish.type)) this.#prompts = Promise.all([this.#prompts, done]);
+  }
+
+  #shell(wish: Wish, command: Command): void {
+    this.#bash = new Promise((begun) => {
+      void this.#enqueue(true, async () => {
+        this.#shells += 1;
+        const performed = this.#perform(wish, command);
+        begun(this.#seat.shells.opening);
+        await performed;
+        this.#shells -= 1;
+      });
+    });
   }
 
   /** Whatever stands in line before the end of the run is told: it ends now. */
@@ -121,11 +153,12 @@ export class RpcLink {
     this.#seat.handle({ type: 'cancel' }).catch(() => {});
   }
 
-  /** One after the other, and not before the client has taken most of what was said to it. */
-  #inLine(work: () => void | Promise<void>): void {
+  /** Not before the client has taken most of what was said to it. */
+  #enqueue(isOrdered: boolean, work: () => void | Promise<void>): Promise<void> {
     this.#waiting += 1;
     const next = () => (this.#out.isOverfull ? this.#out.drained().then(work) : work());
-    this.#line = this.#line.then(next).finally(() => this.#done());
+    const done = isOrdered ? this.#order.inOrder(next) : this.#order.overtaking(next);
+    return done.finally(() => this.#done());
   }
 
   #done(): void {
@@ -139,7 +172,7 @@ export class RpcLink {
       isAnswered = true;
     };
     try {
-      answer(await command(wish, this.#seat, answer));
+      answer(await command(wish, this.#seat, answer, (awaited) => this.#order.longWait(awaited)));
     } catch (thrown) {
       this.#fail(wish, thrown, isAnswered);
     }

@@ -3,6 +3,12 @@ import type { Seat } from '../seat.ts';
 
 /**
  * What a command does. It answers with the data of its response; one that has to answer before it is done calls `answer`,
- * and what it throws after that is told as a second response.
+ * and what it throws after that is told as a second response. What may take long is awaited through `longWait`, so that other
+ * commands can be answered meanwhile.
  */
-export type Command = (wish: Wish, seat: Seat, answer: (data?: unknown) => void) => Promise<unknown>;
+export type Command = (
+  wish: Wish,
+  seat: Seat,
+  answer: (data?: unknown) => void,
+  longWait: <T>(awaited: Promise<T>) => Promise<T>,
+) => Promise<unknown>;

@@ -9,8 +9,10 @@ import type { Command } from './command.ts';
 type CompactionEnd = Extract<PodEvent, { readonly type: 'compaction-end' }>;
 
 /** Answered when it is done; a run that is under way is ended first. */
-export const compact: Command = async (wish, seat) => {
-  const instructions = anyTextIn(wish, 'customInstructions');
+export const compact: Command = async (wish, seat, _, longWait) =>
+  longWait(compactNow(anyTextIn(wish, 'customInstructions'), seat));
+
+async function compactNow(instructions: string | undefined, seat: Seat): Promise<unknown> {
   await seat.endRun();
   const ended = seat.listen(({ type }) => type === 'compaction-end');
   await seat
@@ -23,7 +25,7 @@ export const compact: Command = async (wish, seat) => {
   if (end.type !== 'compaction-end')
     throw new PolypodError('internal', 'a compaction ended as something else');
   return compacted(end, seat);
-};
+}
 
 async function compacted({ result, entryId }: CompactionEnd, seat: Seat): Promise<unknown> {
   switch (result.status) {
@@ -42,13 +44,13 @@ async function compacted({ result, entryId }: CompactionEnd, seat: Seat): Promis
   }
 }
 
-export const bash: Command = async (wish, seat) => {
+export const bash: Command = async (wish, seat, _, longWait) => {
   const command = textIn(wish, 'command');
   const isPrivate = wish.fields.excludeFromContext === true;
   const starting = seat.handle({ type: 'shell', command, private: isPrivate });
   seat.shells.opening = starting.catch(() => {});
   const { shellId = '' } = await starting;
-  return bashResult(await seat.whileFollowed(seat.shells.wait(shellId)));
+  return bashResult(await longWait(seat.whileFollowed(seat.shells.wait(shellId))));
 };
 
 export const abortBash: Command = async (_, seat) => {

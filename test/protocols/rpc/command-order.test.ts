@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { CommandOrder } from '../../../src/protocols/rpc/command-order.ts';
+
+/** Something that waits until the test lets it go. */
+function gate(): { readonly open: () => void; readonly opened: Promise<void> } {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}
+
+/** An order in which every wait that is said to be long lets others pass at once, and what was done in it. */
+function stage(graceMs = 0) {
+  const order = new CommandOrder(graceMs);
+  const done: string[] = [];
+  const note = (name: string) => () => void done.push(name);
+  const long = (name: string) => {
+    const { open, opened } = gate();
+    const finished = order.inOrder(async () => {
+      await order.longWait(opened);
+      done.push(name);
+    });
+    return { open, finished };
+  };
+  return { order, done, note, long };
+}
+
+describe('the order of commands', () => {
+  it('is the one that they came in', async () => {
+    const { order, done, note } = stage();
+    void order.inOrder(note('a'));
+    void order.overtaking(note('b'));
+    void order.inOrder(note('c'));
+    await order.idle();
+    expect(done).toEqual(['a', 'b', 'c']);
+  });
+
+  it('lets those that may overtake pass a long wait, and only those', async () => {
+    const { order, done, note, long } = stage();
+    const bash = long('bash');
+    const prompt = order.inOrder(note('prompt'));
+    await order.overtaking(note('state'));
+    await order.overtaking(note('steer'));
+    expect(done).toEqual(['state', 'steer']);
+    bash.open();
+    await prompt;
+    expect(done).toEqual(['state', 'steer', 'bash', 'prompt']);
+  });
+
+  it('is kept where the wait is over before its grace', async () => {
+    const { order, done, note, long } = stage(60_000);
+    const bash = long('bash');
+    const state = order.overtaking(note('state'));
+    bash.open();
+    await state;
+    expect(done).toEqual(['bash', 'state']);
+  });
+
+  it('has nothing begin while something that has overtaken it is under way', async () => {
+    const { order, done, note, long } = stage();
+    const bash = long('bash');
+    const leave = order.inOrder(note('leave'));
+    const { open, opened } = gate();
+    const reading = gate();
+    const state = order.overtaking(async () => {
+      reading.open();
+      await opened;
+      done.push('state');
+    });
+    await reading.opened;
+    bash.open();
+    await bash.finished;
+    open();
+    await Promise.all([state, leave]);
+    expect(done).toEqual(['bash', 'state', 'leave']);
+  });
+
+  it('has nothing begin before what was added is done', async () => {
+    const { order, done, note, long } = stage();
+    const bash = long('bash');
+    const abort = gate();
+    order.add(abort.opened.then(note('abort')));
+    const state = order.overtaking(note('state'));
+    abort.open();
+    await state;
+    expect(done).toEqual(['abort', 'state']);
+    bash.open();
+    await order.idle();
+  });
+});
