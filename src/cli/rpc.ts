@@ -19,7 +19,7 @@ import {
   refuseUnknownProvider,
 } from '../daemon/index.ts';
 import type { Environment } from '../llm/index.ts';
-import type { Host, HostOptions, SettingsChange } from '../pod/index.ts';
+import type { Host, HostOptions, ModelChoice } from '../pod/index.ts';
 import {
   type ModelWish,
   rpcBeginnings,
@@ -237,13 +237,12 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
   );
   const { approvals } = config.daemon;
   const host = await openHost(options, { places, agents, approvals, ...(audit && { audit: audit.record }) });
-  // For a new session it is the agent's own; one that goes on has to be told.
-  const isSaid = wish.reference !== undefined && goesOn(options);
   const limits = await limitsOf(options);
   const sessions = await sessionsFor(options, cwd, {
-    ...limits,
+    limits,
     thinking: wish.thinking,
-    model: isSaid ? { provider: model.account, modelId: model.id } : undefined,
+    model: { provider: model.account, modelId: model.id },
+    isModelSaid: wish.reference !== undefined,
   });
   const { scopedModels, firstPod } = await rpcBeginnings();
   let published: Promise<OpenDoor | undefined> = Promise.resolve(undefined);
@@ -314,22 +313,35 @@ async function openHost(
   return Pods.open({ directory: places.dataDirectory, ...house, ...(isFleeting ? memory : {}) });
 }
 
+interface SessionSettings {
+  readonly limits: RpcLimits;
+  readonly model: ModelChoice;
+  /** Whether the options name the model. */
+  readonly isModelSaid: boolean;
+  readonly thinking: ModelWish['thinking'] | undefined;
+}
+
 async function sessionsFor(
   options: RpcOptions,
   cwd: string,
-  said: RpcLimits & {
-    readonly model: SettingsChange['model'] | undefined;
-    readonly thinking: ModelWish['thinking'] | undefined;
-  },
+  { limits, model, isModelSaid, thinking }: SessionSettings,
 ): Promise<RpcSessions> {
   const { sessionDir, isFleeting, system, appendSystem } = options;
-  const { settingsFor } = await rpcBeginnings();
+  const { newSettings, settingsFor } = await rpcBeginnings();
   const directory = sessionDir === undefined || isFleeting ? undefined : resolve(cwd, sessionDir);
   if (directory !== undefined) await mkdir(directory, { recursive: true, mode: 0o700 });
+  const flags = settingsFor({
+    ...limits,
+    thinking,
+    system,
+    appendSystem,
+    model: isModelSaid ? model : undefined,
+  });
   return {
     cwd,
     inMemory: isFleeting,
-    settings: settingsFor({ ...said, system, appendSystem }),
+    flags,
+    settings: newSettings(flags, model),
     ...(directory === undefined ? {} : { file: (id) => join(directory, fileName(id)) }),
   };
 }

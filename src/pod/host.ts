@@ -37,6 +37,8 @@ import { Slots } from './slots.ts';
 import { emptyTrash, moveToTrash, removeDrafts } from './trash.ts';
 import { Family } from './family.ts';
 import { writeFork } from './fork-file.ts';
+import { FreshPods } from './fresh-pods.ts';
+import { isSameFile, refuseTakenPlace, refuseUnsafeId } from './session-place.ts';
 
 /** The pods of a process, and the sessions they come from: what a door sees first. */
 export class Host {
@@ -44,10 +46,9 @@ export class Host {
   readonly #layout: Layout;
   readonly #catalogue: Catalogue;
   readonly #residents: Residents;
-  /** New pods that have no file yet. */
-  readonly #fresh = new Map<string, Header>();
-  /** Where the files of new pods are to be, if not with the others. */
-  readonly #elsewhere = new Map<string, string>();
+  readonly #fresh = new FreshPods();
+  /** Sessions that are on their way to the trash: nobody opens them again. */
+  readonly #removing = new Set<string>();
   /** Pods that are being made under a key. */
   readonly #making = new Map<string, Promise<Pod>>();
   readonly #slots: Slots;
@@ -126,35 +127,43 @@ export class Host {
 
   async #create(wish: NewPod, more: JsonObject): Promise<Pod> {
     const { cwd, settings, parentId, key, lazy = false } = wish;
-    const known = key === undefined ? undefined : this.#underKey(key);
-    if (known !== undefined) return this.pod(known.id);
+    const known =
+      key === undefined ? undefined : (this.#catalogue.byKey(key)?.id ?? this.#fresh.underKey(key));
+    if (known !== undefined) return this.pod(known);
     const id = uuidv7(this.#options.now().getTime());
+    const file = wish.file?.(id);
+    const there = file === undefined ? undefined : this.#fresh.at(file);
+    if (there !== undefined) return this.pod(there);
+    if (file !== undefined) refuseTakenPlace(file, this.#layout, this.#catalogue.list());
     const extras = { ...(parentId && { parentSessionId: parentId }), ...(key && { key }), ...more };
     const parent = parentId === undefined ? undefined : this.#catalogue.get(parentId);
     const parentSession = parent === undefined ? wish.parentSession : this.#layout.path(parent.file);
-    if (wish.file !== undefined) this.#elsewhere.set(id, wish.file(id));
-    this.#fresh.set(id, {
+    const header: Header = {
       id,
       version: FORMAT_VERSION,
       timestamp: this.#options.now().toISOString(),
       cwd,
       ...(parentSession === undefined ? {} : { parentSession }),
       ...(Object.keys(extras).length > 0 && { extras }),
-    });
+    };
+    this.#fresh.add({ header, ...(file !== undefined && { file }), ...(lazy && settings && { settings }) });
     const pod = new Pod(id, this.#residents);
-    if (lazy && settings === undefined) return pod;
     try {
       // The first entry: from here on the pod is there, also after a crash.
-      await pod.handle({ type: 'configure', set: settings ?? {} }, HOST);
+      if (!lazy) await pod.handle({ type: 'configure', set: settings ?? {} }, HOST);
     } catch (error) {
+      await this.#residents.close(id);
       this.#fresh.delete(id);
       throw error;
     }
     return pod;
   }
 
-  #underKey(key: string): { readonly id: string } | undefined {
-    return this.#catalogue.byKey(key) ?? [...this.#fresh.values()].find(({ extras }) => extras?.key === key);
+  /** Forgets a new pod in which nothing has happened; one that somebody looks at stays. */
+  async discard(id: string): Promise<void> {
+    if (!this.#fresh.has(id) || this.#residents.get(id)?.isIdle === false) return;
+    await this.#residents.close(id);
+    this.#fresh.delete(id);
   }
 
   /** A pod by its id; refuses when there is none. */
@@ -163,7 +172,7 @@ export class Host {
     return new Pod(id, this.#residents);
   }
 
-  /** A session file of this program, of pi or of xcsh, wherever it is; it stays where it is. */
+  /** Opens a session file of this program, of pi or of xcsh, wherever it is; it stays where it is. */
   async openFile(file: string): Promise<Pod> {
     const { files, now } = this.#options;
     const header = await headerOf(files, file);
@@ -172,15 +181,27 @@ export class Host {
         'bad-request',
         `${file} is no session file: it does not begin with a session header`,
       );
-    const known = this.#catalogue.get(header.id);
-    if (known !== undefined && this.#layout.path(known.file) !== file)
+    const { id } = header;
+    refuseUnsafeId(id, file);
+    const known = this.#catalogue.get(id);
+    const place = known && this.#layout.path(known.file);
+    const isMoved = place !== undefined && !isSameFile(files, place, file);
+    if (isMoved && files.stat(place) !== undefined)
       throw new PolypodError(
         'conflict',
-        `${file} is a copy of the session ${header.id}, which is kept in ${this.#layout.path(known.file)}: fork that one instead`,
+        `${file} is a copy of the session ${id}, which is kept in ${place}: fork that one instead`,
       );
-    if (known === undefined)
+    if (known === undefined || isMoved)
       this.#catalogue.put(await rowFromFile(this.#rowSource, file, now().toISOString()));
-    return new Pod(header.id, this.#residents);
+    try {
+      // One that cannot be opened is not listed.
+      await this.#residents.use(id, async () => {});
+    } catch (error) {
+      if (known === undefined) this.#catalogue.remove(id);
+      else if (isMoved) this.#catalogue.put(known);
+      throw error;
+    }
+    return new Pod(id, this.#residents);
   }
 
   /** A new session that begins with the conversation of another one, up to an entry. */
@@ -289,14 +310,18 @@ export class Host {
   /** Moves a session to the trash, where it stays for 30 days. */
   async delete(id: string): Promise<void> {
     this.pod(id);
-    await this.#residents.close(id);
-    const file = this.#fileOf(id);
-    if (file.startsWith(this.#layout.sessions))
-      await moveToTrash(this.#options.files, this.#layout, id, this.#options.now());
-    this.#fresh.delete(id);
-    this.#elsewhere.delete(id);
-    this.#catalogue.remove(id);
-    this.#moved(id, 'removed');
+    this.#removing.add(id);
+    try {
+      await this.#residents.close(id);
+      const file = this.#fileOf(id);
+      if (file.startsWith(this.#layout.sessions))
+        await moveToTrash(this.#options.files, this.#layout, id, this.#options.now());
+      this.#fresh.delete(id);
+      this.#catalogue.remove(id);
+      this.#moved(id, 'removed');
+    } finally {
+      this.#removing.delete(id);
+    }
   }
 
   /** Opens what a crash left unfinished, so that it is marked, and what is waiting to be run. */
@@ -350,11 +375,12 @@ export class Host {
 
   async #open(id: string): Promise<LivePod> {
     const { files, durability, agents, limits, approvals, now } = this.#options;
-    const header = this.#fresh.get(id);
-    if (header === undefined && this.#catalogue.get(id) === undefined) throw unknownPod(id);
+    const fresh = this.#fresh.get(id);
+    if (this.#removing.has(id) || (fresh === undefined && this.#catalogue.get(id) === undefined))
+      throw unknownPod(id);
     const pod = await LivePod.open({
       file: this.#fileOf(id),
-      ...(header && { header }),
+      ...(fresh && { header: fresh.header, settings: fresh.settings }),
       feedDirectory: this.#layout.feed(id),
       files,
       durability,
@@ -404,7 +430,7 @@ export class Host {
       return;
     }
     const before = this.#catalogue.get(id);
-    const file = this.#layout.named(this.#fileOf(id));
+    const file = this.#layout.named(pod.file);
     const now = this.#options.now().toISOString();
     const row = rowOf({ header, view, totals }, { file, before, now });
     this.#catalogue.put(by === 'closed' ? { ...row, closed: true } : row);
@@ -421,7 +447,7 @@ export class Host {
   #fileOf(id: string): string {
     const row = this.#catalogue.get(id);
     return row === undefined
-      ? (this.#elsewhere.get(id) ?? this.#layout.session(id))
+      ? (this.#fresh.get(id)?.file ?? this.#layout.session(id))
       : this.#layout.path(row.file);
   }
 

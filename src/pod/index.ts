@@ -27,6 +27,7 @@ export type {
   RunPurpose,
   Settlement,
 } from './event.ts';
+export { isPodBusy } from './busy.ts';
 export { Batch, isReaderTooSlow, type Numbered } from './feed/index.ts';
 export { Host } from './host.ts';
 export {

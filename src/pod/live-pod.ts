@@ -28,6 +28,7 @@ import type { PodOptions } from './pod-options.ts';
 import { Receipts, type Signed } from './receipts.ts';
 import { type Briefing, Runner } from './runner.ts';
 import { conversation, type Header, type SessionTree } from './session/index.ts';
+import { changed, DEFAULT_SETTINGS } from './settings.ts';
 import { Shell } from './shell.ts';
 import { type Snapshot, snapshotOf } from './snapshot.ts';
 import { stateOf } from './state.ts';
@@ -53,6 +54,8 @@ export class LivePod {
   readonly #parts: PodParts;
   readonly #recorder: Recorder;
   #hasSlot = false;
+  /** The settings that it was begun with are in no entry yet. */
+  #isUnrecorded = false;
   #closing: Promise<void> | undefined;
 
   static async open(options: PodOptions): Promise<LivePod> {
@@ -68,6 +71,9 @@ export class LivePod {
       const restored = restore(session.tree);
       const { lastSeq, lost } = await reconcile(segments, restored);
       const { view } = restored;
+      // Until it has an entry: one that was written meanwhile has these settings, or others, in its file.
+      const isBegun = session.tree.leafId === null && options.settings !== undefined;
+      if (isBegun) view.settings = changed(view.settings, options.settings);
       let pod: LivePod | undefined;
       const todos = {
         get: () => view.todos,
@@ -80,6 +86,7 @@ export class LivePod {
         settings: () => view.settings,
       });
       pod = new LivePod(options, session, segments, restored, agent, lastSeq);
+      pod.#isUnrecorded = isBegun;
       await pod.#runner.look();
       pod.#recover(restored, lost);
       if (lost !== undefined) await pod.#journal.written();
@@ -224,6 +231,11 @@ export class LivePod {
     return this.#runner.totals;
   }
 
+  /** Where its session is kept, or will be. */
+  get file(): string {
+    return this.#options.file;
+  }
+
   /** The number of the last event, and of the last one that watchers know of. */
   get numbers(): { readonly last: number; readonly told: number } {
     return { last: this.#journal.lastSeq, told: this.#journal.feed.toldSeq };
@@ -274,6 +286,12 @@ export class LivePod {
     return snapshot;
   }
 
+  /** Refuses with the next step when the model that it is set to cannot be used. */
+  async requireModel(): Promise<void> {
+    const { model } = this.view.settings;
+    if (model !== undefined) await this.#agent.model(model);
+  }
+
   briefing(): Promise<Briefing> {
     return this.#runner.briefing();
   }
@@ -286,12 +304,21 @@ export class LivePod {
   /** Tells an event; what is known of the pod changes with it. After a failure nothing is told any more. */
   publish(draft: Draft): string | undefined {
     if (this.#journal.failure !== undefined) return undefined;
+    if (this.#isUnrecorded) this.#recordSettings();
     if (!STEADY.has(draft.fact.type))
       for (const event of auditEventsOf(draft.fact, this.view, this.id)) this.#options.house.audit(event);
     const entryId = this.#journal.publish(draft);
     this.view.apply(draft.fact);
     if (!STEADY.has(draft.fact.type)) this.#follow(draft.fact);
     return entryId;
+  }
+
+  /** What it was begun with becomes the first entry, now that there is something to keep. */
+  #recordSettings(): void {
+    const { settings } = this.view;
+    this.#isUnrecorded = false;
+    this.view.settings = DEFAULT_SETTINGS;
+    this.publish({ fact: { type: 'settings', settings, by: 'host', door: 'process' } });
   }
 
   /** What an event means beyond itself. */

@@ -8,12 +8,15 @@ import type { RefuseStart } from './host-options.ts';
 import type { Approval, PodFact, Settlement } from './event.ts';
 import type { LivePod } from './live-pod.ts';
 import type { Header } from './session/index.ts';
+import type { SettingsChange } from './settings.ts';
 
 /** What a pod is given by its host. */
 export interface PodOptions {
   readonly file: string;
   /** For a new session. */
   readonly header?: Header;
+  /** What a new session begins with; recorded with its first entry. */
+  readonly settings?: SettingsChange | undefined;
   readonly feedDirectory: string;
   readonly files: Files;
   readonly durability: Durability;

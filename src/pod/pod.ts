@@ -42,6 +42,11 @@ export class Pod {
     return this.#residents.use(this.id, (pod) => pod.snapshot());
   }
 
+  /** Refuses with the next step when the model that it is set to cannot be used. */
+  requireModel(): Promise<void> {
+    return this.#residents.use(this.id, (pod) => pod.requireModel());
+  }
+
   /** What a model would be told if it were asked now. Waits for tools of servers that are starting. */
   briefing(): Promise<Briefing> {
     return this.#residents.use(this.id, (pod) => pod.briefing());

@@ -37,9 +37,9 @@ export interface DoorContext {
 export interface Inventory {
   /** Those that can be used now, with the one that answers if nobody chooses. */
   readonly models: () => Promise<readonly OfferedModel[]>;
-  /** The model behind a reference, and what the person should know about it; refuses with the next step. */
+  /** The model behind a reference, or the one that answers if nobody chooses, and what the person should know; refuses with the next step. */
   readonly model: (
-    reference: string,
+    reference?: string,
   ) => Promise<{ readonly model: OfferedModel; readonly notices: readonly string[] }>;
   readonly refuseUnknownProvider: (name: string) => void;
   /** The tools that agents have of their own. */

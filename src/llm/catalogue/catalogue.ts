@@ -108,7 +108,8 @@ function unknownModel(models: readonly Model[], id: string): PolypodError {
 function unknownAccount(name: string, accounts: ReadonlySet<string>): PolypodError {
   const guess = nearest(name, accounts);
   const hint = guess === undefined ? 'there' : `did you mean "${guess}"? There`;
-  return refusal(`no account is called "${name}": ${hint} are ${[...accounts].join(', ')}`);
+  const known = `${hint} are ${[...accounts].join(', ')}`;
+  return refusal(`no account is called "${name}": ${known}. Add it under accounts in the configuration`);
 }
 
 /** A model of which nothing is known but where it is: it promises neither reasoning nor images. */

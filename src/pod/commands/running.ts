@@ -1,6 +1,7 @@
 import { PolypodError } from '../../base/index.ts';
 import type { Content } from '../../llm/index.ts';
 import { NO_TOTALS } from '../../worker/index.ts';
+import { podBusy } from '../busy.ts';
 import type { Caller, Overrides } from '../command.ts';
 import type { Lane } from '../event.ts';
 import { accept, type Handler, type PodParts, type Reply, type Sign } from './parts.ts';
@@ -151,8 +152,7 @@ function refuseIfBusy({ runner, view }: PodParts): void {
       'conflict',
       `a run is waiting for approval ${waiting.approvalId}: decide, or cancel it first`,
     );
-  if (runner.active)
-    throw new PolypodError('conflict', 'a run is under way: steer it, queue a follow-up, or cancel it first');
+  if (runner.active) throw podBusy();
 }
 
 function refuseIfNotPaused({ view, runner }: PodParts): void {

@@ -48,12 +48,19 @@ export async function openSession(options: SessionOptions): Promise<OpenSession>
   const { file, files } = options;
   if (options.header === undefined && files.stat(file) === undefined)
     throw new PolypodError('not-found', `there is no session file ${file}`);
-  makeDirectories(files, dirname(file));
-  const lock = acquireLock(file, { files });
+  const directory = dirname(file);
+  const made = makeDirectories(files, directory);
+  const unmake = (): void => {
+    if (files.stat(file) === undefined) removeDirectories(files, directory, made.length);
+  };
+  let lock: Lock | undefined;
   try {
-    return await read(options, lock);
+    lock = acquireLock(file, { files });
+    const session = await read(options, lock);
+    return { ...session, release: () => session.release().finally(unmake) };
   } catch (error) {
-    lock.release();
+    lock?.release();
+    unmake();
     throw error;
   }
 }
@@ -143,4 +150,15 @@ export function makeDirectories(files: Files, path: string): readonly string[] {
   const above = parent === path ? [] : makeDirectories(files, parent);
   files.makeDirectory(path);
   return [...above, parent];
+}
+
+/** Takes back the directories that were made for a file that never was; those that hold something by now stay. */
+function removeDirectories(files: Files, path: string, count: number): void {
+  if (count === 0) return;
+  try {
+    files.removeDirectory(path);
+  } catch {
+    return;
+  }
+  removeDirectories(files, dirname(path), count - 1);
 }

@@ -1,5 +1,5 @@
 import { type JsonObject, numberOf, shape, stringOf } from '../../base/index.ts';
-import type { FailureKind, Item } from '../../llm/index.ts';
+import { type FailureKind, type Item, THINKING_LEVELS } from '../../llm/index.ts';
 import { type Measured, type RunOutcome, type Totals, NO_TOTALS } from '../../worker/index.ts';
 import { CONTENT, OVERRIDES, TODO } from '../command.ts';
 import type { PodFact } from '../event.ts';
@@ -178,7 +178,15 @@ class Reader {
       const model: ModelChoice = { provider: entry.provider, modelId: entry.modelId };
       this.#set({ model });
     }
+    if (entry.type === 'thinking_level_change') this.#setThinking(entry.thinkingLevel);
     if (entry.type === 'session_info') this.#set({ name: entry.name });
+  }
+
+  /** A level that only another program knows says nothing here. */
+  #setThinking(level: string | null): void {
+    const thinking = THINKING_LEVELS.find((known) => known === level);
+    const { thinking: _, ...others } = this.view.settings;
+    this.view.settings = thinking === undefined ? others : { ...others, thinking };
   }
 
   #clearTurn(): void {

@@ -1,5 +1,7 @@
 import { resolve } from 'node:path';
-import type { Host, Pod, SettingsChange } from '../../pod/index.ts';
+import type { Host, ModelChoice, Pod, SettingsChange } from '../../pod/index.ts';
+import type { OfferedModel } from './messages.ts';
+import { openSessionFile } from './open-session-file.ts';
 import type { RpcSessions } from './parts.ts';
 
 /** Which session the command line asks for. */
@@ -20,18 +22,27 @@ export async function firstPod(
   { resume, fork, isContinued = false }: SessionWish,
   find: FindSession,
 ): Promise<Pod> {
-  const { cwd, settings, file } = sessions;
-  const called = async (word: string): Promise<Pod> =>
-    word.includes('/') || word.endsWith('.jsonl')
-      ? host.openFile(resolve(cwd, word))
-      : host.pod((await find(word)).id);
-  if (fork !== undefined) return host.fork((await called(fork)).id, file === undefined ? {} : { file });
-  const [latest] = isContinued && resume === undefined ? await host.list({ cwd, limit: 1 }) : [];
-  const pod = resume === undefined ? latest && host.pod(latest.id) : await called(resume);
-  if (pod === undefined)
+  const { cwd, settings, flags, file } = sessions;
+  const called = async (word: string): Promise<Pod> => host.pod((await find(word)).id);
+  const pod = async (): Promise<Pod | undefined> => {
+    if (fork !== undefined) {
+      const source = isPath(fork) ? await host.openFile(resolve(cwd, fork)) : await called(fork);
+      return host.fork(source.id, file === undefined ? {} : { file });
+    }
+    if (resume !== undefined)
+      return isPath(resume) ? openSessionFile(host, resume, { cwd, settings }) : called(resume);
+    const [latest] = isContinued ? await host.list({ cwd, limit: 1 }) : [];
+    return latest && host.pod(latest.id);
+  };
+  const known = await pod();
+  if (known === undefined)
     return host.create({ cwd, lazy: true, ...(settings && { settings }), ...(file && { file }) });
-  if (settings !== undefined) await pod.handle({ type: 'configure', set: settings });
-  return pod;
+  if (flags !== undefined) await known.handle({ type: 'configure', set: flags });
+  return known;
+}
+
+function isPath(word: string): boolean {
+  return word.includes('/') || word.endsWith('.jsonl');
 }
 
 type Said = Pick<
@@ -57,4 +68,19 @@ export function settingsFor({
     ...(contextFiles === undefined ? {} : { contextFiles }),
   };
   return Object.keys(settings).length === 0 ? undefined : settings;
+}
+
+export function choiceOf({ provider, id }: Pick<OfferedModel, 'provider' | 'id'>): ModelChoice {
+  return { provider, modelId: id };
+}
+
+/**
+ * What new sessions begin with: the model that answers belongs to the session from the start, so that it goes on with it.
+ * The simulated model does not, unless it was asked for: it is there for want of another.
+ */
+export function newSettings(
+  flags: SettingsChange | undefined,
+  model: ModelChoice,
+): SettingsChange | undefined {
+  return flags?.model === undefined && model.provider !== 'sim' ? { ...flags, model } : flags;
 }

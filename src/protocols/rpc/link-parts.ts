@@ -1,6 +1,6 @@
 import type { Host, ToolLimit } from '../../pod/index.ts';
 import type { Inventory } from '../door.ts';
-import { firstPod, settingsFor } from './first-pod.ts';
+import { choiceOf, firstPod, newSettings, settingsFor } from './first-pod.ts';
 import type { LinkHeader } from './link-header.ts';
 import { isSameModel, modelWish, scopedModels } from './model-wish.ts';
 import { NO_EXTENSIONS, type RpcLimits, type RpcParts } from './parts.ts';
@@ -34,17 +34,16 @@ export async function linkParts(
     toolLimit: hasMcp ? header.toolLimit : withoutMcp(header.toolLimit),
     contextFiles: hasContextFiles ? undefined : false,
   };
-  const sessions = {
-    cwd,
-    inMemory: false,
-    settings: settingsFor({
-      system: header.system,
-      appendSystem: header.appendSystem,
-      thinking,
-      model: chosen && { provider: chosen.model.provider, modelId: chosen.model.id },
-      ...limits,
-    }),
-  };
+  const { system, appendSystem } = header;
+  const flags = settingsFor({
+    system,
+    appendSystem,
+    thinking,
+    model: chosen && choiceOf(chosen.model),
+    ...limits,
+  });
+  const model = choiceOf((chosen ?? (await inventory.model())).model);
+  const sessions = { cwd, inMemory: false, flags, settings: newSettings(flags, model) };
   const open = () => firstPod(host, sessions, header, inventory.session);
   // That there is no such session is told before the link is open; a new one is no reason to wait.
   const named = header.resume === undefined && header.fork === undefined ? undefined : await open();

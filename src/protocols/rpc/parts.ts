@@ -39,7 +39,10 @@ export interface RpcSessions {
   readonly cwd: string;
   /** Sessions are gone with the process: they have no files. */
   readonly inMemory: boolean;
+  /** For new ones: what the options say, and the model that answers if they name none. */
   readonly settings?: SettingsChange | undefined;
+  /** For one that goes on: only what the options say. The rest is its own. */
+  readonly flags?: SettingsChange | undefined;
   /** Where session files go, by their id. */
   readonly file?: (id: string) => string;
 }

@@ -1,5 +1,15 @@
 import { PolypodError } from '../../base/index.ts';
-import type { Caller, Pod, PodCommand, PodEvent, PodSettings, Receipt, Snapshot } from '../../pod/index.ts';
+import {
+  type Caller,
+  DEFAULT_SETTINGS,
+  isPodBusy,
+  type Pod,
+  type PodCommand,
+  type PodEvent,
+  type PodSettings,
+  type Receipt,
+  type Snapshot,
+} from '../../pod/index.ts';
 import { ApprovalPrompts } from './approvals.ts';
 import { Continuations } from './continuations.ts';
 import { EventEncoder } from './encode.ts';
@@ -37,7 +47,7 @@ export class Seat {
   #models: readonly OfferedModel[] = [];
   #model: { readonly provider: string; readonly modelId: string } = { provider: '', modelId: '' };
   /** Those of the pod, as far as it has been told. */
-  #settings: Pick<PodSettings, 'fallbackRules' | 'toolLimit' | 'contextFiles'> = {};
+  #settings: PodSettings = DEFAULT_SETTINGS;
   /** The number of the event that is being told. */
   #seq = 0;
   #isBusy = false;
@@ -75,7 +85,9 @@ export class Seat {
       prompt: (text, by) => {
         this.#handle({ type: 'prompt', content: [{ type: 'text', text }] }, by)
           // Somebody else may be quicker: then the agent goes on anyway.
-          .catch(unlessConflict)
+          .catch((thrown: unknown) => {
+            if (!isPodBusy(thrown)) throw thrown;
+          })
           .catch(() => this.say({ type: 'agent_settled', aborted: false }));
       },
     });
@@ -153,6 +165,22 @@ export class Seat {
       await this.#limit(pod, { by: this.parts.by, door: DOOR });
   }
 
+  /** Ends what runs here and moves on. A session that was removed, or can no longer be written, keeps nobody in it. */
+  async leaveFor(pod: Pod): Promise<void> {
+    const left = this.pod;
+    await this.endRun().catch(() => {});
+    await this.move(pod);
+    if (left.id !== pod.id) await this.parts.host.discard(left.id);
+  }
+
+  /** What the pod is set to; of one that was removed, what it was set to last. */
+  async settings(): Promise<PodSettings> {
+    return this.pod.snapshot().then(
+      ({ settings }) => settings,
+      () => this.#settings,
+    );
+  }
+
   /** Ends what runs, and resolves when its end has been told. */
   async endRun(): Promise<void> {
     const pump = this.#followed;
@@ -213,7 +241,8 @@ export class Seat {
       name: modelId,
       wire: 'anthropic',
       baseUrl: '',
-      reasoning: false,
+      // There may be no account for it: then only the session says whether it reasons.
+      reasoning: (this.#settings.thinking ?? 'off') !== 'off',
       input: ['text'],
     };
   }
@@ -231,7 +260,9 @@ export class Seat {
     this.hostTools.disconnect();
     this.#leave();
     this.ui.close();
-    await this.#pump?.stop();
+    const pump = this.#pump;
+    await pump?.stop();
+    if (pump !== undefined) await this.parts.host.discard(pump.pod.id).catch(() => {});
   }
 
   #leave(): void {
@@ -368,9 +399,7 @@ export function unlessConflict(thrown: unknown): void {
   if (!(thrown instanceof PolypodError) || thrown.code !== 'conflict') throw thrown;
 }
 
-/** A refusal in the words that clients know. */
+/** That a run is under way, in the words that clients know; other conflicts have their own. */
 export function busy(thrown: unknown): never {
-  if (thrown instanceof PolypodError && thrown.code === 'conflict')
-    throw new PolypodError('conflict', TEXTS.busy, { cause: thrown });
-  throw thrown;
+  throw isPodBusy(thrown) ? new PolypodError('conflict', TEXTS.busy, { cause: thrown }) : thrown;
 }

@@ -201,7 +201,10 @@ describe('resolveModel', () => {
       'antropic/x',
       /^no account is called "antropic": did you mean "anthropic"\? There are anthropic, openai, /,
     ],
-    ['zzz/x', /^no account is called "zzz": there are .*, home$/],
+    [
+      'zzz/x',
+      /^no account is called "zzz": there are .*, home\. Add it under accounts in the configuration$/,
+    ],
     ['groq/', '"groq/" names no model: write the model\'s id behind the slash'],
   ])('refuses %s with the next step', (reference, message) => {
     expect(() => resolveModel(models, reference)).toThrow(message);

@@ -400,7 +400,7 @@ describeOnEach((stage) => {
 
   describe('sessions', () => {
     it('are begun anew, with what the person has set', async () => {
-      const { client } = await stage([SHORT]);
+      const { client } = await stage([SHORT, SHORT]);
       await client.ask('set_steering_mode', { mode: 'all' });
       await client.ask('set_session_name', { name: 'old' });
       await client.run('hi');
@@ -412,6 +412,9 @@ describeOnEach((stage) => {
       expect(after).toMatchObject({ messageCount: 0, steeringMode: 'all' });
       expect(after).not.toHaveProperty('sessionName');
       expect(after.sessionId).not.toBe(before.sessionId);
+      // Nothing is written for a session that nobody uses.
+      expect(existsSync(String(after.sessionFile))).toBe(false);
+      await client.run('here');
       const [header] = readFileSync(String(after.sessionFile), 'utf8').split('\n');
       expect(JSON.parse(header ?? '')).toMatchObject({ type: 'session', parentSession: '/some/where.jsonl' });
     });

@@ -1,10 +1,8 @@
-import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { messageOf, PolypodError } from '../../../base/index.ts';
-import type { Pod } from '../../../pod/index.ts';
+import { asPolypodError, PolypodError } from '../../../base/index.ts';
+import type { Pod, SettingsChange } from '../../../pod/index.ts';
 import { anyTextIn, textIn } from '../arguments.ts';
 import { TEXTS } from '../errors.ts';
-import { settingsFor } from '../first-pod.ts';
+import { openSessionFile, refuseBadPath } from '../open-session-file.ts';
 import type { Seat } from '../seat.ts';
 import type { Command } from './command.ts';
 import { saidIn } from './history.ts';
@@ -12,60 +10,48 @@ import { offer } from './offer.ts';
 
 export const newSession: Command = async (wish, seat) => {
   const parent = anyTextIn(wish, 'parentSession');
-  if (await seat.parts.extensions.cancelsSwitch('new')) return { cancelled: true };
-  await seat.endRun();
-  const { settings } = await seat.pod.snapshot();
-  // A choice of model, tools and modes is the person's, not the session's.
-  const { name: _, archived: _archived, ...kept } = settings;
-  const { cwd, file } = seat.parts.sessions;
-  const pod = await seat.parts.host.create({
+  const { host, extensions, sessions } = seat.parts;
+  if (await extensions.cancelsSwitch('new')) return { cancelled: true };
+  const { cwd, file } = sessions;
+  const pod = await host.create({
     cwd,
-    settings: kept,
+    settings: await followingSettings(seat),
+    lazy: true,
     ...(file && { file }),
     ...(parent === undefined ? {} : { parentSession: parent }),
   });
-  await seat.move(pod);
+  await seat.leaveFor(pod);
   return { cancelled: false };
 };
 
-export const switchSession: Command = async (wish, seat) => {
-  const { cwd } = seat.parts.sessions;
-  const given = textIn(wish, 'sessionPath');
-  if (given.length > LONGEST_PATH || given.includes('\0'))
-    throw new PolypodError(
-      'bad-request',
-      `switch_session needs "sessionPath" of at most ${LONGEST_PATH} characters, without zero characters`,
-    );
-  const path = resolve(cwd, given);
-  if (await seat.parts.extensions.cancelsSwitch('resume')) return { cancelled: true };
-  await seat.endRun();
-  const isEmpty = await stat(path).then(
-    ({ size }) => size === 0,
+/**
+ * What a new session begins with: a choice of model, tools and modes is the person's, not the session's. There may be no
+ * account for the model of the session that is left: then the new one gets the model that new ones get.
+ */
+async function followingSettings(seat: Seat): Promise<SettingsChange> {
+  const { name: _, archived: _archived, annotations: _notes, ...settings } = await seat.settings();
+  const isUsable = await seat.pod.requireModel().then(
     () => true,
+    (thrown: unknown) => asPolypodError(thrown).code !== 'bad-request',
   );
-  const { host, limits } = seat.parts;
-  const settings = settingsFor(limits);
-  // Where it cannot be opened the client stays with the session it has.
-  const unusable = (thrown: unknown): never => {
-    if (thrown instanceof PolypodError && thrown.code !== 'internal') throw thrown;
-    throw new PolypodError('bad-request', `cannot open the session ${path}: ${messageOf(thrown)}`, {
-      cause: thrown,
-    });
-  };
-  const pod = isEmpty
-    ? await host.create({ cwd, file: () => path, lazy: true, ...(settings && { settings }) }).catch(unusable)
-    : await host.openFile(path).catch(unusable);
-  await pod.snapshot().catch(async (thrown: unknown) => {
-    if (isEmpty) await host.delete(pod.id).catch(() => {});
-    return unusable(thrown);
-  });
-  await seat.move(pod);
+  if (isUsable) return settings;
+  const { model: _model, ...others } = settings;
+  const { model } = seat.parts.sessions.settings ?? {};
+  return { ...others, ...(model && { model }) };
+}
+
+export const switchSession: Command = async (wish, seat) => {
+  const { host, extensions, sessions } = seat.parts;
+  const path = textIn(wish, 'sessionPath');
+  refuseBadPath(path, 'sessionPath');
+  if (await extensions.cancelsSwitch('resume')) return { cancelled: true };
+  // Opened before anything ends: where it cannot be, the client stays with the session it has, and with its run.
+  const settings = await followingSettings(seat);
+  const pod = await openSessionFile(host, path, { cwd: sessions.cwd, settings });
+  await seat.leaveFor(pod);
   if (seat.hostTools.tools.length > 0) await offer(seat, seat.hostTools.tools);
   return { cancelled: false };
 };
-
-/** What the system takes for a path. */
-const LONGEST_PATH = 4_096;
 
 const forkAt =
   (refusal: string): Command =>
@@ -77,7 +63,7 @@ const forkAt =
     const text = saidIn(entry.message);
     if (await seat.parts.extensions.cancelsSwitch('fork')) return { text, cancelled: true };
     await seat.endRun();
-    await seat.move(await forked(seat, entry.parentId ?? 'root'));
+    await seat.leaveFor(await forked(seat, entry.parentId ?? 'root'));
     return { text, cancelled: false };
   };
 
@@ -89,7 +75,7 @@ export const clone: Command = async (_, seat) => {
   if (leafId === null) throw new PolypodError('conflict', TEXTS.nothingToClone);
   if (await seat.parts.extensions.cancelsSwitch('fork')) return { cancelled: true };
   await seat.endRun();
-  await seat.move(await forked(seat, undefined));
+  await seat.leaveFor(await forked(seat, undefined));
   return { cancelled: false };
 };
 
