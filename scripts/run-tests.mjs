@@ -1,0 +1,47 @@
+// Runs vitest and counts: node scripts/run-tests.mjs [vitest's arguments]. Its last line is `N passed, N failed`.
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const VITEST = resolve(fileURLToPath(import.meta.url), '../../node_modules/vitest/vitest.mjs');
+
+/** Prints how many were skipped, then the line that counts. A program of ours that prints it ends with it. */
+export function report({ passed, failed, skipped }) {
+  if (skipped > 0) console.log(`\n${skipped} skipped`);
+  console.log(`\n${passed} passed, ${failed} failed`);
+  process.exitCode = failed > 0 ? 1 : 0;
+}
+
+/** How many tests passed, failed and were skipped. A failure of vitest itself counts as one that failed. */
+export function countTests(args) {
+  const scratch = mkdtempSync(join(tmpdir(), 'polypod-test-'));
+  const file = join(scratch, 'report.json');
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+  const { status } = spawnSync(process.execPath, [VITEST, 'run', ...reporters, ...args], {
+    stdio: 'inherit',
+  });
+  const result = readReport(file);
+  rmSync(scratch, { recursive: true, force: true });
+  // A file that cannot even be loaded has no tests to fail, and an unhandled error fails none of them.
+  const broken = result.testResults.filter(
+    (tested) => tested.status === 'failed' && tested.assertionResults.length === 0,
+  );
+  const failed = result.numFailedTests + broken.length;
+  return {
+    passed: result.numPassedTests,
+    failed: status !== 0 && failed === 0 ? 1 : failed,
+    skipped: result.numPendingTests + result.numTodoTests,
+  };
+}
+
+function readReport(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return { numPassedTests: 0, numFailedTests: 1, numPendingTests: 0, numTodoTests: 0, testResults: [] };
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) report(countTests(process.argv.slice(2)));
