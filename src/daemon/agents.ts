@@ -133,7 +133,7 @@ async function openAgent(
     },
     tools: async () => {
       await mkdir(outputs, { recursive: true, mode: 0o700 });
-      return [...own, ...(await servers.tools(settings().mcpConfig))];
+      return [...own, ...(await servers.tools(settings()))];
     },
     system: async () =>
       systemPrompt({

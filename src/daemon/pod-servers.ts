@@ -1,13 +1,16 @@
-import type { JsonObject } from '../base/index.ts';
 import type * as Mcp from '../mcp/index.ts';
 import type { McpServers, McpServerSpec, McpSurroundings } from '../mcp/index.ts';
+import type { PodSettings } from '../pod/index.ts';
 import type { Tool } from '../tools/index.ts';
+
+/** What clients have given a pod: servers, and what those are told about the session. */
+type Given = Pick<PodSettings, 'mcpConfig' | 'mcpContext'>;
 
 /** The MCP servers of one pod: those that are configured, and those that a client has given it. */
 export class PodServers {
   readonly #configured: readonly McpServerSpec[];
   readonly #surroundings: McpSurroundings;
-  #given: JsonObject | undefined;
+  #given = '';
   /** Made when somebody wants their tools, if there are any. */
   #servers: McpServers | undefined;
   /** Of replaced servers: nobody is gone before they are. */
@@ -19,9 +22,10 @@ export class PodServers {
   }
 
   /** The tools, with the servers that are given now: other ones than before take their place. */
-  async tools(given: JsonObject | undefined): Promise<readonly Tool[]> {
+  async tools(given: Given): Promise<readonly Tool[]> {
     // Most people have no servers, and need not wait until what reaches them is loaded.
-    if (this.#servers === undefined && this.#configured.length === 0 && given === undefined) return [];
+    if (this.#servers === undefined && this.#configured.length === 0 && given.mcpConfig === undefined)
+      return [];
     return this.#with(given, await import('../mcp/index.ts')).tools();
   }
 
@@ -30,12 +34,12 @@ export class PodServers {
   }
 
   /** With a mistake in what is given, everything stays as it was. */
-  #with(given: JsonObject | undefined, mcp: typeof Mcp): McpServers {
+  #with(given: Given, mcp: typeof Mcp): McpServers {
     const before = this.#servers;
-    const isSame = given === this.#given || JSON.stringify(given) === JSON.stringify(this.#given);
-    if (before !== undefined && isSame) return before;
+    const text = JSON.stringify([given.mcpConfig, given.mcpContext]);
+    if (before !== undefined && text === this.#given) return before;
     const servers = new mcp.McpServers(this.#specs(given, mcp), this.#surroundings);
-    [this.#servers, this.#given] = [servers, given];
+    [this.#servers, this.#given] = [servers, text];
     if (before !== undefined) {
       const closing = before.close().finally(() => this.#closing.delete(closing));
       this.#closing.add(closing);
@@ -44,9 +48,18 @@ export class PodServers {
   }
 
   /** A server that is given counts before one that is configured under the same name. */
-  #specs(given: JsonObject | undefined, { readMcpConfig }: typeof Mcp): readonly McpServerSpec[] {
-    const own = given === undefined ? [] : readMcpConfig(given);
+  #specs({ mcpConfig, mcpContext }: Given, { readMcpConfig }: typeof Mcp): readonly McpServerSpec[] {
+    const own = mcpConfig === undefined ? [] : readMcpConfig(mcpConfig).map((spec) => told(spec, mcpContext));
     const others = this.#configured.filter(({ name }) => !own.some((spec) => spec.name === name));
     return [...others, ...own];
   }
+}
+
+/** The server with what it is told about the session. Values of the same name in its own configuration do not count. */
+function told(spec: McpServerSpec, context: PodSettings['mcpContext']): McpServerSpec {
+  if (context === undefined) return spec;
+  if (spec.transport === 'stdio') return { ...spec, env: { ...spec.env, ...context.env } };
+  const names = new Set(Object.keys(context.headers).map((name) => name.toLowerCase()));
+  const others = Object.entries(spec.headers).filter(([name]) => !names.has(name.toLowerCase()));
+  return { ...spec, headers: { ...Object.fromEntries(others), ...context.headers } };
 }

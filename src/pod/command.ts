@@ -66,13 +66,21 @@ export const TODO = shape.fields(
   {},
 );
 
+const RUN_ID = shape.text('a UUID', (id) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id));
+
 const FALLBACK = shape.choice(['deny', 'pause']);
 
 const COMMAND = shape.tagged('type', {
   /** Begins a run. While one goes on it is refused, unless it may wait for its turn. */
   prompt: shape.fields(
     { content: CONTENT },
-    { overrides: OVERRIDES, taskId: text, whenBusy: shape.choice(['refuse', 'queue', 'steer', 'follow-up']) },
+    {
+      overrides: OVERRIDES,
+      taskId: text,
+      /** The id of the run, for a caller that has to know it before; not for a prompt that waits. */
+      runId: RUN_ID,
+      whenBusy: shape.choice(['refuse', 'queue', 'steer', 'follow-up']),
+    },
   ),
   /** For the model to read between two turns. */
   steer: shape.fields({ content: CONTENT }, {}),

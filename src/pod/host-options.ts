@@ -48,7 +48,8 @@ export type PodMove = 'in' | 'out' | 'removed';
 
 export interface NewPod {
   readonly cwd: string;
-  readonly settings?: SettingsChange;
+  /** May depend on the session's id. */
+  readonly settings?: SettingsChange | ((id: string) => SettingsChange);
   readonly parentId?: string;
   /** The file of the session that it comes from, if that is no pod of this host. */
   readonly parentSession?: string;

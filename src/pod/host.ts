@@ -126,7 +126,7 @@ export class Host {
   }
 
   async #create(wish: NewPod, more: JsonObject): Promise<Pod> {
-    const { cwd, settings, parentId, key, lazy = false } = wish;
+    const { cwd, parentId, key, lazy = false } = wish;
     const known =
       key === undefined ? undefined : (this.#catalogue.byKey(key)?.id ?? this.#fresh.underKey(key));
     if (known !== undefined) return this.pod(known);
@@ -135,6 +135,7 @@ export class Host {
     const there = file === undefined ? undefined : this.#fresh.at(file);
     if (there !== undefined) return this.pod(there);
     if (file !== undefined) refuseTakenPlace(file, this.#layout, this.#catalogue.list());
+    const settings = typeof wish.settings === 'function' ? wish.settings(id) : wish.settings;
     const extras = { ...(parentId && { parentSessionId: parentId }), ...(key && { key }), ...more };
     const parent = parentId === undefined ? undefined : this.#catalogue.get(parentId);
     const parentSession = parent === undefined ? wish.parentSession : this.#layout.path(parent.file);
@@ -432,7 +433,9 @@ export class Host {
     const before = this.#catalogue.get(id);
     const file = this.#layout.named(pod.file);
     const now = this.#options.now().toISOString();
-    const row = rowOf({ header, view, totals }, { file, before, now });
+    // To name, to archive and to configure a session is no activity in it.
+    const at = by === 'settings' ? before?.updatedAt : undefined;
+    const row = rowOf({ header, view, totals, model: pod.model }, { file, before, now, updatedAt: at });
     this.#catalogue.put(by === 'closed' ? { ...row, closed: true } : row);
     this.#residents.settle(id);
     for (const hear of this.#onChange) hear({ id, before, ...pod.numbers });

@@ -2,16 +2,32 @@ import { beginningOf, stringOf } from '../base/index.ts';
 import { type Item, textOf } from '../llm/index.ts';
 import type { RunOutcome, Totals } from '../worker/index.ts';
 import type { Row } from './catalogue/index.ts';
-import type { Header } from './session/index.ts';
+import type { Header, ModelChoice } from './session/index.ts';
 import type { PodView } from './view.ts';
+
+export interface Listed {
+  readonly header: Header;
+  readonly view: PodView;
+  readonly totals: Totals;
+  /** The model that answers, or would; undefined when that is not known. */
+  readonly model: ModelChoice | undefined;
+}
+
+export interface Listing {
+  readonly file: string;
+  readonly before: Row | undefined;
+  readonly now: string;
+  /** When something happened last, if that is not now. */
+  readonly updatedAt?: string | undefined;
+}
 
 /** What lists show of a session. */
 export function rowOf(
-  { header, view, totals }: { readonly header: Header; readonly view: PodView; readonly totals: Totals },
-  { file, before, now }: { readonly file: string; readonly before: Row | undefined; readonly now: string },
+  { header, view, totals, model }: Listed,
+  { file, before, now, updatedAt = now }: Listing,
 ): Row {
   const { settings } = view;
-  const { name, model, archived, acceptEdits, skipPermissionsUntil, annotations } = settings;
+  const { name, archived, acceptEdits, skipPermissionsUntil, annotations } = settings;
   const parentId = stringOf(header.extras?.parentSessionId);
   const firstPrompt = before?.firstPrompt ?? shortened(view.items.find(isFrom('user')));
   const lastText = shortened(view.items.findLast(isFrom('assistant'))) ?? before?.lastText;
@@ -21,7 +37,7 @@ export function rowOf(
     file,
     cwd: header.cwd,
     createdAt: header.timestamp,
-    updatedAt: now,
+    updatedAt,
     state: view.state,
     archived,
     totals,

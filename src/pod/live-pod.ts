@@ -27,7 +27,7 @@ import { openCallsIn } from './open-calls.ts';
 import type { PodOptions } from './pod-options.ts';
 import { Receipts, type Signed } from './receipts.ts';
 import { type Briefing, Runner } from './runner.ts';
-import { conversation, type Header, type SessionTree } from './session/index.ts';
+import { conversation, type Header, type ModelChoice, type SessionTree } from './session/index.ts';
 import { changed, DEFAULT_SETTINGS } from './settings.ts';
 import { Shell } from './shell.ts';
 import { type Snapshot, snapshotOf } from './snapshot.ts';
@@ -225,6 +225,11 @@ export class LivePod {
   /** Resolves when it is closed; undefined as long as it is open. */
   get closing(): Promise<void> | undefined {
     return this.#closing;
+  }
+
+  /** The model that answers, or would. */
+  get model(): ModelChoice {
+    return this.#runner.model;
   }
 
   get totals(): Totals {

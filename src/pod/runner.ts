@@ -72,6 +72,8 @@ export interface Beginning {
   readonly content: readonly Content[];
   readonly purpose: RunPurpose;
   readonly queueId?: string | undefined;
+  /** A new one if nothing is said. */
+  readonly runId?: string | undefined;
   readonly sign: (runId: string) => Signed | undefined;
 }
 
@@ -199,18 +201,18 @@ export class Runner {
   }
 
   /** Begins a run; it has begun when this returns. */
-  start(ready: Ready, { content, purpose, queueId, sign }: Beginning): string {
+  start(ready: Ready, { content, purpose, queueId, runId, sign }: Beginning): string {
     this.#purpose = purpose;
     this.#queueId = queueId;
     this.#signed = { on: 'input', by: sign };
-    return this.#begin(ready, (signal) => this.#worker.run(content, signal));
+    return this.#begin(ready, runId, (signal) => this.#worker.run(content, signal));
   }
 
-  /** Goes on where a run was paused, or where calls wait that have been decided. */
+  /** Continues the last run where it was paused, or where calls wait that have been decided. It keeps its id. */
   resume(ready: Ready, purpose: RunPurpose, sign: (runId: string) => Signed | undefined): string {
     this.#purpose = purpose;
     this.#signed = { on: 'run-start', by: sign };
-    return this.#begin(ready, (signal) => this.#worker.resume(signal));
+    return this.#begin(ready, this.#parts.view.lastRun?.runId, (signal) => this.#worker.resume(signal));
   }
 
   async compact(ready: Ready, instructions: string | undefined): Promise<void> {
@@ -288,10 +290,10 @@ export class Runner {
     await this.#over;
   }
 
-  #begin(ready: Ready, run: (signal: AbortSignal) => Promise<RunOutcome>): string {
+  #begin(ready: Ready, runId: string | undefined, run: (signal: AbortSignal) => Promise<RunOutcome>): string {
     this.#ready = ready;
     const stop = (this.#stop = new AbortController());
-    this.#runId = this.#parts.newRunId();
+    this.#runId = runId ?? this.#parts.newRunId();
     const running = run(stop.signal);
     this.#signed = undefined;
     this.#queueId = undefined;
@@ -392,7 +394,11 @@ export class Runner {
     const settings = limitedSettings(view.settings, limit);
     const mode = limitedMode(overrides.mode ?? settings.mode ?? agent.mode, limit);
     const kept = agent.rulesOf?.(personBehind(overrides)) ?? [];
-    const all = [...settings.rules, ...agent.rules, ...kept, ...(settings.fallbackRules ?? [])];
+    const { fallbackRules = [] } = settings;
+    // Whoever chose full access has said that nothing is asked.
+    const fallback =
+      mode === 'full-access' ? fallbackRules.filter(({ action }) => action !== 'ask') : fallbackRules;
+    const all = [...settings.rules, ...agent.rules, ...kept, ...fallback];
     const rules = settings.acceptEdits ? acceptingEdits(all) : all;
     const { protectedPaths = [] } = agent;
     // The sandbox has the session's paths, which may be more than the limit's directories.

@@ -5,7 +5,7 @@ import type { Row } from './catalogue/index.ts';
 import { headerIn, readWhole, restore } from './journal/index.ts';
 import type { Layout } from './layout.ts';
 import { rowOf } from './listing.ts';
-import type { Header } from './session/index.ts';
+import { conversation, type Entry, type Header, SETTINGS } from './session/index.ts';
 import { stateOf } from './state.ts';
 import { wasClosed } from './was-closed.ts';
 
@@ -49,15 +49,27 @@ export async function rowFromFile(
   const tree = await readWhole(files, file, header, { newId: uuidv7, now });
   const { view, totals = NO_TOTALS } = restore(tree);
   view.state = stateOf(view, false);
-  const last = [...tree.entries()].at(-1)?.timestamp ?? header.timestamp;
+  const last = [...tree.entries()].findLast(isActivity)?.timestamp ?? header.timestamp;
+  const model = view.settings.model ?? conversation(tree).model;
   const row = rowOf(
-    { header, view, totals },
+    { header, view, totals, model },
     { file: layout.named(file), before: undefined, now: at ?? last },
   );
   // In one of which something was asked, what was asked is what counts.
   const isUnused = row.lastRun === undefined && row.queued === 0;
   return isUnused && wasClosed(files, layout.feed(header.id)) ? { ...row, closed: true } : row;
 }
+
+/** Whether something happened with the entry. To name and to configure a session is no activity in it. */
+function isActivity(entry: Entry): boolean {
+  return !CONFIGURING.has(entry.type) && SETTINGS.in(entry) === undefined;
+}
+
+const CONFIGURING: ReadonlySet<Entry['type']> = new Set([
+  'session_info',
+  'model_change',
+  'thinking_level_change',
+]);
 
 /** The header of a session file, if it is there and is one. */
 export async function headerOf(files: Files, file: string): Promise<Header | undefined> {

@@ -13,6 +13,12 @@ export interface ClientTool {
   readonly parameters: JsonObject;
 }
 
+/** Variables for MCP servers that are started, headers for those that are reached over HTTP. */
+export interface McpContext {
+  readonly env: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** What a pod is set to. Every change is told as the whole. */
 export interface PodSettings {
   /** The agent's own if none is chosen. */
@@ -28,6 +34,8 @@ export interface PodSettings {
   readonly acceptEdits: boolean;
   /** Nothing is asked before this time; what is denied stays denied. */
   readonly skipPermissionsUntil?: string;
+  /** The duration that was asked for when that time was set; clients are shown it. */
+  readonly skipPermissionsForMs?: number;
   /** Names of the tools that the model is given; all if there is no list. */
   readonly tools?: readonly string[];
   /** What the host program of the session leaves of the agent's tools, whatever `tools` names. */
@@ -47,6 +55,8 @@ export interface PodSettings {
   readonly paths?: readonly string[];
   /** MCP servers of this pod's own, as clients write them: `{ mcpServers: { … } }`. The agent knows what to make of it. */
   readonly mcpConfig?: JsonObject;
+  /** What those servers are told about the session. A fork is another session and does not inherit it. */
+  readonly mcpContext?: McpContext;
   /** The tool that is asked for permission, in place of people. */
   readonly permissionTool?: string;
   /** What doors and clients note about the session. Lists show it; to the pod it means nothing. */
@@ -96,8 +106,18 @@ export const TIME = shape.text(
   (time) => !Number.isNaN(Date.parse(time)),
 );
 
+const textMap = shape.mapOf(shape.text(), shape.anyText);
+const TEXTS: shape.Shape<Readonly<Record<string, string>>> = {
+  schema: textMap.schema,
+  read: (value, path, report) => {
+    const texts = textMap.read(value, path, report);
+    return texts && Object.fromEntries(texts);
+  },
+};
+const MCP_CONTEXT: shape.Shape<McpContext> = shape.fields({ env: TEXTS, headers: TEXTS }, {});
+
 /** Annotations stand in every list: they are for notes, not for content. */
-const MOST_ANNOTATED = 16_384;
+const MOST_ANNOTATED = 65_536;
 
 const SETTINGS = {
   model: MODEL_CHOICE,
@@ -107,6 +127,7 @@ const SETTINGS = {
   fallbackRules: shape.listOf(RULE),
   acceptEdits: shape.flag,
   skipPermissionsUntil: TIME,
+  skipPermissionsForMs: shape.count(1),
   tools: shape.listOf(shape.text()),
   toolLimit: TOOL_LIMIT,
   contextFiles: shape.flag,
@@ -126,6 +147,7 @@ const SETTINGS = {
   appendSystem: shape.anyText,
   paths: shape.listOf(PATH),
   mcpConfig: shape.anyObject,
+  mcpContext: MCP_CONTEXT,
   permissionTool: shape.text(),
   annotations: shape.ruled(shape.anyObject, (notes) =>
     JSON.stringify(notes).length > MOST_ANNOTATED
@@ -156,6 +178,7 @@ export const CLEARABLE = [
   'mode',
   'fallbackRules',
   'skipPermissionsUntil',
+  'skipPermissionsForMs',
   'tools',
   'toolLimit',
   'contextFiles',
@@ -164,6 +187,7 @@ export const CLEARABLE = [
   'appendSystem',
   'paths',
   'mcpConfig',
+  'mcpContext',
   'permissionTool',
   'annotations',
 ] as const;
@@ -174,9 +198,10 @@ export function changed(
   change: SettingsChange,
   clear: readonly Clearable[] = [],
 ): PodSettings {
-  const kept = Object.fromEntries(
-    Object.entries(settings).filter(([key]) => !clear.some((name) => name === key)),
-  );
+  // A duration belongs to the time that was set with it.
+  const isOtherTime = change.skipPermissionsUntil !== undefined || clear.includes('skipPermissionsUntil');
+  const gone: readonly string[] = isOtherTime ? [...clear, 'skipPermissionsForMs'] : clear;
+  const kept = Object.fromEntries(Object.entries(settings).filter(([key]) => !gone.includes(key)));
   const delivery = { ...settings.delivery, ...change.delivery };
   return { ...DEFAULT_SETTINGS, ...kept, ...change, delivery };
 }

@@ -25,7 +25,7 @@ function serversOf(configured: readonly McpServerSpec[]) {
   });
   onTestFinished(() => servers.close());
   const names = async (config?: ReturnType<typeof given>) =>
-    (await servers.tools(config)).map(({ name }) => name);
+    (await servers.tools(config === undefined ? {} : { mcpConfig: config })).map(({ name }) => name);
   return { servers, names, pid: (name: string) => pids.get(name) ?? 0 };
 }
 
@@ -64,9 +64,9 @@ test('a mistake in what is given is told, and the servers stay', async () => {
   const { servers, names, pid } = serversOf([scripted('', { name: 'one' })]);
   await names();
   const wrong = { mcpServers: { files: { comand: 'x' } } };
-  await expect(servers.tools(wrong)).rejects.toThrow(
+  await expect(servers.tools({ mcpConfig: wrong })).rejects.toThrow(
     'server "files": comand is not a key: did you mean "command"?',
   );
-  await expect(servers.tools(wrong)).rejects.toThrow('server "files"');
+  await expect(servers.tools({ mcpConfig: wrong })).rejects.toThrow('server "files"');
   expect(isAlive(pid('one'))).toBe(true);
 });

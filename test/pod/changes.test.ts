@@ -76,7 +76,7 @@ describe('a row', () => {
 it('annotations are notes: long ones are refused', async () => {
   const { host, cwd } = await stage([]);
   const pod = await host.create({ cwd });
-  const annotations = { text: 'x'.repeat(20_000) };
+  const annotations = { text: 'x'.repeat(70_000) };
   await expect(pod.handle({ type: 'configure', set: { annotations } }, ADA)).rejects.toThrow(
     'must not be longer',
   );

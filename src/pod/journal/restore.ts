@@ -148,9 +148,9 @@ class Reader {
     else this.#takeEntry(entry);
   }
 
-  /** What was before is another session's, but for what the pod is set to; its name and notes are its own. */
+  /** What was before is another session's, but for what the pod is set to; its name, its notes and what its servers are told are its own. */
   #begin({ settings }: { readonly settings: PodSettings }): void {
-    const { name: _, annotations: __, ...rest } = settings;
+    const { name: _, annotations: __, mcpContext: ___, ...rest } = settings;
     this.view = new PodView();
     this.view.settings = rest;
     this.signed = [];

@@ -5,6 +5,7 @@ import type { PodSettings } from '../../pod/index.ts';
 const NAMES: readonly (readonly [ours: string, wire: string])[] = [
   ['acceptEdits', 'accept_edits'],
   ['skipPermissionsUntil', 'skip_permissions_until'],
+  ['skipPermissionsForMs', 'skip_permissions_for_ms'],
   ['clientTools', 'client_tools'],
   ['toolLimit', 'tool_limit'],
   ['contextFiles', 'context_files'],
