@@ -10,6 +10,7 @@ import {
 } from '../../pod/index.ts';
 import { approvalWord } from './approval-word.ts';
 import { noSession } from './errors.ts';
+import { notesIn } from './notes.ts';
 import { approvalIdIn, timeOf, wireApprovalId } from './identity.ts';
 import type { Sessions } from './sessions.ts';
 import { CALLER } from './settings.ts';
@@ -131,7 +132,8 @@ export class Approvals {
   /** With the id of a call the value is a session's, else a run's; either is taken for both. */
   async #sessionOf(id: string, callId: string | undefined): Promise<Row> {
     const row = await this.#sessions.find(
-      (candidate) => candidate.id === id || candidate.lastRun?.runId === id,
+      ({ id: sessionId, lastRun, annotations }) =>
+        sessionId === id || lastRun?.runId === id || notesIn(annotations)?.run === id,
       id,
     );
     if (row !== undefined) return row;

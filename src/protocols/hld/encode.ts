@@ -4,7 +4,9 @@ import { claudeSessionId, wireApprovalId } from './identity.ts';
 import { saidIn, type Said, summarised, textOf } from './said.ts';
 import type { Scene } from './scene.ts';
 import { FOR_GOOD } from './session.ts';
-import type { EventType, SessionStatus } from './wire.ts';
+import { type Phase, wireStatus } from './status.ts';
+import { titleOf } from './title.ts';
+import type { EventType } from './wire.ts';
 
 /** What subscribers are told, before it has its time. */
 export interface Told {
@@ -24,15 +26,17 @@ export function encode(event: PodEvent, scene: Scene, now: number): readonly Tol
   return tellWith(event, scene, now);
 }
 
-/** What is told when a session's status is another one. */
-export function statusChange(scene: Scene, before: SessionStatus, after: SessionStatus): Told {
+/** What is told when a session's phase is another one. */
+export function phaseChange(scene: Scene, before: Phase, after: Phase): Told {
   const { sessionId, parentId, lastRun } = scene;
+  const { status, detail } = wireStatus(after);
   return {
     type: 'session_status_changed',
     data: {
       session_id: sessionId,
-      old_status: before,
-      new_status: after,
+      old_status: wireStatus(before).status,
+      new_status: status,
+      ...(detail && { detail }),
       ...(lastRun && { run_id: lastRun.runId }),
       ...(parentId === undefined ? {} : { parent_session_id: parentId }),
     },
@@ -129,7 +133,8 @@ const TELL: { readonly [T in PodEvent['type']]: Tell<T> } = {
     scene.isNew ? NOTHING : [...settingsChange(settings, scene, now), ...titleChange(settings, scene)],
 };
 
-function tokenUpdate({ sessionId, status }: Scene): Told {
+function tokenUpdate({ sessionId, phase }: Scene): Told {
+  const { status } = wireStatus(phase);
   return {
     type: 'session_status_changed',
     data: { session_id: sessionId, old_status: status, new_status: status, reason: 'token_update' },
@@ -137,7 +142,7 @@ function tokenUpdate({ sessionId, status }: Scene): Told {
 }
 
 function settingsChange(
-  { acceptEdits, skipPermissionsUntil: until }: EventOf<'settings'>['settings'],
+  { acceptEdits, skipPermissionsUntil: until, skipPermissionsForMs }: EventOf<'settings'>['settings'],
   { sessionId, settings: before }: Scene,
   now: number,
 ): readonly Told[] {
@@ -146,7 +151,7 @@ function settingsChange(
     ...(acceptEdits === before.acceptEdits ? {} : { auto_accept_edits: acceptEdits }),
     ...(until === before.skipPermissionsUntil ? {} : { dangerously_skip_permissions: isOn }),
     ...(until !== before.skipPermissionsUntil && isOn && until !== FOR_GOOD
-      ? { dangerously_skip_permissions_timeout_ms: Date.parse(until) - now }
+      ? { dangerously_skip_permissions_timeout_ms: skipPermissionsForMs ?? Date.parse(until) - now }
       : {}),
   };
   if (Object.keys(changes).length === 0) return NOTHING;
@@ -159,11 +164,12 @@ function settingsChange(
 }
 
 function titleChange(
-  { name = '' }: EventOf<'settings'>['settings'],
-  { sessionId, settings }: Scene,
+  settings: EventOf<'settings'>['settings'],
+  { sessionId, settings: before }: Scene,
 ): readonly Told[] {
-  if (name === (settings.name ?? '')) return NOTHING;
-  return [{ type: 'session_status_changed', data: { session_id: sessionId, title: name } }];
+  const title = titleOf(settings);
+  if (title === titleOf(before)) return NOTHING;
+  return [{ type: 'session_status_changed', data: { session_id: sessionId, title } }];
 }
 
 function conversation(said: readonly Said[], { sessionId }: Scene): readonly Told[] {

@@ -7,10 +7,11 @@ import {
   type PodEvent,
   type Row,
 } from '../../pod/index.ts';
-import { encode, statusChange, type Told } from './encode.ts';
+import { encode, phaseChange, type Told } from './encode.ts';
 import { isVerbose } from './notes.ts';
 import { Scene } from './scene.ts';
 import { FOR_GOOD } from './session.ts';
+import { isUnused } from './status.ts';
 import type { HldEvent } from './wire.ts';
 
 export interface FollowerParts {
@@ -137,12 +138,12 @@ export class Follower {
   }
 
   #compare(scene: Scene, change: () => void): void {
-    const before = scene.status;
+    const before = scene.phase;
     change();
-    const after = scene.status;
-    // A session that is being launched is told of when it runs, or fails.
-    if (after !== before && after !== 'starting')
-      this.#tell(statusChange(scene, before, after), scene, scene.seq);
+    const after = scene.phase;
+    // A session that is being launched is told of when it runs, or fails; one that nobody used is in no usual list.
+    if (after !== before && after !== 'starting' && !isUnused(after))
+      this.#tell(phaseChange(scene, before, after), scene, scene.seq);
   }
 
   #tell(told: Told, { lastRun, settings }: About, seq?: number): void {

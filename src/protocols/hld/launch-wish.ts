@@ -30,10 +30,25 @@ export function wishIn(params: Params): Omit<Wish, 'query'> {
     mcpConfig: mcpConfigIn(params),
     allowedTools: params.texts('allowed_tools'),
     disallowedTools: params.texts('disallowed_tools'),
-    paths: params.texts('additional_directories'),
+    paths: pathsIn(params),
     maxTurns: params.count('max_turns'),
   });
 }
+
+/** Paths that the system takes. */
+function pathsIn(params: Params): readonly string[] | undefined {
+  const paths = params.texts('additional_directories');
+  if (paths?.some((path) => path.includes('\0')) === true)
+    throw wrongField('additional_directories', 'additional_directories must not have zero characters');
+  if (paths?.some((path) => path === '' || path.length > LONGEST_PATH) === true)
+    throw wrongField(
+      'additional_directories',
+      `additional_directories must be paths of 1 to ${LONGEST_PATH} characters`,
+    );
+  return paths;
+}
+
+const LONGEST_PATH = 4_096;
 
 /** The directory that a session is to work in, if it can. */
 export function directoryIn(
@@ -52,10 +67,16 @@ export function directoryIn(
   throw wrongField('working_dir', problem);
 }
 
-/** The time until which nothing is asked, if that is wanted. */
-export function skipUntil(timeoutMs: number | undefined, now: number): string {
-  if (timeoutMs === undefined || now + timeoutMs > LATEST) return FOR_GOOD;
-  return new Date(now + timeoutMs).toISOString();
+/** The settings under which nothing is asked, for so long or for good. */
+export function skipFor(
+  timeoutMs: number | undefined,
+  now: number,
+): Pick<SettingsChange, 'skipPermissionsUntil' | 'skipPermissionsForMs'> {
+  if (timeoutMs === undefined || now + timeoutMs > LATEST) return { skipPermissionsUntil: FOR_GOOD };
+  return {
+    skipPermissionsUntil: new Date(now + timeoutMs).toISOString(),
+    skipPermissionsForMs: timeoutMs,
+  };
 }
 
 /** The last moment that a Date can be. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { PolypodError } from '../../base/index.ts';
+import { type JsonObject, PolypodError } from '../../base/index.ts';
 import {
   endRun,
   type Pod,
@@ -11,14 +11,16 @@ import {
 } from '../../pod/index.ts';
 import { whileDoing } from './errors.ts';
 import { claudeSessionId } from './identity.ts';
-import { additionsIn, directoryIn, settingsOf, skipUntil, type Wish, wishIn } from './launch-wish.ts';
+import { additionsIn, directoryIn, settingsOf, skipFor, type Wish, wishIn } from './launch-wish.ts';
 import { annotated, type Notes, notesIn } from './notes.ts';
 import type { Params } from './params.ts';
 import { skipping } from './session.ts';
 import type { Sessions } from './sessions.ts';
 import { CALLER, type HldSettings } from './settings.ts';
-import { toolRules, withToolLists } from './tool-rules.ts';
-import { NATIVE_PERMISSION_TOOL, type SessionStatus } from './wire.ts';
+import { titled, titleIn, titleOf } from './title.ts';
+import { toolLimitWith, toolRules, withToolLists } from './tool-rules.ts';
+import type { Phase } from './status.ts';
+import { NATIVE_PERMISSION_TOOL } from './wire.ts';
 
 /** Begins sessions, and goes on with them in new ones. */
 export class Launcher {
@@ -35,7 +37,7 @@ export class Launcher {
   async launch(params: Params): Promise<{ readonly session_id: string; readonly run_id: string }> {
     const query = params.required('query');
     const wish: Wish = { query, ...wishIn(params) };
-    const title = params.text('title');
+    const title = titleIn(params);
     const skips = params.flag('dangerously_skip_permissions') ?? false;
     const timeoutMs = params.count('dangerously_skip_permissions_timeout');
     const verbose = params.flag('verbose') ?? false;
@@ -45,15 +47,19 @@ export class Launcher {
     const settings = checked({
       ...settingsOf(wish),
       rules: [...toolRules(wish)],
-      ...(title === undefined ? {} : { name: title }),
+      fallbackRules: [...ASK_BEFORE_EDITS],
+      toolLimit: toolLimitWith(undefined, {}, wish),
       ...(model && { model }),
-      ...(skips && { skipPermissionsUntil: skipUntil(timeoutMs, this.#now()) }),
-      annotations: annotated(undefined, notes),
+      ...(skips && skipFor(timeoutMs, this.#now())),
+      ...titled(title ?? '', annotated(undefined, notes)),
     });
     return this.#sessions.whileLaunching(notes.launch, async () => {
-      const pod = await this.#settings.host.create({ cwd, settings });
-      const runId = await begin(pod, wish, notes, 'failed to launch Claude session');
-      return { session_id: pod.id, run_id: runId };
+      const pod = await this.#settings.host.create({
+        cwd,
+        settings: (id) => ({ ...settings, ...this.#contextFor(id, notes, wish.mcpConfig) }),
+      });
+      await begin(pod, wish, notes, 'failed to launch Claude session');
+      return { session_id: pod.id, run_id: notes.run };
     });
   }
 
@@ -63,54 +69,71 @@ export class Launcher {
     const asked = wishIn(params);
     const parent = await this.#sessions.row(parentId, 'failed to get parent session');
     const { host } = this.#settings;
-    if (this.#statusToGoOn(parent) === 'running') await endRun(host.pod(parentId), CALLER);
+    if (this.#phaseToGoOn(parent) === 'running') await endRun(host.pod(parentId), CALLER);
     const { settings, stats } = await host.pod(parentId).snapshot();
     const wish = inherited(asked, query, settings, parent);
     const notes: Notes = { ...notesOf(wish), before: { ...stats.totals, cost: stats.totals.cost ?? 0 } };
-    const change = this.#changeFor(wish, notes, settings);
     return this.#sessions.whileLaunching(notes.launch, async () => {
       const pod = await host.fork(parentId);
-      await pod.handle(change, CALLER);
-      const runId = await begin(pod, wish, notes, 'failed to launch resumed Claude session');
+      await pod.handle(this.#changeFor(pod.id, wish, notes, settings), CALLER);
+      await begin(pod, wish, notes, 'failed to launch resumed Claude session');
       return {
         session_id: pod.id,
-        run_id: runId,
+        run_id: notes.run,
         claude_session_id: claudeSessionId(pod.id),
         parent_session_id: parentId,
       };
     });
   }
 
-  #statusToGoOn(parent: Row): SessionStatus {
-    const status = this.#sessions.status(parent);
-    if (GOES_ON.has(status)) return status;
+  #phaseToGoOn(parent: Row): Phase {
+    const phase = this.#sessions.phase(parent);
+    if (GOES_ON.has(phase)) return phase;
     throw new PolypodError(
       'conflict',
-      `cannot continue session with status ${status} (must be completed, interrupted, running, or failed)`,
+      `cannot continue session with status ${phase} (must be completed, interrupted, running, or failed)`,
     );
   }
 
   /** What makes a fork of the parent the session that is wanted. The rest it has from the fork. */
-  #changeFor(
-    wish: Wish,
-    notes: Notes,
-    { rules, name, annotations, skipPermissionsUntil }: PodSettings,
-  ): PodCommand {
+  #changeFor(id: string, wish: Wish, notes: Notes, parent: PodSettings): PodCommand {
+    const { rules, toolLimit, annotations, skipPermissionsUntil, mcpConfig } = parent;
     const isExpired = !skipping(skipPermissionsUntil, this.#now()).isOn;
+    const before = notesIn(annotations) ?? {};
     return readCommand({
       type: 'configure',
       set: {
         ...settingsOf(wish),
-        rules: withToolLists(rules, notesIn(annotations) ?? {}, wish),
+        ...this.#contextFor(id, notes, wish.mcpConfig ?? mcpConfig),
+        rules: withToolLists(rules, before, wish),
+        toolLimit: toolLimitWith(toolLimit, before, wish),
         archived: false,
-        ...(name === undefined ? {} : { name }),
-        annotations: annotated(undefined, notes),
+        ...titled(titleOf(parent), annotated(undefined, notes)),
       },
       clear: [
         ...(isExpired ? ['skipPermissionsUntil'] : []),
         ...(wish.permissionPromptTool === NATIVE_PERMISSION_TOOL ? ['permissionTool'] : []),
       ],
     });
+  }
+
+  /** What the MCP servers that a client brings are told: to ask for approvals, they have to know where and for whom. */
+  #contextFor(
+    id: string,
+    { run }: Notes,
+    mcpConfig: JsonObject | undefined,
+  ): Pick<PodSettings, 'mcpContext'> {
+    if (mcpConfig === undefined) return {};
+    return {
+      mcpContext: {
+        env: {
+          HUMANLAYER_RUN_ID: run,
+          HUMANLAYER_SESSION_ID: id,
+          HUMANLAYER_DAEMON_SOCKET: this.#settings.socketPath,
+        },
+        headers: { 'X-Session-ID': id },
+      },
+    };
   }
 
   /** As the wire has it, a word that names no model is no reason to refuse: the session shows which one answers. */
@@ -123,8 +146,8 @@ export class Launcher {
   }
 }
 
-/** The statuses of sessions that can be gone on with. */
-const GOES_ON: ReadonlySet<SessionStatus> = new Set(['completed', 'interrupted', 'running', 'failed']);
+/** The phases of sessions that can be continued. */
+const GOES_ON: ReadonlySet<Phase> = new Set(['completed', 'interrupted', 'running', 'failed']);
 
 /** A pod is made with what it would also take as a change; the rest is refused before there is one. */
 function checked(settings: SettingsChange): SettingsChange {
@@ -133,25 +156,36 @@ function checked(settings: SettingsChange): SettingsChange {
 }
 
 /** The session's first run. A session that cannot begin stays, with the reason. */
-async function begin(pod: Pod, { query, maxTurns }: Wish, notes: Notes, doing: string): Promise<string> {
+async function begin(pod: Pod, { query, maxTurns }: Wish, notes: Notes, doing: string): Promise<void> {
   try {
-    const { runId = '' } = await pod.handle(
+    await pod.handle(
       {
         type: 'prompt',
         content: [{ type: 'text', text: query }],
+        runId: notes.run,
         ...(maxTurns === undefined ? {} : { overrides: { maxTurns } }),
       },
       CALLER,
     );
-    return runId;
   } catch (thrown) {
     const failure = whileDoing(doing, thrown);
-    const annotations = annotated(undefined, { ...notes, error: failure.message.slice(0, LONGEST_ERROR) });
     // Why it could not begin is what the client has to know, not that this could not be kept.
-    await pod.handle({ type: 'configure', set: { annotations } }, CALLER).catch(() => {});
+    await noteFailure(pod, { ...notes, error: failure.message.slice(0, LONGEST_ERROR) }).catch(() => {});
     throw failure;
   }
 }
+
+async function noteFailure(pod: Pod, notes: Notes): Promise<void> {
+  const { settings } = await pod.snapshot();
+  const annotations = annotated(settings.annotations, notes);
+  await pod.handle({ type: 'configure', set: { annotations } }, CALLER);
+}
+
+/** Clients of this protocol expect to be asked before files change, unless they accept edits. */
+const ASK_BEFORE_EDITS: PodSettings['rules'] = [
+  { tool: 'edit', action: 'ask' },
+  { tool: 'write', action: 'ask' },
+];
 
 const LONGEST_ERROR = 1_000;
 
@@ -159,6 +193,7 @@ function notesOf({ query, allowedTools, disallowedTools }: Wish): Notes {
   return {
     query,
     launch: randomUUID(),
+    run: randomUUID(),
     ...(allowedTools && { allowedTools }),
     ...(disallowedTools && { disallowedTools }),
   };

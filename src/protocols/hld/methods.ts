@@ -7,12 +7,14 @@ import { wrongField } from './errors.ts';
 import { fileSnapshots } from './file-snapshots.ts';
 import { claudeSessionId } from './identity.ts';
 import type { Launcher } from './launch.ts';
-import { skipUntil } from './launch-wish.ts';
+import { skipFor } from './launch-wish.ts';
 import { Params } from './params.ts';
 import { recentPaths } from './recent-paths.ts';
 import { sessionState, skipping } from './session.ts';
 import type { Sessions } from './sessions.ts';
 import { CALLER } from './settings.ts';
+import { isUnused, type Phase } from './status.ts';
+import { titled, titleIn } from './title.ts';
 
 /** What the methods work with. */
 export interface Desk {
@@ -39,7 +41,7 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
 
   ['launchSession', (params, { launcher }) => launcher.launch(params)],
   ['continueSession', (params, { launcher }) => launcher.goOn(params)],
-  ['listSessions', async (_, { sessions }) => ({ sessions: sessions.listed(await sessions.rows()) })],
+  ['listSessions', listSessions],
   ['getSessionLeaves', getSessionLeaves],
   ['getSessionState', getSessionState],
   ['interruptSession', interruptSession],
@@ -67,16 +69,29 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['sendDecision', async (params, { approvals }) => approvals.decide(decisionIn(params))],
 ]);
 
+/** All sessions of which something was asked, and with `include_all` the others too. */
+async function listSessions(params: Params, { sessions }: Desk) {
+  const isWanted = wantedPhase(params);
+  const rows = await sessions.rows();
+  return { sessions: sessions.listed(rows.filter((row) => isWanted(sessions.phase(row)))) };
+}
+
+function wantedPhase(params: Params): (phase: Phase) => boolean {
+  const includesAll = params.flag('include_all') ?? false;
+  return (phase) => includesAll || !isUnused(phase);
+}
+
 /** Sessions that nobody has gone on with. One that works for another does not go on with it. */
 async function getSessionLeaves(params: Params, { sessions }: Desk) {
   const filter = params.text('filter');
+  const isWanted = wantedPhase(params);
   const rows = await sessions.rows();
   const parents = new Set(rows.flatMap(({ parentId, spawned = false }) => (spawned ? [] : [parentId])));
   const wanted = (row: Row): boolean => {
-    const isDraft = sessions.status(row) === 'draft';
-    if (filter === 'normal') return !row.archived && !isDraft;
-    if (filter === 'archived') return row.archived;
-    return filter !== 'draft' || isDraft;
+    const phase = sessions.phase(row);
+    if (filter === 'draft') return phase === 'draft';
+    if (filter === 'normal') return !row.archived && !isUnused(phase);
+    return (filter !== 'archived' || row.archived) && isWanted(phase);
   };
   return { sessions: sessions.listed(rows.filter((row) => !parents.has(row.id) && wanted(row))) };
 }
@@ -89,17 +104,16 @@ async function getSessionState(params: Params, { host, sessions, now }: Desk) {
     .pod(id)
     .snapshot()
     .catch(() => undefined);
-  return { session: sessionState(row, sessions.status(row), now(), snapshot) };
+  return { session: sessionState(row, sessions.phase(row), now(), snapshot) };
 }
 
 async function interruptSession(params: Params, { host, sessions }: Desk) {
   const id = params.required('session_id');
   const row = await sessions.row(id, 'failed to get session');
-  const status = sessions.status(row);
+  const phase = sessions.phase(row);
   // One that was paused at another door waits for nothing that could be decided here: it would wait for ever.
-  const isPaused = status === 'waiting_input' && row.approvals.length === 0;
-  if (status !== 'running' && !isPaused)
-    throw new PolypodError('conflict', `cannot interrupt session with status ${status} (must be running)`);
+  if (phase !== 'running' && phase !== 'paused')
+    throw new PolypodError('conflict', `cannot interrupt session with status ${phase} (must be running)`);
   try {
     await host.pod(id).handle({ type: 'cancel' }, CALLER);
   } catch (thrown) {
@@ -117,14 +131,13 @@ async function updateSessionSettings(params: Params, desk: Desk) {
   const skips = params.flag('dangerously_skip_permissions');
   const timeoutMs = params.count('dangerously_skip_permissions_timeout_ms');
   const row = await sessions.row(id, 'failed to get session');
-  const kept = skipping(row.skipPermissionsUntil, now());
-  const until =
-    timeoutMs === undefined && kept.expiresAt !== undefined ? kept.expiresAt : skipUntil(timeoutMs, now());
+  // To skip them once more without a time keeps the end that there is.
+  const hasEnd = skipping(row.skipPermissionsUntil, now()).expiresAt !== undefined;
   const command: PodCommand = {
     type: 'configure',
     set: {
       ...(acceptEdits === undefined ? {} : { acceptEdits }),
-      ...(skips === true && { skipPermissionsUntil: until }),
+      ...(skips === true && (timeoutMs !== undefined || !hasEnd) && skipFor(timeoutMs, now())),
     },
     ...(skips === false && { clear: ['skipPermissionsUntil'] }),
   };
@@ -135,12 +148,14 @@ async function updateSessionSettings(params: Params, desk: Desk) {
 
 async function updateSessionTitle(params: Params, { host, sessions }: Desk) {
   const id = params.required('session_id');
-  const title = params.text('title');
-  await sessions.row(id, 'failed to update session');
-  const command: PodCommand =
-    title === undefined
-      ? { type: 'configure', clear: ['name'] }
-      : { type: 'configure', set: { name: title } };
+  const title = titleIn(params) ?? '';
+  const { annotations } = await sessions.row(id, 'failed to update session');
+  const set = titled(title, annotations);
+  const command: PodCommand = {
+    type: 'configure',
+    set,
+    ...(set.name === undefined && { clear: ['name'] }),
+  };
   await host.pod(id).handle(command, CALLER);
   return { success: true };
 }

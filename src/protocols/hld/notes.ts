@@ -6,6 +6,8 @@ export interface Notes {
   readonly query: string;
   /** A mark of the launch, by which the process knows one of its own that is under way. */
   readonly launch: string;
+  /** The run that it was launched with: its MCP servers know the session by it. */
+  readonly run: string;
   readonly allowedTools?: readonly string[];
   readonly disallowedTools?: readonly string[];
   /** What the conversation had cost before this session went on with it. */
@@ -37,6 +39,7 @@ export function notesIn(annotations: JsonObject | undefined): Notes | undefined 
   return {
     query: stringOf(notes.query),
     launch: stringOf(notes.launch),
+    run: stringOf(notes.run),
     ...(Array.isArray(allowedTools) && { allowedTools: allowedTools.map(stringOf) }),
     ...(Array.isArray(disallowedTools) && { disallowedTools: disallowedTools.map(stringOf) }),
     ...(isObject(before) && { before: spentIn(before) }),

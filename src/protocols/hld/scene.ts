@@ -1,8 +1,7 @@
 import type { JsonObject } from '../../base/index.ts';
 import type { Change, PodEvent, Row, Snapshot } from '../../pod/index.ts';
-import { statusOf } from './status.ts';
+import { type Phase, phaseOf } from './status.ts';
 import { waiverFor } from './waiver.ts';
-import type { SessionStatus } from './wire.ts';
 
 type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { type: T }>;
 
@@ -72,8 +71,8 @@ export class Scene {
     this.seq = seq;
   }
 
-  get status(): SessionStatus {
-    return statusOf({
+  get phase(): Phase {
+    return phaseOf({
       state: this.state,
       ...(this.lastRun && { lastRun: this.lastRun }),
       queued: this.queued.size,

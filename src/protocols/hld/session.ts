@@ -2,18 +2,19 @@ import type { Row, Snapshot } from '../../pod/index.ts';
 import { claudeSessionId } from './identity.ts';
 import { notesIn, type Spent } from './notes.ts';
 import { textOf } from './said.ts';
-import { errorOf } from './status.ts';
-import type { ListedSession, SessionHead, SessionResult, SessionState, SessionStatus } from './wire.ts';
+import { titleOf } from './title.ts';
+import { errorOf, type Phase, wireStatus } from './status.ts';
+import type { ListedSession, SessionHead, SessionResult, SessionState } from './wire.ts';
 
 /** A session as lists have it. */
-export function listedSession(row: Row, status: SessionStatus, now: number): ListedSession {
+export function listedSession(row: Row, phase: Phase, now: number): ListedSession {
   const { lastRun } = row;
-  const error = status === 'failed' ? errorOf(row) : undefined;
+  const error = phase === 'failed' ? errorOf(row) : undefined;
   const result = lastRun?.endedAt === undefined ? undefined : resultOf(row, error);
   return {
-    ...head(row, status, now),
+    ...head(row, phase, now),
     start_time: row.createdAt,
-    ...(isOver(status) && lastRun?.endedAt !== undefined ? { end_time: lastRun.endedAt } : {}),
+    ...(isOver(phase) && lastRun?.endedAt !== undefined ? { end_time: lastRun.endedAt } : {}),
     ...(error === undefined ? {} : { error }),
     ...(result && { result }),
     proxy_enabled: false,
@@ -23,7 +24,7 @@ export function listedSession(row: Row, status: SessionStatus, now: number): Lis
 /** A session by itself; the snapshot is of its pod, if that could be had. */
 export function sessionState(
   row: Row,
-  status: SessionStatus,
+  phase: Phase,
   now: number,
   snapshot: Snapshot | undefined,
 ): SessionState {
@@ -33,17 +34,17 @@ export function sessionState(
   const model = snapshot === undefined ? undefined : modelWords(snapshot.model.modelId);
   const contextTokens = snapshot?.stats.contextTokens ?? 0;
   const window = snapshot?.stats.contextWindow;
-  const base = head(row, status, now);
+  const base = head(row, phase, now);
   return {
     ...base,
     query: snapshot === undefined ? base.query : wholeQuery(base.query, snapshot),
     last_activity_at: wholeSeconds(base.last_activity_at),
     ...model,
     created_at: wholeSeconds(row.createdAt),
-    ...(isOver(status) && lastRun?.endedAt !== undefined
+    ...(isOver(phase) && lastRun?.endedAt !== undefined
       ? { completed_at: wholeSeconds(lastRun.endedAt) }
       : {}),
-    ...(status === 'failed' ? { error_message: errorOf(row) } : {}),
+    ...(phase === 'failed' ? { error_message: errorOf(row) } : {}),
     ...(row.totals.cost === undefined ? {} : { cost_usd: spent.cost }),
     ...(spent.turns > 0 && {
       total_tokens: spent.inputTokens + spent.outputTokens,
@@ -59,8 +60,8 @@ export function sessionState(
 }
 
 /** Whether the session asks for a person, or for nothing, until somebody goes on with it. */
-export function isOver(status: SessionStatus): boolean {
-  return status === 'completed' || status === 'failed' || status === 'interrupted' || status === 'discarded';
+export function isOver(phase: Phase): boolean {
+  return phase === 'completed' || phase === 'failed' || phase === 'interrupted' || phase === 'discarded';
 }
 
 /** RFC 3339 without a fraction, where the wire has none. */
@@ -98,8 +99,8 @@ export function skipping(
 /** The last moment that a time in this format can name. */
 export const FOR_GOOD = '9999-12-31T23:59:59.999Z';
 
-function head(row: Row, status: SessionStatus, now: number): SessionHead {
-  const { id, lastRun, parentId, name = '', model, cwd, skipPermissionsUntil } = row;
+function head(row: Row, phase: Phase, now: number): SessionHead {
+  const { id, lastRun, parentId, model = '', cwd, skipPermissionsUntil } = row;
   const query = queryOf(row);
   const skip = skipping(skipPermissionsUntil, now);
   return {
@@ -107,11 +108,11 @@ function head(row: Row, status: SessionStatus, now: number): SessionHead {
     run_id: lastRun?.runId ?? '',
     claude_session_id: claudeSessionId(id),
     ...(parentId === undefined ? {} : { parent_session_id: parentId }),
-    status,
+    ...wireStatus(phase),
     query,
     summary: summaryOf(query),
-    title: name,
-    ...(model === undefined ? {} : modelWords(model.slice(model.indexOf('/') + 1))),
+    title: titleOf(row),
+    ...modelWords(model.slice(model.indexOf('/') + 1)),
     working_dir: cwd,
     last_activity_at: row.updatedAt,
     auto_accept_edits: row.acceptEdits ?? false,

@@ -3,8 +3,8 @@ import { noSession } from './errors.ts';
 import type { Follower } from './follower.ts';
 import { notesIn } from './notes.ts';
 import { listedSession } from './session.ts';
-import { statusOf } from './status.ts';
-import type { ListedSession, SessionStatus } from './wire.ts';
+import { type Phase, phaseOf } from './status.ts';
+import type { ListedSession } from './wire.ts';
 
 /** The sessions of the host as this wire sees them: one row each, whichever door they came through. */
 export class Sessions {
@@ -38,8 +38,8 @@ export class Sessions {
     return this.#host.list();
   }
 
-  status(row: Row): SessionStatus {
-    return statusOf({
+  phase(row: Row): Phase {
+    return phaseOf({
       ...row,
       isInterrupting: this.#follower.isInterrupting(row.id),
       isLaunching: this.#launches.has(notesIn(row.annotations)?.launch ?? ''),
@@ -48,7 +48,7 @@ export class Sessions {
   }
 
   listed(rows: readonly Row[]): readonly ListedSession[] {
-    return rows.map((row) => listedSession(row, this.status(row), this.#now()));
+    return rows.map((row) => listedSession(row, this.phase(row), this.#now()));
   }
 
   /** While the work is under way, the session with this mark is starting. */

@@ -1,6 +1,7 @@
 import type { PodSettings } from '../../pod/index.ts';
 
 type Rule = PodSettings['rules'][number];
+type ToolLimit = NonNullable<PodSettings['toolLimit']>;
 
 /** What a client allows and forbids beforehand, in the words of Claude Code. */
 export interface ToolLists {
@@ -14,6 +15,21 @@ export function toolRules({ allowedTools = [], disallowedTools = [] }: ToolLists
     ...disallowedTools.flatMap((entry) => rulesOf(entry, 'deny')),
     ...allowedTools.flatMap((entry) => rulesOf(entry, 'auto')),
   ];
+}
+
+/** The tools that the model is not given: those that are forbidden for every use. */
+export function toolLimitWith(limit: ToolLimit | undefined, before: ToolLists, now: ToolLists): ToolLimit {
+  const gone = new Set(hiddenTools(before));
+  const kept = (limit?.without ?? []).filter((name) => !gone.has(name));
+  return { ...limit, without: [...new Set([...kept, ...hiddenTools(now)])] };
+}
+
+function hiddenTools({ disallowedTools = [] }: ToolLists): readonly string[] {
+  return disallowedTools
+    .flatMap((entry) => rulesOf(entry, 'deny'))
+    .flatMap(({ tool, command, path }) =>
+      tool === undefined || command !== undefined || path !== undefined ? [] : [tool],
+    );
 }
 
 /** The rules of a session after its lists were replaced; what people decided since stays. */

@@ -2,16 +2,12 @@ import type { JsonObject } from '../../base/index.ts';
 
 /** The words and shapes of the HumanLayer daemon, as they stand on the wire. What may be absent is left out, never null. */
 
-export type SessionStatus =
-  | 'draft'
-  | 'starting'
-  | 'running'
-  | 'waiting_input'
-  | 'completed'
-  | 'failed'
-  | 'interrupting'
-  | 'interrupted'
-  | 'discarded';
+/** The statuses of the protocol's description. Strict clients know no others. */
+export const SESSION_STATUSES = ['starting', 'running', 'completed', 'failed', 'waiting_input'] as const;
+export type SessionStatus = (typeof SESSION_STATUSES)[number];
+
+/** What a status does not say by itself, in a field of its own. */
+export type SessionDetail = 'draft' | 'discarded' | 'interrupting' | 'interrupted' | 'paused';
 
 /** How an approval stands. `resolved`: it expired, or was taken back. */
 export type ApprovalWord = 'pending' | 'approved' | 'denied' | 'resolved';
@@ -23,13 +19,14 @@ export interface SessionHead {
   readonly claude_session_id: string;
   readonly parent_session_id?: string;
   readonly status: SessionStatus;
+  readonly detail?: SessionDetail;
   readonly query: string;
   /** The query on one line of at most 50 characters. */
   readonly summary: string;
   readonly title: string;
   /** `opus`, `sonnet` or `haiku` where it is one of them, else the model's id. */
-  readonly model?: string;
-  readonly model_id?: string;
+  readonly model: string;
+  readonly model_id: string;
   readonly working_dir?: string;
   readonly last_activity_at: string;
   readonly auto_accept_edits: boolean;

@@ -295,7 +295,7 @@ describe('createApproval', () => {
       expect(changesOf(ear, session_id)).toEqual([
         'starting→running',
         'running→interrupting',
-        'interrupting→interrupted',
+        'running→interrupted',
       ]);
     },
   );

@@ -111,13 +111,28 @@ describe('the page shows', () => {
     ['running', 'completed'],
     ['completed', 'running'],
     ['running', 'failed'],
-    ['running', 'interrupting'],
-    ['waiting_input', 'interrupting'],
-    ['interrupting', 'interrupted'],
-    ['draft', 'running'],
-    ['draft', 'discarded'],
   ])('the change from %s to %s', (before, after) => {
     expect(told).toContain(`"old_status":"${before}","new_status":"${after}"`);
+  });
+});
+
+describe('the page shows of a session', () => {
+  const told = transcripts.flatMap(({ lines }) => lines).filter((line) => line.startsWith('<'));
+
+  it.each([
+    ['running', 'running', 'interrupting'],
+    ['waiting_input', 'running', 'interrupting'],
+    ['running', 'completed', 'interrupted'],
+  ])('the change from %s to %s, which is %s', (before, after, detail) => {
+    const change = `"old_status":"${before}","new_status":"${after}","detail":"${detail}"`;
+    expect(told.join('\n')).toContain(change);
+  });
+
+  it.each([
+    ['starting', 'draft'],
+    ['completed', 'discarded'],
+  ])('the status %s, which is %s', (status, detail) => {
+    expect(told.join('\n')).toContain(`"status":"${status}","detail":"${detail}"`);
   });
 });
 

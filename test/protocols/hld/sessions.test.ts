@@ -10,6 +10,7 @@ import {
   type Client,
   hldStage,
   launch,
+  type Launched,
   pendingApproval,
   says,
   STALLS,
@@ -29,8 +30,9 @@ describe('a session of another door', () => {
     const { host, cwd, client: open, subscriber } = await hldStage([says('one'), says('two')]);
     const [client, ear] = [await open(), await subscriber()];
     const pod = await host.create({ cwd, settings: { name: 'elsewhere' } });
-    expect(await listed(client)).toMatchObject([
-      { id: pod.id, status: 'draft', title: 'elsewhere', query: '', run_id: '' },
+    expect(await listed(client)).toEqual([]);
+    expect(await listed(client, 'listSessions', { include_all: true })).toMatchObject([
+      { id: pod.id, status: 'starting', detail: 'draft', title: 'elsewhere', query: '', run_id: '' },
     ]);
     const first = await pod.handle(say('What is it?'), ADA);
     await ear.hearStatus(pod.id, 'completed');
@@ -47,7 +49,7 @@ describe('a session of another door', () => {
     await ear.hear(({ data }) => data.new_status === 'completed' && data.run_id === second.runId);
     expect(await listed(client)).toMatchObject([{ id: pod.id, query: 'What is it?', run_id: second.runId }]);
     expect(changesOf(ear, pod.id)).toEqual([
-      'draft→running',
+      'starting→running',
       'running→completed',
       'completed→running',
       'running→completed',
@@ -59,13 +61,18 @@ describe('a session of another door', () => {
     ).toEqual(['assistant: one', 'user: And then?', 'assistant: two']);
   });
 
-  it('that is closed before that is discarded', async () => {
-    const { host, cwd, client: open, subscriber } = await hldStage([]);
+  it('that is closed before that is discarded, of which subscribers hear nothing', async () => {
+    const { host, cwd, client: open, subscriber } = await hldStage([says('one')]);
     const [client, ear] = [await open(), await subscriber()];
     const pod = await host.create({ cwd });
     await pod.handle({ type: 'close' }, ADA);
-    await ear.hearStatus(pod.id, 'discarded');
-    expect(await listed(client)).toMatchObject([{ id: pod.id, status: 'discarded' }]);
+    expect(await listed(client)).toEqual([]);
+    expect(await listed(client, 'listSessions', { include_all: true })).toMatchObject([
+      { id: pod.id, status: 'completed', detail: 'discarded' },
+    ]);
+    const { session_id } = (await client.call('launchSession', { query: 'hi' })) as Launched;
+    await ear.hearStatus(session_id, 'completed');
+    expect(ear.events.filter(({ data }) => data.session_id === pod.id)).toEqual([]);
   });
 
   it('is paused there, and waits for input here', async () => {
@@ -79,8 +86,9 @@ describe('a session of another door', () => {
     const pod = await host.create({ cwd });
     await pod.handle(say('go'), ADA);
     await pod.handle({ type: 'pause' }, ADA);
-    await ear.hearStatus(pod.id, 'waiting_input');
-    expect(await statusOf(client, pod.id)).toBe('waiting_input');
+    const { data } = await ear.hearStatus(pod.id, 'paused');
+    expect(data.new_status).toBe('waiting_input');
+    expect(await listed(client)).toMatchObject([{ status: 'waiting_input', detail: 'paused' }]);
     await pod.handle({ type: 'resume' }, ADA);
     await ear.hearStatus(pod.id, 'completed');
   });
@@ -91,7 +99,7 @@ describe('a session of another door', () => {
     const pod = await host.create({ cwd });
     await pod.handle(say('go'), ADA);
     await pod.handle({ type: 'pause' }, ADA);
-    await ear.hearStatus(pod.id, 'waiting_input');
+    await ear.hearStatus(pod.id, 'paused');
     await client.call('interruptSession', { session_id: pod.id });
     await ear.hearStatus(pod.id, 'interrupted');
     const child = objectOf(await client.call('continueSession', { session_id: pod.id, query: 'on' }));
@@ -130,10 +138,11 @@ describe('interruptSession', () => {
     expect(changesOf(ear, session_id)).toEqual([
       'starting→running',
       'running→interrupting',
-      'interrupting→interrupted',
+      'running→interrupted',
     ]);
     expect(objectOf(objectOf(await client.call('getSessionState', { session_id })).session)).toMatchObject({
-      status: 'interrupted',
+      status: 'completed',
+      detail: 'interrupted',
       run_id,
       completed_at: expect.stringMatching(/^[\d-]+T[\d:]+Z$/),
     });
@@ -326,12 +335,15 @@ describe('titles, archives, leaves and paths', () => {
     await client.call('archiveSession', { session_id: other.session_id, archived: true });
     const ids = async (filter?: string) =>
       (await listed(client, 'getSessionLeaves', filter === undefined ? {} : { filter })).map(({ id }) => id);
-    expect(await ids()).toEqual([other.session_id, draft.id, child.session_id]);
+    expect(await ids()).toEqual([other.session_id, child.session_id]);
     expect(await ids('normal')).toEqual([child.session_id]);
     expect(await ids('archived')).toEqual([other.session_id]);
     expect(await ids('draft')).toEqual([draft.id]);
-    expect(await ids('nonsense')).toHaveLength(3);
-    expect(await listed(client)).toHaveLength(4);
+    expect(await ids('nonsense')).toHaveLength(2);
+    expect(await listed(client)).toHaveLength(3);
+    const everything = { include_all: true };
+    expect(await listed(client, 'getSessionLeaves', everything)).toHaveLength(3);
+    expect(await listed(client, 'listSessions', everything)).toHaveLength(4);
   });
 
   it('paths come with their uses, the last used first', async () => {

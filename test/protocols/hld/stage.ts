@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type JsonObject, logTo, redactor } from '../../../src/base/index.ts';
+import { arrayOf, type JsonObject, logTo, objectOf, redactor, stringOf } from '../../../src/base/index.ts';
 import type { Host } from '../../../src/pod/index.ts';
 import { type HldSettings, type OpenHld, startHld } from '../../../src/protocols/hld/index.ts';
 import type { Answer, Script } from '../../../src/sim/index.ts';
@@ -156,13 +156,14 @@ export class Client {
     return this.until(() => this.events.find(fits));
   }
 
+  /** Waits for a status, or for what the field beside it says of it. */
   hearStatus(sessionId: string, status: string): Promise<HeardEvent> {
     return this.hear(
       ({ type, data }) =>
         type === 'session_status_changed' &&
         data.session_id === sessionId &&
-        data.new_status === status &&
-        data.old_status !== status,
+        data.reason !== 'token_update' &&
+        (data.detail ?? data.new_status) === status,
     );
   }
 
@@ -180,6 +181,7 @@ export class Client {
     this.lines.push(line);
     const message = JSON.parse(line) as Message & { readonly result?: { readonly event?: HeardEvent } };
     this.messages.push(message);
+    refuseUnknownStatuses(message.result);
     if (message.result?.event !== undefined) this.events.push(message.result.event);
   }
 
@@ -200,6 +202,7 @@ interface HeardData extends JsonObject {
   readonly session_id: string;
   readonly old_status?: string;
   readonly new_status?: string;
+  readonly detail?: string;
   readonly run_id?: string;
   readonly approval_id?: string;
   readonly reason?: string;
@@ -215,6 +218,24 @@ interface Message {
   readonly result?: unknown;
   readonly error?: JsonObject;
 }
+
+/** Holds for every line of every test: strict clients know the statuses of the protocol's description only. */
+function refuseUnknownStatuses(result: unknown): void {
+  const { session, sessions, event } = objectOf(result);
+  const { old_status, new_status } = objectOf(objectOf(event).data);
+  const shown = [session, ...arrayOf(sessions)].map((one) => objectOf(one).status);
+  for (const status of [...shown, old_status, new_status])
+    if (status !== undefined && !SEED_STATUSES.has(stringOf(status)))
+      throw new Error(`no strict client knows the status ${stringOf(status)}: ${JSON.stringify(result)}`);
+}
+
+const SEED_STATUSES: ReadonlySet<string> = new Set([
+  'starting',
+  'running',
+  'completed',
+  'failed',
+  'waiting_input',
+]);
 
 export const says = (text: string): Answer => ({ parts: [{ text }] });
 
@@ -258,14 +279,17 @@ export async function statusOf(client: Client, sessionId: string): Promise<unkno
   const { session } = (await client.call('getSessionState', { session_id: sessionId })) as {
     readonly session: JsonObject;
   };
-  return session.status;
+  return session.detail ?? session.status;
 }
 
-/** The changes of status that were heard, as `from→to`. */
+/** The changes of status that were heard, as `from→to`; where the field beside the status says more, with that. */
 export function changesOf(ear: Client, sessionId: string): readonly string[] {
   return ear.events.flatMap(({ type, data }) =>
-    type === 'session_status_changed' && data.session_id === sessionId && data.old_status !== data.new_status
-      ? [`${data.old_status}→${data.new_status}`]
+    type === 'session_status_changed' &&
+    data.session_id === sessionId &&
+    data.new_status !== undefined &&
+    data.reason !== 'token_update'
+      ? [`${data.old_status}→${data.detail ?? data.new_status}`]
       : [],
   );
 }

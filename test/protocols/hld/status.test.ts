@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorOf, type Standing, statusOf } from '../../../src/protocols/hld/status.ts';
+import { errorOf, phaseOf, type Standing } from '../../../src/protocols/hld/status.ts';
 
 const run = (status: string, message?: string) => ({
   runId: 'r',
@@ -17,7 +17,7 @@ const standing = (more: Partial<Standing>): Standing => ({
   ...more,
 });
 
-describe('the status of a session', () => {
+describe('the phase of a session', () => {
   it.each<[string, Partial<Standing>]>([
     ['draft', {}],
     ['discarded', { isClosed: true }],
@@ -33,7 +33,8 @@ describe('the status of a session', () => {
     ['waiting_input', { state: 'waiting', lastRun: run('running') }],
     ['waiting_input', { state: 'waiting', lastRun: run('interrupted') }],
     ['waiting_input', { state: 'running', lastRun: run('running'), approvals: [{}] }],
-    ['waiting_input', { state: 'paused', lastRun: run('paused') }],
+    ['paused', { state: 'paused', lastRun: run('paused') }],
+    ['waiting_input', { state: 'paused', lastRun: run('paused'), approvals: [{}] }],
     ['completed', { lastRun: run('finished') }],
     ['completed', { lastRun: run('finished'), approvals: [{}] }],
     ['completed', { lastRun: run('finished'), isClosed: true }],
@@ -42,7 +43,7 @@ describe('the status of a session', () => {
     ['failed', { lastRun: run('limited') }],
     ['failed', { lastRun: run('interrupted') }],
   ])('is %s: %j', (status, more) => {
-    expect(statusOf(standing(more))).toBe(status);
+    expect(phaseOf(standing(more))).toBe(status);
   });
 
   it.each<[string, Partial<Standing>]>([

@@ -156,7 +156,11 @@ it('whoever listens hears the last events before the door closes', async () => {
   await stage.host.shutdown();
   await stage.door.close();
   await ear.closed;
-  expect(ear.events.at(-1)?.data).toMatchObject({ session_id, new_status: 'interrupted' });
+  expect(ear.events.at(-1)?.data).toMatchObject({
+    session_id,
+    new_status: 'completed',
+    detail: 'interrupted',
+  });
 });
 
 it('no unsolicited line comes on a connection that makes requests', async () => {

@@ -1,0 +1,171 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { objectOf, stringOf } from '../../../src/base/index.ts';
+import { call, says, type Site, site } from '../../cli/daemon.ts';
+import { scripted } from '../../mcp/stage.ts';
+import { ADA, say } from '../../pod/stage.ts';
+import { Client, hldStage, launch, type Launched, pendingApproval, says as answers } from './stage.ts';
+
+/** The HumanLayer CLI from npm. */
+const CLI = createRequire(import.meta.url).resolve('humanlayer/dist/index.js');
+
+async function clients({ home }: Site): Promise<{ readonly client: Client; readonly ear: Client }> {
+  const path = join(home, '.humanlayer/daemon.sock');
+  const [client, ear] = [await Client.open(path), await Client.open(path)];
+  ear.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
+  await ear.line(0);
+  return { client, ear };
+}
+
+/** Asks for permission as the CLI of 2025 did: with the run's id alone, on a connection for each request. */
+const APPROVALS_OF_2025 = `
+const rpc = (method, params) => new Promise((resolve, reject) => {
+  const socket = connect(process.env.HUMANLAYER_DAEMON_SOCKET);
+  socket.on('error', reject);
+  socket.write(JSON.stringify({ jsonrpc: '2.0', method, params, id: 1 }) + '\\n');
+  createInterface({ input: socket }).on('line', (line) => {
+    socket.destroy();
+    const { result, error } = JSON.parse(line);
+    if (error) reject(new Error(error.message)); else resolve(result);
+  });
+});
+tools = [tool('request_permission')];
+methods['tools/call'] = async ({ params: { arguments: { tool_name, input } } }) => {
+  try {
+    const { approval_id } = await rpc('createApproval', { run_id: process.env.HUMANLAYER_RUN_ID, tool_name, tool_input: input });
+    for (;;) {
+      const { approval } = await rpc('getApproval', { approval_id });
+      if (approval.status === 'approved') return text(JSON.stringify({ behavior: 'allow', updatedInput: input }));
+      if (approval.status !== 'pending') return text(JSON.stringify({ behavior: 'deny', message: approval.comment }));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  } catch (error) {
+    return text(JSON.stringify({ behavior: 'deny', message: String(error) }));
+  }
+};
+`;
+
+const serverOf = ({ command, args }: { readonly command: string; readonly args: readonly string[] }) => ({
+  mcpServers: { approvals: { command, args } },
+});
+
+describe('an MCP server that a client names in mcp_config', () => {
+  it.each([
+    [
+      'the approvals server of the HumanLayer CLI',
+      () => serverOf({ command: process.execPath, args: [CLI, 'mcp', 'claude_approvals'] }),
+    ],
+    ['an approvals server that knows the run only', () => serverOf(scripted(APPROVALS_OF_2025))],
+  ])('%s asks for approvals on the socket that it was given', async (_, config) => {
+    const here = await site([
+      call('bash', { command: 'sleep 600' }),
+      call('bash', { command: 'env' }),
+      call('bash', { command: 'touch never' }),
+      says('Done.'),
+    ]);
+    await here.serve();
+    const { client, ear } = await clients(here);
+    // While the command of an agent runs, the daemon looks at every process that connects.
+    const other = (await client.call('launchSession', {
+      query: 'Wait',
+      allowed_tools: ['Bash'],
+    })) as Launched;
+    await ear.hear(({ data }) => data.session_id === other.session_id && data.event_type === 'tool_call');
+
+    const { session_id, run_id } = (await client.call('launchSession', {
+      query: 'Go',
+      working_dir: here.project,
+      mcp_config: config(),
+      permission_prompt_tool: 'mcp__approvals__request_permission',
+    })) as Launched;
+    await ear.hearStatus(session_id, 'waiting_input');
+    const first = await pendingApproval(client, session_id);
+    expect(await client.call('getApproval', { approval_id: first })).toMatchObject({
+      approval: { run_id, session_id, tool_name: 'bash', tool_input: { command: 'env' } },
+    });
+    await client.call('sendDecision', { approval_id: first, decision: 'approve' });
+    await ear.hear(
+      ({ type, data }) =>
+        type === 'new_approval' && data.session_id === session_id && data.approval_id !== first,
+    );
+    const second = await pendingApproval(client, session_id);
+    await client.call('sendDecision', { approval_id: second, decision: 'deny', comment: 'Not that.' });
+    await ear.hearStatus(session_id, 'completed');
+
+    const { events } = (await client.call('getConversation', { session_id })) as {
+      events: { tool_result_content?: string }[];
+    };
+    const [env, denied] = events.flatMap(({ tool_result_content: content }) => content ?? []);
+    expect(denied).toContain('Not that.');
+    // What the agent runs learns nothing of the socket.
+    expect(env).toContain('PATH=');
+    expect(env).not.toContain('HUMANLAYER');
+    await client.call('interruptSession', { session_id: other.session_id });
+    await ear.hearStatus(other.session_id, 'interrupted');
+  });
+
+  it('gets the session in the header X-Session-ID, over HTTP', async () => {
+    const heard: IncomingHttpHeaders[] = [];
+    const server = createServer((request, response) => {
+      heard.push(request.headers);
+      let text = '';
+      request.on('data', (piece: Buffer) => (text += piece.toString()));
+      request.on('end', () => {
+        const { id, method, params } = objectOf(text === '' ? {} : JSON.parse(text));
+        const results: Record<string, object> = {
+          initialize: {
+            protocolVersion: objectOf(params).protocolVersion,
+            capabilities: { tools: {} },
+            serverInfo: { name: 'web', version: '1' },
+          },
+          'tools/list': { tools: [{ name: 'look', inputSchema: { type: 'object' } }] },
+        };
+        const result = results[stringOf(method)];
+        if (result === undefined) response.writeHead(request.method === 'POST' ? 202 : 405).end();
+        else
+          response
+            .setHeader('content-type', 'application/json')
+            .end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+    const here = await site([says('One.'), says('Two.')]);
+    await here.serve();
+    const { client, ear } = await clients(here);
+    const { session_id } = (await client.call('launchSession', {
+      query: 'Go',
+      mcp_config: {
+        mcpServers: { web: { type: 'http', url, headers: { 'x-session-id': 'mine', 'x-team': 'blue' } } },
+      },
+    })) as Launched;
+    await ear.hearStatus(session_id, 'completed');
+    expect(heard.length).toBeGreaterThan(1);
+    for (const headers of heard)
+      expect(headers).toMatchObject({ 'x-session-id': session_id, 'x-team': 'blue' });
+
+    // The child is another session, and inherits the server.
+    const before = heard.length;
+    const child = (await client.call('continueSession', { session_id, query: 'On' })) as Launched;
+    await ear.hearStatus(child.session_id, 'completed');
+    expect(heard.length).toBeGreaterThan(before);
+    for (const headers of heard.slice(before).filter(({ 'x-session-id': id }) => id !== session_id))
+      expect(headers['x-session-id']).toBe(child.session_id);
+    expect(heard.at(-1)?.['x-session-id']).toBe(child.session_id);
+  });
+});
+
+it('a server that was started for the first run still asks for its session when another run follows', async () => {
+  const stage = await hldStage([answers('one'), answers('two')]);
+  const { session_id, run_id, client, ear } = await launch(stage, { query: 'hi' }, 'completed');
+  const { runId } = await stage.host.pod(session_id).handle(say('and then?'), ADA);
+  await ear.hear(({ data }) => data.new_status === 'completed' && data.run_id === runId);
+  const { approval_id } = objectOf(
+    await client.call('createApproval', { run_id, tool_name: 'Bash', tool_input: {} }),
+  );
+  expect(await client.call('getApproval', { approval_id })).toMatchObject({ approval: { session_id } });
+});

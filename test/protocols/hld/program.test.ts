@@ -1,0 +1,272 @@
+import { existsSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { JsonObject } from '../../../src/base/index.ts';
+import { call, says, type Site, site } from '../../cli/daemon.ts';
+import { changesOf, Client, type Launched, pendingApproval, STALLS } from './stage.ts';
+
+const socketOf = ({ home }: Site): string => join(home, '.humanlayer/daemon.sock');
+
+async function clients(here: Site): Promise<{ readonly client: Client; readonly ear: Client }> {
+  const [client, ear] = [await Client.open(socketOf(here)), await Client.open(socketOf(here))];
+  ear.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
+  await ear.line(0);
+  return { client, ear };
+}
+
+async function listed(client: Client, params: JsonObject = {}): Promise<readonly JsonObject[]> {
+  const { sessions } = (await client.call('listSessions', params)) as { sessions: JsonObject[] };
+  return sessions;
+}
+
+async function state(client: Client, session_id: string): Promise<JsonObject> {
+  const { session } = (await client.call('getSessionState', { session_id })) as { session: JsonObject };
+  return session;
+}
+
+async function done(client: Client, ear: Client, params: JsonObject): Promise<Launched> {
+  const launched = (await client.call('launchSession', params)) as Launched;
+  await ear.hearStatus(launched.session_id, 'completed');
+  return launched;
+}
+
+/** The names of the tools that the model was offered last. */
+function offered({ sim }: Site): readonly string[] {
+  const body = sim.requests.at(-1)?.body as { tools?: { name: string }[] } | undefined;
+  return (body?.tools ?? []).map(({ name }) => name);
+}
+
+describe('a strict client of the built program', () => {
+  it('is shown the statuses of the protocol only, and no session of which nothing was asked', async () => {
+    const here = await site([STALLS, says('Done.')]);
+    await here.serve();
+    const { client, ear } = await clients(here);
+    const { session_id } = (await client.call('launchSession', { query: 'Wait' })) as Launched;
+    await ear.hearStatus(session_id, 'running');
+    await client.call('interruptSession', { session_id });
+    const { data } = await ear.hearStatus(session_id, 'interrupted');
+    expect(data).toMatchObject({ old_status: 'running', new_status: 'completed', detail: 'interrupted' });
+    expect(changesOf(ear, session_id)).toEqual([
+      'starting→running',
+      'running→interrupting',
+      'running→interrupted',
+    ]);
+    expect((await here.polypod('new', '--name', 'Empty')).code).toBe(0);
+    // The client itself refuses every line with another status.
+    expect(await listed(client)).toMatchObject([
+      { id: session_id, status: 'completed', detail: 'interrupted', end_time: expect.any(String) },
+    ]);
+    expect(await state(client, session_id)).toMatchObject({ status: 'completed', detail: 'interrupted' });
+    expect(await listed(client, { include_all: true })).toMatchObject([
+      { title: 'Empty', status: 'starting', detail: 'draft' },
+      { id: session_id },
+    ]);
+    expect(await client.call('getSessionLeaves', {})).toMatchObject({ sessions: [{ id: session_id }] });
+    expect(await client.call('getSessionLeaves', { filter: 'draft' })).toMatchObject({
+      sessions: [{ title: 'Empty', status: 'starting', detail: 'draft' }],
+    });
+  });
+
+  it('sees a session that ran when the daemon was killed as failed, with the reason', async () => {
+    const here = await site([STALLS]);
+    const daemon = await here.serve();
+    const { client, ear } = await clients(here);
+    const { session_id, run_id } = (await client.call('launchSession', { query: 'Wait' })) as Launched;
+    await ear.hearStatus(session_id, 'running');
+    daemon.child.kill('SIGKILL');
+    await daemon.finished;
+    await here.serve();
+    const again = await clients(here);
+    expect(await state(again.client, session_id)).toMatchObject({
+      status: 'failed',
+      run_id,
+      error_message: 'daemon restarted while session was active',
+    });
+  });
+
+  it('finds a run under its run_id after a restart, when it continues', async () => {
+    const here = await site([call('bash', { command: 'touch made' }), says('Made.')]);
+    const daemon = await here.serve();
+    const { client, ear } = await clients(here);
+    const { session_id, run_id } = (await client.call('launchSession', {
+      query: 'Go',
+      working_dir: here.project,
+    })) as Launched;
+    await ear.hearStatus(session_id, 'waiting_input');
+    const approval_id = await pendingApproval(client, session_id);
+    daemon.child.kill('SIGKILL');
+    await daemon.finished;
+    await here.serve();
+    const again = await clients(here);
+    expect(await state(again.client, session_id)).toMatchObject({ status: 'waiting_input', run_id });
+    await again.client.call('sendDecision', { approval_id, decision: 'approve' });
+    const { data } = await again.ear.hearStatus(session_id, 'completed');
+    expect(data.run_id).toBe(run_id);
+    expect(await state(again.client, session_id)).toMatchObject({ run_id });
+    expect(existsSync(join(here.project, 'made'))).toBe(true);
+  });
+});
+
+describe('sessions of the built program', () => {
+  it('keep the time of their last activity when they are renamed, archived and configured', async () => {
+    const here = await site([says('One.'), says('Two.')]);
+    await here.serve();
+    const { client, ear } = await clients(here);
+    const first = await done(client, ear, { query: 'One', title: 'First' });
+    const second = await done(client, ear, { query: 'Two' });
+    const before = await listed(client);
+    expect(before.map(({ id }) => id)).toEqual([second.session_id, first.session_id]);
+    const { session_id } = first;
+    const title = `A title\nof several lines, ${'long '.repeat(100)}\u202Eand odd.`;
+    await client.call('updateSessionTitle', { session_id, title });
+    await client.call('archiveSession', { session_id, archived: true });
+    await client.call('updateSessionSettings', { session_id, auto_accept_edits: true });
+    const after = await listed(client);
+    expect(after).toEqual([before[0], { ...before[1], title, archived: true, auto_accept_edits: true }]);
+    expect(await ear.hear(({ data }) => data.title !== undefined)).toMatchObject({ data: { title } });
+    // Other doors have a name of one line, and may give another.
+    const [row] = JSON.parse((await here.polypod('ls', '--json', '--all')).stdout).filter(
+      ({ id }: { id: string }) => id === session_id,
+    ) as { name: string }[];
+    expect(row?.name).toMatch(/^A title of several lines, long .{100,175}$/);
+    // Made from the files, the list is the same.
+    await here.polypod('stop');
+    await here.serve();
+    const again = await clients(here);
+    expect(await listed(again.client)).toEqual(after);
+    await again.client.call('updateSessionTitle', { session_id, title: 'Short' });
+    expect(await state(again.client, session_id)).toMatchObject({ title: 'Short' });
+  });
+
+  it('have a title that is long and has several lines from the start, also after they are continued', async () => {
+    const here = await site([says('One.'), says('Two.')]);
+    await here.serve();
+    const { client, ear } = await clients(here);
+    const title = `${'very '.repeat(1_000)}long\r\ntitle`;
+    const { session_id } = await done(client, ear, { query: 'One', title });
+    const child = (await client.call('continueSession', { session_id, query: 'Two' })) as Launched;
+    await ear.hearStatus(child.session_id, 'completed');
+    expect((await listed(client)).map((session) => session.title)).toEqual([title, title]);
+  });
+
+  it('always name their model, and report the timeout that was set', async () => {
+    const here = await site([says('One.')]);
+    await here.serve();
+    const { client, ear } = await clients(here);
+    const { session_id } = await done(client, ear, { query: 'One' });
+    const names = { model: expect.stringMatching(/^[a-z]/), model_id: expect.stringMatching(/^claude-/) };
+    expect(await listed(client)).toMatchObject([names]);
+    expect(await state(client, session_id)).toMatchObject(names);
+    await client.call('updateSessionSettings', {
+      session_id,
+      dangerously_skip_permissions: true,
+      dangerously_skip_permissions_timeout_ms: 123_456,
+    });
+    const { data } = await ear.hear(({ type }) => type === 'session_settings_changed');
+    expect(data).toMatchObject({ dangerously_skip_permissions_timeout_ms: 123_456 });
+  });
+
+  it.each([
+    ['working_dir', { working_dir: '/tmp\0/x' }],
+    ['working_dir', { working_dir: '~/\0' }],
+    ['additional_directories', { additional_directories: ['/tmp\0'] }],
+  ])('are not launched with a zero character in %s', async (field, params) => {
+    const here = await site();
+    await here.serve('--offline');
+    const { client } = await clients(here);
+    expect(await client.reply('launchSession', { query: 'Go', ...params })).toMatchObject({
+      error: { code: -32602, data: { field } },
+    });
+    expect(await listed(client, { include_all: true })).toEqual([]);
+  });
+
+  it('do not offer the model what disallowed_tools forbid, also when they are continued', async () => {
+    const here = await site([says('One.'), says('Two.'), says('Three.')]);
+    await here.serve();
+    const { client, ear } = await clients(here);
+    const { session_id } = await done(client, ear, {
+      query: 'One',
+      disallowed_tools: ['Bash', 'Write', 'Edit(src/**)'],
+    });
+    expect(offered(here)).toEqual(expect.arrayContaining(['read', 'edit', 'grep']));
+    expect(offered(here)).not.toContain('bash');
+    expect(offered(here)).not.toContain('write');
+    const child = (await client.call('continueSession', { session_id, query: 'Two' })) as Launched;
+    await ear.hearStatus(child.session_id, 'completed');
+    expect(offered(here)).not.toContain('bash');
+    const other = (await client.call('continueSession', {
+      session_id,
+      query: 'Three',
+      disallowed_tools: ['Read'],
+    })) as Launched;
+    await ear.hearStatus(other.session_id, 'completed');
+    expect(offered(here)).toEqual(expect.arrayContaining(['bash', 'write']));
+    expect(offered(here)).not.toContain('read');
+  });
+
+  it('ask before edits inside of their directory, unless the client accepts them', async () => {
+    const write = call('write', { path: 'x.txt', content: 'x' });
+    const edit = call('edit', { path: 'x.txt', edits: [{ old: 'x', new: 'y' }] });
+    const here = await site([write, edit, says('Done.'), write, says('Done.'), write, says('Done.')]);
+    await here.serve();
+    const { client, ear } = await clients(here);
+    const { session_id } = (await client.call('launchSession', {
+      query: 'Write',
+      working_dir: here.project,
+    })) as Launched;
+    await ear.hearStatus(session_id, 'waiting_input');
+    expect(await state(client, session_id)).toMatchObject({ auto_accept_edits: false });
+    expect(await client.call('fetchApprovals', {})).toMatchObject({ approvals: [{ tool_name: 'write' }] });
+    expect(existsSync(join(here.project, 'x.txt'))).toBe(false);
+    await client.call('sendDecision', {
+      approval_id: await pendingApproval(client, session_id),
+      decision: 'approve',
+    });
+    await ear.hear(({ type, data }) => type === 'new_approval' && data.tool_name === 'edit');
+    // From here on edits are accepted; what waits is still decided.
+    await client.call('updateSessionSettings', { session_id, auto_accept_edits: true });
+    await client.call('sendDecision', {
+      approval_id: await pendingApproval(client, session_id),
+      decision: 'approve',
+    });
+    await ear.hearStatus(session_id, 'completed');
+    const child = (await client.call('continueSession', { session_id, query: 'Again' })) as Launched;
+    await ear.hearStatus(child.session_id, 'completed');
+    await done(client, ear, { query: 'Write', working_dir: here.project, allowed_tools: ['Write'] });
+    expect(ear.events.filter(({ type }) => type === 'new_approval')).toHaveLength(2);
+  });
+
+  it('of other doors keep their mode when they are continued here', async () => {
+    const here = await site([says('One.'), call('write', { path: 'x.txt', content: 'x' }), says('Done.')]);
+    await here.serve();
+    const { client, ear } = await clients(here);
+    expect((await here.polypod('run', '--cwd', here.project, 'Begin')).code).toBe(0);
+    const [session] = await listed(client);
+    const child = (await client.call('continueSession', {
+      session_id: session?.id,
+      query: 'On',
+    })) as Launched;
+    await ear.hearStatus(child.session_id, 'completed');
+    expect(existsSync(join(here.project, 'x.txt'))).toBe(true);
+  });
+});
+
+it('the built program accepts 1,000 connections that come at once', async () => {
+  const here = await site();
+  await here.serve('--offline');
+  const sockets = Array.from({ length: 1_000 }, () => connect(socketOf(here)));
+  onTestFinished(() => sockets.forEach((socket) => socket.destroy()));
+  const answers = await Promise.all(sockets.map(answer));
+  expect(new Set(answers)).toEqual(
+    new Set(['{"jsonrpc":"2.0","result":{"status":"ok","version":"0.1.0"},"id":1}\n']),
+  );
+});
+
+function answer(socket: Socket): Promise<string> {
+  return new Promise((resolve, reject) => {
+    socket.on('error', reject);
+    socket.once('data', (text: Buffer) => resolve(text.toString()));
+    socket.write('{"jsonrpc":"2.0","method":"health","id":1}\n');
+  });
+}
