@@ -31,7 +31,7 @@ describe('the package', () => {
   });
 
   it('has exactly these runtime dependencies, each with a page on why', () => {
-    expect(Object.keys(about.dependencies)).toEqual(['@modelcontextprotocol/client', 'yaml']);
+    expect(Object.keys(about.dependencies)).toEqual(['@modelcontextprotocol/client', 'jiti', 'yaml']);
     const pages = readdirSync('docs/decisions').map((page) =>
       readFileSync(join('docs/decisions', page), 'utf8'),
     );

@@ -17,19 +17,30 @@ export function rpcExtensions({ files, cwd, emitsTitle }: RpcExtensionsOptions):
   let loaded: Extensions | undefined;
   return {
     extensions: {
-      start: async ({ ui, failed, send, shutdown }) => {
+      start: async ({ ui, ...link }) => {
         if (files.length === 0) return;
         const { Extensions: Loaded } = await import('../extensions/index.ts');
-        loaded = new Loaded({ cwd, ui: extensionUi(ui, emitsTitle), failed, send, shutdown });
+        keepOffStdout(console);
+        loaded = new Loaded({ cwd, ui: extensionUi(ui, emitsTitle), ...link });
         for (const file of files) await loaded.load(file);
+        loaded.sessionStarted();
       },
       commands: () => loaded?.commands ?? [],
       run: (name, args) => loaded?.run(name, args) ?? false,
       cancelsSwitch: async (reason) => (await loaded?.cancelsSwitch(reason)) ?? false,
+      sessionStarted: () => loaded?.sessionStarted(),
+      observe: (event) => loaded?.observe(event),
+      close: async () => loaded?.close(),
     },
     extended: (agents) =>
       files.length === 0 ? agents : async (place) => extendedAgent(await agents(place), () => loaded),
   };
+}
+
+/** stdout belongs to the protocol: what extensions print goes to stderr. */
+function keepOffStdout(out: Console): void {
+  for (const method of ['log', 'info', 'debug', 'dir', 'table'] as const)
+    out[method] = (...values: unknown[]) => out.error(...values);
 }
 
 /** Tools of extensions run unasked: whoever named the file has allowed them. */

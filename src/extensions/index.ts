@@ -6,10 +6,15 @@ export type {
   ExtensionApi,
   ExtensionCall,
   ExtensionCommand,
-  ExtensionHooks,
+  ExtensionContext,
+  ExtensionEvents,
+  ExtensionHook,
   ExtensionResult,
   ExtensionTool,
   ExtensionUi,
   Objection,
+  PiContent,
+  PiResult,
+  PiTool,
 } from './api.ts';
 export { type ExtensionHost, Extensions } from './extensions.ts';

@@ -31,8 +31,10 @@ async function load(...codes: readonly string[]): Promise<Loaded> {
   const extensions = new Extensions({
     cwd: directory,
     ui,
-    send: (text) => void notices.push(`sent ${text}`),
+    send: (content, whenBusy) => void notices.push(`sent ${JSON.stringify(content)} ${whenBusy}`),
     shutdown: () => void notices.push('shutdown'),
+    isIdle: () => true,
+    abort: () => void notices.push('abort'),
     failed: (path, event, error) => void failures.push([path.split('/').at(-1) ?? '', event, error]),
   });
   for (const [at, code] of codes.entries()) {
@@ -121,10 +123,57 @@ describe('a hook of an extension', () => {
     expect(failures).toContainEqual(['extension-0.mjs', 'session_before_switch', 'boom']);
   });
 
+  it.each([
+    [
+      '({ toolName, input }) => toolName === "add" && input.a > 9 ? { block: true, reason: "too big" } : {}',
+      'too big',
+    ],
+    ['() => ({ block: true })', 'an extension blocked this call'],
+    [
+      '({ input }) => { input.a = 1; }',
+      "an extension's tool_call hook failed: Cannot assign to read only property",
+    ],
+  ])('denies a call in pi’s words, and cannot change it: %s', async (body, text) => {
+    const { extensions } = await load(ADD, guard(body));
+    const [add] = extensions.extend([]);
+    expect(await call(add, { a: 10, b: 1 })).toMatchObject({
+      content: [{ type: 'text', text: expect.stringContaining(text) as unknown }],
+      isError: true,
+    });
+  });
+
+  it('changes the result of a tool', async () => {
+    const change = `export default (pi) => pi.on('tool_result', ({ toolName, content, isError }) => ({
+      content: [{ type: 'text', text: toolName + ' said ' + content[0].text }], isError: !isError }));`;
+    const { extensions } = await load(ADD, change);
+    const [add] = extensions.extend([]);
+    expect(await call(add, { a: 1, b: 1 })).toMatchObject({
+      content: [{ type: 'text', text: 'add said 2' }],
+      isError: true,
+    });
+  });
+
+  it('hears what the client is told, with the numbers of turns, as a copy', async () => {
+    const listen = `export default (pi) => {
+      for (const name of ['turn_start', 'turn_end', 'agent_end'])
+        pi.on(name, (event, ctx) => { ctx.ui.notify(name + ' ' + event.turnIndex); event.messages?.pop(); });
+    }`;
+    const { extensions, notices } = await load(listen);
+    const end = { type: 'agent_end', messages: [1] };
+    for (const type of ['agent_start', 'turn_start', 'turn_end', 'turn_start']) extensions.observe({ type });
+    extensions.observe(end);
+    expect(notices).toEqual(['turn_start 0', 'turn_end 0', 'turn_start 1', 'agent_end undefined']);
+    expect(end.messages).toEqual([1]);
+  });
+
   it('must be about something that happens', async () => {
     const { failures } = await load(`export default (p) => p.on('sunrise', () => {});`);
     expect(failures).toEqual([
-      ['extension-0.mjs', 'load', 'an extension listens to something that does not happen here'],
+      [
+        'extension-0.mjs',
+        'load',
+        expect.stringContaining('on("sunrise") does not work in Polypod') as unknown,
+      ],
     ]);
   });
 });
@@ -138,8 +187,32 @@ describe('a command of an extension', () => {
     expect(extensions.run('say', 'hello there')).toBe(true);
     expect(extensions.run('end', '')).toBe(true);
     expect(extensions.run('other', '')).toBe(false);
-    expect(notices).toEqual(['sent hello there', 'shutdown']);
+    expect(notices).toEqual(['sent [{"type":"text","text":"hello there"}] followUp', 'shutdown']);
     expect(extensions.commands).toMatchObject([{ name: 'say', description: 'Says.' }, { name: 'end' }]);
+  });
+});
+
+describe('a part of pi’s API that is missing', () => {
+  it.each([
+    ['pi.registerShortcut("x", {})', 'pi.registerShortcut() does not work in Polypod'],
+    ['pi.registerProvider("x", {})', 'pi.registerProvider() does not work in Polypod'],
+    ['pi.events.on("x", () => {})', 'pi.events does not work in Polypod'],
+    ['pi.on("before_agent_start", () => {})', 'on("before_agent_start") does not work in Polypod'],
+  ])('is refused by its name: %s', async (code, message) => {
+    const { failures } = await load(`export default (pi) => { ${code}; }`);
+    expect(failures).toEqual([['extension-0.mjs', 'load', expect.stringContaining(message) as unknown]]);
+  });
+
+  it.each([
+    ['ctx.sessionManager.getEntries()', 'ctx.sessionManager does not work in Polypod'],
+    ['ctx.newSession()', 'ctx.newSession() does not work in Polypod'],
+  ])('is refused by its name in a handler: %s', async (code, message) => {
+    const { extensions, failures } = await load(
+      `export default (pi) => pi.registerCommand('try', { handler: (args, ctx) => { ${code}; } });`,
+    );
+    extensions.run('try', '');
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(failures).toEqual([['command:try', 'command', expect.stringContaining(message) as unknown]]);
   });
 });
 

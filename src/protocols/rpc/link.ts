@@ -5,6 +5,7 @@ import { COMMANDS, type Command } from './commands/index.ts';
 import { ANSWERED } from './errors.ts';
 import type { Frame } from './frames.ts';
 import type { Outbox } from './outbox.ts';
+import type { ExtensionContent } from './parts.ts';
 import type { Seat } from './seat.ts';
 
 /** The name of a command as it is sent back; no name of ours is longer. */
@@ -27,6 +28,7 @@ const ORDERED: ReadonlySet<string> = new Set([
   'clone',
   'export_html',
 ]);
+const WHEN_BUSY = { steer: 'steer', followUp: 'follow-up' } as const;
 /** Commands that an `abort` behind them is about. */
 const PROMPTS: ReadonlySet<string> = new Set(['prompt', 'abort_and_prompt']);
 
@@ -89,10 +91,18 @@ export class RpcLink {
   }
 
   /** What an extension says to the agent: the client has not asked for it, and is only told when it fails. */
-  send(text: string): void {
+  send(content: readonly ExtensionContent[], whenBusy?: 'steer' | 'followUp'): void {
     void this.#enqueue(true, async () => {
-      const content = [{ type: 'text', text }] as const;
-      await this.#seat.prompt({ type: 'prompt', content, whenBusy: 'follow-up' }).catch((thrown: unknown) => {
+      const prompt = {
+        type: 'prompt',
+        content: content.map((part) =>
+          part.type === 'image'
+            ? ({ type: 'image', data: part.data, mediaType: part.mimeType } as const)
+            : part,
+        ),
+        whenBusy: whenBusy === undefined ? 'refuse' : WHEN_BUSY[whenBusy],
+      } as const;
+      await this.#seat.prompt(prompt).catch((thrown: unknown) => {
         const { message: error } = asPolypodError(thrown);
         this.#out.say({ type: 'response', command: 'extension_send_user', success: false, error });
       });

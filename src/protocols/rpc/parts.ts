@@ -1,7 +1,7 @@
 import type { Host, Pod, Rule, SettingsChange, ToolLimit } from '../../pod/index.ts';
 import type { OfferedModel } from './messages.ts';
 import type { UiRequests } from './ui.ts';
-import type { RpcRule } from './wire.ts';
+import type { RpcEvent, RpcRule } from './wire.ts';
 
 /** What an RPC link is given by whoever composes the program. */
 export interface RpcParts {
@@ -67,21 +67,38 @@ export interface RpcExtensions {
   readonly run: (name: string, args: string) => boolean;
   /** Whether an extension objects to leaving the session. */
   readonly cancelsSwitch: (reason: 'new' | 'resume' | 'fork') => Promise<boolean>;
+  /** The client works with a session now: its first one, or the one it has switched to. */
+  readonly sessionStarted: () => void;
+  /** What the client is told. */
+  readonly observe: (event: RpcEvent) => void;
+  /** The link ends. */
+  readonly close: () => Promise<void>;
 }
 
 /** What extensions are given of a link. */
 export interface ExtensionLink {
   readonly ui: UiRequests;
   readonly failed: (extensionPath: string, event: string, error: string) => void;
-  /** Says something to the agent, as a person would. */
-  readonly send: (text: string) => void;
+  /** Says something to the agent, as a person would. During a run it is queued as told, else refused. */
+  readonly send: (content: readonly ExtensionContent[], whenBusy?: 'steer' | 'followUp') => void;
+  /** Whether no run is under way. */
+  readonly isIdle: () => boolean;
+  /** Cancels the run that is under way. */
+  readonly abort: () => void;
   /** Ends the process once the next response has been written. */
   readonly shutdown: () => void;
 }
+
+export type ExtensionContent =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image'; readonly data: string; readonly mimeType: string };
 
 export const NO_EXTENSIONS: RpcExtensions = {
   start: async () => {},
   commands: () => [],
   run: () => false,
   cancelsSwitch: async () => false,
+  sessionStarted: () => {},
+  observe: () => {},
+  close: async () => {},
 };

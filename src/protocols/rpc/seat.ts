@@ -122,6 +122,7 @@ export class Seat {
   #sayNumbered(event: RpcEvent): void {
     this.#updates.flush();
     this.#out.say({ ...event, seq: this.#seq });
+    this.parts.extensions.observe(event);
   }
 
   async handle(command: PodCommand): Promise<Receipt> {
@@ -163,6 +164,7 @@ export class Seat {
     const { toolLimit, contextFiles } = this.parts.limits;
     if ((toolLimit !== undefined || contextFiles === false) && !this.#isBusy)
       await this.#limit(pod, { by: this.parts.by, door: DOOR });
+    this.parts.extensions.sessionStarted();
   }
 
   /** Ends what runs here and moves on. A session that was removed, or can no longer be written, keeps nobody in it. */

@@ -18,6 +18,8 @@ export interface RpcStreams {
 const MOST_WAITING = 1_000;
 /** What was said before the end of the input is answered, but a command that takes long is not waited for. */
 const LAST_ANSWERS_MS = 2_000;
+/** How long extensions may take to finish when the link ends. */
+const LAST_WORDS_MS = 300;
 
 /** Serves one client until its input ends, the signal fires, or an extension wants an end. `ready` has been said. */
 export async function serveRpc(
@@ -43,7 +45,9 @@ export async function serveRpc(
       ui: seat.ui,
       failed: (extensionPath, event, error) =>
         seat.say({ type: 'extension_error', extensionPath, event, error }),
-      send: (text) => link.send(text),
+      send: (content, whenBusy) => link.send(content, whenBusy),
+      isIdle: () => !seat.isBusy,
+      abort: () => void seat.handle({ type: 'cancel' }).catch(() => {}),
       shutdown: () => {
         isEndWanted = true;
       },
@@ -51,6 +55,7 @@ export async function serveRpc(
     await read(input, link, out, over.signal);
   } finally {
     forget();
+    await atMost(parts.extensions.close(), LAST_WORDS_MS);
     // Nothing more is said: a client that does not read must not hold us up.
     out.close();
     if (parts.outlivesClient === true && seat.hostTools.tools.length > 0)
@@ -75,13 +80,18 @@ async function read(
     if (next === undefined) return;
     for (const frame of next.done ? frames.end() : frames.push(next.value)) link.receive(frame);
     if (next.done) {
-      const enough = new AbortController();
-      const waited = sleep(LAST_ANSWERS_MS, undefined, { signal: enough.signal }).catch(() => {});
-      await Promise.race([link.idle(), ended, waited]);
-      enough.abort();
+      await atMost(Promise.race([link.idle(), ended]), LAST_ANSWERS_MS);
       return;
     }
     if (link.waiting > MOST_WAITING) await Promise.race([link.idle(), ended]);
     if (out.isOverfull) await Promise.race([out.drained(), ended]);
   }
+}
+
+/** Waits for something, but not longer than that. */
+async function atMost(awaited: Promise<unknown>, ms: number): Promise<void> {
+  const enough = new AbortController();
+  const waited = sleep(ms, undefined, { signal: enough.signal }).catch(() => {});
+  await Promise.race([awaited, waited]);
+  enough.abort();
 }

@@ -1,0 +1,161 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { temporaryDirectory } from '../cli/polypod.ts';
+import { Program } from '../protocols/rpc/program.ts';
+
+/** Writes files into a directory of their own, and gives the path of the first. */
+function written(files: Readonly<Record<string, string>>): string {
+  const directory = temporaryDirectory();
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(join(directory, name, '..'), { recursive: true });
+    writeFileSync(join(directory, name), text);
+  }
+  return join(directory, Object.keys(files)[0] ?? '');
+}
+
+/** One of pi's own examples, at a place where nothing of pi is installed. */
+function example(name: string): string {
+  const file = `node_modules/@mariozechner/pi-coding-agent/examples/extensions/${name}`;
+  return written({ [name]: readFileSync(file, 'utf8') });
+}
+
+const extended = (...files: readonly string[]): Program =>
+  new Program(['--model', 'sim/offline', '--no-session', ...files.flatMap((file) => ['-e', file])]);
+
+const answer = (program: Program, id: unknown, reply: object): void =>
+  program.send({ type: 'extension_ui_response', id, ...reply });
+
+describe('an extension in TypeScript, in the built program', () => {
+  it('may have types, enums, parameter properties and imports without an extension', async () => {
+    const file = written({
+      'extension.ts': `
+        import type { ExtensionAPI } from '@mariozechner/pi-coding-agent';
+        import { Type } from 'typebox';
+        import { Greeter } from './greeter';
+        enum Tone { Loud = 'LOUD' }
+        export default function (pi: ExtensionAPI): void {
+          console.log('this is for people, not for the protocol');
+          pi.registerTool({
+            name: 'greet', label: 'Greet', description: 'Greets.',
+            parameters: Type.Object({ name: Type.String(), times: Type.Optional(Type.Integer()) }),
+            async execute(id: string, { name }: { name: string }, signal, onUpdate) {
+              onUpdate?.({ content: [{ type: 'text', text: 'thinking of a greeting' }], details: {} });
+              const text = new Greeter(Tone.Loud).greet(name) satisfies string;
+              return { content: [{ type: 'text', text }], details: { tone: Tone.Loud } };
+            },
+          });
+        }`,
+      'greeter.ts': `export class Greeter {
+        constructor(private readonly tone: string) {}
+        greet(name: string): string { return this.tone + ' hello, ' + name; }
+      }`,
+    });
+    const program = extended(file);
+    const lines = await program.run(`[[sim tool=greet args='{"name":"Ada"}']]`);
+    expect(lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({
+      isError: false,
+      result: { content: [{ type: 'text', text: 'LOUD hello, Ada' }], details: { tone: 'LOUD' } },
+    });
+    expect(lines.filter(({ type }) => type === 'tool_execution_update')).toMatchObject([
+      { partialResult: { content: [{ type: 'text', text: 'thinking of a greeting' }] } },
+    ]);
+    const wrong = await program.run(`[[sim tool=greet args='{"name":7}']]`);
+    expect(JSON.stringify(wrong)).toContain('name: must be string');
+    const { stderr } = await program.end();
+    expect(stderr).toContain('this is for people, not for the protocol');
+    expect(readdirSync(join(file, '..'))).toEqual(['extension.ts', 'greeter.ts']);
+  });
+
+  it('may be a directory', async () => {
+    const file = written({
+      'index.ts': `export default (pi: any) => pi.registerCommand('here', { handler: async () => {} });`,
+    });
+    const program = extended(join(file, '..'));
+    expect(await program.get('get_commands')).toMatchObject({ commands: [{ name: 'here' }] });
+  });
+
+  it.each([
+    [
+      'import { Text } from "@mariozechner/pi-tui"; new Text("x")',
+      'Text of @mariozechner/pi-tui does not work',
+    ],
+    ['import { Type } from "typebox"; Type.Tuple([])', 'Type.Tuple does not work in Polypod without TypeBox'],
+    ['import { x } from "no-such-package"; x()', 'no-such-package'],
+    ['const x: = 1', 'extension.ts'],
+  ])('that cannot be loaded is told of, and the rest goes on: %s', async (code, message) => {
+    const file = written({ 'extension.ts': `${code}; export default (pi: any): void => {};` });
+    const program = extended(file);
+    expect(await program.hear(({ type }) => type === 'extension_error')).toMatchObject({
+      extensionPath: file,
+      event: 'load',
+      error: expect.stringContaining(message) as unknown,
+    });
+    expect(await program.ask('get_state')).toMatchObject({ success: true });
+  });
+});
+
+describe("pi's own examples, in the built program", () => {
+  it('hello.ts gives a tool', async () => {
+    const lines = await extended(example('hello.ts')).run(`[[sim tool=hello args='{"name":"Ada"}']]`);
+    expect(lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({
+      isError: false,
+      result: { content: [{ type: 'text', text: 'Hello, Ada!' }], details: { greeted: 'Ada' } },
+    });
+  });
+
+  it('rpc-demo.ts asks, blocks, and shows where it is', async () => {
+    const program = extended(example('rpc-demo.ts'));
+    expect(await program.hear(({ method }) => method === 'setWidget')).toMatchObject({
+      widgetKey: 'rpc-demo',
+      widgetLines: ['--- RPC Extension UI Demo ---', 'Loaded and ready.'],
+    });
+    const running = program.run(`[[sim tool=bash args='{"command":"sudo rm -rf nothing"}']]`);
+    const select = await program.hear(({ method }) => method === 'select');
+    expect(select).toMatchObject({
+      title: 'Dangerous command: sudo rm -rf nothing',
+      options: ['Allow', 'Block'],
+    });
+    answer(program, select.id, { value: 'Block' });
+    const lines = await running;
+    expect(lines.find(({ type }) => type === 'tool_execution_end')).toMatchObject({
+      isError: true,
+      result: { content: [{ type: 'text', text: 'Blocked by user' }] },
+    });
+    expect(lines.filter(({ method }) => method === 'setStatus').map(({ statusText }) => statusText)).toEqual(
+      expect.arrayContaining(['Turn 1 running...', 'Turn 1 done']),
+    );
+    program.send({ id: 'new', type: 'new_session' });
+    const confirm = await program.hear(({ method }) => method === 'confirm');
+    answer(program, confirm.id, { confirmed: false });
+    expect(await program.hear(({ id }) => id === 'new')).toMatchObject({ data: { cancelled: true } });
+    program.send({ type: 'prompt', message: '/rpc-input' });
+    const input = await program.hear(({ method }) => method === 'input');
+    answer(program, input.id, { value: 'something' });
+    await program.hear(({ message }) => message === 'You entered: something');
+  });
+
+  it('send-user-message.ts speaks to the agent, when it is idle and when it is busy', async () => {
+    const program = extended(example('send-user-message.ts'));
+    program.send({ type: 'prompt', message: '/ask [[sim text=first]]' });
+    await program.hear(({ type }) => type === 'agent_settled');
+    program.send({ type: 'prompt', message: '/askwith [[sim deltas=2000 delay=5]]' });
+    await program.hear(({ type }) => type === 'message_update', program.lines.length);
+    program.send({ type: 'prompt', message: '/ask again' });
+    await program.hear(({ message }) => String(message).startsWith('Agent is busy'));
+    await program.ask('prompt', { message: '/followup later' });
+    await program.hear(({ message }) => message === 'Follow-up queued');
+    while ((await program.get('get_state')).queuedMessageCount !== 1);
+    await program.ask('abort');
+  });
+
+  it('status-line.ts and timed-confirm.ts use what hosts cannot show without harm', async () => {
+    const program = extended(example('status-line.ts'), example('timed-confirm.ts'));
+    expect(await program.hear(({ method }) => method === 'setStatus')).toMatchObject({ statusText: 'Ready' });
+    program.send({ type: 'prompt', message: '/timed' });
+    const confirm = await program.hear(({ method }) => method === 'confirm');
+    answer(program, confirm.id, { confirmed: true });
+    await program.hear(({ method }) => method === 'notify');
+    expect(program.lines.filter(({ type }) => type === 'extension_error')).toEqual([]);
+  });
+});
