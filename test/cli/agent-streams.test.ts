@@ -17,7 +17,7 @@ const LONG: Answer = { parts: [{ text: generatedText(320) }], pace: { chunkSize:
 const UNFINISHED: Answer = { ...LONG, fault: { kind: 'stall', after: 60 } };
 
 describe('streams of an agent that is killed in between', () => {
-  it('join to the log for every client, wherever it was cut off', { timeout: 60_000 }, async () => {
+  it('join to the log for every client, wherever it was cut off', async () => {
     const here = await agentSite([UNFINISHED, LONG, says('After.')]);
     let running = await here.agent();
     const port = new URL(here.record().url).port;

@@ -163,11 +163,11 @@ it('a person and an MCP server of the configuration may connect while a command 
   await here.serve();
   const first = start(['run', '-C', here.project, 'Go'], env);
   first.child.stdin.end();
-  await expect.poll(() => existsSync(join(here.project, 'begun')), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => existsSync(join(here.project, 'begun'))).toBe(true);
   // Its server starts with the second session, while the command of the first one runs.
   const second = start(['run', '-C', here.project, '-m', 'sim/offline', 'Hello'], env);
   second.child.stdin.end();
-  await expect.poll(() => existsSync(join(here.home, 'mcp.json')), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => existsSync(join(here.home, 'mcp.json'))).toBe(true);
   expect(answersIn(join(here.home, 'mcp.json'))[doors.hld]).toContain('"jsonrpc"');
   expect(answersIn(join(here.home, 'mcp.json'))[doors.hld]).not.toContain('refused');
   const status = await here.polypod('status', '--json');
@@ -193,6 +193,6 @@ it('a thousand clients at once are all served, also while a command of an agent 
   };
   expect(await burst()).toBe(1_000);
   start(['run', '-C', here.project, 'Go'], env).child.stdin.end();
-  await expect.poll(() => existsSync(join(here.project, 'begun')), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => existsSync(join(here.project, 'begun'))).toBe(true);
   expect(await burst()).toBe(1_000);
 });

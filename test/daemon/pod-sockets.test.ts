@@ -10,7 +10,7 @@ import { type Site, site } from '../cli/daemon.ts';
 import { MAIN, start } from '../cli/polypod.ts';
 
 /** The machine may be busy. */
-const SOON = { timeout: 20_000 };
+const SOON = { timeout: 60_000 };
 
 const podsOf = ({ dataDirectory }: Site): string => join(dataDirectory, 'run', 'pods');
 const socketNames = (here: Site): readonly string[] => readdirSync(podsOf(here)).toSorted();

@@ -38,7 +38,7 @@ const SHARES: Readonly<Record<string, number>> = {
 };
 const BATCH = 150;
 const ANSWER_MS = 60_000;
-const TRIES = 40;
+const TRIES = 200;
 /** Idle pods leave memory soon: what one holds while it is in memory is no leak. */
 const CONFIG = 'version: 1\nhibernate_after: 3s\n';
 const FEW_PODS = 20;

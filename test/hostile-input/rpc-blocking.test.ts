@@ -56,7 +56,7 @@ describe('no command of an rpc client blocks its connection or another one', () 
   let target: Target;
   beforeAll(async () => {
     target = await startTarget({ unlimited: true });
-  }, 60_000);
+  }, 300_000);
   afterAll(() => target.close());
 
   test('switch_session to a pipe or a device is refused, and other clients are served', async () => {
@@ -112,7 +112,7 @@ describe('no command of an rpc client blocks its connection or another one', () 
 });
 
 test('an rpc client for whose session there is no room is refused; the daemon goes on, and serves it later', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   const target = await startTarget({ config: 'version: 1\nlimits: { pods: 2 }\n' });
   onTestFinished(() => target.close());

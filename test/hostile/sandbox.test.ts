@@ -14,7 +14,7 @@ describe.runIf(sandboxWorks())('with bubblewrap', () => {
     options: SANDBOX,
     writes: true,
     excused: TRACKED,
-    sample: 420,
+    sample: 160,
   });
 
   describe.runIf(canBecomeOrdinaryUser)('as an ordinary user', () => {

@@ -193,7 +193,7 @@ describe('two processes that append while a third writes the file anew', () => {
   ])(
     'lose nothing: $rows rows each, $perTurn in a turn, $exchanges exchanges',
     {
-      timeout: 60_000,
+      timeout: 180_000,
     },
     async ({ rows, perTurn, exchanges }) => {
       const path = newPath();

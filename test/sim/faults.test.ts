@@ -125,7 +125,7 @@ describe.each(WIRES)('on the %s wire', (wire) => {
   test('no-response accepts the request and never answers', async () => {
     const sim = await start({ script: [spoken({ kind: 'no-response' })] });
     const answer = opened(sim, question).catch(() => 'closed');
-    await vi.waitFor(() => expect(sim.requests).toHaveLength(1), { timeout: 20_000 });
+    await vi.waitFor(() => expect(sim.requests).toHaveLength(1), { timeout: 60_000 });
     expect(await Promise.race([answer, setTimeout(50, 'silence')])).toBe('silence');
     await sim.close();
     expect(await answer).toBe('closed');

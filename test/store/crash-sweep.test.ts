@@ -23,7 +23,7 @@ const scene: fc.Arbitrary<Scene> = fc.record({
 
 describe('a log whose power is cut', () => {
   it('is, at every operation, the beginning of what was appended and holds what it promised', {
-    timeout: 30_000 + SCENES * 500,
+    timeout: 120_000 + SCENES * 500,
   }, async () => {
     let points = 0;
     await fc.assert(

@@ -112,7 +112,7 @@ describe('a process that is killed while it appends', () => {
   const kills = Number(process.env.POLYPOD_KILLS ?? 8);
 
   it('leaves its lock to the next one and all that it acknowledged', {
-    timeout: 20_000 + kills * 2000,
+    timeout: 120_000 + kills * 2000,
   }, async () => {
     const path = join(temporaryDirectory(), 'one.jsonl');
     let count = 0;

@@ -28,7 +28,7 @@ export interface Pane {
 }
 
 /** How often a terminal is looked at before the test gives up and shows what is there. */
-const PATIENCE = 500;
+const PATIENCE = 3_000;
 
 /** What starts the demo, with the parts of the terminal as they were compiled. */
 export function demoCommand({ directory }: Pick<Compiled, 'directory'>): string {

@@ -1,7 +1,7 @@
 import type { Pod, PodEvent, Snapshot } from '../../../src/pod/index.ts';
 
 /** No pod of these tests takes this long: it hangs. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 120_000;
 
 /** What a watcher gets that comes back after a number: the events up to another one, or a snapshot in place of them. */
 export async function logAfter(

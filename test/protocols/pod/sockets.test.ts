@@ -80,7 +80,7 @@ describe("a pod's socket", () => {
     asked.close();
     await expect.poll(() => stage.door.links).toBe(1);
     reader.close();
-    await expect.poll(() => stage.door.links, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => stage.door.links).toBe(0);
     await expect.poll(() => stage.host.usage.pods).toBe(0);
   });
 

@@ -181,12 +181,12 @@ function whatBashDoes(text: string): { ran: readonly string[]; written: readonly
   writeFileSync(log, '');
   const handler = `() { IFS=$'\\1'; printf '%s\\2' "$*" >> ${log}; }`;
   const env = { PATH: '/nowhere', 'BASH_FUNC_command_not_found_handle%%': handler };
-  spawnSync('/bin/bash', ['-c', text], { cwd: place, env, timeout: 5_000, stdio: 'ignore' });
+  spawnSync('/bin/bash', ['-c', text], { cwd: place, env, timeout: 60_000, stdio: 'ignore' });
   // What runs in the background may still be writing.
   if (text.includes('&')) execFileSync('sleep', ['0.05']);
   const ran = readFileSync(log, 'utf8').split('\u0002').slice(0, -1);
   const written = readdirSync(place);
-  rmSync(place, { recursive: true });
+  rmSync(place, { recursive: true, maxRetries: 10 });
   return { ran, written };
 }
 

@@ -7,7 +7,7 @@ const LIMITS = 'limits: { handshake_timeout: 400ms, headers_timeout: 400ms, requ
 /** The first bytes of a handshake that promises more of it. */
 const BEGINNING_OF_HELLO = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03]);
 /** Far above the limits, also on a busy machine, and far below those of Node: 120 s for a handshake, 60 s for headers. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 45_000;
 
 /** What came back until the agent ended the connection by itself. */
 async function endOf(closed: Promise<string>): Promise<string> {
