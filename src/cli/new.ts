@@ -1,9 +1,15 @@
 import { PolypodError, stringOf } from '../base/index.ts';
-import { type ControlLink, daemonLink, newSession, type NewSession, type Places } from '../daemon/index.ts';
+import {
+  directoryAt,
+  type ControlLink,
+  daemonLink,
+  newSession,
+  type NewSession,
+  type Places,
+} from '../daemon/index.ts';
 import { MODES } from './modes.ts';
 import { EXIT, runnable, type Surroundings } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
-import { directoryAt } from './directory-at.ts';
 import { hostHere } from './in-process.ts';
 import { MODEL } from './model-option.ts';
 

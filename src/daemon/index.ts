@@ -22,6 +22,7 @@ import type { AgentRecord } from './tasks/agent-files.ts';
 import type { AgentOrder } from './tasks/read-agent-config.ts';
 import type { AgentWish } from './tasks/tasks-place.ts';
 
+export { directoryAt } from './directory-at.ts';
 export type { AgentsOptions } from './agents.ts';
 export type { Config, LoadedConfig } from './config.ts';
 export type { ConfiguredAgentsOptions } from './configured-agents.ts';

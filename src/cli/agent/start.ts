@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JsonObject, messageOf, objectOf, PolypodError, stringOf } from '../../base/index.ts';
 import {
+  directoryAt,
   type AgentOrder,
   type AgentRecord,
   clientKeyFile,
@@ -14,7 +15,6 @@ import {
 } from '../../daemon/index.ts';
 import { doors } from '../../registry.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
-import { directoryAt } from '../directory-at.ts';
 import { placesOf } from '../data-dir.ts';
 import { daemonArguments, startDetached } from '../detached.ts';
 import { runDaemon } from '../run-daemon.ts';

@@ -1,12 +1,11 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
-import type { NewSession, Places } from '../../daemon/index.ts';
+import { directoryAt, type NewSession, type Places } from '../../daemon/index.ts';
 import { THINKING_LEVELS } from '../../llm/index.ts';
 import type { McpServerSpec } from '../../mcp/index.ts';
 import type { Surroundings } from '../command.ts';
 import { DATA_DIR, placesOf } from '../data-dir.ts';
-import { directoryAt } from '../directory-at.ts';
 import { MODEL } from '../model-option.ts';
 import { MODES } from '../modes.ts';
 import type { Values } from '../options.ts';

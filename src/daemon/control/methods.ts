@@ -1,7 +1,8 @@
-import { resolve } from 'node:path';
+import { isAbsolute } from 'node:path';
 import { type JsonObject, PolypodError, shape } from '../../base/index.ts';
 import { type ThinkingLevel, THINKING_LEVELS } from '../../llm/index.ts';
 import { type Host, type PodEvent, readCommand } from '../../pod/index.ts';
+import { directoryAt } from '../directory-at.ts';
 import { findSession } from '../find-session.ts';
 import type { Health } from '../health.ts';
 import { metricsOf } from '../metrics.ts';
@@ -32,9 +33,11 @@ export interface ControlParts {
 }
 
 const text = shape.text();
+/** Of the caller's: the daemon's own directory says nothing to it. */
+const directory = shape.text('an absolute path', isAbsolute);
 
 const NEW = shape.fields(
-  { cwd: text },
+  { cwd: directory },
   {
     name: text,
     model: text,
@@ -49,7 +52,7 @@ const FORK = shape.fields({ pod: text }, { entryId: text, name: text });
 const WATCH = shape.fields({ pod: text }, { after: shape.count(0) });
 const COMMAND = shape.fields({ pod: text, command: shape.anyObject, by: text }, { key: text });
 const LIST = shape.fields({}, { search: text });
-const AGENT = shape.fields({ cwd: text }, { config: text, stated: TASKS });
+const AGENT = shape.fields({ cwd: directory }, { config: text, stated: TASKS });
 const NOTHING = shape.fields({}, {});
 
 /** All that can be asked of a daemon on its own socket. */
@@ -80,9 +83,8 @@ export function methodsOf(parts: ControlParts): Readonly<Record<string, Method>>
     },
     new: async (params) => {
       const { cwd, ...wish } = read(NEW, params);
-      return {
-        ...(await newSession(host, setup.models, { cwd: resolve(cwd), ...wish } satisfies NewSession)),
-      };
+      const wanted: NewSession = { cwd: await directoryAt(cwd), ...wish };
+      return { ...(await newSession(host, setup.models, wanted)) };
     },
     approvals: async (params) => {
       read(NOTHING, params);
@@ -124,7 +126,8 @@ export function methodsOf(parts: ControlParts): Readonly<Record<string, Method>>
     },
     'agent-start': async (params) => {
       const { cwd, config, stated } = read(AGENT, params);
-      return { ...(await parts.agents.start({ cwd, config, stated: stated ?? {} }, 'daemon')) };
+      const order = { cwd: await directoryAt(cwd), config, stated: stated ?? {} };
+      return { ...(await parts.agents.start(order, 'daemon')) };
     },
     'agent-stop': async (params) => {
       const { name } = read(shape.fields({ name: text }, {}), params);
