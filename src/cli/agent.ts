@@ -18,7 +18,8 @@ start opens the tasks door (docs/protocols/tasks.md) in the daemon that is up, o
 background, and returns when it answers. It listens on 127.0.0.1; another address is refused without a certificate and its
 key, or --behind-proxy. A key is always needed: one for this user's own commands is put into tasks/client.key in the data
 directory, and polypod keys makes others. Secrets are given by the environment or by files, never as arguments.
-stop closes it; a process of its own ends, a daemon that has other work does not. NAME is "${DEFAULT_AGENT}" if none is given.
+stop closes it; a process of its own ends, a daemon that has other work does not. An agent that was started in a daemon
+comes back with the next daemon on the data directory until it is stopped, unless it was started with --foreground. NAME is "${DEFAULT_AGENT}" if none is given.
 With start: { command, url } in its configuration the agent is a program of your own, which is started and waited for.
 
 Exit codes: 0 done, 1 failed, 2 usage, configuration, or it is up already, 3 it did not get ready, or is not up (status).

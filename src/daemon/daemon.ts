@@ -268,7 +268,8 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
       doorContext,
     );
   tasksAgents = new TasksAgents(openDoors, doorContext, tasks);
-  if (options.agent !== undefined) await tasksAgents.start(options.agent, 'own');
+  if (options.agent !== undefined) await tasksAgents.start(options.agent, { process: 'own', lasts: false });
+  await tasksAgents.restore();
   const socket = controlSocket(places);
   const control = (parts.control = new ControlServer({
     path: socket,

@@ -46,6 +46,7 @@ export {
   AGENT_NAME,
   type AgentRecord,
   DEFAULT_AGENT,
+  isKept,
   NO_AUTH_WARNING,
   readAgent,
   clientKeyFile,
@@ -109,6 +110,11 @@ export async function writeClientKey(places: Places, key: string): Promise<void>
 
 export async function removeAgent(places: Places, name: string): Promise<void> {
   (await import('./tasks/write-agent.ts')).removeAgent(places, name);
+}
+
+/** From now on the agent does not come back with the next daemon. */
+export async function forgetAgent(places: Places, name: string): Promise<void> {
+  (await import('./tasks/kept-agents.ts')).forgetAgent(places, name);
 }
 
 /** Changes the keys while nobody else does. */

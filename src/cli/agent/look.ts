@@ -2,6 +2,7 @@ import { numberOf, PolypodError, stringOf } from '../../base/index.ts';
 import {
   type AgentRecord,
   DEFAULT_AGENT,
+  isKept,
   type Places,
   readAgent,
   readAgents,
@@ -57,7 +58,7 @@ export async function status(
   if (json) stdout.write(`${JSON.stringify(seen === undefined ? { up: false, name } : described(seen))}\n`);
   else if (seen === undefined || !isUp)
     stderr.write(
-      `the agent ${name} is not up on ${places.dataDirectory}; polypod agent start${name === DEFAULT_AGENT ? '' : ` ${name}`} starts it\n`,
+      `the agent ${name} is not up on ${places.dataDirectory}; ${isKept(places, name) ? 'it comes back with the daemon: polypod serve' : `polypod agent start${name === DEFAULT_AGENT ? '' : ` ${name}`} starts it`}\n`,
     );
   else {
     const { running, pending, currentTask, version } = seen.answer?.body ?? {};

@@ -63,7 +63,7 @@ export async function start(
       around.stderr.write(
         'polypod agent: a daemon is up, which --offline, --sandbox and --log-level do not change\n',
       );
-    await link.call('agent-start', { ...order });
+    await link.call('agent-start', { ...order, foreground: values.foreground });
     const code = await announceReady(called, stated, places, values, around);
     return values.foreground ? await stay(called, places, link, around) : code;
   } finally {

@@ -1,4 +1,13 @@
-import { type AgentRecord, daemonLink, type Places, readAgents, removeAgent } from '../../daemon/index.ts';
+import {
+  type AgentRecord,
+  daemonLink,
+  forgetAgent,
+  isKept,
+  type Places,
+  readAgent,
+  readAgents,
+  removeAgent,
+} from '../../daemon/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
 import { stopDaemon } from '../stop.ts';
 import { recorded } from './look.ts';
@@ -11,8 +20,8 @@ export async function stop(
   { json, quiet }: { readonly json: boolean; readonly quiet: boolean },
   { stdout, stderr }: Surroundings,
 ): Promise<ExitCode> {
-  const record = recorded(name, places);
-  const what = await end(record, places);
+  const isComingBack = readAgent(places, name) === undefined && isKept(places, name);
+  const what = isComingBack ? await forget(name, places) : await end(recorded(name, places), places);
   if (json) stdout.write(`${JSON.stringify({ name, ended: what })}\n`);
   else if (!quiet) stderr.write(`polypod agent: ${name} ${SAY[what]}\n`);
   return EXIT.ok;
@@ -22,7 +31,16 @@ const SAY = {
   process: 'has stopped',
   door: 'is closed; its process goes on with its other work, and polypod stop ends that',
   nothing: 'was gone already',
+  kept: 'was not up, and does not come back with the daemon any more',
 } as const;
+
+/** An agent that is not up: its daemon is down, or could not open it. */
+async function forget(name: string, places: Places): Promise<keyof typeof SAY> {
+  const link = await daemonLink(places);
+  if (link === undefined) await forgetAgent(places, name);
+  else await link.call('agent-stop', { name }).finally(() => link.close());
+  return 'kept';
+}
 
 async function end(record: AgentRecord, places: Places): Promise<keyof typeof SAY> {
   if (record.process === 'program') {
@@ -33,6 +51,7 @@ async function end(record: AgentRecord, places: Places): Promise<keyof typeof SA
   if (link === undefined) {
     // It was killed, and left its trace behind.
     await removeAgent(places, record.name);
+    await forgetAgent(places, record.name);
     return 'nothing';
   }
   try {

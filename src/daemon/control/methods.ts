@@ -52,7 +52,7 @@ const FORK = shape.fields({ pod: text }, { entryId: text, name: text });
 const WATCH = shape.fields({ pod: text }, { after: shape.count(0) });
 const COMMAND = shape.fields({ pod: text, command: shape.anyObject, by: text }, { key: text });
 const LIST = shape.fields({}, { search: text });
-const AGENT = shape.fields({ cwd: directory }, { config: text, stated: TASKS });
+const AGENT = shape.fields({ cwd: directory }, { config: text, stated: TASKS, foreground: shape.flag });
 const NOTHING = shape.fields({}, {});
 
 /** All that can be asked of a daemon on its own socket. */
@@ -125,9 +125,9 @@ export function methodsOf(parts: ControlParts): Readonly<Record<string, Method>>
       return { pod };
     },
     'agent-start': async (params) => {
-      const { cwd, config, stated } = read(AGENT, params);
+      const { cwd, config, stated, foreground = false } = read(AGENT, params);
       const order = { cwd: await directoryAt(cwd), config, stated: stated ?? {} };
-      return { ...(await parts.agents.start(order, 'daemon')) };
+      return { ...(await parts.agents.start(order, { process: 'daemon', lasts: !foreground })) };
     },
     'agent-stop': async (params) => {
       const { name } = read(shape.fields({ name: text }, {}), params);

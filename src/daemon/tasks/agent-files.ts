@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shape, systemCodeOf, tryParse } from '../../base/index.ts';
 import type { Places } from '../places.ts';
@@ -62,6 +62,20 @@ function agentsDirectory(places: DataPlace): string {
   return join(tasksDirectory(places), 'agents');
 }
 
+/** How agents were started that come back with the next daemon. */
+export function keptAgentsDirectory(places: DataPlace): string {
+  return join(tasksDirectory(places), 'kept');
+}
+
+export function keptFile(places: DataPlace, name: string): string {
+  return join(keptAgentsDirectory(places), `${name}.json`);
+}
+
+/** Whether an agent comes back with the next daemon. */
+export function isKept(places: DataPlace, name: string): boolean {
+  return existsSync(keptFile(places, name));
+}
+
 /** The key with which this user's own commands come in, at every agent of the data directory. */
 export function clientKeyFile(places: DataPlace): string {
   return join(tasksDirectory(places), 'client.key');
@@ -69,7 +83,7 @@ export function clientKeyFile(places: DataPlace): string {
 
 /** Those that are written down, by name; one may have been killed since. */
 export function readAgents(places: DataPlace): readonly AgentRecord[] {
-  return namesIn(agentsDirectory(places)).flatMap((name) => readAgent(places, name) ?? []);
+  return jsonNamesIn(agentsDirectory(places)).flatMap((name) => readAgent(places, name) ?? []);
 }
 
 export function readAgent(places: DataPlace, name: string): AgentRecord | undefined {
@@ -85,7 +99,8 @@ export function recordFile(places: DataPlace, name: string): string {
   return join(agentsDirectory(places), `${name}.json`);
 }
 
-function namesIn(directory: string): readonly string[] {
+/** The names of the JSON files of a directory, without their ending. */
+export function jsonNamesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory)
       .filter((file) => file.endsWith('.json'))
@@ -97,7 +112,7 @@ function namesIn(directory: string): readonly string[] {
   }
 }
 
-function readIfThere(file: string): string | undefined {
+export function readIfThere(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (thrown) {

@@ -1,9 +1,19 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { PolypodError, stringOf } from '../../base/index.ts';
-import type { DoorContext } from '../../protocols/index.ts';
+import type { Door, DoorContext, OpenDoor } from '../../protocols/index.ts';
 import { doors } from '../../registry.ts';
 import type { OpenDoors } from '../open-doors.ts';
-import { type AgentRecord, DEFAULT_AGENT, doorName, readAgent } from './agent-files.ts';
+import {
+  type AgentRecord,
+  DEFAULT_AGENT,
+  doorName,
+  isKept,
+  keptAgentsDirectory,
+  keptFile,
+  readAgent,
+} from './agent-files.ts';
+import type { KeptAgent } from './kept-agents.ts';
 import type { AgentOrder } from './read-agent-config.ts';
 import type { AgentWish, TasksParts } from './tasks-place.ts';
 
@@ -27,16 +37,14 @@ export class TasksAgents {
     return [...this.#files];
   }
 
-  /** Opens its door, or throws why that cannot be. */
-  start(order: AgentOrder, process: AgentRecord['process']): Promise<AgentRecord> {
+  /** Opens its door, or throws why that cannot be. One that lasts comes back with the next daemon, until it is stopped. */
+  start(
+    order: AgentOrder,
+    { process, lasts }: { readonly process: AgentRecord['process']; readonly lasts: boolean },
+  ): Promise<AgentRecord> {
     return this.#inTurn(async () => {
-      // With the first come YAML and a server for HTTP, which most daemons have no use for.
-      const [{ agentDoor }, { readAgentConfig }] = await Promise.all([
-        import('./agent-door.ts'),
-        import('./read-agent-config.ts'),
-      ]);
-      const wish = await readAgentConfig(order, this.#parts.configured());
-      await this.#note(order, wish);
+      const { agentDoor, forgetAgent, keepAgent } = await loaded();
+      const wish = await this.#read(order);
       const name = wish.stated.name ?? DEFAULT_AGENT;
       const open = this.#doors.get(doorName(name));
       if (open !== undefined)
@@ -44,24 +52,73 @@ export class TasksAgents {
           'conflict',
           `the agent ${name} is up already at ${stringOf(open.status().url)}: use it, end it with polypod agent stop ${name}, or start this one under another name`,
         );
-      const base = doors.find((door) => door.name === 'tasks');
-      if (base === undefined) throw new PolypodError('internal', 'there is no tasks door');
-      await this.#doors.insist([agentDoor(base, wish, { ...this.#parts, process })], this.#context);
-      const record = readAgent(this.#parts.places, name);
-      if (record !== undefined) return record;
-      throw new PolypodError('internal', `the agent ${name} left no trace of where it is`);
+      const { places } = this.#parts;
+      await this.#doors.insist([agentDoor(baseDoor(), wish, { ...this.#parts, process })], this.#context);
+      const record = readAgent(places, name);
+      if (record === undefined)
+        throw new PolypodError('internal', `the agent ${name} left no trace of where it is`);
+      const { cwd, config, stated } = order;
+      const file = config === undefined ? {} : { config };
+      if (lasts) keepAgent(places, { name, cwd, stated, ...file, port: portOf(record) });
+      else forgetAgent(places, name);
+      return record;
     });
+  }
+
+  /** Opens the doors of agents that were started in a daemon before this one. One that cannot be opened is reported. */
+  restore(): Promise<void> {
+    return this.#inTurn(async () => {
+      const { places } = this.#parts;
+      if (!existsSync(keptAgentsDirectory(places))) return;
+      const { keptAgents } = await loaded();
+      for (const [name, kept] of keptAgents(places)) {
+        if (this.#doors.get(doorName(name)) !== undefined) continue;
+        await this.#doors.open([this.#doorOf(name, kept)], {}, this.#context);
+      }
+    });
+  }
+
+  #doorOf(name: string, kept: KeptAgent | undefined): Door {
+    return {
+      name: doorName(name),
+      open: async (context) => {
+        if (kept === undefined)
+          throw new PolypodError(
+            'internal',
+            `${keptFile(this.#parts.places, name)} cannot be read: start the agent again with polypod agent start ${name}`,
+          );
+        const { agentDoor } = await loaded();
+        const { cwd, config, stated: asked } = kept;
+        const wish = await this.#read({ cwd, config, stated: asked });
+        const open = (stated: AgentWish['stated']): Promise<OpenDoor> =>
+          agentDoor(baseDoor(), { ...wish, stated }, { ...this.#parts, process: 'daemon' }).open(context);
+        const stated = { ...wish.stated, name };
+        if (stated.port !== 0) return open(stated);
+        // Any port will do, but clients know the one that it had.
+        return open({ ...stated, port: kept.port }).catch(() => open(stated));
+      },
+    };
+  }
+
+  async #read(order: AgentOrder): Promise<AgentWish> {
+    const { readAgentConfig } = await loaded();
+    const wish = await readAgentConfig(order, this.#parts.configured());
+    await this.#note(order, wish);
+    return wish;
   }
 
   /** Closes its door. What it has begun goes on: it belongs to the daemon. */
   stop(name: string): Promise<AgentRecord | undefined> {
     return this.#inTurn(async () => {
-      if (this.#doors.get(doorName(name)) === undefined)
+      const { places } = this.#parts;
+      const isOpen = this.#doors.get(doorName(name)) !== undefined;
+      if (!isOpen && !isKept(places, name))
         throw new PolypodError(
           'not-found',
           `no agent ${name} is up; polypod agent list shows those that are`,
         );
-      const record = readAgent(this.#parts.places, name);
+      (await loaded()).forgetAgent(places, name);
+      const record = readAgent(places, name);
       await this.#doors.shut(doorName(name));
       return record;
     });
@@ -80,4 +137,25 @@ export class TasksAgents {
     this.#turn = turn.catch(() => {});
     return turn;
   }
+}
+
+/** YAML and a server for HTTP, which most daemons have no use for. */
+async function loaded() {
+  const [door, config, kept] = await Promise.all([
+    import('./agent-door.ts'),
+    import('./read-agent-config.ts'),
+    import('./kept-agents.ts'),
+  ]);
+  return { ...door, ...config, ...kept };
+}
+
+function baseDoor(): Door {
+  const base = doors.find(({ name }) => name === 'tasks');
+  if (base !== undefined) return base;
+  throw new PolypodError('internal', 'there is no tasks door');
+}
+
+function portOf({ url }: AgentRecord): number {
+  const { port, protocol } = new URL(url);
+  return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
 }

@@ -9,7 +9,7 @@ type DataPlace = Pick<Places, 'dataDirectory'>;
 
 /** Writes down where an agent is, for clients on this machine. */
 export function writeAgent(places: DataPlace, record: AgentRecord): void {
-  write(recordFile(places, record.name), `${JSON.stringify(record, undefined, 2)}\n`);
+  writePrivate(recordFile(places, record.name), `${JSON.stringify(record, undefined, 2)}\n`);
 }
 
 export function removeAgent(places: DataPlace, name: string): void {
@@ -17,11 +17,11 @@ export function removeAgent(places: DataPlace, name: string): void {
 }
 
 export function writeClientKey(places: DataPlace, key: string): void {
-  write(clientKeyFile(places), `${key}\n`);
+  writePrivate(clientKeyFile(places), `${key}\n`);
 }
 
 /** Whole or not at all, and for its owner's eyes only. */
-function write(file: string, text: string): void {
+export function writePrivate(file: string, text: string): void {
   makePrivate(dirname(file));
   const draft = `${file}.${uuidv7()}`;
   writeFileSync(draft, text, { mode: 0o600, flag: 'wx' });
