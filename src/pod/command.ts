@@ -37,6 +37,8 @@ const SUBMITTER = shape.fields(
   {
     /** Its owner cannot approve what the task asks. */
     fourEyes: shape.flag,
+    /** The agent that it was submitted to. */
+    agent: text,
   },
 );
 export type Submitter = shape.ValueOf<typeof SUBMITTER>;

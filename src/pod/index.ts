@@ -69,7 +69,8 @@ export {
 export { type ClientTool, DEFAULT_SETTINGS, type PodSettings, type SettingsChange } from './settings.ts';
 export type { Snapshot, Stats } from './snapshot.ts';
 export { isWithinLimit, TOOL_LIMIT, type ToolLimit } from './tool-limit.ts';
-export type { BlockView, RunView, ShellView, TaskView, ToolView } from './view.ts';
+export type { BlockView, RunView, ShellView, ToolView } from './view.ts';
+export type { TaskView } from './task-book.ts';
 
 /** Words of the layers below that the pod's own are made with. */
 export { THINKING_LEVELS, type ThinkingLevel } from '../llm/index.ts';

@@ -3,6 +3,7 @@ import { type Item, textOf } from '../llm/index.ts';
 import type { RunOutcome, Totals } from '../worker/index.ts';
 import type { Row } from './catalogue/index.ts';
 import type { Header, ModelChoice } from './session/index.ts';
+import { MOST_TASKS } from './task-book.ts';
 import type { PodView } from './view.ts';
 
 export interface Listed {
@@ -64,13 +65,15 @@ export function rowOf(
   };
 }
 
-/** A task is as it is since lists were told so first. */
+/** A task is as it is since lists were told so first. A pod that was opened at a checkpoint does not know those before it. */
 function tasksOf(view: PodView, before: Row | undefined, now: string): Row['tasks'] {
   const known = new Map(before?.tasks.map((task) => [task.taskId, task]));
-  return view.tasks.all().map(([taskId, task]) => {
+  const earlier = [...known.values()].filter(({ taskId }) => view.tasks.get(taskId) === undefined);
+  const later = view.tasks.all().map(([taskId, task]) => {
     const last = known.get(taskId);
-    return { taskId, ...task, at: last?.status === task.status ? last.at : now };
+    return { ...last, taskId, ...task, at: last?.status === task.status ? last.at : now };
   });
+  return [...earlier, ...later].slice(-MOST_TASKS);
 }
 
 /** When it began and ended is when lists were told so first. */

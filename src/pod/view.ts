@@ -3,6 +3,7 @@ import type { TodoItem, ToolOutput } from '../tools/index.ts';
 import { type CallLine, type RunOutcome, summaryItem } from '../worker/index.ts';
 import type { Approval, Lane, PodFact, PodState, Queued, RunPurpose, Settlement } from './event.ts';
 import { DEFAULT_SETTINGS, type PodSettings } from './settings.ts';
+import { TaskBook } from './task-book.ts';
 
 /** A part of an answer that is being written, or was just finished: from its start, for those who come late. */
 export type BlockView = BlockHead & {
@@ -50,7 +51,7 @@ export class PodView {
   readonly tools = new Map<string, ToolView>();
   readonly shells = new Map<string, ShellView>();
   /** The last tasks and where they stand. */
-  readonly tasks = new TaskBook();
+  tasks = new TaskBook();
   #blocks = new Map<number, OpenBlock>();
 
   /** The blocks of the answer under way, in order. */
@@ -79,7 +80,7 @@ export class PodView {
       case 'run-start': {
         const { type: _, ...run } = fact;
         this.run = run;
-        if (fact.taskId !== undefined) this.tasks.set(fact.taskId, { runId: fact.runId, status: 'running' });
+        this.tasks.begin(fact);
         return;
       }
       case 'run-end':
@@ -93,6 +94,8 @@ export class PodView {
         return;
       case 'input':
         this.items.push(fact.item);
+        if (fact.origin === 'prompt' && fact.item.type === 'message')
+          this.tasks.describe(this.run?.taskId, fact.item.content);
         if (fact.queueId !== undefined) this.#unqueue([fact.queueId]);
         return;
       case 'turn-start':
@@ -120,6 +123,7 @@ export class PodView {
       }
       case 'tool-end':
         this.tools.delete(fact.callId);
+        if (fact.status === 'denied') this.tasks.deny(this.run?.taskId);
         return;
       case 'turn-end':
         this.items.push(...this.#unanswered(fact.results));
@@ -139,7 +143,7 @@ export class PodView {
       case 'queued': {
         const { type: _, ...queued } = fact;
         this.queue.push(queued);
-        if (fact.taskId !== undefined) this.tasks.set(fact.taskId, { status: 'pending' });
+        this.tasks.queue(fact);
         return;
       }
       case 'unqueued':
@@ -320,29 +324,3 @@ export class ApprovalBook {
 }
 
 const MOST_SETTLED = 1_000;
-
-/** A task: a prompt under a client's own name for it. */
-export interface TaskView {
-  readonly runId?: string;
-  readonly status: 'pending' | 'running' | RunOutcome['status'];
-}
-
-export class TaskBook {
-  readonly #tasks = new Map<string, TaskView>();
-
-  set(taskId: string, task: TaskView): void {
-    this.#tasks.set(taskId, task);
-    const [oldest] = this.#tasks.keys();
-    if (this.#tasks.size > MOST_TASKS && oldest !== undefined) this.#tasks.delete(oldest);
-  }
-
-  get(taskId: string): TaskView | undefined {
-    return this.#tasks.get(taskId);
-  }
-
-  all(): readonly (readonly [string, TaskView])[] {
-    return [...this.#tasks];
-  }
-}
-
-const MOST_TASKS = 100;

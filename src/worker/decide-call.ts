@@ -122,7 +122,9 @@ function decision(
 }
 
 export function refused(line: CallLine, status: CallStatus, text: string): Decided {
-  return { line, refused: { status, output: errorOutput(text) } };
+  // Kept with the result: only so is a denial told from a failure later.
+  const details = status === 'denied' ? { denied: true } : undefined;
+  return { line, refused: { status, output: errorOutput(text, details) } };
 }
 
 export function plainLine(call: Call): CallLine {

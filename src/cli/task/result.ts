@@ -40,15 +40,16 @@ function showCommand({ stdout, stderr, exitCode }: JsonObject, around: Surroundi
   around.stderr.write(shownOn(around.stderr, stringOf(stderr)));
   if (exitCode === 0) return;
   const how =
-    typeof exitCode === 'number' ? `ended with code ${exitCode}` : 'was denied, or ended by a signal';
+    typeof exitCode === 'number' ? `ended with code ${exitCode}` : 'did not run, or a signal ended it';
   around.stderr.write(`polypod task: the command ${how}\n`);
 }
 
 /** Most servers say no more than the state does. */
 function failureText({ state = '', errorMessage = '' }: TaskStatus): string {
-  const what = `the task ${FAILURES[state] ?? 'failed'}`;
+  const what = FAILURES[state] ?? 'the task failed';
   const why = harmless(errorMessage);
-  return why === '' || why === what ? what : `${what}: ${why}`;
+  if (why === '') return what;
+  return why.startsWith(what) ? why : `${what}: ${why}`;
 }
 
 /** A pipe gets what the agent sent; on a terminal it can do no more than be read. */
@@ -61,7 +62,8 @@ function ended(text: string): string {
 }
 
 const FAILURES: Readonly<Record<string, string>> = {
-  cancelled: 'was cancelled',
-  interrupted: 'was interrupted',
-  limited: 'was stopped',
+  cancelled: 'the task was cancelled',
+  denied: 'the command was denied',
+  interrupted: 'the task was interrupted',
+  limited: 'the task was stopped',
 };

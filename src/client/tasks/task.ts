@@ -37,7 +37,9 @@ export interface ListedTask {
   readonly status: string;
   readonly state: string;
   readonly updatedAt: string;
+  /** What was asked for, or its beginning, and the agent it was submitted to, where the server tells. */
   readonly userPrompt?: string;
+  readonly agentName?: string;
 }
 
 /** A question that waits for a person. */
@@ -100,6 +102,7 @@ export function tasksIn(body: JsonObject): readonly ListedTask[] {
       state: stringOf(task.state) || stringOf(task.status),
       updatedAt: stringOf(task.updatedAt),
       ...(typeof task.userPrompt === 'string' && { userPrompt: task.userPrompt }),
+      ...(typeof task.agentName === 'string' && { agentName: task.agentName }),
     }));
 }
 

@@ -20,6 +20,12 @@ export interface TaskRow {
   readonly runId?: string;
   readonly status: string;
   readonly at: string;
+  /** What was asked, cut to 200 characters. */
+  readonly prompt?: string;
+  /** The agent over HTTP that it was submitted to. */
+  readonly agent?: string;
+  /** Whether one of its calls was denied. */
+  readonly denied?: boolean;
 }
 
 /** The run that began last; without an end it is, or was at a crash, under way. */
@@ -86,7 +92,15 @@ const isApproval = record<PendingApproval>({
   deadline: optional(text),
 });
 
-const isTask = record<TaskRow>({ taskId: text, runId: optional(text), status: text, at: text });
+const isTask = record<TaskRow>({
+  taskId: text,
+  runId: optional(text),
+  status: text,
+  at: text,
+  prompt: optional(text),
+  agent: optional(text),
+  denied: optional(flag),
+});
 
 const isLastRun = record<LastRun>({
   runId: text,

@@ -1,4 +1,4 @@
-import { type JsonObject, numberOf, shape, stringOf } from '../../base/index.ts';
+import { type JsonObject, numberOf, objectOf, shape, stringOf } from '../../base/index.ts';
 import { type FailureKind, type Item, THINKING_LEVELS } from '../../llm/index.ts';
 import { type Measured, type RunOutcome, type Totals, NO_TOTALS } from '../../worker/index.ts';
 import { CONTENT, OVERRIDES, TODO } from '../command.ts';
@@ -162,7 +162,11 @@ class Reader {
 
   #resume(state: JsonObject): void {
     const { view, signed, untold, lastSeq } = readKept(state);
+    // Of tasks a checkpoint keeps the last and those that wait.
+    const { tasks } = this.view;
+    for (const [taskId, task] of view.tasks.all()) tasks.set(taskId, task);
     this.view = view;
+    view.tasks = tasks;
     for (const shell of untold) this.shells.set(shell.shellId, shell);
     this.signed = [...signed];
     this.isSet = true;
@@ -170,10 +174,7 @@ class Reader {
   }
 
   #takeEntry(entry: Entry): void {
-    if (entry.type === 'message' && entry.message.role === 'assistant') {
-      this.#clearTurn();
-      this.view.approvals.beginTurn();
-    }
+    if (entry.type === 'message') this.#takeMessage(entry.message);
     if (entry.type === 'model_change' && (entry.role === undefined || entry.role === 'default')) {
       const model: ModelChoice = { provider: entry.provider, modelId: entry.modelId };
       this.#set({ model });
@@ -187,6 +188,17 @@ class Reader {
     const thinking = THINKING_LEVELS.find((known) => known === level);
     const { thinking: _, ...others } = this.view.settings;
     this.view.settings = thinking === undefined ? others : { ...others, thinking };
+  }
+
+  #takeMessage(message: AgentMessage): void {
+    const { tasks, run } = this.view;
+    if (message.role === 'assistant') {
+      this.#clearTurn();
+      this.view.approvals.beginTurn();
+    }
+    const [item] = message.role === 'user' ? itemsOf(message) : [];
+    if (item?.type === 'message') tasks.describe(run?.taskId, item.content);
+    if (message.role === 'toolResult' && objectOf(message.details).denied === true) tasks.deny(run?.taskId);
   }
 
   #clearTurn(): void {

@@ -12,7 +12,7 @@ import { DELEGATE, ROLE_SETTINGS, ROLES, type Role, workText } from './roles.ts'
 import { taskIn } from './task-history.ts';
 import { newTaskId, readTaskId } from './task-id.ts';
 import { resultOf } from './task-result.ts';
-import { isLastBegun, isOver, stateOf } from './task-status.ts';
+import { isOver, listedState } from './task-status.ts';
 
 const DOOR = { by: 'coordinator', door: 'tasks' } as const;
 
@@ -276,10 +276,9 @@ export class Delegations {
 
   #hasWork(podId: string): boolean {
     const row = this.#host.row(podId);
-    return (row?.tasks ?? []).some(
-      ({ taskId, status }, _, all) =>
-        readTaskId(taskId)?.taskType === 'complex_task' &&
-        !isOver(stateOf(status, isLastBegun(all, taskId), row ?? { state: 'idle' })),
+    if (row === undefined) return false;
+    return row.tasks.some(
+      (task) => readTaskId(task.taskId)?.taskType === 'complex_task' && !isOver(listedState(row, task)),
     );
   }
 }

@@ -7,6 +7,7 @@ import { KeyRing } from './keys/key-ring.ts';
 import { LiveStreams } from './live-streams.ts';
 import { openApi } from './openapi.ts';
 import { OwnedSessions } from './owned-sessions.ts';
+import { RefusalCounts } from './refusal-counts.ts';
 import { Refusals } from './refusals.ts';
 import { remoteOf } from './remote.ts';
 import { RequestAudit } from './request-audit.ts';
@@ -30,12 +31,14 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
   const entrance = new Entrance(ring, limits);
   const delegations = new Delegations(host, log, limits.delegations);
   await delegations.open();
+  const refused = new RefusalCounts();
   const desk: Desk = {
     settings,
     limits,
     sessions,
     streams,
-    tasks: new Tasks(settings, limits, { sessions, delegations }),
+    refused,
+    tasks: new Tasks(settings, limits, { sessions, delegations, refused }),
     approvals: new Approvals(host, sessions),
     document: openApi(ROUTES, settings.version),
   };
@@ -86,7 +89,12 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
   return {
     url: server.url,
     port: server.port,
-    status: () => ({ url: server.url, connections: server.connections, streams: streams.size }),
+    status: () => ({
+      url: server.url,
+      connections: server.connections,
+      streams: streams.size,
+      refused: refused.total,
+    }),
     close: async () => {
       await streams.close('the agent stops', ENDING_MS);
       await server.close();
@@ -99,7 +107,8 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
 const ENDING_MS = 2_000;
 
 /** Counts and notes a connection that was refused before it was a request. Returns whether the client is told why. */
-function noteConnection(remote: string, word: string, { refusals, audit }: Counter): boolean {
+function noteConnection(remote: string, word: string, { refusals, audit, desk }: Counter): boolean {
+  desk.refused.add(word);
   const isWithin = refusals.count(remote);
   if (isWithin) audit?.connection(word, remote);
   else refusals.drop(remote);

@@ -3,12 +3,12 @@ import { resolve, sep } from 'node:path';
 import type { Limit, Overrides, Submitter } from '../../pod/index.ts';
 import { notForKey, wrongField } from './errors.ts';
 import { type KeyRecord, MODES } from './keys/key.ts';
-import type { Mode, TasksSettings } from './settings.ts';
+import { agentName, type Mode, type TasksSettings } from './settings.ts';
 import type { WireContext } from './wire.ts';
 
 type PermitSettings = Pick<
   TasksSettings,
-  'cwd' | 'directories' | 'mode' | 'usualMode' | 'model' | 'modelNamed' | 'fourEyes'
+  'name' | 'cwd' | 'directories' | 'mode' | 'usualMode' | 'model' | 'modelNamed' | 'fourEyes'
 >;
 
 /** What a task may do, once its context was found to be within what its key may have. */
@@ -52,7 +52,7 @@ export async function permit(
 
 function submitterOf({ id, owner, fourEyes }: KeyRecord, settings: PermitSettings): Submitter {
   const isApart = fourEyes === true || settings.fourEyes === true;
-  return { keyId: id, owner, ...(isApart && { fourEyes: true }) };
+  return { keyId: id, owner, agent: agentName(settings), ...(isApart && { fourEyes: true }) };
 }
 
 /** What a key's limits mean for a session, whatever that session and the agent are set to. */

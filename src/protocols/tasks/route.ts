@@ -5,6 +5,7 @@ import type { Approvals } from './approvals.ts';
 import type { KeyRecord, Scope } from './keys/key.ts';
 import type { LiveStreams } from './live-streams.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
+import type { RefusalCounts } from './refusal-counts.ts';
 import type { SchemaName } from './schemas.ts';
 import type { TasksLimits, TasksSettings } from './settings.ts';
 import type { Tasks } from './tasks.ts';
@@ -17,6 +18,7 @@ export interface Desk {
   readonly tasks: Tasks;
   readonly approvals: Approvals;
   readonly streams: LiveStreams;
+  readonly refused: RefusalCounts;
   readonly document: JsonObject;
 }
 

@@ -187,7 +187,7 @@ export const ROUTES: readonly Route[] = [
     summary: 'Figures for Prometheus.',
     scope: 'admin',
     reply: { type: 'text/plain' },
-    answer: async (_, { settings, sessions, streams }) => {
+    answer: async (_, { settings, sessions, streams, refused }) => {
       const own = [
         '# HELP polypod_tasks_pending Tasks that wait.',
         '# TYPE polypod_tasks_pending gauge',
@@ -198,7 +198,8 @@ export const ROUTES: readonly Route[] = [
         '',
       ].join('\n');
       const daemon = (await settings.vitals?.metrics()) ?? '';
-      return { text: `${daemon}${own}`, type: 'text/plain; version=0.0.4; charset=utf-8' };
+      const text = `${daemon}${own}${refused.metric('polypod_tasks_refused_total')}`;
+      return { text, type: 'text/plain; version=0.0.4; charset=utf-8' };
     },
   },
   {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../base/index.ts';
 import { SUBMIT } from './submit-wish.ts';
+import { STATES, STATUSES } from './task-status.ts';
 
 const text: JsonObject = { type: 'string' };
 const amount: JsonObject = { type: 'number', minimum: 0 };
@@ -12,21 +13,8 @@ const object = (properties: JsonObject, required: readonly string[]): JsonObject
 });
 const list = (items: JsonObject): JsonObject => ({ type: 'array', items });
 
-const STATUS: JsonObject = { type: 'string', enum: ['pending', 'in_progress', 'completed', 'failed'] };
-const STATE: JsonObject = {
-  type: 'string',
-  enum: [
-    'pending',
-    'running',
-    'waiting_approval',
-    'paused',
-    'succeeded',
-    'failed',
-    'cancelled',
-    'interrupted',
-    'limited',
-  ],
-};
+const STATUS: JsonObject = { type: 'string', enum: STATUSES };
+const STATE: JsonObject = { type: 'string', enum: STATES };
 
 const USAGE = object(
   { inputTokens: amount, outputTokens: amount, turns: amount, toolCalls: amount, cost: amount },
@@ -47,13 +35,18 @@ const SESSION = object(
   ['sessionId', 'podId', 'state', 'workingDirectory', 'createdAt', 'updatedAt', 'queued', 'usage'],
 );
 
-const TASK_LINE = object({ taskId: text, sessionId: text, status: STATUS, state: STATE, updatedAt: time }, [
-  'taskId',
-  'sessionId',
-  'status',
-  'state',
-  'updatedAt',
-]);
+const TASK_LINE = object(
+  {
+    taskId: text,
+    sessionId: text,
+    status: STATUS,
+    state: STATE,
+    updatedAt: time,
+    userPrompt: { type: 'string', description: 'What was asked, or its beginning.' },
+    agentName: { type: 'string', description: 'The agent that it was submitted to.' },
+  },
+  ['taskId', 'sessionId', 'status', 'state', 'updatedAt'],
+);
 
 const APPROVAL = object(
   {

@@ -45,6 +45,7 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
   const wait = counter.refusals.wait(remote);
   if (wait > 0 && counter.entrance.find(request.headers) === undefined) {
     counter.refusals.drop(remote);
+    counter.desk.refused.add('rate_limited');
     sendError(response, wireError(tooManyStrangers(wait), requestId), [...head, 'connection', 'close']);
     return;
   }
@@ -89,6 +90,7 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
     const error = asPolypodError(thrown);
     const refusal = wireError(error, requestId);
     const { status, word } = refusal;
+    counter.desk.refused.add(word);
     if (status >= 500)
       counter.log.error('a request failed', {
         requestId,

@@ -56,7 +56,7 @@ interface Seat {
 /** Takes a connection over, or refuses it as any other request. */
 export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promise<void> {
   const { request, socket, requestId, clientRequestId, url } = upgrade;
-  const { entrance, refusals, audit } = counter;
+  const { entrance, refusals, audit, desk } = counter;
   const action = clean(`GET ${url?.pathname ?? request.url}`);
   const remote = counter.remoteOf(request);
   let key: KeyRecord | undefined;
@@ -82,6 +82,7 @@ export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promi
     audit?.write({ requestId, clientRequestId, remote, actor, keyId, action, policyResult: 'allowed' });
   } catch (thrown) {
     const { status, word, body, headers = {} } = wireError(asPolypodError(thrown), requestId);
+    desk.refused.add(word);
     const text = JSON.stringify(body);
     const lines = [
       `HTTP/1.1 ${status} Refused`,
@@ -205,6 +206,7 @@ async function answerText(text: string, seat: Seat): Promise<void> {
   } catch (thrown) {
     seat.fail(thrown, marked(requestId));
     const { status, word } = wireError(asPolypodError(thrown), '');
+    seat.desk.refused.add(word);
     if (status === 429) seat.drop();
     else seat.note(stringOf(method).slice(0, 50), objectOf(params), word, requestId);
   }

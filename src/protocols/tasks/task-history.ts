@@ -1,4 +1,4 @@
-import { type JsonObject, numberOf } from '../../base/index.ts';
+import { type JsonObject, numberOf, objectOf } from '../../base/index.ts';
 import {
   type AgentMessage,
   type Entry,
@@ -9,6 +9,7 @@ import {
   TODOS,
   UNQUEUED,
 } from '../../pod/index.ts';
+import { textIn } from './message-text.ts';
 import type { WireUsage } from './wire.ts';
 
 /** A task as its session's file tells of it: what is known after every restart. */
@@ -27,6 +28,8 @@ export interface TaskHistory {
   /** What was said and done in it, in order. */
   readonly messages: readonly AgentMessage[];
   readonly usage: WireUsage | undefined;
+  /** Why its last call was denied; undefined for one that was not. */
+  readonly denied: string | undefined;
   /** How much of its own list of steps was done at most, from 0 to 1; undefined while it has none. */
   readonly stepsDone: number | undefined;
 }
@@ -94,6 +97,7 @@ class Walk {
       status: this.#status,
       reason: this.#reason,
       messages: this.#messages,
+      denied: deniedIn(this.#messages),
       stepsDone: this.#stepsDone,
       usage: this.#lastSeq === undefined ? undefined : usageBetween(this.#before, this.#totals),
     };
@@ -114,6 +118,11 @@ class Walk {
     this.#lastSeq = seq;
     this.#isOpen = false;
   }
+}
+
+function deniedIn(messages: readonly AgentMessage[]): string | undefined {
+  const last = messages.findLast(({ role }) => role === 'toolResult');
+  return objectOf(last?.details).denied === true && last !== undefined ? textIn(last) : undefined;
 }
 
 function shareDone(steps: readonly JsonObject[]): number {

@@ -1,5 +1,6 @@
 import { arrayOf, type JsonObject, numberOf, objectOf, stringOf } from '../../base/index.ts';
 import type { AgentMessage } from '../../pod/index.ts';
+import { textIn } from './message-text.ts';
 import type { TaskHistory } from './task-history.ts';
 import type { TaskType, WireChange } from './wire.ts';
 
@@ -47,12 +48,4 @@ function changesIn(messages: readonly AgentMessage[]): readonly WireChange[] {
     if (role !== 'toolResult' || isError === true || typeof diff !== 'string') return [];
     return [{ path: paths.get(stringOf(toolCallId)) ?? '', tool: stringOf(toolName), diff }];
   });
-}
-
-function textIn({ content }: AgentMessage): string {
-  if (typeof content === 'string') return content;
-  return arrayOf(content)
-    .map(objectOf)
-    .flatMap(({ type, text }) => (type === 'text' ? [stringOf(text)] : []))
-    .join('');
 }

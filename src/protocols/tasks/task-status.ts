@@ -1,16 +1,37 @@
-import type { Row } from '../../pod/index.ts';
+import type { Row, TaskRow } from '../../pod/index.ts';
 import type { TaskHistory } from './task-history.ts';
+import { readTaskId } from './task-id.ts';
 import { resultOf } from './task-result.ts';
 import type { TaskState, TaskStatusReply, TaskType } from './wire.ts';
 
 /** Whether no task of its session has begun after it. One that waits, or was taken out of the queue, has not begun. */
-export function isLastBegun(tasks: Row['tasks'], taskId: string): boolean {
+function isLastBegun(tasks: Row['tasks'], taskId: string): boolean {
   const at = tasks.findIndex((task) => task.taskId === taskId);
   return !tasks.slice(at + 1).some(({ runId }) => runId !== undefined);
 }
 
-/** Where a task stands: by how its run stands, and by what its pod waits for. */
-export function stateOf(status: string, isLast: boolean, { state }: Pick<Row, 'state'>): TaskState {
+/** Where a task stands, as lists of sessions know it. */
+export function listedState(row: Pick<Row, 'state' | 'tasks'>, task: TaskRow): TaskState {
+  const isLast = isLastBegun(row.tasks, task.taskId);
+  return judged(stateOf(task.status, isLast, row), readTaskId(task.taskId)?.taskType, task.denied === true);
+}
+
+/** Where a task stands that lists do not have any more. */
+export function pastState(
+  row: Pick<Row, 'state'>,
+  taskType: TaskType,
+  { status, denied }: TaskHistory,
+): TaskState {
+  return judged(stateOf(status, false, row), taskType, denied !== undefined);
+}
+
+/** The run of a command ends well whatever became of the command; one that was denied is not done. */
+function judged(state: TaskState, taskType: TaskType | undefined, isDenied: boolean): TaskState {
+  return state === 'succeeded' && isDenied && taskType === 'command_execution' ? 'denied' : state;
+}
+
+/** By how its run stands, and by what its pod waits for. */
+function stateOf(status: string, isLast: boolean, { state }: Pick<Row, 'state'>): TaskState {
   switch (status) {
     case 'pending':
       return 'pending';
@@ -40,9 +61,12 @@ export const STATUS: Readonly<Record<TaskState, TaskStatusReply['status']>> = {
   succeeded: 'completed',
   failed: 'failed',
   cancelled: 'failed',
+  denied: 'failed',
   interrupted: 'failed',
   limited: 'failed',
 };
+
+export const STATES: readonly string[] = Object.keys(STATUS);
 
 /** Each of them once. */
 export const STATUSES: readonly TaskStatusReply['status'][] = [...new Set(Object.values(STATUS))];
@@ -68,8 +92,13 @@ export function outcomeOf(
     case 'completed':
       return { progress: 100, result: resultOf(taskType, history) };
     case 'failed':
-      return { errorMessage: history.reason ?? REASONS[state] ?? 'the task failed' };
+      return { errorMessage: reasonFor(state, history) };
   }
+}
+
+function reasonFor(state: TaskState, { reason, denied }: TaskHistory): string {
+  if (state === 'denied') return `the command was denied: ${denied}`;
+  return reason ?? REASONS[state] ?? 'the task failed';
 }
 
 const REASONS: Partial<Readonly<Record<TaskState, string>>> = {

@@ -3,15 +3,16 @@ import type { Caller, Host, Overrides, Receipt, Row, TaskRow } from '../../pod/i
 import { httpRefusal } from '../../wire/index.ts';
 import type { Delegations } from './delegations.ts';
 import { draining, unknown } from './errors.ts';
-import { isGivenToOther, noteGiven } from './given-tasks.ts';
 import type { KeyRecord } from './keys/key.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
 import { defaultDirectory, permit, refuseElsewhere } from './permit.ts';
+import { type RefusalCounts, TASK_REJECTED } from './refusal-counts.ts';
 import { coordinatorSystem } from './roles.ts';
 import { agentName, type TasksLimits, type TasksSettings } from './settings.ts';
 import { type TaskHistory, taskIn } from './task-history.ts';
+import { promptIn, withFiles } from './task-prompt.ts';
 import { newTaskId, readTaskId, type TaskName } from './task-id.ts';
-import { isLastBegun, isOver, outcomeOf, STATUS, stateOf } from './task-status.ts';
+import { isOver, listedState, outcomeOf, pastState, STATUS } from './task-status.ts';
 import type { SubmitReply, SubmitRequest, TaskLine, TaskState, TaskStatusReply, TaskType } from './wire.ts';
 
 export interface FoundTask {
@@ -31,6 +32,12 @@ export interface AgentWork {
   readonly current: string | undefined;
 }
 
+export interface TasksParts {
+  readonly sessions: OwnedSessions;
+  readonly delegations: Delegations;
+  readonly refused: RefusalCounts;
+}
+
 /** Tasks: prompts that wait or run in the sessions of this door's clients. All that is known of them is in those sessions. */
 export class Tasks {
   readonly #host: Host;
@@ -38,14 +45,12 @@ export class Tasks {
   readonly #delegations: Delegations;
   readonly #settings: TasksSettings;
   readonly #limits: TasksLimits;
+  readonly #refused: RefusalCounts;
   /** Answers about tasks that are over: they do not change, and are asked for again and again. */
   readonly #over = new Map<string, Omit<TaskStatusReply, 'sessionId'>>();
 
-  constructor(
-    settings: TasksSettings,
-    limits: TasksLimits,
-    { sessions, delegations }: { readonly sessions: OwnedSessions; readonly delegations: Delegations },
-  ) {
+  constructor(settings: TasksSettings, limits: TasksLimits, { sessions, delegations, refused }: TasksParts) {
+    this.#refused = refused;
     this.#delegations = delegations;
     this.#host = settings.host;
     this.#settings = settings;
@@ -54,6 +59,12 @@ export class Tasks {
   }
 
   async submit(key: KeyRecord, wish: SubmitRequest, idempotencyKey?: string): Promise<SubmitReply> {
+    const reply = await this.#submit(key, wish, idempotencyKey);
+    if (reply.status === 'rejected') this.#refused.add(TASK_REJECTED);
+    return reply;
+  }
+
+  async #submit(key: KeyRecord, wish: SubmitRequest, idempotencyKey?: string): Promise<SubmitReply> {
     if (this.#settings.isDraining?.() === true) throw draining();
     const { cwd, overrides } = await permit(wish.context ?? {}, key, this.#settings);
     const work = this.#workFor(wish, overrides);
@@ -80,7 +91,6 @@ export class Tasks {
     const { pending } = this.#limits;
     if (this.#sessions.pending >= pending)
       return rejected(name, `${pending} tasks wait already: try again later`);
-    noteGiven(this.#host, taskId, agentName(this.#settings));
     const start = (): Promise<Receipt> =>
       pod.handle(
         {
@@ -106,11 +116,11 @@ export class Tasks {
     const row = podId === undefined ? undefined : this.#sessions.pod(key, podId);
     if (row === undefined || taskType === undefined) throw unknown(`task ${taskId}`);
     const listed = row.tasks.find((task) => task.taskId === taskId);
-    const state = listed && stateIn(row, listed);
+    const state = listed && listedState(row, listed);
     if (state !== undefined && !isOver(state)) return { taskId, taskType, row, state, history: undefined };
     const history = await this.history(row.id, taskId);
     if (history === undefined) throw unknown(`task ${taskId}`);
-    return { taskId, taskType, row, state: state ?? stateOf(history.status, false, row), history };
+    return { taskId, taskType, row, state: state ?? pastState(row, taskType, history), history };
   }
 
   async history(podId: string, taskId: string): Promise<TaskHistory | undefined> {
@@ -164,9 +174,17 @@ export class Tasks {
     return rows
       .flatMap((row) =>
         row.tasks.map((task): TaskLine => {
-          const state = stateIn(row, task);
-          const sessionId = this.#sessions.nameFor(key, row);
-          return { taskId: task.taskId, sessionId, status: STATUS[state], state, updatedAt: task.at };
+          const { taskId, prompt, agent } = task;
+          const state = listedState(row, task);
+          return {
+            taskId,
+            sessionId: this.#sessions.nameFor(key, row),
+            status: STATUS[state],
+            state,
+            updatedAt: task.at,
+            ...(prompt !== undefined && { userPrompt: promptIn(prompt) }),
+            ...(agent !== undefined && { agentName: agent }),
+          };
         }),
       )
       .filter(({ status }) => filter.status === undefined || filter.status === status)
@@ -175,16 +193,15 @@ export class Tasks {
 
   /** What this agent has to do for all its clients, and which task of this one is under way. */
   async work(key: KeyRecord): Promise<AgentWork> {
-    const host = this.#host;
     const name = agentName(this.#settings);
-    const rows = await host.list();
+    const rows = await this.#host.list();
     const all = rows.flatMap((row) =>
-      row.tasks.map((task) => ({ row, taskId: task.taskId, state: stateIn(row, task), at: task.at })),
+      row.tasks.map((task) => ({ ...task, row, state: listedState(row, task) })),
     );
-    const [own, others] = [
-      all.filter(({ taskId }) => !isGivenToOther(host, taskId, name)),
-      all.filter(({ taskId }) => isGivenToOther(host, taskId, name)),
-    ];
+    // The agents of one daemon share its sessions, but not their work: what one has to do does not make another busy.
+    const isOwn = ({ agent = name }: TaskRow): boolean => agent === name;
+    const own = all.filter(isOwn);
+    const others = all.filter((task) => !isOwn(task));
     const current = own
       .filter(({ row, state }) => STATUS[state] === 'in_progress' && this.#sessions.mayUse(key, row))
       .toSorted((one, other) => (one.at < other.at ? 1 : -1))[0];
@@ -202,8 +219,7 @@ export class Tasks {
   ): { readonly text: string; readonly overrides: Overrides } | string {
     const { command } = this.#settings;
     const { files = [] } = context;
-    const about = files.length === 0 ? '' : `\n\nFiles:\n${files.map((file) => `- ${file}`).join('\n')}`;
-    const text = `${userPrompt}${about}`;
+    const text = withFiles(userPrompt, files);
     switch (taskType) {
       case 'chat':
         return { text, overrides: { ...overrides, tools: [] } };
@@ -235,10 +251,6 @@ function rejected(name: TaskName, message: string): SubmitReply {
 
 export function callerFor({ owner }: KeyRecord, idempotencyKey?: string): Caller {
   return { by: owner, owner, door: 'tasks', ...(idempotencyKey !== undefined && { key: idempotencyKey }) };
-}
-
-function stateIn(row: Row, task: TaskRow): TaskState {
-  return stateOf(task.status, isLastBegun(row.tasks, task.taskId), row);
 }
 
 /** A task that cannot be run now, or not here, is an answer; a bug, or another task under the same key, is none. */

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type JsonObject, type Log, messageOf, uuidv7 } from '../../base/index.ts';
 import type { Change, Host, Row } from '../../pod/index.ts';
 import { ownerAndName } from './owned-sessions.ts';
-import { isLastBegun, isOver, STATUS, stateOf } from './task-status.ts';
+import { isOver, listedState, STATUS } from './task-status.ts';
+import type { TaskState } from './wire.ts';
 import { post, type Webhook } from './webhook.ts';
 
 export interface WebhookLimits {
@@ -111,9 +112,6 @@ export function newsOf(before: Row | undefined, row: Row): readonly JsonObject[]
   return [...over, ...asked];
 }
 
-function statesOf(row: Row | undefined): readonly (readonly [string, ReturnType<typeof stateOf>])[] {
-  return (row?.tasks ?? []).map((task, _, all) => [
-    task.taskId,
-    stateOf(task.status, isLastBegun(all, task.taskId), row ?? { state: 'idle' }),
-  ]);
+function statesOf(row: Row | undefined): readonly (readonly [string, TaskState])[] {
+  return row === undefined ? [] : row.tasks.map((task) => [task.taskId, listedState(row, task)]);
 }

@@ -53,6 +53,8 @@ export type TaskState =
   | 'succeeded'
   | 'failed'
   | 'cancelled'
+  /** Its command was not allowed to run. */
+  | 'denied'
   | 'interrupted'
   | 'limited';
 
@@ -78,6 +80,10 @@ export interface TaskLine {
   readonly status: TaskStatusReply['status'];
   readonly state: TaskState;
   readonly updatedAt: string;
+  /** What was asked, or its beginning; absent for tasks of earlier versions. */
+  readonly userPrompt?: string;
+  /** The agent that it was submitted to. */
+  readonly agentName?: string;
 }
 
 export interface SessionLine {

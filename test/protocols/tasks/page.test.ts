@@ -39,7 +39,7 @@ describe('the page', () => {
   });
 
   it('has two transcripts, every route with its scope, and the true bounds', () => {
-    expect(transcripts.map((exchanges) => exchanges.length)).toEqual([4, 5]);
+    expect(transcripts.map((exchanges) => exchanges.length)).toEqual([4, 7]);
     const told = [...PAGE.matchAll(/^\| `(GET|POST) (\S+)` +\| (`\w+`) /gm)].map(
       ([, method, path, scope]) => `${method} ${path} ${scope?.replaceAll('`', '')}`,
     );

@@ -60,7 +60,9 @@ describe('the web socket', () => {
     await ask(link, 'decide', { approvalId: asked.data.approval_id, decision: 'deny', comment: 'no' });
     await hear(link, ({ event }) => event === 'run_end');
     expect((await ask(link, 'status', { taskId: data.taskId })).data).toMatchObject({
-      result: { exitCode: null },
+      status: 'failed',
+      state: 'denied',
+      errorMessage: 'the command was denied: ada denied this call: no',
     });
   });
 

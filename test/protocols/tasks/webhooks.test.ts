@@ -95,7 +95,7 @@ describe('webhooks', () => {
     const { message } = await ear.told(0);
     expect(message).toMatchObject({ type: 'approval.pending', tool: 'bash', sessionId: 's1' });
     await ada.post(`/approvals/${String(message.approvalId)}/decide`, { decision: 'deny' });
-    expect((await ear.told(1)).message).toMatchObject({ type: 'task.completed' });
+    expect((await ear.told(1)).message).toMatchObject({ type: 'task.failed', state: 'denied' });
   });
 
   it('are sent before the agent stops, at once if they waited for a better moment', async () => {

@@ -154,7 +154,7 @@ describe("a key's mode and models (built program)", () => {
     );
     const reader = here.client(await here.newKey('--owner', 'ada', '--mode', 'read-only'));
     const denied = await reader.submit(command('s1'));
-    expect((await reader.done(denied)).result).toMatchObject({ exitCode: null });
+    expect(await reader.until(denied, 'denied')).toMatchObject({ status: 'failed' });
     expect(existsSync(join(here.project, 'made'))).toBe(false);
   });
 });

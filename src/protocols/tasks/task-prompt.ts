@@ -1,0 +1,11 @@
+/** A prompt with the files that it is about, as the model reads it. */
+export function withFiles(prompt: string, files: readonly string[]): string {
+  return files.length === 0 ? prompt : `${prompt}${HEADING}${files.map((file) => `- ${file}`).join('\n')}`;
+}
+
+/** The prompt again, for lists. */
+export function promptIn(text: string): string {
+  return text.split(`${HEADING}- `)[0] ?? text;
+}
+
+const HEADING = '\n\nFiles:\n';
