@@ -82,6 +82,8 @@ const COMMAND = shape.tagged('type', {
       /** The id of the run, for a caller that has to know it before; not for a prompt that waits. */
       runId: RUN_ID,
       whenBusy: shape.choice(['refuse', 'queue', 'steer', 'follow-up']),
+      /** What of a program wrote it, such as `todo-reminder`: then the session has it as no message of a person's. */
+      customType: text,
     },
   ),
   /** For the model to read between two turns. */

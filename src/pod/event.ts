@@ -28,7 +28,7 @@ export type PodFact = Told<RunEvent> | PodOwnEvent;
 type Told<E extends RunEvent> = E extends { readonly type: 'run-start' }
   ? E & RunPurpose
   : E extends { readonly type: 'input' }
-    ? E & Partial<Origin> & { readonly queueId?: string }
+    ? E & Partial<Origin> & { readonly queueId?: string; readonly customType?: string }
     : E extends { readonly type: 'run-end' }
       ? E & { readonly conversation?: Totals }
       : E;

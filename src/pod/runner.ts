@@ -1,6 +1,13 @@
 import type { Audit } from '../audit/index.ts';
 import { onAbort, PolypodError, tryParse } from '../base/index.ts';
-import { type Content, type Item, type ThinkingLevel, type Wire, WIRES } from '../llm/index.ts';
+import {
+  type Content,
+  DEFAULT_RETRY,
+  type Item,
+  type ThinkingLevel,
+  type Wire,
+  WIRES,
+} from '../llm/index.ts';
 import type { Policy, Scope, Tool } from '../tools/index.ts';
 import {
   approveByPolicy,
@@ -74,6 +81,8 @@ export interface Beginning {
   readonly queueId?: string | undefined;
   /** A new one if nothing is said. */
   readonly runId?: string | undefined;
+  /** What of the program wrote it, if no person did. */
+  readonly customType?: string | undefined;
   readonly sign: (runId: string) => Signed | undefined;
 }
 
@@ -90,6 +99,7 @@ export class Runner {
   /** What the next events of the worker have to carry. */
   #purpose: RunPurpose = {};
   #queueId: string | undefined;
+  #customType: string | undefined;
   #signed:
     | { readonly on: 'run-start' | 'input'; readonly by: (runId: string) => Signed | undefined }
     | undefined;
@@ -201,9 +211,10 @@ export class Runner {
   }
 
   /** Begins a run; it has begun when this returns. */
-  start(ready: Ready, { content, purpose, queueId, runId, sign }: Beginning): string {
+  start(ready: Ready, { content, purpose, queueId, customType, runId, sign }: Beginning): string {
     this.#purpose = purpose;
     this.#queueId = queueId;
+    this.#customType = customType;
     this.#signed = { on: 'input', by: sign };
     return this.#begin(ready, runId, (signal) => this.#worker.run(content, signal));
   }
@@ -297,6 +308,7 @@ export class Runner {
     const running = run(stop.signal);
     this.#signed = undefined;
     this.#queueId = undefined;
+    this.#customType = undefined;
     this.#over = running.then(() => {}).finally(() => this.#quiet());
     return this.#runId;
   }
@@ -344,6 +356,7 @@ export class Runner {
       },
       policies: () => ({
         compaction: { ...DEFAULT_COMPACTION, auto: view.settings.autoCompaction },
+        ...(view.settings.autoRetry ? {} : ONE_ATTEMPT),
       }),
       wait: (ms, signal) => this.#wait(ms, signal),
       newRunId: () => this.#runId,
@@ -427,7 +440,6 @@ export class Runner {
   }
 
   async #wait(ms: number, signal: AbortSignal): Promise<'waited' | 'given-up'> {
-    if (!this.#parts.view.settings.autoRetry) return 'given-up';
     return new Promise((resolve) => {
       const end = (how: 'waited' | 'given-up'): void => {
         clearTimeout(timer);
@@ -480,8 +492,10 @@ export class Runner {
         ...(by === undefined ? {} : { by }),
         ...(door === undefined ? {} : { door }),
         ...(this.#queueId === undefined ? {} : { queueId: this.#queueId }),
+        ...(this.#customType === undefined ? {} : { customType: this.#customType }),
       };
     }
+    if (origin === 'continuation') return { customType: origin };
     if (origin !== 'steer' && origin !== 'follow-up') return {};
     const queued = this.#parts.view.waiting(origin)[0];
     if (queued === undefined) return {};
@@ -489,3 +503,6 @@ export class Runner {
     return { queueId, ...(by === undefined ? {} : { by }), ...(door === undefined ? {} : { door }) };
   }
 }
+
+/** For those who want to see a failure at once. */
+const ONE_ATTEMPT = { retry: { ...DEFAULT_RETRY, maxAttempts: 1 }, maxContinuations: 0 };

@@ -49,6 +49,14 @@ function isInput(item: Item): boolean {
   return item.type === 'message' && item.role !== 'assistant';
 }
 
+/** Whether somebody was answered, and no call is open: then there is something to summarise. */
+function isExchange(items: readonly Item[]): boolean {
+  const results = new Set(items.flatMap((item) => (item.type === 'tool-result' ? [item.callId] : [])));
+  const isOpen = (item: Item): boolean => item.type === 'tool-call' && !results.has(item.callId);
+  const isAnswer = (item: Item): boolean => item.type === 'message' && item.role === 'assistant';
+  return items.some(isAnswer) && !items.some(isOpen);
+}
+
 export interface Compacted {
   readonly result: CompactionResult;
   /** The conversation afterwards; the same as before unless the result says `compacted`. */
@@ -60,10 +68,16 @@ export interface Compacted {
 export async function compact(
   settings: TurnSettings,
   items: readonly Item[],
-  options: { readonly keepTokens: number; readonly instructions: string | undefined },
+  options: {
+    readonly keepTokens: number;
+    readonly instructions: string | undefined;
+    /** A person asked for it: a conversation that would fit is summarised as a whole. */
+    readonly isAsked: boolean;
+  },
   signal: AbortSignal,
 ): Promise<Compacted> {
-  const cut = cutPoint(items, options.keepTokens);
+  const fitting = options.isAsked && isExchange(items) ? items.length : 0;
+  const cut = cutPoint(items, options.keepTokens) || fitting;
   if (cut === 0) return { result: { status: 'skipped' }, items, usage: undefined };
   const { text, failure, usage, cancelled } = await summarise(
     settings,

@@ -239,6 +239,7 @@ export class Worker {
   async #answer(signal: AbortSignal): Promise<Answered> {
     const turn = this.#conversation.beginTurn();
     this.#emit([{ type: 'turn-start', turn }]);
+    const policies = (): WorkerPolicies => this.#policies;
     const answered = await answerTurn(
       {
         settings: this.#options.settings(),
@@ -247,8 +248,13 @@ export class Worker {
           this.#conversation.add(...items);
           this.#emit(items.map((item) => ({ type: 'input', origin: 'continuation', item })));
         },
-        retry: this.#policies.retry,
-        maxContinuations: this.#policies.maxContinuations,
+        // As they are when an attempt has failed, which may be long after it began.
+        get retry() {
+          return policies().retry;
+        },
+        get maxContinuations() {
+          return policies().maxContinuations;
+        },
         wait: this.#options.wait ?? waitFor,
         random: this.#options.random ?? Math.random,
         timeline: this.timeline,
@@ -337,7 +343,7 @@ export class Worker {
     const { result, items, usage } = await compact(
       settings,
       this.items,
-      { keepTokens, instructions },
+      { keepTokens, instructions, isAsked: reason === 'manual' },
       signal,
     );
     this.#conversation.replace(items, usage, usage && costOf(settings.model, usage));

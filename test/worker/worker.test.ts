@@ -449,8 +449,7 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
   });
 
   it('stays as it is when there is nothing to summarise, or the summary fails', async () => {
-    const { worker } = await stage(provider, [says('Hi.')]);
-    await worker.run(say('One'), never());
+    const { worker } = await stage(provider, []);
     expect(await worker.compact(undefined, never())).toEqual({ status: 'skipped' });
     const failing = await stage(
       provider,
@@ -466,6 +465,19 @@ describe.each(EVERY)('a full context: %s', (_name, provider) => {
       failure: { kind: 'auth' },
     });
     expect(failing.worker.items).toBe(before);
+  });
+
+  it('is summarised as a whole when a person asks for it and all of it would fit', async () => {
+    const { worker } = await stage(provider, [calls('big:1'), says('Hi.'), says('A greeting.')], {
+      tools: [tool('big', async () => 'big')],
+    });
+    await worker.run(say('One'), never());
+    expect(await worker.compact(undefined, never())).toMatchObject({
+      status: 'compacted',
+      summary: 'A greeting.',
+      replaced: 4,
+    });
+    expect(worker.items).toHaveLength(1);
   });
 
   it('is sent with old tool output left out, while the conversation keeps it', async () => {

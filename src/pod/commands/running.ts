@@ -8,7 +8,7 @@ import { accept, type Handler, type PodParts, type Reply, type Sign } from './pa
 
 /** Begins a run, or lets the prompt wait as it says. */
 export const prompt: Handler<'prompt'> = async (command, caller, sign, pod) => {
-  const { content, overrides, taskId, runId: wantedId, whenBusy = 'refuse' } = command;
+  const { content, overrides, taskId, customType, runId: wantedId, whenBusy = 'refuse' } = command;
   const lane = whenBusy === 'queue' ? 'prompt' : whenBusy;
   if (isBusy(pod) && lane !== 'refuse')
     return enqueue(pod, lane, { content, caller, sign, overrides, taskId });
@@ -28,6 +28,7 @@ export const prompt: Handler<'prompt'> = async (command, caller, sign, pod) => {
   const { by, door } = caller;
   const runId = pod.runner.start(ready, {
     content,
+    customType,
     purpose: { by, door, ...(taskId && { taskId }), ...(overrides && { overrides }) },
     runId: wantedId,
     sign: (id) => sign({ runId: id }),

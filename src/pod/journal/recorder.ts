@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/index.ts';
-import type { Item, StopReason, Wire } from '../../llm/index.ts';
+import { type Item, type StopReason, textOf, type Wire } from '../../llm/index.ts';
 import type { ModelChoice } from '../session/index.ts';
 import {
   type AgentMessage,
@@ -89,7 +89,7 @@ export class Recorder {
         if (fact.item.type === 'message' && fact.item.role !== 'assistant')
           this.#say(
             1,
-            place({ type: 'message', message: message ?? inputMessage(fact.item, this.#known.now()) }),
+            place(message === undefined ? this.#inputBody(fact, fact.item) : { type: 'message', message }),
           );
         else this.#answer([fact.item], {}, place);
         return;
@@ -201,6 +201,13 @@ export class Recorder {
   /** After a branch the items are others. */
   rebase(entryIds: readonly string[]): void {
     this.#entryIds = [...entryIds];
+  }
+
+  /** What no person wrote is no message of a user's: other programs would count it, and offer to branch there. */
+  #inputBody({ customType }: EventOf<'input'>, item: Extract<Item, { type: 'message' }>): Body {
+    return customType === undefined
+      ? { type: 'message', message: inputMessage(item, this.#known.now()) }
+      : { type: 'custom_message', customType, content: textOf(item.content), display: false };
   }
 
   #say(items: number, { id }: Entry): void {

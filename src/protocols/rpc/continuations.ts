@@ -1,7 +1,7 @@
 import type { PodEvent } from '../../pod/index.ts';
 import { injectionOf, StreamRules } from './stream-rules.ts';
 import type { TodoBoard } from './todo-board.ts';
-import type { RpcEvent, RpcMessage, RpcRule } from './wire.ts';
+import type { RpcEvent, RpcRule } from './wire.ts';
 
 type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { readonly type: T }>;
 
@@ -9,14 +9,13 @@ export interface ContinuationsParts {
   readonly say: (event: RpcEvent) => void;
   readonly todos: TodoBoard;
   readonly rules: readonly RpcRule[];
-  readonly now: () => number;
   readonly cancel: () => void;
-  /** Says something to the agent under a name that is no person's. */
-  readonly prompt: (text: string, by: string) => void;
+  /** Says something to the agent that no person wrote. */
+  readonly prompt: (text: string, customType: string) => void;
 }
 
-/** Inputs that nobody typed. */
-const REMINDER = 'todo-reminder';
+/** Inputs that nobody typed; clients of xcsh are not shown the first. */
+export const REMINDER = 'todo-reminder';
 const INJECTION = 'ttsr-injection';
 
 /** When an agent goes on by itself: an answer broke a rule, or tasks are left. */
@@ -52,22 +51,6 @@ export class Continuations {
     this.#broken = [...this.#broken, ...broken];
     this.#parts.say({ type: 'ttsr_triggered', rules: broken });
     this.#parts.cancel();
-  }
-
-  /** How an input of ours is shown; undefined for a person's. */
-  shown({ by, item }: EventOf<'input'>): 'hidden' | RpcMessage | undefined {
-    if (by === REMINDER) return 'hidden';
-    if (by !== INJECTION || item.type !== 'message') return undefined;
-    const content = item.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
-    const timestamp = this.#parts.now();
-    return {
-      role: 'custom',
-      customType: INJECTION,
-      content,
-      display: false,
-      attribution: 'agent',
-      timestamp,
-    };
   }
 
   /** A run is over. Whether another one begins by itself. */

@@ -4,10 +4,12 @@ import { TEXTS } from './errors.ts';
 import { splitMentions } from './file-mentions.ts';
 import { GrowingMessage } from './growing-message.ts';
 import type { MessageUpdates } from './message-updates.ts';
+import { REMINDER } from './continuations.ts';
 import {
   answerFrame,
   argumentsFrame,
   brokenFrame,
+  customFrame,
   inputFrame,
   type OfferedModel,
   resultFrame,
@@ -25,8 +27,6 @@ export interface EncoderParts {
   readonly now: () => number;
   /** The model that is answering. */
   readonly model: () => OfferedModel;
-  /** Whether an input was ours and not a person's: then it is not shown, or shown as something else. */
-  readonly ownInput: (event: EventOf<'input'>) => 'hidden' | RpcMessage | undefined;
   /** What a host said about its own call, to be shown word for word. */
   readonly hostTools: {
     readonly partialOf: (callId: string) => RpcToolResult | undefined;
@@ -137,13 +137,13 @@ export class EventEncoder {
   }
 
   #input(event: EventOf<'input'>): void {
-    const { item, origin } = event;
+    const { item, origin, customType } = event;
     // What a person ran is not announced, and what is kept of a broken answer has been shown as that.
     if (item.type !== 'message' || item.role === 'assistant' || origin === 'shell') return;
-    const own = this.#parts.ownInput(event);
     this.#openTurn();
-    if (own === 'hidden') return;
-    const frame = own ?? inputFrame(item, this.#parts.now(), origin === 'continuation' ? 'agent' : 'user');
+    if (customType === REMINDER) return;
+    const now = this.#parts.now();
+    const frame = customType === undefined ? inputFrame(item, now) : customFrame(item, customType, now);
     for (const message of splitMentions(frame)) this.#whole(message);
   }
 

@@ -1,21 +1,3 @@
-import type { ErrorCode } from '../../base/index.ts';
-
-/**
- * Whether a refusal is the caller's to know: answered under its id and command. The others are failures of ours, which the
- * protocol answers as `parse`, without an id.
- */
-export const ANSWERED: Readonly<Record<ErrorCode, boolean>> = {
-  'bad-request': true,
-  'unknown-method': false,
-  'not-found': true,
-  conflict: true,
-  denied: true,
-  overloaded: true,
-  'provider-failed': true,
-  'tool-failed': true,
-  internal: false,
-};
-
 /** In the words that clients of the protocol know. */
 export const TEXTS = {
   busy: 'Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.',

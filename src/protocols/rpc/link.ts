@@ -2,7 +2,6 @@ import { asPolypodError, errorText, isObject, type JsonObject } from '../../base
 import type { Wish } from './arguments.ts';
 import { CommandOrder } from './command-order.ts';
 import { COMMANDS, type Command } from './commands/index.ts';
-import { ANSWERED } from './errors.ts';
 import type { Frame } from './frames.ts';
 import type { Outbox } from './outbox.ts';
 import type { ExtensionContent } from './parts.ts';
@@ -184,7 +183,7 @@ export class RpcLink {
     try {
       answer(await command(wish, this.#seat, answer, (awaited) => this.#order.longWait(awaited)));
     } catch (thrown) {
-      this.#fail(wish, thrown, isAnswered);
+      this.#fail(wish, thrown);
     }
     this.#onAnswered();
   }
@@ -199,11 +198,10 @@ export class RpcLink {
     });
   }
 
-  #fail({ id, type }: Wish, thrown: unknown, isLate: boolean): void {
-    const { code, message } = asPolypodError(thrown);
+  /** Every command that could be read is answered under its id and name, whatever went wrong. */
+  #fail({ id, type }: Wish, thrown: unknown): void {
     const head = id === undefined ? {} : { id };
-    if (isLate || ANSWERED[code] || this.#echoErrors) this.#refuse({ ...head, command: type }, message);
-    else this.#unreadable(message);
+    this.#refuse({ ...head, command: type }, asPolypodError(thrown).message);
   }
 
   #unreadable(reason: string): void {

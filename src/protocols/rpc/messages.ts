@@ -63,9 +63,15 @@ type ResultItem = Parameters<typeof resultMessage>[0];
 type AnswerItems = Parameters<typeof answerMessage>[0];
 
 /** What a person said, or what was said in their place. */
-export function inputFrame(item: InputItem, timestamp: number, attribution: 'user' | 'agent'): RpcMessage {
+export function inputFrame(item: InputItem, timestamp: number): RpcMessage {
   const { timestamp: at, ...message } = plain(inputMessage(item, timestamp));
-  return { ...message, role: message.role, attribution, timestamp: at };
+  return { ...message, role: message.role, attribution: 'user', timestamp: at };
+}
+
+/** What no person wrote. */
+export function customFrame({ content }: InputItem, customType: string, timestamp: number): RpcMessage {
+  const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  return { role: 'custom', customType, content: text, display: false, attribution: 'agent', timestamp };
 }
 
 export function answerFrame(items: AnswerItems, answer: Answer): RpcMessage {

@@ -80,10 +80,9 @@ export class Seat {
       say: (event) => this.say(event),
       todos: this.todos,
       rules: parts.rules,
-      now: parts.now,
       cancel: () => this.#inform({ type: 'cancel' }),
-      prompt: (text, by) => {
-        this.#handle({ type: 'prompt', content: [{ type: 'text', text }] }, by)
+      prompt: (text, customType) => {
+        this.#handle({ type: 'prompt', content: [{ type: 'text', text }], customType }, customType)
           // Somebody else may be quicker: then the agent goes on anyway.
           .catch((thrown: unknown) => {
             if (!isPodBusy(thrown)) throw thrown;
@@ -381,7 +380,6 @@ export class Seat {
       now: this.parts.now,
       model: () => this.model,
       hostTools: this.hostTools,
-      ownInput: (event) => this.#continuations.shown(event),
       goesOn: (outcome) => this.#continuations.goesOn(outcome),
     });
   }

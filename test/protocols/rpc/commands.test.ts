@@ -270,6 +270,33 @@ describeOnEach((stage) => {
       });
     });
 
+    it('is compacted after one exchange', async () => {
+      const asked: (readonly string[])[] = [];
+      const { client } = await stage(({ messages }) => {
+        asked.push(messages.map(({ text }) => text));
+        return { parts: [{ text: asked.length === 2 ? 'a summary' : 'ok' }] };
+      });
+      await client.run('hi');
+      const result = await client.get('compact');
+      expect(result).toEqual({
+        summary: 'a summary',
+        firstKeptEntryId: expect.any(String) as unknown,
+        tokensBefore: expect.any(Number) as unknown,
+        preserveData: {},
+      });
+      expect(result.tokensBefore).toBeGreaterThan(0);
+      expect(await rolesOf(client)).toEqual(['compactionSummary']);
+      await client.ask('set_thinking_level', { level: 'low' });
+      expect(await client.ask('compact')).toMatchObject({ success: false, error: 'Already compacted' });
+      await client.run('and now');
+      expect(asked[2]?.join()).toContain('a summary');
+      expect(asked[2]?.join()).not.toContain('hi,');
+      expect(await client.get('compact')).toMatchObject({ summary: 'ok' });
+      const { sessionFile } = await client.get('get_state');
+      const entries = readFileSync(String(sessionFile), 'utf8').split('"type":"compaction"').length - 1;
+      expect(entries).toBe(2);
+    });
+
     it('is compacted on demand, without events', async () => {
       const { client } = await stage([SHORT, { parts: [{ text: 'a summary' }] }]);
       await client.run(`remember ${'y'.repeat(120_000)}`);
@@ -595,6 +622,19 @@ describeOnEach((stage) => {
       expect(lines.filter(({ type }) => type === 'agent_end')).toHaveLength(4);
       expect(lines.filter(({ type }) => type === 'agent_settled')).toHaveLength(1);
       expect(lines.filter(({ message }) => (message as Line | undefined)?.role === 'user')).toHaveLength(2);
+      // A reminder is no message of a person's, and nobody branches there.
+      const reminded = ['custom', 'assistant'];
+      expect(await rolesOf(client)).toEqual(['user', 'assistant', ...reminded, ...reminded, ...reminded]);
+      expect(await client.get('get_session_stats')).toMatchObject({ userMessages: 1, assistantMessages: 4 });
+      const { messages } = await client.get('get_branch_messages');
+      expect(messages).toEqual([{ entryId: expect.any(String) as unknown, text: 'go' }]);
+      const { entries } = await client.get('get_entries');
+      const reminder = (entries as Line[]).find(({ type }) => type === 'custom_message');
+      expect(reminder).toMatchObject({ customType: 'todo-reminder', display: false });
+      expect(await client.ask('branch', { entryId: reminder?.id })).toMatchObject({
+        success: false,
+        error: 'Invalid entry ID for branching',
+      });
     });
 
     it('that are done leave the list after a while', async () => {

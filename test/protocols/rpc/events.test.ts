@@ -378,6 +378,34 @@ describeOnEach((stage) => {
       expect(one(lines, 'auto_retry_end')).toEqual({ type: 'auto_retry_end', success: true, attempt: 1 });
     });
 
+    it.each([
+      ['before an answer', overloaded],
+      ['in the middle of one', { parts: [{ text: 'a few words' }], fault: { kind: 'cut', times: 1 } }],
+    ] as const)(
+      '%s is not tried again, and emits no retry events, with set_auto_retry false',
+      async (_, answer) => {
+        const { client } = await stage([answer, answer]);
+        await client.ask('set_auto_retry', { enabled: false });
+        const lines = await client.run('hi');
+        expect(lines.map(({ type }) => type).filter((type) => type.startsWith('auto_retry'))).toEqual([]);
+        expect(one(lines, 'agent_end').messages).toMatchObject([{ role: 'user' }, { stopReason: 'error' }]);
+        expect(lines.at(-1)).toEqual({ type: 'agent_settled', aborted: false });
+      },
+    );
+
+    it('in the middle of an answer goes on by a request that no person wrote', async () => {
+      const cut = {
+        parts: [{ text: 'a few' }, { text: 'words' }],
+        fault: { kind: 'cut', times: 1 },
+      } as const;
+      const { client } = await stage([cut, { parts: [{ text: 'more' }] }]);
+      const lines = await client.run('hi');
+      expect(lines.filter(({ type }) => type === 'auto_retry_end')).toHaveLength(1);
+      expect(said(lines)).toEqual(['hi']);
+      expect(await client.get('get_session_stats')).toMatchObject({ userMessages: 1 });
+      expect((await client.get('get_branch_messages')).messages).toMatchObject([{ text: 'hi' }]);
+    });
+
     it('is not waited for any longer after abort_retry', async () => {
       const fault = { kind: '429', retryAfterSeconds: 20 } as const;
       const { client } = await stage([{ parts: [], fault }]);

@@ -34,6 +34,16 @@ describeOnEach((stage) => {
         'agent_settled',
       ]);
       expect(prompts[1]).toContain('Never write any.');
+      expect(await client.get('get_session_stats')).toMatchObject({ userMessages: 1 });
+      const { messages: offered } = await client.get('get_branch_messages');
+      expect(offered).toMatchObject([{ text: 'write' }]);
+      const { messages } = await client.get('get_messages');
+      expect(messages).toMatchObject([
+        { role: 'user' },
+        { stopReason: 'aborted' },
+        { role: 'custom', customType: 'ttsr-injection', display: false },
+        { role: 'assistant' },
+      ]);
     });
   });
 });

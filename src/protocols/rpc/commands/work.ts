@@ -14,6 +14,7 @@ export const compact: Command = async (wish, seat, _, longWait) =>
 
 async function compactNow(instructions: string | undefined, seat: Seat): Promise<unknown> {
   await seat.endRun();
+  if (await isCompacted(seat)) throw new PolypodError('conflict', TEXTS.compacted);
   const ended = seat.listen(({ type }) => type === 'compaction-end');
   await seat
     .handle({ type: 'compact', ...(instructions === undefined ? {} : { instructions }) })
@@ -35,14 +36,23 @@ async function compacted({ result, entryId }: CompactionEnd, seat: Seat): Promis
       throw new PolypodError('conflict', TEXTS.compactionCancelled);
     case 'failed':
       throw new PolypodError('provider-failed', result.failure.message);
-    case 'skipped': {
-      const tree = await seat.parts.host.tree(seat.pod.id);
-      // Facts of ours hang behind it, and say nothing to the model.
-      const isDone = tree.path().findLast(({ type }) => type !== 'custom')?.type === 'compaction';
-      throw new PolypodError('conflict', isDone ? TEXTS.compacted : TEXTS.smallSession);
-    }
+    case 'skipped':
+      throw new PolypodError('conflict', TEXTS.smallSession);
   }
 }
+
+/** Whether nothing was said since the last compaction. Facts of ours hang behind it, and say nothing to the model. */
+async function isCompacted({ parts, pod }: Seat): Promise<boolean> {
+  const path = (await parts.host.tree(pod.id)).path();
+  return path.findLast(({ type }) => !QUIET.has(type))?.type === 'compaction';
+}
+
+const QUIET: ReadonlySet<string> = new Set([
+  'custom',
+  'model_change',
+  'thinking_level_change',
+  'session_info',
+]);
 
 export const bash: Command = async (wish, seat, _, longWait) => {
   const command = textIn(wish, 'command');

@@ -1,0 +1,67 @@
+import { appendFileSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { describeOnEach } from './stages.ts';
+
+const SHORT = { parts: [{ text: 'ok' }] };
+
+describeOnEach((stage) => {
+  describe('a refusal', () => {
+    it('has the id and the name of its command, whatever the reason', async () => {
+      const { client, cwd } = await stage([SHORT]);
+      await client.run('hi');
+      mkdirSync(join(cwd, 'directory'));
+      const refused: readonly (readonly [string, object])[] = [
+        ['prompt', {}],
+        ['prompt', { message: 5 }],
+        ['prompt', { message: 'x', images: [{}] }],
+        ['prompt', { message: 'x', streamingBehavior: 'later' }],
+        ['steer', {}],
+        ['follow_up', {}],
+        ['abort_and_prompt', {}],
+        ['new_session', { parentSession: 5 }],
+        ['set_todos', {}],
+        ['set_host_tools', { tools: [{}] }],
+        ['set_model', { provider: 'x' }],
+        ['set_model', { provider: 'x', modelId: 'y' }],
+        ['set_steering_mode', { mode: 'sometimes' }],
+        ['set_follow_up_mode', {}],
+        ['set_interrupt_mode', {}],
+        ['compact', { customInstructions: 5 }],
+        ['set_auto_compaction', {}],
+        ['set_auto_retry', { enabled: 'yes' }],
+        ['bash', {}],
+        // The system refuses these, not we.
+        ['export_html', { outputPath: join(cwd, 'directory') }],
+        ['export_html', { outputPath: join(cwd, 'missing/directory/page.html') }],
+        ['export_html', { outputPath: 'a\0b' }],
+        ['switch_session', { sessionPath: join(cwd, 'directory') }],
+        ['branch', { entryId: 'nope' }],
+        ['fork', {}],
+        ['set_session_name', { name: ' ' }],
+        ['get_entries', { since: 'nope' }],
+      ];
+      for (const [command, fields] of refused)
+        expect(await client.ask(command, fields)).toEqual({
+          id: expect.any(String) as unknown,
+          type: 'response',
+          command,
+          success: false,
+          error: expect.stringMatching(/./) as unknown,
+        });
+      expect(await client.get('get_last_assistant_text')).toEqual({ text: 'ok' });
+    });
+
+    it('says what is in the way when that is no run', async () => {
+      const { client } = await stage([SHORT]);
+      await client.run('hi');
+      const { sessionFile } = await client.get('get_state');
+      appendFileSync(String(sessionFile), '{"type":"label","id":"ffff0000","parentId":null}\n');
+      client.send({ id: 'p', type: 'prompt', message: 'again' });
+      expect(await client.hear(({ id, success }) => id === 'p' && success === false)).toMatchObject({
+        command: 'prompt',
+        error: expect.stringContaining('changed by another program') as unknown,
+      });
+    });
+  });
+});
