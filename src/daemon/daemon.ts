@@ -36,6 +36,7 @@ import { makePrivate } from './private-directory.ts';
 import { type Reloaded, Setup } from './setup.ts';
 import { hasRoomForPods, refuseDeepSockets, SHORTER } from './socket-room.ts';
 import { guardSockets } from './socket-guard.ts';
+import { sweepLocks } from './sweep-locks.ts';
 import { sweepSockets } from './sweep-sockets.ts';
 import { tallyOf } from './tally.ts';
 import { doorsWanted, withAgent } from './tasks/configured-agent.ts';
@@ -140,6 +141,8 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   const podSockets = (parts.podSockets = join(places.runtimeDirectory, 'pods'));
   const swept = await sweepSockets(podSockets);
   if (swept > 0) log.info('sockets that were left behind are taken away', { swept });
+  const locks = sweepLocks(places);
+  if (locks > 0) log.info('locks of sessions that were never written are removed', { locks });
 
   const { hibernateAfterMs, durability, limits, approvals } = setup.config.daemon;
   let tasksAgents: TasksAgents | undefined;

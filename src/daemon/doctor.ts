@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { auditFiles, verifyAudit } from '../audit/index.ts';
 import { CALL_MARK, isSecretName, messageOf } from '../base/index.ts';
@@ -10,6 +10,7 @@ import { type Config, readConfig } from './config.ts';
 import { diskFree, makeDataDirectory } from './data-directory.ts';
 import { DEFAULT_CONFIG } from './default-config.ts';
 import { readModels } from './model-files.ts';
+import { namesIn } from './names-in.ts';
 import { controlSocket, daemonLock, type Places } from './places.ts';
 import { hasRoomForPods, SHORTER } from './socket-room.ts';
 import { lookAtSocket } from './socket-state.ts';
@@ -272,15 +273,6 @@ async function sandbox(env: Environment, config: Config, places: Places): Promis
     const text = messageOf(thrown);
     const next = 'do as it says, or work without --sandbox';
     return [config.sandbox.enabled === true ? bad('sandbox', text, next) : warning('sandbox', text, next)];
-  }
-}
-
-function namesIn(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    // Nothing was kept there so far.
-    return [];
   }
 }
 

@@ -1,5 +1,6 @@
-import { lstatSync, readdirSync, statSync, unlinkSync } from 'node:fs';
+import { lstatSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { namesIn } from './names-in.ts';
 import { lookAtSocket } from './socket-state.ts';
 
 /** Takes away the sockets of a directory that processes have left behind, and the links to them; answers with how many. */
@@ -37,14 +38,5 @@ function takeAway(path: string): 0 | 1 {
     return 1;
   } catch {
     return 0;
-  }
-}
-
-function namesIn(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    // No pod has had a socket so far.
-    return [];
   }
 }

@@ -1,0 +1,10 @@
+import { readdirSync } from 'node:fs';
+
+/** The names in a directory; none if it does not exist. */
+export function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
