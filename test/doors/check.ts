@@ -1,0 +1,141 @@
+import { arrayOf, objectOf, stringOf } from '../../src/base/index.ts';
+import type { PodEvent } from '../../src/pod/index.ts';
+import type { DoorClient, Stretch, WireName } from './clients/client.ts';
+import { conversationOf } from './conversation.ts';
+import { hldTold } from './expected/hld.ts';
+import { podTold } from './expected/pod.ts';
+import { rpcTold } from './expected/rpc.ts';
+import type { JsonLine } from './lines.ts';
+import { difference, type Told } from './told.ts';
+
+/** What a wire tells of a log to whoever hears it after a number. */
+export function expectedOn(wire: WireName, log: readonly PodEvent[]): (after: number) => readonly Told[] {
+  if (wire === 'rpc' || wire === 'rpc stdio') return (after) => rpcTold(log, after);
+  const all = wire === 'hld' ? hldTold(log) : podTold(log, wire === 'pod plain' ? 'plain' : 'extended');
+  return (after) => all.filter(({ seq }) => seq > after);
+}
+
+/** All that a client heard, against the log: what is missing, doubled, out of order or invented, in words. */
+export function findings(client: DoorClient, log: readonly PodEvent[]): readonly string[] {
+  const expected = expectedOn(client.wire, log);
+  const found = client.stretches.flatMap((stretch, at) => {
+    const isComplete = client.isConnected && at === client.stretches.length - 1;
+    const problem =
+      stretchProblem(stretch, expected, { isComplete, last: log.at(-1)?.seq ?? 0 }) ??
+      questionProblem(stretch, log, isComplete);
+    const snapshot = stretch.snapshot && snapshotProblem(stretch.snapshot, log, stretch.from.lowest);
+    return [problem, snapshot].flatMap((text) =>
+      text === undefined ? [] : [`${client.wire}, connection ${at + 1}: ${text}`],
+    );
+  });
+  return [...client.problems, ...found];
+}
+
+/** What doors answer when they are asked, once nothing runs: the conversation, and whether all work is over. */
+export async function askedFindings(
+  clients: readonly DoorClient[],
+  log: readonly PodEvent[],
+): Promise<readonly string[]> {
+  const problems: string[] = [];
+  for (const client of clients.filter(({ isConnected }) => isConnected)) {
+    for (const work of (await client.unfinished?.()) ?? [])
+      problems.push(`${client.wire} calls unfinished: ${work}`);
+    const shown = await client.conversation?.();
+    if (shown === undefined) continue;
+    const [asEnded, hasBroken] = [client.wire === 'hld', client.wire.startsWith('rpc')];
+    const at = conversationOf(log, { asEnded, hasBroken });
+    if (JSON.stringify(shown) !== JSON.stringify(at))
+      problems.push(
+        `${client.wire} shows the conversation as ${JSON.stringify(shown)}, the log has ${JSON.stringify(at)}`,
+      );
+  }
+  return problems;
+}
+
+/** Whether a client that hears has heard the end of the log. */
+export function hasHeardAll(client: DoorClient, log: readonly PodEvent[]): boolean {
+  const stretch = client.stretches.at(-1);
+  if (stretch === undefined || !client.isConnected) return true;
+  const last = expectedOn(client.wire, log)(stretch.from.highest).at(-1);
+  return last === undefined || (stretch.told.at(-1)?.seq ?? 0) >= last.seq;
+}
+
+/** Without a cursor the number after which a client hears is one between two that are known: one of them has to fit. */
+function stretchProblem(
+  { from, told: all }: Stretch,
+  expected: (after: number) => readonly Told[],
+  { isComplete, last }: { readonly isComplete: boolean; readonly last: number },
+): string | undefined {
+  // What happened after the log was read is not in it.
+  const told = all.filter(({ seq }) => seq <= last);
+  let problem: string | undefined;
+  // The first line that came bounds it too.
+  const first = Math.min(from.highest, Math.max(from.lowest, (told[0]?.seq ?? Infinity) - 1));
+  for (let after = first; after >= from.lowest; after -= 1) {
+    problem = difference(expected(after), told, { isComplete });
+    if (problem === undefined) return undefined;
+  }
+  return `${problem} (it hears after ${from.lowest}${from.lowest === from.highest ? '' : ` to ${from.highest}`})`;
+}
+
+/**
+ * A client that is asked without a number is asked, once and in order, every question that was open when it joined or came
+ * later. Where it joined is known only roughly, so a question that was settled about then may be asked or not.
+ */
+function questionProblem(
+  { from, asked }: Stretch,
+  log: readonly PodEvent[],
+  isComplete: boolean,
+): string | undefined {
+  if (asked === undefined || from.highest === Infinity) return undefined;
+  const settled = new Map(
+    log.flatMap((event) => (event.type === 'approval-response' ? [[event.approvalId, event.seq]] : [])),
+  );
+  const asks = log.flatMap((event) => (event.type === 'approval-request' ? [event.approval] : []));
+  const settledAt = (id: string): number => settled.get(id) ?? Infinity;
+  let at = 0;
+  const missed: string[] = [];
+  for (const { approvalId, title } of asks) {
+    if (settledAt(approvalId) <= from.lowest) continue;
+    if (asked[at]?.includes(title) === true) at += 1;
+    else if (settledAt(approvalId) > from.highest && (isComplete || at < asked.length)) missed.push(title);
+  }
+  if (missed.length === 0 && at === asked.length) return undefined;
+  return `it was asked ${JSON.stringify(asked)}, the log has the questions ${JSON.stringify(asks.map(({ title }) => title))}`;
+}
+
+/** A snapshot is the sum of the log up to its number: the state, the open questions, what waits, the blocks under way. */
+function snapshotProblem(snapshot: JsonLine, log: readonly PodEvent[], seq: number): string | undefined {
+  const sum = sumOf(log.filter((event) => event.seq <= seq));
+  const approvals = arrayOf(snapshot.approvals).map((one) => stringOf(objectOf(one).approval_id));
+  const queue = arrayOf(snapshot.queue).map((one) => stringOf(objectOf(one).queue_id));
+  const blocks = arrayOf(snapshot.in_flight)
+    .map(objectOf)
+    .flatMap((block) => (block.open === true ? [stringOf(block.text)] : []));
+  const given = JSON.stringify({ state: snapshot.state, approvals, queue, blocks });
+  const wanted = JSON.stringify(sum);
+  return given === wanted ? undefined : `the snapshot at ${seq} has ${given}, the log adds up to ${wanted}`;
+}
+
+function sumOf(log: readonly PodEvent[]): object {
+  let state = 'idle';
+  const approvals = new Set<string>();
+  const queue = new Set<string>();
+  const blocks = new Map<number, string>();
+  for (const event of log) {
+    if (event.type === 'state') state = event.state === 'waiting' ? 'paused' : event.state;
+    if (event.type === 'approval-request') approvals.add(event.approval.approvalId);
+    if (event.type === 'approval-response') approvals.delete(event.approvalId);
+    if (event.type === 'queued') queue.add(event.queueId);
+    if (event.type === 'unqueued') for (const id of event.queueIds) queue.delete(id);
+    if (event.type === 'input' && event.queueId !== undefined) queue.delete(event.queueId);
+    if (event.type === 'turn-start' || event.type === 'run-end') blocks.clear();
+    if (event.type === 'block-start') blocks.set(event.index, '');
+    if (event.type === 'block-delta') {
+      const { delta, index } = event;
+      blocks.set(index, (blocks.get(index) ?? '') + (delta.type === 'input-json' ? delta.json : delta.text));
+    }
+    if (event.type === 'block-stop' || event.type === 'block-abort') blocks.delete(event.index);
+  }
+  return { state, approvals: [...approvals], queue: [...queue], blocks: [...blocks.values()] };
+}

@@ -1,0 +1,187 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { arrayOf, objectOf, stringOf } from '../../../src/base/index.ts';
+import { MAIN } from '../../cli/polypod.ts';
+import { connectLines, type JsonLine, LineLink } from '../lines.ts';
+import { type ClientOptions, type DoorClient, outcomeOf, type Outcome, type Stretch } from './client.ts';
+import { rpcLineTold } from './rpc-lines.ts';
+
+/** A host of RPC mode: over the pipes of `polypod --mode rpc`, or over the daemon's socket that the program passes bytes to. */
+export class RpcClient implements DoorClient {
+  readonly wire: 'rpc' | 'rpc stdio';
+  readonly stretches: Stretch[] = [];
+  readonly problems: string[] = [];
+  connections = 0;
+  readonly #options: ClientOptions;
+  #link: LineLink | undefined;
+  #requests = 0;
+  readonly #dialogs = new Map<string, string>();
+
+  constructor(wire: 'rpc' | 'rpc stdio', options: ClientOptions) {
+    this.wire = wire;
+    this.#options = options;
+  }
+
+  get isConnected(): boolean {
+    return this.#link?.isClosed === false;
+  }
+
+  async connect(): Promise<void> {
+    this.cut();
+    this.connections += 1;
+    const { daemon, pod } = this.#options;
+    const lowest = await daemon.lastNumber(pod);
+    this.#dialogs.clear();
+    const link = this.wire === 'rpc' ? await this.#dial() : this.#spawn();
+    this.#link = link;
+    const stretch: Stretch = { from: { lowest, highest: Infinity }, told: [], asked: [] };
+    this.stretches.push(stretch);
+    link.onLine = (line) => {
+      if (link === this.#link) this.#take(line, stretch);
+    };
+    await link.next(({ type }) => type === 'ready');
+    await this.#request('get_state', {});
+    stretch.from.highest = await daemon.lastNumber(pod);
+  }
+
+  cut(): void {
+    this.#link?.close();
+  }
+
+  pauseReading(): void {
+    this.#link?.pause();
+  }
+
+  resumeReading(): void {
+    this.#link?.resume();
+  }
+
+  prompt = ({ text }: { readonly text: string }): Promise<Outcome> => this.#act('prompt', { message: text });
+  queue = ({ text }: { readonly text: string }): Promise<Outcome> =>
+    this.#act('prompt', { message: text, streamingBehavior: 'followUp' });
+  steer = (text: string): Promise<Outcome> => this.#act('steer', { message: text });
+  cancel = (): Promise<Outcome> => this.#act('abort', {});
+
+  decide = async (decision: 'approve' | 'deny'): Promise<Outcome> => {
+    const [dialog] = this.#dialogs;
+    if (dialog === undefined) return 'refused';
+    const [id, method] = dialog;
+    this.#dialogs.delete(id);
+    const isAllowed = decision === 'approve';
+    const reply =
+      method === 'confirm' ? { confirmed: isAllowed } : { value: isAllowed ? 'Allow once' : 'Deny' };
+    return outcomeOf(async () => {
+      this.#connected().send({ type: 'extension_ui_response', id, ...reply });
+      // An answer is not answered; a command behind it is, when it has been taken.
+      await this.#request('get_session_stats', {});
+      return true;
+    });
+  };
+
+  async sendMalformed(choice: number): Promise<Outcome> {
+    return outcomeOf(async () => {
+      const link = this.#connected();
+      const from = link.heard.length;
+      const bad = MALFORMED[choice % MALFORMED.length] ?? '';
+      link.sendText(`${bad}\n`);
+      const line = await link.next(({ type, success }) => type === 'response' && success === false, from);
+      if (stringOf(line.error) === '') this.#problem(`${bad} was refused with ${JSON.stringify(line)}`);
+      await this.#request('get_state', {});
+      return false;
+    });
+  }
+
+  conversation = async (): Promise<readonly string[]> => {
+    const { data } = await this.#request('get_messages', {});
+    return arrayOf(objectOf(data).messages).flatMap(messageLines);
+  };
+
+  /**
+   * A prompt is acknowledged before anything happens, and refused later if it comes to that. Commands are done in order: when
+   * the next one is answered, it is known.
+   */
+  async #act(type: string, fields: object): Promise<Outcome> {
+    return outcomeOf(async () => {
+      const { id, success } = await this.#request(type, fields);
+      if (type !== 'prompt' || success !== true) return success === true;
+      await this.#request('get_session_stats', {});
+      return !this.#connected().heard.some((line) => line.id === id && line.success === false);
+    });
+  }
+
+  async #request(type: string, fields: object): Promise<JsonLine> {
+    const link = this.#connected();
+    const id = `r${(this.#requests += 1)}`;
+    link.send({ id, type, ...fields });
+    return link.next((line) => line.id === id, 0);
+  }
+
+  #connected(): LineLink {
+    if (this.#link === undefined || this.#link.isClosed) throw new Error('the client is not connected');
+    return this.#link;
+  }
+
+  #take(line: JsonLine, stretch: Stretch): void {
+    const { type, id, method } = line;
+    if (type === 'extension_ui_request') this.#question(stringOf(id), stringOf(method), line, stretch);
+    if (type === 'response' || type === 'ready' || type === 'extension_ui_request' || 'open' in line) return;
+    const said = rpcLineTold(line);
+    if (said === undefined)
+      this.#problem(`a line that is not in the protocol: ${JSON.stringify(line).slice(0, 500)}`);
+    else if (said !== 'not of the log') stretch.told.push(said);
+  }
+
+  #question(id: string, method: string, line: JsonLine, { asked }: Stretch): void {
+    if (method === 'select' || method === 'confirm') {
+      this.#dialogs.set(id, method);
+      asked?.push(`${stringOf(line.title)} ${stringOf(line.message)}`);
+    }
+    // Somebody else has decided: nobody waits for an answer any more.
+    if (method === 'cancel') this.#dialogs.delete(stringOf(line.targetId));
+  }
+
+  async #dial(): Promise<LineLink> {
+    const { daemon, pod, name } = this.#options;
+    const link = await connectLines(daemon.rpc);
+    link.send({ cwd: daemon.project, by: name, resume: pod, isAsking: true });
+    return link;
+  }
+
+  #spawn(): LineLink {
+    const { daemon, pod } = this.#options;
+    const child: ChildProcessWithoutNullStreams = spawn(
+      process.execPath,
+      [MAIN, '--mode', 'rpc', '--session', pod, '--ask'],
+      { cwd: daemon.project, env: daemon.env },
+    );
+    child.stderr.resume();
+    return new LineLink(child.stdout, child.stdin, () => void child.kill('SIGKILL'));
+  }
+
+  #problem(text: string): void {
+    this.problems.push(`${this.wire}: ${text}`);
+  }
+}
+
+const MALFORMED: readonly string[] = [
+  'hello',
+  '{"id":"x","type":"no_such_command"}',
+  '{"type":"prompt"}',
+  '[]',
+  '{"type":"steer","message":5}',
+  '{"type":"prompt"',
+  '{"id":"x"}',
+];
+
+function messageLines(value: unknown): readonly string[] {
+  const { role, content, toolCallId } = objectOf(value);
+  const parts =
+    typeof content === 'string' ? [{ type: 'text', text: content }] : arrayOf(content).map(objectOf);
+  if (role === 'toolResult')
+    return [`result ${stringOf(toolCallId)}: ${parts.map((part) => stringOf(part.text)).join('\n')}`];
+  return parts.map((part) => {
+    if (part.type === 'thinking') return `thinking: ${stringOf(part.thinking)}`;
+    if (part.type === 'toolCall')
+      return `call ${stringOf(part.id)}: ${stringOf(part.name)} ${JSON.stringify(part.arguments)}`;
+    return `${stringOf(role)}: ${stringOf(part.text)}`;
+  });
+}

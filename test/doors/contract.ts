@@ -1,0 +1,116 @@
+import { doors } from '../../src/registry.ts';
+import type { WireName } from './clients/client.ts';
+import type { Daemon } from './daemon.ts';
+import { Room } from './room.ts';
+import type { Scenario } from './scenarios.ts';
+import { TABLE } from './table.ts';
+
+/** How a door took part in a scenario. */
+export interface Part {
+  readonly door: string;
+  /** Whether it acted itself; otherwise its protocol has no word for it, and it watched. */
+  readonly acted: boolean;
+  /** Lines of this door's clients that were compared with the log. */
+  readonly lines: number;
+  readonly problems: readonly string[];
+  /** For each wire: the names of lines that stood for each kind of event of the log. */
+  readonly words: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+const WATCHERS: readonly WireName[] = ['pod', 'pod plain', 'rpc', 'hld', 'tasks SSE', 'tasks WebSocket'];
+
+/** Plays a scenario once for every door, all at the same time, each in a session of its own. */
+export async function play(daemon: Daemon, scenario: Scenario): Promise<readonly Part[]> {
+  const restart = meeting(doors.length, async () => {
+    await daemon.kill();
+    await daemon.start();
+  });
+  return Promise.all(
+    doors.map(async ({ name }) => {
+      try {
+        return await playAt(daemon, scenario, name, restart.arrive);
+      } finally {
+        await restart.leave();
+      }
+    }),
+  );
+}
+
+async function playAt(
+  daemon: Daemon,
+  scenario: Scenario,
+  door: string,
+  restart: () => Promise<void>,
+): Promise<Part> {
+  const row = TABLE[door];
+  if (row === undefined) throw new Error(`the door ${door} has no row in the table`);
+  const [driver] = row.wires;
+  const { action } = scenario;
+  const acted = action === undefined || row.actions[action] !== undefined;
+  const room = await Room.open(daemon, driver, WATCHERS, scenario.first);
+  try {
+    await scenario.run?.(room, room.client(acted ? driver : 'pod'), restart);
+    const { log, problems } = await room.settle();
+    const own = room.clients.filter(({ wire }) => row.wires.includes(wire));
+    const types = new Map(log.map(({ seq, type }) => [seq, type]));
+    const words = new Map<string, Set<string>>();
+    const note = (type: string, what: string): void => {
+      words.set(type, (words.get(type) ?? new Set()).add(what.split(' ')[0] ?? ''));
+    };
+    for (const { stretches } of own)
+      for (const { from, told, asked = [] } of stretches) {
+        if (asked.length > 0) note('approval-request', 'extension_ui_request');
+        // Whoever joins in the middle is told of beginnings late, with what comes next.
+        if (from.highest <= 1) for (const { seq, what } of told) note(types.get(seq) ?? 'nothing', what);
+      }
+    return {
+      door,
+      acted,
+      words,
+      lines: own.reduce(
+        (sum, { stretches }) => sum + stretches.reduce((all, { told }) => all + told.length, 0),
+        0,
+      ),
+      problems: [
+        ...problems,
+        ...(scenario.ends(log)
+          ? []
+          : [
+              `the log does not end as it should: ${log
+                .slice(-8)
+                .map((one) => JSON.stringify(one).slice(0, 200))
+                .join('\n')}`,
+            ]),
+      ].map((problem) => `${scenario.name}, ${door}: ${problem}`),
+    };
+  } finally {
+    room.leave();
+  }
+}
+
+/** Something that happens once all have arrived or left. */
+function meeting(
+  size: number,
+  happen: () => Promise<void>,
+): { arrive: () => Promise<void>; leave: () => Promise<void> } {
+  let expected = size;
+  let arrived: (() => void)[] = [];
+  const check = async (): Promise<void> => {
+    if (arrived.length === 0 || arrived.length < expected) return;
+    const all = arrived;
+    arrived = [];
+    await happen();
+    for (const go of all) go();
+  };
+  return {
+    arrive: async () => {
+      const gone = new Promise<void>((resolve) => arrived.push(resolve));
+      await check();
+      await gone;
+    },
+    leave: async () => {
+      expected -= 1;
+      await check();
+    },
+  };
+}

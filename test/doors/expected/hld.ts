@@ -1,0 +1,150 @@
+import type { Item } from '../../../src/llm/index.ts';
+import type { PodEvent } from '../../../src/pod/index.ts';
+import { type Told, told } from '../told.ts';
+import { textIn } from './pod.ts';
+
+/**
+ * What a subscriber of the HLD door is told of a log, by the page and the seed: statuses, whole rows of the conversation,
+ * questions. Deltas, calls that begin, queues and turns have no word there.
+ */
+export function hldTold(log: readonly PodEvent[]): readonly Told[] {
+  const teller = new HldTeller();
+  for (const event of log) teller.tell(event);
+  return teller.told;
+}
+
+/** The five statuses of the protocol, and what `detail` says beside them. */
+const STATUSES = ['starting', 'running', 'waiting_input', 'completed', 'failed'] as const;
+const DETAILS: Readonly<Record<string, (typeof STATUSES)[number]>> = {
+  interrupting: 'running',
+  interrupted: 'completed',
+  paused: 'waiting_input',
+};
+
+export function isStatus(word: unknown): boolean {
+  return STATUSES.some((status) => status === word);
+}
+
+class HldTeller {
+  readonly told: Told[] = [];
+  #seq = 0;
+  #state = 'idle';
+  #run: { isOpen: boolean; outcome: string } | undefined;
+  #isInterrupted = false;
+  #isPrompted = false;
+  readonly #approvals = new Set<string>();
+  readonly #answered = new Set<string>();
+
+  tell(event: PodEvent): void {
+    this.#seq = event.seq;
+    this.#tellOf(event);
+    const before = this.#phase();
+    this.#take(event);
+    const after = this.#phase();
+    if (after === before) return;
+    const old = DETAILS[before] ?? before;
+    const now = DETAILS[after];
+    this.#say('session_status_changed', { old, new: now ?? after, ...(now && { detail: after }) });
+  }
+
+  #tellOf(event: PodEvent): void {
+    switch (event.type) {
+      case 'input':
+        // Whoever launched the session knows its first prompt.
+        if (this.#isPrompted) this.#rows([event.item]);
+        return;
+      case 'llm-end':
+        if (event.usage !== undefined && event.outcome === 'completed')
+          this.#say('session_status_changed', { reason: 'token_update' });
+        return this.#rows(event.items);
+      case 'tool-end':
+        return this.#row('tool_result', { id: event.callId, content: textIn(event.output.content) });
+      case 'turn-end':
+        return this.#rows(
+          event.results.filter((item) => item.type !== 'tool-result' || !this.#answered.has(item.callId)),
+        );
+      case 'compaction-end':
+        if (event.result.status === 'compacted') this.#row('system', { content: event.result.summary });
+        return;
+      case 'approval-request':
+        return this.#say('new_approval', {
+          approval_id: `local-${event.approval.approvalId}`,
+          tool_name: event.approval.tool,
+        });
+      case 'approval-response':
+        return this.#say('approval_resolved', {
+          approval_id: `local-${event.approvalId}`,
+          approved: event.status === 'approved',
+          response_text: event.comment ?? '',
+        });
+      default:
+    }
+  }
+
+  #take(event: PodEvent): void {
+    switch (event.type) {
+      case 'state':
+        this.#state = event.state;
+        if (event.state === 'idle') this.#isInterrupted = false;
+        return;
+      case 'run-start':
+        this.#isInterrupted = false;
+        this.#run = { isOpen: true, outcome: '' };
+        return;
+      case 'run-end':
+        this.#run = { isOpen: false, outcome: event.outcome.status };
+        return;
+      case 'input':
+        this.#isPrompted = true;
+        return;
+      case 'turn-start':
+        this.#answered.clear();
+        return;
+      case 'tool-end':
+        this.#answered.add(event.callId);
+        return;
+      case 'approval-request':
+        this.#approvals.add(event.approval.approvalId);
+        return;
+      case 'approval-response':
+        this.#approvals.delete(event.approvalId);
+        return;
+      case 'commanded':
+        if (event.command === 'cancel' && this.#state !== 'idle') this.#isInterrupted = true;
+        return;
+      default:
+    }
+  }
+
+  #phase(): string {
+    if (this.#state === 'running' || this.#state === 'waiting' || this.#run?.isOpen === true) {
+      if (this.#isInterrupted) return 'interrupting';
+      return this.#state === 'waiting' || this.#approvals.size > 0 ? 'waiting_input' : 'running';
+    }
+    if (this.#state === 'paused') return this.#approvals.size > 0 ? 'waiting_input' : 'paused';
+    if (this.#run === undefined) return 'starting';
+    if (this.#run.outcome === 'finished') return 'completed';
+    return this.#run.outcome === 'cancelled' ? 'interrupted' : 'failed';
+  }
+
+  #rows(items: readonly Item[]): void {
+    for (const item of items) {
+      if (item.type === 'message') {
+        const content = textIn(item.content);
+        if (content !== '' || item.role !== 'assistant') this.#row('message', { role: item.role, content });
+      }
+      if (item.type === 'reasoning' && item.text !== '') this.#row('thinking', { content: item.text });
+      if (item.type === 'tool-call') this.#row('tool_call', { id: item.callId, name: item.name });
+      if (item.type === 'tool-result')
+        this.#row('tool_result', { id: item.callId, content: textIn(item.content) });
+    }
+  }
+
+  #row(type: string, fields: Readonly<Record<string, unknown>>): void {
+    this.#say('conversation_updated', { type, ...fields });
+  }
+
+  #say(name: string, fields: Readonly<Record<string, unknown>>): void {
+    this.told.push(told(this.#seq, name, fields));
+  }
+}

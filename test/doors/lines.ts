@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { Readable, Writable } from 'node:stream';
+import { objectOf } from '../../src/base/index.ts';
+import { PATIENCE_MS } from './within-time.ts';
+
+export type JsonLine = { readonly [key: string]: unknown };
+
+/** A connection on which lines of JSON come and go. A line that is cut short is not a line. */
+export class LineLink {
+  readonly heard: JsonLine[] = [];
+  isClosed = false;
+  /** Called for every line, before anybody who waits sees it. */
+  onLine: (line: JsonLine) => void = () => {};
+  readonly #input: Readable;
+  readonly #output: Writable;
+  readonly #end: () => void;
+  readonly #waiting = new Set<() => void>();
+  #rest = '';
+
+  constructor(input: Readable, output: Writable, end: () => void) {
+    [this.#input, this.#output, this.#end] = [input, output, end];
+    for (const stream of new Set<Readable | Writable>([input, output])) stream.on('error', () => {});
+    input.setEncoding('utf8');
+    input.on('data', (text: string) => this.#take(text));
+    input.on('close', () => {
+      this.isClosed = true;
+      this.#wake();
+    });
+  }
+
+  send(line: object): void {
+    this.sendText(`${JSON.stringify(line)}\n`);
+  }
+
+  sendText(text: string): void {
+    if (!this.isClosed && this.#output.writable) this.#output.write(text);
+  }
+
+  /** The first line from here on that fits. Throws when the connection ends without it, or after the time. */
+  async next(fits: (line: JsonLine) => boolean, from?: number): Promise<JsonLine> {
+    let at = from ?? this.#taken;
+    const deadline = Date.now() + PATIENCE_MS;
+    for (;;) {
+      for (; at < this.heard.length; at += 1) {
+        const line = this.heard[at];
+        if (line === undefined || !fits(line)) continue;
+        if (from === undefined) this.#taken = at + 1;
+        return line;
+      }
+      if (this.isClosed) throw new Error('the connection was closed');
+      const left = deadline - Date.now();
+      if (left <= 0) throw new Error(`no answer; the last lines: ${this.tail()}`);
+      await new Promise<void>((resolve) => {
+        const done = (): void => {
+          clearTimeout(timer);
+          this.#waiting.delete(done);
+          resolve();
+        };
+        const timer = setTimeout(done, left);
+        this.#waiting.add(done);
+      });
+    }
+  }
+
+  tail(): string {
+    return JSON.stringify(this.heard.slice(-5)).slice(0, 2_000);
+  }
+
+  /** Stops reading: what is sent stays in the buffers between the two. */
+  pause(): void {
+    this.#input.pause();
+  }
+
+  resume(): void {
+    this.#input.resume();
+  }
+
+  close(): void {
+    this.#end();
+  }
+
+  #taken = 0;
+
+  #take(text: string): void {
+    const lines = (this.#rest + text).split('\n');
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) {
+      if (line === '') continue;
+      const value = objectOf(JSON.parse(line));
+      this.heard.push(value);
+      this.onLine(value);
+    }
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting) wake();
+  }
+}
+
+export async function connectLines(path: string): Promise<LineLink> {
+  const socket = connect({ path });
+  await once(socket, 'connect');
+  return new LineLink(socket, socket, () => void socket.destroy());
+}

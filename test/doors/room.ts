@@ -1,0 +1,124 @@
+import type { PodEvent } from '../../src/pod/index.ts';
+import { askedFindings, findings, hasHeardAll } from './check.ts';
+import type { DoorClient, Outcome, Prompt, WireName } from './clients/client.ts';
+import { HldClient } from './clients/hld.ts';
+import { newClient } from './clients/open-client.ts';
+import type { Daemon } from './daemon.ts';
+import { withinTime } from './within-time.ts';
+
+/** One session and the clients at it, each on its own door. */
+export class Room {
+  readonly daemon: Daemon;
+  readonly pod: string;
+  readonly clients: DoorClient[] = [];
+  /** Prompts that were accepted. */
+  #prompts = 0;
+
+  /** A session and a client of every wire. A protocol that has no word for a new session begins it with its first prompt. */
+  static async open(
+    daemon: Daemon,
+    driver: WireName,
+    wires: readonly WireName[],
+    first: Prompt,
+  ): Promise<Room> {
+    const own =
+      driver === 'hld'
+        ? await HldClient.launch({ daemon, fromStart: true, name: 'hld' }, first.text)
+        : undefined;
+    const room = new Room(daemon, own?.pod ?? (await daemon.newSession()));
+    if (own !== undefined) room.clients.push(own);
+    await Promise.all(
+      wires.filter((wire) => own === undefined || wire !== driver).map((wire) => room.join(wire)),
+    );
+    if (own === undefined) await room.prompt(room.client(driver).prompt, first);
+    else room.#prompts += 1;
+    return room;
+  }
+
+  constructor(daemon: Daemon, pod: string) {
+    [this.daemon, this.pod] = [daemon, pod];
+  }
+
+  client(wire: WireName): DoorClient {
+    const client = this.clients.find((one) => one.wire === wire);
+    if (client === undefined) throw new Error(`nobody speaks ${wire} here`);
+    return client;
+  }
+
+  async join(wire: WireName, fromStart = true): Promise<DoorClient> {
+    const { daemon, pod } = this;
+    const client = newClient(wire, { daemon, pod, fromStart, name: wire });
+    this.clients.push(client);
+    await client.connect();
+    return client;
+  }
+
+  async expect(acted: Promise<Outcome> | undefined, wanted: Outcome): Promise<void> {
+    const outcome = await acted;
+    if (outcome !== wanted) throw new Error(`an action is ${String(outcome)} and not ${wanted}`);
+  }
+
+  /** Prompts, or queues a prompt. */
+  async prompt(ask: ((prompt: Prompt) => Promise<Outcome>) | undefined, prompt: Prompt): Promise<void> {
+    await this.expect(ask?.(prompt), 'accepted');
+    this.#prompts += 1;
+  }
+
+  /** Decides as soon as the client knows the question. */
+  async decide(client: DoorClient, decision: 'approve' | 'deny'): Promise<void> {
+    await withinTime(`${client.wire} decides`, async () =>
+      (await client.decide?.(decision)) === 'accepted' ? true : undefined,
+    );
+  }
+
+  /** As long as nobody has decided. */
+  async decideOnce(client: DoorClient, decision: 'approve' | 'deny'): Promise<void> {
+    await withinTime(`${client.wire} decides`, async () => {
+      if ((await client.decide?.(decision)) === 'accepted') return true;
+      return (await this.daemon.state(this.pod)).state === 'waiting' ? undefined : true;
+    });
+  }
+
+  /** Resolves when the log has what is looked for. */
+  async until(what: string, fits: (event: PodEvent) => boolean, count = 1): Promise<void> {
+    await withinTime(what, async () =>
+      (await this.daemon.log(this.pod)).filter(fits).length >= count ? true : undefined,
+    );
+  }
+
+  async untilState(state: string): Promise<void> {
+    await withinTime(`the session is ${state}`, async () =>
+      (await this.daemon.state(this.pod)).state === state ? true : undefined,
+    );
+  }
+
+  /** Resolves when nothing runs any more; what any door told otherwise than the log has it, in words. */
+  async settle(): Promise<{ readonly log: readonly PodEvent[]; readonly problems: readonly string[] }> {
+    // A prompt may be acknowledged before its run begins.
+    const log = await withinTime('every prompt has ended', async () => {
+      const events = await this.daemon.log(this.pod);
+      const prompts = events.filter(({ type }) => type === 'input').length;
+      const last = events.findLast(({ type }) => type === 'state');
+      return prompts >= this.#prompts && last?.type === 'state' && last.state === 'idle' ? events : undefined;
+    });
+    const late: string[] = [];
+    for (const client of this.clients)
+      await withinTime(
+        'every client has heard all',
+        () => (hasHeardAll(client, log) ? true : undefined),
+        20_000,
+      )
+        // The difference says what is missing.
+        .catch(() => late.push(`${client.wire} has not heard the end of the log`));
+    const problems = [
+      ...late,
+      ...this.clients.flatMap((client) => findings(client, log)),
+      ...(await askedFindings(this.clients, log)),
+    ];
+    return { log, problems };
+  }
+
+  leave(): void {
+    for (const client of this.clients) client.cut();
+  }
+}

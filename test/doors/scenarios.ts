@@ -1,0 +1,220 @@
+import type { PodEvent } from '../../src/pod/index.ts';
+import type { DoorClient, Prompt, WireName } from './clients/client.ts';
+import type { Room } from './room.ts';
+import type { Action } from './table.ts';
+
+/** One story that every door takes part in: as the one that acts, if its protocol can, and else as one that watches. */
+export interface Scenario {
+  readonly name: string;
+  /** What the acting client does beside its first prompt. */
+  readonly action?: Action;
+  readonly first: Prompt;
+  /** `actor` is the client of the door that acts; `restart` kills the daemon and starts it again. */
+  readonly run?: (room: Room, actor: DoorClient, restart: () => Promise<void>) => Promise<void>;
+  /** What the log has to have in the end, beside what all doors told of it. */
+  readonly ends: (log: readonly PodEvent[]) => boolean;
+}
+
+/** Text in pieces, so slow that something can happen meanwhile. */
+const SLOW: Prompt = { text: `[[sim text='${'one two '.repeat(20)}' size=8 delay=25]]`, hasTools: false };
+/** So long that only a cancel or a kill ends it. */
+const ENDLESS: Prompt = { text: '[[sim deltas=4000 size=6 delay=15]]', hasTools: false };
+const ASKS: Prompt = { text: asking('made'), hasTools: true };
+const DECISION_TEXT = "[[sim text='Then something else.' size=5 delay=0]]";
+
+function asking(file: string): string {
+  return `[[sim tool=bash args='{"command":"touch ${file}"}' text='That was all.' size=5 delay=0]]`;
+}
+
+const isPiece = ({ type }: PodEvent): boolean => type === 'block-delta';
+const endsWith = (status: string) => (log: readonly PodEvent[]) => outcomes(log).at(-1) === status;
+
+function outcomes(log: readonly PodEvent[]): readonly string[] {
+  return log.flatMap((event) => (event.type === 'run-end' ? [event.outcome.status] : []));
+}
+
+function settlements(log: readonly PodEvent[]): readonly string[] {
+  return log.flatMap((event) => (event.type === 'approval-response' ? [event.status] : []));
+}
+
+const OTHERS: Readonly<Record<string, WireName>> = {
+  pod: 'hld',
+  hld: 'tasks WebSocket',
+  'tasks SSE': 'rpc',
+  rpc: 'pod',
+};
+
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'prompt to completion',
+    action: 'prompt',
+    first: {
+      text: "[[sim thinking='Let me think.' text='Paris, I believe.' size=4 delay=0]]",
+      hasTools: false,
+    },
+    ends: endsWith('finished'),
+  },
+  {
+    name: 'tool call',
+    action: 'prompt',
+    first: {
+      text: `[[sim tool=ls args='{"path":"."}' calls=2 text='Nothing is here.' size=6 delay=0]]`,
+      hasTools: true,
+    },
+    ends: (log) => log.filter(({ type }) => type === 'tool-end').length === 2 && endsWith('finished')(log),
+  },
+  {
+    name: 'approval allowed',
+    action: 'decide',
+    first: ASKS,
+    run: async (room, actor) => {
+      await room.untilState('waiting');
+      await room.decide(actor, 'approve');
+    },
+    ends: (log) => settlements(log).join() === 'approved' && endsWith('finished')(log),
+  },
+  {
+    name: 'approval denied',
+    action: 'decide',
+    first: ASKS,
+    run: async (room, actor) => {
+      await room.untilState('waiting');
+      await room.decide(actor, 'deny');
+    },
+    ends: (log) => settlements(log).join() === 'denied' && endsWith('finished')(log),
+  },
+  {
+    name: 'approval withdrawn',
+    action: 'withdraw',
+    first: ASKS,
+    run: async (room, actor) => {
+      await room.untilState('waiting');
+      await room.expect(actor.cancel?.(), 'accepted');
+    },
+    ends: (log) => settlements(log).join() === 'cancelled' && endsWith('cancelled')(log),
+  },
+  {
+    name: 'cancel',
+    action: 'cancel',
+    first: { text: `[[sim tool=bash args='{"command":"sleep 30"}']]`, hasTools: true },
+    run: async (room, actor) => {
+      await room.until('the call runs', ({ type }) => type === 'tool-start');
+      await room.expect(actor.cancel?.(), 'accepted');
+    },
+    ends: endsWith('cancelled'),
+  },
+  {
+    name: 'steer',
+    action: 'steer',
+    first: { text: asking('steered'), hasTools: true },
+    run: async (room, actor) => {
+      await room.untilState('waiting');
+      await room.expect(actor.steer?.(DECISION_TEXT), 'accepted');
+      await room.decide(room.client('pod'), 'approve');
+    },
+    ends: (log) => log.some((event) => event.type === 'input' && event.origin === 'steer'),
+  },
+  {
+    name: 'queue',
+    action: 'queue',
+    first: SLOW,
+    run: async (room, actor) => {
+      await room.prompt(actor.queue, { text: DECISION_TEXT, hasTools: false });
+      await room.until('the second answer', ({ type }) => type === 'llm-end', 2);
+    },
+    ends: (log) => log.some(({ type }) => type === 'queued') && endsWith('finished')(log),
+  },
+  {
+    name: 'late client',
+    action: 'late',
+    first: SLOW,
+    run: async (room) => {
+      await room.until('text', isPiece);
+      await Promise.all(LATE.map((wire) => room.join(wire, false)));
+    },
+    ends: endsWith('finished'),
+  },
+  {
+    name: 'resume after a cut',
+    action: 'resume',
+    first: SLOW,
+    run: async (room) => {
+      await room.until('text', isPiece, 3);
+      for (const client of room.clients) client.cut();
+      await room.until('more text', isPiece, 8);
+      await Promise.all(room.clients.map((client) => client.connect()));
+    },
+    ends: endsWith('finished'),
+  },
+  {
+    name: 'resume after a daemon kill',
+    action: 'resume',
+    first: ENDLESS,
+    run: async (room, _, restart) => {
+      await room.until('text', isPiece, 3);
+      await restart();
+      await Promise.all(room.clients.map((client) => client.connect()));
+      await room.prompt(room.client('pod').prompt, { text: DECISION_TEXT, hasTools: false });
+      await room.until('the next answer', ({ type }) => type === 'llm-end', 1);
+    },
+    ends: (log) => outcomes(log).join() === 'interrupted,finished',
+  },
+  {
+    name: 'slow client',
+    first: { text: '[[sim deltas=400 size=1000 delay=0]]', hasTools: false },
+    run: async (room, actor) => {
+      actor.pauseReading();
+      await room.untilState('idle');
+      actor.resumeReading();
+    },
+    ends: endsWith('finished'),
+  },
+  {
+    name: 'malformed input',
+    first: SLOW,
+    run: async (room, actor) => {
+      for (let choice = 0; choice < 7; choice += 1) await room.expect(actor.sendMalformed(choice), 'refused');
+    },
+    ends: endsWith('finished'),
+  },
+  {
+    name: 'two clients on different doors',
+    action: 'decide',
+    first: ASKS,
+    run: async (room, actor) => {
+      await room.untilState('waiting');
+      const other = room.client(OTHERS[actor.wire] ?? 'pod');
+      // Both decide at once: the first decision counts, and everybody is told whose it was.
+      await Promise.all([room.decideOnce(actor, 'approve'), room.decideOnce(other, 'deny')]);
+    },
+    ends: (log) => settlements(log).length === 1 && endsWith('finished')(log),
+  },
+  {
+    name: 'interruption in mid-text',
+    action: 'cancel',
+    first: ENDLESS,
+    run: async (room, actor) => {
+      await room.until('text', isPiece, 3);
+      await room.expect(actor.cancel?.(), 'accepted');
+      await room.untilState('idle');
+      await room.prompt(room.client('pod').prompt, { text: DECISION_TEXT, hasTools: false });
+      await room.until('the next run ends', ({ type }) => type === 'run-end', 2);
+    },
+    ends: (log) => outcomes(log).join() === 'cancelled,finished',
+  },
+  {
+    name: 'restart while an approval is pending',
+    action: 'decide',
+    first: ASKS,
+    run: async (room, actor, restart) => {
+      await room.untilState('waiting');
+      await restart();
+      await Promise.all(room.clients.map((client) => client.connect()));
+      await room.untilState('waiting');
+      await room.decide(actor, 'approve');
+    },
+    ends: (log) => settlements(log).join() === 'approved' && endsWith('finished')(log),
+  },
+];
+
+const LATE: readonly WireName[] = ['pod', 'pod plain', 'rpc', 'hld', 'tasks SSE', 'tasks WebSocket'];

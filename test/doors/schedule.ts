@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DoorClient, Outcome, Prompt } from './clients/client.ts';
+import { HldClient } from './clients/hld.ts';
+import { newClient } from './clients/open-client.ts';
+import type { Daemon } from './daemon.ts';
+import type { Plan, Step } from './plan.ts';
+
+/** A prompt or a message that was sent, and what the door answered. */
+export interface Sent {
+  readonly mark: string;
+  readonly kind: 'prompt' | 'steer';
+  outcome: Outcome;
+}
+
+/** The daemon, which somebody else kills and starts again. */
+export interface Lives {
+  readonly daemon: Daemon;
+  /** How many there were. */
+  readonly count: () => number;
+  /** Resolves when one is up. */
+  readonly up: () => Promise<void>;
+}
+
+/** Carries out a plan. Whatever a kill breaks is tried again in the next life, as a client would. */
+export class Schedule {
+  readonly plan: Plan;
+  readonly clients: DoorClient[] = [];
+  readonly sent: Sent[] = [];
+  /** What was done, for whoever looks into a failure. */
+  readonly trace: string[] = [];
+  readonly #lives: Lives;
+  #pod = '';
+  #began = performance.now();
+
+  constructor(plan: Plan, lives: Lives) {
+    [this.plan, this.#lives] = [plan, lives];
+  }
+
+  get pod(): string {
+    return this.#pod;
+  }
+
+  async run(): Promise<void> {
+    this.#began = performance.now();
+    await this.#create();
+    for (const step of this.plan.steps) {
+      if (step.waitMs > 0) await sleep(step.waitMs);
+      const client = this.clients[step.client + this.#extra] ?? this.clients[0];
+      if (client !== undefined) await this.#step(client, step);
+    }
+  }
+
+  /** Everybody is there and reads. */
+  async gather(): Promise<void> {
+    for (const client of this.clients) {
+      client.resumeReading();
+      if (!client.isConnected) await this.connect(client);
+    }
+  }
+
+  async connect(client: DoorClient): Promise<void> {
+    await this.#insist(`${client.wire} connects`, () => client.connect());
+  }
+
+  /** The client that created the session, if it stays. */
+  #extra = 0;
+
+  async #create(): Promise<void> {
+    const { creator, first, clients } = this.plan;
+    const { daemon } = this.#lives;
+    const sent: Sent = { mark: markOf(first), kind: 'prompt', outcome: 'unknown' };
+    if (creator === 'hld') {
+      const own = await this.#insist('hld launches', () =>
+        HldClient.launch({ daemon, fromStart: true, name: 'hld' }, first.text),
+      );
+      this.#pod = own.pod;
+      sent.outcome = 'accepted';
+      this.clients.push(own);
+      this.#extra = 1;
+    } else this.#pod = await this.#insist('a session is made', () => daemon.newSession());
+    for (const { wire, fromStart } of clients)
+      this.clients.push(newClient(wire, { daemon, pod: this.#pod, fromStart, name: wire }));
+    this.sent.push(sent);
+    if (creator === 'hld') return;
+    const own = newClient(creator, { daemon, pod: this.#pod, fromStart: true, name: creator });
+    this.clients.unshift(own);
+    this.#extra = 1;
+    await this.connect(own);
+    sent.outcome = (await own.prompt?.(first)) ?? 'refused';
+    this.#note(`${creator} creates: ${sent.outcome}`);
+  }
+
+  async #step(client: DoorClient, step: Step): Promise<void> {
+    const { act } = step;
+    if (act === 'cut') client.cut();
+    else if (act === 'read slowly') client.pauseReading();
+    else {
+      client.resumeReading();
+      if (act === 'connect' || !client.isConnected) await this.connect(client);
+    }
+    const outcome = await this.#act(client, step);
+    this.#note(`${client.wire} ${act}${outcome === undefined ? '' : `: ${outcome}`}`);
+  }
+
+  async #act(client: DoorClient, { act, prompt, choice }: Step): Promise<Outcome | undefined> {
+    switch (act) {
+      case 'prompt':
+      case 'queue':
+        return this.#send(prompt, 'prompt', client[act]);
+      case 'steer':
+        return this.#send(
+          { text: prompt.text, hasTools: prompt.hasTools },
+          'steer',
+          client.steer && (({ text }) => client.steer?.(text) ?? Promise.resolve('refused')),
+        );
+      case 'cancel':
+        return client.cancel?.();
+      case 'approve':
+      case 'deny':
+        return client.decide?.(act);
+      case 'malformed input':
+        return client.sendMalformed(choice);
+      default:
+        return undefined;
+    }
+  }
+
+  async #send(
+    prompt: Prompt,
+    kind: Sent['kind'],
+    send: ((prompt: Prompt) => Promise<Outcome>) | undefined,
+  ): Promise<Outcome | undefined> {
+    if (send === undefined) return undefined;
+    const sent: Sent = { mark: markOf(prompt), kind, outcome: 'unknown' };
+    this.sent.push(sent);
+    sent.outcome = await send(prompt);
+    return sent.outcome;
+  }
+
+  /** Tries again as long as kills are to blame; what fails three times in one life fails. */
+  async #insist<T>(what: string, attempt: () => Promise<T>): Promise<T> {
+    let failures = 0;
+    for (;;) {
+      await this.#lives.up();
+      const life = this.#lives.count();
+      try {
+        return await attempt();
+      } catch (thrown) {
+        this.#note(`${what}: ${String(thrown)}`);
+        failures = life === this.#lives.count() && this.#lives.daemon.isUp ? failures + 1 : 0;
+        if (failures === 3) throw thrown;
+        await sleep(20);
+      }
+    }
+  }
+
+  #note(text: string): void {
+    this.trace.push(
+      `${Math.round(performance.now() - this.#began)} ms, life ${this.#lives.count()}: ${text}`,
+    );
+  }
+}
+
+export function markOf({ text }: Prompt): string {
+  return text.split(' ')[0] ?? '';
+}
