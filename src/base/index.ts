@@ -23,6 +23,7 @@ export { isDeeperThan, isValueDeeperThan, MESSAGE_DEPTH } from './json-depth.ts'
 export { type Log, type LogEntry, type LogLevel, type LogSink, LOG_LEVELS, logTo } from './log.ts';
 export { nearest } from './nearest.ts';
 export { isOneLine } from './one-line.ts';
+export { isReaderTooSlow, ReaderTooSlow } from './reader-too-slow.ts';
 export { REDACTED, type Redact, redactor } from './redact.ts';
 export { type Env, type EnvRule, isSecretName, isSecretVariable, safeEnv } from './safe-env.ts';
 export { schemaProblems } from './schema-problems.ts';
@@ -30,3 +31,4 @@ export { uuidv7 } from './uuid.ts';
 export * as shape from './shape.ts';
 export { explainStartFailure, type StartFailure, unsearchedText } from './start-failure.ts';
 export { userName } from './user-name.ts';
+export { WrongState } from './wrong-state.ts';

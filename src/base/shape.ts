@@ -176,6 +176,20 @@ export function fields<R extends Shapes, O extends Shapes>(
   };
 }
 
+/** The shape of an object without its strictness about keys: those that it does not know are ignored. */
+export function open<T>(strict: Shape<T>): Shape<T> {
+  const { properties } = strict.schema;
+  const known = new Set(isObject(properties) ? Object.keys(properties) : []);
+  return {
+    schema: { ...strict.schema, additionalProperties: true },
+    read: (value, path, report) => {
+      if (!isObject(value)) return strict.read(value, path, report);
+      const entries = Object.entries(value).filter(([key]) => known.has(key));
+      return strict.read(Object.fromEntries(entries), path, report);
+    },
+  };
+}
+
 /** An object of one of several kinds; the word under `key` tells which. */
 export function tagged<const K extends string, S extends Readonly<Record<string, Shape<object>>>>(
   key: K,

@@ -48,6 +48,8 @@ export class PodClient {
   #socket: Socket | undefined;
   /** Whether this connection has answered: before that it tells what nobody asked for. */
   #isSubscribed = false;
+  /** Why the pod could not be served last, if it said so. */
+  #reason: PolypodError | undefined;
   #over: Promise<void> = Promise.resolve();
 
   /** Resolves when it is connected; refuses when nobody listens there. */
@@ -139,10 +141,11 @@ export class PodClient {
     for (let socket: Socket | undefined = first; ; socket = await connectUnix(path).catch(() => undefined)) {
       if (socket !== undefined && (await this.#converse(socket))) {
         failed = 0;
+        this.#reason = undefined;
         onConnection?.('lost');
       }
       if (this.#closing.signal.aborted) return;
-      if ((failed += 1) > attempts) this.#end(unreachable(path, attempts));
+      if ((failed += 1) > attempts) this.#end(unreachable(path, attempts, this.#reason));
       const { signal } = this.#closing;
       await sleep(backoffMs(backoff, failed - 1, Math.random()), undefined, { signal }).catch(() => {});
       if (signal.aborted) return;
@@ -194,6 +197,8 @@ export class PodClient {
       // Told before it was asked for, unless it is a refusal: that is for good.
       if (line.event === REFUSED || (line.event === 'error' && line.requestId === SUBSCRIBE))
         this.#end(errorIn(line));
+      // Why the pod cannot be served now; that may pass.
+      else if (line.event === 'error') this.#reason = errorIn(line);
       return;
     }
     if (this.#calls.settle(line) || line.event === 'subscribed') return;
@@ -214,6 +219,9 @@ function closed(): PolypodError {
   return new PolypodError('conflict', 'the client is closed: open another one');
 }
 
-function unreachable(path: string, attempts: number): PolypodError {
-  return new PolypodError('not-found', `nobody answers on ${path} any more: tried ${attempts} times`);
+function unreachable(path: string, attempts: number, reason: PolypodError | undefined): PolypodError {
+  if (reason === undefined)
+    return new PolypodError('not-found', `nobody answers on ${path} any more: tried ${attempts} times`);
+  const message = `the pod on ${path} cannot be served, after ${attempts} attempts: ${reason.message}`;
+  return new PolypodError(reason.code, message);
 }

@@ -1,8 +1,8 @@
-import { PolypodError } from '../base/index.ts';
+import { type PolypodError, WrongState } from '../base/index.ts';
 
-class PodBusy extends PolypodError {
+class PodBusy extends WrongState {
   constructor() {
-    super('conflict', 'a run is under way: steer it, queue a follow-up, or cancel it first');
+    super('a run is under way: steer it, queue a follow-up, or cancel it first');
   }
 }
 

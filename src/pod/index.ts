@@ -27,8 +27,10 @@ export type {
   RunPurpose,
   Settlement,
 } from './event.ts';
+export { isReaderTooSlow } from '../base/index.ts';
 export { isPodBusy } from './busy.ts';
-export { Batch, isReaderTooSlow, type Numbered } from './feed/index.ts';
+export { KeyReused } from './receipts.ts';
+export { Batch, type Numbered } from './feed/index.ts';
 export { Host } from './host.ts';
 export {
   type Change,

@@ -15,6 +15,13 @@ export interface Signed {
 const KEPT_MS = 24 * 60 * 60 * 1000;
 const MOST_KEPT = 10_000;
 
+/** An idempotency key came again with another command. */
+export class KeyReused extends PolypodError {
+  constructor(message: string) {
+    super('conflict', message);
+  }
+}
+
 /** What was accepted under which idempotency key; keys belong to whoever used them. */
 export class Receipts {
   readonly #signed = new Map<string, Signed>();
@@ -126,8 +133,7 @@ function sortedKeys(_: string, value: unknown): unknown {
 }
 
 function otherCommand(key: string): PolypodError {
-  return new PolypodError(
-    'conflict',
+  return new KeyReused(
     `the idempotency key ${JSON.stringify(key)} was used for another command: use a new key for each command`,
   );
 }

@@ -29,6 +29,7 @@ import type { Agent, ReadyModel } from './agent.ts';
 import type { Limit, Overrides } from './command.ts';
 import type { PodFact, RunPurpose } from './event.ts';
 import type { Draft } from './journal/index.ts';
+import { loadTools } from './load-tools.ts';
 import { beyondLimit, limitedMode, limitedScope, limitedSettings } from './limited.ts';
 import { askTool, permissionTool } from './permission-tool.ts';
 import { personBehind } from './person.ts';
@@ -148,7 +149,7 @@ export class Runner {
     const { agent, view } = this.#parts;
     const [model, tools, own, whole] = await Promise.all([
       agent.model(this.#choice(overrides)),
-      agent.tools(),
+      loadTools(agent),
       agent.system(),
       agent.scope([...(view.settings.paths ?? []), ...(overrides.paths ?? [])]),
     ]);
@@ -167,7 +168,7 @@ export class Runner {
   /** What a model would be told if it were asked now. */
   async briefing(): Promise<Briefing> {
     const { agent } = this.#parts;
-    const [tools, own] = await Promise.all([agent.tools(), agent.system()]);
+    const [tools, own] = await Promise.all([loadTools(agent), agent.system()]);
     return {
       system: this.#systemFrom(own, this.overrides),
       tools: this.#given(tools, this.overrides).map(({ name, description, parameters }) => ({

@@ -1,4 +1,4 @@
-import { derivedAbort, PolypodError } from '../base/index.ts';
+import { derivedAbort, type PolypodError, WrongState } from '../base/index.ts';
 import {
   type Content,
   costOf,
@@ -414,7 +414,7 @@ function keptTokens({ keepTokens }: CompactionPolicy, { contextWindow }: Model):
 }
 
 function busy(): PolypodError {
-  return new PolypodError('conflict', 'a run is under way: steer it, queue a follow-up, or cancel it first');
+  return new WrongState('a run is under way: steer it, queue a follow-up, or cancel it first');
 }
 
 async function waitFor(ms: number, signal: AbortSignal): Promise<'waited'> {

@@ -75,6 +75,18 @@ describe('a client', () => {
     await expect(client.call('rum')).rejects.toMatchObject({ code: 'bad-request' });
   });
 
+  it('gives up with the reason, where the pod says why it cannot be served', async () => {
+    const path = join(scratch(), 'run', 'broken.sock');
+    const line = { event: 'error', data: { code: 'internal', message: 'the session file is damaged' } };
+    const server = await listenUnix(path, (socket) => void socket.end(`${JSON.stringify(line)}\n`));
+    onTestFinished(() => void server.close());
+    const client = await opened({ path, attempts: 2 });
+    await expect(client.events().next()).rejects.toMatchObject({
+      code: 'internal',
+      message: `the pod on ${path} cannot be served, after 2 attempts: the session file is damaged`,
+    });
+  });
+
   it('is told when nobody listens', async () => {
     await expect(PodClient.open({ path: join(scratch(), 'none.sock') })).rejects.toMatchObject({
       code: 'not-found',

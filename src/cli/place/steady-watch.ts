@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asPolypodError, PolypodError } from '../../base/index.ts';
+import { asPolypodError, isReaderTooSlow, PolypodError } from '../../base/index.ts';
 import type { PodHandle } from '../../daemon/index.ts';
 import type { Watched } from '../../pod/index.ts';
 import type { Place } from './place.ts';
@@ -34,9 +34,10 @@ export async function* steadyWatch(
         if (watched.type === 'events' && watched.batch.events.some(({ type }) => type === 'closed')) return;
       }
     } catch (thrown) {
-      const { code } = asPolypodError(thrown);
-      if (after === undefined || (code !== 'overloaded' && code !== 'provider-failed')) throw thrown;
-      if (code === 'overloaded') continue;
+      const isTooSlow = isReaderTooSlow(thrown);
+      if (after === undefined || !(isTooSlow || asPolypodError(thrown).code === 'provider-failed'))
+        throw thrown;
+      if (isTooSlow) continue;
     }
     if (signal.aborted) return;
     onConnection('lost');

@@ -3,15 +3,18 @@ import {
   type ErrorCode,
   errorText,
   isObject,
+  isReaderTooSlow,
   type JsonObject,
   PolypodError,
   readMessage,
+  ReaderTooSlow,
   stringOf,
 } from '../../base/index.ts';
 
 /**
  * The daemon's own socket speaks lines of JSON. A client asks `{"method":…,"params":{…}}`; each question gets one line
- * `{"result":…}` or `{"error":{"code":…,"message":…}}`, in order. `watch` sends `{"watched":…}` lines before its result.
+ * `{"result":…}` or `{"error":{"code":…,"message":…}}`, in order. `watch` sends `{"watched":…}` lines before its result; if
+ * its error is `resumable`, the client was too slow, and `watch` after the last number brings the rest.
  */
 export interface Question {
   readonly method: string;
@@ -37,12 +40,14 @@ export function encode(line: JsonObject): string {
 
 export function encodeError(thrown: unknown): string {
   const { code, message } = asPolypodError(thrown);
-  return encode({ error: { code, message: errorText(message) } });
+  const resumable = isReaderTooSlow(thrown) ? { resumable: true } : {};
+  return encode({ error: { code, message: errorText(message), ...resumable } });
 }
 
 /** The error that the daemon answered with, as if it had been thrown here. */
 export function errorIn(value: unknown): PolypodError {
-  const { code, message } = isObject(value) ? value : {};
+  const { code, message, resumable } = isObject(value) ? value : {};
+  if (resumable === true) return new ReaderTooSlow(stringOf(message));
   const known = CODES.find((candidate) => candidate === code) ?? 'internal';
   return new PolypodError(known, stringOf(message) || 'the daemon gave no reason');
 }

@@ -1,4 +1,4 @@
-import { PolypodError } from '../../base/index.ts';
+import { PolypodError, WrongState } from '../../base/index.ts';
 import type { Content } from '../../llm/index.ts';
 import { NO_TOTALS } from '../../worker/index.ts';
 import { podBusy } from '../busy.ts';
@@ -59,8 +59,7 @@ export const cancel: Handler<'cancel'> = async (command, caller, sign, pod) => {
     runner.cancel();
     return {};
   }
-  if (view.state !== 'paused' && view.state !== 'waiting')
-    throw new PolypodError('conflict', 'there is no run to cancel');
+  if (view.state !== 'paused' && view.state !== 'waiting') throw new WrongState('there is no run to cancel');
   approvals.cancelOwn();
   runner.abandon();
   const { runId = '' } = view.lastRun ?? {};
@@ -72,7 +71,7 @@ export const cancel: Handler<'cancel'> = async (command, caller, sign, pod) => {
 };
 
 export const pause: Handler<'pause'> = async (command, caller, sign, pod) => {
-  if (!pod.runner.active) throw new PolypodError('conflict', 'there is no run to pause');
+  if (!pod.runner.active) throw new WrongState('there is no run to pause');
   accept(command, caller, sign, pod);
   pod.runner.pause();
   return {};
@@ -91,7 +90,7 @@ export const resume: Handler<'resume'> = async (_, caller, sign, pod) => {
 };
 
 export const abortRetry: Handler<'abort-retry'> = async (command, caller, sign, pod) => {
-  if (!pod.runner.abortRetry()) throw new PolypodError('conflict', 'no retry is being waited for');
+  if (!pod.runner.abortRetry()) throw new WrongState('no retry is being waited for');
   accept(command, caller, sign, pod);
   return {};
 };
@@ -101,7 +100,7 @@ export const compact: Handler<'compact'> = async (command, caller, sign, pod) =>
   const ready = await pod.runner.prepare();
   refuseIfBusy(pod);
   if (pod.view.state === 'paused' || pod.view.state === 'waiting')
-    throw new PolypodError('conflict', 'the run is paused: resume or cancel it before compacting');
+    throw new WrongState('the run is paused: resume or cancel it before compacting');
   accept(command, caller, sign, pod);
   // Told by its events; the receipt says only that it has begun.
   void pod.runner.compact(ready, command.instructions);
@@ -150,16 +149,12 @@ function isBusy({ runner, view }: PodParts): boolean {
 function refuseIfBusy({ runner, view }: PodParts): void {
   const waiting = view.state === 'waiting' ? view.approvals.pending()[0] : undefined;
   if (waiting !== undefined)
-    throw new PolypodError(
-      'conflict',
-      `a run is waiting for approval ${waiting.approvalId}: decide, or cancel it first`,
-    );
+    throw new WrongState(`a run is waiting for approval ${waiting.approvalId}: decide, or cancel it first`);
   if (runner.active) throw podBusy();
 }
 
 function refuseIfNotPaused({ view, runner }: PodParts): void {
   const waiting = view.state === 'waiting' ? view.approvals.pending()[0] : undefined;
-  if (waiting !== undefined)
-    throw new PolypodError('conflict', `waiting for approval ${waiting.approvalId}: send decide`);
-  if (runner.active || view.state !== 'paused') throw new PolypodError('conflict', 'nothing is paused');
+  if (waiting !== undefined) throw new WrongState(`waiting for approval ${waiting.approvalId}: send decide`);
+  if (runner.active || view.state !== 'paused') throw new WrongState('nothing is paused');
 }

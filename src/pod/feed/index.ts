@@ -3,4 +3,3 @@ export { Batch, type Numbered } from './batch.ts';
 export { Feed } from './feed.ts';
 export type { FeedRecord } from './record.ts';
 export { openSegments, type Segments } from './segments.ts';
-export { isReaderTooSlow } from './watcher.ts';

@@ -1,16 +1,5 @@
-import { PolypodError } from '../../base/index.ts';
+import { type PolypodError, ReaderTooSlow } from '../../base/index.ts';
 import type { Batch } from './batch.ts';
-
-/** A reader was too slow for its queue: it may watch again after the last number that it got. */
-class ReaderTooSlow extends PolypodError {}
-
-/**
- * Whether watching again brings the rest. Not every `overloaded` means that: a pod for which there is no room, or no file
- * handle, is refused again at once, and whoever tries for ever stops the whole process.
- */
-export function isReaderTooSlow(thrown: unknown): boolean {
-  return thrown instanceof ReaderTooSlow;
-}
 
 /**
  * One reader's queue. It never holds up the feed: past its bound the reader is cut off, with the number it may resume
@@ -84,6 +73,6 @@ export class Watcher<Fact> {
 
   #behind(): PolypodError {
     const message = `more than ${this.#limit} events were waiting to be read; watch again after ${this.#lastTaken}`;
-    return new ReaderTooSlow('overloaded', message);
+    return new ReaderTooSlow(message);
   }
 }

@@ -48,8 +48,9 @@ export function decodeObject(value: JsonObject): Decoded {
     // Without a mark that can be sent back, the answer would go to every client.
     if (requestId !== undefined && requestId !== null && !isRequestId(requestId))
       throw badRequest(`request_id must be a number, or text of at most ${LONGEST_ID} characters`);
-    if (typeof key === 'string' && key.length > LONGEST_ID)
-      throw badRequest(`idempotency_key may have at most ${LONGEST_ID} characters`);
+    // One that is not understood would let its sender believe that nothing is done twice.
+    if (key !== undefined && key !== null && (typeof key !== 'string' || key.length > LONGEST_ID))
+      throw badRequest(`idempotency_key must be text of at most ${LONGEST_ID} characters`);
     return { ...named, request: requestIn(method, params) };
   } catch (thrown) {
     return { ...named, request: asPolypodError(thrown) };
@@ -67,7 +68,10 @@ type ReadParams = (method: string, params: unknown) => Request;
 
 const text = shape.text();
 const none = shape.fields({}, {});
-const image = shape.fields({ media_type: text, data: text }, {});
+const image = shape.open(shape.fields({ media_type: text, data: text }, {}));
+const todo = shape.open(
+  shape.fields({ content: text, status: shape.choice(['pending', 'in_progress', 'completed']) }, {}),
+);
 /** The words, and pictures to go with them. */
 const message = { input: text } as const;
 const pictures = { images: shape.listOf(image) } as const;
@@ -154,7 +158,7 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
   abort_shell: taking(shape.fields({}, { shell_id: text }), ({ shell_id }) =>
     command('abort-shell', { ...(shell_id && { shellId: shell_id }) }),
   ),
-  set_todos: taking(shape.fields({ items: shape.listOf(shape.anyObject) }, {}), (params) =>
+  set_todos: taking(shape.fields({ items: shape.listOf(todo) }, {}), (params) =>
     command('set-todos', params),
   ),
   tool_result: taking(
@@ -172,10 +176,12 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
   close: taking(none, () => command('close', {})),
 };
 
+/** A client may send more than we know. What is in `set` and `overrides` is for the pod, which refuses unknown settings. */
 function taking<T>(params: shape.Shape<T>, make: (params: T) => Request): ReadParams {
+  const known = shape.open(params);
   return (method, value) => {
     const problems: shape.Problem[] = [];
-    const read = params.read(value, [], (problem) => problems.push(problem));
+    const read = known.read(value, [], (problem) => problems.push(problem));
     if (read === undefined) throw badRequest(shape.sentence(`params of ${method}`, problems));
     return make(read);
   };

@@ -1,4 +1,5 @@
-import { type ErrorCode, errorText, type PolypodError } from '../../base/index.ts';
+import { type ErrorCode, errorText, type PolypodError, WrongState } from '../../base/index.ts';
+import { KeyReused } from '../../pod/index.ts';
 import type { SeedErrorCode, WireErrorCode } from './wire.ts';
 
 /** Our codes as the wire has them: for every client, and for one that has asked for extras. */
@@ -14,8 +15,8 @@ const CODES: Readonly<Record<ErrorCode, readonly [SeedErrorCode, WireErrorCode]>
   internal: ['internal', 'internal'],
 };
 
-/** What a conflict means to those methods for which the wire has a word of its own. */
-const CONFLICTS: Readonly<Record<string, SeedErrorCode>> = {
+/** The wrong state in the words that the wire has for some methods. */
+const WRONG_STATES: Readonly<Record<string, SeedErrorCode>> = {
   run: 'already_running',
   resume: 'not_paused',
   cancel: 'not_running',
@@ -23,18 +24,31 @@ const CONFLICTS: Readonly<Record<string, SeedErrorCode>> = {
 };
 
 /** Refusals that say something about the pod, and so are told to all its clients. */
-const BROADCAST: ReadonlySet<WireErrorCode> = new Set(['already_running', 'not_running', 'not_paused']);
+const BROADCAST: ReadonlySet<WireErrorCode> = new Set([
+  'already_running',
+  'not_running',
+  'not_paused',
+  'provider_error',
+  'tool_error',
+]);
 
 export interface Refusal {
-  readonly plain: SeedErrorCode;
+  readonly plain: WireErrorCode;
   readonly extended: WireErrorCode;
   readonly message: string;
   readonly isBroadcast: boolean;
 }
 
 /** How a client is told that a line of its was refused. */
-export function refusalOf({ code, message }: PolypodError, method: string | undefined): Refusal {
-  const own = code === 'conflict' && method !== undefined ? CONFLICTS[method] : undefined;
-  const [plain, extended] = own === undefined ? CODES[code] : [own, own];
-  return { plain, extended, message: errorText(message), isBroadcast: BROADCAST.has(extended) };
+export function refusalOf(error: PolypodError, method: string | undefined): Refusal {
+  const [plain, extended] = codesOf(error, method);
+  return { plain, extended, message: errorText(error.message), isBroadcast: BROADCAST.has(extended) };
+}
+
+function codesOf(error: PolypodError, method = ''): readonly [WireErrorCode, WireErrorCode] {
+  const wrongState = error instanceof WrongState ? WRONG_STATES[method] : undefined;
+  if (wrongState !== undefined) return [wrongState, wrongState];
+  // Who sends a key knows more than the seed's words.
+  if (error instanceof KeyReused) return ['conflict', 'conflict'];
+  return CODES[error.code];
 }

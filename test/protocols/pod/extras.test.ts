@@ -110,6 +110,62 @@ describe('the extras', () => {
     await client.closed;
   });
 
+  it('refuse another command under the same key as a conflict, whatever the pod is doing', async () => {
+    const stage = await podStage([{ parts: [{ text: 'It all' }], fault: { kind: 'stall', after: 1 } }]);
+    const [plain, other] = [await stage.socketClient(), await stage.socketClient()];
+    await other.say('subscribe', {}, { request_id: 'subscribed' });
+    await other.hear(({ request_id }) => request_id === 'subscribed');
+    const message = 'the idempotency key "k1" was used for another command: use a new key for each command';
+    const keyed = { idempotency_key: 'k1' };
+    // The same command under the same key is accepted, here and at the other client.
+    for (const client of [plain, other]) {
+      await client.say('configure', { set: { name: 'first' } }, keyed);
+      await client.say('configure', { set: { name: 'second' } }, keyed);
+      await client.say('cancel', {}, keyed);
+    }
+    await plain.say('run', { input: 'Go.' });
+    await plain.hear(isState('running'));
+    for (const method of ['run', 'resume', 'cancel', 'pause', 'steer'])
+      await other.say(method, { input: 'Hello?' }, { ...keyed, request_id: method });
+    await other.hear(({ request_id }) => request_id === 'steer');
+    const errors = (client: Client) =>
+      client.heard.flatMap((line) => (line.event === 'error' ? [line.data] : []));
+    expect(errors(plain)).toEqual([1, 2].map(() => ({ code: 'conflict', message })));
+    expect(errors(other)).toEqual(Array.from({ length: 7 }, () => ({ code: 'conflict', message })));
+    await plain.say('cancel', {}, { idempotency_key: 'k2' });
+    await plain.hear(isState('idle'));
+  });
+
+  it('refuse a key that is no text, in place of doing something twice', async () => {
+    const stage = await podStage([]);
+    const client = await stage.socketClient();
+    await client.say('configure', { set: { name: 'x' } }, { idempotency_key: 7 });
+    const line = await client.hear(({ event }) => event === 'error');
+    expect(line.data).toMatchObject({ message: 'idempotency_key must be text of at most 1024 characters' });
+  });
+
+  it('ignore unknown keys in params, on both kinds of link, but refuse unknown settings', async () => {
+    const image = { media_type: 'image/png', data: 'aGk=', alt: 'a picture' };
+    const more = { trace_id: 7, options: { deep: true } };
+    const stage = await podStage([{ parts: [{ text: 'One.' }] }, { parts: [{ text: 'Two.' }] }]);
+    const [plain, extended] = [await stage.socketClient(), await stage.socketClient()];
+    await extended.say('subscribe', { ...more });
+    await extended.hear(({ event }) => event === 'snapshot');
+    for (const client of [plain, extended]) {
+      const from = client.heard.length;
+      await client.say('run', { input: 'Hello?', ...more, images: [image] });
+      await client.hear(isState('idle'), from);
+      for (const method of ['get_status', 'get_history']) await client.say(method, more);
+      await client.hear(({ event }) => event === 'history', from);
+    }
+    await extended.say('set_todos', { items: [{ content: 'a', status: 'pending', id: 1 }], ...more });
+    await extended.hear(({ event }) => event === 'todos');
+    expect([...plain.heard, ...extended.heard].filter(({ event }) => event === 'error')).toEqual([]);
+    await extended.say('configure', { set: { modle: 'x' } });
+    const refused = await extended.hear(({ event }) => event === 'error');
+    expect(refused.data).toMatchObject({ message: expect.stringContaining('modle is not a key') as string });
+  });
+
   it('do the same thing once under the same key', async () => {
     const stage = await podStage([{ parts: [{ text: 'Once.' }] }]);
     const client = await stage.socketClient();

@@ -83,7 +83,9 @@ const SCENES: Readonly<Record<string, Scene>> = {
     stage: {
       agent: {
         system: () =>
-          Promise.reject(new PolypodError('tool-failed', 'the server of the tools does not answer')),
+          Promise.reject(
+            new PolypodError('tool-failed', 'the tools cannot be loaded: no space left on device'),
+          ),
       },
     },
   },
@@ -102,6 +104,8 @@ const SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   'request-id': { script: [], subscribed: ['ada'] },
+  'idempotency-key': { script: [CAPITAL], subscribed: [''] },
+  'unknown-keys': { script: [] },
   'cancel-extended': { script: [ENDLESS], subscribed: [''] },
 };
 
