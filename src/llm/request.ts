@@ -23,6 +23,8 @@ export type Item =
       readonly role: 'user' | 'assistant' | 'system';
       readonly content: readonly Content[];
       readonly seal?: Seal;
+      /** An answer that a person interrupted here. Whoever sends the conversation again tells the model. */
+      readonly interrupted?: true;
     }
   | {
       readonly type: 'tool-call';

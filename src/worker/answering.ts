@@ -16,13 +16,14 @@ import {
 } from '../llm/index.ts';
 import type { Timeline } from '../timeline/index.ts';
 import type { AnswerOutcome, RunEvent } from './event.ts';
+import { interruptedItems, textsIn } from './interruption.ts';
 import { requestFor, type TurnSettings } from './settings.ts';
 
 /** What the model answered to one turn, after as many attempts as it took. */
 export interface Answered {
   readonly outcome: AnswerOutcome;
   readonly items: readonly Item[];
-  /** What there is of it, if it was cut; undefined when the wait for another attempt was. */
+  /** What there is of it, if it was cut. */
   readonly broken: readonly Item[] | undefined;
   readonly stopReason: StopReason | undefined;
   readonly failure: Failure | undefined;
@@ -55,16 +56,21 @@ export async function answerTurn(asking: Asking, signal: AbortSignal): Promise<A
     if (tried.usage) spent.push(tried.usage);
     const next = await nextAttempt(asking, tried, efforts, signal);
     if (next === 'again') continue;
-    const isCut = next === 'failed' || (next === 'cancelled' && tried.failure === undefined);
     return {
       outcome: next,
-      items: next === 'completed' ? tried.items : [],
-      broken: isCut ? tried.broken : undefined,
+      items: itemsLeft(next, tried),
+      broken: next === 'completed' ? undefined : tried.broken,
       stopReason: tried.stopReason,
       failure: tried.failure,
       ...account(asking.settings, spent),
     };
   }
+}
+
+/** What the answer leaves in the conversation. A failed one leaves nothing: it may be the reason of the failure. */
+function itemsLeft(outcome: AnswerOutcome, { items, broken }: Attempted): readonly Item[] {
+  if (outcome === 'completed') return items;
+  return outcome === 'cancelled' ? interruptedItems(textsIn(broken)) : [];
 }
 
 /** What has been done so far for one turn's answer. */

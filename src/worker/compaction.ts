@@ -1,5 +1,6 @@
 import { AnswerItems, type Failure, type Item, textContent, textOf, type Usage } from '../llm/index.ts';
 import type { CompactionResult } from './event.ts';
+import { withInterruptions } from './interruption.ts';
 import type { TurnSettings } from './settings.ts';
 import { estimateTokens, tokensOf } from './tokens.ts';
 
@@ -117,7 +118,7 @@ async function summarise(
   signal: AbortSignal,
 ): Promise<Summary> {
   // Half of the window is left for the answer and for what four characters to a token get wrong.
-  const transcript = transcriptOf(items, (model.contextWindow ?? 100_000) * 2);
+  const transcript = transcriptOf(withInterruptions(items), (model.contextWindow ?? 100_000) * 2);
   const prompt = `${transcript}\n\n${TASK}${instructions ? `\n\nPay special attention to this:\n${instructions}` : ''}`;
   const answer = new AnswerItems();
   let failure: Failure | undefined;

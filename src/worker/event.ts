@@ -16,7 +16,7 @@ export type WorkerEvent =
       readonly turn: number;
       readonly outcome: AnswerOutcome;
       readonly items: readonly Item[];
-      /** What there is of an answer that broke off: to be shown and kept, and never sent to the model again. */
+      /** What there is of an answer that broke off, to be shown and kept. The model is sent what is in `items` of it. */
       readonly broken?: readonly Item[];
       readonly usage?: Usage;
       readonly cost?: Cost;

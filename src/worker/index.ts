@@ -23,6 +23,7 @@ export {
   type InterruptMode,
   type Message,
 } from './inbox.ts';
+export { interruptedItems } from './interruption.ts';
 export { DEFAULT_LOOP, type LoopPolicy } from './loop-guard.ts';
 export {
   approveByPolicy,

@@ -1,5 +1,6 @@
 import type { CacheMarkers, Llm, LlmRequest, Model, ThinkingLevel } from '../llm/index.ts';
 import type { Tool } from '../tools/index.ts';
+import { withInterruptions } from './interruption.ts';
 
 /** What the next turn is made with. Asked for before every turn, so that it may change while a run goes on. */
 export interface TurnSettings {
@@ -22,7 +23,7 @@ export function requestFor(settings: TurnSettings, items: LlmRequest['items']): 
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   return {
     model: model.id,
-    items,
+    items: withInterruptions(items),
     ...(system === '' ? {} : { system }),
     ...(tools.length === 0 ? {} : { tools }),
     ...(thinking === undefined || !model.reasoning ? {} : { thinking }),

@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { Provider } from '../../src/llm/index.ts';
-import { generatedText } from '../../src/sim/index.ts';
+import { type Answer, generatedText, type Script, type SimRequest } from '../../src/sim/index.ts';
 import { calls, echo, gate, lines, say, says, stage } from './stage.ts';
 
 /** What a run has to do with every provider of the registry. */
@@ -42,17 +42,46 @@ export function workerContract(provider: Provider): void {
     expect(lines(worker.items)).toEqual(['user: Go']);
   });
 
-  it('is cancelled while the model streams, and nothing of the turn leaks', async () => {
+  it('is cancelled while the model streams: the text stays, and the model learns of it', async () => {
     const slow = { parts: [{ text: generatedText(3000) }, ...calls('echo').parts], pace: { delayMs: 3 } };
-    const { worker, hear, events } = await stage(provider, [slow, says('Fresh.')]);
+    const asked: SimRequest[] = [];
+    const script = heardBy(asked, [slow, says('Fresh.')]);
+    const { worker, hear, events } = await stage(provider, script);
     const controller = new AbortController();
     const run = worker.run(say('Go'), controller.signal);
-    await hear((event) => event.type === 'block-delta');
+    await hear(
+      (event) => event.type === 'block-delta' && 'text' in event.delta && event.delta.text.trim() !== '',
+    );
     controller.abort();
     expect(await run).toEqual({ status: 'cancelled' });
     expect(events.at(-1)).toMatchObject({ type: 'run-end', outcome: { status: 'cancelled' } });
     expect(await worker.run(say('Again'), never())).toEqual({ status: 'finished' });
-    expect(lines(worker.items)).toEqual(['user: Go', 'user: Again', 'assistant: Fresh.']);
+    const [, partial = '', ...rest] = lines(worker.items);
+    expect(partial).toMatch(/^assistant: \w/);
+    expect(rest).toEqual(['user: Again', 'assistant: Fresh.']);
+    // User and assistant take turns: some servers refuse a conversation in which they do not.
+    expect(asked[1]?.messages).toMatchObject([
+      { role: 'user', text: 'Go' },
+      { role: 'assistant', text: partial.slice('assistant: '.length), toolCalls: [] },
+      { role: 'user', text: '[Request interrupted by user]\n\nAgain' },
+    ]);
+  });
+
+  it('is cancelled before the first word, and the model learns of it', async () => {
+    const silent = { parts: [{ text: 'never' }], fault: { kind: 'stall', after: 0 } } as const;
+    const asked: SimRequest[] = [];
+    const { worker } = await stage(provider, heardBy(asked, [silent, says('Fresh.')]));
+    const controller = new AbortController();
+    const run = worker.run(say('Go'), controller.signal);
+    await vi.waitFor(() => expect(asked).toHaveLength(1), { timeout: 20_000 });
+    controller.abort();
+    expect(await run).toEqual({ status: 'cancelled' });
+    expect(await worker.run(say('Again'), never())).toEqual({ status: 'finished' });
+    const messages = asked[1]?.messages ?? [];
+    expect(messages.map(({ role }) => role)).not.toContain('assistant');
+    expect(messages.map(({ text }) => text).join('')).toMatch(
+      /^Go\s*\[Request interrupted by user\]\n\nAgain$/,
+    );
   });
 
   it('is cancelled while a tool runs, and every call has a result', async () => {
@@ -174,4 +203,12 @@ export function workerContract(provider: Provider): void {
 
 export function never(): AbortSignal {
   return new AbortController().signal;
+}
+
+/** The answers in order, and what was asked for each. */
+function heardBy(asked: SimRequest[], answers: readonly Answer[]): Script {
+  return (request) => {
+    asked.push(request);
+    return answers[asked.length - 1] ?? says('');
+  };
 }

@@ -105,8 +105,8 @@ export class Recorder {
       case 'llm-end':
         this.#calls = fact.items.flatMap((item) => (item.type === 'tool-call' ? [item] : []));
         this.#early.clear();
-        if (fact.items.length > 0) this.#answer(fact.items, fact, place);
-        else if (fact.broken !== undefined || fact.outcome === 'failed') this.#broken(fact, place);
+        if (fact.outcome !== 'completed') this.#broken(fact, place);
+        else if (fact.items.length > 0) this.#answer(fact.items, fact, place);
         return;
       case 'tool-start':
         // Without an open question no call of the turn would be run by another process.
@@ -219,12 +219,12 @@ export class Recorder {
     this.#say(items.length, place({ type: 'message', message }));
   }
 
-  /** In the file and in no conversation: the model is not sent what it did not finish. */
+  /** One that failed is in no conversation; of one that was interrupted the model is sent the text. */
   #broken(end: EventOf<'llm-end'>, place: (body: Body) => Entry): void {
     const errorMessage = end.outcome === 'cancelled' ? ABORTED : this.#error;
     const about = this.#about([], end);
     const answer = errorMessage === undefined ? about : { ...about, errorMessage };
-    place({ type: 'message', message: brokenMessage(end.broken ?? [], answer) });
+    this.#say(end.items.length, place({ type: 'message', message: brokenMessage(end.broken ?? [], answer) }));
   }
 
   #about(items: readonly Item[], spent: Partial<EventOf<'llm-end'>>): Answer {

@@ -1,5 +1,6 @@
 import { arrayOf, isObject, type JsonObject, objectOf, stringOf } from '../../base/index.ts';
 import type { Cost, Item, StopReason, Usage, Wire } from '../../llm/index.ts';
+import { interruptedItems } from '../../worker/index.ts';
 import { apiOf, callIdOf, itemOfBlock } from './block.ts';
 import { encodeContent, readContent } from './content.ts';
 import type { AgentMessage } from './entry.ts';
@@ -140,8 +141,13 @@ function plainItems(message: AgentMessage): readonly Item[] {
 }
 
 function answerItems(message: AgentMessage): readonly Item[] {
+  if (message.stopReason === 'aborted') return interruptedItems(textsOf(message));
   if (isBroken(message)) return [];
   return blocksIn(message).flatMap((block) => itemOfBlock(block, stringOf(message.api)) ?? []);
+}
+
+function textsOf(message: AgentMessage): readonly string[] {
+  return blocksIn(message).flatMap(({ type, text }) => (type === 'text' ? [stringOf(text)] : []));
 }
 
 /** Broken answers may hold half a thought or half a call; pi sends none of them again. */

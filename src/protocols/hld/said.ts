@@ -16,9 +16,12 @@ export function saidIn(item: Item): readonly Said[] {
   switch (item.type) {
     case 'message': {
       const content = textOf(item.content);
-      return content === '' && item.role === 'assistant'
-        ? []
-        : [{ type: 'message', role: item.role, content }];
+      return [
+        ...(content === '' && item.role === 'assistant'
+          ? []
+          : [{ type: 'message', role: item.role, content } as const]),
+        ...(item.interrupted === true ? [INTERRUPTION] : []),
+      ];
     }
     case 'reasoning':
       return item.text === '' ? [] : [{ type: 'thinking', content: item.text }];
@@ -32,6 +35,9 @@ export function saidIn(item: Item): readonly Said[] {
       return [];
   }
 }
+
+/** The row that Claude Code writes where an answer was interrupted. */
+const INTERRUPTION: Said = { type: 'message', role: 'user', content: '[Request interrupted by user]' };
 
 /** The text alone: images have no place on this wire. */
 export function textOf(content: Content): string {

@@ -12,6 +12,8 @@ export function historyItems(items: readonly Item[]): readonly WireItem[] {
 function historyItem(item: Item): readonly WireItem[] {
   switch (item.type) {
     case 'message':
+      // An answer that was interrupted before its first word.
+      if (item.interrupted === true && item.content.length === 0) return [];
       return [{ type: 'message', role: item.role, content: wireContent(item.content) }];
     case 'tool-call':
       return [

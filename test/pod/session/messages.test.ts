@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Item, WIRES } from '../../../src/llm/index.ts';
+import { type Item, textContent, WIRES } from '../../../src/llm/index.ts';
 import {
   type AgentMessage,
   answerMessage,
@@ -207,8 +207,21 @@ describe('messages of pi and xcsh', () => {
     ],
     [
       'a stopped answer',
-      { role: 'assistant', stopReason: 'aborted', content: [{ type: 'text', text: 'x' }] },
-      [],
+      {
+        role: 'assistant',
+        stopReason: 'aborted',
+        content: [
+          { type: 'thinking', thinking: 'hm' },
+          { type: 'text', text: 'x' },
+          { type: 'toolCall', id: 'a', name: 'bash', arguments: {} },
+        ],
+      },
+      [{ type: 'message', role: 'assistant', content: textContent('x'), interrupted: true }],
+    ],
+    [
+      'an answer that was stopped before its first word',
+      { role: 'assistant', stopReason: 'aborted', content: [] },
+      [{ type: 'message', role: 'assistant', content: [], interrupted: true }],
     ],
     ['nonsense', { role: 'assistant', content: 'x', api: 7 }, []],
     [

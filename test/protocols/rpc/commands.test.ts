@@ -208,7 +208,7 @@ describeOnEach((stage) => {
       expect((tree as { entry: Line }[])[0]?.entry.id).toBe(ids[0]);
     });
 
-    it('has what an answer said before it was aborted, in the file too, and the model is not sent it', async () => {
+    it('has what an answer said before it was aborted, in the file too, and the model learns of it', async () => {
       const bodies: string[] = [];
       const { client } = await stage(({ body }) => {
         bodies.push(JSON.stringify(body));
@@ -241,7 +241,9 @@ describeOnEach((stage) => {
       const { sessionFile } = await client.get('get_state');
       expect(readFileSync(String(sessionFile), 'utf8')).toContain('"stopReason":"aborted"');
       await client.run('again');
-      expect(bodies[1]).not.toContain('word word');
+      expect(bodies[1]).toContain('word word');
+      expect(bodies[1]).toContain('[Request interrupted by user]\\n\\nagain');
+      expect(bodies[1]).not.toContain('hm');
       // As another program would find it.
       await client.get('new_session');
       await client.get('switch_session', { sessionPath: sessionFile });

@@ -1,0 +1,96 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ADA } from '../../pod/stage.ts';
+import { says, type Site, site } from '../../cli/daemon.ts';
+import type { Running } from '../../cli/polypod.ts';
+import { Client, hldStage, launch, type Launched, STALLS } from './stage.ts';
+
+async function clients({ home }: Site): Promise<{ readonly client: Client; readonly ear: Client }> {
+  const path = join(home, '.humanlayer/daemon.sock');
+  const [client, ear] = [await Client.open(path), await Client.open(path)];
+  ear.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
+  await ear.line(0);
+  return { client, ear };
+}
+
+/** The rows of a conversation, as `role: content`. */
+async function rows(client: Client, session_id: string): Promise<readonly string[]> {
+  const { events } = (await client.call('getConversation', { session_id })) as {
+    events: { role?: string; content?: string }[];
+  };
+  return events.map(({ role, content }) => `${role}: ${content}`);
+}
+
+/** The messages that the model was sent last, as `role: text`. */
+function sent({ sim }: Site): readonly string[] {
+  const body = sim.requests.at(-1)?.body as
+    | { messages: { role: string; content: { text: string }[] }[] }
+    | undefined;
+  return (body?.messages ?? []).map(
+    ({ role, content }) => `${role}: ${content.map(({ text }) => text).join('|')}`,
+  );
+}
+
+/** Waits until the beginning of the answer has come. */
+async function begun(here: Site, id: string): Promise<void> {
+  for await (const watched of (await here.pod(id)).watch({ after: 0 }))
+    if (watched.type === 'events' && watched.batch.events.some(({ type }) => type === 'block-delta')) return;
+}
+
+const INTERRUPTED = ['user: Wait', 'assistant: I begin', 'user: [Request interrupted by user]'];
+
+describe('an answer that is interrupted while it streams', () => {
+  it.each<[string, (here: Site, client: Client, id: string, daemon: Running) => Promise<unknown>]>([
+    ['here', (_, client, session_id) => client.call('interruptSession', { session_id })],
+    ['at another door', async (here, _, id) => (await here.pod(id)).handle({ type: 'cancel' }, ADA)],
+    [
+      'by the end of the daemon',
+      async (here, _, __, daemon) => {
+        daemon.child.kill('SIGTERM');
+        await daemon.finished;
+        await here.serve();
+      },
+    ],
+  ])('stays in the conversation, and the model learns of it: %s', async (_, interrupt) => {
+    const here = await site([STALLS, says('Hello again.')]);
+    here.configure('shutdown_grace: 10ms\n');
+    const daemon = await here.serve();
+    const first = await clients(here);
+    const { session_id } = (await first.client.call('launchSession', { query: 'Wait' })) as Launched;
+    await begun(here, session_id);
+    await interrupt(here, first.client, session_id, daemon);
+    const { client, ear } = await clients(here);
+    await expect.poll(() => rows(client, session_id), { timeout: 20_000 }).toEqual(INTERRUPTED);
+    const child = (await client.call('continueSession', { session_id, query: 'Hello' })) as Launched;
+    await ear.hearStatus(child.session_id, 'completed');
+    expect(sent(here)).toEqual([
+      'user: Wait',
+      'assistant: I begin',
+      'user: [Request interrupted by user]\n\nHello',
+    ]);
+    expect(await rows(client, child.session_id)).toEqual([
+      ...INTERRUPTED,
+      'user: Hello',
+      'assistant: Hello again.',
+    ]);
+  });
+
+  it('is told to subscribers as it is listed, and is the result of the session', async () => {
+    const stage = await hldStage([STALLS]);
+    const { session_id, client, ear } = await launch(stage, { query: 'Wait' }, 'running');
+    const watching = stage.host.pod(session_id).watch({ after: 0 });
+    for await (const watched of watching)
+      if (watched.type === 'events' && watched.batch.events.some(({ type }) => type === 'block-delta')) break;
+    await client.call('interruptSession', { session_id });
+    await ear.hearStatus(session_id, 'interrupted');
+    const told = ear.events.flatMap(({ type, data }) =>
+      type === 'conversation_updated' ? [`${data.role}: ${data.content}`] : [],
+    );
+    // Whoever launched the session knows its first prompt.
+    expect(told).toEqual(INTERRUPTED.slice(1));
+    expect(await rows(client, session_id)).toEqual(INTERRUPTED);
+    expect(await client.call('listSessions')).toMatchObject({
+      sessions: [{ result: { result: 'I begin', is_error: false } }],
+    });
+  });
+});
