@@ -33,6 +33,7 @@ import {
   type SessionTree,
 } from './session/index.ts';
 import { type RowSource, headerOf, idsIn, rowFromFile, rowsFromFiles } from './session-rows.ts';
+import { TextReader } from './session-texts.ts';
 import { Slots } from './slots.ts';
 import { emptyTrash, moveToTrash, removeDrafts } from './trash.ts';
 import { Family } from './family.ts';
@@ -42,6 +43,8 @@ import { isSameFile, refuseTakenPlace, refuseUnsafeId } from './session-place.ts
 
 /** The pods of a process, and the sessions they come from: what a door sees first. */
 export class Host {
+  /** Whole texts, of which rows have the beginning. */
+  readonly texts: TextReader;
   readonly #options: Required<Omit<HostOptions, 'limits'>> & { readonly limits: HostLimits };
   readonly #layout: Layout;
   readonly #catalogue: Catalogue;
@@ -109,6 +112,7 @@ export class Host {
       onFailure: options.onFailure,
     });
     this.#rowSource = { files: options.files, layout, now: options.now, onFailure: options.onFailure };
+    this.texts = new TextReader(this.#rowSource, this.#residents);
   }
 
   /** How much of what is allowed is in use. */

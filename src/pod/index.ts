@@ -32,6 +32,7 @@ export { isPodBusy } from './busy.ts';
 export { KeyReused } from './receipts.ts';
 export { Batch, type Numbered } from './feed/index.ts';
 export { Host } from './host.ts';
+export type { SessionTexts } from './session-texts.ts';
 export {
   type Change,
   DEFAULT_LIMITS,

@@ -10,7 +10,7 @@ import type { Launcher } from './launch.ts';
 import { skipFor } from './launch-wish.ts';
 import { Params } from './params.ts';
 import { recentPaths } from './recent-paths.ts';
-import { sessionState, skipping } from './session.ts';
+import { skipping } from './session.ts';
 import type { Sessions } from './sessions.ts';
 import { CALLER } from './settings.ts';
 import { isUnused, type Phase } from './status.ts';
@@ -73,7 +73,7 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
 async function listSessions(params: Params, { sessions }: Desk) {
   const isWanted = wantedPhase(params);
   const rows = await sessions.rows();
-  return { sessions: sessions.listed(rows.filter((row) => isWanted(sessions.phase(row)))) };
+  return { sessions: await sessions.listed(rows.filter((row) => isWanted(sessions.phase(row)))) };
 }
 
 function wantedPhase(params: Params): (phase: Phase) => boolean {
@@ -93,18 +93,12 @@ async function getSessionLeaves(params: Params, { sessions }: Desk) {
     if (filter === 'normal') return !row.archived && !isUnused(phase);
     return (filter !== 'archived' || row.archived) && isWanted(phase);
   };
-  return { sessions: sessions.listed(rows.filter((row) => !parents.has(row.id) && wanted(row))) };
+  return { sessions: await sessions.listed(rows.filter((row) => !parents.has(row.id) && wanted(row))) };
 }
 
-async function getSessionState(params: Params, { host, sessions, now }: Desk) {
-  const id = params.required('session_id');
-  const row = await sessions.row(id, 'failed to get session');
-  // A session that another process holds is shown as far as lists know it.
-  const snapshot = await host
-    .pod(id)
-    .snapshot()
-    .catch(() => undefined);
-  return { session: sessionState(row, sessions.phase(row), now(), snapshot) };
+async function getSessionState(params: Params, { sessions }: Desk) {
+  const row = await sessions.row(params.required('session_id'), 'failed to get session');
+  return { session: await sessions.state(row) };
 }
 
 async function interruptSession(params: Params, { host, sessions }: Desk) {

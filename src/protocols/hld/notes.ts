@@ -1,9 +1,11 @@
-import { isObject, type JsonObject, numberOf, stringOf } from '../../base/index.ts';
+import { beginningOf, isObject, type JsonObject, numberOf, stringOf } from '../../base/index.ts';
 
 /** What this door keeps of a session that it launched: what the wire gives back and the pod has no word for. */
 export interface Notes {
-  /** The prompt, as far as lists show it. */
+  /** The prompt, or its beginning. */
   readonly query: string;
+  /** Whether it is only the beginning. */
+  readonly isCut?: boolean;
   /** A mark of the launch, by which the process knows one of its own that is under way. */
   readonly launch: string;
   /** The run that it was launched with: its MCP servers know the session by it. */
@@ -29,7 +31,9 @@ export interface Spent {
 
 /** The notes beside those of others. */
 export function annotated(others: JsonObject | undefined, notes: Notes): JsonObject {
-  return { ...others, [KEY]: { ...notes, query: cut(notes.query) } };
+  const { query } = notes;
+  const beginning = beginningOf(query, LONGEST_QUERY);
+  return { ...others, [KEY]: { ...notes, query: beginning, isCut: beginning !== query } };
 }
 
 export function notesIn(annotations: JsonObject | undefined): Notes | undefined {
@@ -38,6 +42,7 @@ export function notesIn(annotations: JsonObject | undefined): Notes | undefined 
   const { allowedTools, disallowedTools, before, verbose, error } = notes;
   return {
     query: stringOf(notes.query),
+    isCut: notes.isCut === true,
     launch: stringOf(notes.launch),
     run: stringOf(notes.run),
     ...(Array.isArray(allowedTools) && { allowedTools: allowedTools.map(stringOf) }),
@@ -56,15 +61,8 @@ export function isVerbose(annotations: JsonObject | undefined): boolean {
 
 const KEY = 'hld';
 
-/** Notes stand in every list, so they are kept short. The conversation has the whole prompt. */
+/** Notes stand in every row, so they are kept short. The session file has the whole prompt. */
 const LONGEST_QUERY = 2_000;
-
-function cut(query: string): string {
-  if (query.length <= LONGEST_QUERY) return query;
-  return `${Array.from(query)
-    .slice(0, LONGEST_QUERY - 1)
-    .join('')}…`;
-}
 
 function spentIn(value: JsonObject): Spent {
   const count = (key: keyof Spent): number => numberOf(value[key]) ?? 0;

@@ -1,18 +1,22 @@
-import type { Row, Snapshot } from '../../pod/index.ts';
+import type { Row, SessionTexts, Snapshot } from '../../pod/index.ts';
 import { claudeSessionId } from './identity.ts';
 import { notesIn, type Spent } from './notes.ts';
-import { textOf } from './said.ts';
 import { titleOf } from './title.ts';
 import { errorOf, type Phase, wireStatus } from './status.ts';
 import type { ListedSession, SessionHead, SessionResult, SessionState } from './wire.ts';
 
 /** A session as lists have it. */
-export function listedSession(row: Row, phase: Phase, now: number): ListedSession {
+export function listedSession(
+  row: Row,
+  phase: Phase,
+  now: number,
+  texts: SessionTexts | undefined,
+): ListedSession {
   const { lastRun } = row;
   const error = phase === 'failed' ? errorOf(row) : undefined;
-  const result = lastRun?.endedAt === undefined ? undefined : resultOf(row, error);
+  const result = lastRun?.endedAt === undefined ? undefined : resultOf(row, error, texts);
   return {
-    ...head(row, phase, now),
+    ...head(row, phase, now, texts),
     start_time: row.createdAt,
     ...(isOver(phase) && lastRun?.endedAt !== undefined ? { end_time: lastRun.endedAt } : {}),
     ...(error === undefined ? {} : { error }),
@@ -26,7 +30,7 @@ export function sessionState(
   row: Row,
   phase: Phase,
   now: number,
-  snapshot: Snapshot | undefined,
+  { texts, snapshot }: { readonly texts: SessionTexts | undefined; readonly snapshot: Snapshot | undefined },
 ): SessionState {
   const { lastRun } = row;
   const spent = spentOn(row);
@@ -34,10 +38,9 @@ export function sessionState(
   const model = snapshot === undefined ? undefined : modelWords(snapshot.model.modelId);
   const contextTokens = snapshot?.stats.contextTokens ?? 0;
   const window = snapshot?.stats.contextWindow;
-  const base = head(row, phase, now);
+  const base = head(row, phase, now, texts);
   return {
     ...base,
-    query: snapshot === undefined ? base.query : wholeQuery(base.query, snapshot),
     last_activity_at: wholeSeconds(base.last_activity_at),
     ...model,
     created_at: wholeSeconds(row.createdAt),
@@ -69,18 +72,17 @@ export function wholeSeconds(time: string): string {
   return time.replace(/\.\d+(?=Z|[+-])/, '');
 }
 
-/** The first prompt of the session's own. */
-export function queryOf({ annotations, firstPrompt = '' }: Row): string {
-  return notesIn(annotations)?.query ?? firstPrompt;
+/** The first prompt of the session's own; without its texts, as much of it as the row has. */
+function queryOf({ annotations, firstPrompt = '' }: Row, texts: SessionTexts | undefined): string {
+  const notes = notesIn(annotations);
+  if (notes === undefined) return texts?.firstPrompt ?? firstPrompt;
+  return notes.isCut === true ? (texts?.ownPrompt ?? notes.query) : notes.query;
 }
 
-/** Lists have only the beginning of a long prompt: the conversation has all of it, unless that was summarised. */
-function wholeQuery(query: string, { items }: Snapshot): string {
-  const beginning = onOneLine(query.replace(/…$/, ''));
-  const said = items.flatMap((item) =>
-    item.type === 'message' && item.role === 'user' ? [textOf(item.content)] : [],
-  );
-  return said.find((text) => beginning !== '' && onOneLine(text).startsWith(beginning)) ?? query;
+/** Whether what a row has of a session's texts is not all that is shown of them. */
+export function lacksTexts({ annotations, lastRun }: Row): boolean {
+  const notes = notesIn(annotations);
+  return lastRun?.endedAt !== undefined || (lastRun !== undefined && notes?.isCut !== false);
 }
 
 function onOneLine(text: string): string {
@@ -99,9 +101,9 @@ export function skipping(
 /** The last moment that a time in this format can name. */
 export const FOR_GOOD = '9999-12-31T23:59:59.999Z';
 
-function head(row: Row, phase: Phase, now: number): SessionHead {
+function head(row: Row, phase: Phase, now: number, texts: SessionTexts | undefined): SessionHead {
   const { id, lastRun, parentId, model = '', cwd, skipPermissionsUntil } = row;
-  const query = queryOf(row);
+  const query = queryOf(row, texts);
   const skip = skipping(skipPermissionsUntil, now);
   return {
     id,
@@ -136,7 +138,7 @@ function summaryOf(query: string): string {
   return `${characters.slice(0, LONGEST_SUMMARY - 3).join('')}...`;
 }
 
-function resultOf(row: Row, error: string | undefined): SessionResult {
+function resultOf(row: Row, error: string | undefined, texts: SessionTexts | undefined): SessionResult {
   const { cost, turns } = spentOn(row);
   return {
     type: 'result',
@@ -146,7 +148,7 @@ function resultOf(row: Row, error: string | undefined): SessionResult {
     duration_ms: durationOf(row) ?? 0,
     duration_api_ms: 0,
     num_turns: turns,
-    result: row.lastText ?? '',
+    result: (texts === undefined ? row.lastText : texts.lastText) ?? '',
     session_id: claudeSessionId(row.id),
     ...(error === undefined ? {} : { error }),
   };

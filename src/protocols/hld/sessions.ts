@@ -2,9 +2,9 @@ import type { Host, Row } from '../../pod/index.ts';
 import { noSession } from './errors.ts';
 import type { Follower } from './follower.ts';
 import { notesIn } from './notes.ts';
-import { listedSession } from './session.ts';
+import { lacksTexts, listedSession, sessionState } from './session.ts';
 import { type Phase, phaseOf } from './status.ts';
-import type { ListedSession } from './wire.ts';
+import type { ListedSession, SessionState } from './wire.ts';
 
 /** The sessions of the host as this wire sees them: one row each, whichever door they came through. */
 export class Sessions {
@@ -47,8 +47,20 @@ export class Sessions {
     });
   }
 
-  listed(rows: readonly Row[]): readonly ListedSession[] {
-    return rows.map((row) => listedSession(row, this.phase(row), this.#now()));
+  async listed(rows: readonly Row[]): Promise<readonly ListedSession[]> {
+    const texts = await this.#host.texts.of(rows.filter(lacksTexts));
+    return rows.map((row) => listedSession(row, this.phase(row), this.#now(), texts.get(row.id)));
+  }
+
+  /** A session by itself, with what only its pod knows. */
+  async state(row: Row): Promise<SessionState> {
+    const texts = await this.#host.texts.of([row].filter(lacksTexts));
+    // A session that another process holds is shown as far as lists know it.
+    const snapshot = await this.#host
+      .pod(row.id)
+      .snapshot()
+      .catch(() => undefined);
+    return sessionState(row, this.phase(row), this.#now(), { texts: texts.get(row.id), snapshot });
   }
 
   /** While the work is under way, the session with this mark is starting. */

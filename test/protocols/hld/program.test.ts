@@ -150,6 +150,23 @@ describe('sessions of the built program', () => {
     expect((await listed(client)).map((session) => session.title)).toEqual([title, title]);
   });
 
+  it('have their whole prompt and their whole answer in lists, also after a restart', async () => {
+    const query = `Do this:\n${'and this, '.repeat(1_000)}\nplease.`;
+    const answer = `Done:\n\n${'one more, '.repeat(1_000)}\nend.`;
+    const here = await site([says(answer)]);
+    await here.serve();
+    const { client, ear } = await clients(here);
+    const { session_id } = await done(client, ear, { query });
+    const expected = [{ id: session_id, query, result: { result: answer } }];
+    expect(await listed(client)).toMatchObject(expected);
+    expect(await client.call('getSessionLeaves', {})).toMatchObject({ sessions: expected });
+    await here.polypod('stop');
+    await here.serve();
+    const again = await clients(here);
+    expect(await listed(again.client)).toMatchObject(expected);
+    expect(await state(again.client, session_id)).toMatchObject({ query });
+  });
+
   it('always name their model, and report the timeout that was set', async () => {
     const here = await site([says('One.')]);
     await here.serve();

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts';
@@ -381,20 +381,57 @@ describe('titles, archives, leaves and paths', () => {
   });
 });
 
-it('lists show the beginning of a long query, the session all of it', async () => {
-  const stage = await hldStage([says('one'), says('two')]);
+describe('the whole texts of sessions', () => {
   const query = `Line one\nand ${'very '.repeat(1_000)}long`;
-  const { session_id, client, ear } = await launch(stage, { query }, 'completed');
-  const pod = await stage.host.create({ cwd: stage.cwd });
-  await pod.handle(say(query), ADA);
-  await ear.hearStatus(pod.id, 'completed');
-  const [other, own] = await listed(client);
-  expect(stringOf(own?.query)).toHaveLength(2_000);
-  expect(stringOf(other?.query).length).toBeLessThanOrEqual(200);
-  for (const id of [session_id, pod.id]) {
-    const { session } = objectOf(await client.call('getSessionState', { session_id: id }));
-    expect(objectOf(session).query).toBe(query);
-  }
+  const answer = `  A list:\n\n- ${'item '.repeat(500)}\n- end\n`;
+
+  it('are listed, whichever door they came through, also when their pods are not in memory', async () => {
+    const stage = await hldStage([says(answer), says(answer), says('the last')]);
+    const { session_id, client, ear } = await launch(stage, { query }, 'completed');
+    const pod = await stage.host.create({ cwd: stage.cwd });
+    await pod.handle(say(query), ADA);
+    await ear.hearStatus(pod.id, 'completed');
+    const child = (await client.call('continueSession', { session_id, query: `${query}?` })) as Launched;
+    await ear.hearStatus(child.session_id, 'completed');
+    const expected = [
+      { id: child.session_id, query: `${query}?`, result: { result: 'the last' } },
+      { id: pod.id, query, result: { result: answer } },
+      { id: session_id, query, result: { result: answer } },
+    ];
+    expect(await listed(client)).toMatchObject(expected);
+    for (const { id } of expected) await stage.host.close(id);
+    expect(await listed(client)).toMatchObject(expected);
+    await stage.restart();
+    const again = await stage.client();
+    expect(await listed(again)).toMatchObject(expected);
+    for (const { id, query: whole } of expected)
+      expect(await again.call('getSessionState', { session_id: id })).toMatchObject({
+        session: { query: whole },
+      });
+  });
+
+  it('are those of the last answer, also when it was asked twice for', async () => {
+    const stage = await hldStage([says('one'), says('two'), { parts: [], fault: { kind: '401' } }]);
+    const { session_id, client, ear } = await launch(stage, { query }, 'completed');
+    expect(await listed(client)).toMatchObject([{ result: { result: 'one' } }]);
+    const { runId } = await stage.host.pod(session_id).handle(say('And then?'), ADA);
+    await ear.hear(({ data }) => data.new_status === 'completed' && data.run_id === runId);
+    expect(await listed(client)).toMatchObject([{ query, result: { result: 'two' } }]);
+    // A child that failed has said nothing; what its parent said is not its result.
+    const child = (await client.call('continueSession', { session_id, query: 'On' })) as Launched;
+    await ear.hearStatus(child.session_id, 'failed');
+    expect(await listed(client)).toMatchObject([{ query: 'On', result: { result: '' } }, { id: session_id }]);
+  });
+
+  it('are as much as the row has when the file cannot be read', async () => {
+    const stage = await hldStage([says(answer)]);
+    const { session_id, client } = await launch(stage, { query }, 'completed');
+    await stage.host.close(session_id);
+    rmSync(stage.host.fileOf(session_id));
+    const [session] = await listed(client);
+    expect(query.startsWith(stringOf(session?.query))).toBe(true);
+    expect(objectOf(session?.result).result).toMatch(/^A list: - item/);
+  });
 });
 
 it('a failed session says why', async () => {
