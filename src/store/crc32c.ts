@@ -16,6 +16,17 @@ export function stateAfterByte(state: number, byte: number): number {
   return at(T0, (state ^ byte) & 255) ^ (state >>> 8);
 }
 
+/** The state before a zero byte: the way back of `stateAfterByte`, for the difference between two sums. */
+export function stateBeforeZero(state: number): number {
+  const byte = at(BY_TOP, state >>> 24);
+  return ((state ^ at(T0, byte)) << 8) | byte;
+}
+
+/** What a changed byte changes in the state, by the change; no two changes do the same. */
+export function changesByEffect(): ReadonlyMap<number, number> {
+  return new Map(Array.from(T0, (effect, change) => [effect, change]));
+}
+
 /**
  * The state after more bytes. Sixteen bytes a step, one table for each of their places: about four times as fast as byte by
  * byte, and the sum is the dearest part of an append.
@@ -86,3 +97,6 @@ const T12 = tableAfter(T11);
 const T13 = tableAfter(T12);
 const T14 = tableAfter(T13);
 const T15 = tableAfter(T14);
+
+/** Which byte's effect has this highest byte; no two have the same. */
+const BY_TOP = Int32Array.from({ length: 256 }, (_, top) => T0.findIndex((effect) => effect >>> 24 === top));

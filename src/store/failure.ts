@@ -15,7 +15,11 @@ const KNOWN: Readonly<Record<string, readonly [ErrorCode, string, string]>> = {
   EACCES: ['denied', 'permission is denied', 'Correct the permissions of the file and its directory.'],
   EPERM: ['denied', 'permission is denied', 'Correct the permissions of the file and its directory.'],
   ENOENT: ['not-found', 'it does not exist', 'Check the path.'],
-  EIO: ['internal', 'the disk reported an input/output error', 'Check the disk, then open it again.'],
+  EISDIR: ['bad-request', 'it is a directory', 'Choose a file.'],
+  ENOTDIR: ['bad-request', 'a part of its path is no directory', 'Check the path.'],
+  ELOOP: ['bad-request', 'its path has too many symbolic links', 'Check the path.'],
+  ENAMETOOLONG: ['bad-request', 'its name is too long', 'Choose a shorter one.'],
+  EIO: ['overloaded', 'the disk reported an input/output error', 'Check the disk, then open it again.'],
 };
 
 /** A failure of the file system as one sentence: which file, what happened, what to do. Ours pass through. */

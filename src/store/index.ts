@@ -10,6 +10,8 @@ export { LineIndex } from './line-index.ts';
 export { acquireLock, type Lock, type LockOptions, type LockOwner, readLock } from './lock.ts';
 export type { LogKind, Repair } from './log-file.ts';
 export { memoryFiles } from './memory-files.ts';
+export { type Piece, type Remedy, salvage } from './salvage.ts';
+export { isUnfinished } from './unfinished.ts';
 export {
   type ProcessIdentity,
   type ProcessState,

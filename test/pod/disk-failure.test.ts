@@ -13,7 +13,7 @@ import { ADA, agentsOn, Listener, say, scratch } from './stage.ts';
 
 const FAULTS = [
   ['ENOSPC', 'overloaded', 'the disk is full'],
-  ['EIO', 'internal', 'input/output error'],
+  ['EIO', 'overloaded', 'input/output error'],
   ['EROFS', 'denied', 'read-only'],
 ] as const;
 

@@ -147,7 +147,7 @@ describe('a feed on disk', () => {
   it.each([
     ['ENOSPC', 'overloaded', 'the disk is full'],
     ['EROFS', 'denied', 'read-only'],
-    ['EIO', 'internal', 'input/output error'],
+    ['EIO', 'overloaded', 'input/output error'],
   ] as const)('says at once why it cannot write when the disk fails with %s', async (fault, code, words) => {
     for (const room of [0, 10, 150]) {
       for (const before of [0, 3, 7]) {
@@ -181,12 +181,12 @@ describe('a feed on disk', () => {
     const damaged = await openSegments('/home/feed', { sessionId: 's1', files });
     for (const after of [0, 3, 4])
       await expect(all(damaged.read(after))).rejects.toMatchObject({
-        code: 'internal',
+        code: 'conflict',
         message: expect.stringContaining(`0000000000000001.jsonl is damaged at byte ${offset}`),
       });
     expect(await all(damaged.read(6))).toEqual(textsOf(records(7, 9)));
     expect(await damaged.tail(4)).toEqual(textsOf(records(6, 9)));
-    await expect(damaged.tail(5)).rejects.toMatchObject({ code: 'internal' });
+    await expect(damaged.tail(5)).rejects.toMatchObject({ code: 'conflict' });
   });
 
   it('sets aside a last file whose header is damaged, and is not clean then', async () => {

@@ -7,7 +7,7 @@ import { KIND, PATH } from './sweep.ts';
 
 const FAULTS = [
   ['ENOSPC', 'overloaded', 'the disk is full'],
-  ['EIO', 'internal', 'input/output error'],
+  ['EIO', 'overloaded', 'input/output error'],
   ['EROFS', 'denied', 'read-only'],
 ] as const;
 

@@ -144,7 +144,7 @@ function textOf(line: LogLine): string | undefined {
 
 function damaged({ path }: Segment, { offset }: LogLine): PolypodError {
   return new PolypodError(
-    'internal',
+    'conflict',
     `${basename(path)} is damaged at byte ${offset}: the events from there on cannot be read. Watch from now on instead.`,
   );
 }

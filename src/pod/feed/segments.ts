@@ -110,7 +110,7 @@ export class Segments {
 
   /**
    * The events with greater numbers that are written by now, in order, as many at a time as a read brings. Rejects with
-   * `not-found` when they are no longer kept, and with `internal` where the disk does not hold what was written.
+   * `not-found` when they are no longer kept, and with `conflict` where the disk does not hold what was written.
    */
   read(after: number): AsyncGenerator<readonly string[]> {
     return eventsAfter(this.#settings.files, this.#segments(), { after, firstSeq: this.firstSeq });
