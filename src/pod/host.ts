@@ -24,6 +24,7 @@ import { rowOf } from './listing.ts';
 import { LivePod } from './live-pod.ts';
 import type { House } from './pod-options.ts';
 import { Pod } from './pod.ts';
+import { noSession, refuseDamaged } from './repair/index.ts';
 import { Residents } from './residents.ts';
 import {
   FORMAT_VERSION,
@@ -181,11 +182,10 @@ export class Host {
   async openFile(file: string): Promise<Pod> {
     const { files, now } = this.#options;
     const header = await headerOf(files, file);
-    if (header === undefined)
-      throw new PolypodError(
-        'bad-request',
-        `${file} is no session file: it does not begin with a session header`,
-      );
+    if (header === undefined) {
+      if (files.stat(file) !== undefined) await refuseDamaged(files, file);
+      throw noSession(file);
+    }
     const { id } = header;
     refuseUnsafeId(id, file);
     const known = this.#catalogue.get(id);

@@ -6,6 +6,7 @@ import { Layout } from './layout.ts';
 export type { Row } from './catalogue/row.ts';
 export { found as searched } from './catalogue/search.ts';
 export { Layout } from './layout.ts';
+export type { Defect, Note, RepairReport } from './repair/index.ts';
 
 /** All sessions, those that changed last first. */
 export function sessionsIn(directory: string): readonly Row[] {
@@ -19,4 +20,9 @@ export async function badCatalogueLines(directory: string): Promise<number> {
   const { badLines } = catalogue;
   await catalogue.close();
   return badLines;
+}
+
+/** How damaged session files are found and repaired. */
+export async function repairKit() {
+  return import('./repair/index.ts');
 }

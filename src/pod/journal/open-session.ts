@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { basename, dirname } from 'node:path';
+import { dirname } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
 import {
   acquireLock,
@@ -11,6 +11,7 @@ import {
   readLines,
   readTail,
 } from '../../store/index.ts';
+import { noSession, refuseDamaged } from '../repair/index.ts';
 import {
   encodeHeader,
   type Header,
@@ -88,24 +89,32 @@ async function read(options: SessionOptions, lock: Lock): Promise<OpenSession> {
     const tree = new SessionTree(fresh, source);
     return { tree, isWhole: true, lock, log: opened, whole: async () => tree, release };
   }
-  // Opened before it is read: that cuts off what a crash left at its end.
+  // Read before it is opened to append: nothing is written to a file that could not be read.
+  const isNew = fresh !== undefined && files.stat(file)?.size === 0;
+  const survey = isNew ? undefined : await refuseDamaged(files, file);
+  // Opened before its end is read: that cuts off what a crash left there.
   const { header: text, start, end } = await opened();
   const header = headerIn(text);
-  if (header === undefined) throw new PolypodError('internal', `${file} has lost its header`);
+  if (header === undefined) throw noSession(file);
+  const readAll = (): Promise<SessionTree> => readWhole(files, file, header, source);
+  // Lines that readers pass over may stand in the way to the checkpoint.
+  if (survey !== undefined && survey.defects.length > 0) {
+    const tree = await readAll();
+    return { tree, isWhole: true, lock, log: opened, whole: async () => tree, release };
+  }
   const reader = new TailReader(header, source, 'checkpoint');
-  let brokenAt: number | undefined;
   for (let to = end; to > start; ) {
     const lines = await readTail(files, file, LINES_AT_ONCE, { from: start, to });
-    brokenAt = lines.find(({ status }) => status === 'corrupt')?.offset ?? brokenAt;
     const texts = lines.flatMap((line) => ('text' in line ? [line.text] : []));
     if (!texts.toReversed().every((line) => reader.take(line))) break;
     to = lines[0]?.offset ?? start;
   }
-  const { tree, whole: isWhole, problems } = reader.end();
-  // A line that another program left unfinished is missed by nobody; one that others hang on has been damaged.
-  if (brokenAt !== undefined && problems.some(({ reason }) => reason === 'an unknown parent'))
-    throw damaged(file, brokenAt);
-  const whole = async (): Promise<SessionTree> => (isWhole ? tree : readWhole(files, file, header, source));
+  const { tree, whole: isWhole } = reader.end();
+  const whole = async (): Promise<SessionTree> => {
+    if (isWhole) return tree;
+    await refuseDamaged(files, file);
+    return readAll();
+  };
   return { tree, isWhole, lock, log: opened, whole, release };
 }
 
@@ -126,13 +135,6 @@ export async function readWhole(
     }
   }
   return tree;
-}
-
-function damaged(file: string, offset: number): PolypodError {
-  return new PolypodError(
-    'internal',
-    `${basename(file)} is damaged at byte ${offset}, so what was said before cannot be gone on with. Put a copy of it in its place, or remove that line to go on with what follows it.`,
-  );
 }
 
 export function headerIn(text: string): Header | undefined {

@@ -1,7 +1,7 @@
 import { isObject } from '../../base/index.ts';
 import type { Totals } from '../../worker/index.ts';
 import { factKind } from './fact.ts';
-import { type Field, flag, list, object, record, text, word } from './field.ts';
+import { amount, type Field, flag, list, object, record, text, word } from './field.ts';
 import { readTotals } from './totals.ts';
 
 const totals: Field<Totals> = (value) => (isObject(value) ? readTotals(value) : undefined);
@@ -99,6 +99,15 @@ export const BRANCH = factKind('branch', record({}, { from: text }));
 
 /** This file goes on from here on its own: runs, approvals and receipts before it are another session's. */
 export const FORK = factKind('fork', record({ sessionId: text }, { entryId: text }));
+
+/** A result whose call was lost when the file was damaged: kept for people, and part of no conversation. */
+export const ORPHANED_RESULT = factKind('orphaned-result', record({ message: object }, {}));
+
+/** A message that lacks what belongs to it, as its line was: kept for people, and part of no conversation. */
+export const DAMAGED_ENTRY = factKind('damaged-entry', record({ line: text }, {}));
+
+/** The file was damaged and repaired. What stands before it need not be all that was told of. */
+export const REPAIRED = factKind('repaired', record({ original: text }, { lost: amount }));
 
 /**
  * All that else would have to be looked for in front of it. Written after a compaction, so that a long session is

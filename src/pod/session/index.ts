@@ -1,5 +1,5 @@
 /** A session as a tree of entries, in the JSON-lines format that pi and xcsh read. */
-export { apiOf } from './block.ts';
+export { apiOf, callIdOf } from './block.ts';
 export * from './conversation.ts';
 export * from './entry.ts';
 export * from './fact.ts';
@@ -12,3 +12,4 @@ export * from './parse.ts';
 export * from './tree.ts';
 export { upgradeLines } from './upgrade.ts';
 export { spentOn } from './usage.ts';
+export { isReadable, readable } from './version.ts';

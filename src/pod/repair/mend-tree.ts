@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto';
+import {
+  APPROVAL_REQUEST,
+  APPROVAL_RESPONSE,
+  type Body,
+  type Entry,
+  FORK,
+  RUN_END,
+  RUN_START,
+} from '../session/index.ts';
+import type { Note } from './note.ts';
+import { pairCalls } from './pair-calls.ts';
+import type { Part } from './part.ts';
+import { type Linked, relink, type Row } from './relink.ts';
+
+export interface Mended {
+  readonly rows: readonly Row[];
+  /** The entry that the next one hangs on. */
+  readonly leafId: string | null;
+  readonly notes: readonly Note[];
+  /** Makes a further entry under the leaf. */
+  readonly append: (body: Body, parentId: string | null) => Entry;
+}
+
+/** The entries of a damaged file as a tree that every reader and every provider accepts. Pure but for new ids and the time. */
+export function mendTree(parts: readonly Part[], now: () => Date): Mended {
+  const linked = relink(parts);
+  const newId = freshIds(linked);
+  const paired = pairCalls(linked.rows, linked.leafId, { newId, now });
+  const compacted = keptAgain(paired.rows, linked.firstChildOf);
+  const rows = [...compacted.rows];
+  const late: Note[] = [];
+  let { leafId } = linked;
+  const append = (body: Body, parentId: string | null): Entry => ({
+    ...body,
+    id: newId(),
+    parentId,
+    timestamp: now().toISOString(),
+  });
+  const pending = pendingApprovals(rows);
+  const isAwaited = pending.some(({ callId }) => callId !== undefined && paired.openAtLeaf.has(callId));
+  // A turn that waits for a person goes on when the session is opened; any other one is over.
+  if (leafId !== null && !isAwaited && !isPaused(rows)) {
+    const results = paired.closeLeaf(leafId);
+    rows.push(...results);
+    leafId = results.at(-1)?.entry.id ?? leafId;
+  }
+  for (const { approvalId, callId } of pending) {
+    if (callId === undefined || paired.openAtLeaf.has(callId)) continue;
+    const response = { approvalId, status: 'cancelled', at: now().toISOString() } as const;
+    const entry = append(APPROVAL_RESPONSE.body(response), leafId);
+    rows.push({ entry });
+    leafId = entry.id;
+    late.push({
+      kind: 'approval',
+      id: entry.id,
+      text: `the call that ${approvalId} asks about is lost: the question is withdrawn`,
+    });
+  }
+  const notes = [...linked.notes, ...paired.notes, ...compacted.notes, ...late];
+  return { rows, leafId, notes, append };
+}
+
+function freshIds({ rows }: Linked): () => string {
+  const taken = new Set(rows.map(({ entry }) => entry.id));
+  return () => {
+    let id = randomBytes(4).toString('hex');
+    while (taken.has(id)) id = randomBytes(4).toString('hex');
+    taken.add(id);
+    return id;
+  };
+}
+
+/** Questions of this session about calls of its own that nobody has answered. */
+function pendingApprovals(rows: readonly Row[]): readonly { approvalId: string; callId?: string }[] {
+  const pending = new Map<string, { approvalId: string; callId?: string }>();
+  for (const { entry } of rows) {
+    if (FORK.in(entry) !== undefined) pending.clear();
+    const request = APPROVAL_REQUEST.in(entry);
+    if (request?.runId !== undefined && request.podId === undefined) pending.set(request.approvalId, request);
+    pending.delete(APPROVAL_RESPONSE.in(entry)?.approvalId ?? '');
+  }
+  return [...pending.values()];
+}
+
+function isPaused(rows: readonly Row[]): boolean {
+  const last = rows.findLast(
+    ({ entry }) => RUN_START.in(entry) !== undefined || RUN_END.in(entry) !== undefined,
+  );
+  return last !== undefined && RUN_END.in(last.entry)?.status === 'paused';
+}
+
+/** A compaction whose first kept entry is lost keeps what follows on that; a result is not kept without its call. */
+function keptAgain(
+  rows: readonly Row[],
+  firstChildOf: ReadonlyMap<string, string>,
+): { readonly rows: readonly Row[]; readonly notes: readonly Note[] } {
+  const byId = new Map(rows.map((row) => [row.entry.id, row]));
+  const notes: Note[] = [];
+  const changed = rows.map((row): Row => {
+    const { entry, line } = row;
+    if (entry.type !== 'compaction' || entry.firstKeptEntryId === entry.id) return row;
+    const path = pathBefore(entry, byId);
+    const wanted = byId.has(entry.firstKeptEntryId)
+      ? entry.firstKeptEntryId
+      : firstChildOf.get(entry.firstKeptEntryId);
+    const at = path.findIndex(({ id }) => id === wanted);
+    const first = at < 0 ? undefined : path.slice(at).find((one) => !isResult(one));
+    const firstKeptEntryId = first?.id ?? entry.id;
+    if (firstKeptEntryId === entry.firstKeptEntryId) return row;
+    const text =
+      first === undefined
+        ? 'the first entry that the compaction kept is lost: the model sees its summary and what follows'
+        : `what the compaction keeps begins with ${firstKeptEntryId} now`;
+    notes.push({ kind: 'compaction', id: entry.id, text, ...(line && { line }) });
+    return { entry: { ...entry, firstKeptEntryId }, ...(line && { line }) };
+  });
+  return { rows: changed, notes };
+}
+
+function pathBefore(entry: Entry, byId: ReadonlyMap<string, Row>): readonly Entry[] {
+  const path: Entry[] = [];
+  for (let at = byId.get(entry.parentId ?? ''); at !== undefined; at = byId.get(at.entry.parentId ?? ''))
+    path.push(at.entry);
+  return path.toReversed();
+}
+
+function isResult(entry: Entry): boolean {
+  return entry.type === 'message' && entry.message.role === 'toolResult';
+}

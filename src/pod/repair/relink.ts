@@ -1,0 +1,186 @@
+import { BRANCH, DAMAGED_ENTRY, type Entry } from '../session/index.ts';
+import type { Note } from './note.ts';
+import { isWellFormed, type Part, type RawLine } from './part.ts';
+
+/** An entry as it stands in the repaired file. */
+export interface Row {
+  readonly entry: Entry;
+  /** How it is written; absent if it was changed or is new. */
+  readonly raw?: RawLine;
+  /** Where it stood; absent if it is new. */
+  readonly line?: number;
+}
+
+export interface Linked {
+  /** Every parent before its children. */
+  readonly rows: readonly Row[];
+  /** The entry that the next one hangs on. */
+  readonly leafId: string | null;
+  /** For the id of a lost entry the first one that hung on it. */
+  readonly firstChildOf: ReadonlyMap<string, string>;
+  readonly notes: readonly Note[];
+}
+
+type EntryPart = Extract<Part, { kind: 'entry' }>;
+
+/** Gives every entry a parent that stands before it. */
+export function relink(parts: readonly Part[]): Linked {
+  const linker = new Linker(parts);
+  for (const part of parts) {
+    if (part.kind === 'entry') linker.take(part);
+    else if (part.kind === 'lost') linker.gap();
+  }
+  return linker.end();
+}
+
+class Linker {
+  readonly #rows: Row[] = [];
+  readonly #notes: Note[] = [];
+  /** For every entry in the file the one that it hangs on. */
+  readonly #parents = new Map<string, string | null>();
+  readonly #placed = new Set<string>();
+  readonly #seen = new Set<string>();
+  /** Where each stands. */
+  readonly #lines = new Map<string, number>();
+  /** Entries whose parent stands a little after them, by parent. */
+  readonly #held = new Map<string, EntryPart[]>();
+  /** For the id of a lost entry the one that takes its place. */
+  readonly #substitutes = new Map<string, string | null>();
+  readonly #firstChildOf = new Map<string, string>();
+  /** The entry that stands before the line, and the one before the last gap. */
+  #previous: string | null = null;
+  #beforeGap: string | null | undefined;
+  #isAfterGap = false;
+
+  constructor(parts: readonly Part[]) {
+    for (const part of parts) {
+      if (part.kind !== 'entry' || this.#parents.has(part.entry.id)) continue;
+      this.#parents.set(part.entry.id, part.entry.parentId);
+      this.#lines.set(part.entry.id, part.line);
+    }
+  }
+
+  gap(): void {
+    this.#beforeGap = this.#previous;
+    this.#isAfterGap = true;
+  }
+
+  take(read: EntryPart): void {
+    const isMalformed = !read.raw.isSealed && !isWellFormed(read.entry);
+    const part = isMalformed ? { ...read, entry: setAside(read) } : read;
+    const { entry, line } = part;
+    const { id, parentId } = entry;
+    if (this.#seen.has(id)) {
+      this.#notes.push({ kind: 'repeated', line, id, text: 'an entry for the second time: left out' });
+      return;
+    }
+    this.#seen.add(id);
+    if (isMalformed)
+      this.#notes.push({
+        kind: 'lost',
+        line,
+        id,
+        text: 'a message without what belongs to it; its line is kept',
+      });
+    if (parentId === null || this.#placed.has(parentId)) this.#place(part, isMalformed);
+    else if (!this.#parents.has(parentId)) this.#adopt(part, parentId);
+    else if (this.#isNear(part, parentId) && !this.#isCircular(id)) this.#hold(part, parentId);
+    else this.#relinked(part, this.#previous, 'it hung on an entry that stands after it');
+    this.#previous = id;
+    this.#isAfterGap = false;
+  }
+
+  end(): Linked {
+    return {
+      rows: this.#rows,
+      leafId: this.#previous,
+      firstChildOf: this.#firstChildOf,
+      notes: this.#notes,
+    };
+  }
+
+  /** Hangs an entry whose parent is lost on the one that stood before the loss. */
+  #adopt(part: EntryPart, lostId: string): void {
+    const known = this.#substitutes.get(lostId);
+    const parentId = known === undefined ? this.#nearest(part.entry) : known;
+    this.#substitutes.set(lostId, parentId);
+    if (known === undefined && !this.#isAfterGap) {
+      const text = `the entry ${lostId}, which stood before this line, is missing`;
+      this.#notes.push({ kind: 'lost', line: part.line, lostId, text });
+    }
+    this.#firstChildOf.set(lostId, this.#firstChildOf.get(lostId) ?? part.entry.id);
+    if (this.#beforeGap === undefined || !this.#isAfterGap) this.#beforeGap = parentId;
+    this.#relinked(part, parentId, `the entry before it, ${lostId}, is lost`, lostId);
+  }
+
+  /** Our entries hang on the line before them, unless they branch; of others' entries that is not known. */
+  #nearest(entry: Entry): string | null {
+    const isLinear = entry.extras?.seq !== undefined && BRANCH.in(entry) === undefined;
+    return isLinear || this.#beforeGap === undefined ? this.#previous : this.#beforeGap;
+  }
+
+  #relinked(part: EntryPart, parentId: string | null, why: string, lostId?: string): void {
+    const { entry, line } = part;
+    const to = parentId === null ? 'it begins the conversation now' : `it follows ${parentId} now`;
+    this.#notes.push({
+      kind: 'relinked',
+      line,
+      id: entry.id,
+      text: `${why}; ${to}`,
+      ...(lostId && { lostId }),
+    });
+    this.#place({ ...part, entry: withParent(entry, parentId) }, true);
+  }
+
+  /** Also those that waited for it. */
+  #place(part: EntryPart, isChanged: boolean): void {
+    const waiting = [{ part, isChanged }];
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const { entry, raw, line } = next.part;
+      this.#rows.push({ entry, line, ...(next.isChanged ? {} : { raw }) });
+      this.#placed.add(entry.id);
+      const held = this.#held.get(entry.id) ?? [];
+      this.#held.delete(entry.id);
+      for (const child of held.toReversed()) waiting.push({ part: child, isChanged: false });
+    }
+  }
+
+  #hold(part: EntryPart, parentId: string): void {
+    const held = this.#held.get(parentId) ?? [];
+    this.#held.set(parentId, [...held, part]);
+  }
+
+  /** Lines that changed places are put in order again; what is far apart was never in order. */
+  #isNear({ line }: EntryPart, parentId: string): boolean {
+    return (this.#lines.get(parentId) ?? Number.POSITIVE_INFINITY) - line <= 8;
+  }
+
+  /** Whether the way from an entry to its parents comes back to it. */
+  #isCircular(id: string): boolean {
+    const passed = new Set<string>();
+    let at = this.#parents.get(id);
+    while (typeof at === 'string' && at !== id && !this.#placed.has(at) && !passed.has(at)) {
+      passed.add(at);
+      at = this.#parents.get(at);
+    }
+    return at === id;
+  }
+}
+
+/** A message that no reader can use, as a fact with its line. */
+function setAside({ entry, raw }: EntryPart): Entry {
+  const { id, parentId, timestamp } = entry;
+  return { ...DAMAGED_ENTRY.body({ line: raw.text }), id, parentId, timestamp };
+}
+
+/** The entry under another parent. */
+export function withParent(entry: Entry, parentId: string | null): Entry {
+  if (entry.type !== 'unknown') return { ...entry, parentId };
+  return { ...entry, parentId, raw: rawWithParent(entry.raw, parentId) };
+}
+
+function rawWithParent(raw: string, parentId: string | null): string {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it was parsed as an object before
+  const value = JSON.parse(raw) as object;
+  return JSON.stringify({ ...value, parentId });
+}
