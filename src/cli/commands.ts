@@ -81,7 +81,7 @@ export const COMMANDS: Readonly<
     load: async () => (await import('./audit.ts')).audit,
   },
   log: {
-    summary: 'Verify the checksums of session and feed files.',
+    summary: 'Verify session files, and repair damaged ones.',
     load: async () => (await import('./log.ts')).log,
   },
   doctor: {

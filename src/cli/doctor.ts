@@ -9,7 +9,8 @@ import { harmless, harmlessText } from './terminal/harmless.ts';
 /** `polypod doctor`: what is wrong, and what to do about it. */
 export const doctor = runnable({
   name: 'doctor',
-  summary: 'Check configuration, keys, disk, sockets, locks, the catalogue and the sandbox.',
+  summary:
+    'Check configuration, keys, disk, sockets, locks, the catalogue, the session files and the sandbox.',
   usage: '[OPTIONS]',
   options: {
     rebuild: { type: 'flag', help: 'make the catalogue again from the session files, then check' },

@@ -1,149 +1,77 @@
-import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import { PolypodError } from '../base/index.ts';
-import { findSession, type Places } from '../daemon/index.ts';
-import { Layout, type Row, sessionsIn } from '../pod/sessions.ts';
-import { readLines, realFiles } from '../store/index.ts';
-import { EXIT, runnable } from './command.ts';
+import { runnable } from './command.ts';
 import { DATA_DIR, placesOf } from './data-dir.ts';
-import { harmless } from './terminal/harmless.ts';
 
-/** `polypod log verify`: whether what is on the disk is what was written. */
+const ACTIONS = ['verify', 'repair'];
+
+/** `polypod log`: whether session files are sound, and how to make them so. */
 export const log = runnable({
   name: 'log',
-  summary: 'Verify the checksums of session and feed files.',
-  usage: 'verify [OPTIONS] [ID|NAME|FILE…]',
-  options: { json: { type: 'flag', help: 'print one JSON object' }, ...DATA_DIR },
-  words: ['verify'],
+  summary: 'Verify session and feed files; repair damaged sessions.',
+  usage: 'verify|repair [OPTIONS] [ID|NAME|FILE…]',
+  options: {
+    json: { type: 'flag', help: 'print one JSON value' },
+    'dry-run': { type: 'flag', help: 'repair: show what would be done and what is lost, and change nothing' },
+    cwd: {
+      type: 'text',
+      short: 'C',
+      value: 'DIR',
+      help: 'repair: the working directory of a session whose header is lost (default: the one it had, or this one)',
+    },
+    ...DATA_DIR,
+  },
+  words: ACTIONS,
   takes: 'sessions',
   details: `
-Without an argument all sessions are verified. Every line that Polypod writes ends with a checksum; lines without one,
-which other programs wrote, are counted as unverified. An unfinished last line is what a crash leaves: it was never
-acknowledged, and is cut off when the session is opened next.
+verify reads every line. Without an argument it verifies all sessions. Every line that Polypod writes ends with a checksum;
+lines without one, which other programs wrote, are counted as unverified. Entries whose parent is missing and empty files are
+damage, too. An unfinished last line is what a crash leaves: it was never acknowledged, and is cut off when the session is
+opened next.
 
-Exit codes: 0 nothing is damaged, 1 something is, 2 usage.
+repair makes a damaged session file usable again; nothing else writes to one. It restores what it can: a wrong byte by the
+checksum, whole lines between damaged bytes, text in another encoding. What follows on a lost entry hangs on the entry before
+it; a tool call whose result is lost gets one that says so, and a result whose call is lost is kept out of the conversation,
+so that every provider accepts the history. It shows what is lost, and keeps the damaged file beside the repaired one as
+FILE.damaged-TIME. It refuses while a process has the session open.
+
+Exit codes: 0 nothing is damaged, or all is repaired, 1 something is damaged (verify, repair --dry-run), 2 usage, or the
+session is open.
 
 Examples:
   polypod log verify
   polypod log verify refactoring
-  polypod log verify ~/.pi/agent/sessions/some.jsonl`,
+  polypod log verify ~/.pi/agent/sessions/some.jsonl
+  polypod log repair --dry-run refactoring
+  polypod log repair refactoring`,
   async run({ values, positionals: [action, ...words] }, around) {
-    if (action !== 'verify')
+    if (action === undefined || !ACTIONS.includes(action))
       throw new PolypodError(
         'bad-request',
         action === undefined
-          ? 'say what to do: polypod log verify'
-          : `there is no log ${action}: say polypod log verify; polypod logs shows what happened`,
+          ? 'say what to do: polypod log verify, or polypod log repair SESSION'
+          : `there is no log ${action}: say polypod log verify or polypod log repair; polypod logs shows what happened`,
       );
-    const files = filesMeant(placesOf(values, around), words);
-    const verdicts: Verdict[] = [];
-    for (const file of files) {
-      const verdict = await verified(file);
-      verdicts.push(verdict);
-      if (!values.json)
-        for (const bad of verdict.bad)
-          around.stdout.write(`${harmless(file)}:${bad.line}: ${SAY[bad.status]}\n`);
+    const { filesMeant } = await import('./log/files.ts');
+    if (action === 'verify') {
+      refuseRepairOptions(values['dry-run'], values.cwd);
+      const { verify } = await import('./log/verify.ts');
+      return verify(filesMeant(placesOf(values, around), words), values.json, around);
     }
-    const sum = (count: (verdict: Verdict) => number) =>
-      verdicts.reduce((total, one) => total + count(one), 0);
-    const damaged = sum(({ bad }) => bad.filter(({ status }) => status === 'corrupt').length);
-    const totals = {
-      files: files.length,
-      lines: sum(({ ok }) => ok),
-      unverified: sum((one) => one.unverified),
-      damaged,
-    };
-    around.stdout.write(
-      values.json
-        ? `${JSON.stringify({ ...totals, bad: verdicts.flatMap(({ file, bad }) => bad.map((one) => ({ file, ...one }))) })}\n`
-        : `${totals.files} ${totals.files === 1 ? 'file' : 'files'}: ${inWords(totals)}\n`,
-    );
-    return damaged === 0 ? EXIT.ok : EXIT.failed;
+    if (words.length === 0)
+      throw new PolypodError(
+        'bad-request',
+        'say which session to repair: polypod log repair SESSION; polypod log verify lists the damaged ones',
+      );
+    const { repair } = await import('./log/repair.ts');
+    const cwd = resolve(values.cwd ?? '.');
+    const files = filesMeant(placesOf(values, around), words);
+    return repair(files, { isJson: values.json, isDryRun: values['dry-run'], cwd }, around);
   },
 });
 
-interface Verdict {
-  readonly file: string;
-  readonly ok: number;
-  readonly unverified: number;
-  readonly bad: readonly { readonly line: number; readonly status: 'corrupt' | 'torn' }[];
-}
-
-function inWords({ lines, unverified, damaged }: Record<'lines' | 'unverified' | 'damaged', number>): string {
-  return [
-    `${lines} ${lines === 1 ? 'line is as it was' : 'lines are as they were'} written`,
-    `${unverified} cannot be verified`,
-    `${damaged} ${damaged === 1 ? 'is' : 'are'} damaged`,
-  ].join(', ');
-}
-
-const SAY = {
-  corrupt: 'damaged: not what was written',
-  torn: 'unfinished: cut off when the session is opened next',
-} as const;
-
-async function verified(file: string): Promise<Verdict> {
-  let [ok, unverified, line] = [0, 0, 0];
-  const bad: { line: number; status: 'corrupt' | 'torn' }[] = [];
-  for await (const lines of readLines(realFiles, file)) {
-    for (const { status } of lines) {
-      line += 1;
-      if (status === 'ok') ok += 1;
-      else if (status === 'unverified') unverified += 1;
-      else bad.push({ line, status });
-    }
-  }
-  return { file, ok, unverified, bad };
-}
-
-/** Of each session the file and its feed; a path is taken as it is. */
-function filesMeant({ dataDirectory }: Places, words: readonly string[]): readonly string[] {
-  const layout = new Layout(dataDirectory);
-  const rows = sessionsIn(dataDirectory);
-  if (words.length > 0)
-    return words.flatMap((word) => (isFile(word) ? [ours(word)] : filesOf(findSession(rows, word), layout)));
-  // Also those that the catalogue does not know.
-  const sessions = namesIn(layout.sessions).filter((name) => name.endsWith('.jsonl'));
-  return [
-    ...sessions.map((name) => join(layout.sessions, name)),
-    ...namesIn(layout.feeds).flatMap((id) => segmentsOf(layout.feed(id))),
-  ];
-}
-
-function filesOf({ id, file }: Row, layout: Layout): readonly string[] {
-  return [layout.path(file), ...segmentsOf(layout.feed(id))];
-}
-
-function segmentsOf(directory: string): readonly string[] {
-  return namesIn(directory)
-    .filter((name) => name.endsWith('.jsonl'))
-    .map((name) => join(directory, name));
-}
-
-function namesIn(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory).toSorted();
-  } catch {
-    // Nothing was kept there so far.
-    return [];
-  }
-}
-
-/** A file in which every line would count as damaged because it is something else is not verified at all. */
-function ours(path: string): string {
-  const file = openSync(path, 'r');
-  try {
-    const first = Buffer.alloc(1);
-    if (readSync(file, first) === 0 || first.toString() === '{') return path;
-  } finally {
-    closeSync(file);
-  }
-  throw new PolypodError(
-    'bad-request',
-    `${path} is no session or feed file: its first line is no JSON object`,
-  );
-}
-
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+function refuseRepairOptions(isDryRun: boolean, cwd: string | undefined): void {
+  const option = isDryRun ? '--dry-run' : cwd === undefined ? undefined : '--cwd';
+  if (option !== undefined)
+    throw new PolypodError('bad-request', `${option} belongs to polypod log repair; verify changes nothing`);
 }

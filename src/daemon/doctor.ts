@@ -5,6 +5,7 @@ import { CALL_MARK, isSecretName, messageOf } from '../base/index.ts';
 import { accountsFrom, type Environment } from '../llm/index.ts';
 import { badCatalogueLines, Layout, sessionsIn } from '../pod/sessions.ts';
 import { readLock } from '../store/index.ts';
+import { damagedSessions } from './check-sessions.ts';
 import { checkSandbox } from './check-sandbox.ts';
 import { type Config, readConfig } from './config.ts';
 import { diskFree, makeDataDirectory } from './data-directory.ts';
@@ -39,6 +40,7 @@ export async function examine({ env, places }: DoctorOptions): Promise<readonly 
     ...(await sockets(places)),
     ...locks(places),
     ...(await catalogue(places)),
+    ...(await damagedSessions(places)),
     ...(await sandbox(env, config, places)),
     ...(await commands(env, config)),
     ...environment(),

@@ -231,7 +231,7 @@ describe('polypod log verify', () => {
     const file = join(dataDirectory, 'sessions', name);
     const lines = readFileSync(file, 'utf8').split('\n');
     writeFileSync(file, lines.map((line, at) => (at === 2 ? line.replace('"', "'") : line)).join('\n'));
-    appendFileSync(file, '{"type":"custom","id":"foreign"}\n');
+    appendFileSync(file, '{"type":"custom","id":"foreign","parentId":null}\n');
     const bad = await run('log', 'verify', 'kept');
     expect(bad.code).toBe(1);
     expect(bad.stdout).toContain(`${file}:3: damaged: not what was written\n`);
@@ -261,7 +261,7 @@ describe('polypod log verify', () => {
     expect(await run('log', 'check')).toMatchObject({
       code: 2,
       stderr:
-        'polypod log: there is no log check: say polypod log verify; polypod logs shows what happened\n',
+        'polypod log: there is no log check: say polypod log verify or polypod log repair; polypod logs shows what happened\n',
     });
   });
 });
@@ -283,6 +283,7 @@ describe('polypod doctor', () => {
       'daemon',
       'locks',
       'catalogue',
+      'sessions',
       'sandbox',
       'commands',
       'limits',
