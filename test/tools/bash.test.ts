@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { objectOf } from '../../src/base/index.ts';
 import { bash } from '../../src/tools/bash.ts';
 import { printedText, type Sandbox, type ToolOutput } from '../../src/tools/index.ts';
-import { callTool, invalidText, stageWith, textOf } from './stage.ts';
+import { addFiles, callTool, invalidText, stageWith, textOf } from './stage.ts';
 import { survivorsOf, token } from './survivors.ts';
 
 async function run(command: string, more: object = {}): Promise<ToolOutput> {
@@ -218,9 +218,12 @@ describe('people who watch', () => {
 
   test('hear the latest of long output', async () => {
     const stage = stageWith();
-    await stage.call(bash, { command: 'seq 100000; sleep 0.2; echo last' });
+    const command = 'seq 100000; echo last; until [ -e seen ]; do sleep 0.02; done';
+    const running = stage.call(bash, { command });
+    await expect.poll(() => stage.updates.at(-1)).toMatch(/100000\nlast\n$/);
+    addFiles(stage.directory, { seen: '' });
+    await running;
     expect(stage.updates.every((update) => update.length <= 8 * 1024)).toBe(true);
-    expect(stage.updates.at(-1)).toMatch(/100000\nlast\n$/);
   });
 
   test('hear nothing while nothing comes', async () => {
