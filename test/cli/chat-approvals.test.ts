@@ -73,18 +73,18 @@ describe.runIf(hasTmux)('the approvals of one turn in polypod chat', () => {
     const pane = await chatting(here);
     await say(pane, 'go');
     // Typed as fast as a terminal can: none of it answers what comes up meanwhile.
-    for (let count = 0; count < 40; count += 1) pane.type('y');
+    pane.type('y'.repeat(40));
     await pane.see(asks('? 1 of 2 · bash node -e 0 > one.txt'));
     expect(made(here, 'one')).toBe(false);
 
     // Somebody else decides about the first: the question is withdrawn, and the next one takes its place.
     await answer(pane, 'n');
     await pane.see(has('What should it do instead?'));
+    pane.type('yay');
     const [first] = JSON.parse((await here.polypod('approvals', '--json')).stdout) as { id: string }[];
     expect((await here.polypod('approvals', 'approve', first?.id ?? '')).code).toBe(0);
     await pane.see(asks('? 2 of 2 · bash node -e 0 > two.txt'));
     // What was being written for the first goes nowhere.
-    for (const letter of 'yay') pane.type(letter);
     pane.press('Enter');
     await pane.see(has('approved through terminal: bash node -e 0 > one.txt'));
     expect(asks('? 2 of 2 · bash node -e 0 > two.txt')(pane.all())).toBe(true);

@@ -21,7 +21,7 @@ describe('polypod sessions', () => {
     await here.polypod('new', '--name', 'two');
     // But for the age, which changes.
     const listed = async (...args: readonly string[]) =>
-      (await here.polypod(...args)).stdout.replaceAll(/\d+ s/g, '');
+      (await here.polypod(...args)).stdout.replaceAll(/\s*\d+ (?:s|min)\s*/g, ' ');
     expect(await listed('ls')).toContain('one');
     expect(await listed('sessions')).toBe(await listed('ls'));
     expect(await listed('sessions', 'list')).toBe(await listed('ls'));
