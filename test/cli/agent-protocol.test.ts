@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/base/index.ts';
 import { agentSite, type AgentSite } from '../protocols/tasks/binary.ts';
+import { ServedDocument } from '../protocols/tasks/document.ts';
 import {
   SEED_ERROR,
   SEED_STATUS_REPLY,
@@ -11,6 +12,7 @@ import {
   SEED_SUBMIT_REQUEST,
 } from '../protocols/tasks/seed-schemas.ts';
 import { type Answered, type Client, oddRequest, raw, STALLS, task } from '../protocols/tasks/stage.ts';
+import { WsClient } from '../protocols/tasks/ws-client.ts';
 import { call, says } from './daemon.ts';
 
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
@@ -131,37 +133,89 @@ describe('the protocol, against the program as it is installed', () => {
     expect(body).toMatchObject({ status: 'rejected', message: '1 tasks wait already: try again later' });
   });
 
-  it('has every answer of the OpenAPI document that it serves, and it is sound', async () => {
+  it('answers every route as its OpenAPI document says, in the schema and without a key that it does not name', async () => {
     const here = await agentSite([says('Hello.')]);
     await here.agent();
     const ada = here.client(await here.newKey('--scope', 'admin', '--owner', 'ada'));
-    const { body: document } = await ada.get('/openapi.json');
-    expect(document.openapi).toBe('3.1.0');
-    const schemas = (document.components as { schemas: Record<string, object> }).schemas;
-    for (const schema of Object.values(schemas)) expect(() => ajv.compile(schema)).not.toThrow();
-    await ada.done(await ada.submit());
-    for (const [path, name] of [
-      ['/tasks', 'TaskList'],
-      ['/tasks?status=completed&sessionId=s1&limit=1', 'TaskList'],
-      ['/sessions', 'SessionList'],
-      ['/sessions/s1', 'Session'],
-      ['/approvals', 'ApprovalList'],
-      ['/usage', 'Usage'],
-      ['/status', 'AgentStatus'],
-      ['/health', 'Health'],
-    ] as const) {
-      const { status, body } = await ada.get(path);
-      expect({ path, status, faults: faults(schemas[name] ?? {}, body) }).toEqual({
-        path,
-        status: 200,
-        faults: '',
+    const served = await ServedDocument.from(ada);
+    const seen = new Set<string>();
+    const ask = async (
+      operationId: string,
+      status: number,
+      { path = '', body }: Asked = {},
+    ): Promise<JsonObject> => {
+      const at = served.operation(operationId);
+      const stop = new AbortController();
+      const response = await fetch(`${ada.url}${path || at.path}`, {
+        method: at.method,
+        headers: { ...ada.headers, ...(body && { 'content-type': 'application/json' }) },
+        ...(body && { body: JSON.stringify(body) }),
+        signal: stop.signal,
       });
-    }
-    const { body } = await ada.get<{ text: string }>('/metrics');
-    expect(body.text).toContain('polypod_door_open{door="tasks"} 1');
-    expect(body.text).toContain('polypod_tasks_pending 0');
+      const type = response.headers.get('content-type') ?? '';
+      const text = type.startsWith('text/event-stream') ? '' : await response.text();
+      stop.abort();
+      expect({
+        operationId,
+        status: response.status,
+        surprises: served.surprises(at, response, text),
+      }).toEqual({
+        operationId,
+        status,
+        surprises: '',
+      });
+      if (status < 400) seen.add(operationId);
+      return type.startsWith('application/json') ? (JSON.parse(text) as JsonObject) : {};
+    };
+
+    const { taskId } = await ask('submitTask', 200, { body: task() });
+    await ada.done(String(taskId));
+    const command = task({ sessionId: 's2', taskType: 'command_execution', userPrompt: 'rm -r build' });
+    const asks = String((await ask('submitTask', 200, { body: command })).taskId);
+    await ada.until(asks, 'waiting_approval');
+    const queued = String((await ask('submitTask', 200, { body: command })).taskId);
+    await ask('getTaskStatus', 200, { path: `/tasks/${String(taskId)}/status` });
+    await ask('getTaskStatus', 200, { path: `/tasks/${queued}/status` });
+    await ask('listTasks', 200, { path: '/tasks?status=completed&sessionId=s1&limit=1' });
+    await ask('listTasks', 200);
+    await ask('listSessions', 200);
+    await ask('getSession', 200, { path: '/sessions/s1' });
+    await ask('getAgentStatus', 200);
+    const { approvals } = (await ask('listApprovals', 200)) as { approvals?: readonly JsonObject[] };
+    const approval = `/approvals/${String(approvals?.[0]?.approvalId)}/decide`;
+    await ask('cancelTask', 200, { path: `/tasks/${queued}/cancel` });
+    await ask('decideApproval', 200, { path: approval, body: { decision: 'deny', comment: 'No.' } });
+    await ada.until(asks, 'denied');
+    await ask('getTaskStatus', 200, { path: `/tasks/${asks}/status` });
+    await ask('getUsage', 200);
+    await ask('getHealth', 200);
+    await ask('getMetrics', 200);
+    await ask('getOpenApi', 200);
+    await ask('streamTaskEvents', 200, { path: `/tasks/${asks}/events` });
+    await ask('streamTaskEvents', 204, { path: `/tasks/${asks}/events?after=999999` });
+    await ask('streamSessionEvents', 200, { path: '/sessions/s1/events' });
+    await ask('createStreamTicket', 200, { body: { taskId: asks } });
+    const socket = new WsClient(ada.url, ['polypod', `bearer.${ada.key}`]);
+    await socket.opened;
+    expect(served.operation('openWebSocket').responses).toHaveProperty('101');
+    seen.add('openWebSocket');
+    expect([...seen].toSorted((a, b) => a.localeCompare(b))).toEqual(
+      served.operations.map(({ operationId }) => operationId).toSorted((a, b) => a.localeCompare(b)),
+    );
+
+    await ask('submitTask', 400, { body: task({ taskType: 'odd' }) });
+    await ask('submitTask', 403, { body: task({ context: { workingDirectory: '/' } }) });
+    await ask('cancelTask', 409, { path: `/tasks/${asks}/cancel` });
+    await ask('decideApproval', 409, { path: approval, body: { decision: 'approve' } });
+    await ask('getSession', 404, { path: '/sessions/none' });
+    await ask('openWebSocket', 426);
   });
 });
+
+interface Asked {
+  readonly path?: string;
+  readonly body?: JsonObject;
+}
 
 describe('errors of the protocol, against the program as it is installed', () => {
   it('have their status, their word and their field, and the agent lives on', async () => {

@@ -6,16 +6,18 @@ import { limitOf, refuseElsewhere } from './permit.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
 import { known } from './submit-wish.ts';
 import { callerFor } from './tasks.ts';
+import { filledText } from './wire-text.ts';
 import type { ApprovalLine } from './wire.ts';
 
-const DECISION = known(
+/** The body of `POST /approvals/{approvalId}/decide`. */
+export const DECISION = known(
   shape.fields(
     { decision: shape.choice(['approve', 'deny']) },
     {
       comment: shape.anyText,
-      updatedArguments: shape.text(),
+      updatedArguments: filledText,
       remember: shape.choice(['once', 'session', 'always']),
-      sessionId: shape.text(),
+      sessionId: filledText,
     },
   ),
 );

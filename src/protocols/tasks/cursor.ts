@@ -12,9 +12,12 @@ export interface Cursor {
   readonly line?: number;
 }
 
+/** As JSON Schema has it. */
+export const CURSOR_PATTERN = '^(\\d{1,15})(?:\\.(\\d{1,6}))?$';
+
 /** Reads `12`, or `12.1` as ids of events are. */
 export function readCursor(text: string, field: string): Cursor {
-  const [, seq, line] = /^(\d{1,15})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
+  const [, seq, line] = new RegExp(CURSOR_PATTERN).exec(text) ?? [];
   if (seq === undefined) throw wrongField(field, 'must be a number of an event, such as 12 or 12.1');
   return { seq: Number(seq), ...(line !== undefined && { line: Number(line) }) };
 }

@@ -37,6 +37,7 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
     limits,
     sessions,
     streams,
+    tickets: entrance.tickets,
     refused,
     tasks: new Tasks(settings, limits, { sessions, delegations, refused }),
     approvals: new Approvals(host, sessions),

@@ -4,32 +4,40 @@ import { httpRefusal, networkOf, RateTable, type RequestTarget } from '../../wir
 import { allows, type KeyRecord, type Scope } from './keys/key.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import type { TasksLimits } from './settings.ts';
+import { StreamTickets, type TicketTarget } from './stream-tickets.ts';
 
 /** Who comes in: by a key that is good, not too often, and only for what the key is for. */
 export class Entrance {
   readonly #ring: KeyRing | undefined;
   readonly #rates: RateTable;
   readonly #wrong: RateTable;
+  readonly tickets: StreamTickets;
 
   /** Without a ring everybody is let in. */
-  constructor(ring: KeyRing | undefined, { rate, wrongKeys }: Pick<TasksLimits, 'rate' | 'wrongKeys'>) {
+  constructor(
+    ring: KeyRing | undefined,
+    { rate, wrongKeys, ticketMs }: Pick<TasksLimits, 'rate' | 'wrongKeys' | 'ticketMs'>,
+  ) {
     this.#ring = ring;
+    this.tickets = new StreamTickets((key) => this.isGood(key), ticketMs);
     this.#rates = new RateTable(rate);
     this.#wrong = new RateTable(wrongKeys);
   }
 
-  /** The good key of a request, if it has one. */
-  find(headers: IncomingHttpHeaders): KeyRecord | undefined {
+  /** The good key of a request, if it has one, or that of its ticket. */
+  find(headers: IncomingHttpHeaders, ticket?: string): KeyRecord | undefined {
     if (this.#ring === undefined) return EVERYBODY;
     const [text, ...others] = keysIn(headers);
+    if (ticket !== undefined) return text === undefined ? this.tickets.find(ticket)?.key : undefined;
     return text === undefined || others.length > 0 ? undefined : this.#ring.find(text);
   }
 
   /** Whose request it is. Keys are looked for in headers only: addresses end up in logs and histories. */
-  enter(headers: IncomingHttpHeaders, remote: string): KeyRecord {
-    const key = this.find(headers);
+  enter(headers: IncomingHttpHeaders, remote: string, ticket?: string): KeyRecord {
+    const key = this.find(headers, ticket);
     if (key !== undefined) return key;
-    const [text, ...others] = keysIn(headers);
+    const [text = ticket, ...others] = keysIn(headers);
+    if (ticket !== undefined && text !== ticket) throw keyAndTicket();
     if (others.length > 0)
       throw httpRefusal(
         400,
@@ -38,14 +46,22 @@ export class Entrance {
       );
     const wait = text === undefined ? 0 : this.#wrong.take(networkOf(remote));
     if (wait > 0) throw tooMany('too many wrong keys came from this address', wait);
-    throw httpRefusal(
-      401,
-      'unauthorized',
+    throw unauthorized(
       text === undefined
         ? 'a key is needed: send it as "Authorization: Bearer <key>" or in X-API-Key, never in the address'
-        : NOT_GOOD[this.#ring?.whyNot(text) ?? 'wrong'],
-      { headers: { 'www-authenticate': 'Bearer realm="polypod"' } },
+        : ticket === undefined
+          ? NOT_GOOD[this.#ring?.whyNot(text) ?? 'wrong']
+          : NO_TICKET,
     );
+  }
+
+  /** Uses a ticket up; refuses one for another stream. */
+  spend(text: string, { path, id }: TicketTarget): void {
+    if (this.#ring === undefined) return;
+    const { target } = this.tickets.find(text) ?? {};
+    if (target === undefined || target.path !== path || target.id !== id)
+      throw unauthorized('the ticket is for another stream: use the address that came with it');
+    this.tickets.spend(text);
   }
 
   /** The hash of the good key with this id. */
@@ -63,6 +79,18 @@ export class Entrance {
     if (wait > 0) throw tooMany('this key asks too often', wait);
   }
 }
+
+function unauthorized(message: string): PolypodError {
+  const headers = { 'www-authenticate': 'Bearer realm="polypod"' };
+  return httpRefusal(401, 'unauthorized', message, { headers });
+}
+
+function keyAndTicket(): PolypodError {
+  return httpRefusal(400, 'conflicting_keys', 'the request has a key and a ticket: send one of them');
+}
+
+const NO_TICKET =
+  'the ticket is not good: it was used, has expired, or its key was revoked; ask for another one with POST /stream_tickets';
 
 const NOT_GOOD = {
   wrong: 'the key is not good: it is wrong, or was revoked',

@@ -4,6 +4,7 @@ import { openPassage, type Wanted, whyClosed } from './passage.ts';
 import { sseHead, streamSse } from './sse-stream.ts';
 import { unknown } from './errors.ts';
 import { taskLines } from './task-lines.ts';
+import { readTicketRequest, streamAddress, TASK_EVENTS } from './ticket-request.ts';
 import { isOver } from './task-status.ts';
 
 /** `GET /sessions/{sessionId}/events` */
@@ -24,6 +25,16 @@ export async function streamTask(call: Call, desk: Desk): Promise<Reply> {
     return { nothing: true };
   const after = from === undefined ? history.firstSeq - 1 : afterOf(from);
   return stream(call, desk, { podId: row.id, from, after, pick: taskLines(taskId, history, after) });
+}
+
+/** `POST /stream_tickets`: for a stream that the key may see now. */
+export async function createTicket({ key, body }: Call, { sessions, tasks, tickets }: Desk): Promise<Reply> {
+  const target = readTicketRequest(body);
+  if (target.path === TASK_EVENTS) await tasks.find(key, target.id);
+  else sessions.get(key, target.id);
+  const { ticket, expiresAt } = tickets.mint(key, target);
+  const url = `${streamAddress(target)}?ticket=${ticket}`;
+  return { json: { ticket, url, expiresAt }, audit: { target: target.id } };
 }
 
 /** What a browser sends when it comes back counts more than the address that it began with. */

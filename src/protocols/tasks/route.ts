@@ -5,6 +5,7 @@ import type { Approvals } from './approvals.ts';
 import type { KeyRecord, Scope } from './keys/key.ts';
 import type { LiveStreams } from './live-streams.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
+import type { StreamTickets } from './stream-tickets.ts';
 import type { RefusalCounts } from './refusal-counts.ts';
 import type { SchemaName } from './schemas.ts';
 import type { TasksLimits, TasksSettings } from './settings.ts';
@@ -18,6 +19,7 @@ export interface Desk {
   readonly tasks: Tasks;
   readonly approvals: Approvals;
   readonly streams: LiveStreams;
+  readonly tickets: StreamTickets;
   readonly refused: RefusalCounts;
   readonly document: JsonObject;
 }
@@ -53,15 +55,33 @@ export interface AuditNote {
   readonly result?: string;
 }
 
+/** A value in the query or in a header, with the rules that are enforced for it. */
+export interface Parameter {
+  readonly about: string;
+  readonly schema: JsonObject;
+}
+
+/** An answer that is no JSON, and what it is. */
+export interface RawReply {
+  readonly type: 'text/event-stream' | 'text/plain' | 'websocket';
+  readonly about: string;
+}
+
 /** One thing that can be asked for. The table of all of them is what the OpenAPI document is made of. */
 export interface Route extends RouteAddress {
+  /** What generated clients call it. */
+  readonly operationId: string;
   readonly summary: string;
   /** What a key has to be for. */
   readonly scope: Scope;
   readonly body?: SchemaName;
-  readonly query?: Readonly<Record<string, string>>;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, Parameter>>;
+  readonly headers?: Readonly<Record<string, Parameter>>;
   /** The schema of what is answered, or the type of something that is no JSON. */
-  readonly reply: SchemaName | { readonly type: string };
+  readonly reply: SchemaName | RawReply;
+  /** Ways in beside a key in a header. */
+  readonly alsoOpenTo?: 'this-machine' | 'tickets' | 'subprotocols';
+  /** Refusals beside those of every route. */
+  readonly refusals?: readonly number[];
   readonly answer: (call: Call, desk: Desk) => Promise<Reply>;
 }

@@ -1,28 +1,58 @@
 import { httpRefusal } from '../../wire/index.ts';
 import { wrongField } from './errors.ts';
-import { streamSession, streamTask } from './event-streams.ts';
-import type { Call, Route } from './route.ts';
+import { CURSOR_PATTERN } from './cursor.ts';
+import { createTicket, streamSession, streamTask } from './event-streams.ts';
+import type { Call, Parameter, RawReply, Route } from './route.ts';
 import { sessionLine, sumOf, usageOf } from './session-lines.ts';
 import { readSubmit } from './submit-wish.ts';
 import { agentName } from './settings.ts';
 import { STATUSES } from './task-status.ts';
+import { SESSION_EVENTS, TASK_EVENTS } from './ticket-request.ts';
 import type { TaskStatusReply } from './wire.ts';
 
-const EVENTS = { type: 'text/event-stream' };
-const RESUME = {
-  query: { after: 'The number or id of the last event that was seen.' },
-  headers: { 'Last-Event-ID': 'The same, as a browser sends it when it comes back.' },
+const EVENTS: RawReply = {
+  type: 'text/event-stream',
+  about: 'Server-sent events: `data` is a line of the extended Pod Protocol, {"event", "data", "seq"}.',
 };
+const RESUME: Pick<Route, 'query' | 'headers'> = {
+  query: {
+    after: {
+      about: 'The number or id of the last event that was seen.',
+      schema: { type: 'string', pattern: CURSOR_PATTERN },
+    },
+  },
+  headers: {
+    'Last-Event-ID': {
+      about: 'The same, as a browser sends it when it comes back.',
+      schema: { type: 'string', pattern: `^$|${CURSOR_PATTERN}` },
+    },
+  },
+};
+const LONGEST_KEY = 200;
+const MOST_LISTED = 1_000;
+const USUALLY_LISTED = 100;
+const LIMIT: Parameter = {
+  about: 'How many.',
+  schema: { type: 'integer', minimum: 1, maximum: MOST_LISTED, default: USUALLY_LISTED },
+};
+const OF_SESSION: Parameter = { about: 'Of this session only.', schema: { type: 'string' } };
 
 /** All that can be asked for. */
 export const ROUTES: readonly Route[] = [
   {
     method: 'POST',
     path: '/submit_task',
+    operationId: 'submitTask',
+    refusals: [409, 503],
     summary: 'Submits a task. Tasks of one session run in order.',
     scope: 'submit',
     body: 'SubmitRequest',
-    headers: { 'Idempotency-Key': 'The same key with the same task submits it once.' },
+    headers: {
+      'Idempotency-Key': {
+        about: 'The same key with the same task submits it once.',
+        schema: { type: 'string', minLength: 1, maxLength: LONGEST_KEY },
+      },
+    },
     reply: 'SubmitReply',
     answer: async (call, { tasks }) => {
       const reply = await tasks.submit(call.key, readSubmit(call.body), idempotencyKey(call));
@@ -32,6 +62,7 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/tasks/{taskId}/status',
+    operationId: 'getTaskStatus',
     summary: 'Where a task stands, and what came out of it.',
     scope: 'read',
     reply: 'TaskStatus',
@@ -41,7 +72,10 @@ export const ROUTES: readonly Route[] = [
   },
   {
     method: 'GET',
-    path: '/tasks/{taskId}/events',
+    path: TASK_EVENTS,
+    operationId: 'streamTaskEvents',
+    alsoOpenTo: 'tickets',
+    refusals: [503],
     summary: 'The events of a task, from its first to its last. 204 for a client that has seen the last.',
     scope: 'read',
     ...RESUME,
@@ -51,6 +85,8 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'POST',
     path: '/tasks/{taskId}/cancel',
+    operationId: 'cancelTask',
+    refusals: [409],
     summary: 'Takes a task out of the queue, or ends its run.',
     scope: 'submit',
     reply: 'TaskStatus',
@@ -62,12 +98,13 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/tasks',
+    operationId: 'listTasks',
     summary: 'The last tasks of each session, newest first.',
     scope: 'read',
     query: {
-      sessionId: 'Of this session only.',
-      status: `With this status only: ${STATUSES.join(', ')}.`,
-      limit: 'How many; 100.',
+      sessionId: OF_SESSION,
+      status: { about: 'With this status only.', schema: { type: 'string', enum: STATUSES } },
+      limit: LIMIT,
     },
     reply: 'TaskList',
     answer: async ({ key, query }, { tasks }) => {
@@ -82,9 +119,10 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/sessions',
+    operationId: 'listSessions',
     summary: 'Sessions, the last used first.',
     scope: 'read',
-    query: { limit: 'How many; 100.' },
+    query: { limit: LIMIT },
     reply: 'SessionList',
     answer: async ({ key, query }, { sessions }) => {
       const rows = (await sessions.list(key)).slice(0, limitIn(query));
@@ -94,6 +132,7 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/sessions/{sessionId}',
+    operationId: 'getSession',
     summary: 'One session.',
     scope: 'read',
     reply: 'Session',
@@ -103,7 +142,10 @@ export const ROUTES: readonly Route[] = [
   },
   {
     method: 'GET',
-    path: '/sessions/{sessionId}/events',
+    path: SESSION_EVENTS,
+    operationId: 'streamSessionEvents',
+    alsoOpenTo: 'tickets',
+    refusals: [503],
     summary: 'The events of a session: a snapshot first, or all that came after a number.',
     scope: 'read',
     ...RESUME,
@@ -111,11 +153,23 @@ export const ROUTES: readonly Route[] = [
     answer: streamSession,
   },
   {
+    method: 'POST',
+    path: '/stream_tickets',
+    operationId: 'createStreamTicket',
+    summary:
+      'A ticket that opens one stream of events once, within a minute, without a key in a header: for EventSource in browsers.',
+    scope: 'read',
+    body: 'TicketRequest',
+    reply: 'StreamTicket',
+    answer: createTicket,
+  },
+  {
     method: 'GET',
     path: '/approvals',
+    operationId: 'listApprovals',
     summary: 'Questions that wait for a person.',
     scope: 'read',
-    query: { sessionId: 'Of this session only.' },
+    query: { sessionId: OF_SESSION },
     reply: 'ApprovalList',
     answer: async ({ key, query }, { approvals }) => ({
       json: { approvals: await approvals.list(key, query.get('sessionId') ?? undefined) },
@@ -124,6 +178,8 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'POST',
     path: '/approvals/{approvalId}/decide',
+    operationId: 'decideApproval',
+    refusals: [409],
     summary: 'Answers a question. The first answer counts.',
     scope: 'approve',
     body: 'Decision',
@@ -140,6 +196,7 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/usage',
+    operationId: 'getUsage',
     summary: 'Tokens and costs of the sessions.',
     scope: 'read',
     reply: 'Usage',
@@ -152,6 +209,7 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/status',
+    operationId: 'getAgentStatus',
     summary: 'What the agent is doing.',
     scope: 'read',
     reply: 'AgentStatus',
@@ -173,6 +231,8 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/health',
+    operationId: 'getHealth',
+    alsoOpenTo: 'this-machine',
     summary:
       'Whether the agent is up and takes tasks; from this machine also without a key: whether it is up.',
     scope: 'read',
@@ -184,9 +244,10 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/metrics',
+    operationId: 'getMetrics',
     summary: 'Figures for Prometheus.',
     scope: 'admin',
-    reply: { type: 'text/plain' },
+    reply: { type: 'text/plain', about: 'The text format of Prometheus.' },
     answer: async (_, { settings, sessions, streams, refused }) => {
       const own = [
         '# HELP polypod_tasks_pending Tasks that wait.',
@@ -205,6 +266,7 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/openapi.json',
+    operationId: 'getOpenApi',
     summary: 'This document.',
     scope: 'read',
     reply: 'Document',
@@ -213,9 +275,12 @@ export const ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/ws',
+    operationId: 'openWebSocket',
+    alsoOpenTo: 'subprotocols',
+    refusals: [426, 503],
     summary: 'The same by WebSocket: subscribe, prompt, cancel, decide.',
     scope: 'read',
-    reply: { type: 'application/json' },
+    reply: { type: 'websocket', about: 'The connection is a WebSocket from now on.' },
     answer: async () => {
       throw httpRefusal(426, 'upgrade_required', 'this is a WebSocket: connect with ws:// or wss://', {
         headers: { upgrade: 'websocket' },
@@ -227,8 +292,8 @@ export const ROUTES: readonly Route[] = [
 function idempotencyKey({ headers }: Call): string | undefined {
   const key = headers['idempotency-key'];
   if (key === undefined) return undefined;
-  if (typeof key === 'string' && key !== '' && key.length <= 200) return key;
-  throw wrongField('Idempotency-Key', 'must be text of at most 200 characters');
+  if (typeof key === 'string' && key !== '' && key.length <= LONGEST_KEY) return key;
+  throw wrongField('Idempotency-Key', `must be text of at most ${LONGEST_KEY} characters`);
 }
 
 function statusIn(query: URLSearchParams): TaskStatusReply['status'] | undefined {
@@ -241,7 +306,7 @@ function statusIn(query: URLSearchParams): TaskStatusReply['status'] | undefined
 
 function limitIn(query: URLSearchParams): number {
   const text = query.get('limit');
-  if (text === null) return 100;
-  if (/^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= 1_000) return Number(text);
-  throw wrongField('limit', 'must be a number from 1 to 1000');
+  if (text === null) return USUALLY_LISTED;
+  if (/^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= MOST_LISTED) return Number(text);
+  throw wrongField('limit', `must be a number from 1 to ${MOST_LISTED}`);
 }

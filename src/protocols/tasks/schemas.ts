@@ -1,6 +1,8 @@
 import type { JsonObject } from '../../base/index.ts';
+import { DECISION } from './approvals.ts';
 import { SUBMIT } from './submit-wish.ts';
 import { STATES, STATUSES } from './task-status.ts';
+import { TICKET_REQUEST } from './ticket-request.ts';
 
 const text: JsonObject = { type: 'string' };
 const amount: JsonObject = { type: 'number', minimum: 0 };
@@ -85,17 +87,20 @@ export const SCHEMAS = {
   Session: SESSION,
   SessionList: object({ sessions: list(SESSION) }, ['sessions']),
   ApprovalList: object({ approvals: list(APPROVAL) }, ['approvals']),
-  Decision: object(
+  Decision: DECISION.schema,
+  Decided: object({ approvalId: text, decision: { type: 'string', enum: ['approve', 'deny'] } }, [
+    'approvalId',
+    'decision',
+  ]),
+  TicketRequest: TICKET_REQUEST.schema,
+  StreamTicket: object(
     {
-      decision: { type: 'string', enum: ['approve', 'deny'] },
-      comment: text,
-      updatedArguments: text,
-      remember: { type: 'string', enum: ['once', 'session', 'always'] },
-      sessionId: text,
+      ticket: text,
+      url: { type: 'string', description: 'The stream with the ticket in it, relative to the agent.' },
+      expiresAt: time,
     },
-    ['decision'],
+    ['ticket', 'url', 'expiresAt'],
   ),
-  Decided: object({ approvalId: text, decision: text }, ['approvalId', 'decision']),
   Usage: object(
     { total: USAGE, sessions: list(object({ sessionId: text, usage: USAGE }, ['sessionId', 'usage'])) },
     ['total', 'sessions'],
@@ -113,7 +118,7 @@ export const SCHEMAS = {
     ['agentName', 'role', 'status', 'version', 'running', 'pending'],
   ),
   Health: object({ status: { type: 'string', enum: ['ok', 'draining'] } }, ['status']),
-  Document: object({ openapi: text }, ['openapi']),
+  Document: { ...object({ openapi: text }, ['openapi']), additionalProperties: true },
   Error: object(
     {
       error: object({ code: text, message: text, details: { type: 'object', additionalProperties: true } }, [

@@ -42,8 +42,9 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
   const { request, response, requestId, clientRequestId, url } = exchange;
   const remote = counter.remoteOf(request);
   let head: ReplyHead = [...EVERY_REPLY, 'x-request-id', requestId, ...proofFor(request, counter)];
+  const ticket = request.method === 'GET' ? (url?.searchParams.get('ticket') ?? undefined) : undefined;
   const wait = counter.refusals.wait(remote);
-  if (wait > 0 && counter.entrance.find(request.headers) === undefined) {
+  if (wait > 0 && counter.entrance.find(request.headers, ticket) === undefined) {
     counter.refusals.drop(remote);
     counter.desk.refused.add('rate_limited');
     sendError(response, wireError(tooManyStrangers(wait), requestId), [...head, 'connection', 'close']);
@@ -71,11 +72,13 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
       send(response, { json: { status: 'ok' } }, head);
       return;
     }
-    key = counter.entrance.enter(request.headers, remote);
+    key = counter.entrance.enter(request.headers, remote, ticket);
     exchange.trust(key.id);
     counter.entrance.charge(key);
     refuseKeyInAddress(url);
     const { route, params } = findRoute(counter.routes, request.method ?? '', url.pathname);
+    const [id = ''] = params.values();
+    if (ticket !== undefined) counter.entrance.spend(ticket, { path: route.path, id });
     requireScope(key, route.scope);
     const { headers } = request;
     if (route.body !== undefined && headers.expect !== undefined) response.writeContinue();

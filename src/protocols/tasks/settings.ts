@@ -93,6 +93,8 @@ export interface TasksLimits {
   readonly pending: number;
   /** Streams of one key at the same time. */
   readonly streams: number;
+  /** How long a ticket for a stream can be used. */
+  readonly ticketMs: number;
   /** Bytes that a stream's client may leave unread before we wait for it. */
   readonly unreadBytes: number;
   readonly keepAliveMs: number;
@@ -111,6 +113,7 @@ export const TASKS_LIMITS: TasksLimits = {
   subscriptions: 1_000,
   pending: 1_000,
   streams: 2_000,
+  ticketMs: 60_000,
   unreadBytes: 4 * 1024 * 1024,
   keepAliveMs: 15_000,
   webhooks: {},

@@ -1,41 +1,51 @@
 import { isObject, type JsonObject, shape } from '../../base/index.ts';
 import { readFields } from './errors.ts';
 import { MODES } from './keys/key.ts';
+import { filledText, wireCount, wireText } from './wire-text.ts';
 import { type SubmitRequest, TASK_TYPES, type WireContext } from './wire.ts';
 
 const MOST_PATHS = 100;
+const CONTROL = '\\u0000-\\u001f\\u007f-\\u009f';
+const PRINTED = `[^${CONTROL}]`;
 
-const path = shape.text(
-  'an absolute path without zero characters',
-  (text) => text.startsWith('/') && !text.includes('\0') && text.length <= 4_096,
-);
+/** In USD. */
+const AMOUNT: shape.Shape<number> = {
+  schema: { type: 'number', minimum: 0 },
+  read: shape.number('an amount of 0 or more', (amount) => amount >= 0).read,
+};
+
+const path = wireText({
+  must: 'an absolute path of at most 4096 characters, none of them zero',
+  pattern: '^/[^\\u0000]*$',
+  longest: 4_096,
+});
 
 const CONTEXT: shape.Shape<WireContext> = known(
   shape.fields(
     {},
     {
       workingDirectory: path,
-      model: shape.text('a model reference such as openai/gpt-5', (model) => model.length <= 200),
+      model: wireText({ must: 'a model reference such as openai/gpt-5', longest: 200 }),
       permissionMode: shape.choice(MODES),
       allowedPaths: bounded(shape.listOf(path)),
-      files: bounded(shape.listOf(shape.text())),
-      maxTurns: shape.count(1),
-      budget: shape.number('an amount of 0 or more', (amount) => amount >= 0),
+      files: bounded(shape.listOf(filledText)),
+      maxTurns: wireCount(1),
+      budget: AMOUNT,
     },
   ),
 );
 
 /** Names of clients' own, kept in a header and told to people. */
-const name = shape.ruled(shape.text(), (text) =>
-  text.length <= 200 && !/\p{Cc}/u.test(text)
-    ? undefined
-    : 'must be at most 200 characters, none of them a control character',
-);
+const name = wireText({
+  must: 'text of at most 200 characters, none of them a control character',
+  pattern: `^${PRINTED}*[^\\s${CONTROL}]${PRINTED}*$`,
+  longest: 200,
+});
 
 /** The body of `POST /submit_task`. */
 export const SUBMIT: shape.Shape<SubmitRequest> = known(
   shape.fields(
-    { sessionId: name, userPrompt: shape.text(), taskType: shape.choice(TASK_TYPES) },
+    { sessionId: name, userPrompt: filledText, taskType: shape.choice(TASK_TYPES) },
     { context: CONTEXT },
   ),
 );

@@ -28,25 +28,27 @@ describe('the page', () => {
     const ada = client();
     const names = new Map([['cwd', cwd]]);
     for (const { method, path, body, status, answer } of exchanges) {
-      const address = path.replaceAll(/\$(\w+)/g, (_, name: string) => names.get(name) ?? '');
+      const filled = (text: string): string =>
+        text.replaceAll(/\$(\w+)/g, (_, name: string) => names.get(name) ?? '');
+      const address = filled(path);
       const got =
         method === 'POST'
-          ? await ada.post(address, body)
+          ? await ada.post(address, filled(body))
           : await settled(ada, address, stringOf(answer.state));
       expect(got.body).toEqual(bound(answer, got.body, names));
       expect(got.status).toBe(status);
     }
   });
 
-  it('has two transcripts, every route with its scope, and the true bounds', () => {
-    expect(transcripts.map((exchanges) => exchanges.length)).toEqual([4, 7]);
+  it('has three transcripts, every route with its scope, and the true bounds', () => {
+    expect(transcripts.map((exchanges) => exchanges.length)).toEqual([4, 7, 3]);
     const told = [...PAGE.matchAll(/^\| `(GET|POST) (\S+)` +\| (`\w+`) /gm)].map(
       ([, method, path, scope]) => `${method} ${path} ${scope?.replaceAll('`', '')}`,
     );
     expect(told.toSorted()).toEqual(
       ROUTES.map(({ method, path, scope }) => `${method} ${path} ${scope}`).toSorted(),
     );
-    const { rate, wrongKeys, streams, unauthenticated } = TASKS_LIMITS;
+    const { rate, wrongKeys, streams, ticketMs, unauthenticated } = TASKS_LIMITS;
     const { handshakes, connections, connectionsPerAddress } = HTTP_SERVER_LIMITS;
     const { handshakeMs, headersMs, requestMs, stalledMs } = HTTP_SERVER_LIMITS;
     for (const bound of [
@@ -54,6 +56,7 @@ describe('the page', () => {
       `${rate.perMinute.toLocaleString('en')} requests a minute per key, ${rate.burst} of them at once`,
       `${wrongKeys.perMinute} wrong keys a minute per address, ${wrongKeys.burst} of them at once`,
       `${streams.toLocaleString('en')} streams per key`,
+      `once, within ${ticketMs / 1000} seconds`,
       `${unauthenticated.perMinute} a minute per address, ${unauthenticated.burst} of them at once`,
       `${handshakes.perMinute.toLocaleString('en')} a minute per address (\`handshakes_per_minute\`)`,
       `${connections.toLocaleString('en')} (\`connections\`), ${connectionsPerAddress.toLocaleString('en')} per address`,

@@ -343,7 +343,7 @@ describe('what cannot be meant', () => {
   it('is told as what it is: no text, no status', async () => {
     const ada = (await tasksStage([])).client();
     expect((await ada.post('/submit_task', task({ sessionId: 5 }))).body).toMatchObject({
-      error: { message: expect.stringContaining('sessionId must be text, not 5') },
+      error: { message: expect.stringMatching(/sessionId must be text of at most 200 characters, .* not 5/) },
     });
     expect(await ada.get('/tasks?status=bogus')).toMatchObject({
       status: 400,

@@ -90,6 +90,7 @@ export class KeyRing {
 
   /** Whether a key that was found before is still good. */
   isGood({ id, hash }: KeyRecord): boolean {
+    this.#look();
     const kept = this.#kept.get(id);
     if (kept?.hash === hash && keyState(kept) === 'good') return true;
     return this.#given.some((given) => given.id === id && given.hash === hash);

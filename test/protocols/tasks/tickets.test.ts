@@ -1,0 +1,148 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { JsonObject } from '../../../src/base/index.ts';
+import { revokeKey } from '../../../src/protocols/tasks/index.ts';
+import { startTasks } from '../../../src/protocols/tasks/door.ts';
+import { Client, says, STALLS, tasksStage } from './stage.ts';
+
+interface Ticket extends JsonObject {
+  readonly ticket: string;
+  readonly url: string;
+  readonly expiresAt: string;
+}
+
+const ticketFor = async (client: Client, target: JsonObject): Promise<Ticket> => {
+  const { status, body } = await client.post<Ticket>('/stream_tickets', target);
+  expect(status).toBe(200);
+  return body;
+};
+
+describe('a ticket for a stream', () => {
+  it('opens the stream of its task once, without any header', async () => {
+    const { client, bare } = await tasksStage([says('One.'), says('Two.')]);
+    const ada = client();
+    const taskId = await ada.submit();
+    const { ticket, url, expiresAt } = await ticketFor(ada, { taskId });
+    expect(ticket).toMatch(/^ppt_[\w-]{43}$/);
+    expect(url).toBe(`/tasks/${taskId}/events?ticket=${ticket}`);
+    const life = Date.parse(expiresAt) - Date.now();
+    expect(life).toBeGreaterThan(0);
+    expect(life).toBeLessThanOrEqual(60_000);
+    const page = bare();
+    const reader = await page.events(url);
+    await reader.ended;
+    expect(reader.names.at(-1)).toBe('run_end');
+    const again = await page.get(url);
+    expect(again).toMatchObject({ status: 401, body: { error: { code: 'unauthorized' } } });
+    expect(JSON.stringify(again.body)).toContain('it was used, has expired, or its key was revoked');
+    // Where the stream broke off another ticket goes on.
+    const next = await ticketFor(ada, { taskId });
+    const numbered = reader.heard.filter(({ id }) => id !== undefined);
+    const rest = await page.events(`${next.url}&after=${numbered[1]?.id}`);
+    await rest.ended;
+    expect(rest.heard.filter(({ id }) => id !== undefined)).toEqual(numbered.slice(2));
+    const last = await ticketFor(ada, { taskId });
+    expect((await page.get(last.url, { 'last-event-id': reader.lastId })).status).toBe(204);
+  });
+
+  it('opens the stream of its session under the name that its owner has for it', async () => {
+    const { client, bare } = await tasksStage([says('One.')]);
+    const ada = client();
+    await ada.done(await ada.submit({ sessionId: 'a/b c?&#é' }));
+    const { url } = await ticketFor(ada, { sessionId: 'a/b c?&#é' });
+    const reader = await bare().events(url);
+    expect((await reader.hear('snapshot')).line.data).toMatchObject({ state: 'idle' });
+  });
+
+  it('opens nothing else, and is not used up by the attempt', async () => {
+    const { client, bare } = await tasksStage([says('One.'), says('Two.')]);
+    const ada = client();
+    const [one, two] = [await ada.submit(), await ada.submit({ sessionId: 's2' })];
+    const { url, ticket } = await ticketFor(ada, { taskId: one });
+    const page = bare();
+    for (const path of [
+      `/tasks/${two}/events`,
+      '/sessions/s1/events',
+      '/sessions',
+      '/status',
+      `/tasks/${one}/status`,
+    ])
+      expect(await page.get(`${path}?ticket=${ticket}`)).toMatchObject({
+        status: 401,
+        body: { error: { message: 'the ticket is for another stream: use the address that came with it' } },
+      });
+    expect((await page.post(`/tasks/${one}/cancel?ticket=${ticket}`)).status).toBe(401);
+    expect((await page.get(`${url}x`)).status).toBe(401);
+    expect((await page.get(`/tasks/${one}/events?ticket=`)).status).toBe(401);
+    const both = await ada.get(url);
+    expect(both).toMatchObject({ status: 400, body: { error: { code: 'conflicting_keys' } } });
+    expect((await fetch(`${page.url}${url}`, { method: 'HEAD' })).status).toBe(401);
+    const reader = await page.events(url);
+    await reader.ended;
+    expect(reader.names.at(-1)).toBe('run_end');
+  });
+
+  it('is given only for streams that the key may see, and belongs to the agent that gave it', async () => {
+    const stage = await tasksStage([says('One.')]);
+    const ada = stage.client();
+    const taskId = await ada.submit();
+    const bob = stage.client({ owner: 'bob' });
+    expect((await bob.post('/stream_tickets', { taskId })).status).toBe(404);
+    expect((await bob.post('/stream_tickets', { sessionId: 's1' })).status).toBe(404);
+    const writer = stage.client({ scopes: ['submit'] });
+    expect((await writer.post('/stream_tickets', { taskId })).status).toBe(403);
+    const other = await startTasks({ ...stage.settings(), name: 'other' });
+    onTestFinished(() => other.close());
+    const { url } = await ticketFor(ada, { taskId });
+    expect((await new Client(() => other.url, undefined).get(url)).status).toBe(401);
+    await stage.restart();
+    expect((await stage.bare().get(url)).status).toBe(401);
+  });
+
+  it('expires, and does not outlive its key', async () => {
+    const stage = await tasksStage([STALLS, STALLS], { tasks: { limits: { ticketMs: 300 } } });
+    const key = stage.key();
+    const [ada, page] = [stage.bare(key), stage.bare()];
+    const taskId = await ada.submit();
+    const late = await ticketFor(ada, { taskId });
+    while (Date.now() <= Date.parse(late.expiresAt)) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect((await page.get(late.url)).status).toBe(401);
+    const used = await ticketFor(ada, { taskId });
+    const reader = await page.events(used.url);
+    await reader.hear('run_start');
+    const unused = await ticketFor(ada, { taskId });
+    revokeKey(stage.keyFile, key.split('_')[1] ?? '');
+    expect((await page.get(unused.url)).status).toBe(401);
+    await reader.ended;
+    expect(reader.heard.at(-1)?.line).toEqual({
+      event: 'error',
+      data: { code: 'ended', message: 'the key was revoked' },
+    });
+  });
+
+  it('counts as a request and a stream of its key, and as a wrong key when it is not good', async () => {
+    const stage = await tasksStage([STALLS], {
+      tasks: { limits: { streams: 1, wrongKeys: { perMinute: 60, burst: 2 } } },
+    });
+    const [ada, page] = [stage.client(), stage.bare()];
+    const taskId = await ada.submit();
+    const [first, second] = [await ticketFor(ada, { taskId }), await ticketFor(ada, { taskId })];
+    const reader = await page.events(first.url);
+    await reader.hear('run_start');
+    expect((await page.get(second.url)).status).toBe(429);
+    for (const status of [401, 401, 429]) expect((await page.get(first.url)).status).toBe(status);
+  });
+
+  it('is in no log', async () => {
+    const stage = await tasksStage([says('One.')]);
+    const ada = stage.client();
+    const taskId = await ada.submit();
+    const { url, ticket } = await ticketFor(ada, { taskId });
+    await (await stage.bare().events(url)).ended;
+    await stage.bare().get(url);
+    await stage.bare().get(`/nothing/${ticket}`);
+    const audited = JSON.stringify(await stage.audited());
+    expect(audited).toContain('POST /stream_tickets');
+    expect(stage.logged.join('\n')).toContain(`/tasks/${taskId}/events`);
+    expect(`${audited}${stage.logged.join('\n')}`).not.toContain(ticket);
+  });
+});
