@@ -3,13 +3,14 @@ import type { JsonObject } from '../../base/index.ts';
 import { PolypodError } from '../../base/index.ts';
 import { connectUnix, containFailures, listenUnix, NO_ID, RPC_CODES, rpcError } from '../../wire/index.ts';
 import { Approvals } from './approvals.ts';
+import { Backlog } from './backlog.ts';
 import { Follower } from './follower.ts';
 import { Launcher } from './launch.ts';
 import { serveLink } from './link.ts';
 import { callMethod, type Desk } from './methods.ts';
 import { skipping } from './session.ts';
 import { Sessions } from './sessions.ts';
-import { DEFAULT_HEARTBEAT_MS, DEFAULT_PENDING_BYTES, type HldSettings } from './settings.ts';
+import { DEFAULT_HEARTBEAT_MS, DEFAULT_LIMITS, type HldSettings } from './settings.ts';
 import { Subscriptions } from './subscriptions.ts';
 
 export interface OpenHld {
@@ -22,7 +23,7 @@ export interface OpenHld {
 /** Opens the door on its socket; refuses beside a daemon that is running there. */
 export async function startHld(settings: HldSettings): Promise<OpenHld> {
   const { host, socketPath, log, now = Date.now } = settings;
-  const { heartbeatMs = DEFAULT_HEARTBEAT_MS, pendingBytes = DEFAULT_PENDING_BYTES } = settings;
+  const { heartbeatMs = DEFAULT_HEARTBEAT_MS, limits } = settings;
   await refuseBesideAnother(socketPath);
   const subscriptions = new Subscriptions({ heartbeatMs, now });
   const follower = new Follower({
@@ -33,7 +34,11 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
   });
   const desk = deskFor(settings, follower, now);
   const links = new Set<Socket>();
-  let refused = 0;
+  let [refused, cutOff] = [0, 0];
+  const backlog = new Backlog({ ...DEFAULT_LIMITS, ...limits }, ({ reason, unread }) => {
+    cutOff += 1;
+    log.warn('a client of the HLD socket did not read, and was disconnected', { reason, unread });
+  });
   const accept = (socket: Socket): void => {
     links.add(socket);
     containFailures(socket, (thrown) => settings.caught?.(thrown));
@@ -41,7 +46,7 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
     void serveLink(socket, {
       serve: (call) => callMethod(call, desk),
       subscriptions,
-      pendingBytes,
+      backlog,
       onRefused: () => {
         refused += 1;
       },
@@ -60,10 +65,18 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
     });
     return {
       socketPath,
-      status: () => ({ socket: socketPath, links: links.size, subscribers: subscriptions.size, refused }),
+      status: () => ({
+        socket: socketPath,
+        links: links.size,
+        subscribers: subscriptions.size,
+        unread: backlog.total,
+        cutOff,
+        refused,
+      }),
       close: async () => {
         follower.close();
         subscriptions.close();
+        backlog.close();
         const closed = new Promise((resolve) => server.close(resolve));
         // What was said before is still to be heard, by those who listen.
         for (const link of links) link.destroySoon();

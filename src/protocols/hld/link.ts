@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { asPolypodError, PolypodError } from '../../base/index.ts';
 import { answerRpc, ByteLines, NO_ID, readRpc, RPC_CODES, type RpcCall, rpcError } from '../../wire/index.ts';
+import type { Backlog, Outlet } from './backlog.ts';
 import { rpcErrorOf } from './errors.ts';
 import { Params } from './params.ts';
 import { filterIn, type Subscriptions } from './subscriptions.ts';
@@ -9,8 +9,7 @@ import { filterIn, type Subscriptions } from './subscriptions.ts';
 export interface LinkParts {
   readonly serve: (call: RpcCall) => Promise<unknown>;
   readonly subscriptions: Subscriptions;
-  /** What may wait for a subscriber before it is cut off. */
-  readonly pendingBytes: number;
+  readonly backlog: Backlog;
   /** Told of everything that the client is refused. */
   readonly onRefused?: () => void;
   /** A failure that is ours, not the client's. */
@@ -43,6 +42,7 @@ export async function serveLink(socket: Socket, parts: LinkParts): Promise<void>
 class Link {
   readonly #socket: Socket;
   readonly #parts: LinkParts;
+  readonly #outlet: Outlet;
   #lines = new ByteLines(LONGEST_LINE);
   #isSkipping = false;
   #unsubscribe: (() => void) | undefined;
@@ -50,6 +50,7 @@ class Link {
   constructor(socket: Socket, parts: LinkParts) {
     this.#socket = socket;
     this.#parts = parts;
+    this.#outlet = parts.backlog.outlet(socket);
   }
 
   async read(): Promise<void> {
@@ -97,6 +98,7 @@ class Link {
     }
     for (const message of read.isBatch ? read.messages : [read.message])
       if ('error' in message) this.#parts.onRefused?.();
+    await this.#parts.backlog.room();
     const reply = await answerRpc(read, {
       serve: (call) => this.#serve(call),
       errorOf: (thrown) => {
@@ -123,13 +125,8 @@ class Link {
     const socket = this.#socket;
     try {
       const filter = filterIn(new Params(params));
-      this.#unsubscribe = this.#parts.subscriptions.add(filter, {
-        take: (lines) => {
-          socket.write(lines);
-          return socket.writableLength <= this.#parts.pendingBytes;
-        },
-        cutOff: () => socket.destroy(),
-      });
+      this.#outlet.isSubscriber = true;
+      this.#unsubscribe = this.#parts.subscriptions.add(filter, (chunk) => this.#outlet.publish(chunk));
     } catch (thrown) {
       await this.#refuse(rpcError(rpcErrorOf(thrown), id));
       socket.end();
@@ -142,16 +139,9 @@ class Link {
   }
 
   async #write(reply: string): Promise<void> {
-    if (this.#socket.write(`${reply}\n`) || this.#socket.destroyed) return;
-    // One that is gone never drains.
-    const gone = new AbortController();
-    const leave = (): void => gone.abort();
-    this.#socket.once('close', leave);
-    try {
-      await once(this.#socket, 'drain', { signal: gone.signal });
-    } finally {
-      this.#socket.off('close', leave);
-    }
+    await this.#outlet.answer(`${reply}\n`);
+    // Nothing that it has sent counts any more.
+    if (this.#socket.destroyed) throw new PolypodError('conflict', 'the client is gone');
   }
 }
 

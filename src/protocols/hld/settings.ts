@@ -1,5 +1,6 @@
 import type { Log } from '../../base/index.ts';
 import type { Host, ModelChoice } from '../../pod/index.ts';
+import type { BacklogLimits } from './backlog.ts';
 
 /** What the door is given by the process that opens it. */
 export interface HldSettings {
@@ -16,8 +17,8 @@ export interface HldSettings {
   /** The model behind a word such as `opus`, or a reference; undefined when there is none. */
   readonly modelNamed: (word: string) => Promise<ModelChoice | undefined>;
   readonly heartbeatMs?: number;
-  /** Bytes that may wait for a subscriber before it is cut off. */
-  readonly pendingBytes?: number;
+  /** How much may wait to be read, where it is not as usual. */
+  readonly limits?: Partial<BacklogLimits>;
   readonly now?: () => number;
 }
 
@@ -28,7 +29,11 @@ export function hldSocketPath(wanted: string | undefined, home: string): string 
 }
 
 export const DEFAULT_HEARTBEAT_MS = 30_000;
-export const DEFAULT_PENDING_BYTES = 8 * 1024 * 1024;
+export const DEFAULT_LIMITS: BacklogLimits = {
+  connectionBytes: 8 * 1024 * 1024,
+  doorBytes: 64 * 1024 * 1024,
+  stalledMs: 2_000,
+};
 
 /** Who acts when a client of this wire does: it has no names. The model reads it in front of a denial's comment. */
 export const CALLER = { by: 'The user', door: 'hld' } as const;

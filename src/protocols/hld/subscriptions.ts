@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { NO_ID, rpcResult } from '../../wire/index.ts';
+import { Chunk } from './backlog.ts';
 import type { Params } from './params.ts';
 import { HEARTBEAT, type HldEvent, SUBSCRIBED } from './wire.ts';
 
 /** Where a subscriber's lines go. */
-export interface Subscriber {
-  /** Takes lines; false when too many wait to be read: then the subscriber is to be cut off. */
-  readonly take: (lines: string) => boolean;
-  readonly cutOff: () => void;
+export type Subscriber = (lines: Chunk) => void;
+
+/** A line for subscribers, under a number by which it is told from the others. */
+interface Line {
+  readonly number: number;
+  readonly text: string;
 }
 
 /** Which events a subscriber wants; what is not said does not matter. */
@@ -33,18 +36,19 @@ interface Subscription {
   readonly subscriber: Subscriber;
   readonly heartbeat: NodeJS.Timeout;
   /** What is to be sent with the next write. */
-  lines: string[];
+  lines: Line[];
 }
 
 /**
- * All that have subscribed. An event is encoded once, whatever their number, and what happens at once is sent with one write
- * to each; nobody waits for anybody.
+ * All that have subscribed. What happens at once is sent with one write to each, and is encoded and in memory once for all that
+ * want the same; nobody waits for anybody.
  */
 export class Subscriptions {
   readonly #heartbeatMs: number;
   readonly #now: () => number;
   readonly #subscriptions = new Set<Subscription>();
   #isDue = false;
+  #lines = 0;
 
   constructor({ heartbeatMs, now }: { readonly heartbeatMs: number; readonly now: () => number }) {
     this.#heartbeatMs = heartbeatMs;
@@ -57,20 +61,23 @@ export class Subscriptions {
 
   /** Confirms it; what is published from now on is told. Answers with how to end it. */
   add(filter: EventFilter, subscriber: Subscriber): () => void {
-    const heartbeat = setInterval(() => this.#send(subscription, HEARTBEAT_LINE), this.#heartbeatMs);
+    const heartbeat = setInterval(
+      () => this.#send(subscription, this.#line(HEARTBEAT_LINE)),
+      this.#heartbeatMs,
+    );
     const subscription: Subscription = { filter, subscriber, heartbeat, lines: [] };
     this.#subscriptions.add(subscription);
     const confirmation = { subscription_id: newId(this.#now()), message: SUBSCRIBED };
-    this.#send(subscription, `${rpcResult(confirmation, NO_ID)}\n`);
+    this.#send(subscription, this.#line(`${rpcResult(confirmation, NO_ID)}\n`));
     return () => this.#remove(subscription);
   }
 
   /** `runId` is the run that it belongs to, also where the wire does not say so. */
   publish(event: HldEvent, runId: string | undefined): void {
-    let line: string | undefined;
+    let line: Line | undefined;
     for (const subscription of this.#subscriptions)
       if (isWanted(event, runId, subscription.filter))
-        this.#send(subscription, (line ??= `${rpcResult({ event }, NO_ID)}\n`));
+        this.#send(subscription, (line ??= this.#line(`${rpcResult({ event }, NO_ID)}\n`)));
   }
 
   /** Sends what is left, and ends them all. */
@@ -79,23 +86,29 @@ export class Subscriptions {
     for (const subscription of this.#subscriptions) this.#remove(subscription);
   }
 
-  #send(subscription: Subscription, line: string): void {
+  #line(text: string): Line {
+    this.#lines += 1;
+    return { number: this.#lines, text };
+  }
+
+  #send(subscription: Subscription, line: Line): void {
     subscription.lines.push(line);
     if (this.#isDue) return;
     this.#isDue = true;
     setImmediate(() => this.#flush());
   }
 
-  /** One that does not read is cut off: it can subscribe again and ask for what is, but nothing is left out silently. */
   #flush(): void {
     this.#isDue = false;
+    const chunks = new Map<string, Chunk>();
     for (const subscription of this.#subscriptions) {
       const { lines, subscriber } = subscription;
       if (lines.length === 0) continue;
       subscription.lines = [];
-      if (subscriber.take(lines.join(''))) continue;
-      this.#remove(subscription);
-      subscriber.cutOff();
+      const key = lines.map(({ number }) => number).join(' ');
+      const chunk = chunks.get(key) ?? new Chunk(Buffer.from(lines.map(({ text }) => text).join('')));
+      chunks.set(key, chunk);
+      subscriber(chunk);
     }
   }
 

@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { PolypodError } from '../../../src/base/index.ts';
+import { Backlog } from '../../../src/protocols/hld/backlog.ts';
 import { serveLink } from '../../../src/protocols/hld/link.ts';
+import { DEFAULT_LIMITS } from '../../../src/protocols/hld/settings.ts';
 import { Subscriptions } from '../../../src/protocols/hld/subscriptions.ts';
 import { listenUnix, type RpcCall } from '../../../src/wire/index.ts';
 import { scratch } from '../../pod/stage.ts';
@@ -85,7 +87,7 @@ describe('the examples of the JSON-RPC 2.0 specification, over our own link', ()
   beforeEach(async () => {
     const path = join(scratch(), 'examples.sock');
     const subscriptions = new Subscriptions({ heartbeatMs: 30_000, now: Date.now });
-    const parts = { serve, subscriptions, pendingBytes: 1_000_000, onBug: () => {} };
+    const parts = { serve, subscriptions, backlog: new Backlog(DEFAULT_LIMITS, () => {}), onBug: () => {} };
     const server = await listenUnix(path, (socket) => void serveLink(socket, parts));
     onTestFinished(() => void server.close());
     client = await Client.open(path);

@@ -87,7 +87,7 @@ describe('Subscribe', () => {
     onTestFinished(() => void vi.useRealTimers());
     const lines: string[] = [];
     const subscriptions = new Subscriptions({ heartbeatMs: DEFAULT_HEARTBEAT_MS, now: Date.now });
-    subscriptions.add({}, { take: (text) => lines.push(text) > 0, cutOff: () => {} });
+    subscriptions.add({}, ({ bytes }) => lines.push(bytes.toString()));
     const event = { type: 'new_approval', timestamp: '', data: { session_id: 'x' } } as const;
     for (let seconds = 0; seconds < 95; seconds += 5) {
       vi.advanceTimersByTime(5_000);
@@ -129,7 +129,7 @@ describe('Subscribe', () => {
   it('is cut off when it does not read; the others get everything', async () => {
     const text = 'x'.repeat(100_000);
     const stage = await hldStage(() => ({ ...says(text), pace: { chunkSize: 50_000 } }), {
-      hld: { pendingBytes: 500_000 },
+      hld: { limits: { connectionBytes: 500_000 } },
     });
     const deaf = await stage.subscriber();
     deaf.socket.pause();

@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../src/base/index.ts';
+import { site } from '../../cli/daemon.ts';
+import { start } from '../../cli/polypod.ts';
+import type { Answer } from '../../../src/sim/index.ts';
+import { ADA, say } from '../../pod/stage.ts';
+import { Client, hldStage, launch, type Launched } from './stage.ts';
+
+const MEGABYTE = 1024 * 1024;
+
+/** An answer whose event takes so many bytes. */
+const long = (bytes: number): Answer => ({
+  parts: [{ text: 'x'.repeat(bytes) }],
+  pace: { chunkSize: 250_000 },
+});
+
+async function deaf(path: string, params: JsonObject = {}): Promise<Client> {
+  const client = await Client.open(path);
+  client.send({ jsonrpc: '2.0', method: 'Subscribe', params, id: 1 });
+  await client.line(0);
+  client.socket.pause();
+  return client;
+}
+
+describe('clients that do not read', () => {
+  it('cost the memory of one, are disconnected at their limit, and hold nobody up', async () => {
+    const here = await site(Array.from({ length: 9 }, () => long(1_000_000)));
+    const heapFile = join(here.home, 'heap.json');
+    const probe = pathToFileURL(resolve('test/protocols/tasks/limits/heap-probe.mjs')).href;
+    const env = { ...here.env, NODE_OPTIONS: `--import=${probe}`, HEAP_FILE: heapFile };
+    const daemon = start(['serve', '--json'], env);
+    await daemon.hear('{"pid":');
+    const live = async (count: number): Promise<number> => {
+      process.kill(daemon.child.pid ?? 0, 'SIGUSR2');
+      await expect.poll(() => usageIn(heapFile), { timeout: 20_000 }).toMatchObject({ count });
+      return usageIn(heapFile)?.live ?? Number.NaN;
+    };
+    const path = join(here.home, '.humanlayer/daemon.sock');
+    const client = await Client.open(path);
+    const ear = await Client.open(path);
+    ear.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
+    const work = async (runs: number): Promise<void> => {
+      for (let run = 0; run < runs; run += 1) {
+        const { session_id } = (await client.call('launchSession', { query: 'Go' })) as Launched;
+        await ear.hearStatus(session_id, 'completed');
+        await here.pod(session_id).then((pod) => pod.handle({ type: 'close' }, ADA));
+      }
+    };
+    await Promise.all(Array.from({ length: 40 }, () => deaf(path)));
+    const before = await live(1);
+    await work(3);
+    // 3 MB of events: kept for each of them, that would be 120 MB.
+    expect(((await live(2)) - before) / MEGABYTE).toBeLessThan(30);
+    await work(6);
+    const log = readFileSync(join(here.dataDirectory, 'logs/polypod.log'), 'utf8');
+    expect(log.match(/the client had more than 8388608 bytes unread/g)).toHaveLength(40);
+    expect(ear.events.filter(({ data }) => data.content?.length === 1_000_000)).toHaveLength(9);
+    expect((await here.polypod('status', '--json')).stdout).toContain('"cutOff":40');
+  }, 120_000);
+
+  it('share the limit of the door: the one with most unread goes first', async () => {
+    const stage = await hldStage(() => long(500_000), {
+      agent: { contextWindow: 100_000_000 },
+      hld: { limits: { connectionBytes: 10 * MEGABYTE, doorBytes: 1_800_000 } },
+    });
+    const { ear, session_id: first } = await launch(stage, { query: 'a' }, 'completed');
+    const { session_id: second } = await launch(stage, { query: 'b' }, 'completed');
+    const again = async (id: string): Promise<void> => {
+      const { runId } = await stage.host.pod(id).handle(say('again'), ADA);
+      await ear.hear(({ data }) => data.new_status === 'completed' && data.run_id === runId);
+    };
+    // Each wants something else, so nothing is shared.
+    const one = await deaf(stage.path, { session_id: first });
+    const other = await deaf(stage.path, { session_id: second });
+    await again(first);
+    await again(first);
+    await again(second);
+    expect(stage.door.status()).toMatchObject({ cutOff: 0 });
+    await again(first);
+    await expect.poll(() => stage.door.status()).toMatchObject({ cutOff: 1 });
+    one.socket.resume();
+    await one.closed;
+    // The other is still there, and gets everything.
+    other.socket.resume();
+    await other.hear(({ data }) => data.new_status === 'completed');
+    expect(other.events.filter(({ data }) => data.content?.length === 500_000)).toHaveLength(1);
+    await expect.poll(() => stage.door.status().unread).toBe(0);
+  });
+
+  it('are disconnected in the middle of an answer when they fill the door', async () => {
+    const text = 'x'.repeat(600_000);
+    const stage = await hldStage([long(text.length)], {
+      hld: { limits: { doorBytes: 1_500_000, stalledMs: 200 } },
+    });
+    const { client, session_id } = await launch(stage, { query: 'a' }, 'completed');
+    const silent = await Promise.all(Array.from({ length: 4 }, () => stage.client()));
+    for (const one of silent) {
+      one.socket.pause();
+      one.send({ jsonrpc: '2.0', method: 'getConversation', params: { session_id }, id: 1 });
+    }
+    // Two of four answers fit.
+    await expect.poll(() => stage.door.status(), { timeout: 20_000 }).toMatchObject({ cutOff: 2 });
+    // Whoever reads is served, and stays connected.
+    expect(await client.call('getConversation', { session_id })).toMatchObject({
+      events: [{}, { content: text }],
+    });
+    expect(await client.call('health')).toMatchObject({ status: 'ok' });
+  });
+
+  it('may take their time: an answer and an event that are larger than the limits arrive', async () => {
+    const text = 'x'.repeat(3 * MEGABYTE);
+    const stage = await hldStage([long(text.length)], {
+      hld: { limits: { connectionBytes: MEGABYTE, doorBytes: 8 * MEGABYTE, stalledMs: 100 } },
+    });
+    const { client, ear, session_id } = await launch(stage, { query: 'a' }, 'completed');
+    expect(ear.events.some(({ data }) => data.content === text)).toBe(true);
+    expect(await client.call('getConversation', { session_id })).toMatchObject({
+      events: [{}, { content: text }],
+    });
+    expect(stage.door.status()).toMatchObject({ cutOff: 0 });
+  });
+});
+
+function usageIn(file: string): { readonly count: number; readonly live: number } | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as { count: number; live: number };
+  } catch {
+    // Not written yet, or not completely.
+    return undefined;
+  }
+}
