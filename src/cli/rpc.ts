@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,7 +13,6 @@ import {
   offeredModels,
   openAudit,
   type Places,
-  placesFrom,
   readConfig,
   refuseUnknownProvider,
 } from '../daemon/index.ts';
@@ -35,6 +33,7 @@ import {
 } from '../protocols/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from './command.ts';
 import type { PublishOptions } from './publish-pods.ts';
+import { hostDirectories } from './host-directories.ts';
 import { rpcExtensions } from './rpc-extensions.ts';
 import { readRpcOptions, rpcHelp, type RpcOptions } from './rpc-options.ts';
 import { version } from './version.ts';
@@ -59,7 +58,7 @@ export async function rpc(argv: readonly string[], around: Surroundings): Promis
   }
   for (const notice of options.notices) around.stderr.write(`polypod: ${notice}\n`);
   try {
-    const socket = await daemonSocket(options, placesOf(around.env));
+    const socket = await daemonSocket(options, hostDirectories(around.env, process.cwd()).places);
     if (socket !== undefined) {
       await (await import('./rpc-relay.ts')).relay(socket, await headerOf(options, around), around);
       await flushed(around);
@@ -93,6 +92,7 @@ async function headerOf(options: RpcOptions, { env }: Surroundings): Promise<Lin
   const { provider, model, thinking, models, resume, fork, isContinued, system, appendSystem } = options;
   const { hasContextFiles, hasMcp, hasRules, isAsking, echoErrors } = options;
   const { toolLimit } = await limitsOf(options);
+  const { sessions: sessionDirectory } = hostDirectories(env, process.cwd());
   return {
     cwd: process.cwd(),
     by: userIn(env),
@@ -104,6 +104,7 @@ async function headerOf(options: RpcOptions, { env }: Surroundings): Promise<Lin
     ...(resume === undefined ? {} : { resume }),
     ...(fork === undefined ? {} : { fork }),
     isContinued,
+    ...(sessionDirectory === undefined ? {} : { sessionDirectory }),
     ...(system === undefined ? {} : { system }),
     ...(appendSystem === undefined ? {} : { appendSystem }),
     ...(toolLimit === undefined ? {} : { toolLimit }),
@@ -163,7 +164,7 @@ interface Composed {
 async function surroundingsOf(options: RpcOptions, { env: given, stderr }: Surroundings): Promise<Composed> {
   const [{ modelWish }, { withKey }] = await Promise.all([rpcBeginnings(), import('./rpc-key.ts')]);
   const env = withKey(given, options);
-  const places = placesOf(env);
+  const { places } = hostDirectories(env, process.cwd());
   const { config: written } = await readConfig(places);
   const config = options.isOffline ? await onThisMachine(written, stderr) : written;
   if (options.provider !== undefined) await refuseUnknownProvider(options.provider, config);
@@ -180,14 +181,6 @@ async function onThisMachine(config: Config, stderr: Surroundings['stderr']): Pr
       `polypod: the MCP server ${name} is not on this machine, and left out because of --offline\n`,
     );
   return { ...config, mcpServers: config.mcpServers.filter(isHere) };
-}
-
-/** Hosts that keep their agents apart by this variable keep ours apart with it. */
-function placesOf(env: Environment): Places {
-  const { PI_CODING_AGENT_DIR: directory } = env;
-  return directory === undefined || directory === ''
-    ? placesFrom(env)
-    : placesFrom(env, { dataDirectory: join(directory, 'polypod') });
 }
 
 /** What the user has forbidden stays forbidden. */
@@ -243,6 +236,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
     thinking: wish.thinking,
     model: { provider: model.account, modelId: model.id },
     isModelSaid: wish.reference !== undefined,
+    hosted: hostDirectories(env, cwd).sessions,
   });
   const { scopedModels, firstPod } = await rpcBeginnings();
   let published: Promise<OpenDoor | undefined> = Promise.resolve(undefined);
@@ -319,17 +313,18 @@ interface SessionSettings {
   /** Whether the options name the model. */
   readonly isModelSaid: boolean;
   readonly thinking: ModelWish['thinking'] | undefined;
+  /** Where the host program looks for session files. */
+  readonly hosted: string | undefined;
 }
 
 async function sessionsFor(
   options: RpcOptions,
   cwd: string,
-  { limits, model, isModelSaid, thinking }: SessionSettings,
+  { limits, model, isModelSaid, thinking, hosted }: SessionSettings,
 ): Promise<RpcSessions> {
   const { sessionDir, isFleeting, system, appendSystem } = options;
   const { newSettings, settingsFor } = await rpcBeginnings();
-  const directory = sessionDir === undefined || isFleeting ? undefined : resolve(cwd, sessionDir);
-  if (directory !== undefined) await mkdir(directory, { recursive: true, mode: 0o700 });
+  const directory = sessionDir === undefined ? hosted : resolve(cwd, sessionDir);
   const flags = settingsFor({
     ...limits,
     thinking,
@@ -342,13 +337,8 @@ async function sessionsFor(
     inMemory: isFleeting,
     flags,
     settings: newSettings(flags, model),
-    ...(directory === undefined ? {} : { file: (id) => join(directory, fileName(id)) }),
+    ...(isFleeting ? {} : { directory }),
   };
-}
-
-/** As pi and xcsh name session files. */
-function fileName(id: string): string {
-  return `${new Date().toISOString().replaceAll(/[:.]/g, '-')}_${id}.jsonl`;
 }
 
 /** What was said has to leave before the process does, unless nobody reads it. */

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { type Durability, type Files, openLog } from '../store/index.ts';
-import { headerIn } from './journal/index.ts';
+import { headerIn, makeDirectories } from './journal/index.ts';
 import { encodeEntry, encodeHeader, FORK, type Header, SETTINGS, type SessionTree } from './session/index.ts';
 import type { PodSettings } from './settings.ts';
 
@@ -23,6 +23,7 @@ export async function writeFork(fork: ForkFile): Promise<void> {
   // As the pod is set now, wherever in its tree that was said: what is forbidden to it is forbidden to the fork.
   const { name: _, annotations: __, ...settings } = source.settings;
   tree.append(SETTINGS.body({ settings }), { seq: 0 });
+  makeDirectories(files, dirname(file));
   const draft = `${file}.fork`;
   const log = await openLog(draft, {
     header: encodeHeader(header),

@@ -3,6 +3,7 @@ import type { Host, ModelChoice, Pod, SettingsChange } from '../../pod/index.ts'
 import type { OfferedModel } from './messages.ts';
 import { openSessionFile } from './open-session-file.ts';
 import type { RpcSessions } from './parts.ts';
+import { calledIn, fileIn, latestIn } from './session-directory.ts';
 
 /** Which session the command line asks for. */
 export interface SessionWish {
@@ -22,21 +23,31 @@ export async function firstPod(
   { resume, fork, isContinued = false }: SessionWish,
   find: FindSession,
 ): Promise<Pod> {
-  const { cwd, settings, flags, file } = sessions;
-  const called = async (word: string): Promise<Pod> => host.pod((await find(word)).id);
+  const { cwd, settings, flags, directory } = sessions;
+  const called = async (word: string): Promise<Pod> => {
+    try {
+      return host.pod((await find(word)).id);
+    } catch (thrown) {
+      const there = directory === undefined ? undefined : await calledIn(directory, word, host);
+      if (there === undefined) throw thrown;
+      return there;
+    }
+  };
   const pod = async (): Promise<Pod | undefined> => {
     if (fork !== undefined) {
       const source = isPath(fork) ? await host.openFile(resolve(cwd, fork)) : await called(fork);
-      return host.fork(source.id, file === undefined ? {} : { file });
+      return host.fork(source.id, fileIn(directory));
     }
     if (resume !== undefined)
       return isPath(resume) ? openSessionFile(host, resume, { cwd, settings }) : called(resume);
-    const [latest] = isContinued ? await host.list({ cwd, limit: 1 }) : [];
+    if (!isContinued) return undefined;
+    if (directory !== undefined) return latestIn(directory, host);
+    const [latest] = await host.list({ cwd, limit: 1 });
     return latest && host.pod(latest.id);
   };
   const known = await pod();
   if (known === undefined)
-    return host.create({ cwd, lazy: true, ...(settings && { settings }), ...(file && { file }) });
+    return host.create({ cwd, lazy: true, ...(settings && { settings }), ...fileIn(directory) });
   if (flags !== undefined) await known.handle({ type: 'configure', set: flags });
   return known;
 }

@@ -18,6 +18,8 @@ const HEADER = fields(
     resume: text(),
     fork: text(),
     isContinued: flag,
+    /** Where session files go, if the client's host program has a place for them. */
+    sessionDirectory: text(),
     system: anyText,
     appendSystem: anyText,
     toolLimit: TOOL_LIMIT,

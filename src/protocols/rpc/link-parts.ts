@@ -43,7 +43,13 @@ export async function linkParts(
     ...limits,
   });
   const model = choiceOf((chosen ?? (await inventory.model())).model);
-  const sessions = { cwd, inMemory: false, flags, settings: newSettings(flags, model) };
+  const sessions = {
+    cwd,
+    inMemory: false,
+    flags,
+    settings: newSettings(flags, model),
+    directory: header.sessionDirectory,
+  };
   const open = () => firstPod(host, sessions, header, inventory.session);
   // That there is no such session is told before the link is open; a new one is no reason to wait.
   const named = header.resume === undefined && header.fork === undefined ? undefined : await open();

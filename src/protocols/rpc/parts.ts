@@ -43,8 +43,8 @@ export interface RpcSessions {
   readonly settings?: SettingsChange | undefined;
   /** For one that goes on: only what the options say. The rest is its own. */
   readonly flags?: SettingsChange | undefined;
-  /** Where session files go, by their id. */
-  readonly file?: (id: string) => string;
+  /** Where session files go, and are looked for; with the others of the host if it is not said. */
+  readonly directory?: string | undefined;
 }
 
 /** What the options of a host program take away from the agent, in every session that the host works with. */

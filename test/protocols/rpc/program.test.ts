@@ -404,6 +404,29 @@ describe('an extension given with -e', () => {
     expect(program.lines.find(({ method }) => method === 'setTitle')).toMatchObject({ title: 'never seen' });
   });
 
+  it('removes no account from the list of models', async () => {
+    const keys = { ANTHROPIC_API_KEY: 'one', OPENAI_API_KEY: 'two', GROQ_API_KEY: 'three' };
+    const home = temporaryDirectory();
+    const config = join(home, 'config.yaml');
+    const accounts = {
+      work: { wire: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', key_env: 'WORK_KEY' },
+    };
+    writeFileSync(config, JSON.stringify({ accounts }), { mode: 0o600 });
+    writeFileSync(join(home, 'models.json'), JSON.stringify([{ account: 'work', id: 'm', name: 'M' }]));
+    writeFileSync(join(home, 'extension.mjs'), 'export default () => {};');
+    const env = { ...keys, WORK_KEY: 'four', HOME: home, POLYPOD_CONFIG: config };
+    const lists = [[], ['-e', 'extension.mjs']].map(async (args) => {
+      const program = new Program(['--no-session', ...args], env);
+      const before = await program.get('get_available_models');
+      expect(await program.get('set_model', { provider: 'work', modelId: 'm' })).toMatchObject({ id: 'm' });
+      expect(await program.get('get_available_models')).toEqual(before);
+      return (before.models as { provider: string }[]).map(({ provider }) => provider);
+    });
+    const [without, withExtension] = await Promise.all(lists);
+    expect(withExtension).toEqual(without);
+    expect(new Set(withExtension)).toEqual(new Set(['anthropic', 'openai', 'groq', 'work']));
+  });
+
   it('that cannot be loaded is told of, and the program goes on', async () => {
     const program = new Program(['--offline', '-e', 'no-such-file.js']);
     const failed = await program.hear(({ type }) => type === 'extension_error');

@@ -4,6 +4,7 @@ import { anyTextIn, textIn } from '../arguments.ts';
 import { TEXTS } from '../errors.ts';
 import { openSessionFile, refuseBadPath } from '../open-session-file.ts';
 import type { Seat } from '../seat.ts';
+import { fileIn } from '../session-directory.ts';
 import type { Command } from './command.ts';
 import { saidIn } from './history.ts';
 import { offer } from './offer.ts';
@@ -12,12 +13,12 @@ export const newSession: Command = async (wish, seat) => {
   const parent = anyTextIn(wish, 'parentSession');
   const { host, extensions, sessions } = seat.parts;
   if (await extensions.cancelsSwitch('new')) return { cancelled: true };
-  const { cwd, file } = sessions;
+  const { cwd, directory } = sessions;
   const pod = await host.create({
     cwd,
     settings: await followingSettings(seat),
     lazy: true,
-    ...(file && { file }),
+    ...fileIn(directory),
     ...(parent === undefined ? {} : { parentSession: parent }),
   });
   await seat.leaveFor(pod);
@@ -80,8 +81,8 @@ export const clone: Command = async (_, seat) => {
 };
 
 function forked({ pod, parts }: Seat, entryId: string | undefined): Promise<Pod> {
-  const { file } = parts.sessions;
-  return parts.host.fork(pod.id, { ...(file && { file }), ...(entryId === undefined ? {} : { entryId }) });
+  const { directory } = parts.sessions;
+  return parts.host.fork(pod.id, { ...fileIn(directory), ...(entryId === undefined ? {} : { entryId }) });
 }
 
 export const setSessionName: Command = async (wish, seat) => {
