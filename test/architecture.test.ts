@@ -39,7 +39,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   registry: ['base', 'llm', 'protocols', 'tools', 'sim'],
   daemon: BELOW_DAEMON,
   cli: [...BELOW_DAEMON, 'daemon'],
-  index: ['base', 'llm', 'timeline', 'sim', 'worker', 'pod', 'registry', 'daemon'],
+  index: ['base', 'llm', 'timeline', 'sim', 'worker', 'pod', 'protocols', 'registry', 'daemon'],
 };
 
 /** Second ways into a folder, for those to whom the whole of it is too much: `polypod ls` needs no worker. */
@@ -126,7 +126,9 @@ function violations({ path, text }: Source): readonly string[] {
       // The registry lists the siblings one by one; everybody else enters a folder by its door.
       const isDoor =
         target === `src/${to}/index.ts` || target === `src/${to}.ts` || LIGHT_DOORS.includes(target);
-      const isSiblingsDoor = from === 'registry' && /^src\/(?:llm|protocols)\/[^/]+\/index\.ts$/.test(target);
+      const isSiblingsDoor =
+        (from === 'registry' || from === 'index') &&
+        /^src\/(?:llm|protocols)\/[^/]+\/index\.ts$/.test(target);
       return isDoor || isSiblingsDoor ? [] : [`${where}: folders are entered by their index.ts`];
     }
     const [mine, other] = [siblingOf(path), siblingOf(target)];

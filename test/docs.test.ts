@@ -70,9 +70,16 @@ describe('the examples run', () => {
     expect(output).toMatch(/^\d+: ls done\n(?:.*\n)*first is idle\n$/);
   });
 
+  it('Pod Protocol: a program registers a function as a client of its pod', async () => {
+    const program = blockNamed('docs/protocols/pod.md', 'pod-listener');
+    const output = await run(program, { HOME: temporaryDirectory() });
+    expect(output.length).toBeGreaterThan(20);
+  });
+
   it.each([
     ['README.md', 'readme-stream'],
     ['docs/pod.md', 'pod-host'],
+    ['docs/protocols/pod.md', 'pod-listener'],
     ['docs/worker.md', 'worker-run'],
     ['docs/simulator.md', 'simulator-script'],
   ])('%s: the example compiles', async (page, name) => {

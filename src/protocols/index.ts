@@ -30,7 +30,7 @@ export async function podLines(waiting: number): Promise<Project> {
   return (pod, { after, by, signal }) =>
     podBatches(door, pod, {
       signal,
-      by,
+      name: by,
       limit: waiting,
       first: [{ method: 'subscribe', params: after === undefined ? {} : { after } }],
     });

@@ -39,12 +39,14 @@ export function scratch(): string {
 export interface AgentWish extends Partial<Omit<Agent, 'tools'>> {
   readonly tools?: readonly Tool[];
   readonly contextWindow?: number | undefined;
+  /** Why the tools cannot be loaded, if they cannot. */
+  readonly toolsProblem?: string | undefined;
 }
 
 /** Agents whose model is the simulator, with the real tools and those given. */
 export function agentsOn(
   sim: Sim,
-  { tools = [], contextWindow = MODEL.contextWindow, ...rest }: AgentWish = {},
+  { tools = [], contextWindow = MODEL.contextWindow, toolsProblem, ...rest }: AgentWish = {},
 ): OpenAgent {
   const account = { name: 'sim', wire: 'anthropic', baseUrl: sim.url, apiKey: 'any' };
   return async ({ cwd, todos }) => ({
@@ -53,7 +55,10 @@ export function agentsOn(
       llm: connect(providerNamed('anthropic'), account),
       model: { ...MODEL, id: modelId, ...(contextWindow && { contextWindow }) },
     }),
-    tools: async () => [...builtinTools, todoTool(todos), ...tools],
+    tools: async () => {
+      if (toolsProblem !== undefined) throw new Error(toolsProblem);
+      return [...builtinTools, todoTool(todos), ...tools];
+    },
     system: async () => 'Be brief.',
     mode: 'workspace-write',
     rules: [],

@@ -1,6 +1,8 @@
 import type { Pod } from '../../pod/index.ts';
 import { Broadcast } from './broadcast.ts';
 import { Link, type LinkOptions, type Receiver } from './link.ts';
+import { type ListenOptions, PodListener } from './pod-listener.ts';
+import type { WireEvent } from './wire.ts';
 
 /** The Pod Protocol of a process: links of the same pod, whichever way they came, hear the same broadcast. */
 export class PodDoor {
@@ -16,6 +18,11 @@ export class PodDoor {
   /** How often clients were refused what they sent. */
   get refused(): number {
     return this.#refused;
+  }
+
+  /** Registers a function as a client of a pod, which is loaded if it is not in memory. */
+  listen(pod: Pod, onEvent: (event: WireEvent) => void, options: ListenOptions = {}): Promise<PodListener> {
+    return PodListener.open(this, pod, onEvent, options);
   }
 
   /** A client of a pod, which is woken if it sleeps. Resolves when the client hears. */

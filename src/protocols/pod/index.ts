@@ -4,7 +4,7 @@ export { DEFAULT_DUPLEX, type DuplexOptions, serveDuplex } from './duplex-link.t
 export type { Link, LinkOptions, Receiver } from './link.ts';
 export { openPodDoor } from './open-pod-door.ts';
 export { podBatches, podEvents, type PodEventsOptions } from './pod-events.ts';
-export { type JoinOptions, PodListener } from './pod-listener.ts';
+export { type ListenOptions, PodListener } from './pod-listener.ts';
 export { PodSockets, type PodSocketsOptions } from './pod-sockets.ts';
 export type {
   ExtraEvents,

@@ -8,7 +8,8 @@ export interface PodEventsOptions {
   readonly signal: AbortSignal;
   /** Lines that are sent before anything else: `subscribe`, to have the extras or to resume. */
   readonly first?: readonly WireRequest[];
-  readonly by?: string;
+  /** The name that other clients see as the sender of what it does. */
+  readonly name?: string;
   /** Events that may wait for the reader. */
   readonly limit?: number;
 }
@@ -26,7 +27,7 @@ export async function* podEvents(
 export async function* podBatches(
   door: PodDoor,
   pod: Pod,
-  { signal, first = [], by = 'program', limit = 100_000 }: PodEventsOptions,
+  { signal, first = [], name = 'program', limit = 100_000 }: PodEventsOptions,
 ): AsyncGenerator<readonly WireEvent[]> {
   const waiting = new Waiting(limit);
   const receiver: Receiver = {
@@ -36,7 +37,7 @@ export async function* podBatches(
     drained: () => waiting.isRead(),
     close: () => waiting.end(),
   };
-  const link = await door.open(pod, receiver, { by, pendingBytes: 0 });
+  const link = await door.open(pod, receiver, { by: name, pendingBytes: 0 });
   const forget = onAbort(signal, () => waiting.end());
   try {
     // What was before the reader's time is read while it is told: there may be more of it than may wait.

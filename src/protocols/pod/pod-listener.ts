@@ -4,34 +4,34 @@ import type { PodDoor } from './door.ts';
 import type { Link, Receiver } from './link.ts';
 import type { WireEvent, WireRequest } from './wire.ts';
 
-export interface JoinOptions {
-  /** Who it is, as others are told. */
-  readonly by?: string;
-  /** The pod was closed, or has failed, which was told before; or the function threw, and is not called again. */
+export interface ListenOptions {
+  /** The name that other clients see as the sender of what it does. */
+  readonly name?: string;
+  /** Called once when no more events follow: the pod was closed, or failed, or the function threw this. */
   readonly onEnd?: (thrown?: unknown) => void;
 }
 
-/** A pod's client in this process: the same methods and events as on a socket, as objects. */
+/** A client of a pod in this process: the methods and events of a socket, as objects. */
 export class PodListener {
   readonly #link: Link;
 
-  /** Listens from the moment it resolves. */
-  static async join(
+  /** Calls the function with every event from the moment this resolves; see `PodDoor.listen`. */
+  static async open(
     door: PodDoor,
     pod: Pod,
-    hear: (event: WireEvent) => void,
-    { by = 'program', onEnd = () => {} }: JoinOptions = {},
+    onEvent: (event: WireEvent) => void,
+    { name = 'program', onEnd = () => {} }: ListenOptions = {},
   ): Promise<PodListener> {
     const receiver: Receiver = {
       take: ({ events }) => {
-        for (const event of events) hear(event);
+        for (const event of events) onEvent(event);
       },
-      // What a function was called with is read.
+      // A function has read what it was called with.
       pending: () => 0,
       drained: () => Promise.resolve(),
       close: onEnd,
     };
-    const link = await door.open(pod, receiver, { by, pendingBytes: 0 });
+    const link = await door.open(pod, receiver, { by: name, pendingBytes: 0 });
     return new PodListener(link);
   }
 
@@ -39,18 +39,18 @@ export class PodListener {
     this.#link = link;
   }
 
-  /** Sends a method. What is refused is told as on a socket, and thrown here as well. */
+  /** Sends a method; resolves when it is accepted. A refusal is an event, as on a socket, and is thrown here as well. */
   async send(method: string, params?: JsonObject): Promise<void> {
     await this.request({ method, ...(params && { params }) });
   }
 
-  /** The same with the extras of a line. */
+  /** Sends a whole line, with `request_id` or `idempotency_key`. */
   async request(line: WireRequest): Promise<void> {
     await this.#link.call({ ...line });
   }
 
-  /** Listens no longer; a run goes on. */
-  leave(): void {
+  /** Removes the listener. A run goes on. */
+  close(): void {
     this.#link.leave();
   }
 }

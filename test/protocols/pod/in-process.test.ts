@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PodListener, podEvents, type WireEvent } from '../../../src/protocols/pod/index.ts';
+import { podEvents, type WireEvent } from '../../../src/protocols/pod/index.ts';
 import type { Answer } from '../../../src/sim/index.ts';
 import { isState, podStage, told } from './stage.ts';
 
@@ -10,7 +10,7 @@ describe('a listener in the same process', () => {
     const { door, pod, socketClient } = await podStage([]);
     const other = await socketClient();
     const heard: WireEvent[] = [];
-    const listener = await PodListener.join(door, pod, (event) => heard.push(event));
+    const listener = await door.listen(pod, (event) => heard.push(event));
     await expect(listener.send('cancel')).rejects.toMatchObject({ code: 'conflict' });
     await expect(listener.send('rum')).rejects.toMatchObject({ code: 'unknown-method' });
     await other.hear(({ event }) => event === 'error');
@@ -21,7 +21,7 @@ describe('a listener in the same process', () => {
       { code: 'internal', message: expect.stringContaining('"rum"') as string },
     ]);
     expect(told(other.heard)).toEqual([notRunning]);
-    listener.leave();
+    listener.close();
     await expect(listener.send('get_status')).rejects.toThrow('the link is closed');
   });
 
@@ -30,8 +30,7 @@ describe('a listener in the same process', () => {
     const other = await socketClient();
     let calls = 0;
     const ends: unknown[] = [];
-    await PodListener.join(
-      door,
+    await door.listen(
       pod,
       () => {
         calls += 1;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PodDoor, PodListener } from '../../../src/protocols/pod/index.ts';
+import { PodDoor } from '../../../src/protocols/pod/index.ts';
 import type { Answer } from '../../../src/sim/index.ts';
 import { type Client, isState, type Line, type PodStage, podStage } from './stage.ts';
 
@@ -106,14 +106,14 @@ describe('a client that comes back', () => {
       { parts: [{ text: 'x'.repeat(9_000) }], pace: { chunkSize: 3, batch: 5, delayMs: 1 } },
     ]);
     const witness: Line[] = [];
-    const first = await PodListener.join(stage.door, stage.pod, (line) => witness.push(line));
+    const first = await stage.door.listen(stage.pod, (line) => witness.push(line));
     await first.send('subscribe', { after: 1 });
     const isOver = (): boolean => witness.at(-1)?.event === 'status' && witness.length > 9;
     await first.send('run', { input: 'Many words.' });
     const late: Line[][] = [];
     while (!isOver()) {
       const lines: Line[] = [];
-      const listener = await PodListener.join(stage.door, stage.pod, (line) => lines.push(line));
+      const listener = await stage.door.listen(stage.pod, (line) => lines.push(line));
       await listener.send('subscribe', { after: 1 });
       late.push(lines);
       // Nothing but a turn of the loop, so that they come as close together as can be.
@@ -156,9 +156,9 @@ async function resumed(
   until: number,
 ): Promise<readonly Line[]> {
   const lines: Line[] = [];
-  const listener = await PodListener.join(door, pod, (line) => lines.push(line));
+  const listener = await door.listen(pod, (line) => lines.push(line));
   await listener.request({ method: 'subscribe', params: { after } });
-  listener.leave();
+  listener.close();
   expect(lines[0]).toEqual({ event: 'subscribed', data: { after } });
   expect(lines.at(-1)?.seq ?? until).toBe(until);
   return lines.slice(1);

@@ -5,7 +5,7 @@ import type { Pod } from '../../../src/pod/index.ts';
 import {
   type DuplexOptions,
   PodDoor,
-  PodListener,
+  type PodListener,
   PodSockets,
   type WireEvent,
 } from '../../../src/protocols/pod/index.ts';
@@ -143,14 +143,15 @@ export class SocketClient implements Client {
   }
 }
 
-class ProcessClient implements Client {
+/** A client in the same process: a function that is called with events. */
+export class ProcessClient implements Client {
   readonly #listener: PodListener;
   readonly #ear: Ear;
 
-  static async join(door: PodDoor, pod: Pod): Promise<ProcessClient> {
+  static async join(door: Pick<PodDoor, 'listen'>, pod: Pod): Promise<ProcessClient> {
     const ear = new Ear();
-    const listener = await PodListener.join(door, pod, (event) => ear.take(event), { by: 'client' });
-    onTestFinished(() => listener.leave());
+    const listener = await door.listen(pod, (event) => ear.take(event), { name: 'client' });
+    onTestFinished(() => listener.close());
     return new ProcessClient(listener, ear);
   }
 
@@ -176,7 +177,7 @@ class ProcessClient implements Client {
   }
 
   close(): void {
-    this.#listener.leave();
+    this.#listener.close();
   }
 }
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { PolypodError } from '../../../src/base/index.ts';
 import type { Answer } from '../../../src/sim/index.ts';
-import { type Client, isState, podStage } from './stage.ts';
+import type { AgentWish } from '../../pod/stage.ts';
+import { builtPod } from './built-package.ts';
+import { type Client, isState } from './stage.ts';
 import { Names, type Step, transcriptsIn } from './transcript.ts';
 
 const PAGE = 'docs/protocols/pod.md';
@@ -41,7 +42,7 @@ const TOUCH: Answer = {
 /** What has to be so before a transcript of the page begins. */
 interface Scene {
   readonly script: readonly Answer[];
-  readonly stage?: Parameters<typeof podStage>[1];
+  readonly agent?: AgentWish;
   /** Clients that have subscribed. */
   readonly subscribed?: readonly string[];
   /** Done by somebody else, before the clients are there. */
@@ -80,14 +81,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
   'provider-error': { script: [{ parts: [], fault: { kind: '401' } }] },
   'tool-error': {
     script: [],
-    stage: {
-      agent: {
-        system: () =>
-          Promise.reject(
-            new PolypodError('tool-failed', 'the tools cannot be loaded: no space left on device'),
-          ),
-      },
-    },
+    agent: { toolsProblem: 'no space left on device' },
   },
   'bad-lines': { script: [], isRaw: true },
   subscribe: { script: [CAPITAL], before: finished },
@@ -116,18 +110,18 @@ describe('the transcripts of the page', () => {
     expect([...transcripts.keys()].toSorted()).toEqual(Object.keys(SCENES).toSorted());
   });
 
+  // In process, as a program uses the package, and over a socket. Some lines can only be sent as bytes.
   const played = Object.entries(SCENES).flatMap(([name, scene]) =>
-    (scene.isRaw === true ? (['socket'] as const) : (['socket', 'process'] as const)).map((way) => ({
+    (scene.isRaw === true ? (['sockets'] as const) : (['sockets', 'functions'] as const)).map((way) => ({
       name,
       way,
       scene,
     })),
   );
 
-  it.each(played)('$name, by $way', async ({ name, way, scene }) => {
+  it.each(played)('$name, by $way of the built package', async ({ name, way, scene }) => {
     const steps = transcripts.get(name) ?? [];
-    const stage = await podStage(scene.script, scene.stage);
-    const join = way === 'socket' ? stage.socketClient : stage.processClient;
+    const { [way]: join } = await builtPod(scene.script, scene.agent);
     await scene.before?.(await join());
     await play(join, steps, scene.subscribed ?? []);
   });
