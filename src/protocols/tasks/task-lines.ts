@@ -22,6 +22,8 @@ class TaskLines {
   readonly #runs: Set<string>;
   #waits: string | undefined;
   #isOpen: boolean;
+  /** Its run was cut off by a kill: the next status says whether it waits for a decision, and then goes on. */
+  #isCutOff = false;
   #isOver = false;
 
   constructor(taskId: string, { queueId, runIds, runSeq, lastSeq }: TaskHistory, after: number) {
@@ -53,6 +55,12 @@ class TaskLines {
       this.#isOpen = true;
     }
     const isGone = line.event === 'unqueued' && arrayOf(data.queue_ids).includes(this.#waits);
+    if (this.#isCutOff && line.event === 'status') {
+      this.#isCutOff = false;
+      this.#isOpen = data.detail === 'waiting';
+      this.#isOver = !this.#isOpen;
+      return this.#isOpen;
+    }
     // What has no number is about the stream itself.
     const counts = this.#isOpen || isOwn || isGone || line.seq === undefined || line.event === 'snapshot';
     if (isGone) this.#isOver = true;
@@ -68,8 +76,10 @@ class TaskLines {
 
   #endRun({ seq }: StreamLine, data: JsonObject): void {
     this.#isOpen = false;
+    const isLast = seq === this.#lastSeq;
+    this.#isCutOff = data.result === 'interrupted' && !isLast;
     // A pause ends the run, not the task.
-    this.#isOver = data.result !== 'paused' || seq === this.#lastSeq;
+    this.#isOver = isLast || (data.result !== 'paused' && !this.#isCutOff);
   }
 }
 
