@@ -1,12 +1,13 @@
 import { arrayOf, objectOf, stringOf } from '../../src/base/index.ts';
 import type { PodEvent } from '../../src/pod/index.ts';
 import type { DoorClient, Stretch, WireName } from './clients/client.ts';
-import { conversationOf } from './conversation.ts';
+import { conversationOf, type Shown } from './conversation.ts';
 import { hldTold } from './expected/hld.ts';
 import { podTold } from './expected/pod.ts';
 import { rpcTold } from './expected/rpc.ts';
 import type { JsonLine } from './lines.ts';
 import { difference, type Told } from './told.ts';
+import { withinTime } from './within-time.ts';
 
 /** What a wire tells of a log to whoever hears it after a number. */
 export function expectedOn(wire: WireName, log: readonly PodEvent[]): (after: number) => readonly Told[] {
@@ -31,6 +32,13 @@ export function findings(client: DoorClient, log: readonly PodEvent[]): readonly
   return [...client.problems, ...found];
 }
 
+/** How each protocol shows a conversation, where it is not as `history` of the Pod Protocol does. */
+const SHOWN: Partial<Readonly<Record<WireName, Shown>>> = {
+  hld: { asEnded: true, broken: 'left and marked' },
+  rpc: { asEnded: false, broken: 'all' },
+  'rpc stdio': { asEnded: false, broken: 'all' },
+};
+
 /** What doors answer when they are asked, once nothing runs: the conversation, and whether all work is over. */
 export async function askedFindings(
   clients: readonly DoorClient[],
@@ -40,10 +48,10 @@ export async function askedFindings(
   for (const client of clients.filter(({ isConnected }) => isConnected)) {
     for (const work of (await client.unfinished?.()) ?? [])
       problems.push(`${client.wire} calls unfinished: ${work}`);
+    for (const problem of (await client.further?.(log)) ?? []) problems.push(`${client.wire}: ${problem}`);
     const shown = await client.conversation?.();
     if (shown === undefined) continue;
-    const [asEnded, hasBroken] = [client.wire === 'hld', client.wire.startsWith('rpc')];
-    const at = conversationOf(log, { asEnded, hasBroken });
+    const at = conversationOf(log, SHOWN[client.wire] ?? { asEnded: false, broken: 'left' });
     if (JSON.stringify(shown) !== JSON.stringify(at))
       problems.push(
         `${client.wire} shows the conversation as ${JSON.stringify(shown)}, the log has ${JSON.stringify(at)}`,
@@ -52,12 +60,23 @@ export async function askedFindings(
   return problems;
 }
 
-/** Whether a client that hears has heard the end of the log. */
-export function hasHeardAll(client: DoorClient, log: readonly PodEvent[]): boolean {
-  const stretch = client.stretches.at(-1);
-  if (stretch === undefined || !client.isConnected) return true;
-  const last = expectedOn(client.wire, log)(stretch.from.highest).at(-1);
-  return last === undefined || (stretch.told.at(-1)?.seq ?? 0) >= last.seq;
+/** Resolves when every client that is connected has heard the end of the log; those that have not, in words. */
+export async function untilHeard(
+  clients: readonly DoorClient[],
+  log: readonly PodEvent[],
+): Promise<readonly string[]> {
+  const late: string[] = [];
+  for (const client of clients) {
+    const stretch = client.stretches.at(-1);
+    if (stretch === undefined || !client.isConnected) continue;
+    const last = expectedOn(client.wire, log)(stretch.from.highest).at(-1)?.seq ?? 0;
+    const hasAll = (): true | undefined =>
+      !client.isConnected || (stretch.told.at(-1)?.seq ?? 0) >= last ? true : undefined;
+    await withinTime('the client has heard all', hasAll, 20_000).catch(() =>
+      late.push(`${client.wire} has not heard the end of the log`),
+    );
+  }
+  return late;
 }
 
 /** Without a cursor the number after which a client hears is one between two that are known: one of them has to fit. */

@@ -58,8 +58,9 @@ async function playAt(
       words.set(type, (words.get(type) ?? new Set()).add(what.split(' ')[0] ?? ''));
     };
     for (const { stretches } of own)
-      for (const { from, told, asked = [] } of stretches) {
+      for (const { from, told, asked = [], withdrawn = 0 } of stretches) {
         if (asked.length > 0) note('approval-request', 'extension_ui_request');
+        if (withdrawn > 0) note('approval-response', 'extension_ui_request');
         // Whoever joins in the middle is told of beginnings late, with what comes next.
         if (from.highest <= 1) for (const { seq, what } of told) note(types.get(seq) ?? 'nothing', what);
       }

@@ -1,23 +1,32 @@
 import type { Item } from '../../src/llm/index.ts';
 import type { PodEvent } from '../../src/pod/index.ts';
+import { INTERRUPTED } from './expected/hld.ts';
 import { textIn } from './expected/pod.ts';
 
 /** How a protocol shows a conversation. */
 export interface Shown {
   /** Whether results are in the order in which calls ended; else in the order of the calls. */
   readonly asEnded: boolean;
-  /** Whether it keeps what there is of an answer that broke off. */
-  readonly hasBroken: boolean;
+  /** What is shown of an answer that broke off: what it left for the model, with or without a row behind it, or all there is. */
+  readonly broken: 'left' | 'left and marked' | 'all';
 }
 
 /** The conversation that a log adds up to, one text for each thing said, called or brought. */
-export function conversationOf(log: readonly PodEvent[], { asEnded, hasBroken }: Shown): readonly string[] {
+export function conversationOf(log: readonly PodEvent[], { asEnded, broken }: Shown): readonly string[] {
   const lines: string[] = [];
   const ended = new Set<string>();
   for (const event of log) {
     if (event.type === 'input') lines.push(...itemLines([event.item]));
-    if (event.type === 'llm-end')
-      lines.push(...itemLines(event.items), ...(hasBroken ? itemLines(event.broken ?? []) : []));
+    if (event.type === 'llm-end') {
+      const isWhole = event.outcome === 'completed' || broken !== 'all';
+      const items = isWhole ? event.items : (event.broken ?? []);
+      lines.push(
+        ...items.flatMap((item) => [
+          ...itemLines([item]),
+          ...(broken === 'left and marked' ? mark(item) : []),
+        ]),
+      );
+    }
     if (event.type === 'tool-end' && asEnded) {
       ended.add(event.callId);
       lines.push(`result ${event.callId}: ${textIn(event.output.content)}`);
@@ -31,10 +40,16 @@ export function conversationOf(log: readonly PodEvent[], { asEnded, hasBroken }:
   return lines;
 }
 
+function mark(item: Item): readonly string[] {
+  return item.type === 'message' && item.interrupted === true ? [`user: ${INTERRUPTED}`] : [];
+}
+
 function itemLines(items: readonly Item[]): readonly string[] {
   return items.flatMap((item) => {
     switch (item.type) {
       case 'message':
+        // An answer that was interrupted before its first word.
+        if (item.interrupted === true && item.content.length === 0) return [];
         return [`${item.role}: ${textIn(item.content)}`];
       case 'reasoning':
         return [`thinking: ${item.text}`];

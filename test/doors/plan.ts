@@ -67,7 +67,8 @@ function planFor(random: Random, name: string): Plan {
   let count = 0;
   const prompt = (): Prompt => {
     count += 1;
-    return promptFor(random, `s${name}p${count}`);
+    const mark = `s${name}p${count}`;
+    return { ...promptFor(random, mark), key: mark };
   };
   const clients = Array.from({ length: 2 + random.below(3) }, () => ({
     wire: random.chance(0.02) ? ('rpc stdio' as const) : random.pick(WIRES),

@@ -1,5 +1,5 @@
 import type { PodEvent } from '../../src/pod/index.ts';
-import { askedFindings, findings, hasHeardAll } from './check.ts';
+import { askedFindings, findings, untilHeard } from './check.ts';
 import type { DoorClient, Outcome, Prompt, WireName } from './clients/client.ts';
 import { HldClient } from './clients/hld.ts';
 import { newClient } from './clients/open-client.ts';
@@ -101,17 +101,8 @@ export class Room {
       const last = events.findLast(({ type }) => type === 'state');
       return prompts >= this.#prompts && last?.type === 'state' && last.state === 'idle' ? events : undefined;
     });
-    const late: string[] = [];
-    for (const client of this.clients)
-      await withinTime(
-        'every client has heard all',
-        () => (hasHeardAll(client, log) ? true : undefined),
-        20_000,
-      )
-        // The difference says what is missing.
-        .catch(() => late.push(`${client.wire} has not heard the end of the log`));
     const problems = [
-      ...late,
+      ...(await untilHeard(this.clients, log)),
       ...this.clients.flatMap((client) => findings(client, log)),
       ...(await askedFindings(this.clients, log)),
     ];

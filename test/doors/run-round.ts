@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PodEvent } from '../../src/pod/index.ts';
-import { askedFindings, findings, hasHeardAll } from './check.ts';
+import { askedFindings, findings, untilHeard } from './check.ts';
 import type { WireName } from './clients/client.ts';
 import { Daemon } from './daemon.ts';
 import { brokenRules } from './invariants.ts';
@@ -119,13 +119,8 @@ async function settle(
   }
   await schedule.gather();
   const log = await daemon.log(schedule.pod);
-  const late: string[] = [];
-  for (const client of schedule.clients)
-    await withinTime('heard', () => (hasHeardAll(client, log) ? true : undefined), 20_000).catch(() => {
-      late.push(`${client.wire} has not heard the end of the log`);
-    });
   const found = [
-    ...late,
+    ...(await untilHeard(schedule.clients, log)),
     ...brokenRules(log, schedule.sent),
     ...schedule.clients.flatMap((client) => findings(client, log)),
     ...(await askedFindings(schedule.clients, log)),

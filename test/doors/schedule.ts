@@ -68,26 +68,24 @@ export class Schedule {
   async #create(): Promise<void> {
     const { creator, first, clients } = this.plan;
     const { daemon } = this.#lives;
-    const sent: Sent = { mark: markOf(first), kind: 'prompt', outcome: 'unknown' };
     if (creator === 'hld') {
       const own = await this.#insist('hld launches', () =>
         HldClient.launch({ daemon, fromStart: true, name: 'hld' }, first.text),
       );
       this.#pod = own.pod;
-      sent.outcome = 'accepted';
+      this.sent.push({ mark: markOf(first), kind: 'prompt', outcome: 'accepted' });
       this.clients.push(own);
       this.#extra = 1;
     } else this.#pod = await this.#insist('a session is made', () => daemon.newSession());
     for (const { wire, fromStart } of clients)
       this.clients.push(newClient(wire, { daemon, pod: this.#pod, fromStart, name: wire }));
-    this.sent.push(sent);
     if (creator === 'hld') return;
     const own = newClient(creator, { daemon, pod: this.#pod, fromStart: true, name: creator });
     this.clients.unshift(own);
     this.#extra = 1;
     await this.connect(own);
-    sent.outcome = (await own.prompt?.(first)) ?? 'refused';
-    this.#note(`${creator} creates: ${sent.outcome}`);
+    const outcome = await this.#send(first, 'prompt', own, own.prompt);
+    this.#note(`${creator} creates: ${String(outcome)}`);
   }
 
   async #step(client: DoorClient, step: Step): Promise<void> {
@@ -106,13 +104,11 @@ export class Schedule {
     switch (act) {
       case 'prompt':
       case 'queue':
-        return this.#send(prompt, 'prompt', client[act]);
-      case 'steer':
-        return this.#send(
-          { text: prompt.text, hasTools: prompt.hasTools },
-          'steer',
-          client.steer && (({ text }) => client.steer?.(text) ?? Promise.resolve('refused')),
-        );
+        return this.#send(prompt, 'prompt', client, client[act]);
+      case 'steer': {
+        const { steer } = client;
+        return this.#send(prompt, 'steer', client, steer && (({ text }) => steer(text)));
+      }
       case 'cancel':
         return client.cancel?.();
       case 'approve':
@@ -128,12 +124,18 @@ export class Schedule {
   async #send(
     prompt: Prompt,
     kind: Sent['kind'],
+    client: DoorClient,
     send: ((prompt: Prompt) => Promise<Outcome>) | undefined,
   ): Promise<Outcome | undefined> {
     if (send === undefined) return undefined;
     const sent: Sent = { mark: markOf(prompt), kind, outcome: 'unknown' };
     this.sent.push(sent);
     sent.outcome = await send(prompt);
+    if (sent.outcome === 'unknown' && kind === 'prompt' && client.repeats === true) {
+      this.#note(`${client.wire} sends ${sent.mark} again`);
+      await this.connect(client);
+      sent.outcome = await send(prompt);
+    }
     return sent.outcome;
   }
 
@@ -161,6 +163,6 @@ export class Schedule {
   }
 }
 
-export function markOf({ text }: Prompt): string {
+function markOf({ text }: Prompt): string {
   return text.split(' ')[0] ?? '';
 }

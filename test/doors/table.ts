@@ -145,7 +145,7 @@ export const TABLE: Readonly<Record<string, DoorRow>> = {
       state: ['agent_settled'],
       queued: [],
       'approval-request': ['extension_ui_request'],
-      'approval-response': [],
+      'approval-response': ['extension_ui_request'],
       commanded: [],
     },
   },

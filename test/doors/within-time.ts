@@ -10,10 +10,11 @@ export async function withinTime<T>(
   ms = PATIENCE_MS,
 ): Promise<T> {
   const deadline = Date.now() + ms;
-  for (;;) {
+  // Rarely what is looked for is there at once; to look costs as much as to work.
+  for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 1.5, 200)) {
     const seen = await look();
     if (seen !== undefined) return seen;
     if (Date.now() > deadline) throw new Error(`not within ${ms} ms: ${awaited}`);
-    await sleep(15);
+    await sleep(pauseMs);
   }
 }

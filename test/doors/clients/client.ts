@@ -1,3 +1,4 @@
+import type { PodEvent } from '../../../src/pod/index.ts';
 import type { Daemon } from '../daemon.ts';
 import type { JsonLine } from '../lines.ts';
 import type { Told } from '../told.ts';
@@ -16,8 +17,9 @@ export interface Stretch {
    */
   readonly from: { readonly lowest: number; highest: number };
   readonly told: Told[];
-  /** Questions that the client was asked beside the numbered lines, in order. */
+  /** Questions that the client was asked beside the numbered lines, in order, and how many were taken back. */
   readonly asked?: string[];
+  withdrawn?: number;
   /** The state of the session as the protocol gave it at the beginning, if it did. */
   readonly snapshot?: JsonLine;
 }
@@ -27,12 +29,16 @@ export interface Prompt {
   readonly text: string;
   /** Whether the model calls tools: a task without tools is another kind of task. */
   readonly hasTools: boolean;
+  /** With a key the prompt may be sent again when no answer came: it has its effect once. */
+  readonly key?: string;
 }
 
 /** A client of one door at one session. Actions that its protocol has no word for are undefined. */
 export interface DoorClient {
   readonly wire: WireName;
   readonly stretches: readonly Stretch[];
+  /** Whether it may send a prompt again under its key. */
+  readonly repeats?: boolean;
   /** What the daemon did against the protocol, in words. */
   readonly problems: readonly string[];
   readonly isConnected: boolean;
@@ -55,6 +61,8 @@ export interface DoorClient {
   readonly decide?: ((decision: 'approve' | 'deny') => Promise<Outcome>) | undefined;
   /** Work that the protocol calls unfinished. */
   readonly unfinished?: () => Promise<readonly string[]>;
+  /** What else the protocol tells of a log when it is asked, against the log. */
+  readonly further?: (log: readonly PodEvent[]) => Promise<readonly string[]>;
   /** The conversation as the protocol shows it when asked; compared with the log. */
   readonly conversation?: () => Promise<readonly string[]>;
 }

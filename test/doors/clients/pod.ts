@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { arrayOf, objectOf, stringOf } from '../../../src/base/index.ts';
 import { connectLines, type JsonLine, type LineLink } from '../lines.ts';
-import { type ClientOptions, type DoorClient, outcomeOf, type Outcome, type Stretch } from './client.ts';
+import {
+  type ClientOptions,
+  type DoorClient,
+  outcomeOf,
+  type Outcome,
+  type Prompt,
+  type Stretch,
+} from './client.ts';
 import { podLineTold } from './pod-lines.ts';
 
 /** A client of the Pod Protocol: with `subscribe`, which resumes by number, or plain, as the seed has it. */
@@ -70,9 +77,13 @@ export class PodClient implements DoorClient {
     this.#link?.resume();
   }
 
-  prompt = ({ text }: { readonly text: string }): Promise<Outcome> => this.#ask('run', { input: text });
-  queue = ({ text }: { readonly text: string }): Promise<Outcome> =>
-    this.#ask('run', { input: text, when_busy: 'queue' });
+  get repeats(): boolean {
+    return !this.#isPlain;
+  }
+
+  prompt = ({ text, key }: Prompt): Promise<Outcome> => this.#ask('run', { input: text }, key);
+  queue = ({ text, key }: Prompt): Promise<Outcome> =>
+    this.#ask('run', { input: text, when_busy: 'queue' }, key);
   steer = (text: string): Promise<Outcome> => this.#ask('steer', { input: text });
   cancel = (): Promise<Outcome> => this.#ask('cancel', {});
 
@@ -113,11 +124,12 @@ export class PodClient implements DoorClient {
     });
   }
 
-  async #ask(method: string, params: object): Promise<Outcome> {
+  async #ask(method: string, params: object, key?: string): Promise<Outcome> {
     return outcomeOf(async () => {
       const id = this.#nextId();
       const link = this.#connected();
-      link.send({ method, params, request_id: id });
+      const isOnce = key !== undefined && !this.#isPlain;
+      link.send({ method, params, request_id: id, ...(isOnce && { idempotency_key: key }) });
       if (!this.#isPlain)
         return (await link.next(({ request_id }) => request_id === id, 0)).event === 'accepted';
       // A plain link is told of refusals only. Its lines are done in order: the next answer comes after this one.

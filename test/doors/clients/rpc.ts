@@ -90,6 +90,9 @@ export class RpcClient implements DoorClient {
     });
   }
 
+  /** Questions that are still shown although nobody waits for an answer. */
+  unfinished = async (): Promise<readonly string[]> => [...this.#dialogs.keys()];
+
   conversation = async (): Promise<readonly string[]> => {
     const { data } = await this.#request('get_messages', {});
     return arrayOf(objectOf(data).messages).flatMap(messageLines);
@@ -130,13 +133,14 @@ export class RpcClient implements DoorClient {
     else if (said !== 'not of the log') stretch.told.push(said);
   }
 
-  #question(id: string, method: string, line: JsonLine, { asked }: Stretch): void {
+  #question(id: string, method: string, line: JsonLine, stretch: Stretch): void {
     if (method === 'select' || method === 'confirm') {
       this.#dialogs.set(id, method);
-      asked?.push(`${stringOf(line.title)} ${stringOf(line.message)}`);
+      stretch.asked?.push(`${stringOf(line.title)} ${stringOf(line.message)}`);
     }
     // Somebody else has decided: nobody waits for an answer any more.
-    if (method === 'cancel') this.#dialogs.delete(stringOf(line.targetId));
+    if (method === 'cancel' && this.#dialogs.delete(stringOf(line.targetId)))
+      stretch.withdrawn = (stretch.withdrawn ?? 0) + 1;
   }
 
   async #dial(): Promise<LineLink> {

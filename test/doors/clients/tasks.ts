@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { createParser } from 'eventsource-parser';
 import { WebSocket } from 'ws';
 import { arrayOf, objectOf, stringOf } from '../../../src/base/index.ts';
+import type { PodEvent } from '../../../src/pod/index.ts';
+import { taskTold } from '../expected/pod.ts';
 import type { JsonLine } from '../lines.ts';
+import { difference, type Told } from '../told.ts';
 import { withinTime } from '../within-time.ts';
 import {
   type ClientOptions,
@@ -46,11 +49,14 @@ abstract class TasksClient implements DoorClient {
 
   queue = (prompt: Prompt): Promise<Outcome> =>
     outcomeOf(async () => {
-      const reply = await this.submit({
-        sessionId: this.options.pod,
-        userPrompt: prompt.text,
-        taskType: prompt.hasTools ? 'complex_task' : 'chat',
-      });
+      const reply = await this.submit(
+        {
+          sessionId: this.options.pod,
+          userPrompt: prompt.text,
+          taskType: prompt.hasTools ? 'complex_task' : 'chat',
+        },
+        prompt.key,
+      );
       if (reply.status !== 'accepted') return false;
       this.tasks.push(stringOf(reply.taskId));
       return true;
@@ -99,13 +105,19 @@ abstract class TasksClient implements DoorClient {
     return open;
   };
 
-  protected async submit(wish: object): Promise<JsonLine> {
-    return (await this.http('POST', '/submit_task', wish)).body;
+  protected async submit(wish: object, key?: string): Promise<JsonLine> {
+    const headers = key === undefined ? {} : { 'idempotency-key': key };
+    return (await this.http('POST', '/submit_task', wish, headers)).body;
   }
 
-  async http(method: string, path: string, body?: object | string): Promise<HttpAnswer> {
+  protected async http(
+    method: string,
+    path: string,
+    body?: object | string,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<HttpAnswer> {
     const { daemon } = this.options;
-    const response = await send(new URL(path, daemon.url), method, daemon.key, body);
+    const response = await send(new URL(path, daemon.url), method, daemon.key, body, headers);
     const chunks: Buffer[] = [];
     for await (const chunk of response) chunks.push(chunk as Buffer);
     return {
@@ -147,6 +159,7 @@ abstract class TasksClient implements DoorClient {
 /** Watches a session by server-sent events. */
 export class TasksSseClient extends TasksClient {
   readonly wire = 'tasks SSE';
+  readonly repeats = true;
   #response: IncomingMessage | undefined;
   #isOpen = false;
 
@@ -181,6 +194,28 @@ export class TasksSseClient extends TasksClient {
         this.stretches.length > stretches || !this.#isOpen ? true : undefined,
       );
   }
+
+  /** The stream of each accepted task: all of its run, and nothing else, to its last event, with which it ends. */
+  further = async (log: readonly PodEvent[]): Promise<readonly string[]> => {
+    const { daemon } = this.options;
+    const problems: string[] = [];
+    for (const task of this.tasks) {
+      const response = await send(new URL(`/tasks/${task}/events`, daemon.url), 'GET', daemon.key);
+      const told: Told[] = [];
+      const parser = createParser({
+        onEvent: ({ data }) => {
+          const line = objectOf(JSON.parse(data));
+          const said = line.seq === undefined ? undefined : podLineTold(line, 'extended');
+          if (said !== undefined) told.push(said);
+        },
+      });
+      response.setEncoding('utf8');
+      for await (const text of response) parser.feed(text as string);
+      const problem = difference(taskTold(log, task), told, { isComplete: true });
+      if (problem !== undefined) problems.push(`the stream of ${task}: ${problem}`);
+    }
+    return problems;
+  };
 
   cut(): void {
     this.#response?.destroy();

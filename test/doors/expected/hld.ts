@@ -21,6 +21,9 @@ const DETAILS: Readonly<Record<string, (typeof STATUSES)[number]>> = {
   paused: 'waiting_input',
 };
 
+/** The row behind an answer that a person interrupted. */
+export const INTERRUPTED = '[Request interrupted by user]';
+
 export function isStatus(word: unknown): boolean {
   return STATUSES.some((status) => status === word);
 }
@@ -132,6 +135,7 @@ class HldTeller {
       if (item.type === 'message') {
         const content = textIn(item.content);
         if (content !== '' || item.role !== 'assistant') this.#row('message', { role: item.role, content });
+        if (item.interrupted === true) this.#row('message', { role: 'user', content: INTERRUPTED });
       }
       if (item.type === 'reasoning' && item.text !== '') this.#row('thinking', { content: item.text });
       if (item.type === 'tool-call') this.#row('tool_call', { id: item.callId, name: item.name });

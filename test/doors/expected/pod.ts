@@ -12,6 +12,16 @@ export function podTold(log: readonly PodEvent[], kind: 'plain' | 'extended'): r
   return teller.told;
 }
 
+/** What the stream of one task tells: that it waits, and its run from the start to the end, also where a restart is between. */
+export function taskTold(log: readonly PodEvent[], taskId: string): readonly Told[] {
+  const queued = log.find((event) => event.type === 'queued' && event.taskId === taskId);
+  const starts = log.filter((event) => event.type === 'run-start' && event.taskId === taskId);
+  const runIds = new Set(starts.map((event) => (event.type === 'run-start' ? event.runId : '')));
+  const first = starts[0]?.seq ?? Infinity;
+  const last = log.findLast((event) => event.type === 'run-end' && runIds.has(event.runId))?.seq ?? 0;
+  return podTold(log, 'extended').filter(({ seq }) => seq === queued?.seq || (seq >= first && seq <= last));
+}
+
 interface Block {
   readonly type: string;
   readonly id: string;
