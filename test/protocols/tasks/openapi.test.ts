@@ -71,7 +71,7 @@ describe('the OpenAPI document', () => {
     );
     // Made before anything is asked: on a busy machine that takes longer than an idle connection is kept.
     const input = fc.tuple(fc.nat(), fc.array(name, { minLength: 4, maxLength: 4 }), body());
-    const inputs = fc.sample(input, 250);
+    const inputs = fc.sample(input, 150);
     const served = await ServedDocument.from(ada);
     const taskId = await ada.submit();
     await ada.done(taskId);
@@ -165,12 +165,26 @@ describe('the rules in the OpenAPI document', () => {
     }
     // At the bounds, in characters and not in code units.
     const [submit, ticket] = [served.operation('submitTask'), served.operation('createStreamTicket')];
-    for (const sessionId of ['😀'.repeat(200), 'a\u0085', 'a\nb', '\u200b', '\ud800', ' x '])
+    // They are enforced, so that a rule which the document leaves out is found as well.
+    const x = (count: number): string => 'x'.repeat(count);
+    for (const sessionId of ['😀'.repeat(200), x(200), x(201), 'a\u0085', 'a\nb', '\u200b', '\ud800', ' x '])
       await send(submit, task({ sessionId }));
     for (const context of [
       {},
       { files: Array.from({ length: 100 }, () => 'f') },
+      { files: Array.from({ length: 101 }, () => 'f') },
+      { allowedPaths: Array.from({ length: 100 }, () => cwd) },
+      { allowedPaths: Array.from({ length: 101 }, () => cwd) },
+      { model: x(200) },
+      { model: x(201) },
+      { workingDirectory: `/${x(4_096)}` },
+      { workingDirectory: '/a\0' },
+      { workingDirectory: 'relative' },
       { maxTurns: 2 ** 53 - 1 },
+      { maxTurns: 2 ** 53 },
+      { maxTurns: 0 },
+      { maxTurns: '3' },
+      { budget: -0.01 },
       { budget: 1e300 },
     ])
       await send(submit, task({ context }));
@@ -216,7 +230,7 @@ describe('the rules in the OpenAPI document', () => {
           } as JsonObject,
         }));
     });
-    const inputs = fc.sample(sent, 400).filter(({ value }) => {
+    const inputs = fc.sample(sent, 250).filter(({ value }) => {
       const { workingDirectory = cwd, model = 'sim-model', allowedPaths } = objectOf(value.context);
       return (
         (typeof workingDirectory !== 'string' || workingDirectory === cwd) &&
