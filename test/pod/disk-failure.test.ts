@@ -175,7 +175,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
         message: expect.stringContaining(words),
       });
       expect(await listener.ended).toMatchObject({ code, message: expect.stringContaining(words) });
-      expect(failures.join()).toContain(words);
+      await expect.poll(() => failures.join()).toContain(words);
       // Still ill: refused each time, and nothing hangs.
       await expect(pod.handle(command, keyed)).rejects.toThrow(words);
       await saysSomething(other, 'and you?');
