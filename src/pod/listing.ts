@@ -103,7 +103,8 @@ function reasonOf(outcome: RunOutcome): string | undefined {
       : outcome.status === 'limited'
         ? outcome.message
         : undefined;
-  return message?.slice(0, LONGEST_REASON);
+  if (message === undefined || message.length <= LONGEST_REASON) return message;
+  return `${beginningOf(message, LONGEST_REASON)}…`;
 }
 
 const LONGEST_REASON = 2_000;

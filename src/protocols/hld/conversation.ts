@@ -1,7 +1,7 @@
 import { APPROVAL_REQUEST, APPROVAL_RESPONSE, type Entry, FORK, itemsOf, TOOL_END } from '../../pod/index.ts';
 import { approvalWord } from './approval-word.ts';
 import { claudeSessionId, rowId, wireApprovalId } from './identity.ts';
-import { saidIn, type Said, summarised } from './said.ts';
+import { saidIn, saidInBroken, type Said, summarised } from './said.ts';
 import { wholeSeconds } from './session.ts';
 import type { ApprovalWord, ConversationEvent } from './wire.ts';
 
@@ -18,6 +18,8 @@ export function ownConversation(path: readonly Entry[], sessionId: string): read
   const own = bySession(path, sessionId).at(-1);
   return own === undefined ? [] : rowsOf(sessionId, own.entries);
 }
+
+type Message = Extract<Entry, { type: 'message' }>['message'];
 
 interface Part {
   readonly id: string;
@@ -71,8 +73,7 @@ class RowWriter {
 
   take(entry: Entry): void {
     const { timestamp: at } = entry;
-    if (entry.type === 'message')
-      for (const item of itemsOf(entry.message)) for (const said of saidIn(item)) this.#add(said, at);
+    if (entry.type === 'message') for (const said of saidInMessage(entry.message)) this.#add(said, at);
     if (entry.type === 'compaction') this.#add(summarised(entry.summary), at);
     const ended = TOOL_END.in(entry);
     if (ended !== undefined)
@@ -124,6 +125,13 @@ class RowWriter {
     if (row === undefined) this.#early.push(question);
     else row.approval = question;
   }
+}
+
+function saidInMessage(message: Message): readonly Said[] {
+  // What a failed answer said is in the file only.
+  const shown = message.stopReason === 'error' ? { ...message, stopReason: 'stop' } : message;
+  const items = itemsOf(shown);
+  return shown === message ? items.flatMap(saidIn) : saidInBroken(items);
 }
 
 /** By the call's id; where nobody said it, by the tool's name, if the call has no question yet. */

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, tryParse } from '../../base/index.ts';
 import type { PodEvent } from '../../pod/index.ts';
 import { claudeSessionId, wireApprovalId } from './identity.ts';
-import { saidIn, type Said, summarised, textOf } from './said.ts';
+import { saidIn, saidInBroken, type Said, summarised, textOf } from './said.ts';
 import type { Scene } from './scene.ts';
 import { FOR_GOOD } from './session.ts';
 import { type Phase, wireStatus } from './status.ts';
@@ -86,9 +86,9 @@ const TELL: { readonly [T in PodEvent['type']]: Tell<T> } = {
 
   // Whoever launched the session knows its first prompt.
   input: ({ item }, scene) => (scene.isPrompted ? conversation(saidIn(item), scene) : NOTHING),
-  'llm-end': ({ items, outcome, usage }, scene) => [
+  'llm-end': ({ items, outcome, broken = [], usage }, scene) => [
     ...(usage === undefined || outcome !== 'completed' ? NOTHING : [tokenUpdate(scene)]),
-    ...conversation(items.flatMap(saidIn), scene),
+    ...conversation(outcome === 'failed' ? saidInBroken(broken) : items.flatMap(saidIn), scene),
   ],
   'tool-end': ({ callId, output }, scene) =>
     conversation([{ type: 'tool_result', callId, content: textOf(output.content) }], scene),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type JsonObject, PolypodError } from '../../base/index.ts';
+import { beginningOf, type JsonObject, PolypodError } from '../../base/index.ts';
 import {
   endRun,
   type Pod,
@@ -170,7 +170,7 @@ async function begin(pod: Pod, { query, maxTurns }: Wish, notes: Notes, doing: s
   } catch (thrown) {
     const failure = whileDoing(doing, thrown);
     // Why it could not begin is what the client has to know, not that this could not be kept.
-    await noteFailure(pod, { ...notes, error: failure.message.slice(0, LONGEST_ERROR) }).catch(() => {});
+    await noteFailure(pod, { ...notes, error: beginningWithMark(failure.message) }).catch(() => {});
     throw failure;
   }
 }
@@ -179,6 +179,10 @@ async function noteFailure(pod: Pod, notes: Notes): Promise<void> {
   const { settings } = await pod.snapshot();
   const annotations = annotated(settings.annotations, notes);
   await pod.handle({ type: 'configure', set: { annotations } }, CALLER);
+}
+
+function beginningWithMark(text: string): string {
+  return text.length <= LONGEST_ERROR ? text : `${beginningOf(text, LONGEST_ERROR)}…`;
 }
 
 /** Clients of this protocol expect to be asked before files change, unless they accept edits. */

@@ -39,6 +39,11 @@ export function saidIn(item: Item): readonly Said[] {
 /** The row that Claude Code writes where an answer was interrupted. */
 const INTERRUPTION: Said = { type: 'message', role: 'user', content: '[Request interrupted by user]' };
 
+/** What an answer that broke off said. The model is not sent it again, but people have seen it. */
+export function saidInBroken(items: readonly Item[]): readonly Said[] {
+  return items.filter(({ type }) => type === 'message').flatMap(saidIn);
+}
+
 /** The text alone: images have no place on this wire. */
 export function textOf(content: Content): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ADA } from '../../pod/stage.ts';
+import { ADA, say } from '../../pod/stage.ts';
 import { says, type Site, site } from '../../cli/daemon.ts';
 import type { Running } from '../../cli/polypod.ts';
 import { Client, hldStage, launch, type Launched, STALLS } from './stage.ts';
@@ -93,4 +93,17 @@ describe('an answer that is interrupted while it streams', () => {
       sessions: [{ result: { result: 'I begin', is_error: false } }],
     });
   });
+});
+
+it('an answer that fails while it streams is shown as far as it came', async () => {
+  const stage = await hldStage([{ parts: [{ text: 'I begin' }], fault: { kind: 'cut', after: 1 } }]);
+  const [client, ear] = [await stage.client(), await stage.subscriber()];
+  const { id } = await stage.host.create({ cwd: stage.cwd, settings: { autoRetry: false } });
+  await stage.host.pod(id).handle(say('Go'), ADA);
+  await ear.hearStatus(id, 'failed');
+  const told = ear.events.flatMap(({ type, data }) =>
+    type === 'conversation_updated' ? [`${data.role}: ${data.content}`] : [],
+  );
+  expect(told).toEqual(['assistant: I begin']);
+  expect(await rows(client, id)).toEqual(['user: Go', ...told]);
 });
