@@ -3,7 +3,7 @@ import { selfSignedFiles } from '../certificate.ts';
 import { drip, rawConnection, request, statusOf } from './connect.ts';
 import { type LimitedAgent, limitedAgent } from './limited-agent.ts';
 
-const LIMITS = 'limits: { handshake_timeout: 400ms, headers_timeout: 400ms, request_timeout: 900ms }\n';
+const LIMITS = 'limits: { handshake_timeout: 1s, headers_timeout: 1s, request_timeout: 1500ms }\n';
 /** The first bytes of a handshake that promises more of it. */
 const BEGINNING_OF_HELLO = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03]);
 /** Far above the limits, also on a busy machine, and far below those of Node: 120 s for a handshake, 60 s for headers. */
@@ -15,6 +15,14 @@ async function endOf(closed: Promise<string>): Promise<string> {
     setTimeout(() => reject(new Error('the connection is still open')), PATIENCE_MS).unref();
   });
   return Promise.race([closed, late]);
+}
+
+/** The status of a good request; 0 where the limits ended it, which happens on a busy machine. */
+async function answerTo(agent: LimitedAgent): Promise<number> {
+  return agent.get('/tasks').then(
+    ({ status }) => status,
+    () => 0,
+  );
 }
 
 const slowBody = ({ key }: LimitedAgent): string =>
@@ -44,7 +52,7 @@ describe.each([
     drip(body, ' ');
     const answers = await Promise.all([silent, headers, body].map(({ closed }) => endOf(closed)));
     expect(answers.map(statusOf)).toEqual([408, 408, 408]);
-    expect((await agent.get('/tasks')).status).toBe(200);
+    await expect.poll(() => answerTo(agent)).toBe(200);
   });
 });
 
@@ -62,6 +70,6 @@ describe('a TLS handshake', () => {
     dripping.socket.write(BEGINNING_OF_HELLO);
     drip(dripping, '\0');
     await Promise.all([silent, first, half, dripping].map(({ closed }) => endOf(closed)));
-    expect((await agent.get('/tasks')).status).toBe(200);
+    await expect.poll(() => answerTo(agent)).toBe(200);
   });
 });
