@@ -10,6 +10,7 @@ import {
   keyVariables,
   makeDataDirectory,
   modelAccess,
+  offeredModel,
   offeredModels,
   openAudit,
   type Places,
@@ -256,6 +257,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
       return pod;
     },
     models: async () => scopedModels(await offeredModels({ env, config, places, access }), options.models),
+    modelNamed: async (reference) => offeredModel(await access.choose(reference)),
     isScoped: options.models.length > 0,
     toolNames: builtInNames,
     limits,

@@ -12,7 +12,7 @@ import type { PodHandle } from './control/remote-pod.ts';
 import type { Daemon, DaemonOptions } from './daemon.ts';
 import type { DoctorOptions, Finding } from './doctor.ts';
 import type { FollowOptions } from './follow-lines.ts';
-import type { ModelAccess, ModelAccessOptions } from './model-access.ts';
+import type { ModelAccess, ModelAccessOptions, ReadyModel } from './model-access.ts';
 import type { KnownModels } from './model-files.ts';
 import type { NewSession } from './new-session.ts';
 import type { OfferOptions } from './offered-models.ts';
@@ -175,6 +175,11 @@ export async function readModels(
 /** The models that a client may choose from. */
 export async function offeredModels(options: OfferOptions): Promise<readonly OfferedModel[]> {
   return (await import('./offered-models.ts')).offeredModels(options);
+}
+
+/** A model as clients are shown it. */
+export async function offeredModel(ready: ReadyModel): Promise<OfferedModel> {
+  return (await import('./offered-models.ts')).offeredModel(ready);
 }
 
 export async function refuseUnknownProvider(

@@ -62,6 +62,7 @@ export async function linkParts(
       const isMissing = chosen !== undefined && !known.some((model) => isSameModel(model, chosen.model));
       return scopedModels(isMissing ? [chosen.model, ...known] : known, models);
     },
+    modelNamed: async (reference) => (await inventory.model(reference)).model,
     isScoped: models.length > 0,
     toolNames: inventory.toolNames,
     extensions: NO_EXTENSIONS,

@@ -12,6 +12,8 @@ export interface RpcParts {
   readonly first: () => Promise<Pod>;
   /** Those that can be used now. */
   readonly models: () => Promise<readonly OfferedModel[]>;
+  /** One that a session is set to and that is not among them; undefined when there is no account for it. */
+  readonly modelNamed?: (reference: string) => Promise<OfferedModel | undefined>;
   /** Whether the list is a choice of the person's. */
   readonly isScoped: boolean;
   /** The tools that agents have of their own. */

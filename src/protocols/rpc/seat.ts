@@ -45,6 +45,8 @@ export class Seat {
   #encoder: EventEncoder;
   #pump: Pump | undefined;
   #models: readonly OfferedModel[] = [];
+  /** The session's own, if it is not among the others: ids are newer than lists. */
+  #unlisted: OfferedModel | undefined;
   #model: { readonly provider: string; readonly modelId: string } = { provider: '', modelId: '' };
   /** Those of the pod, as far as it has been told. */
   #settings: PodSettings = DEFAULT_SETTINGS;
@@ -150,6 +152,7 @@ export class Seat {
     });
     const pump = new Pump(pod, {
       join: async (snapshot) => {
+        await this.#lookUp(snapshot.model);
         this.#join(snapshot);
         joined();
       },
@@ -234,7 +237,9 @@ export class Seat {
   }
 
   modelOf({ provider, modelId }: { readonly provider: string; readonly modelId: string }): OfferedModel {
-    const known = this.#models.find((model) => model.provider === provider && model.id === modelId);
+    const known = [...this.#models, this.#unlisted].find(
+      (model) => model?.provider === provider && model.id === modelId,
+    );
     if (known !== undefined) return known;
     return {
       provider,
@@ -309,6 +314,11 @@ export class Seat {
   /** What a client says about something that may be over: then it means nothing. */
   #inform(command: PodCommand): void {
     this.handle(command).catch(() => {});
+  }
+
+  async #lookUp({ provider, modelId }: Snapshot['model']): Promise<void> {
+    if (this.#models.some((model) => model.provider === provider && model.id === modelId)) return;
+    this.#unlisted = await this.parts.modelNamed?.(`${provider}/${modelId}`).catch(() => undefined);
   }
 
   #join(snapshot: Snapshot): void {

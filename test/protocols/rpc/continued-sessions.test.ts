@@ -83,6 +83,17 @@ describe('a continued session', () => {
     expect(await other.get('get_state')).toMatchObject({ model: { id: 'second' }, messageCount: 0 });
   });
 
+  it('shows all of a model that no list has', async () => {
+    const { client } = await desk();
+    const first = client('--model', 'work/brand-new');
+    await first.run('hi');
+    const { model } = await first.get('get_state');
+    expect(model).toMatchObject({ provider: 'work', baseUrl: expect.stringContaining('http') as unknown });
+    await first.end();
+    const next = client('--continue');
+    expect(await next.get('get_state')).toMatchObject({ model, messageCount: 2 });
+  });
+
   it('of pi keeps its model and thinking level', async () => {
     const { home, client } = await desk();
     const file = writePiSession(home, { provider: 'work', modelId: 'second' });

@@ -1,0 +1,62 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { say, stage } from './stage.ts';
+
+const SETTINGS = { model: { provider: 'sim', modelId: 'other' }, thinking: 'high' } as const;
+
+test('what a new pod begins with is shown at once, and written with its first entry', async () => {
+  const { host, cwd, reopen } = await stage([{ parts: [{ text: 'Hello.' }] }]);
+  const pod = await host.create({ cwd, lazy: true, settings: SETTINGS });
+  expect(await pod.snapshot()).toMatchObject({ model: SETTINGS.model, settings: SETTINGS, seq: 0 });
+  const file = host.fileOf(pod.id);
+  expect(existsSync(file)).toBe(false);
+  await pod.handle(say('Hi'));
+  const types = readFileSync(file, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { type: string }).type);
+  expect(types.slice(0, 3)).toEqual(['session', 'model_change', 'thinking_level_change']);
+  await host.shutdown();
+  const again = await reopen();
+  expect(await again.pod(pod.id).snapshot()).toMatchObject({ model: SETTINGS.model, settings: SETTINGS });
+});
+
+test('a new pod that nobody used is forgotten, with the directories made for it', async () => {
+  const { host, cwd } = await stage([]);
+  const pod = await host.create({ cwd, lazy: true, file: () => join(cwd, 'a/b/new.jsonl') });
+  await pod.snapshot();
+  expect(readdirSync(join(cwd, 'a/b'))).toEqual(['new.jsonl.lock']);
+  const stop = new AbortController();
+  const watching = pod.watch({ signal: stop.signal });
+  await watching.next();
+  await host.discard(pod.id);
+  // Somebody looks at it.
+  expect(host.pod(pod.id).id).toBe(pod.id);
+  stop.abort();
+  await watching.next();
+  await host.discard(pod.id);
+  expect(() => host.pod(pod.id)).toThrow('there is no pod');
+  expect(existsSync(join(cwd, 'a'))).toBe(false);
+});
+
+test('a pod with a session is not discarded, and one on its way to the trash is not opened', async () => {
+  const { host, cwd } = await stage([]);
+  const pod = await host.create({ cwd, settings: { name: 'kept' } });
+  await host.discard(pod.id);
+  expect((await pod.snapshot()).settings.name).toBe('kept');
+  // As a watcher does when the pod closes.
+  const again: Promise<string>[] = [];
+  host.onPods((_, move) => {
+    if (move !== 'out') return;
+    again.push(
+      pod.snapshot().then(
+        () => 'opened again',
+        (thrown: unknown) => String(thrown),
+      ),
+    );
+  });
+  await host.delete(pod.id);
+  expect(await Promise.all(again)).toEqual([expect.stringContaining('there is no pod')]);
+  expect(existsSync(host.fileOf(pod.id))).toBe(false);
+});
