@@ -86,6 +86,11 @@ export function cutOff(url: string, thrown: unknown): PolypodError {
     : asPolypodError(thrown);
 }
 
+/** A stream that the server ended before its last event, and why. */
+export function endedEarly(url: string, why: string): PolypodError {
+  return new PolypodError('provider-failed', `${url} ended the stream: ${why}`, { cause: { code: CUT } });
+}
+
 /** A stream of which not a single byte came: somebody in between holds it back. */
 export function silence(): PolypodError {
   return new PolypodError('provider-failed', 'nothing came through the stream', { cause: { code: SILENT } });

@@ -1,5 +1,5 @@
-import { asPolypodError, PolypodError } from '../../base/index.ts';
-import { isPassing, isSilence, retryAfter } from './exchange.ts';
+import { asPolypodError, PolypodError, stringOf } from '../../base/index.ts';
+import { endedEarly, isPassing, isSilence, retryAfter } from './exchange.ts';
 import { pause } from './pause.ts';
 import { isOver, type TaskEvent, type TaskStatus } from './task.ts';
 import type { TasksClient } from './tasks-client.ts';
@@ -60,6 +60,8 @@ async function* streamTask(
       if (opened.type === 'open')
         for await (const event of opened.events) {
           quiet = 0;
+          // It is about the connection, and not about the task.
+          if (isEarlyEnd(event)) throw endedEarly(client.url, stringOf(event.data.message));
           lastId = event.id ?? lastId;
           // That a connection stands is nothing about the task.
           if (event.event !== 'subscribed') yield { type: 'event', event };
@@ -76,6 +78,10 @@ async function* streamTask(
     }
     await pause(client.backoff, quiet, client.signal, contact.waitMs);
   }
+}
+
+function isEarlyEnd({ event, id, data }: TaskEvent): boolean {
+  return event === 'error' && id === undefined && data.code === 'ended';
 }
 
 async function* pollTask(client: TasksClient, taskId: string, contact: Contact): AsyncGenerator<Watched> {
