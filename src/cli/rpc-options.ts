@@ -13,8 +13,9 @@ export interface RpcOptions {
   /** A path, an id, or the beginning of one. */
   readonly resume?: string;
   readonly fork?: string;
-  readonly system?: string;
-  readonly appendSystem?: string;
+  /** A text, or the path of a file. */
+  readonly systemPrompt?: string;
+  readonly appendSystemPrompts: readonly string[];
   readonly tools: ToolChoice;
   readonly hasContextFiles: boolean;
   readonly extensions: readonly string[];
@@ -60,12 +61,16 @@ const OPTIONS = {
   version: { names: ['--version', '-v'], help: 'the version' },
   provider: { names: ['--provider'], takes: 'NAME', help: 'the provider of the model' },
   model: { names: ['--model'], takes: 'ID', help: 'an id or provider/id; may end in a level, as in id:high' },
-  models: { names: ['--models'], takes: 'A,B', help: 'the models that cycle_model goes through' },
+  models: {
+    names: ['--models'],
+    takes: 'A,B',
+    help: 'the models that cycle_model goes through, also as patterns: anthropic/*, *sonnet*:high',
+  },
   thinking: { names: ['--thinking'], takes: 'LEVEL', help: 'off, minimal, low, medium, high or xhigh' },
   apiKey: {
     names: ['--api-key'],
     takes: 'KEY',
-    help: 'others on this machine can see it: prefer a variable',
+    help: 'for the account of the model; others on this machine can see it: prefer a variable',
   },
   sessionDir: { names: ['--session-dir'], takes: 'DIR', help: 'where session files go' },
   noSession: { names: ['--no-session'], help: 'keep nothing' },
@@ -78,11 +83,15 @@ const OPTIONS = {
     help: 'a session by its file, its id, or the beginning of it; without one, as --continue',
   },
   fork: { names: ['--fork'], takes: 'SESSION', help: 'a new session that begins with that one' },
-  system: { names: ['--system-prompt'], takes: 'TEXT', help: 'in place of the built-in system prompt' },
+  system: {
+    names: ['--system-prompt'],
+    takes: 'TEXT',
+    help: 'in place of the built-in system prompt: a text, or the path of a file',
+  },
   appendSystem: {
     names: ['--append-system-prompt'],
     takes: 'TEXT',
-    help: 'behind the system prompt; may be given several times',
+    help: 'behind the system prompt: a text, or the path of a file; may be given several times',
   },
   tools: { names: ['--tools', '-t'], takes: 'A,B', help: 'the only tools of the agent' },
   noTools: { names: ['--no-tools', '-nt'], help: 'no tools but those of the host' },
@@ -196,8 +205,6 @@ export function readRpcOptions(argv: readonly string[]): RpcOptions {
   const rpcErrors = last('rpcErrors');
   if (rpcErrors !== undefined && rpcErrors !== 'echo')
     throw usage(`--rpc-errors cannot be "${rpcErrors}": the only value is echo`);
-  if (has('apiKey') && !has('provider') && !(last('model') ?? '').includes('/'))
-    throw usage('--api-key needs a provider to belong to: add --provider NAME, or --model provider/id');
   return {
     ...present({
       provider: last('provider'),
@@ -206,10 +213,10 @@ export function readRpcOptions(argv: readonly string[]): RpcOptions {
       apiKey: last('apiKey'),
       sessionDir: last('sessionDir'),
       fork: last('fork'),
-      system: last('system'),
-      appendSystem: given.get('appendSystem')?.join('\n\n'),
+      systemPrompt: last('system'),
       resume: resume === '' ? undefined : resume,
     }),
+    appendSystemPrompts: given.get('appendSystem') ?? [],
     models: listIn(last('models')),
     tools: toolsIn(last('tools'), has),
     hasContextFiles: !has('noContextFiles'),

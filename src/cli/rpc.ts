@@ -23,12 +23,12 @@ import {
   type ModelWish,
   rpcBeginnings,
   type LinkHeader,
+  type OfferedModel,
   type OpenDoor,
   RPC_SOCKET,
   type RpcLimits,
   type RpcParts,
   type RpcSessions,
-  readyLine,
   serveRpc,
   UNASKED,
 } from '../protocols/index.ts';
@@ -36,6 +36,7 @@ import { EXIT, type ExitCode, type Surroundings } from './command.ts';
 import type { PublishOptions } from './publish-pods.ts';
 import { hostDirectories } from './host-directories.ts';
 import { rpcExtensions } from './rpc-extensions.ts';
+import type { PromptTexts } from './rpc-prompts.ts';
 import { readRpcOptions, rpcHelp, type RpcOptions } from './rpc-options.ts';
 import { version } from './version.ts';
 
@@ -65,10 +66,7 @@ export async function rpc(argv: readonly string[], around: Surroundings): Promis
       await flushed(around);
       return EXIT.ok;
     }
-    // Clients wait for the first line; only what may be refused before it is looked at before it.
-    const early = options.provider === undefined ? undefined : await surroundingsOf(options, around);
-    around.stdout.write(readyLine(version()));
-    await serve(options, early ?? (await surroundingsOf(options, around)), around);
+    await serve(options, await surroundingsOf(options, around), around);
     await flushed(around);
     return EXIT.ok;
   } catch (thrown) {
@@ -90,7 +88,7 @@ async function daemonSocket(options: RpcOptions, places: Places): Promise<Socket
 
 /** All that the daemon has to know. Keys are its own. */
 async function headerOf(options: RpcOptions, { env }: Surroundings): Promise<LinkHeader> {
-  const { provider, model, thinking, models, resume, fork, isContinued, system, appendSystem } = options;
+  const { provider, model, thinking, models, resume, fork, isContinued } = options;
   const { hasContextFiles, hasMcp, hasRules, isAsking, echoErrors } = options;
   const { toolLimit } = await limitsOf(options);
   const { sessions: sessionDirectory } = hostDirectories(env, process.cwd());
@@ -106,8 +104,7 @@ async function headerOf(options: RpcOptions, { env }: Surroundings): Promise<Lin
     ...(fork === undefined ? {} : { fork }),
     isContinued,
     ...(sessionDirectory === undefined ? {} : { sessionDirectory }),
-    ...(system === undefined ? {} : { system }),
-    ...(appendSystem === undefined ? {} : { appendSystem }),
+    ...(await promptsOf(options)),
     ...(toolLimit === undefined ? {} : { toolLimit }),
     hasContextFiles,
     hasMcp,
@@ -115,6 +112,12 @@ async function headerOf(options: RpcOptions, { env }: Surroundings): Promise<Lin
     isAsking,
     echoErrors,
   };
+}
+
+/** What the options say about the system prompt; most say nothing. */
+async function promptsOf(options: RpcOptions): Promise<PromptTexts> {
+  if (options.systemPrompt === undefined && options.appendSystemPrompts.length === 0) return {};
+  return (await import('./rpc-prompts.ts')).readPrompts(options, process.cwd());
 }
 
 /** What the options take away from the agent, in every session of this client. */
@@ -162,14 +165,21 @@ interface Composed {
   readonly wish: ModelWish;
 }
 
-async function surroundingsOf(options: RpcOptions, { env: given, stderr }: Surroundings): Promise<Composed> {
-  const [{ modelWish }, { withKey }] = await Promise.all([rpcBeginnings(), import('./rpc-key.ts')]);
-  const env = withKey(given, options);
+async function surroundingsOf(options: RpcOptions, { env, stderr }: Surroundings): Promise<Composed> {
+  const { modelWish } = await rpcBeginnings();
   const { places } = hostDirectories(env, process.cwd());
   const { config: written } = await readConfig(places);
-  const config = options.isOffline ? await onThisMachine(written, stderr) : written;
-  if (options.provider !== undefined) await refuseUnknownProvider(options.provider, config);
-  return { env, places, config: permitted(config, options), wish: modelWish(options) };
+  const reachable = options.isOffline ? await onThisMachine(written, stderr) : written;
+  if (options.provider !== undefined) await refuseUnknownProvider(options.provider, reachable);
+  const wish = modelWish(options);
+  const allowed = permitted(reachable, options);
+  const { apiKey, models } = options;
+  if (apiKey === undefined && models.length === 0) return { env, places, config: allowed, wish };
+  const { withKey, withScope } = await import('./rpc-models.ts');
+  const config =
+    apiKey === undefined ? allowed : await withKey(apiKey, { wish, models, env, places, config: allowed });
+  const isNew = !goesOn(options);
+  return { env, places, config, wish: isNew ? await withScope({ wish, models, env, places, config }) : wish };
 }
 
 /** Without the MCP servers that are reached over the network. Models are refused when they are asked. */
@@ -239,7 +249,11 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
     isModelSaid: wish.reference !== undefined,
     hosted: hostDirectories(env, cwd).sessions,
   });
-  const { scopedModels, firstPod } = await rpcBeginnings();
+  const { modelScope, scopeNotices, firstPod } = await rpcBeginnings();
+  const models = (): Promise<readonly OfferedModel[]> => offeredModels({ env, config, places, access });
+  if (options.models.length > 0)
+    for (const notice of scopeNotices(modelScope(await models(), options.models)))
+      stderr.write(`polypod: ${notice}\n`);
   let published: Promise<OpenDoor | undefined> = Promise.resolve(undefined);
   let later: NodeJS.Timeout | undefined;
   const parts: RpcParts = {
@@ -256,9 +270,9 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
         }, PUBLISH_AFTER_MS);
       return pod;
     },
-    models: async () => scopedModels(await offeredModels({ env, config, places, access }), options.models),
+    models,
     modelNamed: async (reference) => offeredModel(await access.choose(reference)),
-    isScoped: options.models.length > 0,
+    scope: options.models,
     toolNames: builtInNames,
     limits,
     extensions,
@@ -324,14 +338,13 @@ async function sessionsFor(
   cwd: string,
   { limits, model, isModelSaid, thinking, hosted }: SessionSettings,
 ): Promise<RpcSessions> {
-  const { sessionDir, isFleeting, system, appendSystem } = options;
+  const { sessionDir, isFleeting } = options;
   const { newSettings, settingsFor } = await rpcBeginnings();
   const directory = sessionDir === undefined ? hosted : resolve(cwd, sessionDir);
   const flags = settingsFor({
     ...limits,
     thinking,
-    system,
-    appendSystem,
+    ...(await promptsOf(options)),
     model: isModelSaid ? model : undefined,
   });
   return {

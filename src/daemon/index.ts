@@ -182,6 +182,11 @@ export async function offeredModel(ready: ReadyModel): Promise<OfferedModel> {
   return (await import('./offered-models.ts')).offeredModel(ready);
 }
 
+/** The models of the catalogue for which there is an account. */
+export async function knownModels(options: Omit<OfferOptions, 'access'>): Promise<readonly OfferedModel[]> {
+  return (await import('./offered-models.ts')).knownModels(options);
+}
+
 export async function refuseUnknownProvider(
   provider: string,
   config: Pick<Config, 'accounts'>,

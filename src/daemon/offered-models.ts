@@ -21,15 +21,24 @@ export async function offeredModels({
   places,
   access,
 }: OfferOptions): Promise<readonly OfferedModel[]> {
-  const [{ models }, best] = await Promise.all([readModels(places), access.choose()]);
-  const accounts = accountsFrom(env, config.accounts);
-  const known = models.flatMap((model) => {
-    const account = accounts.find(({ name }) => name === model.account);
-    return account === undefined ? [] : [offeredModel({ model, llm: { account } })];
-  });
+  const [known, best] = await Promise.all([knownModels({ env, config, places }), access.choose()]);
   const chosen = offeredModel(best);
   const isKnown = known.some(({ provider, id }) => provider === chosen.provider && id === chosen.id);
   return isKnown ? known : [chosen, ...known];
+}
+
+/** The models of the catalogue for which there is an account now. */
+export async function knownModels({
+  env,
+  config,
+  places,
+}: Omit<OfferOptions, 'access'>): Promise<readonly OfferedModel[]> {
+  const { models } = await readModels(places);
+  const accounts = accountsFrom(env, config.accounts);
+  return models.flatMap((model) => {
+    const account = accounts.find(({ name }) => name === model.account);
+    return account === undefined ? [] : [offeredModel({ model, llm: { account } })];
+  });
 }
 
 /** A model as clients are told of it. */

@@ -26,7 +26,7 @@ describe('the command line of RPC mode', () => {
       'b.js',
     ]);
     expect(options).toMatchObject({
-      appendSystem: '- be brief\n\nBe kind.',
+      appendSystemPrompts: ['- be brief', 'Be kind.'],
       tools: { only: ['read', 'bash'] },
       extensions: ['a.js', 'b.js'],
     });
@@ -63,7 +63,6 @@ describe('the command line of RPC mode', () => {
     [['--model'], '--model needs a value'],
     [['--ask=yes'], '--ask takes no value'],
     [['--rpc-errors=loud'], '--rpc-errors cannot be "loud"'],
-    [['--api-key', 'k', '--model', 'gpt-6'], '--api-key needs a provider'],
     [['--prompt-template', 'x'], '--prompt-template cannot be used: Polypod has no prompt templates'],
     [['--print'], '--print cannot be used'],
     [['message'], '"message" is no option'],

@@ -3,9 +3,9 @@ import { arrayOf, isObject, stringOf, tryParse } from '../../base/index.ts';
 /** The daemon's socket of this protocol, in the runtime directory. */
 export const RPC_SOCKET = 'rpc.sock';
 
-/** The first line of every client. It is said before anything else is loaded: clients wait for it. */
+/** The first line of every client: from here on commands are answered. */
 export function readyLine(version: string): string {
-  return `${JSON.stringify({ type: 'ready', version })}\n`;
+  return JSON.stringify({ type: 'ready', version });
 }
 
 /** How the daemon answers the header of a link. All that follows is the client's. */

@@ -4,9 +4,10 @@ import type { RpcParts } from './parts.ts';
 import type { RpcStreams } from './serve.ts';
 
 export { firstLine } from './first-line.ts';
-export { readGreeting, readyLine, RPC_SOCKET } from './greeting.ts';
+export { readGreeting, RPC_SOCKET } from './greeting.ts';
 export type { LinkHeader } from './link-header.ts';
 export type { OfferedModel } from './messages.ts';
+export type { ModelScope, NamedModel } from './model-scope.ts';
 export type { ModelWish } from './model-wish.ts';
 export type { ExtensionLink, RpcExtensions, RpcLimits, RpcParts, RpcSessions } from './parts.ts';
 export type { RpcStreams } from './serve.ts';
@@ -14,15 +15,19 @@ export type { UiRequests } from './ui.ts';
 export { UNASKED } from './unasked.ts';
 export type { RpcRule } from './wire.ts';
 
-/** Serves one client, to whom `ready` has been said. */
+/** Serves one client, to whom `ready` is said once its first session is there. */
 export async function serveRpc(streams: RpcStreams, parts: RpcParts, signal: AbortSignal): Promise<void> {
   return (await import('./serve.ts')).serveRpc(streams, parts, signal);
 }
 
 /** How a client's wishes become its models and its first pod, for a process that serves it by itself. */
 export async function rpcBeginnings() {
-  const [models, pods] = await Promise.all([import('./model-wish.ts'), import('./first-pod.ts')]);
-  return { ...models, ...pods };
+  const [models, scopes, pods] = await Promise.all([
+    import('./model-wish.ts'),
+    import('./model-scope.ts'),
+    import('./first-pod.ts'),
+  ]);
+  return { ...models, ...scopes, ...pods };
 }
 
 export async function openRpcDoor(context: DoorContext): Promise<OpenDoor> {

@@ -2,7 +2,9 @@ import type { Host, ToolLimit } from '../../pod/index.ts';
 import type { Inventory } from '../door.ts';
 import { choiceOf, firstPod, newSettings, settingsFor } from './first-pod.ts';
 import type { LinkHeader } from './link-header.ts';
-import { isSameModel, modelWish, scopedModels } from './model-wish.ts';
+import { type ModelScope, modelScope, scopeNotices } from './model-scope.ts';
+import type { OfferedModel } from './messages.ts';
+import { firstOf, isSameModel, type ModelWish, modelWish } from './model-wish.ts';
 import { NO_EXTENSIONS, type RpcLimits, type RpcParts } from './parts.ts';
 import { UNASKED } from './unasked.ts';
 
@@ -27,8 +29,9 @@ export async function linkParts(
     isAsking = false,
     models = [],
   } = header;
-  const { reference, thinking } = modelWish(header);
   if (header.provider !== undefined) inventory.refuseUnknownProvider(header.provider);
+  const scope = models.length === 0 ? NO_SCOPE : modelScope(await inventory.models(), models);
+  const { reference, thinking } = wishOf(header, scope);
   const chosen = reference === undefined ? undefined : await inventory.model(reference);
   const limits: RpcLimits = {
     toolLimit: hasMcp ? header.toolLimit : withoutMcp(header.toolLimit),
@@ -51,19 +54,19 @@ export async function linkParts(
     directory: header.sessionDirectory,
   };
   const open = () => firstPod(host, sessions, header, inventory.session);
-  // That there is no such session is told before the link is open; a new one is no reason to wait.
-  const named = header.resume === undefined && header.fork === undefined ? undefined : await open();
+  // That there is no such session is told before the link is open.
+  const first = await open();
   const parts: RpcParts = {
     host,
     sessions,
-    first: async () => named ?? open(),
+    first: async () => first,
     models: async () => {
       const known = await inventory.models();
       const isMissing = chosen !== undefined && !known.some((model) => isSameModel(model, chosen.model));
-      return scopedModels(isMissing ? [chosen.model, ...known] : known, models);
+      return isMissing ? [chosen.model, ...known] : known;
     },
     modelNamed: async (reference) => (await inventory.model(reference)).model,
-    isScoped: models.length > 0,
+    scope: models,
     toolNames: inventory.toolNames,
     extensions: NO_EXTENSIONS,
     rules: hasRules ? inventory.streamRules() : [],
@@ -77,7 +80,16 @@ export async function linkParts(
     clearTodosAfterMs: 60_000,
     now: Date.now,
   };
-  return { parts, notices: chosen?.notices ?? [] };
+  return { parts, notices: [...(chosen?.notices ?? []), ...scopeNotices(scope)] };
+}
+
+const NO_SCOPE: ModelScope<OfferedModel> = { models: [], unmatched: [] };
+
+/** A new session begins with the first model of its scope, unless another one is named. */
+function wishOf(header: LinkHeader, { models: [first] }: ModelScope<OfferedModel>): ModelWish {
+  const wish = modelWish(header);
+  const isNew = header.resume === undefined && header.fork === undefined && header.isContinued !== true;
+  return first === undefined || !isNew || wish.reference !== undefined ? wish : firstOf(first, wish);
 }
 
 /** The servers of the daemon are there for all its sessions; what is left out are their tools. */

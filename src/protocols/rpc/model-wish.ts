@@ -1,5 +1,6 @@
 import { THINKING_LEVELS, type ThinkingLevel } from '../../pod/index.ts';
 import type { OfferedModel } from './messages.ts';
+import type { ScopedModel } from './model-scope.ts';
 
 /** Which model is asked for: how it is called, and how much it is to think. */
 export interface ModelWish {
@@ -32,17 +33,12 @@ function joined(provider: string | undefined, id: string): string {
   return provider === undefined || id.startsWith(`${provider}/`) ? id : `${provider}/${id}`;
 }
 
-/** Those that `--models` names; all if it names none that there is. */
-export function scopedModels(
-  models: readonly OfferedModel[],
-  scope: readonly string[],
-): readonly OfferedModel[] {
-  if (scope.length === 0) return models;
-  const wanted = scope.map((word) => modelWish({ model: word }).reference);
-  const scoped = models.filter(
-    ({ provider, id }) => wanted.includes(`${provider}/${id}`) || wanted.includes(id),
-  );
-  return scoped.length === 0 ? models : scoped;
+/** The wish for a model of a scope; `--thinking` goes before its own level. */
+export function firstOf(
+  { model, thinking }: ScopedModel<Pick<OfferedModel, 'provider' | 'id'>>,
+  wish: ModelWish,
+): ModelWish {
+  return { reference: `${model.provider}/${model.id}`, ...(thinking && { thinking }), ...wish };
 }
 
 export function isSameModel(one: OfferedModel, other: OfferedModel): boolean {

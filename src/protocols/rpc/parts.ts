@@ -14,8 +14,8 @@ export interface RpcParts {
   readonly models: () => Promise<readonly OfferedModel[]>;
   /** One that a session is set to and that is not among them; undefined when there is no account for it. */
   readonly modelNamed?: (reference: string) => Promise<OfferedModel | undefined>;
-  /** Whether the list is a choice of the person's. */
-  readonly isScoped: boolean;
+  /** Which of them `cycle_model` goes through, as `--models` names them; all if it names none. */
+  readonly scope: readonly string[];
   /** The tools that agents have of their own. */
   readonly toolNames: () => Promise<readonly string[]>;
   readonly extensions: RpcExtensions;

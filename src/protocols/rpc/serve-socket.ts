@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { messageOf } from '../../base/index.ts';
 import { firstLine } from './first-line.ts';
-import { encodeGreeting, readyLine } from './greeting.ts';
+import { encodeGreeting } from './greeting.ts';
 import { readLinkHeader } from './link-header.ts';
 import { linkParts, type LinkSurroundings } from './link-parts.ts';
 import { serveRpc } from './serve.ts';
@@ -18,7 +18,7 @@ export async function serveSocket(
   if (first === undefined) return void socket.destroy();
   const opened = await linkFor(first.line, around);
   if ('refused' in opened) return void socket.end(encodeGreeting(opened));
-  socket.write(encodeGreeting({ open: true, notices: opened.notices }) + readyLine(around.version));
+  socket.write(encodeGreeting({ open: true, notices: opened.notices }));
   await serveRpc({ input: behind(first.rest, chunks), output: socket }, opened.parts, signal);
   socket.end();
 }

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onAbort } from '../../base/index.ts';
 import { offer } from './commands/offer.ts';
 import { FrameReader } from './frames.ts';
+import { readyLine } from './greeting.ts';
 import { RpcLink } from './link.ts';
 import { Outbox } from './outbox.ts';
 import type { RpcParts } from './parts.ts';
@@ -21,7 +22,7 @@ const LAST_ANSWERS_MS = 2_000;
 /** How long extensions may take to finish when the link ends. */
 const LAST_WORDS_MS = 300;
 
-/** Serves one client until its input ends, the signal fires, or an extension wants an end. `ready` has been said. */
+/** Serves one client until its input ends, the signal fires, or an extension wants an end. What may fail at the start comes before `ready`. */
 export async function serveRpc(
   { input, output }: RpcStreams,
   parts: RpcParts,
@@ -41,6 +42,7 @@ export async function serveRpc(
   });
   try {
     await seat.move(await parts.first());
+    out.write(readyLine(parts.version));
     await parts.extensions.start({
       ui: seat.ui,
       failed: (extensionPath, event, error) =>

@@ -155,7 +155,6 @@ describe('polypod --mode rpc', () => {
     ['--no-tools=yes', '--no-tools takes no value'],
     ['--tools', '--tools needs a value: A,B'],
     ['--skill x', '--skill cannot be used: Polypod has no skills'],
-    ['--api-key k', '--api-key needs a provider to belong to: add --provider NAME, or --model provider/id'],
     ['hello', '"hello" is no option: messages are sent as a prompt command on stdin'],
   ])('refuses %s with 2, before it is ready', async (line, message) => {
     const { code, stdout, stderr } = await polypod(['--mode', 'rpc', ...line.split(' ')]);

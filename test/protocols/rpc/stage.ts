@@ -28,6 +28,8 @@ export async function stage(script: Script, wishes: Wishes = {}): Promise<InProc
     client.close();
     await client.served;
   });
+  await client.hear(({ type }) => type === 'ready');
+  client.lines.splice(0);
   return { host, cwd, client, baseUrl: URL, version: '1.2.3', configFile: NEVER_READ };
 }
 
@@ -39,7 +41,7 @@ function partsFor(wishes: Wishes, host: Host, cwd: string): RpcParts {
     sessions: { cwd, inMemory: wishes.inMemory ?? false },
     first: () => host.create({ cwd, lazy: true }),
     models: async () => (wishes.hasOneModel === true ? [OFFERED] : [OFFERED, other]),
-    isScoped: false,
+    scope: [],
     toolNames: async () => ['bash', 'read'],
     limits: {},
     extensions: extensionsFor(wishes, cwd),

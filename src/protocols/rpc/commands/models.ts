@@ -1,6 +1,7 @@
 import { PolypodError } from '../../../base/index.ts';
 import { levelIn, textIn } from '../arguments.ts';
 import { modelFrame } from '../messages.ts';
+import { modelScope } from '../model-scope.ts';
 import { LEVELS } from '../wire.ts';
 import type { Command } from './command.ts';
 import { levelOf } from './state.ts';
@@ -15,18 +16,25 @@ export const setModel: Command = async (wish, seat) => {
 
 /** Null when there is nothing to go on to. */
 export const cycleModel: Command = async (_, seat) => {
-  const models = await seat.models();
+  const all = await seat.models();
+  const { models: scoped } = modelScope(all, seat.parts.scope);
+  const isScoped = scoped.length > 0;
+  const models = isScoped ? scoped : all.map((model) => ({ model, thinking: undefined }));
   const { model: now, settings } = await seat.pod.snapshot();
-  const at = models.findIndex(({ provider, id }) => provider === now.provider && id === now.modelId);
+  const at = models.findIndex(({ model }) => model.provider === now.provider && model.id === now.modelId);
   const next = models[(at + 1) % models.length];
   if (next === undefined || models.length < 2) return null;
-  const { provider, id: modelId } = next;
-  await seat.handle({ type: 'configure', set: { model: { provider, modelId } } });
-  const level = levelOf(settings.thinking, next);
+  const { provider, id: modelId } = next.model;
+  const { thinking } = next;
+  await seat.handle({
+    type: 'configure',
+    set: { model: { provider, modelId }, ...(thinking === undefined ? {} : { thinking }) },
+  });
+  const level = levelOf(thinking ?? settings.thinking, next.model);
   return {
-    model: modelFrame(next),
+    model: modelFrame(next.model),
     ...(level === undefined ? {} : { thinkingLevel: level }),
-    isScoped: seat.parts.isScoped,
+    isScoped,
   };
 };
 

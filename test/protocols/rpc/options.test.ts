@@ -1,0 +1,206 @@
+import { writeFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { temporaryDirectory } from '../../cli/polypod.ts';
+import { Program } from './program.ts';
+
+interface Setup {
+  readonly accounts?: object;
+  readonly models?: readonly object[];
+  readonly files?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** The built program in a home of its own, with a configuration. */
+function program(
+  args: readonly string[],
+  { accounts = {}, models = [], files = {}, env = {} }: Setup = {},
+): Program {
+  const home = temporaryDirectory();
+  const configFile = join(home, 'config.yaml');
+  // JSON is YAML.
+  writeFileSync(configFile, JSON.stringify({ accounts }), { mode: 0o600 });
+  writeFileSync(join(home, 'models.json'), JSON.stringify(models));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(home, name), text);
+  return new Program(args, { ...env, HOME: home, POLYPOD_CONFIG: configFile });
+}
+
+/** A provider that answers in a word, and keeps the headers that it was asked with. */
+async function provider(): Promise<{ readonly url: string; readonly asked: IncomingHttpHeaders[] }> {
+  const asked: IncomingHttpHeaders[] = [];
+  const answer = [
+    { type: 'message_start', message: { id: 'm', model: 'x', usage: { input_tokens: 1 } } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Yes' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } },
+    { type: 'message_stop' },
+  ];
+  const server = createServer((request, response) => {
+    asked.push(request.headers);
+    request.resume().on('end', () => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(answer.map((payload) => `data: ${JSON.stringify(payload)}\n\n`).join(''));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
+
+const OFFLINE = ['--model', 'sim/offline', '--no-session'];
+const account = (key?: string) => ({
+  wire: 'anthropic',
+  base_url: 'http://127.0.0.1:9',
+  ...(key && { key }),
+});
+
+describe('ready', () => {
+  it.each([
+    [
+      'a model that nobody has',
+      ['--model', 'mine/a:b:c', '--provider', 'nobody'],
+      'Unknown provider "nobody"',
+    ],
+    ['an account without its key', ['--model', 'anthropic/claude-opus-5-5'], 'no key for anthropic'],
+    ['a session that there is not', ['--model', 'sim/offline', '--resume', 'feedbeef'], 'feedbeef'],
+    ['a file that is no session', ['--model', 'sim/offline', '--session', './config.yaml'], 'config.yaml'],
+    [
+      'a session directory that is a file',
+      ['--model', 'sim/offline', '--session-dir', 'config.yaml'],
+      'config.yaml',
+    ],
+    ['a key that belongs to no model', ['--api-key', 'k'], '--api-key needs a model'],
+    [
+      'a key for a model that nobody knows',
+      ['--api-key', 'k', '--model', 'x'],
+      'nothing is known about the model "x"',
+    ],
+  ])('is not sent when the start fails: %s', async (_, args, reason) => {
+    const { code, stdout, stderr } = await program([...args]).finished;
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(reason);
+  });
+
+  it('is not sent with a configuration that cannot be read', async () => {
+    const started = program(OFFLINE, { files: { 'config.yaml': 'accounts: [' } });
+    const { code, stdout, stderr } = await started.finished;
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('config.yaml');
+  });
+
+  it('is the first line, also where an extension speaks when it is loaded', async () => {
+    const code = `export default ({ ui }) => ui.notify('here I am');`;
+    const client = program([...OFFLINE, '-e', 'extension.mjs'], { files: { 'extension.mjs': code } });
+    await client.hear(({ method }) => method === 'notify');
+    expect(client.types.slice(0, 2)).toEqual(['ready', 'extension_ui_request']);
+  });
+});
+
+describe('--system-prompt and --append-system-prompt', () => {
+  const prompt = async (args: readonly string[], files: Readonly<Record<string, string>> = {}) =>
+    String((await program([...OFFLINE, ...args], { files }).get('get_state')).systemPrompt);
+
+  it('take a text or a file, and the second may be repeated', async () => {
+    const files = { 'be.md': 'Be brief.\n', 'own.md': 'You are a poet.' };
+    const said = await prompt(
+      [
+        '--system-prompt',
+        'own.md',
+        '--append-system-prompt',
+        './be.md',
+        '--append-system-prompt',
+        'Be kind.',
+      ],
+      files,
+    );
+    expect(said).toContain('You are a poet.');
+    expect(said).toContain('Be brief.\n\n\nBe kind.');
+    expect(said).not.toContain('be.md');
+  });
+
+  it.each(['Just a text', 'no-such-file.md', '.', 'a\nb'])(
+    'take for a text what is no file: %j',
+    async (text) => {
+      expect(await prompt(['--append-system-prompt', text])).toMatch(text);
+    },
+  );
+
+  it('name a file that is too large', async () => {
+    const home = temporaryDirectory();
+    writeFileSync(join(home, 'large.md'), 'x'.repeat(2_000_000));
+    const { code, stdout, stderr } = await new Program([...OFFLINE, '--system-prompt', 'large.md'], {
+      HOME: home,
+    }).finished;
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('the file of --system-prompt');
+  });
+});
+
+describe('--api-key', () => {
+  it.each([
+    ['a configured account', ['--model', 'mine/x'], {}],
+    ['a configured account that has a key', ['--provider', 'keyed', '--model', 'x'], {}],
+    ['a vendor', ['--model', 'anthropic/claude-opus-5-5'], {}],
+    ['the account of a model that is named by its id', ['--model', 'own-model'], {}],
+    ['the account of a model that is named by a pattern', ['--models', '*own-mod*'], {}],
+    ['the account of the default model', [], { POLYPOD_MODEL: 'mine/x' }],
+  ])('works for %s', async (_, args, env) => {
+    const { url, asked } = await provider();
+    const client = program([...args, '--api-key', 'sk-given', '--no-session'], {
+      accounts: {
+        mine: { wire: 'anthropic', base_url: url, key_env: 'NO_SUCH_VARIABLE' },
+        keyed: { wire: 'anthropic', base_url: url, key: 'sk-other' },
+      },
+      models: [{ account: 'mine', id: 'own-model', name: 'Own' }],
+      env: { ...env, ANTHROPIC_BASE_URL: url },
+    });
+    await client.run('hi');
+    expect(asked.map((headers) => headers['x-api-key'])).toEqual(['sk-given']);
+    // No program that the agent runs finds it.
+    expect(String((await client.get('bash', { command: 'env' })).output)).not.toContain('sk-given');
+    const { stderr } = await client.end();
+    expect(stderr).toContain('a key on the command line can be seen by others');
+    expect(stderr).not.toContain('sk-given');
+  });
+});
+
+describe('--models', () => {
+  const ids = ['one', 'two', 'three', 'other'];
+  const setup = {
+    accounts: { mine: account('k'), yours: account('k') },
+    models: [
+      ...ids.map((id) => ({ account: 'mine', id, name: id, reasoning: true })),
+      { account: 'yours', id: 'one', name: 'Yours', reasoning: true },
+    ],
+  };
+
+  it('takes patterns with levels, begins with the first, and cycles in their order', async () => {
+    const client = program(['--no-session', '--models', 'mine/t*:high,yours/*'], setup);
+    const state = await client.get('get_state');
+    expect(state).toMatchObject({ model: { provider: 'mine', id: 'two' }, thinkingLevel: 'high' });
+    const cycled = [];
+    for (let turn = 0; turn < 3; turn += 1) cycled.push(await client.get('cycle_model'));
+    expect(cycled).toMatchObject([
+      { model: { id: 'three' }, thinkingLevel: 'high', isScoped: true },
+      { model: { provider: 'yours', id: 'one' }, isScoped: true },
+      { model: { id: 'two' }, thinkingLevel: 'high', isScoped: true },
+    ]);
+    // All models stay available: the scope is for cycling.
+    const { models } = await client.get('get_available_models');
+    expect(models).toHaveLength(5);
+    expect(await client.ask('set_model', { provider: 'mine', modelId: 'other' })).toMatchObject({
+      success: true,
+    });
+  });
+
+  it('names each pattern that matches nothing', async () => {
+    const client = program(['--no-session', '--models', 'mine/one,nothing*'], setup);
+    expect(await client.get('get_state')).toMatchObject({ model: { provider: 'mine', id: 'one' } });
+    const { stderr } = await client.end();
+    expect(stderr).toContain('no model matches "nothing*" of --models');
+    expect(stderr).not.toContain('mine/one');
+  });
+});
