@@ -374,6 +374,7 @@ export class Host {
   /** Closes all pods: runs are cancelled, unless they wait for a person, and everything is written. */
   async shutdown(): Promise<void> {
     this.#slots.drain();
+    this.#catalogue.beginClose();
     await this.#residents.leaveAll();
     await this.#catalogue.close();
   }

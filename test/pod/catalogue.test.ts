@@ -50,6 +50,20 @@ describe('a catalogue', () => {
     expect(readdirSync(join(path, '..'))).toEqual([]);
   });
 
+  it('does not make a removed file again once it is being closed', async () => {
+    const path = newPath();
+    const catalogue = await opened(path);
+    catalogue.put(FULL);
+    await written(catalogue);
+    rmSync(path);
+    // Whether the change or the close comes first: whoever ends the program removes its directory at the same time.
+    catalogue.put(rowOf('late'));
+    catalogue.beginClose();
+    catalogue.put(rowOf('later'));
+    await catalogue.close();
+    expect(readdirSync(join(path, '..'))).toEqual([]);
+  });
+
   it('answers from memory at once and says the same when it is opened again', async () => {
     const path = newPath();
     const catalogue = await opened(path);

@@ -36,6 +36,7 @@ export class Catalogue {
   #isWriteDue = false;
   #hasFailed = false;
   #isClosed = false;
+  readonly #closing = new AbortController();
   /** After an attempt in vain the file is not written anew before it has so many lines. */
   #nextCompaction = 0;
 
@@ -141,6 +142,11 @@ export class Catalogue {
     return { rows: count };
   }
 
+  /** From now on a file that was removed stays removed: somebody deletes the data directory while the program ends. */
+  beginClose(): void {
+    this.#closing.abort();
+  }
+
   /** Writes what is pending and lets go of the file. What is put afterwards stays in memory. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -192,10 +198,18 @@ export class Catalogue {
     for (;;) {
       await this.#takeIn();
       if (this.#file !== undefined && this.#files.stat(this.#path) !== undefined) return this.#file;
+      if (this.#file !== undefined) await this.#waitForRemoval();
       await CatalogueFile.create(this.#files, this.#path);
       // Had there been one, somebody took it away, and with it what only this process knows now.
       for (const row of this.#table.rows) this.#keep({ id: row.id, row, copied: false });
     }
+  }
+
+  /** Whoever removes the whole data directory may still be at it, and ends this program next. */
+  async #waitForRemoval(): Promise<void> {
+    const { signal } = this.#closing;
+    await setTimeout(REMOVAL_MS, undefined, { signal, ref: false }).catch(() => {});
+    if (signal.aborted) throw REMOVED;
   }
 
   #keep(change: Change): void {
@@ -284,7 +298,7 @@ export class Catalogue {
   }
 
   #fail(wish: string, thrown: unknown): void {
-    if (this.#hasFailed) return;
+    if (this.#hasFailed || thrown === REMOVED) return;
     this.#hasFailed = true;
     this.#onFailure(failure(this.#path, wish, thrown));
   }
@@ -294,6 +308,9 @@ function birthOf({ createdAt, id }: Row): Cursor {
   return { updatedAt: createdAt, id };
 }
 
+const REMOVAL_MS = 300;
+/** There is nothing more to write to, and nobody to tell. */
+const REMOVED = new PolypodError('not-found', 'the catalogue was removed while it was being closed');
 /** To write a file anew takes milliseconds, to rebuild it as long as it takes to read all sessions. */
 const SOON = 100;
 const FREE_ATTEMPTS = 3;
