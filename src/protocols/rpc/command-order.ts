@@ -20,12 +20,13 @@ export class CommandOrder {
     this.#graceMs = graceMs;
   }
 
-  /** Runs it once everything before it is done. `work` must not reject. */
-  inOrder(work: () => void | Promise<void>): Promise<void> {
+  /** Runs it once everything before it is done; nothing overtakes a barrier. `work` must not reject. */
+  inOrder(work: () => void | Promise<void>, isBarrier = false): Promise<void> {
     const before = Promise.all([this.#ordered, this.#overtaking]);
     // What has overtaken it may still be under way, and must not see its effects halfway.
     const done = before.then(() => Promise.all(this.#passing)).then(work);
     this.#ordered = done;
+    if (isBarrier) this.#overtaking = Promise.all([this.#overtaking, done]);
     return done;
   }
 

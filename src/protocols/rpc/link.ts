@@ -14,18 +14,16 @@ function typeName(type: unknown): string {
 
 /** Commands that take effect at once, whatever is under way. */
 const URGENT: ReadonlySet<string> = new Set(['abort', 'abort_bash', 'abort_retry']);
-/** Commands that wait for a long one in front of them: they need its outcome, or leave the session. All others may overtake it. */
+/** Commands that leave the session: what stands behind them is about the next one. */
+const LEAVING: ReadonlySet<string> = new Set(['new_session', 'switch_session', 'branch', 'fork', 'clone']);
+/** Commands that wait for a long one in front of them, since they may need its outcome. All others may overtake it. */
 const ORDERED: ReadonlySet<string> = new Set([
   'prompt',
   'abort_and_prompt',
   'bash',
   'compact',
-  'new_session',
-  'switch_session',
-  'branch',
-  'fork',
-  'clone',
   'export_html',
+  ...LEAVING,
 ]);
 const WHEN_BUSY = { steer: 'steer', followUp: 'follow-up' } as const;
 /** Commands that an `abort` behind them is about. */
@@ -141,7 +139,7 @@ export class RpcLink {
     if (wish.type === 'abort_and_prompt') this.#cancelRun();
     // A prompt during a run is queued or refused: it need not wait for anything.
     const isOrdered = ORDERED.has(wish.type) && !(wish.type === 'prompt' && this.#seat.isBusy);
-    const done = this.#enqueue(isOrdered, () => this.#perform(wish, command));
+    const done = this.#enqueue(isOrdered, () => this.#perform(wish, command), LEAVING.has(wish.type));
     if (PROMPTS.has(wish.type)) this.#prompts = Promise.all([this.#prompts, done]);
   }
 
@@ -163,10 +161,10 @@ export class RpcLink {
   }
 
   /** Not before the client has taken most of what was said to it. */
-  #enqueue(isOrdered: boolean, work: () => void | Promise<void>): Promise<void> {
+  #enqueue(isOrdered: boolean, work: () => void | Promise<void>, isBarrier = false): Promise<void> {
     this.#waiting += 1;
     const next = () => (this.#out.isOverfull ? this.#out.drained().then(work) : work());
-    const done = isOrdered ? this.#order.inOrder(next) : this.#order.overtaking(next);
+    const done = isOrdered ? this.#order.inOrder(next, isBarrier) : this.#order.overtaking(next);
     return done.finally(() => this.#done());
   }
 

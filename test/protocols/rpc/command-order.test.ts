@@ -48,6 +48,17 @@ describe('the order of commands', () => {
     expect(done).toEqual(['state', 'steer', 'bash', 'prompt']);
   });
 
+  it('lets nothing pass a barrier that waits', async () => {
+    const { order, done, note, long } = stage();
+    const bash = long('bash');
+    void order.inOrder(note('leave'), true);
+    const name = order.overtaking(note('name'));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    bash.open();
+    await name;
+    expect(done).toEqual(['bash', 'leave', 'name']);
+  });
+
   it('is kept where the wait is over before its grace', async () => {
     const { order, done, note, long } = stage(60_000);
     const bash = long('bash');
