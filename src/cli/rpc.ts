@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asPolypodError, messageOf, safeEnv } from '../base/index.ts';
+import { asPolypodError, messageOf, PolypodError, safeEnv } from '../base/index.ts';
 import {
   agentsFrom,
   type Config,
@@ -333,6 +333,12 @@ interface SessionSettings {
   readonly hosted: string | undefined;
 }
 
+/** One that is missing is made with the first session. */
+function refuseNoDirectory(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false)
+    throw new PolypodError('bad-request', `--session-dir needs a directory, and ${path} is none`);
+}
+
 async function sessionsFor(
   options: RpcOptions,
   cwd: string,
@@ -341,6 +347,7 @@ async function sessionsFor(
   const { sessionDir, isFleeting } = options;
   const { newSettings, settingsFor } = await rpcBeginnings();
   const directory = sessionDir === undefined ? hosted : resolve(cwd, sessionDir);
+  if (sessionDir !== undefined && directory !== undefined) refuseNoDirectory(directory);
   const flags = settingsFor({
     ...limits,
     thinking,
