@@ -47,7 +47,9 @@ async function playAt(
   const [driver] = row.wires;
   const { action } = scenario;
   const acted = action === undefined || row.actions[action] !== undefined;
-  const room = await Room.open(daemon, driver, WATCHERS, scenario.first);
+  const isPiped = scenario.hasPipes === true && row.wires.includes('rpc stdio');
+  const wires: readonly WireName[] = isPiped ? [...WATCHERS, 'rpc stdio'] : WATCHERS;
+  const room = await Room.open(daemon, driver, wires, scenario.first);
   try {
     await scenario.run?.(room, room.client(acted ? driver : 'pod'), restart);
     const { log, problems } = await room.settle();

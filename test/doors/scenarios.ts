@@ -9,6 +9,8 @@ export interface Scenario {
   /** What the acting client does beside its first prompt. */
   readonly action?: Action;
   readonly first: Prompt;
+  /** Whether RPC mode is watched over the pipes of a program too; each is a process. */
+  readonly hasPipes?: boolean;
   /** `actor` is the client of the door that acts; `restart` kills the daemon and starts it again. */
   readonly run?: (room: Room, actor: DoorClient, restart: () => Promise<void>) => Promise<void>;
   /** What the log has to have in the end, beside what all doors told of it. */
@@ -57,6 +59,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'tool call',
     action: 'prompt',
+    hasPipes: true,
     first: {
       text: `[[sim tool=ls args='{"path":"."}' calls=2 text='Nothing is here.' size=6 delay=0]]`,
       hasTools: true,
@@ -76,6 +79,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'approval denied',
     action: 'decide',
+    hasPipes: true,
     first: ASKS,
     run: async (room, actor) => {
       await room.untilState('waiting');
@@ -149,6 +153,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'resume after a daemon kill',
     action: 'resume',
+    hasPipes: true,
     first: ENDLESS,
     run: async (room, _, restart) => {
       await room.until('text', isPiece, 3);
@@ -161,7 +166,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'slow client',
-    first: { text: '[[sim deltas=400 size=1000 delay=0]]', hasTools: false },
+    first: { text: '[[sim deltas=300 size=1000 delay=0]]', hasTools: false },
     run: async (room, actor) => {
       actor.pauseReading();
       await room.untilState('idle');
