@@ -106,14 +106,18 @@ export class Follower {
 
   async #listen(followed: Followed): Promise<void> {
     const { scene, stop } = followed;
-    const watching = this.#parts.host.pod(scene.sessionId).watch({ after: scene.seq, signal: stop.signal });
-    for await (const watched of watching) {
+    // It may begin in the middle of a turn: the first batch has the results of the turn that were sent before.
+    const from = { after: scene.seq, wholeTurn: true, signal: stop.signal };
+    let isFirst = true;
+    for await (const watched of this.#parts.host.pod(scene.sessionId).watch(from)) {
       if (watched.type === 'snapshot') this.#compare(scene, () => scene.rebase(watched.snapshot));
+      else if (isFirst) scene.recall(watched.batch.events);
       else
         for (const event of watched.batch.events) {
           if (scene.lacksQuestion(event)) await this.#lookUp(scene, event.approvalId);
           this.#take(scene, event);
         }
+      isFirst = false;
       // Nothing more comes by itself; the next change finds it again.
       if (!scene.isQuiet || scene.seq < followed.last) continue;
       this.#letGo(followed);

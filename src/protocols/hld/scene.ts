@@ -110,6 +110,11 @@ export class Scene {
     for (const { queueId, lane } of queue) if (lane === 'prompt') this.queued.add(queueId);
   }
 
+  /** Knows again which calls of the turn under way have had their results sent. */
+  recall(turn: readonly PodEvent[]): void {
+    for (const event of turn) if (event.type === 'tool-end') this.answered.add(event.callId);
+  }
+
   /** Whether the question that the event answers is known from a list only. */
   lacksQuestion(event: PodEvent): event is EventOf<'approval-response'> {
     return event.type === 'approval-response' && this.approvals.get(event.approvalId)?.isFromList === true;
