@@ -91,8 +91,10 @@ function stretchProblem(
   // The first line that came bounds it too.
   const first = Math.min(from.highest, Math.max(from.lowest, (told[0]?.seq ?? Infinity) - 1));
   for (let after = first; after >= from.lowest; after -= 1) {
-    problem = difference(expected(after), told, { isComplete });
-    if (problem === undefined) return undefined;
+    const found = difference(expected(after), told, { isComplete });
+    if (found === undefined) return undefined;
+    // The likeliest place is looked at first.
+    problem ??= found;
   }
   return `${problem} (it hears after ${from.lowest}${from.lowest === from.highest ? '' : ` to ${from.highest}`})`;
 }
