@@ -241,7 +241,7 @@ describeOnEach((stage) => {
       const { sessionFile } = await client.get('get_state');
       expect(readFileSync(String(sessionFile), 'utf8')).toContain('"stopReason":"aborted"');
       await client.run('again');
-      expect(bodies[1]).toContain('word word');
+      expect(bodies[1]).toContain('"text":"word ');
       expect(bodies[1]).toContain('[Request interrupted by user]\\n\\nagain');
       expect(bodies[1]).not.toContain('hm');
       // As another program would find it.
