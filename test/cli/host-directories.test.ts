@@ -6,7 +6,7 @@ import { temporaryDirectory } from './polypod.ts';
 
 describe('the directory for the sessions of a working directory', () => {
   it.each([
-    ['/work/my project', '--work-my project--', '--work-my project--'],
+    ['/srv/my project', '--srv-my project--', '--srv-my project--'],
     ['/home/ada', '--home-ada--', '-'],
     ['/home/ada/code/app', '--home-ada-code-app--', '-code-app'],
     ['/home/adams', '--home-adams--', '--home-adams--'],

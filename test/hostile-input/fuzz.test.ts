@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { fuzz } from './fuzz.ts';
 
 const { POLYPOD_HOSTILE, POLYPOD_HOSTILE_SEED, POLYPOD_HOSTILE_ONLY } = process.env;
-const messages = Number(POLYPOD_HOSTILE ?? 8_000);
+const messages = Number(POLYPOD_HOSTILE ?? 20_000);
 /** The sample of the tests is always the same; the proof looks for something new each time. */
 const anySeed = POLYPOD_HOSTILE === undefined ? 1 : Math.floor(Math.random() * 2 ** 31);
 const seed = Number(POLYPOD_HOSTILE_SEED ?? anySeed);

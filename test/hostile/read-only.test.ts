@@ -4,5 +4,5 @@ hostileSuite({
   title: 'a hostile model in read-only mode',
   options: ['--mode', 'read-only'],
   writes: false,
-  sample: 200,
+  sample: 600,
 });

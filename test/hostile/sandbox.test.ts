@@ -14,7 +14,7 @@ describe.runIf(sandboxWorks())('with bubblewrap', () => {
     options: SANDBOX,
     writes: true,
     excused: TRACKED,
-    sample: 160,
+    sample: 420,
   });
 
   describe.runIf(canBecomeOrdinaryUser)('as an ordinary user', () => {

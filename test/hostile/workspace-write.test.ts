@@ -4,5 +4,5 @@ hostileSuite({
   title: 'a hostile model in workspace-write mode',
   options: ['--mode', 'workspace-write'],
   writes: true,
-  sample: 240,
+  sample: 600,
 });
