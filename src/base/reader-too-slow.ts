@@ -9,7 +9,7 @@ export class ReaderTooSlow extends PolypodError {
 
 /**
  * Whether watching again brings the rest. Not every `overloaded` means that: a full disk, or a pod for which there is no room
- * or no file handle, is refused again at once, and whoever tries for ever stops the whole process.
+ * or no file handle, is refused again at once, and a caller that retries without a limit blocks the process.
  */
 export function isReaderTooSlow(thrown: unknown): boolean {
   return thrown instanceof ReaderTooSlow;

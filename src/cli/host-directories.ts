@@ -77,7 +77,7 @@ function realPath(path: string): string {
   }
 }
 
-/** An empty variable says nothing; a tilde stands for the home directory, as in those programs. */
+/** Ignores empty variables and expands a leading tilde to the home directory, as those programs do. */
 function given(env: Environment, name: string): string | undefined {
   const value = env[name];
   return value === undefined || value === '' ? undefined : value.replace(/^~(?=\/|$)/, homeIn(env));

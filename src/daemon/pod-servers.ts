@@ -3,7 +3,7 @@ import type { McpServers, McpServerSpec, McpSurroundings } from '../mcp/index.ts
 import type { PodSettings } from '../pod/index.ts';
 import type { Tool } from '../tools/index.ts';
 
-/** What clients have given a pod: servers, and what those are told about the session. */
+/** The MCP servers that clients configured for a pod, and the session context passed to them. */
 type Given = Pick<PodSettings, 'mcpConfig' | 'mcpContext'>;
 
 /** The MCP servers of one pod: those that are configured, and those that a client has given it. */

@@ -9,7 +9,7 @@ export function tables(): string {
   return [
     'What a client can do:',
     matrix('action', ACTIONS, ({ actions }, action) => actions[action] ?? NONE),
-    'What a client is told, by event of the log:',
+    'What each door sends, by event of the log:',
     matrix('event', FACTS, ({ facts }, fact) => facts[fact].map((name) => `\`${name}\``).join(', ') || NONE),
     'The scenarios:',
     scenarioTable(),

@@ -95,7 +95,7 @@ class Pairing {
     return [...open].map(([callId, call]) => {
       const found = early.get(callId);
       const entry = this.#result(call, found, parentId);
-      const text = `the result of the call ${callId} (${call.name}) ${found === undefined ? 'is lost; the model is told so' : 'is put in its place'}`;
+      const text = `the result of the call ${callId} (${call.name}) ${found === undefined ? 'is lost; a result that says so replaces it' : 'is put in its place'}`;
       this.notes.push({ kind: 'call-closed', id: entry.id, text });
       parentId = entry.id;
       return { entry };
