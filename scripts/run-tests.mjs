@@ -2,13 +2,15 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 
 const VITEST = resolve(fileURLToPath(import.meta.url), '../../node_modules/vitest/vitest.mjs');
 
-/** Prints how many were skipped, then the line that counts. A program of ours that prints it ends with it. */
-export function report({ passed, failed, skipped }) {
+/** Prints which failed and how many were skipped, then the line that counts. A program of ours that prints it ends with it. */
+export function report({ passed, failed, skipped, failures = [] }) {
+  for (const failure of failures) console.log(`\nfailed: ${failure}`);
   if (skipped > 0) console.log(`\n${skipped} skipped`);
   console.log(`\n${passed} passed, ${failed} failed`);
   process.exitCode = failed > 0 ? 1 : 0;
@@ -32,11 +34,27 @@ export function countTests(args) {
     (tested) => tested.status === 'failed' && tested.assertionResults.length === 0,
   );
   const failed = result.numFailedTests + broken.length;
+  const failures = result.testResults.flatMap(failuresOf);
+  if (status !== 0 && failed === 0)
+    failures.push('vitest itself, after all tests passed: its "Unhandled Errors" are above');
   return {
+    failures: [...missing.map((name) => `${name}: there is no such file`), ...failures],
     passed: result.numPassedTests,
     failed: (status !== 0 && failed === 0 ? 1 : failed) + missing.length,
     skipped: result.numPendingTests + result.numTodoTests,
   };
+}
+
+/** One line for each failed test of a file, or for the file that could not be loaded, with the first line of the reason. */
+function failuresOf({ name, status, message, assertionResults }) {
+  const file = relative('.', name);
+  const failed = assertionResults.filter((test) => test.status === 'failed');
+  if (failed.length === 0) return status === 'failed' ? [`${file}: ${firstLine(message)}`] : [];
+  return failed.map((test) => `${file} > ${test.fullName}: ${firstLine(test.failureMessages[0])}`);
+}
+
+function firstLine(text = '') {
+  return stripVTControlCharacters(text).split('\n')[0].slice(0, 500);
 }
 
 function readReport(file) {

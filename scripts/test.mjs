@@ -4,16 +4,17 @@ import { countTests, report } from './run-tests.mjs';
 
 const CHECKS = ['check:format', 'check:lint', 'build', 'check:types', 'check:dead'];
 
-const checks = { passed: 0, failed: 0 };
+const failures = [];
 for (const name of CHECKS) {
   console.log(`\n# ${name}`);
   const { status } = spawnSync('npm', ['run', '--silent', name], { stdio: 'inherit' });
-  checks[status === 0 ? 'passed' : 'failed'] += 1;
+  if (status !== 0) failures.push(`npm run ${name}: exit status ${status}`);
 }
 console.log('\n# tests');
 const tests = countTests([]);
 report({
-  passed: checks.passed + tests.passed,
-  failed: checks.failed + tests.failed,
+  passed: CHECKS.length - failures.length + tests.passed,
+  failed: failures.length + tests.failed,
   skipped: tests.skipped,
+  failures: [...failures, ...tests.failures],
 });
