@@ -83,7 +83,9 @@ describe('polypod log repair', () => {
     expect(json).toMatchObject([{ file, outcome: 'would-repair', lost: 1, notes: expect.any(Array) }]);
     const { stdout } = await run('log', 'repair', 'kept');
     expect(stdout).toContain(`lost      line ${result + 1}: a message (91 bytes from byte `);
-    expect(stdout).toMatch(/changed {3}the result of the call \S+ \(ls\) is lost; a result that says so replaces it/);
+    expect(stdout).toMatch(
+      /changed {3}the result of the call \S+ \(ls\) is lost; a result that says so replaces it/,
+    );
     expect(await run('run', '-q', '-r', 'kept', 'Go on')).toMatchObject({
       code: 0,
       stdout: 'Yes.\n',
