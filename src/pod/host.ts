@@ -25,6 +25,7 @@ import { LivePod } from './live-pod.ts';
 import type { House } from './pod-options.ts';
 import { Pod } from './pod.ts';
 import { noSession, refuseDamaged } from './repair/index.ts';
+import { readUnopened } from './read-session.ts';
 import { Residents } from './residents.ts';
 import {
   FORMAT_VERSION,
@@ -37,10 +38,12 @@ import { type RowSource, headerOf, idsIn, rowFromFile, rowsFromFiles } from './s
 import { TextReader } from './session-texts.ts';
 import { Slots } from './slots.ts';
 import { emptyTrash, moveToTrash, removeDrafts } from './trash.ts';
+import { rowAfterFailure } from './failed-run.ts';
 import { Family } from './family.ts';
 import { writeFork } from './fork-file.ts';
 import { FreshPods } from './fresh-pods.ts';
 import { isSameFile, refuseTakenPlace, refuseUnsafeId } from './session-place.ts';
+import { unknownPod } from './unknown-pod.ts';
 
 /** The pods of a process, and the sessions they come from: what a door sees first. */
 export class Host {
@@ -286,12 +289,18 @@ export class Host {
 
   /** The conversation of a pod as its file has it. */
   async messages(id: string): Promise<readonly KeptMessage[]> {
-    return this.#residents.use(id, async (live) => keptMessages(live.tree));
+    return keptMessages(await this.#read(id, async (live) => live.tree));
   }
 
   /** All that a session file has, on every branch. */
   async tree(id: string): Promise<SessionTree> {
-    return this.#residents.use(id, (live) => live.whole());
+    return this.#read(id, (live) => live.whole());
+  }
+
+  async #read(id: string, read: (live: LivePod) => Promise<SessionTree>): Promise<SessionTree> {
+    return this.#residents
+      .use(id, read)
+      .catch((thrown: unknown) => readUnopened(this.#rowSource, this.#fileOf(id), thrown));
   }
 
   /** Calls back for every pod in memory, now and as they come and leave, and for every pod that is removed. */
@@ -419,8 +428,8 @@ export class Host {
     settled: (pod, approvalId, how) => this.#family.settled(pod, approvalId, how),
     decideForChild: (podId, command, caller) => this.#family.decide(podId, command, caller),
     gone: (pod, error) => {
+      if (error !== undefined) this.#failed(pod, error);
       this.#residents.forget(pod.id, pod);
-      if (error !== undefined) this.#options.onFailure(error, pod.id);
     },
   };
 
@@ -446,6 +455,15 @@ export class Host {
     for (const hear of this.#onChange) hear({ id, before, ...pod.numbers });
     // It may wait for a person now.
     for (const look of this.#onQuieter) look();
+  }
+
+  #failed({ id, numbers }: LivePod, failure: PolypodError): void {
+    this.#options.onFailure(failure, id);
+    const before = this.#catalogue.get(id);
+    const row = before && rowAfterFailure(before, failure, this.#options.now().toISOString());
+    if (row === undefined) return;
+    this.#catalogue.put(row);
+    for (const hear of this.#onChange) hear({ id, before, ...numbers, failure });
   }
 
   #moved(id: string, move: PodMove): void {
@@ -477,8 +495,4 @@ function isUnfinished({ state, lastRun, queued, approvals }: Row): boolean {
   // A run has begun before the state says so: the process may have ended in between.
   const isRunning = state === 'running' || (state === 'idle' && lastRun?.status === 'running');
   return isRunning || queued > 0 || approvals.some(({ deadline }) => deadline !== undefined);
-}
-
-function unknownPod(id: string): PolypodError {
-  return new PolypodError('not-found', `there is no pod ${id}: list the sessions to see which there are`);
 }

@@ -29,6 +29,7 @@ export type {
 } from './event.ts';
 export { isReaderTooSlow } from '../base/index.ts';
 export { isPodBusy } from './busy.ts';
+export { isUnknownPod } from './unknown-pod.ts';
 export { KeyReused } from './receipts.ts';
 export { Batch, type Numbered } from './feed/index.ts';
 export { Host } from './host.ts';

@@ -2,6 +2,7 @@ import { beginningOf, stringOf } from '../base/index.ts';
 import { type Item, textOf } from '../llm/index.ts';
 import type { RunOutcome, Totals } from '../worker/index.ts';
 import type { Row } from './catalogue/index.ts';
+import { isKnownFailure } from './failed-run.ts';
 import type { Header, ModelChoice } from './session/index.ts';
 import { MOST_TASKS } from './task-book.ts';
 import type { PodView } from './view.ts';
@@ -71,6 +72,8 @@ function tasksOf(view: PodView, before: Row | undefined, now: string): Row['task
   const earlier = [...known.values()].filter(({ taskId }) => view.tasks.get(taskId) === undefined);
   const later = view.tasks.all().map(([taskId, task]) => {
     const last = known.get(taskId);
+    if (last !== undefined && last.runId === task.runId && isKnownFailure(last.status, task.status))
+      return last;
     return { ...last, taskId, ...task, at: last?.status === task.status ? last.at : now };
   });
   return [...earlier, ...later].slice(-MOST_TASKS);
@@ -84,6 +87,7 @@ function lastRunOf({ run, lastRun }: PodView, before: Row['lastRun'], now: strin
   const startedAt = known?.startedAt ?? now;
   if (run !== undefined) return { lastRun: { runId, status: 'running', startedAt } };
   if (lastRun === undefined) return {};
+  if (known !== undefined && isKnownFailure(known.status, lastRun.outcome.status)) return { lastRun: known };
   const message = reasonOf(lastRun.outcome);
   return {
     lastRun: {

@@ -1,4 +1,4 @@
-import { asPolypodError, type JsonObject, type Log } from '../../base/index.ts';
+import { asPolypodError, type JsonObject, type Log, type PolypodError } from '../../base/index.ts';
 import {
   APPROVAL_REQUEST,
   type Change,
@@ -11,7 +11,7 @@ import { encode, phaseChange, type Told } from './encode.ts';
 import { isVerbose } from './notes.ts';
 import { Scene } from './scene.ts';
 import { FOR_GOOD } from './session.ts';
-import { isUnused } from './status.ts';
+import { isUnused, wireStatus } from './status.ts';
 import type { HldEvent } from './wire.ts';
 
 export interface FollowerParts {
@@ -27,6 +27,8 @@ interface Followed {
   readonly stop: AbortController;
   /** The last event that is known to be coming. */
   last: number;
+  /** The session's log has failed: sent once all events before it have been. */
+  failed: Change | undefined;
 }
 
 /**
@@ -71,10 +73,15 @@ export class Follower {
     const followed = this.#followed.get(change.id);
     if (followed !== undefined) {
       followed.last = change.last;
+      if (change.failure !== undefined) followed.failed = change;
       return;
     }
     const scene = Scene.before(change, this.#parts.host.row(change.id));
-    const following: Followed = { scene, stop: new AbortController(), last: change.last };
+    if (change.failure !== undefined) {
+      this.#fail(scene, change.failure);
+      return;
+    }
+    const following: Followed = { scene, stop: new AbortController(), last: change.last, failed: undefined };
     this.#followed.set(change.id, following);
     this.#follow(following)
       .catch((thrown: unknown) => {
@@ -83,7 +90,19 @@ export class Follower {
           reason: asPolypodError(thrown).message,
         });
       })
-      .finally(() => this.#letGo(following));
+      .finally(() => {
+        this.#letGo(following);
+        const { failure } = following.failed ?? {};
+        if (failure !== undefined) this.#fail(scene, failure);
+      });
+  }
+
+  /** No event of the session says that its run is over: its log could not be written. */
+  #fail(scene: Scene, { message }: PolypodError): void {
+    const before = scene.phase;
+    if (wireStatus(before).status === 'failed') return;
+    const { type, data } = phaseChange(scene, before, 'failed');
+    this.#tell({ type, data: { ...data, error_message: message } }, scene, scene.seq);
   }
 
   #letGo(followed: Followed): void {

@@ -139,10 +139,11 @@ export class Tasks {
       taskId,
       status: STATUS[state],
       ...(state === 'pending' && { progress: 0 }),
-      ...(history && outcomeOf(state, taskType, history)),
+      ...(history && outcomeOf(state, taskType, withReason(history, row))),
       state,
     };
-    if (isOver(state)) this.#keep(reply);
+    // Without its end in the session, another answer may follow: the session could not be written.
+    if (isOver(state) && history?.lastSeq !== undefined) this.#keep(reply);
     return { ...reply, sessionId: this.#sessions.nameFor(key, row) };
   }
 
@@ -257,6 +258,12 @@ export function callerFor({ owner }: KeyRecord, idempotencyKey?: string): Caller
 function rejection(error: PolypodError): string {
   if (error.code === 'internal' || error.code === 'conflict') throw error;
   return error.message;
+}
+
+/** Why a run failed whose end the session does not have, since it could not be written: the row of the session knows. */
+function withReason(history: TaskHistory, { lastRun }: Row): TaskHistory {
+  const isLast = lastRun !== undefined && history.runIds.has(lastRun.runId);
+  return isLast ? { ...history, reason: history.reason ?? lastRun.message } : history;
 }
 
 const FILE_TOOLS = ['read', 'write', 'edit', 'ls', 'find', 'grep'];
