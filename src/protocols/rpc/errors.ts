@@ -1,3 +1,6 @@
+import { asPolypodError } from '../../base/index.ts';
+import { isUnknownPod } from '../../pod/index.ts';
+
 /** In the words that clients of the protocol know. */
 export const TEXTS = {
   busy: 'Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.',
@@ -9,8 +12,14 @@ export const TEXTS = {
   forkEntry: 'Invalid entry ID for forking',
   nothingToClone: 'Cannot clone session: no current entry selected',
   memoryExport: 'Cannot export in-memory session to HTML',
+  removed: 'The session was removed. Start another one with new_session, or choose one with switch_session.',
   aborted: 'Request was aborted',
   retryCancelled: 'Retry cancelled',
   disconnected: 'RPC client disconnected before host tool execution completed',
   hostToolFailed: 'Host tool execution failed',
 } as const;
+
+/** Why a command is refused. Another program may have removed the session that the client works with. */
+export function refusalText(thrown: unknown): string {
+  return isUnknownPod(thrown) ? TEXTS.removed : asPolypodError(thrown).message;
+}

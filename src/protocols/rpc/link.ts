@@ -2,6 +2,7 @@ import { asPolypodError, errorText, isObject, type JsonObject } from '../../base
 import type { Wish } from './arguments.ts';
 import { CommandOrder } from './command-order.ts';
 import { COMMANDS, type Command } from './commands/index.ts';
+import { refusalText } from './errors.ts';
 import type { Frame } from './frames.ts';
 import type { Outbox } from './outbox.ts';
 import type { ExtensionContent } from './parts.ts';
@@ -199,7 +200,7 @@ export class RpcLink {
   /** Every command that could be read is answered under its id and name, whatever went wrong. */
   #fail({ id, type }: Wish, thrown: unknown): void {
     const head = id === undefined ? {} : { id };
-    this.#refuse({ ...head, command: type }, asPolypodError(thrown).message);
+    this.#refuse({ ...head, command: type }, refusalText(thrown));
   }
 
   #unreadable(reason: string): void {

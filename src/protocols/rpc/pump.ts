@@ -1,3 +1,4 @@
+import { asPolypodError, type PolypodError } from '../../base/index.ts';
 import { isReaderTooSlow, type Pod, type PodEvent, type Snapshot } from '../../pod/index.ts';
 
 export interface PumpParts {
@@ -7,6 +8,8 @@ export interface PumpParts {
   readonly hold: () => () => void;
   /** Resolves when more may be told. */
   readonly drained: () => Promise<void>;
+  /** The pod's events have ended with an error: it was removed, or can no longer be written. */
+  readonly failed: (error: PolypodError) => void;
 }
 
 /** Brings a pod's events to the link, as fast as the client takes them: what it has not taken stays in the pod's log. */
@@ -16,6 +19,7 @@ export class Pump {
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
   #isOver = false;
+  #failure: PolypodError | undefined;
   #seq = -1;
   #waiting: { readonly seq: number; readonly resolve: () => void }[] = [];
 
@@ -28,6 +32,16 @@ export class Pump {
   /** Resolves when no more events come: the pod was removed, or has failed, or the pump was stopped. */
   get ended(): Promise<void> {
     return this.#running;
+  }
+
+  /** Whether the pod's events have ended. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Why they have ended; undefined for a pod that was closed. */
+  get failure(): PolypodError | undefined {
+    return this.#failure;
   }
 
   /** Whether the link follows another pod by now. */
@@ -59,8 +73,10 @@ export class Pump {
   #start(): void {
     this.#isOver = false;
     this.#running = this.#run()
-      // The pod is gone: the next command says so to whoever gives it.
-      .catch(() => {})
+      .catch((thrown: unknown) => {
+        this.#failure = asPolypodError(thrown);
+        if (!this.isStopped) this.#parts.failed(this.#failure);
+      })
       .finally(() => {
         this.#isOver = true;
       });
@@ -110,6 +126,7 @@ export class Pump {
   }
 
   #reach(seq: number): void {
+    this.#failure = undefined;
     this.#seq = seq;
     const reached = this.#waiting.filter((waiting) => waiting.seq <= seq);
     this.#waiting = this.#waiting.filter((waiting) => waiting.seq > seq);

@@ -3,6 +3,7 @@ import {
   type Caller,
   DEFAULT_SETTINGS,
   isPodBusy,
+  isUnknownPod,
   type Pod,
   type PodCommand,
   type PodEvent,
@@ -17,6 +18,7 @@ import { TEXTS } from './errors.ts';
 import { HostTools } from './host-tools.ts';
 import { MessageUpdates } from './message-updates.ts';
 import type { OfferedModel } from './messages.ts';
+import { OpenRun } from './open-run.ts';
 import type { Outbox } from './outbox.ts';
 import type { RpcParts } from './parts.ts';
 import { Pump } from './pump.ts';
@@ -31,6 +33,9 @@ export interface Listening {
   readonly forget: () => void;
 }
 
+/** What a client is told of the state of its session. */
+export type KnownState = Pick<Snapshot, 'id' | 'model' | 'settings' | 'queue' | 'run' | 'compacting'>;
+
 /** Where a client sits: before one pod at a time, with all that the link keeps about it. */
 export class Seat {
   readonly parts: RpcParts;
@@ -42,6 +47,7 @@ export class Seat {
   readonly #updates: MessageUpdates;
   readonly #approvals: ApprovalPrompts;
   readonly #continuations: Continuations;
+  readonly #openRun = new OpenRun();
   #encoder: EventEncoder;
   #pump: Pump | undefined;
   #models: readonly OfferedModel[] = [];
@@ -109,6 +115,11 @@ export class Seat {
     return this.#isBusy;
   }
 
+  /** Whether the pod's events have ended: it was removed, or closed, or can no longer be written. */
+  get isCutOff(): boolean {
+    return this.#followed.isOver;
+  }
+
   get model(): OfferedModel {
     return this.modelOf(this.#model);
   }
@@ -159,6 +170,9 @@ export class Seat {
       tell: (event) => this.#tell(event),
       hold: () => this.#out.hold(),
       drained: () => this.#out.drained(),
+      failed: ({ message }) => {
+        for (const event of this.#openRun.breakOff(message, this.#seq)) this.#deliver(event, true);
+      },
     });
     this.#pump = pump;
     await Promise.race([isJoined, pump.reached(Number.POSITIVE_INFINITY)]);
@@ -183,6 +197,15 @@ export class Seat {
       ({ settings }) => settings,
       () => this.#settings,
     );
+  }
+
+  /** How the pod stands; one that can no longer be written stands as the link knows it. */
+  async state(): Promise<KnownState> {
+    return this.pod.snapshot().catch((thrown: unknown): KnownState => {
+      const { pod, failure } = this.#followed;
+      if (failure === undefined || isUnknownPod(thrown)) throw thrown;
+      return { id: pod.id, model: this.#model, settings: this.#settings, queue: [], compacting: false };
+    });
   }
 
   /** Ends what runs, and resolves when its end has been told. */
@@ -225,8 +248,9 @@ export class Seat {
 
   /** What an event of the pod settles; rejects when the pod tells no more. */
   async whileFollowed<T>(awaited: Promise<T>): Promise<T> {
-    const ended = this.#followed.ended.then((): never => {
-      throw new PolypodError('not-found', 'the session was removed: start or choose another one');
+    const pump = this.#followed;
+    const ended = pump.ended.then((): never => {
+      throw pump.failure ?? new PolypodError('not-found', TEXTS.removed);
     });
     return Promise.race([awaited, ended]);
   }
@@ -325,6 +349,7 @@ export class Seat {
     this.#model = snapshot.model;
     this.#settings = snapshot.settings;
     this.#isBusy = snapshot.run !== undefined;
+    this.#openRun.join(snapshot);
     this.todos.follow(snapshot.todos);
     for (const approval of snapshot.approvals) this.#approvals.ask(approval);
   }
@@ -341,9 +366,13 @@ export class Seat {
   }
 
   #tellWith(event: PodEvent, compaction: RpcCompaction | undefined): void {
+    this.#deliver(event, this.#openRun.take(event), compaction);
+  }
+
+  #deliver(event: PodEvent, isSent: boolean, compaction?: RpcCompaction): void {
     this.#seq = event.seq;
     this.#note(event);
-    this.#encoder.encode(event, compaction);
+    if (isSent) this.#encoder.encode(event, compaction);
     for (const listen of this.#listeners) listen(event);
   }
 

@@ -18,9 +18,12 @@ export const prompt: Command = async (wish, seat, answer) => {
   return seat.prompt({ type: 'prompt', content: await named(content, seat), whenBusy }).catch(busy);
 };
 
-/** The link learns of a run's end later than the pod: only a run that the link knows of is looked up. */
+/**
+ * The link learns of a run's end later than the pod: only a run that the link knows of is looked up. A session that was removed, or
+ * can no longer be written, refuses before anything is acknowledged.
+ */
 async function isRunning(seat: Seat): Promise<boolean> {
-  return seat.isBusy && (await seat.pod.snapshot()).run !== undefined;
+  return (seat.isBusy || seat.isCutOff) && (await seat.pod.snapshot()).run !== undefined;
 }
 
 export const steer: Command = async (wish, seat) => {

@@ -2,6 +2,9 @@ import type { Snapshot } from '../../../pod/index.ts';
 import type { Seat } from '../seat.ts';
 
 /** Absent for a session that is kept in memory. */
-export function sessionFile({ parts }: Seat, { id }: Snapshot): { readonly sessionFile?: string } {
+export function sessionFile(
+  { parts }: Seat,
+  { id }: Pick<Snapshot, 'id'>,
+): { readonly sessionFile?: string } {
   return parts.sessions.inMemory ? {} : { sessionFile: parts.host.fileOf(id) };
 }

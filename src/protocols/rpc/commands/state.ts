@@ -12,11 +12,7 @@ import { offer } from './offer.ts';
 import { sessionFile } from './session-file.ts';
 
 export const getState: Command = async (_, seat): Promise<RpcState> => {
-  const [snapshot, messages, told] = await Promise.all([
-    seat.pod.snapshot(),
-    messagesOf(seat),
-    briefing(seat),
-  ]);
+  const [snapshot, messages, told] = await Promise.all([seat.state(), messagesOf(seat), briefing(seat)]);
   const { settings, queue } = snapshot;
   const model = seat.modelOf(snapshot.model);
   const level = levelOf(settings.thinking, model);
