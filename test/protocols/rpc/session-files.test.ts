@@ -155,7 +155,18 @@ describe('switch_session', () => {
     await program.run('hi [[sim text=Hello]]');
     const { sessionId, sessionFile } = await program.get('get_state');
     expect(await here.polypod('rm', String(sessionId), '--yes')).toMatchObject({ code: 0 });
-    expect(await program.ask('get_messages')).toMatchObject({ command: 'get_messages', success: false });
+    for (const [command, fields] of [
+      ['get_messages', {}],
+      ['prompt', { message: 'hi' }],
+      ['bash', { command: 'true' }],
+      ['set_session_name', { name: 'other' }],
+    ] as const)
+      expect(await program.ask(command, fields)).toMatchObject({
+        command,
+        success: false,
+        error:
+          'The session was removed. Start another one with new_session, or choose one with switch_session.',
+      });
     expect(await program.ask('switch_session', { sessionPath: sessionFile })).toMatchObject({
       success: false,
       error: expect.stringContaining('was deleted') as unknown,
