@@ -135,7 +135,8 @@ const NOT_FIRST =
   /^[\p{M}\u0E33\u0EB3\u200C\u200D\p{Pe}\p{Pf}、。，．・：；！？‼ー々〻ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ,.:;!?%…”’ๆฯ]/u;
 const NOT_LAST = /[\p{Ps}\p{Pi}“‘]$/u;
 
-function sliceLine(line: Line, { start, end }: Part): Line {
+/** A part of a line with the looks that it has there. */
+export function sliceLine(line: Line, { start, end }: Part): Line {
   const kept: Span[] = [];
   let offset = 0;
   for (const { text, look } of line) {

@@ -25,10 +25,11 @@ function stage({ columns = 20, rows = 10, accepts = (): boolean => true } = {}) 
   const vt = new Vt(columns, rows);
   const timer = new ManualTimer();
   const writes: string[] = [];
+  let unnoticed: number | undefined;
   let onDrain = (): void => {};
   const output = {
     get columns() {
-      return vt.columns;
+      return unnoticed ?? vt.columns;
     },
     get rows() {
       return vt.rows;
@@ -56,6 +57,18 @@ function stage({ columns = 20, rows = 10, accepts = (): boolean => true } = {}) 
     screen,
     drawn: () => drawn,
     drain: () => onDrain(),
+    /** The terminal changes its width, which the program does not learn before `notice`. */
+    resizeUnnoticed(next: number) {
+      unnoticed ??= vt.columns;
+      vt.mayOverflow = true;
+      vt.resize(next, rows);
+    },
+    notice() {
+      unnoticed = undefined;
+      screen.resized();
+      timer.pass(SETTLED_MS);
+      vt.mayOverflow = false;
+    },
     show(next: Live & { readonly againMs?: number }) {
       live = next;
       screen.refresh();
@@ -194,6 +207,19 @@ describe('the screen', () => {
     expect(vt.text).toEqual([...said, 'a row of twenty-six colu…', '>']);
   });
 
+  it('draws the cursor of a moving live area on a full screen, and keeps its own at the first row', () => {
+    const { vt, writes, show } = stage({ rows: 3 });
+    show({ lines: lines('spinner', '> input', 'status'), cursor: { row: 1, column: 2 }, againMs: 100 });
+    expect(vt.cursor).toEqual({ line: 0, column: 0 });
+    expect(vt.modes).not.toContain('?25');
+    expect(writes.at(-1)).toContain('> \u001b[7mi\u001b[mnput');
+    show({ lines: lines('spinner', '> input', 'status'), cursor: { row: 1, column: 7 }, againMs: 100 });
+    expect(writes.at(-1)).toContain('> input\u001b[7m \u001b[m');
+    show({ lines: lines('> input', 'status'), cursor: { row: 0, column: 7 } });
+    expect(vt.cursor).toEqual({ line: 0, column: 7 });
+    expect(vt.modes).toContain('?25');
+  });
+
   it('takes its live area away also when it is closed before the size has settled', () => {
     const { vt, screen, show } = stage({ columns: 30 });
     show({ lines: lines('a row of twenty-six columns', '> '), cursor: { row: 1, column: 2 } });
@@ -277,6 +303,41 @@ describe('whatever is shown', () => {
         }
       }),
       { numRuns: 200 },
+    );
+  });
+
+  it('on a full screen, frames that arrive before the new width is known damage no finished line', () => {
+    const late = fc.record({
+      finished: content,
+      live: content,
+      row: fc.nat(3),
+      column: fc.nat(30),
+      columns: fc.option(fc.integer({ min: 12, max: 40 })),
+      isNoticed: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(late, { maxLength: 12 }), (moves) => {
+        const { vt, screen, show, resizeUnnoticed, notice } = stage({ columns: 30, rows: 24 });
+        const above: string[] = [];
+        const print = (printed: readonly Line[]) => {
+          const fitted = printed.map((each) => fitLine(each, screen.size.columns));
+          above.push(...fitted.map((each) => textOf(each).trimEnd()));
+          screen.print(fitted);
+        };
+        print(Array.from({ length: 24 }, (_, index) => line(`line ${index}`)));
+        for (const { finished, live, row, column, columns, isNoticed } of moves) {
+          show({ ...still(live), againMs: 100 });
+          if (columns !== null) resizeUnnoticed(columns);
+          print(finished);
+          const cursor = { row: Math.min(row, Math.max(0, live.length - 1)), column };
+          show({ lines: live, cursor, againMs: 100 });
+          if (isNoticed) notice();
+        }
+        notice();
+        show({ lines: lines('> '), cursor: { row: 0, column: 2 } });
+        expect(vt.text).toEqual([...above, '>']);
+      }),
+      { numRuns: 300 },
     );
   });
 });

@@ -17,6 +17,9 @@ export class Vt {
   #top = 0;
   #at = { line: 0, column: 0 };
   #pendingWrap = false;
+  #wraps = true;
+  /** Whether text may run over the last column, as it does when the program does not know the width yet. */
+  mayOverflow = false;
   bytes = 0;
 
   constructor(columns: number, rows: number) {
@@ -108,8 +111,14 @@ export class Vt {
 
   #put(grapheme: string): void {
     const width = displayWidth(grapheme);
-    if (this.#pendingWrap || this.#at.column + width > this.columns)
-      throw new Error(`the text runs over the last column: ${JSON.stringify(grapheme)}`);
+    if (this.#pendingWrap || this.#at.column + width > this.columns) {
+      if (!this.mayOverflow)
+        throw new Error(`the text runs over the last column: ${JSON.stringify(grapheme)}`);
+      if (!this.#wraps) return;
+      this.#row().goesOn = true;
+      this.#lineFeed();
+      this.#move(this.#at.line, 0);
+    }
     const { cells } = this.#row();
     while (cells.length < this.#at.column) cells.push(' ');
     // A character of two columns leaves its second one empty; one of none belongs to what is before it.
@@ -135,7 +144,7 @@ export class Vt {
     const count = Number(parameters || 1);
     if (final === 'm') return;
     if (final === 'h' || final === 'l') return this.#mode(parameters, final);
-    if (this.#pendingWrap && 'ABJK'.includes(final))
+    if (this.#pendingWrap && !this.mayOverflow && 'ABJK'.includes(final))
       throw new Error(`terminals disagree about ${final} after the last column`);
     if (final === 'A') return this.#move(Math.max(this.#top, this.#at.line - count), this.#at.column);
     if (final === 'B')
@@ -151,6 +160,7 @@ export class Vt {
   }
 
   #mode(name: string, final: string): void {
+    if (name === '?7') this.#wraps = final === 'h';
     if (final === 'h') this.modes.add(name);
     else this.modes.delete(name);
   }

@@ -6,10 +6,14 @@ export class Cursor {
   #at: Place;
   /** How many rows exist below the first; further ones are made by a line feed. */
   #existing: number;
+  /** Whether it moves down by line feeds. These make the rows that a terminal which became lower has dropped. */
+  readonly #feedsLines: boolean;
+  #wraps = true;
 
-  constructor(at: Place, existing: number) {
+  constructor(at: Place, existing: number, feedsLines: boolean) {
     this.#at = at;
     this.#existing = existing;
+    this.#feedsLines = feedsLines;
   }
 
   goTo({ row, column }: Place): void {
@@ -36,6 +40,19 @@ export class Cursor {
     this.bytes += sequence;
   }
 
+  /** Erases all rows with this sequence: there is only the first one then. */
+  eraseAll(sequence: string): void {
+    this.goTo({ row: 0, column: 0 });
+    this.send(sequence);
+    this.#existing = 1;
+  }
+
+  /** Whether text that reaches the last column goes on in the next row. */
+  setWrap(wraps: boolean): void {
+    if (wraps !== this.#wraps) this.send(wraps ? WRAP : NO_WRAP);
+    this.#wraps = wraps;
+  }
+
   #vertically(row: number): void {
     const distance = row - this.#at.row;
     if (distance === 0) return;
@@ -44,9 +61,17 @@ export class Cursor {
       this.bytes += '\r';
       this.#at = { row: this.#at.row, column: 0 };
     }
+    if (distance > 0 && this.#feedsLines) {
+      this.bytes += `${this.#at.column === 0 ? '' : '\r'}${'\n'.repeat(distance)}`;
+      this.#at = { row, column: 0 };
+      return;
+    }
     if (distance === 1 && this.#at.column === 0) this.bytes += '\n';
     else
       this.bytes += `\u001b[${Math.abs(distance) === 1 ? '' : Math.abs(distance)}${distance < 0 ? 'A' : 'B'}`;
     this.#at = { row, column: this.#at.column };
   }
 }
+
+const NO_WRAP = '\u001b[?7l';
+const WRAP = '\u001b[?7h';

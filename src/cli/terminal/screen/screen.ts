@@ -88,7 +88,7 @@ export class Screen implements Surface {
     this.#planned?.cancel();
     this.#planned = undefined;
     if (this.#unsettle !== undefined) this.#settle();
-    this.#show({ lines: [], cursor: { row: 0, column: 0 } });
+    this.#show({ lines: [], cursor: { row: 0, column: 0 } }, false);
     this.#paused = true;
   }
 
@@ -125,14 +125,15 @@ export class Screen implements Surface {
     this.#planned = undefined;
     this.#paintedAt = this.#options.timer.now();
     const { againMs, ...live } = this.#options.draw(this.size);
-    this.#show(live);
+    this.#show(live, againMs !== undefined);
     if (againMs !== undefined) this.#plan(againMs);
   }
 
-  #show(live: Live): void {
+  #show(live: Live, isMoving: boolean): void {
     const finished = this.#finished;
     this.#finished = [];
-    const { bytes, shown } = paintFrame(this.#shown, { finished, live }, this.size, this.#options.paint);
+    const frame = { finished, live, isMoving };
+    const { bytes, shown } = paintFrame(this.#shown, frame, this.size, this.#options.paint);
     this.#shown = shown;
     this.#write(bytes);
   }
