@@ -44,6 +44,11 @@ export class CommandOrder {
     this.#overtaking = Promise.all([this.#overtaking, done]);
   }
 
+  /** Whether a command waits for something that takes long. */
+  get isWaitingLong(): boolean {
+    return this.#longWaits > 0;
+  }
+
   /** Resolves when all commands so far are done. */
   async idle(): Promise<void> {
     await Promise.all([this.#ordered, this.#overtaking]);

@@ -73,6 +73,12 @@ export class RpcLink {
     return this.#order.idle();
   }
 
+  /** Cancels the `bash` or `compact` that takes long; it is answered as a cancelled one. */
+  endLongCommand(): void {
+    if (!this.#order.isWaitingLong) return;
+    this.#seat.handle({ type: this.#shells > 0 ? 'abort-shell' : 'cancel' }).catch(() => {});
+  }
+
   receive(frame: Frame): void {
     if ('malformed' in frame) return void this.#enqueue(false, () => this.#unreadable(frame.malformed));
     const { value } = frame;

@@ -286,6 +286,12 @@ export class Seat {
     return { summary, firstKeptEntryId, tokensBefore, preserveData: {} };
   }
 
+  /** Nobody answers the dialogs that are open: those of extensions are dismissed, and approvals stay pending at the pod. */
+  dismissDialogs(): void {
+    this.#approvals.close();
+    this.ui.close();
+  }
+
   async close(): Promise<void> {
     this.hostTools.disconnect();
     this.#leave();

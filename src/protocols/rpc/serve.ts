@@ -1,9 +1,10 @@
 import type { Writable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { onAbort } from '../../base/index.ts';
+import { atMost } from './at-most.ts';
 import { offer } from './commands/offer.ts';
 import { FrameReader } from './frames.ts';
 import { readyLine } from './greeting.ts';
+import { lastAnswers } from './last-answers.ts';
 import { RpcLink } from './link.ts';
 import { Outbox } from './outbox.ts';
 import type { RpcParts } from './parts.ts';
@@ -17,8 +18,6 @@ export interface RpcStreams {
 
 /** Commands that have not been answered: past this nothing more is read from a client. */
 const MOST_WAITING = 1_000;
-/** What was said before the end of the input is answered, but a command that takes long is not waited for. */
-const LAST_ANSWERS_MS = 2_000;
 /** How long extensions may take to finish when the link ends. */
 const LAST_WORDS_MS = 300;
 
@@ -54,7 +53,7 @@ export async function serveRpc(
         isEndWanted = true;
       },
     });
-    await read(input, link, out, over.signal);
+    await read(input, { link, out, seat }, over.signal);
   } finally {
     forget();
     await atMost(parts.extensions.close(), LAST_WORDS_MS);
@@ -68,8 +67,7 @@ export async function serveRpc(
 
 async function read(
   input: AsyncIterable<Uint8Array>,
-  link: RpcLink,
-  out: Outbox,
+  { link, out, seat }: { readonly link: RpcLink; readonly out: Outbox; readonly seat: Seat },
   signal: AbortSignal,
 ): Promise<void> {
   const frames = new FrameReader();
@@ -81,19 +79,8 @@ async function read(
     const next = await Promise.race([chunks.next(), ended]);
     if (next === undefined) return;
     for (const frame of next.done ? frames.end() : frames.push(next.value)) link.receive(frame);
-    if (next.done) {
-      await atMost(Promise.race([link.idle(), ended]), LAST_ANSWERS_MS);
-      return;
-    }
+    if (next.done) return lastAnswers({ link, out, seat }, ended);
     if (link.waiting > MOST_WAITING) await Promise.race([link.idle(), ended]);
     if (out.isOverfull) await Promise.race([out.drained(), ended]);
   }
-}
-
-/** Waits for something, but not longer than that. */
-async function atMost(awaited: Promise<unknown>, ms: number): Promise<void> {
-  const enough = new AbortController();
-  const waited = sleep(ms, undefined, { signal: enough.signal }).catch(() => {});
-  await Promise.race([awaited, waited]);
-  enough.abort();
 }
