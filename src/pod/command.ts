@@ -4,17 +4,16 @@ import { CLEARABLE, MODEL_CHOICE, PATH, SETTINGS_CHANGE, TIME } from './settings
 
 const text = shape.text();
 
+export const MEDIA_TYPE = shape.text('a media type such as image/png', (type) =>
+  /^image\/[\w.+-]+$/.test(type),
+);
+export const BASE64 = shape.text('base64', (data) => /^[A-Za-z0-9+/]+={0,2}$/.test(data));
+
 export const CONTENT: shape.Shape<readonly Content[]> = shape.ruled(
   shape.listOf(
     shape.tagged('type', {
       text: shape.fields({ text: shape.anyText }, {}),
-      image: shape.fields(
-        {
-          mediaType: shape.text('a media type such as image/png', (type) => /^image\/[\w.+-]+$/.test(type)),
-          data: shape.text('base64', (data) => /^[A-Za-z0-9+/]+={0,2}$/.test(data)),
-        },
-        {},
-      ),
+      image: shape.fields({ mediaType: MEDIA_TYPE, data: BASE64 }, {}),
     }),
   ),
   (content) => (content.length === 0 ? 'must not be empty' : undefined),
@@ -135,12 +134,15 @@ export type CommandOf<T extends PodCommand['type']> = Extract<PodCommand, { read
 /** JSON Schema of all commands, for doors and their documents. */
 export const commandSchema = COMMAND.schema;
 
-/** Reads a command; refuses with a sentence that names each field that is wrong. */
-export function readCommand(value: unknown): PodCommand {
+/** Reads a command; refuses with a sentence that names each field that is wrong, as `spelled` spells it. */
+export function readCommand(
+  value: unknown,
+  spelled: (problem: shape.Problem) => shape.Problem = (problem) => problem,
+): PodCommand {
   const problems: shape.Problem[] = [];
   const command = COMMAND.read(value, [], (problem) => problems.push(problem));
   if (command !== undefined) return command;
-  throw new PolypodError('bad-request', shape.sentence('the command', problems));
+  throw new PolypodError('bad-request', shape.sentence('the command', problems.map(spelled)));
 }
 
 /** Who sends a command. */

@@ -4,10 +4,12 @@ export type { Agent, OpenAgent, ReadyModel, Workplace } from './agent.ts';
 export type { DeadlinePolicy } from './approvals.ts';
 export type { Filter, ListOptions, PendingApproval, Row, TaskRow } from './catalogue/index.ts';
 export {
+  BASE64,
   type Caller,
   type CommandOf,
   commandSchema,
   type Limit,
+  MEDIA_TYPE,
   type Overrides,
   type Submitter,
   type PodCommand,
@@ -70,7 +72,13 @@ export {
   TOOL_END,
   UNQUEUED,
 } from './session/index.ts';
-export { type ClientTool, DEFAULT_SETTINGS, type PodSettings, type SettingsChange } from './settings.ts';
+export {
+  type ClientTool,
+  DEFAULT_SETTINGS,
+  type PodSettings,
+  type SettingsChange,
+  TOOL_NAME,
+} from './settings.ts';
 export type { Snapshot, Stats } from './snapshot.ts';
 export { isWithinLimit, TOOL_LIMIT, type ToolLimit } from './tool-limit.ts';
 export type { BlockView, RunView, ShellView, ToolView } from './view.ts';

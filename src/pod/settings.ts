@@ -87,9 +87,14 @@ export const RULE: shape.Shape<Rule> = shape.fields(
   { tool: shape.text(), command: shape.text(), exact: shape.flag, path: shape.text() },
 );
 
+/** What providers take for the name of a tool. */
+export const TOOL_NAME = shape.text('a name of letters, digits, _ and -', (name) =>
+  /^[\w-]{1,64}$/.test(name),
+);
+
 const CLIENT_TOOL: shape.Shape<ClientTool> = shape.fields(
   {
-    name: shape.text('a name of letters, digits, _ and -', (name) => /^[\w-]{1,64}$/.test(name)),
+    name: TOOL_NAME,
     description: shape.anyText,
     parameters: shape.anyObject,
   },

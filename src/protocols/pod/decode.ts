@@ -7,8 +7,8 @@ import {
   readMessage,
   shape,
 } from '../../base/index.ts';
-import { type PodCommand, readCommand } from '../../pod/index.ts';
-import { ourName, ourSettings } from './settings.ts';
+import { BASE64, MEDIA_TYPE, type PodCommand, readCommand } from '../../pod/index.ts';
+import { ourNames, ourSettings, wireProblem } from './settings.ts';
 import type { RequestId } from './wire.ts';
 
 /** What a line asks for. */
@@ -68,7 +68,7 @@ type ReadParams = (method: string, params: unknown) => Request;
 
 const text = shape.text();
 const none = shape.fields({}, {});
-const image = shape.open(shape.fields({ media_type: text, data: text }, {}));
+const image = shape.open(shape.fields({ media_type: MEDIA_TYPE, data: BASE64 }, {}));
 const todo = shape.open(
   shape.fields({ content: text, status: shape.choice(['pending', 'in_progress', 'completed']) }, {}),
 );
@@ -88,7 +88,7 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
       command('prompt', {
         content: contentOf(said),
         ...(when_busy && { whenBusy: when_busy === 'follow_up' ? 'follow-up' : when_busy }),
-        ...(overrides && { overrides: ourSettings(overrides) }),
+        ...(overrides && { overrides: ourSettings(overrides, 'overrides') }),
         ...(task_id && { taskId: task_id }),
       }),
   ),
@@ -144,8 +144,8 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
   ),
   configure: taking(shape.fields({}, { set: shape.anyObject, clear: shape.listOf(text) }), ({ set, clear }) =>
     command('configure', {
-      ...(set && { set: ourSettings(set) }),
-      ...(clear && { clear: clear.map(ourName) }),
+      ...(set && { set: ourSettings(set, 'set') }),
+      ...(clear && { clear: ourNames(clear, 'clear') }),
     }),
   ),
   compact: taking(shape.fields({}, { instructions: shape.anyText }), (params) => command('compact', params)),
@@ -189,7 +189,7 @@ function taking<T>(params: shape.Shape<T>, make: (params: T) => Request): ReadPa
 
 /** The pod reads its commands itself, so that every door refuses the same. */
 function command(type: PodCommand['type'], fields: JsonObject): Request {
-  return { type: 'command', command: readCommand({ type, ...fields }) };
+  return { type: 'command', command: readCommand({ type, ...fields }, wireProblem) };
 }
 
 function contentOf({ input, images = [] }: Said): readonly JsonObject[] {

@@ -1,5 +1,5 @@
-import { arrayOf, isObject, type JsonObject, PolypodError } from '../../base/index.ts';
-import type { PodCommand } from '../../pod/index.ts';
+import { arrayOf, type JsonObject, PolypodError, shape } from '../../base/index.ts';
+import { BASE64, MEDIA_TYPE, type PodCommand } from '../../pod/index.ts';
 import { LEVELS, type RpcThinkingLevel } from './wire.ts';
 
 /** What may be said to a model: text and images. */
@@ -49,8 +49,12 @@ export function saidIn(wish: Wish): Said {
 }
 
 function imageIn({ type }: Wish, image: unknown): Said[number] {
-  const { data, mimeType } = isObject(image) ? image : {};
-  if (typeof data === 'string' && typeof mimeType === 'string')
-    return { type: 'image', mediaType: mimeType, data };
-  throw new PolypodError('bad-request', `${type}: an image needs "data" in base64 and "mimeType"`);
+  const read = shape.open(IMAGE).read(image, [], () => {});
+  if (read !== undefined) return { type: 'image', mediaType: read.mimeType, data: read.data };
+  throw new PolypodError(
+    'bad-request',
+    `${type}: an image needs "data" in base64 and a "mimeType" such as image/png`,
+  );
 }
+
+const IMAGE = shape.fields({ data: BASE64, mimeType: MEDIA_TYPE }, {});

@@ -5,6 +5,7 @@ import { isUnknownPod } from '../../pod/index.ts';
 export const TEXTS = {
   busy: 'Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.',
   emptyName: 'Session name cannot be empty',
+  longName: 'Session name cannot be longer than 200 characters',
   smallSession: 'Nothing to compact (session too small)',
   compacted: 'Already compacted',
   compactionCancelled: 'Compaction cancelled',

@@ -1,5 +1,5 @@
 import { arrayOf, isObject, type JsonObject, PolypodError, stringOf } from '../../base/index.ts';
-import type { ClientTool, CommandOf } from '../../pod/index.ts';
+import { type ClientTool, type CommandOf, TOOL_NAME } from '../../pod/index.ts';
 import { TEXTS } from './errors.ts';
 import { argumentsFrame } from './messages.ts';
 import type { RpcEvent, RpcHostTool, RpcToolResult } from './wire.ts';
@@ -131,6 +131,11 @@ function hostToolIn(tool: JsonObject, index: number): RpcHostTool {
   const name = stringOf(tool.name).trim();
   if (name === '')
     throw new PolypodError('bad-request', `Host tool at index ${index} must provide a non-empty name`);
+  if (TOOL_NAME.read(name, [], () => {}) === undefined)
+    throw new PolypodError(
+      'bad-request',
+      `Host tool at index ${index} must have a name of at most 64 letters, digits, _ and -`,
+    );
   const description = stringOf(tool.description).trim();
   if (description === '')
     throw new PolypodError('bad-request', `Host tool "${name}" must provide a non-empty description`);

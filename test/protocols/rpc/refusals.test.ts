@@ -52,6 +52,28 @@ describeOnEach((stage) => {
       expect(await client.get('get_last_assistant_text')).toEqual({ text: 'ok' });
     });
 
+    it('names fields as the client sends them, and is the only response', async () => {
+      const { client } = await stage([SHORT]);
+      const image = (data: string, mimeType: string) => ({ message: 'x', images: [{ data, mimeType }] });
+      const refused: readonly (readonly [string, object, string])[] = [
+        ['prompt', image('!', 'image/png'), 'prompt: an image needs "data" in base64 and a "mimeType"'],
+        ['prompt', image('aaaa', 'text/plain'), 'prompt: an image needs "data" in base64 and a "mimeType"'],
+        ['set_session_name', { name: 'x'.repeat(201) }, 'Session name cannot be longer than 200 characters'],
+        [
+          'set_host_tools',
+          { tools: [{ name: 'a b', description: 'x', parameters: {} }] },
+          'Host tool at index 0 must have a name of at most 64 letters, digits, _ and -',
+        ],
+      ];
+      for (const [command, fields, error] of refused)
+        expect(await client.ask(command, fields)).toMatchObject({
+          success: false,
+          error: expect.stringContaining(error) as unknown,
+        });
+      await client.get('get_state');
+      expect(client.types).toEqual(['response', 'response', 'response', 'response', 'response']);
+    });
+
     it('says what is in the way when that is no run', async () => {
       const { client } = await stage([SHORT]);
       await client.run('hi');

@@ -90,5 +90,6 @@ export const setSessionName: Command = async (wish, seat) => {
     .replaceAll(/[\p{Cc} ]+/gu, ' ')
     .trim();
   if (name === '') throw new PolypodError('bad-request', TEXTS.emptyName);
+  if (name.length > 200) throw new PolypodError('bad-request', TEXTS.longName);
   await seat.handle({ type: 'configure', set: { name } });
 };
