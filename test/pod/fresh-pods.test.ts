@@ -43,7 +43,12 @@ test('a new pod that nobody used is forgotten, with the directories made for it'
 test('a pod with a session is not discarded, and one on its way to the trash is not opened', async () => {
   const { host, cwd } = await stage([]);
   const pod = await host.create({ cwd, settings: { name: 'kept' } });
+  const moves: string[] = [];
+  const stop = host.onPods((_, move) => void moves.push(move));
   await host.discard(pod.id);
+  stop();
+  // It did not even leave memory.
+  expect(moves).toEqual(['in']);
   expect((await pod.snapshot()).settings.name).toBe('kept');
   // As a watcher does when the pod closes.
   const again: Promise<string>[] = [];
