@@ -138,6 +138,7 @@ describe('the protocol, against the program as it is installed', () => {
     await here.agent();
     const ada = here.client(await here.newKey('--scope', 'admin', '--owner', 'ada'));
     const served = await ServedDocument.from(ada);
+    expect(served.document.servers).toEqual([{ url: '/', description: expect.any(String) }]);
     const seen = new Set<string>();
     const ask = async (
       operationId: string,

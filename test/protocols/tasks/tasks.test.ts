@@ -119,6 +119,15 @@ describe('submitting a task', () => {
     expect(answer.body).toMatchObject({ error: { code: 'invalid_request', details: { field } } });
   });
 
+  it('is rejected with the reason when the tools cannot be loaded', async () => {
+    const { client } = await tasksStage([], { agent: { toolsProblem: 'no space left on device' } });
+    const { status, body } = await client().post('/submit_task', task());
+    expect({ status, body }).toMatchObject({
+      status: 200,
+      body: { status: 'rejected', message: 'the tools cannot be loaded: no space left on device' },
+    });
+  });
+
   it('passes over keys that mean nothing to it', async () => {
     const ada = (await tasksStage([says('Hello.')])).client();
     await ada.done(await ada.submit({ more: 1, context: { editor: 'vi' } }));
