@@ -4,6 +4,7 @@ import type { Project } from './tasks/index.ts';
 
 export type { Door, DoorContext, Inventory, OpenDoor, User, Vitals } from './door.ts';
 export { hldSocketPath } from './hld/settings.ts';
+export { wireSettings } from './pod/settings.ts';
 export * from './rpc/index.ts';
 export {
   createKey,

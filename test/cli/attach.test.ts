@@ -274,7 +274,7 @@ describe('polypod attach without a terminal', () => {
 
   it('is what chat --resume does when another process has the session open; run --resume says so', async () => {
     const { home, owner, id } = await ownChat();
-    const again = await polypod(['chat', '--offline', '--resume', 'owned'], {
+    const again = await polypod(['chat', '--offline', '--system', 'Be brief.', '--resume', 'owned'], {
       env: { ...home.env, USER: 'bob' },
       input: 'mine [[sim text=second-said]]\n',
     });

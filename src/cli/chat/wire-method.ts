@@ -1,5 +1,6 @@
 import { type JsonObject, PolypodError, stringOf } from '../../base/index.ts';
 import type { PodCommand } from '../../pod/index.ts';
+import { wireSettings } from '../../protocols/index.ts';
 
 /** A command as the wire has it. */
 export function methodFor(command: PodCommand): readonly [string, JsonObject] {
@@ -25,11 +26,8 @@ export function methodFor(command: PodCommand): readonly [string, JsonObject] {
     }
     case 'branch':
       return ['branch', { entry_id: command.entryId }];
-    case 'configure': {
-      const { set: { model, ...set } = {} } = command;
-      const wired = model && { model: { provider: model.provider, model_id: model.modelId } };
-      return ['configure', { set: { ...set, ...wired } }];
-    }
+    case 'configure':
+      return ['configure', { set: wireSettings(command.set ?? {}) }];
     case 'cancel':
     case 'pause':
     case 'resume':

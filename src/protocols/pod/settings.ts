@@ -1,11 +1,11 @@
 import { isObject, type JsonObject, PolypodError, type shape } from '../../base/index.ts';
-import type { PodSettings } from '../../pod/index.ts';
+import type { PodSettings, SettingsChange } from '../../pod/index.ts';
 
 /** Settings whose keys are not ours: notes of clients, and MCP servers as their documents spell them. */
 const FOREIGN: ReadonlySet<string> = new Set(['annotations', 'mcpConfig', 'mcpContext']);
 
-/** Settings in the wire's spelling. */
-export function wireSettings(settings: PodSettings): JsonObject {
+/** Settings, or a change of them, in the wire's spelling. */
+export function wireSettings(settings: PodSettings | SettingsChange): JsonObject {
   return renamed({ ...settings }, wireName);
 }
 
