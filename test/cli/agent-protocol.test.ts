@@ -133,6 +133,27 @@ describe('the protocol, against the program as it is installed', () => {
     expect(body).toMatchObject({ status: 'rejected', message: '1 tasks wait already: try again later' });
   });
 
+  it('gives a task back under its key when the queue is full, and rejects or refuses what is new', async () => {
+    const here = await agentSite([STALLS]);
+    here.configure('tasks: { limits: { pending: 1 } }\n');
+    await here.agent();
+    const ada = here.client();
+    const [running, waiting, other] = [task(), task({ sessionId: 's1' }), task({ userPrompt: 'Another.' })];
+    const under = (key: string) => ({ 'idempotency-key': key });
+    const first = await ada.submit(running, under('first'));
+    const second = await ada.submit(waiting, under('second'));
+    for (const [body, key, taskId] of [
+      [running, 'first', first],
+      [waiting, 'second', second],
+    ] as const)
+      expect((await ada.post('/submit_task', body, under(key))).body).toEqual({ taskId, status: 'accepted' });
+    expect((await ada.post('/submit_task', other, under('third'))).body).toMatchObject({
+      status: 'rejected',
+    });
+    expect((await ada.post('/submit_task', other, under('second'))).status).toBe(409);
+    expect((await ada.get('/tasks')).body.tasks).toHaveLength(2);
+  });
+
   it('answers every route as its OpenAPI document says, in the schema and without a key that it does not name', async () => {
     const here = await agentSite([says('Hello.')]);
     await here.agent();

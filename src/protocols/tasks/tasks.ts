@@ -89,7 +89,8 @@ export class Tasks {
     const name = { podId: pod.id, taskType: wish.taskType };
     const taskId = newTaskId(name, idempotencyKey === undefined ? undefined : [key.owner, idempotencyKey]);
     const { pending } = this.#limits;
-    if (this.#sessions.pending >= pending)
+    // A task that was accepted under its key keeps its place: to send it again changes nothing.
+    if (this.#sessions.pending >= pending && !(await this.#isKnown(pod.id, taskId)))
       return rejected(name, `${pending} tasks wait already: try again later`);
     const start = (): Promise<Receipt> =>
       pod.handle(
@@ -108,6 +109,14 @@ export class Tasks {
     } catch (thrown) {
       return { taskId, status: 'rejected', message: rejection(asPolypodError(thrown)) };
     }
+  }
+
+  async #isKnown(podId: string, taskId: string): Promise<boolean> {
+    const row = this.#host.row(podId);
+    if (row === undefined) return false;
+    return (
+      row.tasks.some((task) => task.taskId === taskId) || (await this.history(podId, taskId)) !== undefined
+    );
   }
 
   /** A task that the key may see. */
