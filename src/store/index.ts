@@ -16,6 +16,7 @@ export {
   type ProcessIdentity,
   type ProcessState,
   stateOfProcess,
+  processBirth,
   thisProcess,
 } from './process-identity.ts';
 export { type LogLine, type Range, readFirstLine, readLines, readTail } from './read-lines.ts';

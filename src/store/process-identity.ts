@@ -34,6 +34,12 @@ export function stateOfProcess(of: ProcessIdentity): ProcessState {
   return startOf(of.pid) === of.startedAt ? 'alive' : 'dead';
 }
 
+/** Tells a process from all others that have, had or will have its number; undefined if there is no such process. */
+export function processBirth(pid: number): string | undefined {
+  const start = startOf(pid);
+  return start === undefined ? undefined : `${bootId()} ${start}`;
+}
+
 /** Undefined if there is no such process, or only its exit code is left of it. */
 function startOf(pid: number): string | undefined {
   return process.platform === 'linux' ? startInProc(pid) : startByPs(pid);

@@ -161,8 +161,12 @@ describe('polypod agent', () => {
     expect((await here.polypod('agent', 'list')).stdout).toBe('');
   });
 
-  it('may be a program of the user’s own, which is waited for and ended', async () => {
+  it.each([
+    ['', undefined],
+    [', also where no program such as ps is found', '/nowhere'],
+  ])('may be a program of the user’s own, which is waited for and ended%s', async (_, path) => {
     const here = await agentSite();
+    const env = { ...here.env, ...(path && { PATH: path }) };
     const { port, free } = await freePort();
     await free();
     const program = join(here.home, 'agent.mjs');
@@ -175,14 +179,15 @@ describe('polypod agent', () => {
     const config = join(here.home, 'agent-config.yaml');
     const command = JSON.stringify([process.execPath, program]);
     writeFileSync(config, `name: mine\nstart: { command: ${command}, url: "http://127.0.0.1:${port}" }\n`);
-    const { code, stdout } = await here.polypod('agent', 'start', '--config', config, '--json');
+    const { code, stdout } = await polypod(['agent', 'start', '--config', config, '--json'], { env });
     expect(code).toBe(0);
     const { pid } = JSON.parse(stdout) as Started;
     endLater(pid);
     expect((await here.polypod('agent', 'list')).stdout).toMatch(/mine +up/);
     expect((await here.polypod('agent', 'start', '--config', config)).stderr).toContain('answers at');
-    expect((await here.polypod('agent', 'stop', 'mine')).code).toBe(0);
-    expect(() => process.kill(pid, 0)).toThrow();
+    expect((await polypod(['agent', 'stop', 'mine'], { env })).code).toBe(0);
+    // Its number stays taken until the system's first process has taken notice of its end.
+    await expect.poll(() => isThere(pid), { timeout: 20_000 }).toBe(false);
     writeFileSync(program, 'process.exit(7);');
     const failed = await here.polypod('agent', 'start', '--config', config);
     expect(failed).toMatchObject({ code: 3, stderr: expect.stringContaining('it ended with 7') });
@@ -328,4 +333,12 @@ async function freePort(): Promise<{ readonly port: number; readonly free: () =>
     });
   onTestFinished(free);
   return { port: (server.address() as AddressInfo).port, free };
+}
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }

@@ -1,11 +1,11 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { explainStartFailure, PolypodError } from '../../base/index.ts';
 import { type AgentRecord, type Places, removeAgent, writeAgent } from '../../daemon/index.ts';
+import { processBirth } from '../../store/index.ts';
 import type { Surroundings } from '../command.ts';
 import { ask } from './probe.ts';
 
@@ -66,7 +66,7 @@ export async function startProgram(
     pid,
     startedAt: new Date().toISOString(),
     process: 'program',
-    born: await bornAt(pid),
+    ...bornAt(pid),
   };
   await writeAgent(places, record);
   return record;
@@ -74,9 +74,9 @@ export async function startProgram(
 
 /** Ends it, and waits until it is gone. A process that only has its number is left alone. */
 export async function stopProgram({ name, pid, born }: AgentRecord, places: Places): Promise<void> {
-  const isUp = async (): Promise<boolean> =>
-    born !== undefined && born !== '' && (await bornAt(pid)) === born;
-  for (let waited = 0; await isUp(); waited += PAUSE_MS) {
+  if (born === undefined || processBirth(process.pid) === undefined) refuseUnknown(name, pid);
+  const isUp = (): boolean => born !== undefined && processBirth(pid) === born;
+  for (let waited = 0; isUp(); waited += PAUSE_MS) {
     if (waited === 0) process.kill(pid, 'SIGTERM');
     if (waited === GRACE_MS) process.kill(pid, 'SIGKILL');
     await sleep(PAUSE_MS);
@@ -94,13 +94,24 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** When a process began, as the system tells it; empty for one that is gone. */
-async function bornAt(pid: number): Promise<string> {
+/** Left out where the system does not tell: without /proc, when the program `ps` is missing. */
+function bornAt(pid: number): Pick<AgentRecord, 'born'> {
+  const born = processBirth(pid);
+  return born === undefined ? {} : { born };
+}
+
+/** Another process may have the agent's number by now, and must not be ended in its place. */
+function refuseUnknown(name: string, pid: number): void {
   try {
-    return (await promisify(execFile)('ps', ['-o', 'lstart=', '-p', String(pid)])).stdout.trim();
+    process.kill(pid, 0);
   } catch {
-    return '';
+    // There is no such process: nothing has to be ended.
+    return;
   }
+  throw new PolypodError(
+    'provider-failed',
+    `cannot tell whether process ${pid} is the agent ${name}, since the program ps was not found: install it, or end the process with kill ${pid} and repeat the command`,
+  );
 }
 
 const PAUSE_MS = 100;
