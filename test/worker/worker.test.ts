@@ -246,13 +246,31 @@ describe('bounds', () => {
       { type: 'tool-call', callId: `c${at}`, name: 'count', arguments: '{"text":"count"}' },
       { type: 'tool-result', callId: `c${at}`, content: say('always the same'), isError: false },
     ];
-    const begun: readonly Item[] = [{ type: 'message', role: 'user', content: say('Go') }];
+    const asked: Item = { type: 'message', role: 'user', content: say('Go') };
+    const earlier = [asked, ...round(1), ...round(2), ...round(3)];
     const { worker } = await stage(openaiChat, () => calls('count'), {
       tools: [count],
-      items: [...begun, ...round(1), ...round(2)],
+      items: [...earlier, asked, ...round(4), ...round(5)],
     });
     expect(await worker.resume(never())).toMatchObject({ status: 'limited', limit: 'loop' });
     expect(ran).toBe(1);
+  });
+
+  it('the loop guard does not take the request to go on after a cut stream for a prompt', async () => {
+    let ran = 0;
+    const count = tool('count', async () => `always the same${(ran++, '')}`);
+    const parts = [{ text: 'First part. ' }, ...calls('count').parts];
+    const cut = { parts, fault: { kind: 'cut', after: 8 } } as const;
+    let asked = 0;
+    const { worker } = await stage(openaiChat, () => (asked++ % 3 === 0 ? cut : calls('count')), {
+      tools: [count],
+      bounds: () => ({ maxTurns: 20 }),
+    });
+    expect(await worker.run(say('Go'), never())).toMatchObject({ status: 'limited', limit: 'loop' });
+    expect(lines(worker.items).filter((line) => line.startsWith('user: Your answer broke off'))).not.toEqual(
+      [],
+    );
+    expect(ran).toBe(3);
   });
 
   it('a call whose result changes is no loop', async () => {
