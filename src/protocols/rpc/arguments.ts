@@ -10,6 +10,13 @@ export interface Wish {
   readonly id: unknown;
   readonly type: string;
   readonly fields: JsonObject;
+  /** The run that was cancelled when the command was received, for a command that cancels one. */
+  readonly cancelled?: Promise<CancelledRun | undefined>;
+}
+
+/** A run that was cancelled and may not have ended; what is no run, such as a compaction, has no id. */
+export interface CancelledRun {
+  readonly runId: string | undefined;
 }
 
 export function textIn({ type, fields }: Wish, key: string): string {

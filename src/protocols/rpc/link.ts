@@ -1,5 +1,5 @@
 import { asPolypodError, errorText, isObject, type JsonObject } from '../../base/index.ts';
-import type { Wish } from './arguments.ts';
+import type { CancelledRun, Wish } from './arguments.ts';
 import { CommandOrder } from './command-order.ts';
 import { COMMANDS, type Command } from './commands/index.ts';
 import { refusalText } from './errors.ts';
@@ -15,6 +15,8 @@ function typeName(type: unknown): string {
 
 /** Commands that take effect at once, whatever is under way. */
 const URGENT: ReadonlySet<string> = new Set(['abort', 'abort_bash', 'abort_retry']);
+/** Commands that cancel the run when they are received. */
+const CANCELLING: ReadonlySet<string> = new Set(['abort', 'abort_and_prompt']);
 /** Commands that leave the session: what stands behind them is about the next one. */
 const LEAVING: ReadonlySet<string> = new Set(['new_session', 'switch_session', 'branch', 'fork', 'clone']);
 /** Commands that wait for a long one in front of them, since they may need its outcome. All others may overtake it. */
@@ -85,7 +87,9 @@ export class RpcLink {
     if (value === null) return void this.#enqueue(false, () => this.#unreadable('null is not an object'));
     const fields = isObject(value) ? value : {};
     if (this.#isAnswer(fields)) return;
-    const wish: Wish = { id: fields.id ?? undefined, type: typeName(fields.type), fields };
+    const type = typeName(fields.type);
+    const cancelled = CANCELLING.has(type) && { cancelled: this.#cancelRun() };
+    const wish: Wish = { id: fields.id ?? undefined, type, fields, ...cancelled };
     const command =
       typeof fields.type === 'string' && Object.hasOwn(COMMANDS, wish.type) ? COMMANDS[wish.type] : undefined;
     if (command === undefined) return void this.#enqueue(false, () => this.#unknown(wish, fields.type));
@@ -130,7 +134,6 @@ export class RpcLink {
 
   /** At once, but not before the prompt or the command that it is about. */
   #urgent(wish: Wish, command: Command): void {
-    if (wish.type === 'abort') this.#cancelRun();
     this.#waiting += 1;
     const before = wish.type === 'abort_bash' ? this.#beforeAbortBash() : this.#prompts;
     // It overtakes what stands before it, and nothing that stands behind it overtakes it.
@@ -143,7 +146,6 @@ export class RpcLink {
   }
 
   #ordinary(wish: Wish, command: Command): void {
-    if (wish.type === 'abort_and_prompt') this.#cancelRun();
     // A prompt during a run is queued or refused: it need not wait for anything.
     const isOrdered = ORDERED.has(wish.type) && !(wish.type === 'prompt' && this.#seat.isBusy);
     const done = this.#enqueue(isOrdered, () => this.#perform(wish, command), LEAVING.has(wish.type));
@@ -162,9 +164,9 @@ export class RpcLink {
     });
   }
 
-  /** Whatever stands in line before the end of the run is told: it ends now. */
-  #cancelRun(): void {
-    this.#seat.handle({ type: 'cancel' }).catch(() => {});
+  /** At once, whatever has to be sent to the client before it learns of the end. */
+  #cancelRun(): Promise<CancelledRun | undefined> {
+    return this.#seat.cancelRun().catch(() => undefined);
   }
 
   /** Not before the client has taken most of what was said to it. */

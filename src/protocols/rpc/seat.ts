@@ -14,6 +14,7 @@ import {
 import { ApprovalPrompts } from './approvals.ts';
 import { Continuations } from './continuations.ts';
 import { EventEncoder } from './encode.ts';
+import type { CancelledRun } from './arguments.ts';
 import { TEXTS } from './errors.ts';
 import { HostTools } from './host-tools.ts';
 import { MessageUpdates } from './message-updates.ts';
@@ -208,17 +209,33 @@ export class Seat {
     });
   }
 
-  /** Ends what runs, and resolves when its end has been told. */
-  async endRun(): Promise<void> {
+  /** Cancels what runs now. Undefined if nothing does. */
+  async cancelRun(): Promise<CancelledRun | undefined> {
+    // The snapshot is taken first; the run ends at once, and does not wait for it.
+    const [{ run }, receipt] = await Promise.all([
+      this.pod.snapshot(),
+      this.handle({ type: 'cancel' }).catch(unlessConflict),
+    ]);
+    return receipt && { runId: receipt.runId ?? run?.runId };
+  }
+
+  /**
+   * Cancels what runs, unless a command did so when it was received, and resolves when the client knows the end of it. What waits in
+   * the queue may begin then, as another run.
+   */
+  async endRun(already?: Promise<CancelledRun | undefined>): Promise<void> {
     const pump = this.#followed;
-    await this.handle({ type: 'cancel' }).catch(unlessConflict);
+    const cancelled = (await already) ?? (await this.cancelRun());
+    const isOver = ({ state, run }: Snapshot): boolean =>
+      (state !== 'running' && state !== 'waiting') ||
+      (cancelled?.runId !== undefined && run?.runId !== cancelled.runId);
     // An `abort` overtakes: a command before it may have moved to another pod meanwhile, whose numbers are others.
     while (!pump.isStopped) {
-      const changed = this.listen(({ type }) => type === 'state' || type === 'closed');
-      const { state, seq } = await pump.pod.snapshot();
-      if (state !== 'running' && state !== 'waiting') {
+      const changed = this.listen(({ type }) => type === 'state' || type === 'run-end' || type === 'closed');
+      const now = await pump.pod.snapshot();
+      if (isOver(now)) {
         changed.forget();
-        await pump.reached(seq);
+        await pump.reached(now.seq);
         return;
       }
       await changed.heard.catch((thrown: unknown) => {
@@ -440,7 +457,7 @@ function isSame(one: unknown, other: unknown): boolean {
 }
 
 /** For what is of no use as things are: that there was nothing to end, or somebody was quicker, is no failure. */
-export function unlessConflict(thrown: unknown): void {
+export function unlessConflict(thrown: unknown): undefined {
   if (!(thrown instanceof PolypodError) || thrown.code !== 'conflict') throw thrown;
 }
 

@@ -67,6 +67,27 @@ describeOnEach((stage) => {
 });
 
 describe('an approval', () => {
+  it.each(['abort', 'compact'])(
+    'of a prompt that waited in the queue does not hold up the answer to %s',
+    async (command) => {
+      const { client, host } = await inProcess([ASK, ASK, DONE], { isAsking: true });
+      const { sessionId } = await client.get('get_state');
+      client.send({ type: 'prompt', message: 'go' });
+      await client.hear(({ method }) => method === 'select');
+      await host
+        .pod(String(sessionId))
+        .handle(
+          { type: 'prompt', content: [{ type: 'text', text: 'next' }], whenBusy: 'queue' },
+          { by: 'bob', door: 'other' },
+        );
+      const from = client.lines.length;
+      expect(await client.ask(command)).toMatchObject({ success: command === 'abort' });
+      // The prompt of the other client is a run of its own, and asks.
+      await client.hear(({ method }) => method === 'select', from);
+      expect(await client.get('get_state')).toMatchObject({ isStreaming: true });
+    },
+  );
+
   it('that another door decides is not waited for any longer', async () => {
     const { client, host } = await inProcess([ASK, DONE], { isAsking: true });
     const { sessionId } = await client.get('get_state');

@@ -36,13 +36,13 @@ export const followUp: Command = async (wish, seat) => {
   return { disposition: 'queued' };
 };
 
-export const abort: Command = async (_, seat) => {
-  await seat.endRun();
+export const abort: Command = async ({ cancelled }, seat) => {
+  await seat.endRun(cancelled);
 };
 
 export const abortAndPrompt: Command = async (wish, seat, answer) => {
   const content = saidIn(wish);
-  await seat.endRun();
+  await seat.endRun(wish.cancelled);
   answer({ disposition: 'started' });
   await seat.prompt({ type: 'prompt', content: await named(content, seat), whenBusy: 'refuse' }).catch(busy);
 };
