@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { say, stage } from './stage.ts';
@@ -64,4 +64,34 @@ test('a pod with a session is not discarded, and one on its way to the trash is 
   await host.delete(pod.id);
   expect(await Promise.all(again)).toEqual([expect.stringContaining('there is no pod')]);
   expect(existsSync(host.fileOf(pod.id))).toBe(false);
+});
+
+test('a file that a new pod is about to write belongs to that pod', async () => {
+  const { host, cwd } = await stage([]);
+  const wish = { cwd, lazy: true, file: () => join(cwd, 'new.jsonl') };
+  const pod = await host.create(wish);
+  expect((await host.create(wish)).id).toBe(pod.id);
+});
+
+test('a pod whose file cannot be made is not there', async () => {
+  const { host, cwd } = await stage([]);
+  writeFileSync(join(cwd, 'notes'), 'no directory');
+  const ids: string[] = [];
+  const file = (id: string): string => {
+    ids.push(id);
+    return join(cwd, 'notes/new.jsonl');
+  };
+  await expect(host.create({ cwd, file })).rejects.toThrow('ENOTDIR');
+  expect(ids).toHaveLength(1);
+  expect(() => host.pod(ids[0] ?? '')).toThrow('there is no pod');
+  expect(await host.list()).toEqual([]);
+});
+
+test('a pod is listed once its file is written', async () => {
+  const { host, cwd } = await stage([]);
+  const hasFile: boolean[] = [];
+  host.onChange(({ id }) => void hasFile.push(existsSync(host.fileOf(id))));
+  await host.create({ cwd, settings: { name: 'new' } });
+  await expect.poll(() => hasFile.length).toBeGreaterThan(0);
+  expect(hasFile).not.toContain(false);
 });
