@@ -78,6 +78,6 @@ export interface Change {
   readonly last: number;
   /** The last event that watchers knew of then. */
   readonly told: number;
-  /** Why the run has failed, if the log of the session could not be written: then no event follows. */
+  /** Why the log of the session could not be written, if that is what has happened: then no event follows. */
   readonly failure?: PolypodError;
 }

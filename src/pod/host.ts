@@ -427,8 +427,8 @@ export class Host {
     asked: (pod, approval) => this.#family.asked(pod, approval),
     settled: (pod, approvalId, how) => this.#family.settled(pod, approvalId, how),
     decideForChild: (podId, command, caller) => this.#family.decide(podId, command, caller),
-    gone: (pod, error) => {
-      if (error !== undefined) this.#failed(pod, error);
+    gone: async (pod, error) => {
+      if (error !== undefined) await this.#failed(pod, error);
       this.#residents.forget(pod.id, pod);
     },
   };
@@ -457,12 +457,13 @@ export class Host {
     for (const look of this.#onQuieter) look();
   }
 
-  #failed({ id, numbers }: LivePod, failure: PolypodError): void {
+  async #failed({ id, numbers, file }: LivePod, failure: PolypodError): Promise<void> {
     this.#options.onFailure(failure, id);
     const before = this.#catalogue.get(id);
-    const row = before && rowAfterFailure(before, failure, this.#options.now().toISOString());
-    if (row === undefined) return;
-    this.#catalogue.put(row);
+    if (before === undefined) return;
+    const now = this.#options.now().toISOString();
+    const written = await rowFromFile(this.#rowSource, file, now).catch(() => before);
+    this.#catalogue.put(rowAfterFailure(written, before, failure, now));
     for (const hear of this.#onChange) hear({ id, before, ...numbers, failure });
   }
 

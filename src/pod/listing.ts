@@ -72,7 +72,11 @@ function tasksOf(view: PodView, before: Row | undefined, now: string): Row['task
   const earlier = [...known.values()].filter(({ taskId }) => view.tasks.get(taskId) === undefined);
   const later = view.tasks.all().map(([taskId, task]) => {
     const last = known.get(taskId);
-    if (last !== undefined && last.runId === task.runId && isKnownFailure(last.status, task.status))
+    if (
+      last !== undefined &&
+      last.runId === task.runId &&
+      isKnownFailure(last.status, task.status, view.state)
+    )
       return last;
     return { ...last, taskId, ...task, at: last?.status === task.status ? last.at : now };
   });
@@ -80,14 +84,19 @@ function tasksOf(view: PodView, before: Row | undefined, now: string): Row['task
 }
 
 /** When it began and ended is when lists were told so first. */
-function lastRunOf({ run, lastRun }: PodView, before: Row['lastRun'], now: string): Pick<Row, 'lastRun'> {
+function lastRunOf(
+  { run, lastRun, state }: PodView,
+  before: Row['lastRun'],
+  now: string,
+): Pick<Row, 'lastRun'> {
   const runId = run?.runId ?? lastRun?.runId;
   if (runId === undefined) return {};
   const known = before?.runId === runId ? before : undefined;
   const startedAt = known?.startedAt ?? now;
   if (run !== undefined) return { lastRun: { runId, status: 'running', startedAt } };
   if (lastRun === undefined) return {};
-  if (known !== undefined && isKnownFailure(known.status, lastRun.outcome.status)) return { lastRun: known };
+  if (known !== undefined && isKnownFailure(known.status, lastRun.outcome.status, state))
+    return { lastRun: known };
   const message = reasonOf(lastRun.outcome);
   return {
     lastRun: {

@@ -469,20 +469,24 @@ export class LivePod {
     } finally {
       await this.#session.release();
       await this.#agent.close();
-      this.#options.house.gone(this, undefined);
+      await this.#options.house.gone(this, undefined);
     }
   }
 
   /** The disk has failed us: the run ends, nothing more is told, and the next who wants the pod opens it anew. */
   #fail(error: PolypodError): void {
-    this.#closing = this.#stop()
-      .then(() => Promise.allSettled([this.#session.release(), this.#agent.close()]))
-      .then(() => {})
-      .finally(() => {
-        this.#approvals.close();
-        this.#options.house.gone(this, error);
-      });
+    this.#closing = this.#abandon(error);
     this.#closing.catch(() => {});
+  }
+
+  async #abandon(error: PolypodError): Promise<void> {
+    try {
+      await this.#stop();
+      await Promise.allSettled([this.#session.release(), this.#agent.close()]);
+    } finally {
+      this.#approvals.close();
+      await this.#options.house.gone(this, error);
+    }
   }
 }
 

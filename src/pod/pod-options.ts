@@ -46,5 +46,5 @@ export interface House {
   readonly settled: (pod: LivePod, approvalId: string, how: Settlement) => void;
   readonly decideForChild: (podId: string, command: CommandOf<'decide'>, caller: Caller) => Promise<void>;
   /** The pod can no longer write, or was closed: it is forgotten, and opened again when it is wanted. */
-  readonly gone: (pod: LivePod, error: PolypodError | undefined) => void;
+  readonly gone: (pod: LivePod, error: PolypodError | undefined) => Promise<void>;
 }

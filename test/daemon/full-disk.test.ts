@@ -182,4 +182,22 @@ describe.runIf(canMount)('a disk that becomes full during a run', () => {
     free();
     expect((await client.get(`/tasks/${taskId}/status`)).body).toMatchObject(status);
   });
+
+  it('refuses a decision with the reason, and the task goes on with the next one when there is room again', async () => {
+    const { fill, free, key, url } = await daemonOnSmallDisk();
+    const client = new Client(() => url, key);
+    const ask = { taskType: 'command_execution', userPrompt: 'rm -r build', sessionId: 's1' };
+    const taskId = await client.submit(ask);
+    await client.until(taskId, 'waiting_approval');
+    const { body } = await client.get('/approvals');
+    const [approval] = body.approvals as { approvalId: string }[];
+    const decide = async () =>
+      client.post(`/approvals/${approval?.approvalId}/decide`, { decision: 'deny', comment: 'Keep it.' });
+    fill();
+    expect((await decide()).body).toMatchObject({ error: { message: expect.stringMatching(FULL) } });
+    free();
+    await client.until(taskId, 'waiting_approval');
+    expect((await decide()).status).toBe(200);
+    await client.until(taskId, 'denied');
+  });
 });

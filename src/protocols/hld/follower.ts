@@ -27,8 +27,10 @@ interface Followed {
   readonly stop: AbortController;
   /** The last event that is known to be coming. */
   last: number;
-  /** The session's log has failed: sent once all events before it have been. */
-  failed: Change | undefined;
+  /** Its events have ended with an error: what is known of it is kept until the row says what became of it. */
+  isCutOff: boolean;
+  /** Why its log could not be written; sent once all events before it have been. */
+  failure: PolypodError | undefined;
 }
 
 /**
@@ -70,18 +72,25 @@ export class Follower {
   }
 
   #changed(change: Change): void {
+    const { failure, last } = change;
     const followed = this.#followed.get(change.id);
-    if (followed !== undefined) {
-      followed.last = change.last;
-      if (change.failure !== undefined) followed.failed = change;
+    if (followed?.isCutOff === false) {
+      [followed.last, followed.failure] = [last, failure];
       return;
     }
+    if (followed !== undefined) this.#letGo(followed);
     const scene = Scene.before(change, this.#parts.host.row(change.id));
-    if (change.failure !== undefined) {
-      this.#fail(scene, change.failure);
+    if (failure !== undefined) {
+      this.#fail(followed?.scene ?? scene, failure);
       return;
     }
-    const following: Followed = { scene, stop: new AbortController(), last: change.last, failed: undefined };
+    const following: Followed = {
+      scene,
+      stop: new AbortController(),
+      last,
+      isCutOff: false,
+      failure: undefined,
+    };
     this.#followed.set(change.id, following);
     this.#follow(following)
       .catch((thrown: unknown) => {
@@ -89,18 +98,19 @@ export class Follower {
           sessionId: change.id,
           reason: asPolypodError(thrown).message,
         });
+        following.isCutOff = following.failure === undefined;
+        if (following.failure !== undefined) this.#fail(scene, following.failure);
       })
       .finally(() => {
-        this.#letGo(following);
-        const { failure } = following.failed ?? {};
-        if (failure !== undefined) this.#fail(scene, failure);
+        if (!following.isCutOff) this.#letGo(following);
       });
   }
 
   /** No event of the session says that its run is over: its log could not be written. */
   #fail(scene: Scene, { message }: PolypodError): void {
     const before = scene.phase;
-    if (wireStatus(before).status === 'failed') return;
+    const { lastRun } = this.#parts.host.row(scene.sessionId) ?? {};
+    if (lastRun?.status !== 'failed' || wireStatus(before).status === 'failed') return;
     const { type, data } = phaseChange(scene, before, 'failed');
     this.#tell({ type, data: { ...data, error_message: message } }, scene, scene.seq);
   }

@@ -124,12 +124,19 @@ export class Tasks {
     const { podId, taskType } = readTaskId(taskId) ?? {};
     const row = podId === undefined ? undefined : this.#sessions.pod(key, podId);
     if (row === undefined || taskType === undefined) throw unknown(`task ${taskId}`);
-    const listed = row.tasks.find((task) => task.taskId === taskId);
-    const state = listed && listedState(row, listed);
+    const state = stateIn(row, taskId);
     if (state !== undefined && !isOver(state)) return { taskId, taskType, row, state, history: undefined };
     const history = await this.history(row.id, taskId);
     if (history === undefined) throw unknown(`task ${taskId}`);
-    return { taskId, taskType, row, state: state ?? pastState(row, taskType, history), history };
+    // The row of a session that could not be written is corrected before the session is read.
+    const now = this.#host.row(row.id) ?? row;
+    return {
+      taskId,
+      taskType,
+      row: now,
+      state: stateIn(now, taskId) ?? pastState(now, taskType, history),
+      history,
+    };
   }
 
   async history(podId: string, taskId: string): Promise<TaskHistory | undefined> {
@@ -253,6 +260,12 @@ export class Tasks {
     const [oldest] = this.#over.keys();
     if (this.#over.size > MOST_KEPT && oldest !== undefined) this.#over.delete(oldest);
   }
+}
+
+/** Undefined for a task that the list has no more. */
+function stateIn(row: Row, taskId: string): TaskState | undefined {
+  const listed = row.tasks.find((task) => task.taskId === taskId);
+  return listed && listedState(row, listed);
 }
 
 function rejected(name: TaskName, message: string): SubmitReply {
