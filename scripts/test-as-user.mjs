@@ -19,6 +19,7 @@ const SAMPLE = [
   'test/daemon',
   'test/wire/unix-socket.test.ts',
   'test/protocols/pod/sockets.test.ts',
+  'test/cli/me.test.ts',
   'test/cli/orphans.test.ts',
   'test/cli/run.test.ts',
   'test/cli/unsafe-files.test.ts',
