@@ -60,19 +60,26 @@ export async function rpc(argv: readonly string[], around: Surroundings): Promis
   }
   for (const notice of options.notices) around.stderr.write(`polypod: ${notice}\n`);
   try {
-    const socket = await daemonSocket(options, hostDirectories(around.env, process.cwd()).places);
-    if (socket !== undefined) {
-      await (await import('./rpc-relay.ts')).relay(socket, await headerOf(options, around), around);
-      await flushed(around);
-      return EXIT.ok;
-    }
-    await serve(options, await surroundingsOf(options, around), around);
+    if (!(await servedByDaemon(options, around)))
+      await serve(options, await surroundingsOf(options, around), around).catch(async (thrown: unknown) => {
+        // A daemon that has just started may have opened the session first.
+        if (asPolypodError(thrown).code !== 'conflict' || !(await servedByDaemon(options, around)))
+          throw thrown;
+      });
     await flushed(around);
     return EXIT.ok;
   } catch (thrown) {
     around.stderr.write(`${messageOf(thrown)}\n`);
     return EXIT.failed;
   }
+}
+
+/** Passes the client on to the daemon, until it ends. False when there is none for it. */
+async function servedByDaemon(options: RpcOptions, around: Surroundings): Promise<boolean> {
+  const socket = await daemonSocket(options, hostDirectories(around.env, process.cwd()).places);
+  if (socket === undefined) return false;
+  await (await import('./rpc-relay.ts')).relay(socket, await headerOf(options, around), around);
+  return true;
 }
 
 /** The daemon's socket when it has a door for this; not for what only this process can have, or must not be told. */

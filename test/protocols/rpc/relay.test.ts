@@ -1,10 +1,13 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { RpcClient } from '@mariozechner/pi-coding-agent';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { objectOf } from '../../../src/base/index.ts';
 import { type Health, placesFrom } from '../../../src/daemon/index.ts';
+import { RPC_SOCKET } from '../../../src/protocols/index.ts';
 import { connectUnix } from '../../../src/wire/index.ts';
 import { type Site, site } from '../../cli/daemon.ts';
 import { MAIN, type Running, temporaryDirectory } from '../../cli/polypod.ts';
@@ -318,5 +321,43 @@ describe('although a daemon is up', () => {
     const { pods, doors } = await health();
     expect(pods.live).toBe(0);
     expect(doors).toContainEqual({ name: 'rpc', state: 'off' });
+  });
+});
+
+describe('a session that another process has open', () => {
+  it('is refused before the client is told to begin, with the reason', async () => {
+    const { client } = await relayed();
+    const holder = client();
+    await holder.run('[[sim text=ok]]');
+    const { sessionId } = await holder.get('get_state');
+    const refused = client('--no-daemon', '--session', String(sessionId));
+    const { code, stderr } = await refused.end();
+    expect(refused.lines).toEqual([]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/is open in process \d+\. Use it there, or end that process/);
+  });
+
+  it('is served by a daemon that opened it while the program started', async () => {
+    const { site: here, client } = await relayed();
+    const holder = client();
+    await holder.run('[[sim text=ok]]');
+    const { sessionId } = await holder.get('get_state');
+    const socket = socketIn(here, RPC_SOCKET);
+    renameSync(socket, `${socket}.away`);
+    // The program has not found the daemon when it looks for a model here.
+    const ollama = createHttpServer((_, response) => {
+      if (existsSync(`${socket}.away`)) renameSync(`${socket}.away`, socket);
+      response.writeHead(404).end();
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void ollama.close());
+    await once(ollama, 'listening');
+    const { port } = ollama.address() as AddressInfo;
+    const program = new Program(['--session', String(sessionId)], {
+      ...here.env,
+      ANTHROPIC_API_KEY: '',
+      OLLAMA_HOST: `http://127.0.0.1:${port}`,
+    });
+    expect(await program.get('get_last_assistant_text')).toEqual({ text: 'ok' });
+    expect(existsSync(`${socket}.away`)).toBe(false);
   });
 });
