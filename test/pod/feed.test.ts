@@ -129,6 +129,20 @@ describe('a feed', () => {
     await expect(watching.next()).rejects.toThrow('watch again after 3');
   });
 
+  it('gives a watcher that resumes something before it is cut off, however much is told meanwhile', async () => {
+    const { feed, tell } = written(10);
+    tell(...seqsFrom(1, 9).map(String));
+    let after = 0;
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const watching = feed.watch(after, never);
+      const next = watching.next();
+      for (let at = 0; at < 20; at++) tell(String(at));
+      expect((await next).value?.lastSeq).toBe(after + 3);
+      after += 3;
+      await expect(watching.next()).rejects.toThrow(`watch again after ${after}`);
+    }
+  });
+
   it('does not cut off a watcher for a batch that is larger than its queue, if it had nothing else waiting', async () => {
     const { feed, tell } = written(10);
     const watching = feed.watch(0, never);

@@ -92,9 +92,11 @@ export class Feed<Fact extends object> {
       const batch = new Batch(events.filter(({ seq }) => seq > after && seq <= until));
       if (batch.events.length === 0) continue;
       // Where the feed has ended the past is still read to its end: what is queued follows on it.
-      if (watcher.isBehind || signal.aborted) return;
+      if (signal.aborted) return;
       watcher.skipTo(batch.lastSeq);
       yield batch;
+      // Not before it got something: a reader that resumes makes progress, however much is told meanwhile.
+      if (watcher.isBehind) return;
     }
     watcher.skipTo(until);
   }

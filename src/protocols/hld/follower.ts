@@ -123,12 +123,11 @@ export class Follower {
   /** More may happen at once than a watcher may leave unread: it goes on where it was. */
   async #follow(followed: Followed): Promise<void> {
     for (;;) {
-      const { seq } = followed.scene;
       try {
         await this.#listen(followed);
         return;
       } catch (thrown) {
-        if (!isReaderTooSlow(thrown) || followed.scene.seq === seq) throw thrown;
+        if (!isReaderTooSlow(thrown)) throw thrown;
       }
     }
   }

@@ -92,12 +92,11 @@ export class Broadcast {
   /** Goes on where it was when more came at once than a watcher may leave unread. */
   async #listen(onBegin: () => void): Promise<void> {
     for (let isFirst = true; ; isFirst = false) {
-      const before = this.seq;
       try {
         await this.#follow(isFirst, onBegin);
         return;
       } catch (thrown) {
-        if (!isReaderTooSlow(thrown) || this.seq === before) throw thrown;
+        if (!isReaderTooSlow(thrown)) throw thrown;
       }
     }
   }
