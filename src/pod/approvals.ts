@@ -128,10 +128,11 @@ export class Approvals {
     return true;
   }
 
-  /** Takes back all questions about calls of this pod's own. */
-  cancelOwn(): void {
+  /** Cancels all questions about calls of this pod's own, or about one of these calls. */
+  cancelOwn(about?: string): void {
     for (const { approvalId, callId, podId } of this.#parts.view.approvals.pending())
-      if (callId !== undefined && podId === undefined) this.settle(approvalId, { status: 'cancelled' });
+      if (callId !== undefined && podId === undefined && callId === (about ?? callId))
+        this.settle(approvalId, { status: 'cancelled' });
   }
 
   /** Lets go of the timers; what is open stays open. */

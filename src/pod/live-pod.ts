@@ -329,6 +329,8 @@ export class LivePod {
   /** What an event means beyond itself. */
   #follow(fact: PodFact): void {
     this.#tellHouse(fact);
+    // A run that is cancelled right after it resumed has not asked again about its calls.
+    if (fact.type === 'tool-end') this.#approvals.cancelOwn(fact.callId);
     const state = this.#state();
     if (state !== this.view.state) this.publish({ fact: { type: 'state', state } });
   }

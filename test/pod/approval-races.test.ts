@@ -314,6 +314,26 @@ describe('an approval', () => {
     });
   });
 
+  it('is cancelled with a run that resumed because another one was decided, whenever the run is cancelled', async () => {
+    const call = { toolCall: { name: 'bash', arguments: { command: 'touch made' } } };
+    const { host, cwd, reopen } = await stage(() => ({ parts: [call, call] }), ASK_BASH);
+    let latest = host;
+    for (let ticks = 0; ticks < 12; ticks += 1) {
+      const created = await latest.create({ cwd });
+      await created.handle(say('go'));
+      await expect.poll(async () => (await created.snapshot()).approvals.length).toBe(2);
+      await latest.shutdown();
+      latest = await reopen();
+      const pod = latest.pod(created.id);
+      const [first] = (await pod.snapshot()).approvals;
+      await pod.handle({ type: 'decide', approvalId: first?.approvalId ?? '', decision: 'deny' }, BOB);
+      for (let tick = 0; tick < ticks; tick += 1) await new Promise((resolve) => setImmediate(resolve));
+      await pod.handle({ type: 'cancel' }, BOB);
+      await expect.poll(async () => (await pod.snapshot()).state).toBe('idle');
+      expect((await pod.snapshot()).approvals).toEqual([]);
+    }
+  });
+
   it('outlives a host that is shut down, and the run goes on when it is decided', async () => {
     const ran = new Ran();
     const { host, cwd, reopen } = await stage(obedient, {
