@@ -32,6 +32,7 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
     now,
     hear: (event, runId) => subscriptions.publish(event, runId),
   });
+  await follower.start();
   const desk = deskFor(settings, follower, now);
   const links = new Set<Socket>();
   let [refused, cutOff] = [0, 0];

@@ -48,6 +48,16 @@ export class Follower {
     this.#forget = parts.host.onChange((change) => this.#changed(change));
   }
 
+  /**
+   * Follows the sessions that are at work already: a daemon resumes them before its doors open, and nothing tells of them before
+   * their next change. Resolves when no event of theirs is missed any more.
+   */
+  async start(): Promise<void> {
+    const loaded: string[] = [];
+    this.#parts.host.onPods((id) => loaded.push(id))();
+    await Promise.all(loaded.map((id) => this.#join(id)));
+  }
+
   isInterrupting(sessionId: string): boolean {
     return this.#followed.get(sessionId)?.scene.isInterrupting ?? false;
   }
@@ -84,18 +94,36 @@ export class Follower {
       this.#fail(followed?.scene ?? scene, failure);
       return;
     }
-    const following: Followed = {
-      scene,
-      stop: new AbortController(),
-      last,
-      isCutOff: false,
-      failure: undefined,
-    };
-    this.#followed.set(change.id, following);
+    this.#begin(this.#add(scene, last));
+  }
+
+  async #join(id: string): Promise<void> {
+    const { host } = this.#parts;
+    const row = host.row(id);
+    if (row === undefined || this.#followed.has(id)) return;
+    const following = this.#add(Scene.before({ id, before: row, told: 0, last: 0 }, row), 0);
+    const snapshot = await host
+      .pod(id)
+      .snapshot()
+      .catch(() => undefined);
+    if (snapshot !== undefined) following.scene.rebase(snapshot);
+    if (snapshot === undefined || (following.scene.isQuiet && following.last <= snapshot.seq))
+      this.#letGo(following);
+    else this.#begin(following);
+  }
+
+  #add(scene: Scene, last: number): Followed {
+    const following = { scene, stop: new AbortController(), last, isCutOff: false, failure: undefined };
+    this.#followed.set(scene.sessionId, following);
+    return following;
+  }
+
+  #begin(following: Followed): void {
+    const { scene } = following;
     this.#follow(following)
       .catch((thrown: unknown) => {
         this.#parts.log.error('a session cannot be followed', {
-          sessionId: change.id,
+          sessionId: scene.sessionId,
           reason: asPolypodError(thrown).message,
         });
         following.isCutOff = following.failure === undefined;

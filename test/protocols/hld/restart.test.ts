@@ -1,13 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type JsonObject, objectOf } from '../../../src/base/index.ts';
+import { Listener, stage as podStage } from '../../pod/stage.ts';
 import {
   asks,
   calls,
   changesOf,
+  Client,
   hldStage,
   launch,
+  openDoor,
   pendingApproval,
   says,
   STALLS,
@@ -15,6 +18,22 @@ import {
 } from './stage.ts';
 
 describe('after a restart', () => {
+  it('subscribers receive every event of a run that was under way before the door opened', async () => {
+    const { host, cwd } = await podStage([STALLS]);
+    const pod = await host.create({ cwd });
+    await pod.handle({ type: 'prompt', content: [{ type: 'text', text: 'go' }] });
+    await new Listener(pod, 0).hearType('block-delta');
+    const path = join(cwd, 'daemon.sock');
+    const door = await openDoor(host, path, cwd);
+    onTestFinished(() => door.close());
+    const client = await Client.open(path);
+    client.send({ jsonrpc: '2.0', method: 'Subscribe', params: { session_id: pod.id }, id: 'sub' });
+    await client.line(0);
+    await pod.handle({ type: 'cancel' });
+    await client.hearStatus(pod.id, 'interrupted');
+    expect(changesOf(client, pod.id)).toEqual(['running→interrupting', 'running→interrupted']);
+  });
+
   it('sessions, conversations, approvals and settings are there as they were', async () => {
     const stage = await hldStage([calls('read', { path: 'file' }), asks(), says('one'), says('two')]);
     writeFileSync(join(stage.cwd, 'file'), 'text\n');
