@@ -82,6 +82,8 @@ class Fuzz {
   readonly #closed: Record<string, number> = {};
   readonly #slowest: Record<string, number> = {};
   #pod: Pod;
+  /** Two at once would remove each other's pods. */
+  #replacing: Promise<void> | undefined;
   #tags = 0;
   #batches = 0;
   #failed: Error | undefined;
@@ -326,7 +328,15 @@ class Fuzz {
     }
   }
 
-  async #replacePod(): Promise<void> {
+  #replacePod(): Promise<void> {
+    this.#replacing ??= this.#makePod().finally(() => {
+      this.#replacing = undefined;
+    });
+    return this.#replacing;
+  }
+
+  /** Makes the pod that everybody connects to from now on, and removes all others. */
+  async #makePod(): Promise<void> {
     const { id } = await this.#control('new', { cwd: this.target.project });
     this.#pod = { id: String(id), socket: this.target.pod.replace(this.target.podId, String(id)) };
     await this.#remove((other) => other !== id);
