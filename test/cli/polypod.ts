@@ -37,7 +37,8 @@ export const USERS: readonly (readonly [name: string, user: User])[] = [
 
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'polypod-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  // A process that was just killed may still write there: what it leaves is removed as well.
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
   return directory;
 }
 
