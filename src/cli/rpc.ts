@@ -74,7 +74,7 @@ export async function rpc(argv: readonly string[], around: Surroundings): Promis
   }
 }
 
-/** Passes the client on to the daemon, until it ends. False when there is none for it. */
+/** Relays the client to the daemon until one of them ends. Resolves with false if no daemon can serve it. */
 async function servedByDaemon(options: RpcOptions, around: Surroundings): Promise<boolean> {
   const socket = await daemonSocket(options, hostDirectories(around.env, process.cwd()).places);
   if (socket === undefined) return false;

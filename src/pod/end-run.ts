@@ -4,8 +4,8 @@ import type { PodEvent } from './event.ts';
 import type { Pod } from './pod.ts';
 
 /**
- * Cancels the run of a pod, wherever that lives, and waits for its end. What waits in the queue may begin then: that is another run,
- * and can wait for a person. False if there was no run.
+ * Cancels the run of a local or remote pod and waits for its end, not for an idle pod: a queued prompt may start another run, which
+ * can wait for a person. Resolves with false if there was no run.
  */
 export async function endRun(pod: Pick<Pod, 'handle' | 'watch'>, caller: Caller): Promise<boolean> {
   let runId: string | undefined;
@@ -21,7 +21,7 @@ export async function endRun(pod: Pick<Pod, 'handle' | 'watch'>, caller: Caller)
 
 async function cancelled(pod: Pick<Pod, 'handle'>, caller: Caller): Promise<Receipt | undefined> {
   return pod.handle({ type: 'cancel' }, caller).catch((thrown: unknown) => {
-    // It may have ended by itself.
+    // The run may have ended on its own.
     if (asPolypodError(thrown).code === 'conflict') return undefined;
     throw thrown;
   });

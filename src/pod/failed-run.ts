@@ -1,12 +1,28 @@
 import type { PolypodError } from '../base/index.ts';
-import type { Row } from './catalogue/index.ts';
+import type { Catalogue, Row } from './catalogue/index.ts';
+import { type RowSource, rowFromFile } from './session-rows.ts';
+
+/** Corrects the row of a session whose log could not be written. Resolves with the row before that, if the session is listed. */
+export async function recordFailedRun(
+  catalogue: Catalogue,
+  source: RowSource,
+  { id, file }: { readonly id: string; readonly file: string },
+  failure: PolypodError,
+): Promise<Row | undefined> {
+  const before = catalogue.get(id);
+  if (before === undefined) return undefined;
+  const now = source.now().toISOString();
+  const written = await rowFromFile(source, file, now).catch(() => before);
+  catalogue.put(rowAfterFailure(written, before, failure, now));
+  return before;
+}
 
 /**
- * The row of a session whose log has failed. `written` is the row as the session file has it, `before` the one that lists showed:
- * it has events that could not be written. A run without an end has failed, unless it waits for a person: then it goes on with
- * the decision.
+ * The row of a session whose log failed. `written` is the row as the session file has it. `before` is the row that was listed, which
+ * includes events that could not be written. A run without an end has failed, unless it waits for a person: it resumes with the
+ * decision.
  */
-export function rowAfterFailure(written: Row, before: Row, { message }: PolypodError, now: string): Row {
+function rowAfterFailure(written: Row, before: Row, { message }: PolypodError, now: string): Row {
   const { lastRun, state } = written;
   const row = { ...written, ...timesOf(written, before) };
   if (lastRun?.status !== 'running' || state === 'waiting') return row;
@@ -20,7 +36,7 @@ export function rowAfterFailure(written: Row, before: Row, { message }: PolypodE
   };
 }
 
-/** When runs and tasks changed is when lists were told so first; the file does not say. */
+/** The session file has no times for runs and tasks: those of the listed row are kept where nothing changed. */
 function timesOf({ lastRun, tasks }: Row, before: Row): Pick<Row, 'lastRun' | 'tasks'> {
   const isSame = lastRun !== undefined && before.lastRun?.runId === lastRun.runId;
   const { startedAt } = (isSame && before.lastRun) || {};
@@ -32,10 +48,4 @@ function timesOf({ lastRun, tasks }: Row, before: Row): Pick<Row, 'lastRun' | 't
       return last?.status === task.status ? { ...task, at: last.at } : task;
     }),
   };
-}
-
-/** The file of such a session has no end of the run, so whoever opens it again finds it interrupted. What is known of it counts more. */
-export function isKnownFailure(known: string | undefined, found: string, state: Row['state']): boolean {
-  // One that waits for a person goes on.
-  return known === 'failed' && found === 'interrupted' && state !== 'waiting';
 }

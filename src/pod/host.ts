@@ -38,7 +38,7 @@ import { type RowSource, headerOf, idsIn, rowFromFile, rowsFromFiles } from './s
 import { TextReader } from './session-texts.ts';
 import { Slots } from './slots.ts';
 import { emptyTrash, moveToTrash, removeDrafts } from './trash.ts';
-import { rowAfterFailure } from './failed-run.ts';
+import { recordFailedRun } from './failed-run.ts';
 import { Family } from './family.ts';
 import { writeFork } from './fork-file.ts';
 import { FreshPods } from './fresh-pods.ts';
@@ -457,14 +457,11 @@ export class Host {
     for (const look of this.#onQuieter) look();
   }
 
-  async #failed({ id, numbers, file }: LivePod, failure: PolypodError): Promise<void> {
+  async #failed(pod: LivePod, failure: PolypodError): Promise<void> {
+    const { id, numbers } = pod;
     this.#options.onFailure(failure, id);
-    const before = this.#catalogue.get(id);
-    if (before === undefined) return;
-    const now = this.#options.now().toISOString();
-    const written = await rowFromFile(this.#rowSource, file, now).catch(() => before);
-    this.#catalogue.put(rowAfterFailure(written, before, failure, now));
-    for (const hear of this.#onChange) hear({ id, before, ...numbers, failure });
+    const before = await recordFailedRun(this.#catalogue, this.#rowSource, pod, failure);
+    if (before !== undefined) for (const hear of this.#onChange) hear({ id, before, ...numbers, failure });
   }
 
   #moved(id: string, move: PodMove): void {

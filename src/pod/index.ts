@@ -86,4 +86,5 @@ export type { TaskView } from './task-book.ts';
 
 /** Words of the layers below that the pod's own are made with. */
 export { THINKING_LEVELS, type ThinkingLevel } from '../llm/index.ts';
+export { NO_TOTALS } from '../worker/index.ts';
 export { printedText, type Rule } from '../tools/index.ts';

@@ -2,7 +2,6 @@ import { beginningOf, stringOf } from '../base/index.ts';
 import { type Item, textOf } from '../llm/index.ts';
 import type { RunOutcome, Totals } from '../worker/index.ts';
 import type { Row } from './catalogue/index.ts';
-import { isKnownFailure } from './failed-run.ts';
 import type { Header, ModelChoice } from './session/index.ts';
 import { MOST_TASKS } from './task-book.ts';
 import type { PodView } from './view.ts';
@@ -137,4 +136,10 @@ function shortened(item: Item | undefined): string | undefined {
     .replaceAll(/\s+/g, ' ')
     .trim();
   return beginningOf(line, LONGEST);
+}
+
+/** A session file that could not be written has no end of the run, and reads as interrupted. The recorded failure takes precedence. */
+function isKnownFailure(known: string | undefined, found: string, state: Row['state']): boolean {
+  // A run that waits for a person resumes.
+  return known === 'failed' && found === 'interrupted' && state !== 'waiting';
 }

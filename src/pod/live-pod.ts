@@ -329,7 +329,7 @@ export class LivePod {
   /** What an event means beyond itself. */
   #follow(fact: PodFact): void {
     this.#tellHouse(fact);
-    // A run that is cancelled right after it resumed has not asked again about its calls.
+    // A run that is cancelled right after it resumes does not ask again about its calls, so nothing else would settle the approval.
     if (fact.type === 'tool-end') this.#approvals.cancelOwn(fact.callId);
     const state = this.#state();
     if (state !== this.view.state) this.publish({ fact: { type: 'state', state } });

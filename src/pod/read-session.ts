@@ -4,8 +4,8 @@ import type { SessionTree } from './session/index.ts';
 import { headerOf, type RowSource } from './session-rows.ts';
 
 /**
- * Reads a session that cannot be opened: to open it, a lock and what its last process left unsaid have to be written, and the
- * disk may be full or read-only. Throws why it cannot be opened where that is no reason not to read it.
+ * Reads a session that cannot be opened because the disk is full or read-only: opening it writes a lock and recovery events. Throws
+ * the original error in all other cases.
  */
 export async function readUnopened(
   { files, now }: RowSource,

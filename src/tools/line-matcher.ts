@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { arrayOf, messageOf, PolypodError } from '../base/index.ts';
-import { within } from './within.ts';
+import { arrayOf, messageOf, PolypodError, settlesWithin } from '../base/index.ts';
 
 /** What to look for in a line. */
 export interface LinePattern {
@@ -47,7 +46,7 @@ export class LineMatcher {
     const reply = once(this.#worker, 'message', { signal });
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     this.#worker.postMessage(texts);
-    if (!(await within(reply, this.#limitMs))) throw tooSlow(this.#pattern);
+    if (!(await settlesWithin(reply, this.#limitMs))) throw tooSlow(this.#pattern);
     const [found] = await reply;
     return arrayOf(found).map((lines) => arrayOf(lines).map(Number));
   }

@@ -1,14 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { agentCommands, CALL_MARK, explainStartFailure, PolypodError, systemCodeOf } from '../base/index.ts';
+import {
+  agentCommands,
+  CALL_MARK,
+  explainStartFailure,
+  PolypodError,
+  systemCodeOf,
+  settlesWithin,
+} from '../base/index.ts';
 import type { CommandEntry, CommandRecord } from './command-ledger.ts';
 import { type FullOutput, OutputCapture } from './output-capture.ts';
 import type { OutputWindow } from './output-window.ts';
 import { openOutputs, type Outputs } from './outputs.ts';
 import { processOf } from './process-list.ts';
 import { type EndedProcesses, ProcessTree } from './process-tree.ts';
-import { within } from './within.ts';
 
 export interface Command {
   readonly program: string;
@@ -78,11 +84,11 @@ async function supervise(
   });
   const durationMs = Math.round(performance.now() - startedAt);
   // What the command left in the background gets a moment: a `tee` at its end still has lines to write.
-  if (by === 'itself') await within(capture.ended, PATIENCE_MS);
+  if (by === 'itself') await settlesWithin(capture.ended, PATIENCE_MS);
   const processes = await tree.end(by === 'itself' ? PATIENCE_MS : 0);
   // What could not be ended stays recorded: it may still connect to us, and the next process tries again.
   if (processes.survivors.length === 0) forget(mark, entry);
-  await within(Promise.all([exited, capture.ended]), DRAIN_MS);
+  await settlesWithin(Promise.all([exited, capture.ended]), DRAIN_MS);
   return {
     by,
     exitCode: child.exitCode,

@@ -129,7 +129,7 @@ describe('a feed', () => {
     await expect(watching.next()).rejects.toThrow('watch again after 3');
   });
 
-  it('gives a watcher that resumes something before it is cut off, however much is told meanwhile', async () => {
+  it('delivers at least one batch to a watcher that resumes before cutting it off during a burst', async () => {
     const { feed, tell } = written(10);
     tell(...seqsFrom(1, 9).map(String));
     let after = 0;

@@ -95,7 +95,7 @@ export class Feed<Fact extends object> {
       if (signal.aborted) return;
       watcher.skipTo(batch.lastSeq);
       yield batch;
-      // Not before it got something: a reader that resumes makes progress, however much is told meanwhile.
+      // Checked after the yield, so that a reader that resumes makes progress even during a burst of events.
       if (watcher.isBehind) return;
     }
     watcher.skipTo(until);

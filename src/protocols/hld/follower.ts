@@ -49,8 +49,8 @@ export class Follower {
   }
 
   /**
-   * Follows the sessions that are at work already: a daemon resumes them before its doors open, and nothing tells of them before
-   * their next change. Resolves when no event of theirs is missed any more.
+   * Follows the sessions that are active already: a daemon resumes them before it opens its doors, and `onChange` does not report
+   * them before their next change. Resolves when all their further events will be received.
    */
   async start(): Promise<void> {
     const loaded: string[] = [];

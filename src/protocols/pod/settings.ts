@@ -51,7 +51,7 @@ function renamed(object: JsonObject, rename: (name: string) => string): JsonObje
   );
 }
 
-/** One spelling for each name: who reads the settings back finds what was set. */
+/** Accepts one spelling only, so that a client reads back the names that it set. */
 function refuseOurNames(object: JsonObject, path: string): void {
   for (const [key, value] of Object.entries(object)) {
     refuseOurName(key, `${path}.${key}`, 'key');

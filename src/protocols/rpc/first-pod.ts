@@ -48,7 +48,7 @@ export async function firstPod(
   const known = await pod();
   if (known === undefined)
     return host.create({ cwd, lazy: true, ...(settings && { settings }), ...fileIn(directory) });
-  // Either of them opens it: a session that another process has open is refused before the client is told to begin.
+  // Both open the session, so that one that another process has open is refused before `ready`.
   if (flags === undefined) await known.snapshot();
   else await known.handle({ type: 'configure', set: flags });
   return known;

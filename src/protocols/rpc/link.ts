@@ -2,6 +2,7 @@ import { asPolypodError, errorText, isObject, type JsonObject } from '../../base
 import type { CancelledRun, Wish } from './arguments.ts';
 import { CommandOrder } from './command-order.ts';
 import { COMMANDS, type Command } from './commands/index.ts';
+import { cancelRun } from './end-run.ts';
 import { refusalText } from './errors.ts';
 import type { Frame } from './frames.ts';
 import type { Outbox } from './outbox.ts';
@@ -166,7 +167,7 @@ export class RpcLink {
 
   /** At once, whatever has to be sent to the client before it learns of the end. */
   #cancelRun(): Promise<CancelledRun | undefined> {
-    return this.#seat.cancelRun().catch(() => undefined);
+    return cancelRun(this.#seat).catch(() => undefined);
   }
 
   /** Not before the client has taken most of what was said to it. */

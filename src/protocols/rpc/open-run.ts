@@ -1,7 +1,6 @@
-import type { PodEvent, PodFact, Snapshot } from '../../pod/index.ts';
+import { NO_TOTALS, type PodEvent, type PodFact, type Snapshot } from '../../pod/index.ts';
 
 type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { readonly type: T }>;
-type RunEnd = EventOf<'run-end'>;
 
 /**
  * Knows what of a run has begun and not ended. When its events break off, since the session can no longer be written, the client
@@ -124,12 +123,3 @@ export class OpenRun {
     this.#isBrokenOff = false;
   }
 }
-
-const NO_TOTALS: RunEnd['totals'] = {
-  turns: 0,
-  toolCalls: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadInputTokens: 0,
-  cacheCreationInputTokens: 0,
-};

@@ -14,7 +14,7 @@ import {
 import { ApprovalPrompts } from './approvals.ts';
 import { Continuations } from './continuations.ts';
 import { EventEncoder } from './encode.ts';
-import type { CancelledRun } from './arguments.ts';
+import { endRun } from './end-run.ts';
 import { TEXTS } from './errors.ts';
 import { HostTools } from './host-tools.ts';
 import { MessageUpdates } from './message-updates.ts';
@@ -34,7 +34,7 @@ export interface Listening {
   readonly forget: () => void;
 }
 
-/** What a client is told of the state of its session. */
+/** The parts of a snapshot that `get_state` reports. */
 export type KnownState = Pick<Snapshot, 'id' | 'model' | 'settings' | 'queue' | 'run' | 'compacting'>;
 
 /** Where a client sits: before one pod at a time, with all that the link keeps about it. */
@@ -103,10 +103,11 @@ export class Seat {
   }
 
   get pod(): Pod {
-    return this.#followed.pod;
+    return this.followed.pod;
   }
 
-  get #followed(): Pump {
+  /** What brings the events of the pod. */
+  get followed(): Pump {
     if (this.#pump === undefined) throw new PolypodError('internal', 'the link has no pod yet');
     return this.#pump;
   }
@@ -118,7 +119,7 @@ export class Seat {
 
   /** Whether the pod's events have ended: it was removed, or closed, or can no longer be written. */
   get isCutOff(): boolean {
-    return this.#followed.isOver;
+    return this.followed.isOver;
   }
 
   get model(): OfferedModel {
@@ -187,7 +188,7 @@ export class Seat {
   /** Ends what runs here and moves on. A session that was removed, or can no longer be written, keeps nobody in it. */
   async leaveFor(pod: Pod): Promise<void> {
     const left = this.pod;
-    await this.endRun().catch(() => {});
+    await endRun(this).catch(() => {});
     await this.move(pod);
     if (left.id !== pod.id) await this.parts.host.discard(left.id);
   }
@@ -200,48 +201,13 @@ export class Seat {
     );
   }
 
-  /** How the pod stands; one that can no longer be written stands as the link knows it. */
+  /** The state of the pod. If its session can no longer be written, the last state that the link received. */
   async state(): Promise<KnownState> {
     return this.pod.snapshot().catch((thrown: unknown): KnownState => {
-      const { pod, failure } = this.#followed;
+      const { pod, failure } = this.followed;
       if (failure === undefined || isUnknownPod(thrown)) throw thrown;
       return { id: pod.id, model: this.#model, settings: this.#settings, queue: [], compacting: false };
     });
-  }
-
-  /** Cancels what runs now. Undefined if nothing does. */
-  async cancelRun(): Promise<CancelledRun | undefined> {
-    // The snapshot is taken first; the run ends at once, and does not wait for it.
-    const [{ run }, receipt] = await Promise.all([
-      this.pod.snapshot(),
-      this.handle({ type: 'cancel' }).catch(unlessConflict),
-    ]);
-    return receipt && { runId: receipt.runId ?? run?.runId };
-  }
-
-  /**
-   * Cancels what runs, unless a command did so when it was received, and resolves when the client knows the end of it. What waits in
-   * the queue may begin then, as another run.
-   */
-  async endRun(already?: Promise<CancelledRun | undefined>): Promise<void> {
-    const pump = this.#followed;
-    const cancelled = (await already) ?? (await this.cancelRun());
-    const isOver = ({ state, run }: Snapshot): boolean =>
-      (state !== 'running' && state !== 'waiting') ||
-      (cancelled?.runId !== undefined && run?.runId !== cancelled.runId);
-    // An `abort` overtakes: a command before it may have moved to another pod meanwhile, whose numbers are others.
-    while (!pump.isStopped) {
-      const changed = this.listen(({ type }) => type === 'state' || type === 'run-end' || type === 'closed');
-      const now = await pump.pod.snapshot();
-      if (isOver(now)) {
-        changed.forget();
-        await pump.reached(now.seq);
-        return;
-      }
-      await changed.heard.catch((thrown: unknown) => {
-        if (!pump.isStopped) throw thrown;
-      });
-    }
   }
 
   /** The next event that fits, from now on; rejects when the pod tells no more. */
@@ -265,7 +231,7 @@ export class Seat {
 
   /** What an event of the pod settles; rejects when the pod tells no more. */
   async whileFollowed<T>(awaited: Promise<T>): Promise<T> {
-    const pump = this.#followed;
+    const pump = this.followed;
     const ended = pump.ended.then((): never => {
       throw pump.failure ?? new PolypodError('not-found', TEXTS.removed);
     });
@@ -329,7 +295,7 @@ export class Seat {
 
   async #handle(command: PodCommand, by: string): Promise<Receipt> {
     const caller: Caller = { by, door: DOOR };
-    const pump = this.#followed;
+    const pump = this.followed;
     const { pod } = pump;
     // Whoever gives a command is told what comes of it.
     await pump.resume();
@@ -454,11 +420,6 @@ const BEGINNING: ReadonlySet<PodCommand['type']> = new Set(['prompt', 'steer', '
 
 function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
-}
-
-/** For what is of no use as things are: that there was nothing to end, or somebody was quicker, is no failure. */
-export function unlessConflict(thrown: unknown): undefined {
-  if (!(thrown instanceof PolypodError) || thrown.code !== 'conflict') throw thrown;
 }
 
 /** That a run is under way, in the words that clients know; other conflicts have their own. */

@@ -1,6 +1,5 @@
 import type { Writable } from 'node:stream';
-import { onAbort } from '../../base/index.ts';
-import { atMost } from './at-most.ts';
+import { onAbort, settlesWithin } from '../../base/index.ts';
 import { offer } from './commands/offer.ts';
 import { FrameReader } from './frames.ts';
 import { readyLine } from './greeting.ts';
@@ -56,7 +55,7 @@ export async function serveRpc(
     await read(input, { link, out, seat }, over.signal);
   } finally {
     forget();
-    await atMost(parts.extensions.close(), LAST_WORDS_MS);
+    await settlesWithin(parts.extensions.close(), LAST_WORDS_MS);
     // Nothing more is said: a client that does not read must not hold us up.
     out.close();
     if (parts.outlivesClient === true && seat.hostTools.tools.length > 0)

@@ -131,7 +131,7 @@ describe("what pi's and xcsh's own RPC tests check", () => {
     await pi.promptAndWait('once more');
     // xcsh's tests do not wait for the end of the program.
     const stopped = pi.stop();
-    rmSync(agentDirectory, { recursive: true });
+    rmSync(agentDirectory, { recursive: true, maxRetries: 20, retryDelay: 50 });
     await stopped;
     expect(existsSync(agentDirectory)).toBe(false);
   });

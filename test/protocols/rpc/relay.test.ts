@@ -325,7 +325,7 @@ describe('although a daemon is up', () => {
 });
 
 describe('a session that another process has open', () => {
-  it('is refused before the client is told to begin, with the reason', async () => {
+  it('is refused before ready, with the reason', async () => {
     const { client } = await relayed();
     const holder = client();
     await holder.run('[[sim text=ok]]');

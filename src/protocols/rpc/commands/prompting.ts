@@ -1,7 +1,8 @@
 import { PolypodError } from '../../../base/index.ts';
 import { saidIn, type Said, textIn, type Wish, wordIn } from '../arguments.ts';
+import { endRun, unlessConflict } from '../end-run.ts';
 import { TEXTS } from '../errors.ts';
-import { busy, type Seat, unlessConflict } from '../seat.ts';
+import { busy, type Seat } from '../seat.ts';
 import type { Command } from './command.ts';
 
 /**
@@ -37,12 +38,12 @@ export const followUp: Command = async (wish, seat) => {
 };
 
 export const abort: Command = async ({ cancelled }, seat) => {
-  await seat.endRun(cancelled);
+  await endRun(seat, cancelled);
 };
 
 export const abortAndPrompt: Command = async (wish, seat, answer) => {
   const content = saidIn(wish);
-  await seat.endRun(wish.cancelled);
+  await endRun(seat, wish.cancelled);
   answer({ disposition: 'started' });
   await seat.prompt({ type: 'prompt', content: await named(content, seat), whenBusy: 'refuse' }).catch(busy);
 };

@@ -5,6 +5,7 @@ import { TEXTS } from '../errors.ts';
 import { openSessionFile, refuseBadPath } from '../open-session-file.ts';
 import type { Seat } from '../seat.ts';
 import { fileIn } from '../session-directory.ts';
+import { endRun } from '../end-run.ts';
 import type { Command } from './command.ts';
 import { saidIn } from './history.ts';
 import { offer } from './offer.ts';
@@ -63,7 +64,7 @@ const forkAt =
       throw new PolypodError('bad-request', refusal);
     const text = saidIn(entry.message);
     if (await seat.parts.extensions.cancelsSwitch('fork')) return { text, cancelled: true };
-    await seat.endRun();
+    await endRun(seat);
     await seat.leaveFor(await forked(seat, entry.parentId ?? 'root'));
     return { text, cancelled: false };
   };
@@ -75,7 +76,7 @@ export const clone: Command = async (_, seat) => {
   const { leafId } = await seat.parts.host.tree(seat.pod.id);
   if (leafId === null) throw new PolypodError('conflict', TEXTS.nothingToClone);
   if (await seat.parts.extensions.cancelsSwitch('fork')) return { cancelled: true };
-  await seat.endRun();
+  await endRun(seat);
   await seat.leaveFor(await forked(seat, undefined));
   return { cancelled: false };
 };

@@ -2,7 +2,8 @@ import { PolypodError } from '../../../base/index.ts';
 import type { PodEvent } from '../../../pod/index.ts';
 import { anyTextIn, textIn } from '../arguments.ts';
 import { TEXTS } from '../errors.ts';
-import { type Seat, unlessConflict } from '../seat.ts';
+import { endRun, unlessConflict } from '../end-run.ts';
+import type { Seat } from '../seat.ts';
 import { bashResult } from '../shells.ts';
 import type { Command } from './command.ts';
 
@@ -13,7 +14,7 @@ export const compact: Command = async (wish, seat, _, longWait) =>
   longWait(compactNow(anyTextIn(wish, 'customInstructions'), seat));
 
 async function compactNow(instructions: string | undefined, seat: Seat): Promise<unknown> {
-  await seat.endRun();
+  await endRun(seat);
   if (await isCompacted(seat)) throw new PolypodError('conflict', TEXTS.compacted);
   const ended = seat.listen(({ type }) => type === 'compaction-end');
   await seat

@@ -1,5 +1,5 @@
-/** Waits for something, but not longer than that, and tells whether it came in time. */
-export async function within(work: Promise<unknown>, limitMs: number): Promise<boolean> {
+/** Waits for a promise, but not longer than `limitMs`. Resolves with whether it settled in time. */
+export async function settlesWithin(work: Promise<unknown>, limitMs: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((settle) => {
     timer = setTimeout(settle, limitMs, false);
