@@ -4,7 +4,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 /** Folders whose tests run in the test process: loading the sources again for each file would take longer than many of them. */
 const IN_PROCESS = [
   'test/{base,client,daemon,extensions,llm,pod,protocols,sim,store,timeline,wire,worker}/**/*.test.ts',
-  'test/cli/terminal/**/*.test.ts',
+  'test/terminal/**/*.test.ts',
 ];
 
 export default defineConfig({

@@ -93,7 +93,7 @@ describe('the dependency rule fails on planted violations', () => {
     ],
     ['src/store/log.ts', "export { x } from '../worker/index.ts';", 'store may not import worker'],
     [
-      'src/protocols/rpc/encode.ts',
+      'src/protocols/rpc/encode/encode.ts',
       "import { connect } from '../../llm/index.ts';",
       'protocols may not import llm',
     ],
@@ -110,8 +110,8 @@ describe('the dependency rule fails on planted violations', () => {
   it('and passes what is allowed', () => {
     expect(planted('src/llm/gemini/step.ts', "import { x } from '../answer.ts';")).toEqual([]);
     expect(planted('src/llm/gemini/step.ts', "import { x } from '../../base/index.ts';")).toEqual([]);
-    expect(planted('src/cli/ask.ts', "import { x } from '../llm/index.ts';")).toEqual([]);
-    expect(planted('src/cli/ask.ts', "import { x } from 'node:fs';")).toEqual([]);
+    expect(planted('src/cli/commands/ask.ts', "import { x } from '../llm/index.ts';")).toEqual([]);
+    expect(planted('src/cli/commands/ask.ts', "import { x } from 'node:fs';")).toEqual([]);
   });
 });
 

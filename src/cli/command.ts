@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import { type Arguments, type OptionTable, optionHelp, readArguments, type Taken } from './options.ts';
+import { type Arguments, type OptionTable, optionHelp, readArguments, type Taken } from './args/options.ts';
 
 /** What a command leaves behind for whoever called it. */
 export const EXIT = {

@@ -6,114 +6,114 @@ export const COMMANDS: Readonly<
 > = {
   run: {
     summary: 'Give an agent a task in this directory.',
-    load: async () => (await import('./run.ts')).run,
+    load: async () => (await import('./commands/run/run.ts')).run,
   },
   chat: {
     summary: 'Talk with an agent that works in this directory.',
-    load: async () => (await import('./chat.ts')).chat,
+    load: async () => (await import('./commands/chat.ts')).chat,
   },
   attach: {
     summary: 'Watch and drive a pod that lives in the daemon or elsewhere.',
-    load: async () => (await import('./attach.ts')).attach,
+    load: async () => (await import('./commands/attach.ts')).attach,
   },
   ask: {
     summary: 'Ask a model one question and stream its answer.',
-    load: async () => (await import('./ask.ts')).ask,
+    load: async () => (await import('./commands/ask.ts')).ask,
   },
   task: {
     summary: 'Hand work to an agent over HTTP, follow it, get its result.',
-    load: async () => (await import('./task.ts')).task,
+    load: async () => (await import('./commands/task/task.ts')).task,
   },
   serve: {
     summary: 'Host agents in a daemon.',
-    load: async () => (await import('./serve.ts')).serve,
+    load: async () => (await import('./commands/serve.ts')).serve,
   },
   hld: {
     summary: 'Host agents in a daemon for HumanLayer clients alone.',
-    load: async () => (await import('./hld.ts')).hld,
+    load: async () => (await import('./commands/hld.ts')).hld,
   },
   agent: {
     summary: 'Start and stop agents that are given tasks over HTTP.',
-    load: async () => (await import('./agent.ts')).agent,
+    load: async () => (await import('./commands/agent/agent.ts')).agent,
   },
   keys: {
     summary: 'Create, list and revoke the keys of agents over HTTP.',
-    load: async () => (await import('./keys.ts')).keys,
+    load: async () => (await import('./commands/keys.ts')).keys,
   },
   status: {
     summary: 'Tell whether a daemon is up, and how it is.',
-    load: async () => (await import('./status.ts')).status,
+    load: async () => (await import('./commands/status.ts')).status,
   },
   stop: {
     summary: 'End the daemon.',
-    load: async () => (await import('./stop.ts')).stop,
+    load: async () => (await import('./commands/stop.ts')).stop,
   },
   ls: {
     summary: 'List the sessions.',
-    load: async () => (await import('./ls.ts')).ls,
+    load: async () => (await import('./commands/ls.ts')).ls,
   },
   new: {
     summary: 'Make a session and print its id.',
-    load: async () => (await import('./new.ts')).newCommand,
+    load: async () => (await import('./commands/new.ts')).newCommand,
   },
   rm: {
     summary: 'Move sessions to the trash.',
-    load: async () => (await import('./rm.ts')).rm,
+    load: async () => (await import('./commands/rm.ts')).rm,
   },
   sessions: {
     summary: 'Show a session, go on with it, interrupt or archive it.',
-    load: async () => (await import('./sessions.ts')).sessions,
+    load: async () => (await import('./commands/sessions/sessions.ts')).sessions,
   },
   approvals: {
     summary: 'List what waits for an approval, approve or deny it.',
-    load: async () => (await import('./approvals.ts')).approvals,
+    load: async () => (await import('./commands/approvals/approvals.ts')).approvals,
   },
   rules: {
     summary: 'List and remove what was allowed by answering "always".',
-    load: async () => (await import('./rules.ts')).rules,
+    load: async () => (await import('./commands/rules.ts')).rules,
   },
   logs: {
     summary: "Show the daemon's log, or the events of a pod.",
-    load: async () => (await import('./logs.ts')).logs,
+    load: async () => (await import('./commands/logs.ts')).logs,
   },
   audit: {
     summary: 'Show who approved, changed or was refused what; verify it.',
-    load: async () => (await import('./audit.ts')).audit,
+    load: async () => (await import('./commands/audit.ts')).audit,
   },
   log: {
     summary: 'Verify session files, and repair damaged ones.',
-    load: async () => (await import('./log.ts')).log,
+    load: async () => (await import('./commands/log/log.ts')).log,
   },
   doctor: {
     summary: 'Check that everything is well, and what to do if not.',
-    load: async () => (await import('./doctor.ts')).doctor,
+    load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   models: {
     summary: 'List the known models, or refresh the list.',
-    load: async () => (await import('./models.ts')).models,
+    load: async () => (await import('./commands/models.ts')).models,
   },
   mcp: {
     summary: 'List the configured MCP servers and whether they work.',
-    load: async () => (await import('./mcp.ts')).mcp,
+    load: async () => (await import('./commands/mcp.ts')).mcp,
   },
   decode: {
     summary: "Print a provider's recorded stream as normalised events.",
-    load: async () => (await import('./decode.ts')).decode,
+    load: async () => (await import('./commands/decode.ts')).decode,
   },
   record: {
     summary: 'Record every exchange with a provider, secrets removed.',
-    load: async () => (await import('./record.ts')).record,
+    load: async () => (await import('./commands/record.ts')).record,
   },
   replay: {
     summary: 'Serve recorded exchanges back, without a network.',
-    load: async () => (await import('./replay.ts')).replay,
+    load: async () => (await import('./commands/replay.ts')).replay,
   },
   sim: {
     summary: 'Run a simulated provider that speaks all five wires.',
-    load: async () => (await import('./sim.ts')).sim,
+    load: async () => (await import('./commands/sim.ts')).sim,
   },
   completion: {
     summary: 'Print a completion script for your shell.',
-    load: async () => (await import('./completion.ts')).completion,
+    load: async () => (await import('./commands/completion/completion.ts')).completion,
   },
 };

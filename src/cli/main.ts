@@ -3,9 +3,9 @@ import { homedir } from 'node:os';
 import { asPolypodError, type ErrorCode, nearest, PolypodError, systemCodeOf } from '../base/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from './command.ts';
 import { COMMANDS } from './commands.ts';
-import { isRpcMode } from './rpc-options.ts';
+import { isRpcMode } from './rpc/options.ts';
 import { exposeVariables, takeEnvironment } from './secret-environment.ts';
-import { harmlessText } from './terminal/harmless.ts';
+import { harmlessText } from '../terminal/sanitize.ts';
 import { version } from './version.ts';
 
 const EXIT_CODES: Readonly<Record<ErrorCode, ExitCode>> = {
@@ -60,7 +60,7 @@ async function main([name, ...argv]: readonly string[]): Promise<ExitCode> {
     if (process.platform === 'win32')
       throw new PolypodError('bad-request', 'Polypod needs Unix: run it in WSL2');
     if (isRpcMode(process.argv.slice(2))) {
-      const { rpc } = await import('./rpc.ts');
+      const { rpc } = await import('./rpc/rpc.ts');
       // The client may keep its end of the input open: nothing is waited for once the code is known.
       process.exit(await rpc(process.argv.slice(2), around));
     }

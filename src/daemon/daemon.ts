@@ -17,28 +17,28 @@ import type { Door, DoorContext } from '../protocols/index.ts';
 import type { Lock } from '../store/index.ts';
 import type { CommandRecord } from '../tools/index.ts';
 import { socketPeers } from '../wire/index.ts';
-import type { AgentsOptions } from './agents.ts';
-import { openAudit } from './audit.ts';
+import type { AgentsOptions } from '../setup/agents/agents.ts';
+import { openAudit } from '../setup/audit.ts';
 import { attachTo } from './control/attach.ts';
 import { methodsOf } from './control/methods.ts';
 import { ControlServer } from './control/server.ts';
-import { checkSandbox } from './check-sandbox.ts';
-import { lockDataDirectory, makeDataDirectory } from './data-directory.ts';
-import { type DaemonState, type Health, healthOf } from './health.ts';
-import { inventoryOf } from './inventory.ts';
-import { LastResort } from './last-resort.ts';
-import { type LogFile, openLogFile } from './log-file.ts';
-import { metricsOf } from './metrics.ts';
-import { namedSocketLimit } from './named-sockets.ts';
+import { checkSandbox } from './doctor/check-sandbox.ts';
+import { lockDataDirectory, makeDataDirectory } from '../setup/paths/data-directory.ts';
+import { type DaemonState, type Health, healthOf } from './observe/health.ts';
+import { inventoryOf } from '../setup/agents/inventory.ts';
+import { LastResort } from './observe/unexpected-errors.ts';
+import { type LogFile, openLogFile } from './observe/log-file.ts';
+import { metricsOf } from './observe/metrics.ts';
+import { namedSocketLimit } from './sockets/named-sockets.ts';
 import { OpenDoors } from './open-doors.ts';
-import { commandsDirectory, controlSocket, daemonLogFile, type Places } from './places.ts';
-import { makePrivate } from './private-directory.ts';
-import { type Reloaded, Setup } from './setup.ts';
-import { hasRoomForPods, refuseDeepSockets, SHORTER } from './socket-room.ts';
-import { guardSockets } from './socket-guard.ts';
-import { sweepLocks } from './sweep-locks.ts';
-import { sweepSockets } from './sweep-sockets.ts';
-import { tallyOf } from './tally.ts';
+import { commandsDirectory, controlSocket, daemonLogFile, type Places } from '../setup/paths/data-paths.ts';
+import { makePrivate } from '../setup/paths/private-directory.ts';
+import { type Reloaded, Setup } from '../setup/setup.ts';
+import { hasRoomForPods, refuseDeepSockets, SHORTER } from '../setup/paths/socket-path-length.ts';
+import { guardSockets } from './sockets/socket-guard.ts';
+import { sweepLocks } from './sockets/sweep-locks.ts';
+import { sweepSockets } from './sockets/sweep-sockets.ts';
+import { tallyOf } from './observe/event-counts.ts';
 import { doorsWanted, withAgent } from './tasks/configured-agent.ts';
 import type { AgentOrder } from './tasks/read-agent-config.ts';
 import { refuseRevoked } from './tasks/refuse-revoked.ts';
@@ -166,7 +166,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   const host = (parts.host = await Host.open({
     directory: places.dataDirectory,
     // Tools and servers are loaded with the first agent, not with the daemon.
-    agents: async (place) => (await import('./agents.ts')).agentsFrom(agents)(place),
+    agents: async (place) => (await import('../setup/agents/agents.ts')).agentsFrom(agents)(place),
     limits,
     approvals,
     audit: audit.record,
@@ -282,7 +282,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
       dataDirectory: places.dataDirectory,
       health,
       commands: async () => {
-        const { commandSafety, safetyTexts } = await import('./command-safety.ts');
+        const { commandSafety, safetyTexts } = await import('../setup/agents/command-safety.ts');
         return safetyTexts(await commandSafety(env, setup.config));
       },
       reload,
@@ -304,7 +304,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
 /** Ends what a killed process has left running. What looks for it is loaded only if there is something recorded. */
 async function leftCommands(places: Places): Promise<readonly CommandRecord[]> {
   if (!existsSync(commandsDirectory(places))) return [];
-  return (await import('./running-commands.ts')).endLeftCommands(places);
+  return (await import('../setup/agents/running-commands.ts')).endLeftCommands(places);
 }
 
 /** Those who still watch see the last events, so the pods are closed before the doors; the lock goes last. */

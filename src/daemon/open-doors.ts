@@ -1,7 +1,7 @@
 import { messageOf } from '../base/index.ts';
 import type { Door, DoorContext, OpenDoor } from '../protocols/index.ts';
-import type { DaemonSettings } from './config.ts';
-import type { DoorHealth } from './health.ts';
+import type { DaemonSettings } from '../setup/config/config.ts';
+import type { DoorHealth } from './observe/health.ts';
 
 /** The doors of a daemon. One that cannot be opened is reported, and keeps none of the others shut. */
 export class OpenDoors {

@@ -1,6 +1,6 @@
 import { parseJson, PolypodError, shape } from '../base/index.ts';
 import type { McpServerSpec } from './spec.ts';
-import { serverPart } from './tool-name.ts';
+import { serverPart } from './tools/tool-name.ts';
 
 const { anyText, choice, count, fields, listOf, mapOf, ruled, text } = shape;
 

@@ -2,14 +2,14 @@ import { type Env, type JsonObject, messageOf, type Redact } from '../base/index
 import { errorOutput, type ToolOutput, type ToolSurroundings } from '../tools/index.ts';
 import { orAbort } from './abort.ts';
 import type { Clock } from './clock.ts';
-import { type Connection, openConnection } from './connection.ts';
+import { type Connection, openConnection } from './connection/connection.ts';
 import { answerFailure, isTimeout, type McpFailure } from './failure.ts';
-import { outputOf } from './output.ts';
+import { outputOf } from './tools/output.ts';
 import { afterEnding, type RestartPolicy } from './restart.ts';
-import { readResult } from './result.ts';
+import { readResult } from './tools/result.ts';
 import { lossText, outageText, type ServerState } from './server-state.ts';
 import type { McpServerSpec } from './spec.ts';
-import type { ListedTool } from './tool-listing.ts';
+import type { ListedTool } from './tools/tool-listing.ts';
 
 /** How long things may take, and how often they are tried. */
 export interface McpTuning {

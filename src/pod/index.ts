@@ -1,7 +1,7 @@
 /** A live agent bound to one session: commands in, numbered events out. */
 export type { Person } from './person.ts';
 export type { Agent, OpenAgent, ReadyModel, Workplace } from './agent.ts';
-export type { DeadlinePolicy } from './approvals.ts';
+export type { DeadlinePolicy } from './live/approvals.ts';
 export type { Filter, ListOptions, PendingApproval, Row, TaskRow } from './catalogue/index.ts';
 export {
   BASE64,
@@ -32,10 +32,10 @@ export type {
 export { isReaderTooSlow } from '../base/index.ts';
 export { isPodBusy } from './busy.ts';
 export { isUnknownPod } from './unknown-pod.ts';
-export { KeyReused } from './receipts.ts';
+export { KeyReused } from './live/receipts.ts';
 export { Batch, type Numbered } from './feed/index.ts';
-export { Host } from './host.ts';
-export type { SessionTexts } from './session-texts.ts';
+export { Host } from './host/host.ts';
+export type { SessionTexts } from './host/session-texts.ts';
 export {
   type Change,
   DEFAULT_LIMITS,
@@ -44,7 +44,7 @@ export {
   type HostOptions,
   type NewPod,
   type PodMove,
-} from './host-options.ts';
+} from './host/host-options.ts';
 export type { Watched } from './watch.ts';
 export { Pod, type WatchOptions } from './pod.ts';
 export {
@@ -81,8 +81,8 @@ export {
 } from './settings.ts';
 export type { Snapshot, Stats } from './snapshot.ts';
 export { isWithinLimit, TOOL_LIMIT, type ToolLimit } from './tool-limit.ts';
-export type { BlockView, RunView, ShellView, ToolView } from './view.ts';
-export type { TaskView } from './task-book.ts';
+export type { BlockView, RunView, ShellView, ToolView } from './live/view.ts';
+export type { TaskView } from './live/task-book.ts';
 
 /** Words of the layers below that the pod's own are made with. */
 export { THINKING_LEVELS, type ThinkingLevel } from '../llm/index.ts';

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { type Caller, type PodCommand, readCommand, type Receipt } from './command.ts';
 import { type WatchFrom, type Watched, watchPod } from './watch.ts';
-import type { Residents } from './residents.ts';
-import type { Briefing } from './runner.ts';
+import type { Residents } from './host/pod-cache.ts';
+import type { Briefing } from './live/runner.ts';
 import type { Snapshot } from './snapshot.ts';
 
 export interface WatchOptions extends WatchFrom {

@@ -1,11 +1,11 @@
 /** What can be told of the sessions of a data directory without opening any of them: a light way in, for lists. */
 import { glance } from './catalogue/glance.ts';
 import type { Row } from './catalogue/row.ts';
-import { Layout } from './layout.ts';
+import { Layout } from './host/layout.ts';
 
 export type { Row } from './catalogue/row.ts';
 export { found as searched } from './catalogue/search.ts';
-export { Layout } from './layout.ts';
+export { Layout } from './host/layout.ts';
 export type { Defect, Note, RepairReport } from './repair/index.ts';
 
 /** All sessions, those that changed last first. */

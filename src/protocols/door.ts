@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { Audit } from '../audit/index.ts';
 import type { JsonObject, Log } from '../base/index.ts';
 import type { Host, ModelChoice, Pod } from '../pod/index.ts';
-import type { OfferedModel } from './rpc/messages.ts';
+import type { OfferedModel } from './rpc/encode/messages.ts';
 import type { RpcRule } from './rpc/wire.ts';
 import type { TasksPlace } from './tasks/settings.ts';
 

@@ -25,17 +25,17 @@ export type {
   TextPart,
   ThinkingPart,
   ToolCallPart,
-} from './answer.ts';
-export { generatedText, STOPS } from './answer.ts';
+} from './script/answer.ts';
+export { generatedText, STOPS } from './script/answer.ts';
 export type { LoopbackServer } from './loopback.ts';
-export { DIRECTIVE_KEYS } from './directive-text.ts';
-export { FAULT_KINDS, FAULTS, type Fault, type FaultKind, isFault } from './fault.ts';
-export { offlineModel } from './offline-model.ts';
+export { DIRECTIVE_KEYS } from './script/directive-text.ts';
+export { FAULT_KINDS, FAULTS, type Fault, type FaultKind, isFault } from './script/fault.ts';
+export { offlineModel } from './script/offline-model.ts';
 export type { SimCall, SimMessage, SimRequest, SimResult, SimTool, WireName } from './request.ts';
 export { WIRES } from './request.ts';
-export type { Script } from './script.ts';
+export type { Script } from './script/script.ts';
 export { type Received, type Sim, type SimOptions, startSim } from './server.ts';
-export { type RecordingTransport, type RecordOptions, recordingTransport } from './record.ts';
-export { type RecordingProxyOptions, startRecordingProxy } from './recording-proxy.ts';
-export { type ReplayOptions, replayTransport, type Timing } from './replay.ts';
-export { type ReplayServerOptions, startReplayServer } from './replay-server.ts';
+export { type RecordingTransport, type RecordOptions, recordingTransport } from './cassettes/record.ts';
+export { type RecordingProxyOptions, startRecordingProxy } from './cassettes/recording-proxy.ts';
+export { type ReplayOptions, replayTransport, type Timing } from './cassettes/replay.ts';
+export { type ReplayServerOptions, startReplayServer } from './cassettes/replay-server.ts';

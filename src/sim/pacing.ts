@@ -1,4 +1,4 @@
-import type { Pace } from './answer.ts';
+import type { Pace } from './script/answer.ts';
 import type { Step } from './steps.ts';
 
 /** Gathers deltas into writes and puts the pauses between them; what comes without deltas is written at once. */

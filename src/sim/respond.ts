@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
-import type { Answer } from './answer.ts';
-import { type Fault, isRefusal, REFUSALS, type Refusal } from './fault.ts';
+import type { Answer } from './script/answer.ts';
+import { type Fault, isRefusal, REFUSALS, type Refusal } from './script/fault.ts';
 import type { Ids } from './ids.ts';
 import { paced } from './pacing.ts';
 import { gone, perform } from './perform.ts';
-import { settle } from './reply.ts';
+import { settle } from './script/reply.ts';
 import type { SimRequest } from './request.ts';
-import { spoil } from './spoil.ts';
+import { spoil } from './script/damage-reply.ts';
 import { stepsOf } from './steps.ts';
 import type { Context, Wire } from './wires/index.ts';
 

@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { asPolypodError, isObject, tryParse } from '../base/index.ts';
-import { layPace, type Pace } from './answer.ts';
-import type { Fault } from './fault.ts';
+import { layPace, type Pace } from './script/answer.ts';
+import type { Fault } from './script/fault.ts';
 import { Ids } from './ids.ts';
 import { type LoopbackServer, listenOnLoopback } from './loopback.ts';
-import { offlineModel } from './offline-model.ts';
+import { offlineModel } from './script/offline-model.ts';
 import { gather, type SimRequest } from './request.ts';
 import { type Exchange, refuse, respond, sendJson } from './respond.ts';
-import { Director, type Script } from './script.ts';
+import { Director, type Script } from './script/script.ts';
 import { type Route, routeOf } from './wires/index.ts';
 
 export interface SimOptions {

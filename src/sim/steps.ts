@@ -1,4 +1,4 @@
-import { type Fault, isStreamFault, type StreamFault } from './fault.ts';
+import { type Fault, isStreamFault, type StreamFault } from './script/fault.ts';
 import type { Context, Frame, Wire } from './wires/index.ts';
 
 /** What the server does with a connection, one thing after another. */

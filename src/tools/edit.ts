@@ -1,12 +1,12 @@
 import { shape } from '../base/index.ts';
 import { attempt } from './attempt.ts';
-import { counted, oneLine, sized } from './cap.ts';
-import { diffOf } from './diff.ts';
-import { diffDetails } from './diff-details.ts';
-import { applyEdits, type TextEdit } from './edit-text.ts';
-import { missingText } from './missing-file.ts';
+import { counted, oneLine, sized } from './text/shorten.ts';
+import { diffOf } from './text/diff.ts';
+import { diffDetails } from './text/diff-details.ts';
+import { applyEdits, type TextEdit } from './text/edit-text.ts';
+import { missingText } from './files/missing-file.ts';
 import { absolutePath, pathArgument, someText } from './path-argument.ts';
-import { atFileSpot, type Before, type FileSpot } from './replace-file.ts';
+import { atFileSpot, type Before, type FileSpot } from './files/replace-file.ts';
 import { defineTool, errorOutput, type ToolOutput, type ToolSurroundings, textOutput } from './tool.ts';
 
 const MOST_BYTES = 16 * 1024 * 1024;

@@ -2,11 +2,11 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { shape } from '../base/index.ts';
 import { attempt } from './attempt.ts';
-import { counted, oneLine } from './cap.ts';
-import { listFiles } from './list-files.ts';
-import { searchEnvironment } from './ripgrep.ts';
+import { counted, oneLine } from './text/shorten.ts';
+import { listFiles } from './search/list-files.ts';
+import { searchEnvironment } from './search/ripgrep.ts';
 import { absolutePath, pathArgument } from './path-argument.ts';
-import { type PathFilter, parsePathFilter } from './path-filter.ts';
+import { type PathFilter, parsePathFilter } from './search/path-filter.ts';
 import { defineTool, errorOutput, type ToolOutput, type ToolSurroundings, textOutput } from './tool.ts';
 
 const DEFAULT_LIMIT = 200;

@@ -2,11 +2,11 @@ import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { asPolypodError, messageOf, PolypodError, shape } from '../base/index.ts';
 import { attempt } from './attempt.ts';
-import { counted, cutLine, oneLine } from './cap.ts';
+import { counted, cutLine, oneLine } from './text/shorten.ts';
 import { absolutePath, pathArgument, someText } from './path-argument.ts';
-import { EVERY_PATH, parsePathFilter } from './path-filter.ts';
-import { searchEnvironment } from './ripgrep.ts';
-import { type FoundLine, type Search, searchLines } from './search-lines.ts';
+import { EVERY_PATH, parsePathFilter } from './search/path-filter.ts';
+import { searchEnvironment } from './search/ripgrep.ts';
+import { type FoundLine, type Search, searchLines } from './search/search-lines.ts';
 import {
   type Access,
   defineTool,

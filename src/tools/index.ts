@@ -17,18 +17,18 @@ export {
   textOutput,
 } from './tool.ts';
 export { builtinTools } from './builtin-tools.ts';
-export { type CommandEntry, CommandLedger, type CommandRecord } from './command-ledger.ts';
+export { type CommandEntry, CommandLedger, type CommandRecord } from './process/command-ledger.ts';
 export {
   type CommandLimiter,
   commandLimiter,
   type CommandLimits,
   DEFAULT_COMMAND_LIMITS,
   type LimitState,
-} from './command-limits.ts';
-export { type Isolation, type IsolationState, pidNamespace } from './isolation.ts';
-export { endOrphans, orphanNote, type OwnerState } from './orphans.ts';
-export { printedText } from './printed.ts';
+} from './process/command-limits.ts';
+export { type Isolation, type IsolationState, pidNamespace } from './process/isolation.ts';
+export { endOrphans, orphanNote, type OwnerState } from './process/orphans.ts';
+export { printedText } from './text/printed.ts';
 export * from './sandbox/index.ts';
 export { type TodoItem, type TodoStore, todoTool } from './todo.ts';
-export { neutralFor } from './neutral/index.ts';
+export { neutralFor } from './read-only-run/index.ts';
 export * from './policy/index.ts';

@@ -3,9 +3,9 @@ import { lstat, opendir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { shape } from '../base/index.ts';
 import { attempt } from './attempt.ts';
-import { counted, oneLine, sized } from './cap.ts';
+import { counted, oneLine, sized } from './text/shorten.ts';
 import { absolutePath, pathArgument } from './path-argument.ts';
-import { descriptorPath, openReal, placeOf } from './real-file.ts';
+import { descriptorPath, openReal, placeOf } from './files/real-file.ts';
 import { defineTool, errorOutput, type ToolOutput, type ToolSurroundings, textOutput } from './tool.ts';
 
 const DEFAULT_LIMIT = 500;

@@ -1,5 +1,5 @@
 import { shape } from '../base/index.ts';
-import { counted } from './cap.ts';
+import { counted } from './text/shorten.ts';
 import { defineTool, type Tool, type ToolOutput, textOutput } from './tool.ts';
 
 const STATUSES = ['pending', 'in_progress', 'completed'] as const;

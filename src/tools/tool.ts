@@ -1,8 +1,8 @@
 import type { JsonObject, shape } from '../base/index.ts';
 import type { Content } from '../llm/index.ts';
-import type { CommandEntry, CommandRecord } from './command-ledger.ts';
-import type { CommandLimiter } from './command-limits.ts';
-import type { Isolation } from './isolation.ts';
+import type { CommandEntry, CommandRecord } from './process/command-ledger.ts';
+import type { CommandLimiter } from './process/command-limits.ts';
+import type { Isolation } from './process/isolation.ts';
 
 /** Something an agent can do to the world. */
 export interface Tool {

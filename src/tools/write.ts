@@ -1,10 +1,10 @@
 import { shape } from '../base/index.ts';
 import { attempt } from './attempt.ts';
-import { counted, oneLine } from './cap.ts';
-import { type Diff, diffOf, linesOf } from './diff.ts';
-import { diffDetails } from './diff-details.ts';
+import { counted, oneLine } from './text/shorten.ts';
+import { type Diff, diffOf, linesOf } from './text/diff.ts';
+import { diffDetails } from './text/diff-details.ts';
 import { absolutePath, pathArgument } from './path-argument.ts';
-import { atFileSpot, type Before, type FileSpot } from './replace-file.ts';
+import { atFileSpot, type Before, type FileSpot } from './files/replace-file.ts';
 import { defineTool, errorOutput, type ToolOutput, textOutput } from './tool.ts';
 
 const input = shape.fields(

@@ -7,7 +7,7 @@ export {
   isSameProof,
   PROOF_HEADER,
   proofOf,
-} from './agent-proof.ts';
+} from './http/agent-proof.ts';
 export { ByteLines } from './byte-lines.ts';
 export {
   type HttpRequest,
@@ -17,8 +17,8 @@ export {
   type Transport,
   transportTrusting,
   type Trust,
-} from './http-client.ts';
-export { isLoopbackUrl, loopbackTransport } from './loopback-transport.ts';
+} from './http/client.ts';
+export { isLoopbackUrl, loopbackTransport } from './http/loopback-transport.ts';
 export {
   HTTP_SERVER_LIMITS,
   type HttpExchange,
@@ -28,12 +28,12 @@ export {
   type HttpUpgrade,
   type RefusedConnection,
   serveHttp,
-} from './http-server.ts';
+} from './http/server.ts';
 export { containFailures } from './contain-failures.ts';
-export { BODY_LIMITS, type BodyLimits, messageRefusal, readJsonBody } from './http-server-body.ts';
-export { type GuardOptions, guardRequest, refuseDuplicates } from './http-server-guard.ts';
-export { type HttpRefusal, httpRefusal, httpRefusalIn } from './http-server-refusal.ts';
-export { findRoute, type RouteAddress, type RouteMatch } from './http-server-routes.ts';
+export { BODY_LIMITS, type BodyLimits, messageRefusal, readJsonBody } from './http/server-body.ts';
+export { type GuardOptions, guardRequest, refuseDuplicates } from './http/server-guard.ts';
+export { type HttpRefusal, httpRefusal, httpRefusalIn } from './http/server-refusal.ts';
+export { findRoute, type RouteAddress, type RouteMatch } from './http/server-routes.ts';
 export {
   answerRpc,
   NO_ID,
@@ -46,18 +46,18 @@ export {
   type RpcService,
 } from './json-rpc.ts';
 export { type FrameReader, lineReader, MAX_LINE } from './lines.ts';
-export { isLoopback, networkOf } from './network-of.ts';
-export { openFileLimit } from './open-file-limit.ts';
-export { type Rate, RateTable, TokenBucket } from './rate-limit.ts';
-export { releaseHalfClosed } from './release-half-closed.ts';
-export { readTarget, type RequestTarget } from './request-target.ts';
+export { isLoopback, networkOf } from './http/network-address.ts';
+export { openFileLimit } from './unix/open-file-limit.ts';
+export { type Rate, RateTable, TokenBucket } from './http/rate-limit.ts';
+export { releaseHalfClosed } from './unix/release-half-closed.ts';
+export { readTarget, type RequestTarget } from './http/request-target.ts';
 export { encodeSse, sseReader } from './sse.ts';
-export { type RefusedPeer, socketPeers } from './socket-peers.ts';
-export { connectUnix, listenUnix, LONGEST_SOCKET_PATH, makePrivate } from './unix-socket.ts';
+export { type RefusedPeer, socketPeers } from './unix/socket-peers.ts';
+export { connectUnix, listenUnix, LONGEST_SOCKET_PATH, makePrivate } from './unix/unix-socket.ts';
 export {
   textFrame,
   type WebSocketLimits,
   WebSocketLink,
   type WebSocketOptions,
   webSocketHandshake,
-} from './web-socket.ts';
+} from './web-socket/web-socket.ts';

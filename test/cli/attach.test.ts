@@ -5,7 +5,7 @@ import { placesFrom } from '../../src/daemon/index.ts';
 import { answer, calling, has, isIdle, newHome, openChat, say, shellIn, startIn } from './chat-stage.ts';
 import { heard, isType, site, type Site } from './daemon.ts';
 import { polypod, start } from './polypod.ts';
-import { hasTmux } from './terminal/tmux.ts';
+import { hasTmux } from '../terminal/tmux.ts';
 
 /** Another client of the same pod, over the Pod Protocol. */
 async function bobAt({ env }: Pick<Site, 'env'>, id: string): Promise<PodClient> {

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../src/sim/index.ts';
 import { answer, has, isIdle, say, shellIn, startIn } from './chat-stage.ts';
 import { says, type Site, site } from './daemon.ts';
-import { hasTmux, type Pane } from './terminal/tmux.ts';
+import { hasTmux, type Pane } from '../terminal/tmux.ts';
 
 /** Commands that have to be asked about, each of which leaves a file behind. */
 const making = (name: string): string => `node -e 0 > ${name}.txt`;

@@ -5,7 +5,7 @@ import { PodClient } from '../../src/client/index.ts';
 import { placesFrom } from '../../src/daemon/index.ts';
 import { answer, has, isIdle, say, shellIn, startIn } from './chat-stage.ts';
 import { call, says, site } from './daemon.ts';
-import { hasTmux } from './terminal/tmux.ts';
+import { hasTmux } from '../terminal/tmux.ts';
 
 const PAGE = readFileSync('docs/chat.md', 'utf8');
 

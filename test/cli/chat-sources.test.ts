@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { joined } from '../../src/cli/chat/joined.ts';
-import type { Print } from '../../src/cli/chat/print.ts';
-import { step } from '../../src/cli/chat/step.ts';
-import { steadyWatch } from '../../src/cli/place/steady-watch.ts';
-import type { View } from '../../src/cli/chat/view.ts';
+import { joined } from '../../src/cli/chat/view/joined-view.ts';
+import type { Print } from '../../src/cli/chat/view/print.ts';
+import { step } from '../../src/cli/chat/view/step.ts';
+import { steadyWatch } from '../../src/cli/hosting/reconnecting-watch.ts';
+import type { View } from '../../src/cli/chat/view/view.ts';
 import { wirePod } from '../../src/cli/chat/wire-pod.ts';
 import { asPolypodError } from '../../src/base/index.ts';
 import type { PodHandle } from '../../src/daemon/index.ts';

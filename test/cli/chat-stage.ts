@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MAIN, temporaryDirectory } from './polypod.ts';
-import { openShell, type Pane } from './terminal/tmux.ts';
+import { openShell, type Pane } from '../terminal/tmux.ts';
 
 export interface Home {
   readonly home: string;

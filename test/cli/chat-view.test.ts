@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { joined } from '../../src/cli/chat/joined.ts';
-import type { Print } from '../../src/cli/chat/print.ts';
-import { decisionFor, questionAbout } from '../../src/cli/chat/question.ts';
+import { joined } from '../../src/cli/chat/view/joined-view.ts';
+import type { Print } from '../../src/cli/chat/view/print.ts';
+import { decisionFor, questionAbout } from '../../src/cli/chat/screen/question.ts';
 import { inputIn } from '../../src/cli/chat/input-text.ts';
-import { inShort, statusTexts } from '../../src/cli/chat/status.ts';
-import { step } from '../../src/cli/chat/step.ts';
-import type { View } from '../../src/cli/chat/view.ts';
+import { inShort, statusTexts } from '../../src/cli/chat/screen/status.ts';
+import { step } from '../../src/cli/chat/view/step.ts';
+import type { View } from '../../src/cli/chat/view/view.ts';
 import { DEFAULT_SETTINGS, type PodEvent, type PodFact, type Snapshot } from '../../src/pod/index.ts';
 import { NO_TOTALS } from '../../src/worker/index.ts';
 

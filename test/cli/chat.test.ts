@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { displayWidth } from '../../src/cli/width.ts';
+import { displayWidth } from '../../src/terminal/width.ts';
 import { generatedText } from '../../src/sim/index.ts';
 import { answer, calling, has, isIdle, newHome, openChat, say, shellIn, startIn } from './chat-stage.ts';
-import { hasTmux, type Pane } from './terminal/tmux.ts';
+import { hasTmux, type Pane } from '../terminal/tmux.ts';
 
 const counting = (lines: readonly string[], text: string) =>
   lines.filter((line) => line.includes(text)).length;

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { hostDirectories, piDirectoryName, xcshDirectoryName } from '../../src/cli/host-directories.ts';
+import { hostDirectories, piDirectoryName, xcshDirectoryName } from '../../src/cli/rpc/host-directories.ts';
 import { temporaryDirectory } from './polypod.ts';
 
 describe('the directory for the sessions of a working directory', () => {

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { expect, it } from 'vitest';
-import { nameOf } from '../../src/cli/me.ts';
+import { nameOf } from '../../src/cli/current-user.ts';
 
 it.each([
   [{ USER: 'ada', LOGNAME: 'bob' }, 'ada'],

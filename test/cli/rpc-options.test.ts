@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { modelWish } from '../../src/protocols/rpc/model-wish.ts';
-import { isRpcMode, readRpcOptions } from '../../src/cli/rpc-options.ts';
+import { modelWish } from '../../src/protocols/rpc/sessions/model-selection.ts';
+import { isRpcMode, readRpcOptions } from '../../src/cli/rpc/options.ts';
 
 describe('the command line of RPC mode', () => {
   it.each([

@@ -31,9 +31,9 @@ test.each(['ls', 'completion', 'log', 'logs'])(
 );
 
 test('polypod ls loads no store either: a list of sessions is one file to read', () => {
-  expect(foldersLoadedWith('src/cli/ls.ts')).toEqual(['base', 'cli', 'daemon', 'pod']);
+  expect(foldersLoadedWith('src/cli/commands/ls.ts')).toEqual(['base', 'cli', 'daemon', 'pod']);
 });
 
 test('what is loaded at once is seen: a run needs much more', () => {
-  expect(foldersLoadedWith('src/cli/run.ts')).toEqual(expect.arrayContaining(['llm', 'wire']));
+  expect(foldersLoadedWith('src/cli/commands/run/run.ts')).toEqual(expect.arrayContaining(['llm', 'wire']));
 });

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { TaskEvent } from '../../src/client/index.ts';
 import type { Surroundings } from '../../src/cli/command.ts';
-import { LiveView } from '../../src/cli/task/live-view.ts';
-import { ACTIONS, OPTIONS, type TaskValues } from '../../src/cli/task/options.ts';
-import { progressBar } from '../../src/cli/task/progress-bar.ts';
-import { listText, statusText } from '../../src/cli/task/show.ts';
-import { type TaskView, WaitingView } from '../../src/cli/task/view.ts';
-import { displayWidth } from '../../src/cli/width.ts';
+import { LiveView } from '../../src/cli/commands/task/live-view.ts';
+import { ACTIONS, OPTIONS, type TaskValues } from '../../src/cli/commands/task/options.ts';
+import { progressBar } from '../../src/cli/commands/task/progress-bar.ts';
+import { listText, statusText } from '../../src/cli/commands/task/show.ts';
+import { type TaskView, WaitingView } from '../../src/cli/commands/task/view.ts';
+import { displayWidth } from '../../src/terminal/width.ts';
 import { screens } from './screens.ts';
 
 const VALUES = {

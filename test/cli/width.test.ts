@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { displayWidth, fitWidth, fitWidthEnd } from '../../src/cli/width.ts';
+import { displayWidth, fitWidth, fitWidthEnd } from '../../src/terminal/width.ts';
 
 describe('displayWidth', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { KeptRules, readRules, removeRules } from '../../src/daemon/kept-rules.ts';
+import { KeptRules, readRules, removeRules } from '../../src/setup/agents/saved-rules.ts';
 import { temporaryDirectory } from '../cli/polypod.ts';
 
 const TEST = { tool: 'bash', command: 'npm test', action: 'auto' } as const;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openLogFile } from '../../src/daemon/log-file.ts';
+import { openLogFile } from '../../src/daemon/observe/log-file.ts';
 import { directoryWith } from './directory.ts';
 
 const entry = (message: string) => ({

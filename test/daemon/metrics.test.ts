@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { metricsOf } from '../../src/daemon/metrics.ts';
-import { NO_COUNTS } from '../../src/daemon/tally.ts';
+import { metricsOf } from '../../src/daemon/observe/metrics.ts';
+import { NO_COUNTS } from '../../src/daemon/observe/event-counts.ts';
 
 test('metrics are in the text format of Prometheus', () => {
   const text = metricsOf({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pendingApprovals } from '../../src/daemon/pending-approvals.ts';
+import { pendingApprovals } from '../../src/daemon/sessions/pending-approvals.ts';
 import { ADA, Listener, say, stage } from '../pod/stage.ts';
 
 const ASKS = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'node -e 1' } } }] };

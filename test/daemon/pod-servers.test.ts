@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { PodServers } from '../../src/daemon/pod-servers.ts';
+import { PodServers } from '../../src/setup/agents/pod-mcp-servers.ts';
 import type { McpServerSpec, McpServerStatus, StdioSpec } from '../../src/mcp/index.ts';
 import { EVERYTHING, isAlive, scripted, temporaryDirectory } from '../mcp/stage.ts';
 

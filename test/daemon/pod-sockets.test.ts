@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { namedSocketLimit } from '../../src/daemon/named-sockets.ts';
+import { namedSocketLimit } from '../../src/daemon/sockets/named-sockets.ts';
 import { type Site, site } from '../cli/daemon.ts';
 import { MAIN, start } from '../cli/polypod.ts';
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { sweepLocks } from '../../src/daemon/sweep-locks.ts';
+import { sweepLocks } from '../../src/daemon/sockets/sweep-locks.ts';
 import { acquireLock } from '../../src/store/index.ts';
 import { site } from '../cli/daemon.ts';
 import { temporaryDirectory } from '../cli/polypod.ts';

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, readdirSync, symlinkSync, writeFileSync } from '
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { sweepSockets } from '../../src/daemon/sweep-sockets.ts';
+import { sweepSockets } from '../../src/daemon/sockets/sweep-sockets.ts';
 import { site } from '../cli/daemon.ts';
 import { temporaryDirectory } from '../cli/polypod.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { counted, NO_COUNTS, tallyOf } from '../../src/daemon/tally.ts';
+import { counted, NO_COUNTS, tallyOf } from '../../src/daemon/observe/event-counts.ts';
 import { ADA, Listener, say, stage } from '../pod/stage.ts';
 
 const bash = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch made' } } }] };

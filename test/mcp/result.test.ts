@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { capped } from '../../src/mcp/output.ts';
-import { readResult } from '../../src/mcp/result.ts';
+import { capped } from '../../src/mcp/tools/output.ts';
+import { readResult } from '../../src/mcp/tools/result.ts';
 
 const PNG = { type: 'image', mimeType: 'image/png', data: 'iVBORw0=' };
 const IMAGE = { type: 'image', mediaType: 'image/png', data: 'iVBORw0=' };

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { McpServers } from '../../src/mcp/index.ts';
-import { serverPart, toolNames } from '../../src/mcp/tool-name.ts';
+import { serverPart, toolNames } from '../../src/mcp/tools/tool-name.ts';
 import { stdio } from './stage.ts';
 
 const named = (server: string, tools: readonly string[]) => [...toolNames(server, tools).values()];

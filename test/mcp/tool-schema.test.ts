@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { argumentsSchema } from '../../src/mcp/tool-schema.ts';
+import { argumentsSchema } from '../../src/mcp/tools/tool-schema.ts';
 
 const EMPTY = { type: 'object', properties: {} };
 const A = { type: 'string' };

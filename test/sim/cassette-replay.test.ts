@@ -2,8 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { PolypodError } from '../../src/base/index.ts';
-import { type Cassette, encodeCassette, type RecordedRequest } from '../../src/sim/cassette.ts';
-import { replayTransport } from '../../src/sim/replay.ts';
+import { type Cassette, encodeCassette, type RecordedRequest } from '../../src/sim/cassettes/cassette.ts';
+import { replayTransport } from '../../src/sim/cassettes/replay.ts';
 import type { HttpRequest } from '../../src/wire/index.ts';
 import { heard, stage, thrownBy } from './cassette-stage.ts';
 

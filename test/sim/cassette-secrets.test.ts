@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Cassette } from '../../src/sim/cassette.ts';
-import { encodeCassette } from '../../src/sim/cassette.ts';
-import { withoutSecrets } from '../../src/sim/cassette-secrets.ts';
-import { recordingTransport } from '../../src/sim/record.ts';
-import { replayTransport } from '../../src/sim/replay.ts';
+import type { Cassette } from '../../src/sim/cassettes/cassette.ts';
+import { encodeCassette } from '../../src/sim/cassettes/cassette.ts';
+import { withoutSecrets } from '../../src/sim/cassettes/cassette-secrets.ts';
+import { recordingTransport } from '../../src/sim/cassettes/record.ts';
+import { replayTransport } from '../../src/sim/cassettes/replay.ts';
 import { httpTransport } from '../../src/wire/index.ts';
 import { cassettesIn, dribble, filesIn, heard, stage } from './cassette-stage.ts';
 

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach } from 'vitest';
-import type { Cassette } from '../../src/sim/cassette.ts';
-import { parseCassette } from '../../src/sim/cassette-reader.ts';
+import type { Cassette } from '../../src/sim/cassettes/cassette.ts';
+import { parseCassette } from '../../src/sim/cassettes/cassette-reader.ts';
 import type { HttpRequest, Transport } from '../../src/wire/index.ts';
 
 /** Temporary folders and servers that are gone after each test. */

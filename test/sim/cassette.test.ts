@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PolypodError } from '../../src/base/index.ts';
-import { type Cassette, encodeCassette, type RecordedResponse } from '../../src/sim/cassette.ts';
-import { parseCassette } from '../../src/sim/cassette-reader.ts';
+import { type Cassette, encodeCassette, type RecordedResponse } from '../../src/sim/cassettes/cassette.ts';
+import { parseCassette } from '../../src/sim/cassettes/cassette-reader.ts';
 
 const request = {
   method: 'POST',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { entriesIn, gist, readmeIn } from '../../src/sim/gist.ts';
+import { entriesIn, gist, readmeIn } from '../../src/sim/script/project-summary.ts';
 
 test.each([
   ['# A\n\nOne. Two.', 'A', 'One.'],

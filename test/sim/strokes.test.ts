@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Reply, ReplyPart } from '../../src/sim/reply.ts';
-import { pieces, strokes } from '../../src/sim/strokes.ts';
+import type { Reply, ReplyPart } from '../../src/sim/script/reply.ts';
+import { pieces, strokes } from '../../src/sim/script/reply-steps.ts';
 
 const usage = {
   inputTokens: 0,

@@ -2,8 +2,8 @@ import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { bash } from '../../src/tools/bash.ts';
-import { listPs, listProcesses } from '../../src/tools/process-list.ts';
-import { withDescendants } from '../../src/tools/process-tree.ts';
+import { listPs, listProcesses } from '../../src/tools/process/process-list.ts';
+import { withDescendants } from '../../src/tools/process/process-tree.ts';
 import { stageWith } from './stage.ts';
 import { holdersOf, survivorsOf, token } from './survivors.ts';
 

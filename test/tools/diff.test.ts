@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { diffOf, linesOf } from '../../src/tools/diff.ts';
-import { changedLines } from '../../src/tools/line-changes.ts';
+import { diffOf, linesOf } from '../../src/tools/text/diff.ts';
+import { changedLines } from '../../src/tools/text/line-changes.ts';
 import { stageWith } from './stage.ts';
 
 const lines = fc

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { edit } from '../../src/tools/edit.ts';
-import { applyEdits } from '../../src/tools/edit-text.ts';
+import { applyEdits } from '../../src/tools/text/edit-text.ts';
 import { callTool, invalidText, stageWith, textOf } from './stage.ts';
 
 const CODE = `function one() {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { globMatches, parseGlob } from '../../src/tools/glob.ts';
-import { parseIgnoreFile, verdictOf } from '../../src/tools/ignore-file.ts';
-import { parsePathFilter } from '../../src/tools/path-filter.ts';
+import { globMatches, parseGlob } from '../../src/tools/search/glob.ts';
+import { parseIgnoreFile, verdictOf } from '../../src/tools/search/ignore-file.ts';
+import { parsePathFilter } from '../../src/tools/search/path-filter.ts';
 
 describe('a glob', () => {
   test.each([

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { OutputCapture } from '../../src/tools/output-capture.ts';
+import { OutputCapture } from '../../src/tools/process/output-capture.ts';
 import { temporaryDirectory } from './stage.ts';
 
 test('output that comes while the file is being written is kept in order', async () => {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { sized, withoutPartialEnd, withoutPartialStart } from '../../src/tools/cap.ts';
-import { OutputWindow } from '../../src/tools/output-window.ts';
+import { sized, withoutPartialEnd, withoutPartialStart } from '../../src/tools/text/shorten.ts';
+import { OutputWindow } from '../../src/tools/process/output-window.ts';
 
 const mark = (missing: number): string => `[${missing}]`;
 

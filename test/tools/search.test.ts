@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { PolypodError } from '../../src/base/index.ts';
 import { find } from '../../src/tools/find.ts';
 import { grep } from '../../src/tools/grep.ts';
-import { LineMatcher } from '../../src/tools/line-matcher.ts';
+import { LineMatcher } from '../../src/tools/search/line-matcher.ts';
 import {
   type Stage,
   addFiles,

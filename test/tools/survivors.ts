@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { commandLineOf, hasOpen, listProcesses } from '../../src/tools/process-list.ts';
+import { commandLineOf, hasOpen, listProcesses } from '../../src/tools/process/process-list.ts';
 
 let count = 0;
 

@@ -1,6 +1,6 @@
 import { onTestFinished, describe, expect, it } from 'vitest';
 import { serveHttp, type WebSocketLimits, WebSocketLink, webSocketHandshake } from '../../src/wire/index.ts';
-import { FrameReader } from '../../src/wire/web-socket-frames.ts';
+import { FrameReader } from '../../src/wire/web-socket/frames.ts';
 import { clientFrame, SocketClient } from './web-socket-client.ts';
 
 /** A server that says everything back. */

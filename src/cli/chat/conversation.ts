@@ -1,12 +1,12 @@
 import { messageOf, PolypodError } from '../../base/index.ts';
 import type { PodHandle } from '../../daemon/index.ts';
 import type { PodCommand, Receipt, Watched } from '../../pod/index.ts';
-import { type Place, steadyWatch } from '../place/index.ts';
-import { joined } from './joined.ts';
-import { notice, type Print } from './print.ts';
-import { snapshotOf } from './snapshot.ts';
-import { step, type Stepped } from './step.ts';
-import type { View } from './view.ts';
+import { type Place, steadyWatch } from '../hosting/index.ts';
+import { joined } from './view/joined-view.ts';
+import { notice, type Print } from './view/print.ts';
+import { snapshotOf } from './view/current-snapshot.ts';
+import { step, type Stepped } from './view/step.ts';
+import type { View } from './view/view.ts';
 
 export interface ConversationOptions {
   readonly place: Place;

@@ -1,10 +1,10 @@
 import type { PodHandle, Places } from '../../daemon/index.ts';
 import type { ExitCode, Surroundings } from '../command.ts';
-import { wantsPlain } from '../terminal/index.ts';
+import { wantsPlain } from '../../terminal/index.ts';
 import { HistoryFile } from './history-file.ts';
-import type { Place } from '../place/index.ts';
+import type { Place } from '../hosting/index.ts';
 import { plainChat } from './plain-chat.ts';
-import { terminalChat } from './terminal-chat.ts';
+import { terminalChat } from './screen/terminal-chat.ts';
 
 export interface Chat {
   readonly place: Place;

@@ -2,9 +2,9 @@ import { createInterface } from 'node:readline/promises';
 import { PolypodError } from '../../base/index.ts';
 import { shortIds } from '../../daemon/index.ts';
 import type { Row } from '../../pod/sessions.ts';
-import { ago } from '../ago.ts';
+import { ago } from '../output/relative-time.ts';
 import type { Surroundings } from '../command.ts';
-import { fitWidth } from '../width.ts';
+import { fitWidth } from '../../terminal/width.ts';
 
 /** What `--resume` means when nothing stands behind it: ask. */
 export const ASK_WHICH = '?';

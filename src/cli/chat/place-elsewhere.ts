@@ -1,8 +1,8 @@
 import { PolypodError } from '../../base/index.ts';
 import { connectUnix } from '../../wire/index.ts';
 import type { Surroundings } from '../command.ts';
-import { nameOf } from '../me.ts';
-import { NoticeBoard, type Place } from '../place/index.ts';
+import { nameOf } from '../current-user.ts';
+import { NoticeBoard, type Place } from '../hosting/index.ts';
 import { wirePod } from './wire-pod.ts';
 
 /** Its process has ended, as a rule, and then nobody else listens there; somebody may be about to. */

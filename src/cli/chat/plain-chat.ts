@@ -2,15 +2,15 @@ import { createInterface } from 'node:readline';
 import { onAbort } from '../../base/index.ts';
 import type { Approval } from '../../pod/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
-import { QuestionNumbers } from '../question-numbers.ts';
-import { CHAT_WITHOUT_PERSON } from '../without-person.ts';
-import { answerIn, PlainSurface } from '../terminal/index.ts';
-import { Presenter } from './presenter.ts';
-import { notice, type Print } from './print.ts';
-import { questionAbout } from './question.ts';
+import { QuestionNumbers } from '../output/question-numbers.ts';
+import { CHAT_WITHOUT_PERSON } from '../hosting/headless-approvals.ts';
+import { answerIn, PlainSurface } from '../../terminal/index.ts';
+import { Presenter } from './screen/presenter.ts';
+import { notice, type Print } from './view/print.ts';
+import { questionAbout } from './screen/question.ts';
 import { type Accepted, Talk } from './talk.ts';
-import type { ChatOptions } from './terminal-chat.ts';
-import { isBusy, type RunEnd } from './view.ts';
+import type { ChatOptions } from './screen/terminal-chat.ts';
+import { isBusy, type RunEnd } from './view/view.ts';
 
 const NOBODY = 'Nobody can be asked in this chat: find another way, or say what you need.';
 

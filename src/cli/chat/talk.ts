@@ -1,17 +1,17 @@
 import { asPolypodError, messageOf } from '../../base/index.ts';
 import type { PodHandle } from '../../daemon/index.ts';
 import type { PodCommand, Receipt } from '../../pod/index.ts';
-import type { ApprovalAnswer } from '../terminal/index.ts';
-import { textOf } from './answer-steps.ts';
-import { contentOf, imagesIn } from './content.ts';
+import type { ApprovalAnswer } from '../../terminal/index.ts';
+import { textOf } from './view/answer-steps.ts';
+import { contentOf, imagesIn } from './view/content.ts';
 import { Conversation, type ConversationOptions } from './conversation.ts';
-import type { Desk } from './desk.ts';
+import type { Desk } from './slash/slash-context.ts';
 import { inputIn } from './input-text.ts';
-import type { Place } from '../place/index.ts';
-import { notice, type Print } from './print.ts';
-import { decisionFor } from './question.ts';
-import { runSlash } from './slash.ts';
-import type { View } from './view.ts';
+import type { Place } from '../hosting/index.ts';
+import { notice, type Print } from './view/print.ts';
+import { decisionFor } from './screen/question.ts';
+import { runSlash } from './slash/slash-commands.ts';
+import type { View } from './view/view.ts';
 
 /** What a talk needs of where it is shown. */
 export interface Stage extends Pick<Desk, 'suggest' | 'copy' | 'askAgain' | 'leave'> {

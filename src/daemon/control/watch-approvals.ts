@@ -1,6 +1,11 @@
 import { once } from 'node:events';
 import { APPROVAL_RESPONSE, type Host, type Row, type Settlement } from '../../pod/index.ts';
-import { pendingApprovals, questionOf, type WaitingApproval, waitingIn } from '../pending-approvals.ts';
+import {
+  pendingApprovals,
+  questionOf,
+  type WaitingApproval,
+  waitingIn,
+} from '../sessions/pending-approvals.ts';
 import { encode } from './line.ts';
 import type { LinkSide } from './server.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shape, systemCodeOf, tryParse } from '../../base/index.ts';
-import type { Places } from '../places.ts';
+import type { Places } from '../../setup/paths/data-paths.ts';
 
 type DataPlace = Pick<Places, 'dataDirectory'>;
 

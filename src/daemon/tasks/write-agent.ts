@@ -1,8 +1,8 @@
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { uuidv7 } from '../../base/index.ts';
-import type { Places } from '../places.ts';
-import { makePrivate } from '../private-directory.ts';
+import type { Places } from '../../setup/paths/data-paths.ts';
+import { makePrivate } from '../../setup/paths/private-directory.ts';
 import { type AgentRecord, clientKeyFile, recordFile } from './agent-files.ts';
 
 type DataPlace = Pick<Places, 'dataDirectory'>;

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { asPolypodError, PolypodError } from '../../base/index.ts';
 import { answerRpc, ByteLines, NO_ID, readRpc, RPC_CODES, type RpcCall, rpcError } from '../../wire/index.ts';
-import type { Backlog, Outlet } from './backlog.ts';
+import type { Backlog, Outlet } from './events/backlog.ts';
 import { rpcErrorOf } from './errors.ts';
 import { Params } from './params.ts';
-import { filterIn, type Subscriptions } from './subscriptions.ts';
+import { filterIn, type Subscriptions } from './events/subscriptions.ts';
 
 export interface LinkParts {
   readonly serve: (call: RpcCall) => Promise<unknown>;

@@ -1,20 +1,20 @@
 import { PolypodError } from '../../base/index.ts';
 import type { Host, PodCommand, Row } from '../../pod/index.ts';
 import type { RpcCall } from '../../wire/index.ts';
-import type { Approvals, Decision } from './approvals.ts';
-import { ownConversation, wholeConversation } from './conversation.ts';
+import type { Approvals, Decision } from './approvals/approvals.ts';
+import { ownConversation, wholeConversation } from './conversation/conversation.ts';
 import { wrongField } from './errors.ts';
-import { fileSnapshots } from './file-snapshots.ts';
-import { claudeSessionId } from './identity.ts';
-import type { Launcher } from './launch.ts';
-import { skipFor } from './launch-wish.ts';
+import { fileSnapshots } from './sessions/file-snapshots.ts';
+import { claudeSessionId } from './sessions/identity.ts';
+import type { Launcher } from './sessions/launch.ts';
+import { skipFor } from './sessions/launch-request.ts';
 import { Params } from './params.ts';
-import { recentPaths } from './recent-paths.ts';
-import { skipping } from './session.ts';
-import type { Sessions } from './sessions.ts';
+import { recentPaths } from './sessions/recent-paths.ts';
+import { skipping } from './sessions/session.ts';
+import type { Sessions } from './sessions/sessions.ts';
 import { CALLER } from './settings.ts';
-import { isUnused, type Phase } from './status.ts';
-import { titled, titleIn } from './title.ts';
+import { isUnused, type Phase } from './sessions/status.ts';
+import { titled, titleIn } from './sessions/title.ts';
 
 /** What the methods work with. */
 export interface Desk {

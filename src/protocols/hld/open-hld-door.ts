@@ -1,6 +1,6 @@
 import { PolypodError } from '../../base/index.ts';
 import type { DoorContext, OpenDoor, User } from '../door.ts';
-import { refuseBesideAnother, startHld } from './door.ts';
+import { refuseBesideAnother, startHld } from './listener.ts';
 import { hldSocketPath } from './settings.ts';
 
 /** Opens the door where clients of the HumanLayer daemon look for it. */

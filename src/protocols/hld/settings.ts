@@ -1,6 +1,6 @@
 import type { Log } from '../../base/index.ts';
 import type { Host, ModelChoice } from '../../pod/index.ts';
-import type { BacklogLimits } from './backlog.ts';
+import type { BacklogLimits } from './events/backlog.ts';
 
 /** What the door is given by the process that opens it. */
 export interface HldSettings {

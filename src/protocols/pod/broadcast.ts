@@ -1,10 +1,10 @@
 import { asPolypodError, PolypodError } from '../../base/index.ts';
 import { type Batch, isReaderTooSlow, type Pod, type PodEvent } from '../../pod/index.ts';
 import { encode } from './encode.ts';
-import type { Said } from './said.ts';
-import { Scene } from './scene.ts';
+import type { Said } from './wire-lines.ts';
+import { Scene } from './projection-state.ts';
 import { type Stand, statusLines } from './status.ts';
-import { Telling, type Told } from './telling.ts';
+import { Telling, type Told } from './event-lines.ts';
 
 /** One that hears a pod. */
 export interface Listener {

@@ -1,9 +1,9 @@
 import { isReaderTooSlow, type Snapshot } from '../../pod/index.ts';
 import { type Broadcast, tell } from './broadcast.ts';
-import { type Said, toExtended } from './said.ts';
-import { Scene } from './scene.ts';
+import { type Said, toExtended } from './wire-lines.ts';
+import { Scene } from './projection-state.ts';
 import { wireSnapshot } from './snapshot.ts';
-import type { Telling } from './telling.ts';
+import type { Telling } from './event-lines.ts';
 
 /** The one that catches up. */
 export interface Latecomer {

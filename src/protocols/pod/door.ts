@@ -1,7 +1,7 @@
 import type { Pod } from '../../pod/index.ts';
 import { Broadcast } from './broadcast.ts';
 import { Link, type LinkOptions, type Receiver } from './link.ts';
-import { type ListenOptions, PodListener } from './pod-listener.ts';
+import { type ListenOptions, PodListener } from './sockets/pod-listener.ts';
 import type { WireEvent } from './wire.ts';
 
 /** The Pod Protocol of a process: links of the same pod, whichever way they came, hear the same broadcast. */

@@ -1,8 +1,8 @@
 import type { PodEvent } from '../../pod/index.ts';
-import { given } from './given.ts';
+import { given } from './without-undefined.ts';
 import { callArguments, historyItems, richContent, textOf } from './items.ts';
-import { type Said, toAll, toExtended, toPlain } from './said.ts';
-import { isHeld, type OpenBlock, type Scene } from './scene.ts';
+import { type Said, toAll, toExtended, toPlain } from './wire-lines.ts';
+import { isHeld, type OpenBlock, type Scene } from './projection-state.ts';
 import { wireSettings } from './settings.ts';
 import { wireApproval, wireQueued } from './snapshot.ts';
 import { statusLines } from './status.ts';

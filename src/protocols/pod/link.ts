@@ -11,11 +11,11 @@ import type { Broadcast, Listener } from './broadcast.ts';
 import { catchUp } from './catch-up.ts';
 import { decode, type Decoded, decodeObject, type Request } from './decode.ts';
 import { refusalOf } from './errors.ts';
-import { given } from './given.ts';
+import { given } from './without-undefined.ts';
 import { historyItems } from './items.ts';
-import { type Kind, type Said, toExtended, toPlain } from './said.ts';
+import { type Kind, type Said, toExtended, toPlain } from './wire-lines.ts';
 import { inFlight } from './snapshot.ts';
-import { answerLines, type Lines, type Telling } from './telling.ts';
+import { answerLines, type Lines, type Telling } from './event-lines.ts';
 import type { ExtraEvents, RequestId } from './wire.ts';
 
 /** Where a link's lines go. */

@@ -1,5 +1,5 @@
 import type { Approval, Queued, Snapshot } from '../../pod/index.ts';
-import { given } from './given.ts';
+import { given } from './without-undefined.ts';
 import { historyItems, richContent, textOf } from './items.ts';
 import { wireSettings } from './settings.ts';
 import { wireStatus } from './status.ts';

@@ -1,5 +1,5 @@
 import type { PodState } from '../../pod/index.ts';
-import { type Said, toExtended, toPlain } from './said.ts';
+import { type Said, toExtended, toPlain } from './wire-lines.ts';
 import type { WireStatus } from './wire.ts';
 
 export interface Stand {

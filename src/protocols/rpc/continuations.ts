@@ -1,6 +1,6 @@
 import type { PodEvent } from '../../pod/index.ts';
 import { injectionOf, StreamRules } from './stream-rules.ts';
-import type { TodoBoard } from './todo-board.ts';
+import type { TodoBoard } from './host-side/todo-board.ts';
 import type { RpcEvent, RpcRule } from './wire.ts';
 
 type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { readonly type: T }>;

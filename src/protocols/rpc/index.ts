@@ -1,35 +1,35 @@
 /** The coding-agent protocol of pi and xcsh: commands and events as JSON lines, over stdio or any two streams. */
 import type { DoorContext, OpenDoor } from '../door.ts';
 import type { RpcParts } from './parts.ts';
-import type { RpcStreams } from './serve.ts';
+import type { RpcStreams } from './link/serve.ts';
 
-export { firstLine } from './first-line.ts';
-export { readGreeting, RPC_SOCKET } from './greeting.ts';
-export type { LinkHeader } from './link-header.ts';
-export type { OfferedModel } from './messages.ts';
-export type { ModelScope, NamedModel } from './model-scope.ts';
-export type { ModelWish } from './model-wish.ts';
+export { firstLine } from './link/first-line.ts';
+export { readGreeting, RPC_SOCKET } from './link/greeting.ts';
+export type { LinkHeader } from './link/link-header.ts';
+export type { OfferedModel } from './encode/messages.ts';
+export type { ModelScope, NamedModel } from './sessions/model-scope.ts';
+export type { ModelWish } from './sessions/model-selection.ts';
 export type { ExtensionLink, RpcExtensions, RpcLimits, RpcParts, RpcSessions } from './parts.ts';
-export type { RpcStreams } from './serve.ts';
-export type { UiRequests } from './ui.ts';
-export { UNASKED } from './unasked.ts';
+export type { RpcStreams } from './link/serve.ts';
+export type { UiRequests } from './host-side/ui.ts';
+export { UNASKED } from './host-side/default-rules.ts';
 export type { RpcRule } from './wire.ts';
 
 /** Serves one client, to whom `ready` is said once its first session is there. */
 export async function serveRpc(streams: RpcStreams, parts: RpcParts, signal: AbortSignal): Promise<void> {
-  return (await import('./serve.ts')).serveRpc(streams, parts, signal);
+  return (await import('./link/serve.ts')).serveRpc(streams, parts, signal);
 }
 
 /** How a client's wishes become its models and its first pod, for a process that serves it by itself. */
 export async function rpcBeginnings() {
   const [models, scopes, pods] = await Promise.all([
-    import('./model-wish.ts'),
-    import('./model-scope.ts'),
-    import('./first-pod.ts'),
+    import('./sessions/model-selection.ts'),
+    import('./sessions/model-scope.ts'),
+    import('./sessions/first-pod.ts'),
   ]);
   return { ...models, ...scopes, ...pods };
 }
 
 export async function openRpcDoor(context: DoorContext): Promise<OpenDoor> {
-  return (await import('./open-rpc-door.ts')).openRpcDoor(context);
+  return (await import('./link/open-rpc-door.ts')).openRpcDoor(context);
 }

@@ -1,6 +1,6 @@
 import type { Host, Pod, Rule, SettingsChange, ToolLimit } from '../../pod/index.ts';
-import type { OfferedModel } from './messages.ts';
-import type { UiRequests } from './ui.ts';
+import type { OfferedModel } from './encode/messages.ts';
+import type { UiRequests } from './host-side/ui.ts';
 import type { RpcEvent, RpcRule } from './wire.ts';
 
 /** What an RPC link is given by whoever composes the program. */

@@ -18,7 +18,7 @@ export {
 } from './keys/key.ts';
 export type { GivenKey } from './keys/key-ring.ts';
 export type { OpenTasks, Project, TasksLimits, TasksPlace, TasksSettings } from './settings.ts';
-export type { Webhook } from './webhook.ts';
+export type { Webhook } from './webhooks/webhook.ts';
 export type { StreamLine, SubmitReply, SubmitRequest, TaskStatusReply } from './wire.ts';
 
 /** The door as a daemon opens it; loaded then. */
@@ -33,7 +33,7 @@ export async function openTasksDoor({
 }: DoorContext): Promise<OpenDoor> {
   if (tasks === undefined)
     throw new PolypodError('internal', 'nobody has said where the tasks door is to be');
-  const { startTasks } = await import('./door.ts');
+  const { startTasks } = await import('./http/listener.ts');
   return startTasks({
     ...tasks,
     host,

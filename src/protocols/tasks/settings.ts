@@ -4,8 +4,8 @@ import type { Host, ModelChoice, Pod } from '../../pod/index.ts';
 import type { BodyLimits, HttpServerLimits, Rate, WebSocketLimits } from '../../wire/index.ts';
 import type { Vitals } from '../door.ts';
 import type { GivenKey } from './keys/key-ring.ts';
-import type { Webhook } from './webhook.ts';
-import type { WebhookLimits } from './webhooks.ts';
+import type { Webhook } from './webhooks/webhook.ts';
+import type { WebhookLimits } from './webhooks/webhooks.ts';
 import type { StreamLine } from './wire.ts';
 
 export type Mode = 'read-only' | 'workspace-write' | 'full-access';

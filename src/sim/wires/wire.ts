@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/index.ts';
-import type { Refusal } from '../fault.ts';
+import type { Refusal } from '../script/fault.ts';
 import type { Ids } from '../ids.ts';
-import type { Reply } from '../reply.ts';
+import type { Reply } from '../script/reply.ts';
 import type { SimRequest, WireName } from '../request.ts';
 
 /** One provider's API: how it is asked, how it answers, how it refuses. All pure. */

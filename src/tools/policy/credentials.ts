@@ -1,4 +1,4 @@
-import type { Content } from './ground.ts';
+import type { Content } from './file-facts.ts';
 import { plainPath } from './secret-files.ts';
 
 /** Settings files that every project has and that only sometimes hold credentials, whether or not their names are known for it. */

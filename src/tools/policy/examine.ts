@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import type { Access } from '../tool.ts';
 import { hasNoSecrets, isJudgedByContent } from './credentials.ts';
 import { changesNothingRun } from './executed-fields.ts';
-import type { Ground } from './ground.ts';
+import type { Ground } from './file-facts.ts';
 import type {
   Judged,
   JudgedCommand,
@@ -12,11 +12,11 @@ import type {
   KnownContent,
   Touched,
 } from './judged.ts';
-import type { Program } from './program.ts';
+import type { Program } from './shell/program.ts';
 import type { Place } from './real-path.ts';
-import type { Repository } from './repository.ts';
+import type { Repository } from './git/repository.ts';
 import { isSecret } from './secret-files.ts';
-import { type Named, type Step, stepsOf } from './steps.ts';
+import { type Named, type Step, stepsOf } from './shell/script-steps.ts';
 import { matches, notableBelow } from './survey.ts';
 
 /** Follows every path of a call to where it leads now, so that judging it needs no file system. */

@@ -1,5 +1,5 @@
 import { objectOf, tryParse } from '../../base/index.ts';
-import type { Ground } from './ground.ts';
+import type { Ground } from './file-facts.ts';
 import type { Place } from './real-path.ts';
 import { plainPath } from './secret-files.ts';
 

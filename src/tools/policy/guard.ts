@@ -1,7 +1,7 @@
 import { PolypodError } from '../../base/index.ts';
 import type { ToolSurroundings } from '../tool.ts';
 import { changesNothingRun } from './executed-fields.ts';
-import { ground } from './ground.ts';
+import { ground } from './file-facts.ts';
 import { judge } from './judge.ts';
 import type { Call } from './judged.ts';
 import type { Policy } from './policy.ts';

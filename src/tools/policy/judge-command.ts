@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { looseWords } from './command-pattern.ts';
-import { shapingSubcommand } from './git-recording.ts';
+import { looseWords } from './shell/command-pattern.ts';
+import { shapingSubcommand } from './git/git-recording.ts';
 import { judgePath, judgeSensitive, labelOf } from './judge-path.ts';
 import { mayWrite } from './scope.ts';
 import type { JudgedCommand, JudgedStep, Touched } from './judged.ts';

@@ -1,7 +1,7 @@
-import type { Program } from './program.ts';
+import type { Program } from './shell/program.ts';
 import type { Place } from './real-path.ts';
-import type { Repository } from './repository.ts';
-import type { Step } from './steps.ts';
+import type { Repository } from './git/repository.ts';
+import type { Step } from './shell/script-steps.ts';
 
 /** A call as the policy sees it: which tool, and what it would touch, with the places that its paths lead to. */
 export interface Call {

@@ -1,6 +1,6 @@
 import { isJudgedByContent } from './credentials.ts';
 import { escapeExpression } from './glob.ts';
-import type { Ground } from './ground.ts';
+import type { Ground } from './file-facts.ts';
 import { isSecret } from './secret-files.ts';
 
 /** Paths, or why they cannot be told. */

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { programOnPath } from '../on-path.ts';
+import { programOnPath } from '../process/on-path.ts';
 
 /** Settings of the user's own git configuration that commits depend on. None of them holds a secret or names a program. */
 const KEPT = new Set([

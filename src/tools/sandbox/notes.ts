@@ -1,5 +1,5 @@
 import { basename, relative } from 'node:path';
-import type { Undone } from './planted.ts';
+import type { Undone } from './workspace/planted-files.ts';
 
 /** Notes about hidden secret files, only where the command or its output names one. */
 export function secretNotes(secrets: readonly string[], text: string, root: string): readonly string[] {

@@ -2,28 +2,28 @@ import { createHash } from 'node:crypto';
 import { lstatSync, realpathSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { messageOf, PolypodError, unsearchedText } from '../../base/index.ts';
-import { programOnPath } from '../on-path.ts';
+import { programOnPath } from '../process/on-path.ts';
 import type { Mode } from '../policy/policy.ts';
 import { isInside } from '../policy/scope.ts';
 import type { Sandbox, SandboxedCommand, SandboxRequest } from '../tool.ts';
 import { bubblewrapAt } from './bubblewrap.ts';
 import { CERTIFICATE_VARIABLES, cleanEnv } from './clean-env.ts';
 import { coverOf } from './cover.ts';
-import { isRecordingCommand, runsOnlyGit } from '../policy/git-recording.ts';
+import { isRecordingCommand, runsOnlyGit } from '../policy/git/git-recording.ts';
 import { gitIdentity } from './git-identity.ts';
 import { homeSecretMounts } from './home-secrets.ts';
 import { KeptFile, namelessFile } from './kept-file.ts';
 import { type Bubblewrap, type Mount, mountArguments } from './mount.ts';
 import { namespaceEnd } from './namespace-end.ts';
 import { notesOn, secretNotes } from './notes.ts';
-import { snapshotOf, undoPlanted } from './planted.ts';
+import { snapshotOf, undoPlanted } from './workspace/planted-files.ts';
 import { NotStarted, probe, refusal } from './probe.ts';
 import { seccompFilter } from './seccomp.ts';
 import { systemMounts } from './system-mounts.ts';
 import { toolchainMounts } from './toolchains.ts';
-import { ancestorMounts, workspaceProtection } from './workspace-plan.ts';
-import { WorkspaceScan } from './workspace-scan.ts';
-import { WorkspaceSecrets } from './workspace-secrets.ts';
+import { ancestorMounts, workspaceProtection } from './workspace/protection-plan.ts';
+import { WorkspaceScan } from './workspace/scan.ts';
+import { WorkspaceSecrets } from './workspace/secrets.ts';
 
 export interface SandboxOptions {
   /** The environment for commands: where bubblewrap and the user's programs are looked for. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PolypodError } from '../../../src/base/index.ts';
-import { steadyWatch } from '../../../src/cli/place/steady-watch.ts';
+import { steadyWatch } from '../../../src/cli/hosting/reconnecting-watch.ts';
 import type { PodHandle } from '../../../src/daemon/index.ts';
 import { ADA, say, stage } from '../../pod/stage.ts';
 

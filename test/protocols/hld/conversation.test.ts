@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts';
 import { APPROVAL_REQUEST, APPROVAL_RESPONSE, type Entry } from '../../../src/pod/index.ts';
-import { wholeConversation } from '../../../src/protocols/hld/conversation.ts';
+import { wholeConversation } from '../../../src/protocols/hld/conversation/conversation.ts';
 import { asks, type Client, hldStage, launch, pendingApproval, says } from './stage.ts';
 
 async function conversation(client: Client, params: JsonObject): Promise<readonly JsonObject[]> {

@@ -6,7 +6,7 @@ import {
   rowId,
   timeOf,
   wireApprovalId,
-} from '../../../src/protocols/hld/identity.ts';
+} from '../../../src/protocols/hld/sessions/identity.ts';
 
 it("a session has one id of Claude's, which is a UUID and always the same", () => {
   const [one, other] = [uuidv7(), uuidv7()];

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { PolypodError } from '../../../src/base/index.ts';
-import { Backlog } from '../../../src/protocols/hld/backlog.ts';
+import { Backlog } from '../../../src/protocols/hld/events/backlog.ts';
 import { serveLink } from '../../../src/protocols/hld/link.ts';
 import { DEFAULT_LIMITS } from '../../../src/protocols/hld/settings.ts';
-import { Subscriptions } from '../../../src/protocols/hld/subscriptions.ts';
+import { Subscriptions } from '../../../src/protocols/hld/events/subscriptions.ts';
 import { listenUnix, type RpcCall } from '../../../src/wire/index.ts';
 import { scratch } from '../../pod/stage.ts';
 import { Client } from './stage.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorOf, phaseOf, type Standing } from '../../../src/protocols/hld/status.ts';
+import { errorOf, phaseOf, type Standing } from '../../../src/protocols/hld/sessions/status.ts';
 
 const run = (status: string, message?: string) => ({
   runId: 'r',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toolRules, withToolLists } from '../../../src/protocols/hld/tool-rules.ts';
+import { toolRules, withToolLists } from '../../../src/protocols/hld/sessions/tool-rules.ts';
 
 describe('the rules behind lists of tools', () => {
   it.each([

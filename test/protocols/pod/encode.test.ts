@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PodEvent } from '../../../src/pod/index.ts';
 import { tell } from '../../../src/protocols/pod/broadcast.ts';
-import { Scene } from '../../../src/protocols/pod/scene.ts';
+import { Scene } from '../../../src/protocols/pod/projection-state.ts';
 import { Batch } from '../../../src/pod/index.ts';
 
 /** What both kinds of clients are told of some events in a row: `event` and what of it is worth looking at. */

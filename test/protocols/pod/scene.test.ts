@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { PodEvent, PodFact } from '../../../src/pod/index.ts';
-import { Scene } from '../../../src/protocols/pod/scene.ts';
+import { Scene } from '../../../src/protocols/pod/projection-state.ts';
 
 const idle: PodFact = { type: 'state', state: 'idle' };
 const queued = (lane: 'prompt' | 'follow-up'): PodFact => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CommandOrder } from '../../../src/protocols/rpc/command-order.ts';
+import { CommandOrder } from '../../../src/protocols/rpc/link/command-order.ts';
 
 /** Something that waits until the test lets it go. */
 function gate(): { readonly open: () => void; readonly opened: Promise<void> } {

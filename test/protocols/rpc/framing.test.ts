@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FrameReader } from '../../../src/protocols/rpc/frames.ts';
+import { FrameReader } from '../../../src/protocols/rpc/link/frames.ts';
 import { stage as inProcess } from './stage.ts';
 import { describeOnEach } from './stages.ts';
 

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { withMentions } from '../../../src/protocols/rpc/mentions.ts';
+import { withMentions } from '../../../src/protocols/rpc/host-side/mentions.ts';
 import { temporaryDirectory } from '../../cli/polypod.ts';
 import type { Line } from './client.ts';
 import { gist } from './gist.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { modelScope, scopeNotices } from '../../../src/protocols/rpc/model-scope.ts';
+import { modelScope, scopeNotices } from '../../../src/protocols/rpc/sessions/model-scope.ts';
 
 const model = (reference: string, name = '') => {
   const [provider = '', ...id] = reference.split('/');

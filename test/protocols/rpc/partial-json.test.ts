@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { partialObject } from '../../../src/protocols/rpc/partial-json.ts';
+import { partialObject } from '../../../src/protocols/rpc/encode/partial-json.ts';
 
 describe('an unfinished JSON text', () => {
   it.each([

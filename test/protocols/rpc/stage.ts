@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { onTestFinished } from 'vitest';
-import { rpcExtensions } from '../../../src/cli/rpc-extensions.ts';
+import { rpcExtensions } from '../../../src/cli/rpc/extensions.ts';
 import type { Host } from '../../../src/pod/index.ts';
 import { type RpcParts, serveRpc } from '../../../src/protocols/index.ts';
 import type { Script } from '../../../src/sim/index.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { auditFiles, AuditLog, listAuditFiles, readEntry } from '../../../src/audit/index.ts';
 import { type JsonObject, logTo, redactor } from '../../../src/base/index.ts';
-import { COMMAND_MODEL, commandModel, isCommandModel } from '../../../src/daemon/command-model.ts';
+import { COMMAND_MODEL, commandModel, isCommandModel } from '../../../src/setup/models/command-model.ts';
 import { connect } from '../../../src/llm/index.ts';
 import type { Host } from '../../../src/pod/index.ts';
 import { podLines } from '../../../src/protocols/index.ts';
@@ -15,7 +15,7 @@ import {
   type OpenTasks,
   type TasksSettings,
 } from '../../../src/protocols/tasks/index.ts';
-import { startTasks } from '../../../src/protocols/tasks/door.ts';
+import { startTasks } from '../../../src/protocols/tasks/http/listener.ts';
 import { providerNamed } from '../../../src/registry.ts';
 import type { Answer, Script } from '../../../src/sim/index.ts';
 import { killedCopy } from '../../pod/resume-stage.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net';
 import { onTestFinished, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/base/index.ts';
-import { isPrivate } from '../../../src/protocols/tasks/webhook.ts';
+import { isPrivate } from '../../../src/protocols/tasks/webhooks/webhook.ts';
 import { says, tasksStage } from './stage.ts';
 
 interface Told {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { parseScript, type SimpleCommand } from '../../../src/tools/policy/shell-parser.ts';
+import { parseScript, type SimpleCommand } from '../../../src/tools/policy/shell/parser.ts';
 import { runsOf } from './runs.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'polypod-shell-'));

@@ -1,5 +1,5 @@
 import type { Wish } from '../arguments.ts';
-import type { Seat } from '../seat.ts';
+import type { Seat } from '../sessions/rpc-session.ts';
 
 /**
  * What a command does. It answers with the data of its response; one that has to answer before it is done calls `answer`,

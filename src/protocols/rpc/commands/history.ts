@@ -1,9 +1,9 @@
 import { arrayOf, type JsonObject, numberOf, objectIn, objectOf, PolypodError } from '../../../base/index.ts';
 import { type AgentMessage, encodeEntry, type Entry } from '../../../pod/index.ts';
 import { anyTextIn } from '../arguments.ts';
-import { splitMentions } from '../file-mentions.ts';
-import { textOf } from '../messages.ts';
-import type { Seat } from '../seat.ts';
+import { splitMentions } from '../host-side/file-mentions.ts';
+import { textOf } from '../encode/messages.ts';
+import type { Seat } from '../sessions/rpc-session.ts';
 import type { RpcSessionStats } from '../wire.ts';
 import type { Command } from './command.ts';
 import { sessionFile } from './session-file.ts';

@@ -1,7 +1,7 @@
 import { PolypodError } from '../../../base/index.ts';
 import { levelIn, textIn } from '../arguments.ts';
-import { modelFrame } from '../messages.ts';
-import { modelScope } from '../model-scope.ts';
+import { modelFrame } from '../encode/messages.ts';
+import { modelScope } from '../sessions/model-scope.ts';
 import { LEVELS } from '../wire.ts';
 import type { Command } from './command.ts';
 import { levelOf } from './state.ts';

@@ -1,5 +1,5 @@
-import { clientTools } from '../host-tools.ts';
-import type { Seat } from '../seat.ts';
+import { clientTools } from '../host-side/host-tools.ts';
+import type { Seat } from '../sessions/rpc-session.ts';
 import type { RpcHostTool } from '../wire.ts';
 
 /**

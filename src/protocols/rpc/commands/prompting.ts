@@ -1,8 +1,8 @@
 import { PolypodError } from '../../../base/index.ts';
 import { saidIn, type Said, textIn, type Wish, wordIn } from '../arguments.ts';
-import { endRun, unlessConflict } from '../end-run.ts';
+import { endRun, unlessConflict } from '../sessions/end-run.ts';
 import { TEXTS } from '../errors.ts';
-import { busy, type Seat } from '../seat.ts';
+import { busy, type Seat } from '../sessions/rpc-session.ts';
 import type { Command } from './command.ts';
 
 /**
@@ -64,7 +64,7 @@ export const clearQueue: Command = async (_, seat) => {
 /** With the files that it names; nothing is looked for, or loaded, for a prompt without an `@`. */
 async function named(content: Said, { parts }: Seat): Promise<Said> {
   if (!textOf(content).includes('@')) return content;
-  return (await import('../mentions.ts')).withMentions(content, parts.sessions.cwd);
+  return (await import('../host-side/mentions.ts')).withMentions(content, parts.sessions.cwd);
 }
 
 function whenBusyIn({ type, id, fields }: Wish): 'steer' | 'follow-up' | 'refuse' {

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../../pod/index.ts';
-import type { Seat } from '../seat.ts';
+import type { Seat } from '../sessions/rpc-session.ts';
 
 /** Absent for a session that is kept in memory. */
 export function sessionFile(

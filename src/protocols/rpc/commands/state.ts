@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isWithinLimit } from '../../../pod/index.ts';
 import { flagIn, wordIn } from '../arguments.ts';
-import { hostToolsIn } from '../host-tools.ts';
-import { modelFrame, type OfferedModel } from '../messages.ts';
-import type { Seat } from '../seat.ts';
-import { phasesIn } from '../todos.ts';
+import { hostToolsIn } from '../host-side/host-tools.ts';
+import { modelFrame, type OfferedModel } from '../encode/messages.ts';
+import type { Seat } from '../sessions/rpc-session.ts';
+import { phasesIn } from '../host-side/todos.ts';
 import type { RpcState, RpcThinkingLevel } from '../wire.ts';
 import type { Command } from './command.ts';
 import { messagesOf } from './history.ts';

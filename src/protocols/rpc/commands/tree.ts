@@ -1,6 +1,6 @@
 import { objectIn } from '../../../base/index.ts';
 import { encodeEntry, type Entry, type SessionTree } from '../../../pod/index.ts';
-import { EncodedJson } from '../encoded-json.ts';
+import { EncodedJson } from '../encode/encoded-json.ts';
 import type { Command } from './command.ts';
 
 export const getTree: Command = async (_, seat) => {

@@ -2,9 +2,9 @@ import { PolypodError } from '../../../base/index.ts';
 import type { PodEvent } from '../../../pod/index.ts';
 import { anyTextIn, textIn } from '../arguments.ts';
 import { TEXTS } from '../errors.ts';
-import { endRun, unlessConflict } from '../end-run.ts';
-import type { Seat } from '../seat.ts';
-import { bashResult } from '../shells.ts';
+import { endRun, unlessConflict } from '../sessions/end-run.ts';
+import type { Seat } from '../sessions/rpc-session.ts';
+import { bashResult } from '../host-side/shells.ts';
 import type { Command } from './command.ts';
 
 type CompactionEnd = Extract<PodEvent, { readonly type: 'compaction-end' }>;

@@ -1,8 +1,8 @@
 import { arrayOf, type JsonObject, stringOf } from '../../../base/index.ts';
 import { encodeSse } from '../../../wire/index.ts';
-import type { Stop } from '../../answer.ts';
-import { argumentsOf, type Reply, type ReplyPart } from '../../reply.ts';
-import { type Stroke, strokes } from '../../strokes.ts';
+import type { Stop } from '../../script/answer.ts';
+import { argumentsOf, type Reply, type ReplyPart } from '../../script/reply.ts';
+import { type Stroke, strokes } from '../../script/reply-steps.ts';
 import type { Context, Frame } from '../wire.ts';
 
 /** The Messages API's stream: named events, numbered content blocks. */

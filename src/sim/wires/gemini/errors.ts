@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../base/index.ts';
-import type { Refusal } from '../../fault.ts';
+import type { Refusal } from '../../script/fault.ts';
 import type { RefusalContext, Refused } from '../wire.ts';
 import { encodeEvent } from './write.ts';
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../base/index.ts';
-import type { Stop } from '../../answer.ts';
-import { argumentsOf, type Reply, type ReplyCall, type ReplyPart } from '../../reply.ts';
-import { type Stroke, strokes } from '../../strokes.ts';
+import type { Stop } from '../../script/answer.ts';
+import { argumentsOf, type Reply, type ReplyCall, type ReplyPart } from '../../script/reply.ts';
+import { type Stroke, strokes } from '../../script/reply-steps.ts';
 import type { Context, Frame } from '../wire.ts';
 
 /** Gemini's stream: every chunk is a small response; calls come whole, and the finish comes on a part of its own. */

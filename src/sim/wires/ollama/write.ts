@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../base/index.ts';
-import type { Stop } from '../../answer.ts';
-import { argumentsOf, type Reply, type ReplyCall } from '../../reply.ts';
-import { type Stroke, strokes } from '../../strokes.ts';
+import type { Stop } from '../../script/answer.ts';
+import { argumentsOf, type Reply, type ReplyCall } from '../../script/reply.ts';
+import { type Stroke, strokes } from '../../script/reply-steps.ts';
 import type { Context, Frame } from '../wire.ts';
 
 /** Ollama's stream: one JSON line after another; calls come whole, the last line counts. */

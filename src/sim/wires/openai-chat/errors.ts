@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../base/index.ts';
 import { encodeSse } from '../../../wire/index.ts';
-import type { Refusal } from '../../fault.ts';
+import type { Refusal } from '../../script/fault.ts';
 import type { RefusalContext, Refused } from '../wire.ts';
 
 export function refuse(refusal: Refusal, context: RefusalContext): Refused {

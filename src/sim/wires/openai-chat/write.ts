@@ -1,8 +1,8 @@
 import { type JsonObject, objectOf } from '../../../base/index.ts';
 import { encodeSse } from '../../../wire/index.ts';
-import type { Stop } from '../../answer.ts';
-import type { Reply, ReplyCall, ReplyPart } from '../../reply.ts';
-import { type Stroke, strokes } from '../../strokes.ts';
+import type { Stop } from '../../script/answer.ts';
+import type { Reply, ReplyCall, ReplyPart } from '../../script/reply.ts';
+import { type Stroke, strokes } from '../../script/reply-steps.ts';
 import type { Context, Frame } from '../wire.ts';
 
 /** The Chat Completions stream: nameless chunks, calls numbered among themselves, `[DONE]` at the end. */

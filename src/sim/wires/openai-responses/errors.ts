@@ -1,4 +1,4 @@
-import type { Refusal } from '../../fault.ts';
+import type { Refusal } from '../../script/fault.ts';
 import { errorOf, INVALID, ROWS } from '../openai-chat/errors.ts';
 import type { RefusalContext, Refused } from '../wire.ts';
 

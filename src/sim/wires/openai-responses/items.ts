@@ -1,5 +1,5 @@
 import { arrayOf, type JsonObject } from '../../../base/index.ts';
-import type { ReplyPart } from '../../reply.ts';
+import type { ReplyPart } from '../../script/reply.ts';
 import type { Context } from '../wire.ts';
 
 /** One entry of a response's `output`: how it looks when it opens and when it is whole. */

@@ -1,6 +1,6 @@
 import { arrayOf, type JsonObject, objectOf } from '../../../base/index.ts';
-import type { Stop } from '../../answer.ts';
-import type { Reply } from '../../reply.ts';
+import type { Stop } from '../../script/answer.ts';
+import type { Reply } from '../../script/reply.ts';
 import type { Context } from '../wire.ts';
 
 /** The response object as every event of its life carries it; the caller lays status and output over it. */

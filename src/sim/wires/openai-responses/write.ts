@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../base/index.ts';
 import { encodeSse } from '../../../wire/index.ts';
-import type { Reply, ReplyPart } from '../../reply.ts';
-import { type Stroke, strokes } from '../../strokes.ts';
+import type { Reply, ReplyPart } from '../../script/reply.ts';
+import { type Stroke, strokes } from '../../script/reply-steps.ts';
 import type { Context, Frame } from '../wire.ts';
 import { contentPart, type OutputItem, outputItem } from './items.ts';
 import { responseEnd, responseHead } from './response.ts';

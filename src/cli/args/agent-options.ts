@@ -1,0 +1,113 @@
+import { readFile, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { messageOf, PolypodError } from '../../base/index.ts';
+import { directoryAt, type NewSession, type Places } from '../../daemon/index.ts';
+import { THINKING_LEVELS } from '../../llm/index.ts';
+import type { McpServerSpec } from '../../mcp/index.ts';
+import type { Surroundings } from '../command.ts';
+import { DATA_DIR, placesOf } from './data-dir.ts';
+import { MODEL } from './model-option.ts';
+import { MODES } from './modes.ts';
+import type { Values } from './options.ts';
+
+/** What can be said of an agent and its session, whatever is done with it. */
+export const AGENT_OPTIONS = {
+  name: { type: 'text', short: 'n', value: 'NAME', help: 'what the new session is called' },
+  ...MODEL,
+  mode: { type: 'choice', choices: MODES, help: 'what it may do unasked (default: workspace-write)' },
+  thinking: { type: 'choice', choices: THINKING_LEVELS, help: 'how long to think before each step' },
+  'allow-path': {
+    type: 'texts',
+    value: 'PATH',
+    help: 'a path beside the directory that it may use; may be repeated',
+  },
+  sandbox: { type: 'flag', help: 'run commands in a bubblewrap sandbox: writes only here, no network' },
+  cwd: { type: 'text', short: 'C', value: 'DIR', help: 'the directory to work in (default: this one)' },
+  system: { type: 'text', short: 's', value: 'TEXT', help: 'added to what the agent is told about itself' },
+  'mcp-config': {
+    type: 'text',
+    value: 'FILE',
+    help: 'MCP servers to use, as JSON: { "mcpServers": { … } }',
+  },
+  offline: { type: 'flag', help: 'use the built-in simulated model' },
+  'no-session': { type: 'flag', help: 'keep nothing' },
+  'no-daemon': { type: 'flag', help: 'run in this process, also if a daemon is up' },
+  ...DATA_DIR,
+} as const;
+
+type AgentValues = Values<typeof AGENT_OPTIONS>;
+
+/** What the command line says about an agent and where it shall live. */
+export interface AgentWish {
+  readonly places: Places;
+  /** A session as it is made when none is resumed. */
+  readonly fresh: NewSession;
+  readonly offline: boolean;
+  /** Nothing is kept. */
+  readonly isFleeting: boolean;
+  /** Not in the daemon, even if one is up. */
+  readonly isHere: boolean;
+  readonly allowPaths: readonly string[];
+  readonly sandbox: boolean;
+  readonly mcpServers: readonly McpServerSpec[];
+}
+
+/** Reads what the options name: paths that must be there, and files. */
+export async function agentWish(values: AgentValues, around: Surroundings): Promise<AgentWish> {
+  const { name, model, mode, thinking, system, sandbox, offline } = values;
+  const { 'mcp-config': mcpConfig, 'no-session': isFleeting } = values;
+  return {
+    places: placesOf(values, around),
+    fresh: {
+      cwd: await directoryAt(values.cwd ?? '.'),
+      ...(name === undefined ? {} : { name }),
+      ...(model === undefined ? {} : { model }),
+      ...(mode === undefined ? {} : { mode }),
+      ...(thinking === undefined ? {} : { thinking }),
+      ...(system === undefined ? {} : { appendSystem: system }),
+    },
+    offline,
+    isFleeting,
+    isHere: values['no-daemon'] || isFleeting || sandbox || mcpConfig !== undefined,
+    allowPaths: await Promise.all(values['allow-path'].map(existing)),
+    sandbox,
+    mcpServers: mcpConfig === undefined ? [] : await serversIn(mcpConfig),
+  };
+}
+
+/** Refuses options that cannot both be meant; `goesOn` is the one that takes up an earlier session. */
+export function refuseContradictions(
+  values: Pick<AgentValues, 'offline' | 'model' | 'cwd' | 'name' | 'no-session'>,
+  goesOn: '--resume' | '--continue' | undefined,
+): void {
+  const { offline, model, cwd, name, 'no-session': isFleeting } = values;
+  if (offline && model !== undefined) throw exclusive('--offline', '--model');
+  if (goesOn === undefined) return;
+  if (isFleeting) throw exclusive(goesOn, '--no-session');
+  if (name !== undefined)
+    throw new PolypodError('bad-request', `--name is for a new session: leave out ${goesOn}`);
+  if (goesOn === '--resume' && cwd !== undefined)
+    throw new PolypodError('bad-request', 'a session goes on in its own directory: leave out --cwd');
+}
+
+export function exclusive(one: string, other: string): PolypodError {
+  return new PolypodError('bad-request', `${one} and ${other} exclude each other`);
+}
+
+async function existing(path: string): Promise<string> {
+  const full = resolve(path);
+  await stat(full).catch((thrown: unknown) => {
+    throw new PolypodError('not-found', `cannot allow ${path}: ${messageOf(thrown)}`, { cause: thrown });
+  });
+  return full;
+}
+
+async function serversIn(file: string): Promise<readonly McpServerSpec[]> {
+  const { readMcpConfig } = await import('../../mcp/index.ts');
+  const text = await readFile(file, 'utf8').catch((thrown: unknown) => {
+    throw new PolypodError('not-found', `cannot read the MCP servers: ${messageOf(thrown)}`, {
+      cause: thrown,
+    });
+  });
+  return readMcpConfig(text);
+}

@@ -1,0 +1,46 @@
+import { PolypodError } from '../../base/index.ts';
+import { DEFAULT_CONFIG, modelAccess, placesFrom, readConfig } from '../../daemon/index.ts';
+import { type ConnectOptions, type Llm, type Model, VENDORS } from '../../llm/index.ts';
+import type { Surroundings } from '../command.ts';
+
+/** A model that is ready to be asked, and what the person should know about the choice. */
+export interface ReadyModel {
+  readonly llm: Llm;
+  readonly model: Model;
+  readonly notices: readonly string[];
+  readonly close: () => Promise<void>;
+}
+
+export interface Wish {
+  /** `provider/id`, an id, or a provider's name. */
+  readonly reference: string | undefined;
+  /** Take the simulated model although there may be a real one. */
+  readonly offline: boolean;
+  /** Nothing will be sent, so that no key is needed. */
+  readonly replaying: boolean;
+}
+
+/** The model that the command line asks for, or the best there is. */
+export async function readyModel(
+  { reference, offline, replaying }: Wish,
+  around: Surroundings,
+  connect: ConnectOptions,
+): Promise<ReadyModel> {
+  if (offline && reference !== undefined) {
+    throw new PolypodError('bad-request', '--offline and --model exclude each other');
+  }
+  const places = placesFrom(around.env);
+  const env = replaying ? { ...standInKeys(), ...around.env } : around.env;
+  const { config, warnings } = offline ? NO_CONFIG : await readConfig(places);
+  const access = await modelAccess({ env, config, places, offline, connect });
+  const { llm, model, notices } = await access.choose(reference, around.signal);
+  return { llm, model, notices: [...warnings, ...notices], close: () => access.close() };
+}
+
+const NO_CONFIG = { config: DEFAULT_CONFIG, warnings: [] };
+
+function standInKeys(): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    VENDORS.flatMap(({ keyEnv }) => keyEnv).map((name) => [name, 'replaying-needs-no-key']),
+  );
+}

@@ -1,0 +1,25 @@
+import { PolypodError } from '../../base/index.ts';
+import type { Surroundings } from '../command.ts';
+
+/** The words of a prompt; `-` stands for stdin, and so does leaving them out. */
+export async function promptFrom(
+  words: readonly string[],
+  stdin: Surroundings['stdin'],
+  example: string,
+): Promise<string> {
+  if (words.length === 0 && stdin.isTTY) {
+    throw new PolypodError('bad-request', `what is it to do? Try: ${example}`);
+  }
+  const fromStdin = words.length === 0 || words.includes('-') ? await textIn(stdin) : '';
+  const text =
+    words.length === 0 ? fromStdin : words.map((word) => (word === '-' ? fromStdin : word)).join(' ');
+  if (text.trim() === '')
+    throw new PolypodError('bad-request', 'the prompt is empty: give it as an argument or on stdin');
+  return text;
+}
+
+async function textIn(stdin: AsyncIterable<Uint8Array>): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of stdin) pieces.push(piece);
+  return Buffer.concat(pieces).toString('utf8');
+}

@@ -1,0 +1,40 @@
+import { CYAN, DIM, type Line, span, widthOf } from '../../../terminal/style.ts';
+import { fitLine } from '../../../terminal/wrap.ts';
+
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+
+/** How often the activity line is drawn while something runs. */
+export const FRAME_MS = 120;
+
+export interface Activity {
+  readonly text: string;
+  readonly elapsedMs: number;
+  /** What else there is to know, as in `~340 tokens`. */
+  readonly notes: readonly string[];
+}
+
+/** One line that says what is going on and for how long. */
+export function activityLine({ text, elapsedMs, notes }: Activity, width: number): Line {
+  const frame = FRAMES[Math.floor(elapsedMs / FRAME_MS) % FRAMES.length] ?? '';
+  const figures = [duration(elapsedMs), ...notes].join(' · ');
+  return fitLine([span(`${frame} `, CYAN), span(text), span(` ${figures}`, DIM)], width);
+}
+
+/** The last line: where one is and how full the context is. What is right gives way to what is left. */
+export function statusLine(left: string, right: string, width: number): Line {
+  const start = fitLine([span(left, DIM)], width);
+  const room = width - widthOf(start) - 2;
+  const end = [span(right, DIM)];
+  if (right === '' || widthOf(end) > room) return start;
+  return [...start, span(' '.repeat(room - widthOf(end) + 2)), ...end];
+}
+
+export function duration(ms: number): string {
+  if (ms < 950) return `${Math.round(ms / 100) / 10} s`;
+  const seconds = Math.round(ms / 1000);
+  if (ms < 9_950) return `${(ms / 1000).toFixed(1)} s`;
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

@@ -1,0 +1,125 @@
+import { isObject, type JsonObject, tryParse } from '../../../base/index.ts';
+import { type Key } from '../../../terminal/editor/key.ts';
+import { insert, type EditorState, newEditor } from '../../../terminal/editor/state.ts';
+import { type EditorAround, updateEditor } from '../../../terminal/editor/update.ts';
+
+/** What a person is asked to allow. */
+export interface ApprovalQuestion {
+  readonly title: string;
+  /** The call in a line, for the place where the keys are. */
+  readonly name: string;
+  readonly reason: string;
+  /** What exactly would happen, shown in full. */
+  readonly detail: { readonly type: 'command' | 'diff' | 'arguments'; readonly text: string };
+  /** Lines with the arguments that the detail does not show. */
+  readonly more: readonly string[];
+  readonly arguments: JsonObject;
+  /** What "always" would allow from now on; without it there is no such choice. */
+  readonly rule: string | undefined;
+  /** Why edited arguments would not do; undefined if they would. */
+  readonly complaintAbout: (edited: JsonObject) => string | undefined;
+}
+
+export type ApprovalAnswer =
+  | { readonly type: 'once' }
+  | { readonly type: 'always' }
+  | { readonly type: 'edited'; readonly arguments: JsonObject }
+  | { readonly type: 'deny'; readonly comment: string }
+  | { readonly type: 'later' };
+
+export interface ApprovalState {
+  readonly question: ApprovalQuestion;
+  /** When it came up, or the last letter that did not count. */
+  readonly askedAt: number;
+  readonly mode: 'choosing' | 'commenting' | 'editing';
+  readonly editor: EditorState;
+  readonly complaint: string | undefined;
+}
+
+export interface ApprovalAround {
+  /** The columns of the comment's or the arguments' editor. */
+  readonly width: number;
+  readonly now: number;
+}
+
+export interface ApprovalUpdated {
+  readonly state: ApprovalState;
+  readonly answer: ApprovalAnswer | undefined;
+  /** The person wants to see the whole call again. */
+  readonly isToBeShown?: boolean;
+}
+
+/** A question appears while a person types: letters count as its answer only after a pause of so long. */
+export const SETTLE_MS = 400;
+
+export function newApproval(question: ApprovalQuestion, now: number): ApprovalState {
+  return { question, askedAt: now, mode: 'choosing', editor: newEditor(), complaint: undefined };
+}
+
+/** The question after a key. */
+export function updateApproval(state: ApprovalState, key: Key, around: ApprovalAround): ApprovalUpdated {
+  if (state.mode === 'choosing') return choosing(state, key, around.now);
+  if (key.type === 'chord' && key.chord === 'escape') return open(newApproval(state.question, state.askedAt));
+  if (
+    state.mode === 'commenting' &&
+    key.type === 'chord' &&
+    key.chord === 'enter' &&
+    state.editor.text.trim() === ''
+  )
+    return { state, answer: { type: 'deny', comment: '' } };
+  const updated = updateEditor(state.editor, key, { ...NO_HELP, width: around.width });
+  if (updated.event?.type !== 'submit')
+    return open({ ...state, editor: updated.state, complaint: undefined });
+  if (state.mode === 'commenting') return { state, answer: { type: 'deny', comment: updated.event.text } };
+  return edited(state, updated.event.text);
+}
+
+/** The answer in a line, where there are no keys: `y`, `a`, `later`, or `n` with a comment behind it. */
+export function answerIn(line: string, { rule }: Pick<ApprovalQuestion, 'rule'>): ApprovalAnswer | undefined {
+  const [, word = '', rest = ''] = /^\s*(\S+)\s*(.*?)\s*$/s.exec(line) ?? [];
+  const choice = word.toLowerCase();
+  if (choice === 'n' || choice === 'no') return { type: 'deny', comment: rest };
+  if (rest !== '') return undefined;
+  if (choice === 'y' || choice === 'yes') return { type: 'once' };
+  if (choice === 'later') return { type: 'later' };
+  return rule !== undefined && (choice === 'a' || choice === 'always') ? { type: 'always' } : undefined;
+}
+
+function choosing(state: ApprovalState, key: Key, now: number): ApprovalUpdated {
+  if (key.type === 'chord')
+    return key.chord === 'escape' ? { state, answer: { type: 'later' } } : open(state);
+  if (now - state.askedAt < SETTLE_MS) return open({ ...state, askedAt: now });
+  switch (key.text.toLowerCase()) {
+    case 'y':
+      return { state, answer: { type: 'once' } };
+    case 'a':
+      return state.question.rule === undefined ? open(state) : { state, answer: { type: 'always' } };
+    case 'n':
+      return open({ ...state, mode: 'commenting' });
+    case 'v':
+      return { state, answer: undefined, isToBeShown: true };
+    case 'e': {
+      const json = JSON.stringify(state.question.arguments, undefined, 2);
+      return open({ ...state, mode: 'editing', editor: insert(newEditor(), json) });
+    }
+    default:
+      return open(state);
+  }
+}
+
+function edited(state: ApprovalState, text: string): ApprovalUpdated {
+  const value = tryParse(text);
+  if (value === undefined)
+    return open({ ...state, complaint: 'That is not JSON: correct it, or press Esc to go back.' });
+  if (!isObject(value))
+    return open({ ...state, complaint: 'The arguments have to be a JSON object, as in {"path": "a.txt"}.' });
+  const complaint = state.question.complaintAbout(value);
+  if (complaint !== undefined) return open({ ...state, complaint });
+  return { state, answer: { type: 'edited', arguments: value } };
+}
+
+function open(state: ApprovalState): ApprovalUpdated {
+  return { state, answer: undefined };
+}
+
+const NO_HELP: Omit<EditorAround, 'width'> = { complete: () => undefined, recognise: () => undefined };

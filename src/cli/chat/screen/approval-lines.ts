@@ -1,0 +1,67 @@
+import type { ApprovalQuestion, ApprovalState } from './approval-dialog.ts';
+import { renderEditor, textWidth } from '../../../terminal/editor/render.ts';
+import { harmless, wholeLines } from '../../../terminal/sanitize.ts';
+import { BOLD, CYAN, DIM, type Line, PLAIN, RED, span, YELLOW } from '../../../terminal/style.ts';
+import { diffLook } from '../../../terminal/markdown/code.ts';
+import { type Live, stacked, still } from '../../../terminal/screen/live.ts';
+import { chopLine, fitLine, wrapLine } from '../../../terminal/wrap.ts';
+
+/** What is asked, in full. It is printed, not part of the live area: a long diff can be scrolled back to. */
+export function questionLines({ title, reason, detail, more }: ApprovalQuestion, width: number): Line[] {
+  const look = (text: string) => (detail.type === 'diff' ? diffLook(text) : PLAIN);
+  return [
+    ...wrapLine([span('? ', YELLOW), span(harmless(title), BOLD)], width),
+    ...wholeLines(reason).flatMap((text) => inset([span(text, DIM)], width, wrapLine)),
+    ...(detail.text === '' ? [] : [[]]),
+    ...(detail.text === '' ? [] : wholeLines(detail.text.trimEnd())).flatMap((text) =>
+      inset([span(text, look(text))], width, chopLine),
+    ),
+    ...more.flatMap((text) => inset([span(text, DIM)], width, chopLine)),
+  ];
+}
+
+/** The keys that answer, or the editor of the comment or the arguments. */
+export function renderApproval(state: ApprovalState, { width, rows }: { width: number; rows: number }): Live {
+  if (state.mode === 'choosing') return { lines: choiceLines(state.question, width), cursor: undefined };
+  const prompt = promptOf(state);
+  const heading =
+    state.mode === 'editing' ? 'The arguments, as JSON' : 'What should it do instead? Enter for nothing';
+  const complaint =
+    state.complaint === undefined ? [] : wrapLine([span(harmless(state.complaint), RED)], width);
+  const around = still(wrapLine([span(`${heading} · Esc goes back`, DIM)], width));
+  const editor = renderEditor(state.editor, { width, rows: Math.max(1, rows - 2), prompt, placeholder: '' });
+  return stacked([around, editor, still(complaint)]);
+}
+
+/** The columns of that editor, for `updateApproval`. */
+export function approvalWidth(state: ApprovalState, width: number): number {
+  return textWidth({ width, prompt: promptOf(state) });
+}
+
+function promptOf({ mode }: ApprovalState): string {
+  return mode === 'editing' ? '' : '> ';
+}
+
+function choiceLines({ rule, name }: ApprovalQuestion, width: number): Line[] {
+  const keys: (readonly [string, string])[] = [
+    ['y', 'yes, once'],
+    ...(rule === undefined ? [] : [['a', 'always'] as const]),
+    ['n', 'no'],
+    ['e', 'edit'],
+    ['v', 'view'],
+    ['Esc', 'later'],
+  ];
+  const choices = keys.flatMap(([key, meaning], index) => [
+    span(index === 0 ? '' : '   '),
+    span(key, { ...CYAN, ...BOLD }),
+    span(` ${meaning}`),
+  ]);
+  const always = rule === undefined ? [] : wrapLine([span(`always means: ${harmless(rule)}`, DIM)], width);
+  // What else is printed meanwhile may stand between the call and the keys: they say what they are about.
+  const about = fitLine([span('? ', YELLOW), span(harmless(name), BOLD)], width);
+  return [about, ...wrapLine(choices, width), ...always];
+}
+
+function inset(line: Line, width: number, broken: (line: Line, width: number) => Line[]): Line[] {
+  return broken(line, width - 2).map((part) => [span('  '), ...part]);
+}

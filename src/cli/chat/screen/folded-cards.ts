@@ -1,0 +1,27 @@
+import { type Card, type CardStyle, cardLines, isFolded } from './cards.ts';
+import type { Line } from '../../../terminal/style.ts';
+
+const MOST = 50;
+
+/** The cards that were printed folded: each press of the key prints the next older one in full. */
+export class FoldedCards {
+  #cards: Card[] = [];
+  #next = 0;
+
+  /** The lines to print for a card, folded. */
+  print(card: Card, style: Omit<CardStyle, 'expanded'>): Line[] {
+    if (isFolded(card, { ...style, expanded: false })) {
+      this.#cards = [...this.#cards, card].slice(-MOST);
+      this.#next = this.#cards.length - 1;
+    }
+    return cardLines(card, { ...style, expanded: false });
+  }
+
+  /** The newest card that is not expanded yet, in full; undefined when there is none. */
+  expand(style: Omit<CardStyle, 'expanded'>): Line[] | undefined {
+    const card = this.#cards[this.#next];
+    if (card === undefined) return undefined;
+    this.#next -= 1;
+    return cardLines(card, { ...style, expanded: true });
+  }
+}

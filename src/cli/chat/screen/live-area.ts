@@ -1,0 +1,112 @@
+import {
+  activityLine,
+  cardLines,
+  type EditorState,
+  fitLine,
+  FRAME_MS,
+  type Line,
+  type Live,
+  line,
+  menuLines,
+  renderEditor,
+  span,
+  stacked,
+  statusLine,
+  still,
+} from '../../../terminal/index.ts';
+import { textOf } from '../view/answer-steps.ts';
+import { inShort, statusTexts } from './status.ts';
+import { isBusy, type Running, type View } from '../view/view.ts';
+
+const DIM = { dim: true } as const;
+const MENU_ROWS = 8;
+/** More than so many are counted. */
+const MOST_QUEUED = 3;
+const LANES = { prompt: 'then', steer: 'steers', 'follow-up': 'afterwards' } as const;
+
+export interface Area {
+  readonly view: View | undefined;
+  /** What of the answer can still change. */
+  readonly open: readonly Line[];
+  /** In the place of the input, while something is asked. */
+  readonly question: Live | undefined;
+  readonly editor: EditorState;
+  /** Before the input, as in `> `. */
+  readonly prompt: string;
+  readonly hint: string | undefined;
+  readonly usualMode: string | undefined;
+}
+
+/** All that stands below the finished text: the end of the answer, what goes on, the input, and the status line. */
+export function chatArea(
+  { view, open, question, editor, prompt, hint, usualMode }: Area,
+  { columns, rows }: { readonly columns: number; readonly rows: number },
+  now: number,
+): Live & { readonly againMs: number | undefined } {
+  const above = view === undefined ? [] : goingOn(view, columns, now);
+  const gap = open.length > 0 && above.length > 0 ? [line('')] : [];
+  const input =
+    question ??
+    renderEditor(editor, {
+      width: columns,
+      rows: Math.max(3, Math.ceil(rows / 3)),
+      prompt,
+      placeholder: view !== undefined && isBusy(view) ? 'steer it, or wait' : 'say something, /help for more',
+    });
+  const menu = question === undefined ? menuLines(editor, columns, MENU_ROWS) : [];
+  const hints = hint === undefined ? [] : [fitLine([span(hint, DIM)], columns)];
+  const foot = view === undefined ? [] : [footLine(view, usualMode, columns)];
+  const isMoving =
+    view !== undefined &&
+    !view.isAway &&
+    (view.state === 'running' || view.calls.length + view.shells.length > 0);
+  return {
+    ...stacked([still([...open, ...gap, ...above, line('')]), input, still([...menu, ...hints, ...foot])]),
+    againMs: isMoving ? FRAME_MS : undefined,
+  };
+}
+
+/** What goes on now: calls that run, what the model does, and what waits for it. */
+function goingOn(view: View, columns: number, now: number): Line[] {
+  const running = [...view.calls, ...view.shells].flatMap((each) => runningLines(each, columns, now));
+  const isCompacting = view.activity === 'summarising the conversation';
+  const activity =
+    isBusy(view) && !view.isAway && (view.state === 'running' || isCompacting)
+      ? [activityIn(view, columns, now)]
+      : [];
+  const queued = view.queue
+    .slice(0, MOST_QUEUED)
+    .map(({ lane, content }) =>
+      fitLine([span(`↳ ${LANES[lane]}: ${textOf(content).replace(/\s+/g, ' ')}`, DIM)], columns),
+    );
+  const more = view.queue.length - queued.length;
+  const rest = more > 0 ? [fitLine([span(`  … ${more} more wait`, DIM)], columns)] : [];
+  return [...running, ...activity, ...queued, ...rest];
+}
+
+/** The last line of the screen. */
+function footLine(view: View, usualMode: string | undefined, columns: number): Line {
+  const { left, right } = statusTexts(view, usualMode, columns);
+  return statusLine(left, right, columns);
+}
+
+function runningLines({ title, text, startedAt }: Running, width: number, now: number): Line[] {
+  const card = {
+    type: 'tool',
+    title,
+    status: 'running',
+    durationMs: now - startedAt,
+    summary: '',
+    diff: '',
+    output: text,
+  } as const;
+  return cardLines(card, { width, expanded: false, key: '' });
+}
+
+function activityIn({ activity, since, written, thoughts }: View, columns: number, now: number): Line {
+  const [thought] = thoughts.values();
+  const text = thought === undefined ? activity : `thinking: ${thought.text.trim().split('\n').at(-1) ?? ''}`;
+  // Four characters are about a token.
+  const notes = written === 0 ? [] : [`~${inShort(Math.ceil(written / 4))} tokens`];
+  return activityLine({ text, elapsedMs: Math.max(0, now - since), notes }, columns);
+}

@@ -1,0 +1,133 @@
+import type { Approval } from '../../../pod/index.ts';
+import { QuestionNumbers } from '../../output/question-numbers.ts';
+import {
+  type ApprovalAnswer,
+  type ApprovalState,
+  approvalWidth,
+  type Key,
+  type Live,
+  newApproval,
+  renderApproval,
+  SETTLE_MS,
+  updateApproval,
+} from '../../../terminal/index.ts';
+import type { Print } from '../view/print.ts';
+import { questionAbout } from './question.ts';
+
+/** What a key did to the question. */
+export interface Pressed {
+  /** The question that was on the screen when the key was pressed, and the answer to it. */
+  readonly answered?: { readonly approvalId: string; readonly answer: ApprovalAnswer };
+  readonly prints: readonly Print[];
+}
+
+/** The one question that a person is asked now, of all that are open. */
+export class QuestionBox {
+  #shown: { readonly approval: Approval; readonly state: ApprovalState } | undefined;
+  /** Those that the person does not want to answer now, or has just answered. */
+  readonly #putOff = new Set<string>();
+  readonly #numbers = new QuestionNumbers();
+  /** Answered here, and still open as far as is known: the next one waits until it is settled. */
+  #sent: string | undefined;
+  /** The letter that was the last answer: pressed twice in a row, it does not begin a message. */
+  #repeated: { readonly text: string; readonly until: number } | undefined;
+  /** The person has cancelled the run: that the question goes is no surprise. */
+  #isGivenUp = false;
+  /** What is typed before this time may have been meant for a question that is gone. */
+  #deaf: { readonly until: number; readonly to: 'answers' | 'text' } = { until: 0, to: 'answers' };
+
+  get isOpen(): boolean {
+    return this.#shown !== undefined;
+  }
+
+  /** Whether a letter would be an answer, not a part of a text. */
+  get isChoosing(): boolean {
+    return this.#shown?.state.mode === 'choosing';
+  }
+
+  /** Shows the next question, unless the one that is shown is still open. Returns what is to be printed above it. */
+  pose(open: readonly Approval[], now: number): readonly Print[] {
+    this.#numbers.see(open);
+    const isOpen = (id: string | undefined): boolean => open.some(({ approvalId }) => approvalId === id);
+    if (this.#shown !== undefined) {
+      if (isOpen(this.#shown.approval.approvalId)) {
+        this.#renumber();
+        return [];
+      }
+      // Somebody else has decided, or it was withdrawn: what is being typed was meant for it.
+      const to = this.#shown.state.mode === 'choosing' ? 'answers' : 'text';
+      this.#shown = undefined;
+      if (!this.#isGivenUp) this.#deaf = { until: now + SETTLE_MS, to };
+      this.#isGivenUp = false;
+    }
+    if (isOpen(this.#sent)) return [];
+    this.#sent = undefined;
+    const next = open.find(({ approvalId }) => !this.#putOff.has(approvalId));
+    if (next === undefined) return [];
+    const number = this.#numbers.of(next.approvalId);
+    this.#shown = { approval: next, state: newApproval(questionAbout(next, number), now) };
+    return [{ type: 'question', approval: next, number }];
+  }
+
+  /** More questions may have come up behind it. */
+  #renumber(): void {
+    if (this.#shown === undefined) return;
+    const { approval, state } = this.#shown;
+    const question = questionAbout(approval, this.#numbers.of(approval.approvalId));
+    this.#shown = { approval, state: { ...state, question } };
+  }
+
+  /** Takes a key for the question that is shown; one that is answered is put away. */
+  press(key: Key, columns: number, now: number): Pressed {
+    if (this.#shown === undefined) return { prints: [] };
+    const { approval, state: before } = this.#shown;
+    const { approvalId } = approval;
+    const around = { width: approvalWidth(before, columns), now };
+    const { state, answer, isToBeShown } = updateApproval(before, key, around);
+    this.#shown = answer === undefined ? { approval, state } : undefined;
+    if (isToBeShown === true)
+      return { prints: [{ type: 'question', approval, number: this.#numbers.of(approvalId) }] };
+    if (answer === undefined) return { prints: [] };
+    this.#putOff.add(approvalId);
+    if (answer.type !== 'later') {
+      this.#sent = approvalId;
+      this.#repeated = key.type === 'chord' ? undefined : { text: key.text, until: now + SETTLE_MS };
+    }
+    return { answered: { approvalId, answer }, prints: [] };
+  }
+
+  /**
+   * Whether a key is ignored, because it may have been meant for a question that is gone. The rest of a comment is ignored
+   * until a pause. Where only a letter could answer, the first key that is no answer begins a message.
+   */
+  ignores(key: Key, now: number): boolean {
+    const { text, until } = this.#repeated ?? { text: undefined, until: 0 };
+    if (now < until && key.type !== 'chord' && key.text === text) return true;
+    const isTyped = key.type !== 'chord' || key.chord === 'enter';
+    const { to } = this.#deaf;
+    if (!isTyped || now >= this.#deaf.until) return false;
+    if (to === 'text') this.#deaf = { until: now + SETTLE_MS, to };
+    else if (key.type !== 'chord' && !ANSWER.test(key.text)) this.#deaf = { until: 0, to };
+    return now < this.#deaf.until;
+  }
+
+  giveUp(): void {
+    this.#isGivenUp = true;
+  }
+
+  /** The question is open again: the answer was refused. */
+  reopen(approvalId: string): void {
+    if (this.#sent === approvalId) this.#sent = undefined;
+    this.#putOff.delete(approvalId);
+  }
+
+  reopenAll(): void {
+    this.#putOff.clear();
+  }
+
+  draw(width: number, rows: number): Live | undefined {
+    return this.#shown && renderApproval(this.#shown.state, { width, rows });
+  }
+}
+
+const ANSWER = /^[yanev]$/i;

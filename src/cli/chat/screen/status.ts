@@ -1,0 +1,56 @@
+import { displayWidth } from '../../../terminal/width.ts';
+import type { View } from '../view/view.ts';
+
+/** The status line's two sides, as much of both as fits: where one is, and how full and how dear the conversation is. */
+export function statusTexts(
+  view: View,
+  usualMode: string | undefined,
+  columns: number,
+): { readonly left: string; readonly right: string } {
+  const sides = [
+    { left: whereOneIs(view, usualMode, 'full'), right: figures(view, 'full') },
+    { left: whereOneIs(view, usualMode, 'full'), right: figures(view, 'short') },
+    { left: whereOneIs(view, usualMode, 'short'), right: figures(view, 'short') },
+  ];
+  const least = { left: whereOneIs(view, usualMode, 'least'), right: figures(view, 'short') };
+  return sides.find(({ left, right }) => displayWidth(left) + 2 + displayWidth(right) <= columns) ?? least;
+}
+
+type Length = 'full' | 'short' | 'least';
+
+/** The session's name, the model, the mode, and what the pod does. */
+function whereOneIs(view: View, usualMode: string | undefined, length: Length): string {
+  const { settings, model, approvals } = view;
+  const state = view.isAway ? 'away' : view.state;
+  const { name, thinking } = settings;
+  const mode = settings.mode ?? usualMode;
+  return [
+    ...(name === undefined || length === 'least' ? [] : [name]),
+    length === 'full' ? `${model.provider}/${model.modelId}` : model.modelId,
+    ...(thinking === undefined || thinking === 'off' || length === 'least' ? [] : [`thinking ${thinking}`]),
+    ...(mode === undefined ? [] : [mode]),
+    approvals.length > 1 && !view.isAway ? `${approvals.length} questions` : state,
+  ].join(' · ');
+}
+
+/** How full the context is and what the conversation has cost. */
+function figures({ contextTokens, contextWindow, totals }: View, length: Length): string {
+  const share =
+    contextWindow === undefined ? undefined : `${Math.round((100 * contextTokens) / contextWindow)}%`;
+  const tokens = `${inShort(contextTokens)} tokens`;
+  const full = share === undefined ? tokens : `${tokens} (${share})`;
+  const context = length === 'full' ? full : (share ?? tokens);
+  const cost = totals.cost === undefined || totals.cost === 0 ? [] : [dollars(totals.cost)];
+  return [...(contextTokens === 0 ? [] : [context]), ...cost].join(' · ');
+}
+
+export function dollars(amount: number): string {
+  return `$${amount.toFixed(amount < 0.1 ? 4 : 2)}`;
+}
+
+/** 950, 1.2k, 34k, 1.2M. */
+export function inShort(count: number): string {
+  if (count < 1000) return `${count}`;
+  const [amount, unit] = count < 1_000_000 ? [count / 1000, 'k'] : [count / 1_000_000, 'M'];
+  return `${amount < 10 ? amount.toFixed(1) : Math.round(amount)}${unit}`;
+}

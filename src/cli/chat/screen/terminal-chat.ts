@@ -1,0 +1,280 @@
+import { onAbort } from '../../../base/index.ts';
+import type { PodHandle } from '../../../daemon/index.ts';
+import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import {
+  type ApprovalAnswer,
+  chord,
+  COLOURED,
+  type EditorState,
+  type Key,
+  newEditor,
+  openTerminal,
+  REAL_TIMER,
+  Screen,
+  textWidth,
+  updateEditor,
+} from '../../../terminal/index.ts';
+import { completionOf, type Known } from '../slash/completions.ts';
+import { foldedImage } from '../view/content.ts';
+import type { HistoryFile } from '../history-file.ts';
+import { chatArea } from './live-area.ts';
+import type { Place } from '../../hosting/index.ts';
+import { Presenter } from './presenter.ts';
+import { notice, type Print } from '../view/print.ts';
+import { QuestionBox } from './question-box.ts';
+import { type Said, Talk } from '../talk.ts';
+import { isBusy, type View } from '../view/view.ts';
+
+export interface ChatOptions {
+  readonly place: Place;
+  /** The session to go on with; a new one otherwise. */
+  readonly pod: PodHandle | undefined;
+  /** What to say first. */
+  readonly prompt: string | undefined;
+  /** Where prompts are remembered; nowhere if nothing is kept. */
+  readonly history: HistoryFile | undefined;
+}
+
+const PROMPT = '> ';
+
+/** A chat on a terminal, until the person leaves. */
+export async function terminalChat(options: ChatOptions, around: Surroundings): Promise<ExitCode> {
+  const chat = new TerminalChat(options, around);
+  return chat.run();
+}
+
+/** Keys become commands, and the view is drawn: what the terminal parts are to each other. */
+class TerminalChat {
+  readonly #options: ChatOptions;
+  readonly #around: Surroundings;
+  readonly #screen: Screen;
+  readonly #presenter: Presenter;
+  readonly #left: Promise<void>;
+  #leave: () => void = () => {};
+  /** Keys come before it is open: what they ask for waits for it, and one thing for the other. */
+  #talk: Promise<Talk> | undefined;
+  #said: Promise<unknown> = Promise.resolve();
+  #view: View | undefined;
+  #isLost = false;
+  #editor: EditorState = newEditor();
+  readonly #questions = new QuestionBox();
+  #hint: { readonly chord: string; readonly text: string } | undefined;
+  #known: Known;
+
+  constructor(options: ChatOptions, around: Surroundings) {
+    this.#options = options;
+    this.#around = around;
+    this.#left = new Promise((resolve) => (this.#leave = resolve));
+    this.#known = { cwd: '', models: [], sessions: [] };
+    this.#screen = new Screen({
+      output: around.stdout,
+      paint: COLOURED,
+      timer: REAL_TIMER,
+      draw: (size) => this.#draw(size),
+    });
+    this.#presenter = new Presenter({ width: () => this.#screen.size.columns, key: 'ctrl-o', marks: false });
+  }
+
+  async run(): Promise<ExitCode> {
+    const { place, pod, prompt, history } = this.#options;
+    this.#editor = newEditor(await history?.read());
+    const terminal = openTerminal({
+      input: this.#around.stdin,
+      output: this.#around.stdout,
+      program: process,
+      timer: REAL_TIMER,
+      onKey: (key) => this.#onKey(key, () => terminal.suspend()),
+      onResize: () => {
+        this.#presenter.resized();
+        this.#screen.resized();
+      },
+      onEnd: () => this.#leave(),
+      onLeave: () => this.#screen.pause(),
+      onContinue: () => this.#screen.resume(),
+    });
+    const forget = onAbort(this.#around.signal, () => this.#leave());
+    this.#around.onHangUp(() => this.#leave());
+    try {
+      place.notices.listen((text) => this.#print([notice(text, 'warning')]));
+      this.#talk = Talk.open(place, pod, this.#stage());
+      const talk = await this.#talk;
+      void this.#learn();
+      if (prompt !== undefined) this.#submit({ text: prompt, paths: [], whenBusy: 'steer' });
+      await this.#left;
+      if (!this.#isLost) this.#print(this.#farewell(talk.view));
+      await talk.close();
+      await history?.written();
+      if (this.#isLost) return EXIT.broken;
+      return this.#around.signal.aborted ? EXIT.interrupted : EXIT.ok;
+    } finally {
+      forget();
+      terminal.close();
+    }
+  }
+
+  #stage() {
+    return {
+      now: () => REAL_TIMER.now(),
+      print: (prints: readonly Print[]) => this.#print(prints),
+      onView: (view: View) => this.#onView(view),
+      leave: () => this.#leave(),
+      lost: () => {
+        this.#isLost = true;
+        this.#leave();
+      },
+      suggest: (text: string) => {
+        // What the person is writing just now is not taken from them.
+        if (this.#editor.text === '') this.#onEditorKey({ type: 'text', text });
+      },
+      copy: (text: string) => {
+        // Terminals that allow it take a text to the clipboard by this sequence, also over ssh.
+        this.#around.stdout.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
+        return true;
+      },
+      askAgain: () => {
+        this.#questions.reopenAll();
+        if (this.#view?.approvals.length === 0) this.#print([notice('nothing is asked')]);
+        this.#pose();
+      },
+    };
+  }
+
+  /** What is completed besides commands is looked up once: it may take a moment. */
+  async #learn(): Promise<void> {
+    const { place } = this.#options;
+    const [models, rows] = await Promise.all([
+      place.models().catch(() => []),
+      place.sessions().catch(() => []),
+    ]);
+    const sessions = rows
+      .filter(({ archived }) => !archived)
+      .map(({ id, name, firstPrompt = '' }) => ({ word: name ?? id, about: firstPrompt }));
+    this.#known = { ...this.#known, models, sessions };
+  }
+
+  #onView(view: View): void {
+    this.#view = view;
+    this.#known = { ...this.#known, cwd: view.cwd };
+    this.#pose();
+    this.#screen.refresh();
+  }
+
+  #pose(): void {
+    this.#print(this.#questions.pose(this.#view?.approvals ?? [], REAL_TIMER.now()));
+    this.#screen.refresh();
+  }
+
+  #draw({ columns, rows }: { readonly columns: number; readonly rows: number }) {
+    const view = this.#view;
+    return chatArea(
+      {
+        view,
+        open: this.#presenter.open(),
+        question: this.#questions.draw(columns, rows),
+        editor: this.#editor,
+        prompt: PROMPT,
+        hint: this.#hint?.text,
+        usualMode: this.#options.place.usualMode,
+      },
+      { columns, rows },
+      REAL_TIMER.now(),
+    );
+  }
+
+  #onKey(key: Key, suspend: () => void): void {
+    const pressed = key.type === 'chord' ? key.chord : '';
+    const before = this.#hint;
+    this.#hint = undefined;
+    if (pressed === 'ctrl-z') suspend();
+    else if (pressed === 'ctrl-o') this.#screen.print(this.#presenter.expanded());
+    else if (this.#questions.isOpen) this.#onQuestionKey(key, pressed);
+    else if (this.#questions.ignores(key, REAL_TIMER.now())) this.#hint = before;
+    else if (pressed === 'alt-enter' && this.#isToWait()) this.#onEditorKey(chord('enter'), 'follow-up');
+    else {
+      const chordLeft = this.#onEditorKey(key);
+      if (chordLeft !== undefined) this.#onChord(chordLeft, before?.chord === chordLeft);
+    }
+    this.#screen.refresh();
+  }
+
+  #isToWait(): boolean {
+    return (
+      this.#view !== undefined &&
+      isBusy(this.#view) &&
+      this.#editor.menu === undefined &&
+      this.#editor.text.trim() !== ''
+    );
+  }
+
+  /** The chord that the editor has no use for. */
+  #onEditorKey(key: Key, whenBusy: Said['whenBusy'] = 'steer'): string | undefined {
+    const width = textWidth({ width: this.#screen.size.columns, prompt: PROMPT });
+    const { state, event } = updateEditor(this.#editor, key, {
+      width,
+      complete: (text, cursor) => completionOf(text, cursor, this.#known),
+      recognise: (path) => foldedImage(path, this.#known.cwd),
+    });
+    this.#editor = state;
+    this.#screen.refresh();
+    if (event?.type === 'submit') this.#submit({ text: event.text, paths: event.paths, whenBusy });
+    return event?.type === 'chord' ? event.chord : undefined;
+  }
+
+  #onChord(pressed: string, isAgain: boolean): void {
+    const view = this.#view;
+    // What cannot be reached cannot be cancelled either.
+    const busy = view !== undefined && !view.isAway && (isBusy(view) || view.shells.length > 0);
+    const { outlives } = this.#options.place;
+    if (busy && (pressed === 'ctrl-c' || (pressed === 'escape' && isAgain))) this.#cancel();
+    else if (pressed === 'escape' && busy)
+      this.#hint = {
+        chord: pressed,
+        text: 'Esc again cancels · Enter steers · Alt-Enter waits until it is done',
+      };
+    else if (pressed === 'ctrl-c' && !isAgain) this.#hint = { chord: pressed, text: 'Ctrl-C again leaves' };
+    else if (pressed === 'ctrl-d' && busy && !outlives && !isAgain)
+      this.#hint = { chord: pressed, text: 'Ctrl-D again ends the run and leaves' };
+    else if (pressed === 'ctrl-c' || pressed === 'ctrl-d') this.#leave();
+  }
+
+  #onQuestionKey(key: Key, pressed: string): void {
+    if (pressed === 'ctrl-c') {
+      this.#questions.giveUp();
+      return this.#cancel();
+    }
+    if (pressed === 'ctrl-d' && this.#questions.isChoosing) return this.#leave();
+    const { answered, prints } = this.#questions.press(key, this.#screen.size.columns, REAL_TIMER.now());
+    this.#print(prints);
+    if (answered !== undefined) void this.#answer(answered.approvalId, answered.answer);
+  }
+
+  async #answer(approvalId: string, answer: ApprovalAnswer): Promise<void> {
+    if (answer.type === 'later') this.#print([notice('put off: /questions brings it back')]);
+    else if ((await (await this.#talk)?.decide(approvalId, answer)) !== true)
+      this.#questions.reopen(approvalId);
+    this.#pose();
+  }
+
+  #submit(said: Said): void {
+    this.#options.history?.add(said.text);
+    this.#said = this.#said.then(async () => (await this.#talk)?.submit(said)).catch(() => {});
+  }
+
+  #cancel(): void {
+    void this.#talk?.then((talk) => talk.cancel());
+  }
+
+  #print(prints: readonly Print[]): void {
+    this.#screen.print(this.#presenter.lines(prints));
+  }
+
+  #farewell({ podId, settings, hasBegun, isClosed, state }: View): readonly Print[] {
+    const { place, history } = this.#options;
+    // Without a history nothing is kept that one could come back to.
+    if (isClosed || !hasBegun || history === undefined) return [];
+    const word = settings.name !== undefined && /^[\w.-]+$/.test(settings.name) ? settings.name : podId;
+    if (place.outlives && isBusy({ state }))
+      return [notice(`it goes on; polypod attach ${word} comes back to it`)];
+    return [notice(`polypod chat --resume ${word} goes on with this session`)];
+  }
+}

@@ -1,0 +1,239 @@
+import { writeFile } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import { nearest, PolypodError, systemCodeOf } from '../../../base/index.ts';
+import { THINKING_LEVELS } from '../../../llm/index.ts';
+import { builtinTools } from '../../../tools/index.ts';
+import { MODES } from '../../args/modes.ts';
+import type { Desk } from './slash-context.ts';
+import { markdownOf } from './export.ts';
+import { branchRows, costRows, sessionRows } from './slash-rows.ts';
+
+/** A command that is typed into the chat. */
+export interface SlashCommand {
+  readonly name: string;
+  /** Its argument, as help shows it; empty for none. */
+  readonly takes: string;
+  readonly summary: string;
+  readonly run: (rest: string, desk: Desk) => Promise<void> | void;
+}
+
+/** Runs a command by its name; refuses an unknown one with the nearest. */
+export async function runSlash(name: string, rest: string, desk: Desk): Promise<void> {
+  const command = SLASH_COMMANDS.find((each) => each.name === name);
+  if (command === undefined) {
+    const near = nearest(
+      name,
+      SLASH_COMMANDS.map((each) => each.name),
+    );
+    const hint = near === undefined ? '/help lists them' : `did you mean /${near}?`;
+    throw new PolypodError('bad-request', `there is no command /${name}; ${hint}`);
+  }
+  if (rest !== '' && command.takes === '')
+    throw new PolypodError('bad-request', `/${name} takes nothing behind it`);
+  await command.run(rest, desk);
+}
+
+export const SLASH_COMMANDS: readonly SlashCommand[] = [
+  {
+    name: 'help',
+    takes: '',
+    summary: 'the commands and keys',
+    run: (_, { list }) => list(helpRows()),
+  },
+  {
+    name: 'model',
+    takes: '[PROVIDER/ID]',
+    summary: 'show or change the model',
+    async run(rest, { view, place, handle, say }) {
+      if (rest === '') return say(`${view.model.provider}/${view.model.modelId}`);
+      await handle({ type: 'configure', set: { model: await place.model(rest) } });
+    },
+  },
+  {
+    name: 'mode',
+    takes: '[MODE]',
+    summary: 'show or change what it may do unasked',
+    async run(rest, { view, place, handle, say }) {
+      if (rest === '') return say(view.settings.mode ?? place.usualMode ?? 'as configured');
+      await handle({ type: 'configure', set: { mode: oneOf(MODES, rest, 'mode') } });
+    },
+  },
+  {
+    name: 'thinking',
+    takes: '[LEVEL]',
+    summary: 'show or change how long it thinks',
+    async run(rest, { view, handle, say }) {
+      if (rest === '') return say(view.settings.thinking ?? 'as the model does by itself');
+      await handle({ type: 'configure', set: { thinking: oneOf(THINKING_LEVELS, rest, 'thinking') } });
+    },
+  },
+  {
+    name: 'compact',
+    takes: '[INSTRUCTIONS]',
+    summary: 'summarise the conversation to make room',
+    async run(rest, { handle }) {
+      await handle({ type: 'compact', ...(rest === '' ? {} : { instructions: rest }) });
+    },
+  },
+  {
+    name: 'branch',
+    takes: '[NUMBER]',
+    summary: 'go back to before an earlier prompt',
+    async run(rest, desk) {
+      const prompts = await desk.place.prompts(desk.pod.id);
+      if (rest === '') return desk.list(branchRows(prompts.map(({ text }) => text)));
+      const prompt = prompts[Number(rest) - 1];
+      if (prompt === undefined)
+        throw new PolypodError('not-found', `there is no earlier prompt ${rest}: /branch lists them`);
+      await desk.handle({ type: 'branch', entryId: prompt.before });
+      desk.suggest(prompt.text);
+    },
+  },
+  {
+    name: 'fork',
+    takes: '',
+    summary: 'go on in a copy of this session',
+    run: async (_, { place, pod, enter }) => enter(await place.fork(pod.id)),
+  },
+  {
+    name: 'new',
+    takes: '',
+    summary: 'begin another session',
+    run: async (_, { place, enter }) => enter(await place.create()),
+  },
+  {
+    name: 'resume',
+    takes: 'ID|NAME',
+    summary: 'go on with another session',
+    async run(rest, { place, enter }) {
+      if (rest === '') throw new PolypodError('bad-request', 'which session? /sessions lists them');
+      await enter(await place.open(rest));
+    },
+  },
+  {
+    name: 'sessions',
+    takes: '',
+    summary: 'list the last sessions',
+    run: async (_, { place, list }) => list(await sessionRows(place)),
+  },
+  {
+    name: 'name',
+    takes: 'NAME',
+    summary: 'name this session',
+    async run(rest, { handle, view, say }) {
+      if (rest === '') return say(view.settings.name ?? 'it has no name: /name NAME gives it one');
+      await handle({ type: 'configure', set: { name: rest } });
+    },
+  },
+  {
+    name: 'continue',
+    takes: '',
+    summary: 'go on with a run that was paused',
+    run: async (_, { handle }) => void (await handle({ type: 'resume' })),
+  },
+  {
+    name: 'questions',
+    takes: '',
+    summary: 'answer what was put off',
+    run: (_, { askAgain }) => askAgain(),
+  },
+  {
+    name: 'clear-queue',
+    takes: '',
+    summary: 'take back what waits to be said',
+    run: async (_, { handle }) => void (await handle({ type: 'clear-queue' })),
+  },
+  {
+    name: 'shell',
+    takes: 'COMMAND',
+    summary: 'run a command of your own, as !COMMAND does',
+    async run(rest, { handle }) {
+      if (rest === '') throw new PolypodError('bad-request', 'which command? As in /shell git status');
+      await handle({ type: 'shell', command: rest });
+    },
+  },
+  {
+    name: 'todos',
+    takes: '',
+    summary: "the agent's list of things to do",
+    run(_, { view, list }) {
+      const rows = view.todos.map(({ content, status }) => `${TODO_MARKS[status]} ${content}`);
+      list(rows.length === 0 ? ['the list is empty'] : rows);
+    },
+  },
+  {
+    name: 'tools',
+    takes: '',
+    summary: 'what it can use',
+    run(_, { view, say }) {
+      const { tools, clientTools } = view.settings;
+      const own = [...builtinTools.map(({ name }) => name), 'todo'];
+      const all = [...own, ...clientTools.map(({ name }) => name)];
+      say(tools === undefined ? `${all.join(', ')}, and those of its MCP servers` : tools.join(', '));
+    },
+  },
+  {
+    name: 'cost',
+    takes: '',
+    summary: 'tokens and money so far',
+    run: (_, { view, list }) => list(costRows(view)),
+  },
+  {
+    name: 'copy',
+    takes: '',
+    summary: 'copy the last answer',
+    run(_, { view, copy, say }) {
+      if (view.answer === '') return say('there is no answer yet');
+      say(copy(view.answer) ? 'copied' : 'there is no terminal to copy with');
+    },
+  },
+  {
+    name: 'export',
+    takes: '[FILE]',
+    summary: 'write the conversation as markdown',
+    run: exportTo,
+  },
+  { name: 'quit', takes: '', summary: 'leave', run: (_, { leave }) => leave() },
+];
+
+const TODO_MARKS = { pending: '☐', in_progress: '▸', completed: '☑' } as const;
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ['Enter', 'send; while it works: steer it'],
+  ['Alt-Enter', 'a new line; while it works: say it when it is done'],
+  ['\\ Enter, Ctrl-J', 'a new line'],
+  ['Ctrl-C', 'clear the input, cancel the run, or leave (twice)'],
+  ['Esc Esc', 'cancel the run'],
+  ['Ctrl-D', 'leave'],
+  ['Ctrl-O', 'show the last folded part in full; again: the one before'],
+  ['Up, Down', 'earlier prompts'],
+  ['Tab, @', 'complete; @ a file'],
+  ['!cmd, !!cmd', 'a command of your own; with !! the model is not told'],
+];
+
+function helpRows(): readonly string[] {
+  const rows = [
+    ...SLASH_COMMANDS.map(({ name, takes, summary }) => [`/${name} ${takes}`.trim(), summary] as const),
+    ...KEYS,
+  ];
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `${left.padEnd(width)}  ${right}`);
+}
+
+async function exportTo(rest: string, { pod, view, say }: Desk): Promise<void> {
+  const name = rest === '' ? `polypod-${pod.id.slice(0, 13)}.md` : rest;
+  const path = isAbsolute(name) ? name : join(view.cwd, name);
+  try {
+    await writeFile(path, await markdownOf(pod), { mode: 0o600, flag: 'wx' });
+  } catch (thrown) {
+    if (systemCodeOf(thrown) !== 'EEXIST') throw thrown;
+    throw new PolypodError('conflict', `${path} is there already: name another file`, { cause: thrown });
+  }
+  say(`written to ${path}`);
+}
+
+function oneOf<T extends string>(known: readonly T[], word: string, what: string): T {
+  const found = known.find((one) => one === word);
+  if (found !== undefined) return found;
+  throw new PolypodError('bad-request', `${what} cannot be "${word}": one of ${known.join(', ')}`);
+}

@@ -1,0 +1,43 @@
+import { shortIds } from '../../../daemon/index.ts';
+import { ago } from '../../output/relative-time.ts';
+import type { Place } from '../../hosting/index.ts';
+import { dollars, inShort } from '../screen/status.ts';
+import type { View } from '../view/view.ts';
+
+/** Earlier prompts with the numbers to go back by. */
+export function branchRows(texts: readonly string[]): readonly string[] {
+  if (texts.length === 0) return ['nothing was said so far'];
+  const rows = texts.map((text, index) => `${String(index + 1).padStart(3)}  ${inALine(text)}`);
+  return [...rows, '/branch NUMBER goes back to before that prompt'];
+}
+
+/** The last sessions, with as much of their ids as tells them apart. */
+export async function sessionRows(place: Place): Promise<readonly string[]> {
+  const rows = (await place.sessions()).filter(({ archived }) => !archived);
+  const ids = shortIds(rows.map(({ id }) => id));
+  const now = new Date();
+  return rows.slice(0, 20).map(({ id, name, updatedAt, firstPrompt = '' }) => {
+    const about = name === undefined ? inALine(firstPrompt) : `${name}: ${inALine(firstPrompt)}`;
+    return [ids.get(id) ?? id, ago(updatedAt, now).padStart(6), about].join('  ');
+  });
+}
+
+/** What the conversation has used. */
+export function costRows({ totals, contextTokens, contextWindow }: View): readonly string[] {
+  const { turns, toolCalls, inputTokens, outputTokens, cacheReadInputTokens, cost } = totals;
+  const window = contextWindow === undefined ? '' : ` of ${inShort(contextWindow)}`;
+  return [
+    `${counted(turns, 'turn')}, ${counted(toolCalls, 'call')}`,
+    `${inShort(inputTokens)} tokens in (${inShort(cacheReadInputTokens)} from the cache), ${inShort(outputTokens)} out`,
+    `${inShort(contextTokens)}${window} tokens in the context`,
+    cost === undefined ? 'what it cost is not known' : dollars(cost),
+  ];
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}
+
+function inALine(text: string): string {
+  return text.replace(/\s+/g, ' ').slice(0, 200);
+}

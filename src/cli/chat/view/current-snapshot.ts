@@ -1,0 +1,9 @@
+import { PolypodError } from '../../../base/index.ts';
+import type { PodHandle } from '../../../daemon/index.ts';
+import type { Snapshot } from '../../../pod/index.ts';
+
+/** How a pod stands now. */
+export async function snapshotOf(pod: PodHandle): Promise<Snapshot> {
+  for await (const watched of pod.watch()) if (watched.type === 'snapshot') return watched.snapshot;
+  throw new PolypodError('conflict', 'the session was closed');
+}

@@ -1,0 +1,97 @@
+import type { PodCommand, PodEvent, PodSettings } from '../../../pod/index.ts';
+import type { CompactionResult, RunOutcome } from '../../../worker/index.ts';
+import { callName } from '../../output/call-name.ts';
+import type { ToolCard } from '../../../terminal/index.ts';
+import { notice, type Print } from './print.ts';
+
+import { nameAndDoor, otherThan, type Running, type View } from './view.ts';
+
+/** Commands of others that leave no event of their own, as a person would say it. */
+export const WISHES: Readonly<Partial<Record<PodCommand['type'], string>>> = {
+  cancel: 'cancelled',
+  pause: 'to be paused: asked for',
+  'abort-retry': 'the retry was stopped',
+  'abort-shell': 'the command was stopped',
+  compact: 'a summary was asked for',
+};
+
+export function endOfRun(outcome: RunOutcome, calls: readonly Running[]): readonly Print[] {
+  // What was cut off in its middle has no end of its own.
+  const left = calls.map(({ title, text }): Print => ({ type: 'card', card: cutOff(title, text) }));
+  switch (outcome.status) {
+    case 'finished':
+      return left;
+    case 'cancelled':
+      return [...left, notice('cancelled', 'warning')];
+    case 'interrupted':
+      return [...left, notice('interrupted: the process ended during the run', 'warning')];
+    case 'paused':
+      return [...left, notice('paused: /continue goes on', 'warning')];
+    case 'failed':
+      return [...left, notice(outcome.failure.message, 'error')];
+    case 'limited':
+      return [...left, notice(`stopped: ${outcome.message}`, 'warning')];
+  }
+}
+
+function cutOff(title: string, output: string): ToolCard {
+  return { type: 'tool', title, status: 'cancelled', durationMs: undefined, summary: '', diff: '', output };
+}
+
+export function compacted(result: CompactionResult): Print {
+  switch (result.status) {
+    case 'compacted':
+      return notice(`summarised: ${result.tokensBefore} tokens became ${result.tokensAfter}`);
+    case 'skipped':
+      return notice('there is nothing to summarise');
+    case 'cancelled':
+      return notice('the summary was cancelled', 'warning');
+    case 'failed':
+      return notice(`the summary failed: ${result.failure.message}`, 'error');
+  }
+}
+
+/** Who decided what: `approved: bash npm test`, `ada approved through hld: bash npm test`. */
+export function settled(
+  { me, decided, approvals }: View,
+  event: Extract<PodEvent, { type: 'approval-response' }>,
+): Print {
+  const { approvalId, status, by, door, comment, remember, updatedArguments } = event;
+  const about = approvals.find((approval) => approval.approvalId === approvalId);
+  const call = about === undefined ? '' : `: ${callName(about)}`;
+  if (status === 'expired') return notice(`nobody answered in time${call}`, 'warning');
+  if (status === 'cancelled') return notice(`the question was taken back${call}`);
+  const who = decided.has(approvalId) ? otherThan(me, { by, door }) : nameAndDoor({ by, door });
+  const [name, ...through] = who?.split(' through ') ?? [];
+  const verb = `${status}${updatedArguments === undefined ? '' : ' with other arguments'}${FOR_HOW_LONG[remember ?? 'once']}`;
+  const text = name === undefined ? verb : [`${name} ${verb}`, ...through].join(' through ');
+  return notice(comment === undefined || comment === '' ? `${text}${call}` : `${text}${call} (${comment})`);
+}
+
+const FOR_HOW_LONG = {
+  once: '',
+  session: ', also from now on in this session',
+  always: ', always from now on',
+};
+
+/** What is set otherwise than before. */
+export function settingsNotices(
+  { me, settings: before }: View,
+  after: PodSettings,
+  origin: { readonly by?: string | undefined; readonly door?: string | undefined },
+): readonly Print[] {
+  const from = otherThan(me, origin);
+  return SHOWN.flatMap(([name, valueOf]) => {
+    const value = valueOf(after);
+    if (value === valueOf(before)) return [];
+    return [notice(`${name} is now ${value ?? 'as usual'}${from === undefined ? '' : `, by ${from}`}`)];
+  });
+}
+
+const SHOWN: readonly (readonly [string, (settings: PodSettings) => string | undefined])[] = [
+  ['the model', ({ model }) => model && `${model.provider}/${model.modelId}`],
+  ['the mode', ({ mode }) => mode],
+  ['thinking', ({ thinking }) => thinking],
+  ['the name', ({ name }) => name],
+  ['accepting edits', ({ acceptEdits }) => (acceptEdits ? 'on' : 'off')],
+];

@@ -1,0 +1,197 @@
+import type { PodEvent } from '../../../pod/index.ts';
+import { sumOfTotals } from '../../../worker/index.ts';
+import { tellsOfCompany } from '../../hosting/headless-approvals.ts';
+import {
+  blockAbort,
+  blockDelta,
+  blockStart,
+  blockStop,
+  shellEnd,
+  shellTitle,
+  textOf,
+  toolEnd,
+  toolStart,
+  toolUpdate,
+} from './answer-steps.ts';
+import { notice, type Print } from './print.ts';
+import { compacted, endOfRun, settled, settingsNotices, WISHES } from './notices.ts';
+import { otherThan, type View } from './view.ts';
+
+export interface Stepped {
+  readonly view: View;
+  readonly prints: readonly Print[];
+}
+
+export type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { type: T }>;
+
+/** What an event changes, and what it leaves in the scrollback. */
+export type Step<T extends PodEvent['type']> = (
+  view: View,
+  event: EventOf<T>,
+  now: number,
+) => Partial<View> & { readonly prints?: readonly Print[] };
+
+/** The view after an event. */
+export function step(view: View, event: PodEvent, now: number): Stepped {
+  const stepped = stepWith(view, event, now);
+  if (view.hasCompany || !tellsOfCompany(event, view.me)) return stepped;
+  return { ...stepped, view: { ...stepped.view, hasCompany: true } };
+}
+
+function stepWith<T extends PodEvent['type']>(
+  view: View,
+  event: EventOf<T> & { readonly type: T },
+  now: number,
+): Stepped {
+  const take: Step<T> = STEPS[event.type];
+  const { prints = NOTHING, ...changes } = take(view, event, now);
+  return { view: { ...view, ...changes }, prints };
+}
+
+const NOTHING: readonly Print[] = [];
+/** On purpose: a person need not know. */
+const silent = () => ({});
+
+const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
+  ping: silent,
+  usage: silent,
+  status: silent,
+  // The failure that counts is that of the run; one that is tried again is a retry.
+  error: silent,
+  'block-start': blockStart,
+  'block-delta': blockDelta,
+  'block-stop': blockStop,
+  'block-abort': blockAbort,
+
+  'run-start': (_, __, now) => ({
+    activity: 'waiting for the model',
+    since: now,
+    written: 0,
+    hasBegun: true,
+  }),
+  input: (view, { origin, item, queueId, by, door }) => {
+    const queue = view.queue.filter((queued) => queued.queueId !== queueId);
+    const isSaid = item.type === 'message' && item.role === 'user' && origin !== 'continuation';
+    // What a person ran beside the agent has its card.
+    if (!isSaid || origin === 'shell') return { queue };
+    const images = item.content.filter(({ type }) => type === 'image').length;
+    const from = otherThan(view.me, { by, door });
+    return { queue, prints: [{ type: 'message', text: textOf(item.content), from, images }] };
+  },
+  'turn-start': () => ({ activity: 'waiting for the model', written: 0, thoughts: new Map() }),
+  'llm-end': (view, { usage, cost }) => ({
+    ...(usage?.inputTokens !== undefined && {
+      contextTokens: usage.inputTokens + (usage.outputTokens ?? 0),
+    }),
+    totals: {
+      ...view.totals,
+      ...(view.totals.cost !== undefined && cost !== undefined && { cost: view.totals.cost + cost.total }),
+    },
+  }),
+  'tool-start': toolStart,
+  'tool-update': toolUpdate,
+  'tool-end': toolEnd,
+  'turn-end': silent,
+  'retry-start': (_, { attempt, maxAttempts, delayMs, failure }) => ({
+    activity: 'waiting to try again',
+    thoughts: new Map(),
+    prints: [
+      { type: 'text-end' },
+      notice(
+        `${failure.message}; trying again in ${(delayMs / 1000).toFixed(1)} s (${attempt} of ${maxAttempts})`,
+        'warning',
+      ),
+    ],
+  }),
+  'retry-end': silent,
+  'compaction-start': (_, { reason }, now) => ({
+    activity: 'summarising the conversation',
+    since: now,
+    prints: reason === 'manual' ? [] : [notice('the context is full: summarising the conversation')],
+  }),
+  'compaction-end': (view, { result }) => ({
+    compactions: view.compactions + 1,
+    prints: [compacted(result)],
+    ...(result.status === 'compacted' && { contextTokens: result.tokensAfter }),
+  }),
+  'run-end': (view, { runId, outcome, totals, conversation }) => ({
+    calls: [],
+    thoughts: new Map(),
+    totals: conversation ?? sumOfTotals(view.totals, totals),
+    lastRun: { runId, outcome },
+    prints: [{ type: 'text-end' }, ...endOfRun(outcome, view.calls)],
+  }),
+
+  state: (_, { state }) => ({ state }),
+  queued: (view, { type: _, seq: __, ...queued }) => ({ queue: [...view.queue, queued] }),
+  unqueued: (view, { queueIds, reason }) => ({
+    queue: view.queue.filter(({ queueId }) => !queueIds.includes(queueId)),
+    prints: reason === undefined ? [] : [notice(reason)],
+  }),
+  'approval-request': (view, { approval }) => ({
+    approvals: [...view.approvals, approval],
+    activity: 'waiting for your answer',
+  }),
+  'approval-response': (view, event) => ({
+    approvals: view.approvals.filter(({ approvalId }) => approvalId !== event.approvalId),
+    activity: 'working',
+    prints: [settled(view, event)],
+  }),
+  settings: (view, { settings, by, door }) => ({
+    settings,
+    ...(settings.model && { model: settings.model }),
+    // Another model has other limits, which nobody has told us.
+    ...(settings.model && isOther(settings.model, view.model) && { contextWindow: undefined }),
+    prints: settingsNotices(view, settings, { by, door }),
+  }),
+  todos: (_, { items }) => {
+    const done = items.filter(({ status }) => status === 'completed').length;
+    const current = items.find(({ status }) => status === 'in_progress');
+    const now = current === undefined ? '' : `: ${current.content}`;
+    return { todos: items, prints: [notice(`todos ${done}/${items.length}${now}`)] };
+  },
+  branched: () => ({
+    contextTokens: 0,
+    prints: [notice('went back to an earlier place; what was said since stays in the session')],
+  }),
+  'shell-start': (view, { shellId, command, private: isPrivate, by, door }, now) => {
+    const from = otherThan(view.me, { by, door });
+    const title = shellTitle(command, isPrivate);
+    return {
+      hasBegun: true,
+      shells: [...view.shells, { id: shellId, title, startedAt: now, text: '' }],
+      prints: from === undefined ? [] : [notice(`${from} runs a command`)],
+    };
+  },
+  'shell-update': (view, { shellId, text }) => ({
+    shells: view.shells.map((shell) => (shell.id === shellId ? { ...shell, text } : shell)),
+  }),
+  'shell-end': shellEnd,
+  'client-call': silent,
+  'client-cancel': silent,
+  recovered: () => ({
+    calls: [],
+    shells: [],
+    thoughts: new Map(),
+    prints: [
+      { type: 'text-end' },
+      notice('the process of this session had ended in the middle; it was opened again', 'warning'),
+    ],
+  }),
+  commanded: (view, { command, by, door }) => {
+    const from = otherThan(view.me, { by, door });
+    const wish = WISHES[command];
+    return from === undefined || wish === undefined ? {} : { prints: [notice(`${wish} by ${from}`)] };
+  },
+  closed: (view, { by, door }) => {
+    const from = otherThan(view.me, { by, door });
+    return {
+      isClosed: true,
+      prints: [notice(from === undefined ? 'closed' : `closed by ${from}`, 'warning')],
+    };
+  },
+};
+
+function isOther(one: View['model'], other: View['model']): boolean {
+  return one.provider !== other.provider || one.modelId !== other.modelId;
+}

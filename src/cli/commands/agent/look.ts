@@ -1,0 +1,102 @@
+import { numberOf, PolypodError, stringOf } from '../../../base/index.ts';
+import {
+  type AgentRecord,
+  DEFAULT_AGENT,
+  isKept,
+  type Places,
+  readAgent,
+  readAgents,
+  readClientKey,
+} from '../../../daemon/index.ts';
+import { ago } from '../../output/relative-time.ts';
+import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { table } from '../../output/table.ts';
+import { askWhether, type Probed } from './probe.ts';
+
+interface Seen {
+  readonly record: AgentRecord;
+  /** Undefined when nobody answers: it was killed. */
+  readonly answer: Probed | undefined;
+}
+
+/** `polypod agent list`: those of a data directory. */
+export async function list(
+  places: Places,
+  json: boolean,
+  { stdout, stderr }: Surroundings,
+): Promise<ExitCode> {
+  const seen = await Promise.all(readAgents(places).map((record) => look(record, places)));
+  if (json) stdout.write(`${JSON.stringify(seen.map(described), null, 2)}\n`);
+  else if (seen.length === 0)
+    stderr.write(`no agent is up on ${places.dataDirectory}; polypod agent start starts one\n`);
+  else {
+    const now = new Date();
+    const cells = seen.map(({ record, answer }) => [
+      record.name,
+      stateOf(answer),
+      String(record.pid),
+      answer === undefined ? '' : ago(record.startedAt, now),
+      record.url,
+    ]);
+    stdout.write(
+      table([['name', 'state', 'process', 'up', 'address'], ...cells], { columns: stdout.columns }),
+    );
+  }
+  return EXIT.ok;
+}
+
+/** `polypod agent status`: whether one is up, and what it does. */
+export async function status(
+  name: string,
+  places: Places,
+  json: boolean,
+  { stdout, stderr }: Surroundings,
+): Promise<ExitCode> {
+  const record = readAgent(places, name);
+  const seen = record && (await look(record, places));
+  const isUp = seen?.answer !== undefined;
+  if (json) stdout.write(`${JSON.stringify(seen === undefined ? { up: false, name } : described(seen))}\n`);
+  else if (seen === undefined || !isUp)
+    stderr.write(
+      `the agent ${name} is not up on ${places.dataDirectory}; ${isKept(places, name) ? 'it comes back with the daemon: polypod serve' : `polypod agent start${name === DEFAULT_AGENT ? '' : ` ${name}`} starts it`}\n`,
+    );
+  else {
+    const { running, pending, currentTask, version } = seen.answer?.body ?? {};
+    const count = (value: unknown): string => String(numberOf(value) ?? 0);
+    const rows = [
+      ['agent', `${name}, ${stateOf(seen.answer)}, process ${seen.record.pid}`],
+      ['address', seen.record.url],
+      ...(version === undefined ? [] : [['version', stringOf(version)]]),
+      ...(running === undefined ? [] : [['tasks', `${count(running)} running, ${count(pending)} waiting`]]),
+      ...(currentTask === undefined ? [] : [['current', stringOf(currentTask)]]),
+    ];
+    stdout.write(rows.map(([heading = '', text = '']) => `${heading.padEnd(8)} ${text}\n`).join(''));
+  }
+  return isUp ? EXIT.ok : EXIT.broken;
+}
+
+/** The agent that is written down under a name; refuses with the next step. */
+export function recorded(name: string, places: Places): AgentRecord {
+  const record = readAgent(places, name);
+  if (record !== undefined) return record;
+  const others = readAgents(places).map((other) => other.name);
+  const hint = others.length === 0 ? 'none is' : `there is ${others.join(', ')}`;
+  throw new PolypodError('not-found', `no agent ${name} is up on ${places.dataDirectory}: ${hint}`);
+}
+
+async function look(record: AgentRecord, places: Places): Promise<Seen> {
+  const key = record.process === 'program' ? undefined : readClientKey(places);
+  const answer = await askWhether(record, '/status', key).catch(() => undefined);
+  return { record, answer };
+}
+
+function described({ record, answer }: Seen): object {
+  const { version: _, ...rest } = record;
+  return { up: answer !== undefined, ...rest, ...(answer?.status === 200 && { status: answer.body }) };
+}
+
+/** Who answers without letting us look is up all the same. */
+function stateOf(answer: Probed | undefined): string {
+  if (answer === undefined) return 'gone';
+  return answer.status === 200 ? stringOf(answer.body.status) : 'up';
+}

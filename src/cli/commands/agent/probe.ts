@@ -1,0 +1,91 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { connect, type ConnectionOptions } from 'node:tls';
+import { type JsonObject, objectIn, PolypodError } from '../../../base/index.ts';
+import type { AgentRecord } from '../../../daemon/index.ts';
+
+export interface Probed {
+  readonly status: number;
+  readonly body: JsonObject;
+}
+
+/** Asks an agent on this machine for something; rejects when nobody answers there. */
+export function ask(
+  { url, cert }: Pick<AgentRecord, 'url' | 'cert'>,
+  path: string,
+  key: string | undefined,
+  body?: JsonObject,
+): Promise<Probed> {
+  const target = new URL(path, url);
+  const send = target.protocol === 'https:' ? requestHttps : requestHttp;
+  return new Promise((resolve, reject) => {
+    const sent = send(
+      target,
+      {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: {
+          ...(key !== undefined && { authorization: `Bearer ${key}` }),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        timeout: PATIENCE_MS,
+        ...(cert !== undefined && pinned(cert)),
+      },
+      (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, body: objectIn(text) ?? {} }));
+        response.on('error', reject);
+      },
+    );
+    sent.on('timeout', () => sent.destroy(new PolypodError('provider-failed', `${url} does not answer`)));
+    sent.on('error', reject);
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+/**
+ * Asks an agent whether it is up. One that wants a certificate of its clients is up if it shows its own: this command has none
+ * to show.
+ */
+export async function askWhether(
+  record: AgentRecord,
+  path: string,
+  key: string | undefined,
+): Promise<Probed> {
+  if (record.clientCertificate !== true) return ask(record, path, key);
+  const { hostname, port } = new URL(record.url);
+  return new Promise((resolve, reject) => {
+    const socket = connect({
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: Number(port),
+      timeout: PATIENCE_MS,
+      ...(record.cert !== undefined && pinned(record.cert)),
+    });
+    socket.on('secureConnect', () => {
+      socket.destroy();
+      resolve({ status: 401, body: {} });
+    });
+    socket.on('timeout', () =>
+      socket.destroy(new PolypodError('provider-failed', `${record.url} does not answer`)),
+    );
+    socket.on('error', reject);
+  });
+}
+
+/** The certificate may be for another name than the address that it has on this machine: it has to be this very one. */
+function pinned(file: string): ConnectionOptions {
+  const pem = readFileSync(file, 'utf8');
+  const { raw } = new X509Certificate(pem);
+  return {
+    ca: pem,
+    allowPartialTrustChain: true,
+    checkServerIdentity: (_, shown) =>
+      shown.raw.equals(raw)
+        ? undefined
+        : new PolypodError('denied', `another certificate than ${file} was shown`),
+  };
+}
+
+const PATIENCE_MS = 5_000;

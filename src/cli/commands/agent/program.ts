@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { explainStartFailure, PolypodError } from '../../../base/index.ts';
+import { type AgentRecord, type Places, removeAgent, writeAgent } from '../../../daemon/index.ts';
+import { processBirth } from '../../../store/index.ts';
+import type { Surroundings } from '../../command.ts';
+import { ask } from './probe.ts';
+
+export interface ProgramWish {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly url: string;
+  readonly cwd: string;
+}
+
+/** Starts an agent that is a program of the user's own, and waits until it answers over HTTP. */
+export async function startProgram(
+  { name, command: [program = '', ...args], url, cwd }: ProgramWish,
+  places: Places,
+  { env, signal }: Surroundings,
+): Promise<AgentRecord> {
+  if (await answers(url))
+    throw new PolypodError(
+      'conflict',
+      `somebody answers at ${url} already: end it, or choose another address`,
+    );
+  const log = join(places.dataDirectory, 'logs', `agent-${name}.log`);
+  mkdirSync(dirname(log), { recursive: true, mode: 0o700 });
+  const output = openSync(log, 'a', 0o600);
+  const child = spawn(program, args, {
+    cwd,
+    env: { ...env },
+    detached: true,
+    stdio: ['ignore', output, output],
+  });
+  closeSync(output);
+  let end: string | undefined;
+  child.on('error', (error) => {
+    const { problem, step } = explainStartFailure({ program, cwd, env }, error);
+    end = `${problem}: ${step}`;
+  });
+  child.on('exit', (code, by) => (end = `it ended with ${code ?? by}`));
+  const { pid } = child;
+  // Why there is no process is told a moment later.
+  if (pid === undefined) {
+    await once(child, 'error');
+    throw new PolypodError('bad-request', `the agent's program cannot be started: ${end}`);
+  }
+  for (let waited = 0; !(await answers(url)); waited += PAUSE_MS) {
+    if (end !== undefined)
+      throw new PolypodError('provider-failed', `${program} did not get ready: ${end}; see ${log}`);
+    if (waited >= READY_MS || signal.aborted) {
+      child.kill('SIGKILL');
+      throw new PolypodError('provider-failed', `${program} does not answer at ${url}; see ${log}`);
+    }
+    await sleep(PAUSE_MS);
+  }
+  child.unref();
+  const record: AgentRecord = {
+    version: 1,
+    name,
+    url,
+    pid,
+    startedAt: new Date().toISOString(),
+    process: 'program',
+    ...bornAt(pid),
+  };
+  await writeAgent(places, record);
+  return record;
+}
+
+/** Ends it, and waits until it is gone. A process that only has its number is left alone. */
+export async function stopProgram({ name, pid, born }: AgentRecord, places: Places): Promise<void> {
+  if (born === undefined || processBirth(process.pid) === undefined) refuseUnknown(name, pid);
+  const isUp = (): boolean => born !== undefined && processBirth(pid) === born;
+  for (let waited = 0; isUp(); waited += PAUSE_MS) {
+    if (waited === 0) process.kill(pid, 'SIGTERM');
+    if (waited === GRACE_MS) process.kill(pid, 'SIGKILL');
+    await sleep(PAUSE_MS);
+  }
+  await removeAgent(places, name);
+}
+
+/** Whatever it says: who refuses us is there. */
+async function answers(url: string): Promise<boolean> {
+  try {
+    await ask({ url }, '/health', undefined);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Left out where the system does not tell: without /proc, when the program `ps` is missing. */
+function bornAt(pid: number): Pick<AgentRecord, 'born'> {
+  const born = processBirth(pid);
+  return born === undefined ? {} : { born };
+}
+
+/** Another process may have the agent's number by now, and must not be ended in its place. */
+function refuseUnknown(name: string, pid: number): void {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    // There is no such process: nothing has to be ended.
+    return;
+  }
+  throw new PolypodError(
+    'provider-failed',
+    `cannot tell whether process ${pid} is the agent ${name}, since the program ps was not found: install it, or end the process with kill ${pid} and repeat the command`,
+  );
+}
+
+const PAUSE_MS = 100;
+const READY_MS = 60_000;
+const GRACE_MS = 10_000;

@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type JsonObject, messageOf, objectOf, PolypodError, stringOf } from '../../../base/index.ts';
+import {
+  directoryAt,
+  type AgentOrder,
+  type AgentRecord,
+  clientKeyFile,
+  daemonLink,
+  DEFAULT_AGENT,
+  NO_AUTH_WARNING,
+  type Places,
+  readAgent,
+  readAgentWish,
+  readClientKey,
+} from '../../../daemon/index.ts';
+import { doors } from '../../../registry.ts';
+import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { placesOf } from '../../args/data-dir.ts';
+import { daemonArguments, startDetached } from '../../hosting/start-daemon.ts';
+import { runDaemon } from '../../hosting/run-daemon.ts';
+import { agentName, type AgentValues, argumentsFor, orderFrom } from './options.ts';
+import { ask, askWhether } from './probe.ts';
+import { startProgram } from './program.ts';
+import { stay } from './stay.ts';
+
+/** `polypod agent start`: in the daemon that is up, or in one of its own; in the foreground it stays until it is interrupted. */
+export async function start(
+  word: string | undefined,
+  values: AgentValues,
+  around: Surroundings,
+): Promise<ExitCode> {
+  const places = placesOf(values, around);
+  const name = agentName(word);
+  const order = orderFrom(name, values, around);
+  await directoryAt(order.cwd);
+  const { stated, cwd } = await readAgentWish(order, places);
+  const called = stated.name ?? DEFAULT_AGENT;
+  if (stated.start !== undefined) {
+    const record = await startProgram({ name: called, ...stated.start, cwd }, places, around);
+    return announce(record, undefined, places, values, around);
+  }
+  if (values.prompt !== undefined && stated.tls?.client_ca !== undefined)
+    throw new PolypodError(
+      'bad-request',
+      '--prompt has no client certificate to show: start the agent without it, then run polypod task submit --cert FILE --key FILE',
+    );
+  const link = await daemonLink(places);
+  const isInForeground = link === undefined && values.foreground;
+  // In the foreground the log is on stderr, unless it is unwanted there.
+  if (stated.no_auth === true && (!isInForeground || values.quiet))
+    around.stderr.write(`polypod agent: warning: ${NO_AUTH_WARNING}\n`);
+  if (isInForeground) {
+    const more = (): object => ({ agent: readAgent(places, called) });
+    return runDaemon({ env: around.env, places, doors, agent: order, more }, values, around);
+  }
+  if (link === undefined) {
+    const args = [...argumentsFor(name, order), '--foreground', '--data-dir', places.dataDirectory];
+    const started = await startDetached('agent start', [...args, ...daemonArguments(values)], around);
+    return 'code' in started ? started.code : announceReady(called, stated, places, values, around);
+  }
+  try {
+    if (values.offline || values.sandbox || values['log-level'] !== undefined)
+      around.stderr.write(
+        'polypod agent: a daemon is up, which --offline, --sandbox and --log-level do not change\n',
+      );
+    await link.call('agent-start', { ...order, foreground: values.foreground });
+    const code = await announceReady(called, stated, places, values, around);
+    return values.foreground ? await stay(called, places, link, around) : code;
+  } finally {
+    link.close();
+  }
+}
+
+async function announceReady(
+  called: string,
+  stated: Pick<AgentOrder['stated'], 'no_auth'>,
+  places: Places,
+  values: AgentValues,
+  around: Surroundings,
+): Promise<ExitCode> {
+  const record = readAgent(places, called);
+  if (record === undefined) throw new PolypodError('internal', `the agent ${called} did not say where it is`);
+  const key = stated.no_auth === true ? undefined : readClientKey(places);
+  await ready(record, key);
+  return announce(record, key, places, values, around);
+}
+
+/** That it listens was said; that it answers is seen. */
+async function ready(record: AgentRecord, key: string | undefined): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const failure = await askWhether(record, '/health', key).then(
+      ({ status }) =>
+        status === 200 || record.clientCertificate === true ? undefined : `it answered ${status}`,
+      messageOf,
+    );
+    if (failure === undefined) return;
+    if (attempt >= ATTEMPTS)
+      throw new PolypodError(
+        'provider-failed',
+        `the agent ${record.name} does not answer at ${record.url}: ${failure}; see polypod logs`,
+      );
+    await sleep(PAUSE_MS);
+  }
+}
+
+async function announce(
+  record: AgentRecord,
+  key: string | undefined,
+  places: Places,
+  values: AgentValues,
+  { stdout, stderr }: Surroundings,
+): Promise<ExitCode> {
+  const task = values.prompt === undefined ? undefined : await submit(record, key, values.prompt);
+  const keyFile = key === undefined ? undefined : clientKeyFile(places);
+  if (values.json)
+    stdout.write(`${JSON.stringify({ ...record, ...(keyFile && { keyFile }), ...(task && { task }) })}\n`);
+  else if (!values.quiet) {
+    const lines = [
+      `polypod agent: ${record.name} is up at ${record.url}, process ${record.pid}`,
+      ...(keyFile === undefined ? [] : [`its key for this user is in ${keyFile}; polypod keys makes others`]),
+      ...(task === undefined ? [] : [`its first task is ${stringOf(task.taskId)}`]),
+    ];
+    stderr.write(`${lines.join('\n  ')}\n`);
+  }
+  return EXIT.ok;
+}
+
+async function submit(record: AgentRecord, key: string | undefined, prompt: string): Promise<JsonObject> {
+  const task = { sessionId: record.name, userPrompt: prompt, taskType: 'complex_task' };
+  const { status, body } = await ask(record, '/submit_task', key, task);
+  if (status === 200 && body.status === 'accepted') return body;
+  const why = stringOf(body.message) || stringOf(objectOf(body.error).message) || `it answered ${status}`;
+  throw new PolypodError('provider-failed', `the agent is up, and did not take its first task: ${why}`);
+}
+
+const ATTEMPTS = 20;
+const PAUSE_MS = 100;

@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ControlLink, type Places, readAgent } from '../../../daemon/index.ts';
+import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+
+/** Stays with an agent of a daemon that was up before: Ctrl-C closes the agent's door and leaves the daemon up. */
+export async function stay(
+  name: string,
+  places: Places,
+  link: ControlLink,
+  { signal, stderr }: Surroundings,
+): Promise<ExitCode> {
+  const over = new AbortController();
+  // Questions on one link are asked one after the other, and this one listens to its end.
+  const ear = await link.another();
+  const ends: readonly Promise<End>[] = [
+    signal.aborted
+      ? Promise.resolve('interrupted')
+      : once(signal, 'abort').then(() => 'interrupted' as const),
+    ear.hungUp().then(() => 'daemon gone'),
+    closed(name, places, over.signal).then(() => 'closed'),
+  ];
+  const end = await Promise.race(ends);
+  over.abort();
+  ear.close();
+  if (end === 'interrupted') await link.call('agent-stop', { name });
+  else stderr.write(`polypod agent: ${name} ${SAY[end]}\n`);
+  return end === 'daemon gone' ? EXIT.broken : EXIT.ok;
+}
+
+type End = 'interrupted' | 'daemon gone' | 'closed';
+
+const SAY = {
+  'daemon gone': 'is gone with its daemon: see polypod logs',
+  closed: 'was closed by somebody else',
+} as const;
+
+/** Resolves when the agent is no longer the one that was started. */
+async function closed(name: string, places: Places, signal: AbortSignal): Promise<void> {
+  const startedAt = readAgent(places, name)?.startedAt;
+  while (!signal.aborted && readAgent(places, name)?.startedAt === startedAt)
+    await sleep(LOOK_MS, undefined, { signal }).catch(() => {});
+}
+
+const LOOK_MS = 500;

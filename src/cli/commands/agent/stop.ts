@@ -1,0 +1,68 @@
+import {
+  type AgentRecord,
+  daemonLink,
+  forgetAgent,
+  isKept,
+  type Places,
+  readAgent,
+  readAgents,
+  removeAgent,
+} from '../../../daemon/index.ts';
+import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { stopDaemon } from '../stop.ts';
+import { recorded } from './look.ts';
+import { stopProgram } from './program.ts';
+
+/** `polypod agent stop`: with its process, if that is its own. */
+export async function stop(
+  name: string,
+  places: Places,
+  { json, quiet }: { readonly json: boolean; readonly quiet: boolean },
+  { stdout, stderr }: Surroundings,
+): Promise<ExitCode> {
+  const isComingBack = readAgent(places, name) === undefined && isKept(places, name);
+  const what = isComingBack ? await forget(name, places) : await end(recorded(name, places), places);
+  if (json) stdout.write(`${JSON.stringify({ name, ended: what })}\n`);
+  else if (!quiet) stderr.write(`polypod agent: ${name} ${SAY[what]}\n`);
+  return EXIT.ok;
+}
+
+const SAY = {
+  process: 'has stopped',
+  door: 'is closed; its process goes on with its other work, and polypod stop ends that',
+  nothing: 'was gone already',
+  kept: 'was not up, and does not come back with the daemon any more',
+} as const;
+
+/** An agent that is not up: its daemon is down, or could not open it. */
+async function forget(name: string, places: Places): Promise<keyof typeof SAY> {
+  const link = await daemonLink(places);
+  if (link === undefined) await forgetAgent(places, name);
+  else await link.call('agent-stop', { name }).finally(() => link.close());
+  return 'kept';
+}
+
+async function end(record: AgentRecord, places: Places): Promise<keyof typeof SAY> {
+  if (record.process === 'program') {
+    await stopProgram(record, places);
+    return 'process';
+  }
+  const link = await daemonLink(places);
+  if (link === undefined) {
+    // It was killed, and left its trace behind.
+    await removeAgent(places, record.name);
+    await forgetAgent(places, record.name);
+    return 'nothing';
+  }
+  try {
+    const others = readAgents(places).filter(({ name, pid }) => name !== record.name && pid === record.pid);
+    if (record.process === 'own' && others.length === 0) {
+      await stopDaemon(link, places);
+      return 'process';
+    }
+    await link.call('agent-stop', { name: record.name });
+    return 'door';
+  } finally {
+    link.close();
+  }
+}

@@ -1,0 +1,28 @@
+import type { WaitingApproval } from '../../../daemon/index.ts';
+import { ago } from '../../output/relative-time.ts';
+import { harmless } from '../../../terminal/sanitize.ts';
+import { callLines } from './call-lines.ts';
+import { under } from './indented-lines.ts';
+
+/** All that is known of an approval, one fact per line, and under that the whole call. */
+export function shown(
+  approval: WaitingApproval,
+  { now, columns }: { readonly now: Date; readonly columns: number | undefined },
+): string {
+  const { id, session, name, cwd, tool, reason, requestedAt, deadline } = approval;
+  const facts: readonly (readonly [string, string | undefined])[] = [
+    ['id', id],
+    ['session', name === undefined ? session : `${name}  ${session}`],
+    ['directory', cwd],
+    ['asked', `${requestedAt} (${ago(requestedAt, now)} ago)`],
+    ['until', deadline],
+    ['why', reason],
+    ['tool', tool],
+  ];
+  const lines = facts.flatMap(([word, text]) =>
+    text === undefined || text === '' ? [] : [`${word.padEnd(WIDTH)} ${harmless(text)}`],
+  );
+  return `${[...lines, ...under(callLines(approval), columns)].join('\n')}\n`;
+}
+
+const WIDTH = 9;

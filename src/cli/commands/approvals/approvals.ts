@@ -1,0 +1,155 @@
+import { arrayOf, PolypodError } from '../../../base/index.ts';
+import type { ApprovalNews, ControlLink, WaitingApproval } from '../../../daemon/index.ts';
+import { callLines } from './call-lines.ts';
+import { listed } from './approval-list.ts';
+import { approvalMeant } from './resolve-approval.ts';
+import { newsLines } from './news-lines.ts';
+import { shown } from './approval-details.ts';
+import { under } from './indented-lines.ts';
+import { nameOf } from '../../current-user.ts';
+import { EXIT, runnable, type Surroundings } from '../../command.ts';
+import { DATA_DIR, placesOf } from '../../args/data-dir.ts';
+import { daemonFor } from '../sessions/require-daemon.ts';
+import { harmless } from '../../../terminal/sanitize.ts';
+
+/** `polypod approvals`: what agents wait for, and the answers. */
+export const approvals = runnable({
+  name: 'approvals',
+  summary:
+    'List the calls that wait for an approval, show them whole, watch them come, approve or deny them.',
+  usage: '[OPTIONS] [list | show ID… | watch | approve ID… | deny ID… --comment TEXT]',
+  options: {
+    comment: {
+      type: 'text',
+      short: 'm',
+      value: 'TEXT',
+      help: 'why; the model reads it when a call is denied',
+    },
+    json: { type: 'flag', help: 'print a JSON list; with watch one JSON object per line' },
+    ...DATA_DIR,
+  },
+  words: ['list', 'show', 'watch', 'approve', 'deny'],
+  takes: 'approvals',
+  details: `
+It asks the daemon, for sessions of every door. An id may be shortened to what tells it from the others. Whoever decides
+first decides, here or at another door.
+
+list and watch give the arguments of each call under it, and say so if there are too many to give all. show gives all of
+them, and so does approve before it approves. In JSON they are the text that the model gave, in arguments; it is missing
+while another process than the daemon has the session open.
+
+watch prints those that wait, then every one as it is asked and as it is settled, with who did it, until it is
+interrupted. Its JSON lines have the type asked or settled.
+
+Exit codes: 0 listed, shown, watched or decided, 2 no such approval, or decided already, 3 no daemon is up, or it went away.
+
+Examples:
+  polypod approvals
+  polypod approvals show 0192f3a4
+  polypod approvals approve 0192f3a4
+  polypod approvals deny 0192f3a4 -m "Not on the main branch."
+  polypod approvals --json | jq -r '.[].title'
+  polypod approvals watch --json | jq -r 'select(.type == "asked") | .title'`,
+  async run({ values, positionals: [action = 'list', ...words] }, around) {
+    const decision = LOOKS.has(action) ? undefined : decisionIn(action, words, values.comment);
+    if (decision === undefined && values.comment !== undefined)
+      throw new PolypodError('bad-request', `${action} takes no --comment; approve and deny do`);
+    if (action === 'show') refuseNone(action, words);
+    else if (decision === undefined && words.length > 0)
+      throw new PolypodError('bad-request', `${action} takes no argument, not "${words.join(' ')}"`);
+    const link = await daemonFor(placesOf(values, around));
+    try {
+      if (action === 'watch') await watch(link, values.json, around);
+      else if (action === 'show') show(await waitingIn(link), words, values.json, around);
+      else if (decision === undefined) list(await waitingIn(link), values.json, around);
+      else await decide(link, { words, decision, isJson: values.json }, around);
+      return EXIT.ok;
+    } finally {
+      link.close();
+    }
+  },
+});
+
+/** What changes nothing. */
+const LOOKS: ReadonlySet<string> = new Set(['list', 'show', 'watch']);
+
+interface Decision {
+  readonly decision: 'approve' | 'deny';
+  readonly comment?: string;
+}
+
+const DONE: Readonly<Record<Decision['decision'], string>> = { approve: 'approved', deny: 'denied' };
+
+function decisionIn(action: string, words: readonly string[], comment: string | undefined): Decision {
+  if (action !== 'approve' && action !== 'deny')
+    throw new PolypodError(
+      'bad-request',
+      `say list, show, watch, approve or deny, not "${action}": polypod approvals approve ID`,
+    );
+  refuseNone(action, words);
+  if (action === 'deny' && (comment ?? '').trim() === '')
+    throw new PolypodError('bad-request', 'deny needs --comment TEXT: the model reads it, and goes on by it');
+  return { decision: action, ...(comment === undefined ? {} : { comment }) };
+}
+
+function refuseNone(action: string, words: readonly string[]): void {
+  if (words.length === 0)
+    throw new PolypodError('bad-request', `${action} what? polypod approvals lists the ids`);
+}
+
+function list(
+  waiting: readonly WaitingApproval[],
+  isJson: boolean,
+  { stdout, stderr }: Pick<Surroundings, 'stdout' | 'stderr'>,
+): void {
+  if (isJson) stdout.write(`${JSON.stringify(waiting, null, 2)}\n`);
+  else if (waiting.length === 0) stderr.write('nothing waits for an approval\n');
+  else stdout.write(listed(waiting, { now: new Date(), columns: stdout.columns }));
+}
+
+function show(
+  waiting: readonly WaitingApproval[],
+  words: readonly string[],
+  isJson: boolean,
+  { stdout }: Pick<Surroundings, 'stdout'>,
+): void {
+  const meant = words.map((word) => approvalMeant(waiting, word));
+  const style = { now: new Date(), columns: stdout.columns };
+  if (isJson) stdout.write(`${JSON.stringify(meant, null, 2)}\n`);
+  else stdout.write(meant.map((approval) => shown(approval, style)).join('\n'));
+}
+
+/** A program is told all there is, a person what it takes to decide. */
+async function watch(link: ControlLink, isJson: boolean, { stdout, signal }: Surroundings): Promise<void> {
+  for await (const watched of link.stream('watch-approvals', {}, signal)) {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the daemon, which is this same program, wrote it
+    const news = watched as unknown as ApprovalNews;
+    stdout.write(isJson ? `${JSON.stringify(news)}\n` : newsLines(news, stdout.columns));
+  }
+}
+
+async function decide(
+  link: ControlLink,
+  { words, decision, isJson }: { words: readonly string[]; decision: Decision; isJson: boolean },
+  around: Surroundings,
+): Promise<void> {
+  const waiting = await waitingIn(link);
+  const meant = words.map((word) => approvalMeant(waiting, word));
+  for (const approval of meant) {
+    const { id, session, tool, title } = approval;
+    if (!isJson && decision.decision === 'approve')
+      around.stderr.write(
+        `polypod: approving ${harmless(tool)}\n${under(callLines(approval), around.stdout.columns).join('\n')}\n`,
+      );
+    const command = { type: 'decide', approvalId: id, ...decision };
+    await link.call('command', { pod: session, command, by: nameOf(around) });
+    if (!isJson) around.stderr.write(`polypod: ${DONE[decision.decision]} ${id}: ${harmless(title)}\n`);
+  }
+  const decided = meant.map(({ id, session }) => ({ id, session, ...decision }));
+  if (isJson) around.stdout.write(`${JSON.stringify(decided, null, 2)}\n`);
+}
+
+async function waitingIn(link: ControlLink): Promise<readonly WaitingApproval[]> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the daemon, which is this same program, wrote it
+  return arrayOf((await link.call('approvals')).approvals) as readonly WaitingApproval[];
+}

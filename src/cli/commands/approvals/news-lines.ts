@@ -1,0 +1,27 @@
+import type { ApprovalNews } from '../../../daemon/index.ts';
+import { harmless } from '../../../terminal/sanitize.ts';
+import { displayWidth, fitWidth } from '../../../terminal/width.ts';
+import { callGlance } from './call-lines.ts';
+import { under } from './indented-lines.ts';
+
+/** What happened to an approval: what, which and where, with who decided; of one that is asked the call under it. */
+export function newsLines(news: ApprovalNews, columns: number | undefined): string {
+  const { id, name, session, tool, title } = news;
+  const where = name ?? session.slice(0, SHORT);
+  if (news.type === 'asked') {
+    const call = under(callGlance(news, `polypod approvals show ${id}`), columns);
+    return `${[`${'asked'.padEnd(WORD_WIDTH)} ${id}  ${harmless(`${where}  ${tool}`)}`, ...call].join('\n')}\n`;
+  }
+  const about = harmless(`${where}  ${tool}  ${title}${answerIn(news)}`);
+  const line = `${news.status.padEnd(WORD_WIDTH)} ${id}  ${about}`;
+  return `${columns === undefined || displayWidth(line) <= columns ? line : fitWidth(line, columns)}\n`;
+}
+
+function answerIn({ by, door, comment }: Extract<ApprovalNews, { type: 'settled' }>): string {
+  const who = by === undefined ? '' : `, by ${by}${door === undefined ? '' : ` through ${door}`}`;
+  return `${who}${comment === undefined || comment === '' ? '' : `: ${comment}`}`;
+}
+
+const SHORT = 8;
+/** The longest of the words: `cancelled`. */
+const WORD_WIDTH = 9;

@@ -1,0 +1,194 @@
+import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf, PolypodError } from '../../base/index.ts';
+import {
+  type ConnectOptions,
+  type Content,
+  DEFAULT_RETRY,
+  type ErrorEvent,
+  type LlmEvent,
+  type LlmRequest,
+  referenceTo,
+  retryDelay,
+  THINKING_LEVELS,
+} from '../../llm/index.ts';
+import { AnswerPrinter, JsonPrinter, type Printer } from '../output/answer-printer.ts';
+import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
+import { type ReadyModel, readyModel } from '../args/model-choice.ts';
+import { MODEL } from '../args/model-option.ts';
+import { explain } from '../output/explain-failure.ts';
+import { promptFrom } from '../args/prompt-text.ts';
+import { secretsIn } from '../secrets.ts';
+import { harmless } from '../../terminal/sanitize.ts';
+
+/** `polypod ask`: one question, one streamed answer. */
+export const ask = runnable({
+  name: 'ask',
+  summary: 'Ask a model one question and stream its answer.',
+  usage: '[OPTIONS] PROMPT…',
+  options: {
+    ...MODEL,
+    system: { type: 'text', short: 's', value: 'TEXT', help: 'the system prompt' },
+    image: { type: 'texts', short: 'i', value: 'FILE', help: 'an image to look at; may be repeated' },
+    thinking: { type: 'choice', choices: THINKING_LEVELS, help: 'how long to think first' },
+    'max-tokens': { type: 'number', value: 'N', min: 1, help: 'the longest answer' },
+    temperature: { type: 'number', value: 'T', min: 0, max: 2, help: 'how freely it chooses its words' },
+    offline: { type: 'flag', help: 'use the built-in simulated model' },
+    record: { type: 'text', value: 'DIR', help: 'write every exchange as a cassette, secrets removed' },
+    replay: { type: 'text', value: 'DIR', help: 'answer from cassettes, without a network' },
+    json: { type: 'flag', help: 'print the event stream, one JSON object per line' },
+    quiet: { type: 'flag', short: 'q', help: 'only the answer: no thoughts, no notices, no figures' },
+  },
+  details: `
+The prompt is read from stdin when it is - or missing. Without --model the best provider at hand answers: one whose key
+is in the environment or the configuration, else Ollama on this machine, else the built-in simulated model.
+The answer goes to stdout, everything else to stderr. A pipe gets it byte for byte; on a terminal control characters are shown as
+pictures (␛), so that no answer can act on it.
+
+Exit codes: 0 answered, 1 refused, 2 usage or configuration, also a key or a model that the provider does not take, 3 provider
+or network, 130 interrupted.
+
+Examples:
+  polypod ask "Why is the sky blue?"
+  polypod ask -m groq/llama-3.3-70b-versatile "One haiku, please"
+  git diff | polypod ask -s "You review code." -`,
+  async run({ values, positionals }, around) {
+    const text = await promptFrom(positionals, around.stdin, 'polypod ask "Why is the sky blue?"');
+    const content: readonly Content[] = [
+      { type: 'text', text },
+      ...(await Promise.all(values.image.map(imageOf))),
+    ];
+    const transport = await transportFor(values.record, values.replay, around);
+    const wish = { reference: values.model, offline: values.offline, replaying: values.replay !== undefined };
+    const ready = await readyModel(wish, around, transport.options);
+    const printer = values.json ? new JsonPrinter(around.stdout) : new AnswerPrinter(around, values.quiet);
+    try {
+      if (!values.quiet)
+        for (const notice of ready.notices) around.stderr.write(`polypod: ${harmless(notice)}\n`);
+      const { maxOutput } = ready.model;
+      const maxTokens = values['max-tokens'] ?? maxOutput;
+      const request: LlmRequest = {
+        model: ready.model.id,
+        items: [{ type: 'message', role: 'user', content }],
+        ...(values.system === undefined ? {} : { system: values.system }),
+        ...(values.thinking === undefined ? {} : { thinking: values.thinking }),
+        ...(maxTokens === undefined ? {} : { maxTokens }),
+        ...(values.temperature === undefined ? {} : { temperature: values.temperature }),
+      };
+      return await answer(ready, request, printer, around);
+    } finally {
+      await transport.finish();
+      await ready.close();
+    }
+  },
+});
+
+/** Asks, and asks again where the policy says that it may help. */
+async function answer(
+  ready: ReadyModel,
+  request: LlmRequest,
+  printer: Printer,
+  around: Surroundings,
+): Promise<ExitCode> {
+  let waitedMs = 0;
+  for (let attempts = 1; ; attempts++) {
+    const outcome = await attempt(ready, request, printer, around.signal);
+    if (outcome.error === undefined) return exitCodeOf(outcome.last);
+    const { error: failure, answerBegan } = outcome;
+    const delayMs = retryDelay(DEFAULT_RETRY, {
+      failure,
+      attempts,
+      waitedMs,
+      answerBegan,
+      random: Math.random(),
+    });
+    if (delayMs === undefined) {
+      around.stderr.write(`polypod ask: ${explain(failure, ready.llm.account, referenceTo(ready.model))}\n`);
+      return failure.kind === 'auth' || failure.kind === 'unknown-model' ? EXIT.usage : EXIT.broken;
+    }
+    printer.retry({ type: 'retry', attempt: attempts + 1, delayMs, failure });
+    waitedMs += delayMs;
+    await sleep(delayMs, undefined, { signal: around.signal }).catch(() => {});
+    if (around.signal.aborted) return EXIT.interrupted;
+  }
+}
+
+interface Outcome {
+  readonly last: LlmEvent | undefined;
+  readonly error: ErrorEvent | undefined;
+  readonly answerBegan: boolean;
+}
+
+async function attempt(
+  { llm, model }: ReadyModel,
+  request: LlmRequest,
+  printer: Printer,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  let error: ErrorEvent | undefined;
+  let answerBegan = false;
+  let last: LlmEvent | undefined;
+  for await (const batch of llm.batches(request, signal)) {
+    for (const event of batch) {
+      if (event.type === 'error') error = event;
+      if (event.type === 'block-start') answerBegan = true;
+      last = event;
+    }
+    await printer.print(batch, model);
+  }
+  return { last, error, answerBegan };
+}
+
+function exitCodeOf(last: LlmEvent | undefined): ExitCode {
+  if (last?.type !== 'status' || last.status === 'cancelled') return EXIT.interrupted;
+  const refused =
+    last.status === 'completed' && (last.stopReason === 'refusal' || last.stopReason === 'content-filter');
+  return refused ? EXIT.failed : EXIT.ok;
+}
+
+const IMAGE_TYPES: Readonly<Record<string, string>> = {
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.gif': 'image/gif',
+  '.webp': 'image/webp',
+};
+
+async function imageOf(file: string): Promise<Content> {
+  const mediaType = IMAGE_TYPES[extname(file).toLowerCase()];
+  if (mediaType === undefined) {
+    throw new PolypodError('bad-request', `${file} is no image that models read: use png, jpg, gif or webp`);
+  }
+  try {
+    return { type: 'image', mediaType, data: (await readFile(file)).toString('base64') };
+  } catch (thrown) {
+    throw new PolypodError('not-found', `cannot read the image: ${messageOf(thrown)}`, { cause: thrown });
+  }
+}
+
+interface Recorder {
+  readonly options: ConnectOptions;
+  readonly finish: () => Promise<void>;
+}
+
+async function transportFor(
+  record: string | undefined,
+  replay: string | undefined,
+  { env }: Surroundings,
+): Promise<Recorder> {
+  if (record !== undefined && replay !== undefined) {
+    throw new PolypodError('bad-request', '--record and --replay exclude each other');
+  }
+  if (record === undefined && replay === undefined) return { options: {}, finish: async () => {} };
+  const { recordingTransport, replayTransport } = await import('../../sim/index.ts');
+  if (replay !== undefined) {
+    return {
+      options: { transport: replayTransport({ directory: replay, timing: 'recorded' }) },
+      finish: async () => {},
+    };
+  }
+  const { httpTransport } = await import('../../wire/index.ts');
+  const transport = recordingTransport(httpTransport, { directory: record ?? '', secrets: secretsIn(env) });
+  return { options: { transport }, finish: () => transport.settled() };
+}

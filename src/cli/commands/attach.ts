@@ -1,0 +1,73 @@
+import { basename } from 'node:path';
+import { PolypodError } from '../../base/index.ts';
+import { findSession, type Places } from '../../daemon/index.ts';
+import { sessionsIn } from '../../pod/sessions.ts';
+import { holdChat, placeElsewhere } from '../chat/index.ts';
+import { runnable, type Surroundings } from '../command.ts';
+import { DATA_DIR, placesOf } from '../args/data-dir.ts';
+import { type Place, placeInDaemon, socketElsewhere } from '../hosting/index.ts';
+
+/** `polypod attach`: the view of `chat` on a pod that others may be driving. */
+export const attach = runnable({
+  name: 'attach',
+  summary: 'Watch and drive a pod that lives in the daemon or in another process.',
+  usage: '[OPTIONS] POD',
+  options: {
+    plain: { type: 'flag', help: 'lines only, as without a terminal' },
+    ...DATA_DIR,
+  },
+  takes: 'sessions',
+  details: `
+POD is a session's id, the beginning of one, its name, or the path of its socket. All see the same in the same order, with
+who prompted and who approved. After a broken connection it goes on where it was; when there is no way back it says what to
+do, and exits with 3. Leaving ends nothing: what runs goes on.
+
+Without a terminal it prints what happens, says each line of its input, and leaves when the input has ended and the pod is
+quiet. What the pod asks when the input has ended is left to others (polypod approvals).
+
+Examples:
+  polypod attach refactoring
+  polypod attach 0192f3a4
+  polypod attach --plain 0192f3a4 < /dev/null | tee run.txt`,
+  async run({ values, positionals }, around) {
+    const [word, ...more] = positionals;
+    if (word === undefined || more.length > 0)
+      throw new PolypodError('bad-request', 'attach takes one pod: polypod ls lists them');
+    const places = placesOf(values, around);
+    const { place, name } = await placeOf(word, places, around);
+    const pod = await place.open(name).catch(async (thrown: unknown) => {
+      await place.close();
+      throw thrown;
+    });
+    const { plain: isPlain } = values;
+    return holdChat(
+      { place, pod, prompt: undefined, places, isPlain, isFleeting: false, isGuest: true },
+      around,
+    );
+  },
+});
+
+interface Found {
+  readonly place: Place;
+  readonly name: string;
+}
+
+/** Where the pod lives: in whoever has its session open, else in the daemon, which wakes it. */
+async function placeOf(word: string, places: Places, around: Surroundings): Promise<Found> {
+  if (word.includes('/')) {
+    const id = basename(word, '.sock');
+    return { place: placeElsewhere(id, word, around), name: id };
+  }
+  const row = findSession(sessionsIn(places.dataDirectory), word);
+  const socket = socketElsewhere(row, places);
+  if (socket !== undefined) return { place: placeElsewhere(row.id, socket, around), name: row.id };
+  const place = await placeInDaemon(
+    { places, fresh: { cwd: row.cwd }, offline: false, allowPaths: [] },
+    around,
+  );
+  if (place !== undefined) return { place, name: row.id };
+  throw new PolypodError(
+    'not-found',
+    `nothing runs the session ${row.id}: polypod chat --resume ${row.id.slice(0, 8)} goes on with it, or polypod serve hosts it`,
+  );
+}

@@ -1,0 +1,206 @@
+import { existsSync } from 'node:fs';
+import {
+  AUDIT_EVENTS,
+  type AuditEntry,
+  type AuditFilter,
+  auditFiles,
+  type ChainHead,
+  listAuditFiles,
+  matchesFilter,
+  readEntry,
+  verifyAudit,
+} from '../../audit/index.ts';
+import { nearest, PolypodError } from '../../base/index.ts';
+import { followLines, type Places } from '../../daemon/index.ts';
+import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
+import { DATA_DIR, placesOf } from '../args/data-dir.ts';
+import { momentIn } from '../args/time-argument.ts';
+import type { Values } from '../args/options.ts';
+import { type Brush, brush, wantsColour } from '../../terminal/colors.ts';
+import { harmless } from '../../terminal/sanitize.ts';
+
+const USUAL_LIMIT = 200;
+
+const OPTIONS = {
+  since: { type: 'text', value: 'TIME', help: 'from this time on: 2026-01-31, 2026-01-31T12:00Z, 2h, 30d' },
+  until: { type: 'text', value: 'TIME', help: 'up to this time' },
+  door: { type: 'text', value: 'DOOR', help: 'through this door: pod, rpc, hld, tasks, control, cli' },
+  by: { type: 'text', value: 'NAME', help: 'by this user or owner of a key' },
+  event: { type: 'text', value: 'EVENT', help: 'of this kind, such as key.revoked, or all of key' },
+  key: { type: 'text', value: 'ID', help: 'done with this key, or to it' },
+  session: { type: 'text', value: 'ID', help: 'in this session, by its id or the beginning of it' },
+  limit: {
+    type: 'number',
+    short: 'n',
+    value: 'N',
+    min: 1,
+    help: `the last N entries (default: ${USUAL_LIMIT})`,
+  },
+  follow: { type: 'flag', short: 'f', help: 'go on as more comes, until it is interrupted' },
+  from: { type: 'number', value: 'SEQ', min: 1, help: 'verify: from this entry on' },
+  expect: { type: 'text', value: 'SEQ:HASH', help: 'verify: an entry that was noted earlier must be there' },
+  json: { type: 'flag', help: 'print JSON: entries as lines, the verdict as one object' },
+  ...DATA_DIR,
+} as const;
+
+/** `polypod audit`: who did what, and whether the record is whole. */
+export const audit = runnable({
+  name: 'audit',
+  summary: 'Show who approved, changed or was refused what; verify the record.',
+  usage: '[verify] [OPTIONS]',
+  options: OPTIONS,
+  words: ['verify'],
+  details: `
+The audit log is logs/audit.jsonl in the data directory, one chain for all processes: each entry has the hash of the one
+before. A file of 8 MB, or 30 days, is closed and a new one begun; 24 are kept (audit in config.yaml).
+
+verify proves that no entry was changed, removed, repeated or reordered, over all files, and names the first line that is
+not as it was written. The last entry is also kept in logs/audit.head, so removed last lines are noticed. Who may write
+both files can replace the whole chain: to notice that, keep the printed SEQ:HASH on another machine and pass it with
+--expect.
+
+Events: ${AUDIT_EVENTS.filter((name) => !name.startsWith('audit.')).join(', ')}.
+
+Exit codes: 0 done, 1 the chain is broken, 2 usage.
+
+Examples:
+  polypod audit --since 1d --event approval
+  polypod audit --by ci --door tasks --json
+  polypod audit verify
+  polypod audit verify --expect 1204:9f2c…`,
+  async run({ values, positionals: [action, ...more] }, around) {
+    if (action !== undefined && (action !== 'verify' || more.length > 0))
+      throw new PolypodError('bad-request', 'say polypod audit, or polypod audit verify');
+    const places = placesOf(values, around);
+    return action === 'verify' ? verify(places, values, around) : show(places, values, around);
+  },
+});
+
+async function show(places: Places, values: Values<typeof OPTIONS>, around: Surroundings): Promise<ExitCode> {
+  const { stdout, stderr, env, signal } = around;
+  const files = auditFiles(places.dataDirectory);
+  const filter = filterOf(values);
+  if (listAuditFiles(files).length === 0 && !existsSync(files.directory)) {
+    stderr.write(`polypod: nothing has been recorded in ${files.directory} so far\n`);
+    return EXIT.ok;
+  }
+  const paint = brush(wantsColour(stdout, env));
+  const limit = values.limit ?? USUAL_LIMIT;
+  const print = (found: readonly Found[]): void => {
+    const lines = found.map(({ line, entry }) => (values.json ? `${line}\n` : entryLine(entry, paint)));
+    if (lines.length > 0) stdout.write(lines.join(''));
+  };
+  let past: Found[] | undefined = [];
+  let isCut = false;
+  const source = { files: () => listAuditFiles(files), directory: files.directory };
+  for await (const lines of followLines({ ...source, follow: values.follow, signal })) {
+    const found = lines.flatMap((line) => {
+      const entry = readEntry(line);
+      return entry !== undefined && matchesFilter(entry, filter) ? [{ line, entry }] : [];
+    });
+    if (past === undefined) print(found);
+    else if (lines.length > 0) {
+      past.push(...found);
+      isCut ||= past.length > limit;
+      past = past.slice(-limit);
+    } else {
+      print(past);
+      if (isCut && values.limit === undefined && !values.json)
+        stderr.write(`polypod audit: the last ${limit} entries; --limit N shows more\n`);
+      past = undefined;
+    }
+  }
+  return EXIT.ok;
+}
+
+interface Found {
+  readonly line: string;
+  readonly entry: AuditEntry;
+}
+
+function filterOf(values: Values<typeof OPTIONS>): AuditFilter {
+  const { since, until, event, door, by, key, session } = values;
+  if (event !== undefined && !AUDIT_EVENTS.some((name) => name === event || name.startsWith(`${event}.`))) {
+    const near = nearest(event, AUDIT_EVENTS);
+    throw new PolypodError(
+      'bad-request',
+      `there is no event "${event}"${near === undefined ? '' : `; did you mean ${near}?`} (see: polypod audit --help)`,
+    );
+  }
+  return {
+    since: since === undefined ? undefined : momentIn('since', since, 'ago'),
+    until: until === undefined ? undefined : momentIn('until', until, 'ago'),
+    event,
+    door,
+    by,
+    key,
+    session,
+  };
+}
+
+/** An entry as people read it: when, what, who, where, about what. */
+function entryLine(entry: AuditEntry, paint: Brush): string {
+  const {
+    time,
+    event,
+    by,
+    door,
+    session,
+    remote,
+    action,
+    target,
+    outcome,
+    count,
+    keyId,
+    details = {},
+  } = entry;
+  const rest = { session, key: keyId, target, from: remote, ...details };
+  const isBad = event.endsWith('.refused') || event.endsWith('.denied') || BAD.has(event);
+  return `${[
+    paint.dim(harmless(time).slice(0, 19).replace('T', ' ')),
+    isBad ? paint.red(harmless(event)) : paint.green(harmless(event)),
+    ...(by === undefined ? [] : [harmless(by)]),
+    ...(door === undefined ? [] : [`via ${harmless(door)}`]),
+    ...(action === undefined ? [] : [harmless(action)]),
+    ...(outcome === undefined || outcome === 'allowed' ? [] : [harmless(outcome)]),
+    ...(count === undefined ? [] : [`×${count}`]),
+    ...Object.entries(rest)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) =>
+        paint.dim(`${harmless(name)}=${harmless(typeof value === 'string' ? value : JSON.stringify(value))}`),
+      ),
+  ].join(' ')}\n`;
+}
+
+const BAD: ReadonlySet<string> = new Set(['audit.gap', 'audit.torn', 'approval.skipped']);
+
+function verify(places: Places, values: Values<typeof OPTIONS>, { stdout }: Surroundings): ExitCode {
+  const files = auditFiles(places.dataDirectory);
+  const expect = values.expect === undefined ? undefined : expectedIn(values.expect);
+  const verdict = verifyAudit(files, { from: values.from, expect });
+  const { problems, entries, head, torn } = verdict;
+  if (values.json) stdout.write(`${JSON.stringify({ ok: problems.length === 0, ...verdict }, null, 2)}\n`);
+  else {
+    for (const { file, line, problem } of problems.slice(0, MOST_SHOWN))
+      stdout.write(`${harmless(file)}:${line}: ${problem}\n`);
+    if (problems.length > MOST_SHOWN) stdout.write(`… ${problems.length - MOST_SHOWN} more\n`);
+    const cut = torn === 0 ? '' : `, ${torn} cut by a crash and accounted for`;
+    const counted = `${entries} ${entries === 1 ? 'entry' : 'entries'} in ${verdict.files} ${verdict.files === 1 ? 'file' : 'files'}${cut}`;
+    const end = head === undefined ? '' : `\nlast entry ${head.seq}:${head.hash}`;
+    stdout.write(
+      problems.length === 0 ? `${counted}: the chain is intact${end}\n` : `${counted}: the chain is broken\n`,
+    );
+  }
+  return problems.length === 0 ? EXIT.ok : EXIT.failed;
+}
+
+const MOST_SHOWN = 20;
+
+function expectedIn(text: string): ChainHead {
+  const [, seq, hash] = /^(\d+):([0-9a-f]{64})$/.exec(text.trim()) ?? [];
+  if (seq !== undefined && hash !== undefined) return { seq: Number(seq), hash };
+  throw new PolypodError(
+    'bad-request',
+    '--expect takes what verify printed as the last entry: a number, a colon and 64 hexadecimal digits',
+  );
+}

@@ -1,0 +1,82 @@
+import { isOneLine, PolypodError } from '../../../base/index.ts';
+import { keysFile, type Places, readModels } from '../../../daemon/index.ts';
+import { type Row, sessionsIn } from '../../../pod/sessions.ts';
+import { EXIT, runnable } from '../../command.ts';
+import { COMMANDS } from '../../commands.ts';
+import { type Completable, SHELLS } from './completion-scripts.ts';
+import { DATA_DIR, placesOf } from '../../args/data-dir.ts';
+import type { Listing } from '../../args/options.ts';
+import { harmless } from '../../../terminal/sanitize.ts';
+
+/** `polypod completion`: what a shell needs to complete commands, options and sessions. */
+export const completion = runnable({
+  name: 'completion',
+  summary: 'Print a script that has your shell complete commands, options and sessions.',
+  usage: Object.keys(SHELLS).join('|'),
+  options: { ...DATA_DIR },
+  words: Object.keys(SHELLS),
+  details: `
+Examples:
+  bash:  echo 'source <(polypod completion bash)' >> ~/.bashrc
+  zsh:   polypod completion zsh > ~/.zfunc/_polypod    (with fpath+=~/.zfunc before compinit)
+  fish:  polypod completion fish > ~/.config/fish/completions/polypod.fish`,
+  async run({ values, positionals }, around) {
+    const [shell = ''] = positionals;
+    const [, listing] = Object.entries(LISTINGS).find(([name]) => name === shell) ?? [];
+    if (listing !== undefined) {
+      const rows = await listing(placesOf(values, around));
+      around.stdout.write(
+        rows.map(([word, about]) => `${word}\t${harmless(about.replaceAll(/\s+/g, ' '))}\n`).join(''),
+      );
+      return EXIT.ok;
+    }
+    const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
+    if (write === undefined)
+      throw new PolypodError(
+        'bad-request',
+        shell === ''
+          ? `for which shell? polypod completion ${Object.keys(SHELLS).join('|')}`
+          : `there is no completion for ${shell}: polypod completion ${Object.keys(SHELLS).join('|')}`,
+      );
+    const commands: Completable[] = [];
+    for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
+      const { options, words = [], takes } = await load();
+      commands.push({ name, summary, options, words, takes });
+    }
+    around.stdout.write(write(commands));
+    return EXIT.ok;
+  },
+});
+
+type List = (places: Places) => Promise<readonly (readonly [word: string, about: string])[]>;
+
+/** What the scripts ask for while somebody types: words, each with what tells it apart. */
+const LISTINGS: Readonly<Record<Listing, List>> = {
+  sessions: async ({ dataDirectory }) => sessionWords(sessionsIn(dataDirectory)),
+  approvals: async ({ dataDirectory }) =>
+    sessionsIn(dataDirectory).flatMap(({ approvals }) =>
+      approvals.map(({ approvalId, title }) => [approvalId, title] as const),
+    ),
+  models: async (places) => {
+    const { referenceTo } = await import('../../../llm/index.ts');
+    return (await readModels(places)).models.map((model) => [referenceTo(model), model.name]);
+  },
+  keys: async (places) => {
+    const { readKeys } = await import('../../../protocols/index.ts');
+    return readKeys(keysFile(places))
+      .filter(({ revokedAt }) => revokedAt === undefined)
+      .map(({ id, owner, scopes }) => [id, `${owner}: ${scopes.join(', ')}`]);
+  },
+};
+
+/** A session goes by its name where that is a word and nobody else's, else by its id. */
+function sessionWords(
+  rows: readonly Pick<Row, 'id' | 'name' | 'firstPrompt'>[],
+): readonly (readonly [word: string, about: string])[] {
+  const times = new Map<string, number>();
+  for (const { name = '' } of rows) times.set(name, (times.get(name) ?? 0) + 1);
+  return rows.map(({ id, name, firstPrompt = '' }) => {
+    if (name === undefined) return [id, firstPrompt];
+    return times.get(name) === 1 && isOneLine(name) ? [name, id] : [id, name];
+  });
+}

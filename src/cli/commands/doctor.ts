@@ -1,0 +1,55 @@
+import { examine, type Finding } from '../../daemon/index.ts';
+import { EXIT, runnable } from '../command.ts';
+import { refuseArguments } from '../args/no-arguments.ts';
+import { DATA_DIR, placesOf } from '../args/data-dir.ts';
+import { hostFiles } from '../hosting/host-in-process.ts';
+import { type Brush, brush, wantsColour } from '../../terminal/colors.ts';
+import { harmless, harmlessText } from '../../terminal/sanitize.ts';
+
+/** `polypod doctor`: what is wrong, and what to do about it. */
+export const doctor = runnable({
+  name: 'doctor',
+  summary:
+    'Check configuration, keys, disk, sockets, locks, the catalogue, the session files and the sandbox.',
+  usage: '[OPTIONS]',
+  options: {
+    rebuild: { type: 'flag', help: 'make the catalogue again from the session files, then check' },
+    json: { type: 'flag', help: 'print a JSON list' },
+    ...DATA_DIR,
+  },
+  details: `
+Every finding that is not well comes with the next step. Keys are looked for and never shown; nothing is sent anywhere.
+
+Exit codes: 0 nothing is bad, 1 something is, 2 usage.
+
+Examples:
+  polypod doctor
+  polypod doctor --rebuild`,
+  async run({ values, positionals }, around) {
+    refuseArguments('doctor', positionals);
+    const places = placesOf(values, around);
+    if (values.rebuild) {
+      const host = await hostFiles(places);
+      try {
+        const { rows } = await host.rebuild();
+        around.stderr.write(`polypod: the catalogue has ${rows} sessions now\n`);
+      } finally {
+        await host.shutdown();
+      }
+    }
+    const findings = await examine({ env: around.env, places });
+    const paint = brush(wantsColour(around.stdout, around.env));
+    around.stdout.write(
+      values.json
+        ? `${JSON.stringify(findings, null, 2)}\n`
+        : findings.map((finding) => told(finding, paint)).join(''),
+    );
+    return findings.some(({ state }) => state === 'bad') ? EXIT.failed : EXIT.ok;
+  },
+});
+
+function told({ check, state, text, next }: Finding, paint: Brush): string {
+  const mark = state === 'ok' ? paint.green('ok     ') : paint.red(state.padEnd(7));
+  const step = next === undefined ? '' : `${' '.repeat(10)}next: ${harmlessText(next)}\n`;
+  return `${mark}  ${paint.bold(harmless(check))}: ${harmlessText(text)}\n${step}`;
+}

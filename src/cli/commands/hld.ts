@@ -1,0 +1,50 @@
+import { resolve } from 'node:path';
+import { asPolypodError } from '../../base/index.ts';
+import { freeHldSocket } from '../../protocols/index.ts';
+import { doors } from '../../registry.ts';
+import { EXIT, runnable } from '../command.ts';
+import { refuseArguments } from '../args/no-arguments.ts';
+import { placesOf } from '../args/data-dir.ts';
+import { DAEMON_OPTIONS, runDaemon } from '../hosting/run-daemon.ts';
+
+/** `polypod hld`: a daemon with the HLD door alone. */
+export const hld = runnable({
+  name: 'hld',
+  summary: 'Be the HumanLayer daemon, and nothing else: its clients find it where they look.',
+  usage: '[OPTIONS]',
+  options: {
+    socket: {
+      type: 'text',
+      value: 'PATH',
+      help: 'where to listen (default: HUMANLAYER_DAEMON_SOCKET, or ~/.humanlayer/daemon.sock)',
+    },
+    ...DAEMON_OPTIONS,
+  },
+  details: `
+It is polypod serve without its other doors; status, stop, approvals and the other commands reach it just the same.
+polypod serve opens this door too, unless config.yaml says doors: { hld: false }.
+
+Exit codes: 0 stopped as asked, 1 another daemon holds the socket or the data directory, 2 configuration, 3 system.
+
+Examples:
+  polypod hld
+  polypod hld --socket ./daemon.sock --data-dir ./sandbox --offline
+  humanlayer launch "What does this project do?"`,
+  async run({ values, positionals }, around) {
+    refuseArguments('hld', positionals);
+    const places = placesOf(values, around);
+    const asked = values.socket === undefined ? {} : { HUMANLAYER_DAEMON_SOCKET: resolve(values.socket) };
+    const env = { ...around.env, ...asked };
+    const only = doors.filter(({ name }) => name === 'hld');
+    try {
+      // Before sessions are touched that another daemon may be about to answer for.
+      const socket = await freeHldSocket({ home: places.home, env });
+      return await runDaemon({ env, places, doors: only, needsDoors: true, socket }, values, around);
+    } catch (thrown) {
+      const { code, message } = asPolypodError(thrown);
+      if (code !== 'conflict') throw thrown;
+      around.stderr.write(`polypod hld: ${message}\n`);
+      return EXIT.failed;
+    }
+  },
+});

@@ -1,0 +1,359 @@
+import { realpathSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { isOneLine, PolypodError } from '../../base/index.ts';
+import {
+  changeKeys,
+  keyEvent,
+  keysFile,
+  type Places,
+  readClientKey,
+  recordAudit,
+  writeClientKey,
+} from '../../daemon/index.ts';
+import {
+  createKey,
+  KEY_SCOPES,
+  keyHash,
+  type KeyLimits,
+  type KeyRecord,
+  keyState,
+  readKeys,
+  readKeyUses,
+  REVOKED_TASKS,
+  revokeKey,
+  rotateKey,
+  type Scope,
+} from '../../protocols/index.ts';
+import { ago } from '../output/relative-time.ts';
+import { nameOf } from '../current-user.ts';
+import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
+import { DATA_DIR, placesOf } from '../args/data-dir.ts';
+import { MODES } from '../args/modes.ts';
+import { momentIn, spanIn } from '../args/time-argument.ts';
+import type { Values } from '../args/options.ts';
+import { table } from '../output/table.ts';
+import { harmless } from '../../terminal/sanitize.ts';
+
+const LONGEST_OWNER = 200;
+
+const OPTIONS = {
+  owner: {
+    type: 'text',
+    value: 'NAME',
+    help: 'create: whose key it is; sessions belong to owners (default: you)',
+  },
+  scope: {
+    type: 'texts',
+    short: 's',
+    value: 'SCOPE',
+    help: `create: what it is for, ${KEY_SCOPES.join(', ')}; may be repeated (default: submit and read)`,
+  },
+  mode: { type: 'choice', choices: MODES, help: 'create: the most that its tasks may do unasked' },
+  directory: { type: 'texts', value: 'DIR', help: 'create: where its tasks may work; may be repeated' },
+  model: { type: 'texts', value: 'PROVIDER/ID', help: 'create: the models that it may use; may be repeated' },
+  grant: {
+    type: 'texts',
+    value: 'POD',
+    help: "create: a session of somebody else's, by its id; may be repeated",
+  },
+  expires: {
+    type: 'text',
+    value: 'WHEN',
+    help: 'create, rotate: when it expires: 30d, 2026-01-31, 2026-01-31T12:00Z (default: never)',
+  },
+  'four-eyes': {
+    type: 'flag',
+    help: 'create: its owner cannot approve what its tasks ask, with whichever key',
+  },
+  overlap: {
+    type: 'text',
+    value: 'SPAN',
+    help: 'rotate: how long the old key may still be used: 30m, 24h, 7d, 0s (default: 24h)',
+  },
+  tasks: {
+    type: 'choice',
+    choices: REVOKED_TASKS,
+    help: 'revoke: what becomes of its running tasks (default: cancel)',
+  },
+  json: { type: 'flag', help: 'print JSON' },
+  ...DATA_DIR,
+} as const;
+
+/** `polypod keys`: who may come in over HTTP. */
+export const keys = runnable({
+  name: 'keys',
+  summary: 'Create, list, rotate and revoke the keys with which agents are reached over HTTP.',
+  usage: 'create|list|rotate ID|revoke ID… [OPTIONS]',
+  options: OPTIONS,
+  words: ['create', 'list', 'rotate', 'revoke'],
+  takes: { rotate: 'keys', revoke: 'keys' },
+  details: `
+create and rotate print the key once, on stdout: it is kept as a hash only, in tasks/keys.json in the data directory, which
+nobody else may read. Agents that are up know of every change at once.
+Scopes: submit (also cancel), read, approve, and admin, which may do all of it to every session. Without --scope approve a
+key cannot answer what its own tasks ask.
+
+rotate makes a key that may do the same; the old one expires after the overlap. revoke ends a key and its open streams at
+once; its running tasks are cancelled, or with --tasks pause paused, or with --tasks keep left alone, and those that wait
+never start. That also holds for an agent that is down now. Every change is recorded: polypod audit --event key.
+
+Exit codes: 0 done, 2 usage, or no such key, 3 system.
+
+Examples:
+  polypod keys create --owner ci --scope submit --scope read --expires 30d > ci.key
+  polypod keys create --owner web --scope submit,read --four-eyes --json
+  polypod keys list
+  polypod keys rotate 1f0c9a4e77b2 --overlap 24h > ci.key
+  polypod keys revoke 1f0c9a4e77b2 --tasks pause`,
+  async run({ values, positionals: [action, ...words] }, around) {
+    const places = placesOf(values, around);
+    refuseElsewhere(action, values);
+    if (action === 'list' && words.length === 0) return list(places, values.json, around);
+    if (action === 'create' && words.length === 0) return create(places, values, around);
+    if (action === 'rotate') return rotate(places, words, values, around);
+    if (action === 'revoke') return revoke(places, words, values, around);
+    throw new PolypodError(
+      'bad-request',
+      action === 'create' || action === 'list'
+        ? `keys ${action} takes no argument, not "${words.join(' ')}"`
+        : 'say create, list, rotate or revoke: polypod keys create --owner ci',
+    );
+  },
+});
+
+/** An option that would be passed over: who says --expires to revoke means something else. */
+function refuseElsewhere(action: string | undefined, values: Values<typeof OPTIONS>): void {
+  const belong: Readonly<Record<string, readonly string[]>> = {
+    owner: ['create'],
+    scope: ['create'],
+    mode: ['create'],
+    directory: ['create'],
+    model: ['create'],
+    grant: ['create'],
+    expires: ['create', 'rotate'],
+    'four-eyes': ['create'],
+    overlap: ['rotate'],
+    tasks: ['revoke'],
+  };
+  const given: Readonly<Record<string, unknown>> = values;
+  for (const [name, actions] of Object.entries(belong))
+    if (isGiven(given[name]) && !actions.includes(action ?? ''))
+      throw new PolypodError('bad-request', `--${name} is for keys ${actions.join(' and ')}`);
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
+}
+
+async function create(
+  places: Places,
+  values: Values<typeof OPTIONS>,
+  around: Surroundings,
+): Promise<ExitCode> {
+  const { owner = nameOf(around), grant } = values;
+  refuseOddOwner(owner);
+  const limits = limitsIn(values);
+  const wish = {
+    owner,
+    scopes: scopesIn(values.scope),
+    ...(limits && { limits }),
+    ...(grant.length > 0 && { grants: grant }),
+    ...(values.expires !== undefined && { expiresAt: expiryIn(values.expires) }),
+    ...(values['four-eyes'] && { fourEyes: true }),
+  };
+  const { key, record } = await changeKeys(places, (file) => createKey(file, wish));
+  await note(places, 'key.created', [record], around);
+  around.stdout.write(values.json ? `${JSON.stringify({ ...shown(record), key }, null, 2)}\n` : `${key}\n`);
+  if (!values.json)
+    around.stderr.write(
+      `polypod keys: ${record.id} for ${owner}: ${record.scopes.join(', ')}. It is not shown again.\n`,
+    );
+  return EXIT.ok;
+}
+
+async function rotate(
+  places: Places,
+  ids: readonly string[],
+  values: Values<typeof OPTIONS>,
+  around: Surroundings,
+): Promise<ExitCode> {
+  const [id, ...others] = ids;
+  if (id === undefined || others.length > 0)
+    throw new PolypodError('bad-request', 'rotate takes the id of one key: polypod keys list shows them');
+  const overlapMs = spanIn(values.overlap ?? '24h');
+  if (overlapMs === undefined)
+    throw new PolypodError(
+      'bad-request',
+      `--overlap takes a span such as 30m, 24h or 7d, not "${values.overlap}"`,
+    );
+  const expiresAt = values.expires === undefined ? undefined : expiryIn(values.expires);
+  const { key, record, old, isOwn } = await changeKeys(places, async (file) => {
+    known(readKeys(file), id);
+    const rotated = rotateKey(file, id, { overlapMs, expiresAt });
+    const own = readClientKey(places);
+    // The key that polypod task sends: it must not stop working when the overlap is over.
+    const isClient = own !== undefined && keyHash(own) === rotated.old.hash;
+    if (isClient) await writeClientKey(places, rotated.key);
+    return { ...rotated, isOwn: isClient };
+  });
+  await note(places, 'key.rotated', [record], around);
+  around.stdout.write(values.json ? `${JSON.stringify({ ...shown(record), key }, null, 2)}\n` : `${key}\n`);
+  if (!values.json)
+    around.stderr.write(
+      `polypod keys: ${record.id} replaces ${old.id} of ${harmless(old.owner)}, which expires ${shortTime(old.expiresAt)}. It is not shown again.\n${
+        isOwn ? 'polypod keys: tasks/client.key has the new key\n' : ''
+      }`,
+    );
+  return EXIT.ok;
+}
+
+async function list(places: Places, json: boolean, { stdout, stderr }: Surroundings): Promise<ExitCode> {
+  const file = keysFile(places);
+  const uses = readKeyUses(file);
+  const all = readKeys(file).map((record) => {
+    const lastUsedAt = uses.get(record.id);
+    return { ...shown(record), state: keyState(record), ...(lastUsedAt !== undefined && { lastUsedAt }) };
+  });
+  if (json) stdout.write(`${JSON.stringify(all, null, 2)}\n`);
+  else if (all.length === 0) stderr.write('there is no key; polypod keys create makes one\n');
+  else {
+    const now = new Date();
+    const cells = all.map((key) => [
+      key.id,
+      key.owner,
+      key.scopes.join(','),
+      ago(key.createdAt, now),
+      key.lastUsedAt === undefined ? 'never' : `${ago(key.lastUsedAt, now)} ago`,
+      stateIn(key, now),
+      limitsText(key),
+    ]);
+    const head = ['id', 'owner', 'scopes', 'age', 'used', 'state', 'limits'];
+    stdout.write(table([head, ...cells], { columns: stdout.columns }));
+  }
+  return EXIT.ok;
+}
+
+function stateIn(key: Omit<KeyRecord, 'hash'>, now: Date): string {
+  const { revokedAt, expiresAt, rotatedTo } = key;
+  const next = rotatedTo === undefined ? '' : `, replaced by ${rotatedTo}`;
+  switch (keyState(key, now.getTime())) {
+    case 'revoked':
+      return `revoked ${ago(revokedAt ?? '', now)} ago`;
+    case 'expired':
+      return `expired ${shortTime(expiresAt)}${next}`;
+    case 'good':
+      return expiresAt === undefined ? 'good' : `good until ${shortTime(expiresAt)}${next}`;
+  }
+}
+
+function limitsText({ limits, grants = [], fourEyes }: Omit<KeyRecord, 'hash'>): string {
+  const { mode, directories = [], models = [] } = limits ?? {};
+  return [
+    ...(mode === undefined ? [] : [mode]),
+    ...directories,
+    ...models,
+    ...grants.map((id) => `session ${id}`),
+    ...(fourEyes === true ? ['four eyes'] : []),
+  ].join(', ');
+}
+
+function shortTime(time = ''): string {
+  return time.slice(0, 16).replace('T', ' ');
+}
+
+async function revoke(
+  places: Places,
+  ids: readonly string[],
+  { json, tasks = 'cancel' }: Values<typeof OPTIONS>,
+  around: Surroundings,
+): Promise<ExitCode> {
+  const { stdout, stderr } = around;
+  if (ids.length === 0) throw new PolypodError('bad-request', 'revoke what? polypod keys list shows the ids');
+  const revoked = await changeKeys(places, (file) => {
+    // All or none: who named a wrong id among right ones should look again.
+    for (const id of ids) known(readKeys(file), id);
+    return ids.map((id) => revokeKey(file, id, tasks));
+  });
+  await note(places, 'key.revoked', revoked, around);
+  if (json) stdout.write(`${JSON.stringify(revoked.map(shown), null, 2)}\n`);
+  else
+    for (const { id, owner } of revoked)
+      stderr.write(`polypod keys: ${id} of ${harmless(owner)} opens nothing any more; ${TASKS[tasks]}\n`);
+  return EXIT.ok;
+}
+
+const TASKS = {
+  cancel: 'its tasks are cancelled',
+  pause: 'its running tasks are paused, those that wait are cancelled',
+  keep: 'its running tasks go on, those that wait are cancelled',
+} as const;
+
+function expiryIn(text: string): string {
+  const at = momentIn('expires', text, 'ahead');
+  if (at.getTime() > Date.now()) return at.toISOString();
+  throw new PolypodError('bad-request', `--expires "${text}" is over already: name a time to come`);
+}
+
+/** The change is made by now: an audit log that cannot be written is said, and does not undo it. */
+async function note(
+  places: Places,
+  event: Parameters<typeof keyEvent>[0],
+  records: readonly KeyRecord[],
+  around: Surroundings,
+): Promise<void> {
+  const who = { by: nameOf(around), door: 'cli' };
+  const isWritten = await recordAudit(
+    places,
+    records.map((record) => keyEvent(event, record, who)),
+  );
+  if (!isWritten)
+    around.stderr.write('polypod keys: the audit log could not be written: see logs in the data directory\n');
+}
+
+/** Owners stand in lists and in the log: none may look like more than a name. */
+function refuseOddOwner(owner: string): void {
+  if (isOneLine(owner) && owner.trim() !== '' && owner.length <= LONGEST_OWNER) return;
+  throw new PolypodError(
+    'bad-request',
+    `--owner must be a name of at most ${LONGEST_OWNER} characters, without line breaks and control characters`,
+  );
+}
+
+function known(all: readonly KeyRecord[], id: string): void {
+  if (all.some((key) => key.id === id)) return;
+  throw new PolypodError('not-found', `there is no key "${id}"; polypod keys list shows the ids`);
+}
+
+/** A key as people see it: not even its hash. */
+function shown({ hash: _, ...record }: KeyRecord): Omit<KeyRecord, 'hash'> {
+  return record;
+}
+
+function scopesIn(words: readonly string[]): readonly Scope[] {
+  if (words.length === 0) return ['submit', 'read'];
+  const named = words.flatMap((word) => word.split(',')).map((word) => word.trim());
+  return [...new Set(named)].map((word) => {
+    const scope = KEY_SCOPES.find((candidate) => candidate === word);
+    if (scope !== undefined) return scope;
+    throw new PolypodError('bad-request', `--scope cannot be "${word}": one of ${KEY_SCOPES.join(', ')}`);
+  });
+}
+
+function limitsIn({ mode, directory, model }: Values<typeof OPTIONS>): KeyLimits | undefined {
+  if (mode === undefined && directory.length === 0 && model.length === 0) return undefined;
+  return {
+    ...(mode && { mode }),
+    ...(directory.length > 0 && { directories: directory.map(realDirectory) }),
+    ...(model.length > 0 && { models: model }),
+  };
+}
+
+/** Where the path leads now: a link that is changed later does not move the limit. */
+function realDirectory(path: string): string {
+  const found = statSync(resolve(path), { throwIfNoEntry: false });
+  if (found?.isDirectory() === true) return realpathSync(resolve(path));
+  throw new PolypodError(
+    'bad-request',
+    `--directory ${path} is not a directory: make it first, or check the path`,
+  );
+}

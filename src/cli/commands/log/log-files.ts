@@ -1,0 +1,84 @@
+import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { PolypodError } from '../../../base/index.ts';
+import { findSession, type Places } from '../../../daemon/index.ts';
+import { Layout, type Row, sessionsIn } from '../../../pod/sessions.ts';
+
+/** A file of a session, or of its feed. */
+export interface LogFile {
+  readonly path: string;
+  /** What a segment of a feed is; any other file is taken for a session. */
+  readonly isFeed: boolean;
+  /** What the catalogue knows of the session. */
+  readonly row?: Row;
+}
+
+/** Of each session the file and its feed; a path is taken as it is. Without words all there are. */
+export function filesMeant({ dataDirectory }: Places, words: readonly string[]): readonly LogFile[] {
+  const layout = new Layout(dataDirectory);
+  const rows = sessionsIn(dataDirectory);
+  const withRow = (path: string): LogFile => {
+    const row = rows.find(({ file }) => layout.path(file) === path);
+    return { path, isFeed: isFeed(path), ...(row && { row }) };
+  };
+  if (words.length > 0)
+    return words.flatMap((word) => {
+      if (isFile(word)) return [withRow(readableFile(word))];
+      if (word.includes('/') || word.endsWith('.jsonl')) throw noFile(word);
+      const { id, file } = findSession(rows, word);
+      return [withRow(layout.path(file)), ...segmentsOf(layout.feed(id))];
+    });
+  // Also those that the catalogue does not know.
+  const sessions = namesIn(layout.sessions).filter((name) => name.endsWith('.jsonl'));
+  return [
+    ...sessions.map((name) => withRow(join(layout.sessions, name))),
+    ...namesIn(layout.feeds).flatMap((id) => segmentsOf(layout.feed(id))),
+  ];
+}
+
+function segmentsOf(directory: string): readonly LogFile[] {
+  return namesIn(directory)
+    .filter((name) => name.endsWith('.jsonl'))
+    .map((name) => ({ path: join(directory, name), isFeed: true }));
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory).toSorted();
+  } catch {
+    // Nothing was kept there so far.
+    return [];
+  }
+}
+
+function isFeed(path: string): boolean {
+  return beginningOf(path).startsWith('{"type":"feed"');
+}
+
+/** The path as others have to name it. */
+function readableFile(path: string): string {
+  beginningOf(path);
+  return resolve(path);
+}
+
+function beginningOf(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const first = Buffer.alloc(64);
+    return first.toString('latin1', 0, readSync(file, first));
+  } finally {
+    closeSync(file);
+  }
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+function noFile(path: string): PolypodError {
+  const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined;
+  return new PolypodError(
+    'not-found',
+    isThere ? `${path} is no file: name a session file` : `there is no file ${path}: check the path`,
+  );
+}

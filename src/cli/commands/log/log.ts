@@ -1,0 +1,77 @@
+import { resolve } from 'node:path';
+import { PolypodError } from '../../../base/index.ts';
+import { runnable } from '../../command.ts';
+import { DATA_DIR, placesOf } from '../../args/data-dir.ts';
+
+const ACTIONS = ['verify', 'repair'];
+
+/** `polypod log`: whether session files are sound, and how to make them so. */
+export const log = runnable({
+  name: 'log',
+  summary: 'Verify session and feed files; repair damaged sessions.',
+  usage: 'verify|repair [OPTIONS] [ID|NAME|FILE…]',
+  options: {
+    json: { type: 'flag', help: 'print one JSON value' },
+    'dry-run': { type: 'flag', help: 'repair: show what would be done and what is lost, and change nothing' },
+    cwd: {
+      type: 'text',
+      short: 'C',
+      value: 'DIR',
+      help: 'repair: the working directory of a session whose header is lost (default: the one it had, or this one)',
+    },
+    ...DATA_DIR,
+  },
+  words: ACTIONS,
+  takes: 'sessions',
+  details: `
+verify reads every line. Without an argument it verifies all sessions. Every line that Polypod writes ends with a checksum;
+lines without one, which other programs wrote, are counted as unverified. Entries whose parent is missing and empty files are
+damage, too. An unfinished last line is what a crash leaves: it was never acknowledged, and is cut off when the session is
+opened next.
+
+repair makes a damaged session file usable again; nothing else writes to one. It restores what it can: a wrong byte by the
+checksum, whole lines between damaged bytes, text in another encoding. What follows on a lost entry hangs on the entry before
+it; a tool call whose result is lost gets one that says so, and a result whose call is lost is kept out of the conversation,
+so that every provider accepts the history. It shows what is lost, and keeps the damaged file beside the repaired one as
+FILE.damaged-TIME. It refuses while a process has the session open.
+
+Exit codes: 0 nothing is damaged, or all is repaired, 1 something is damaged (verify, repair --dry-run), 2 usage, or the
+session is open.
+
+Examples:
+  polypod log verify
+  polypod log verify refactoring
+  polypod log verify ~/.pi/agent/sessions/some.jsonl
+  polypod log repair --dry-run refactoring
+  polypod log repair refactoring`,
+  async run({ values, positionals: [action, ...words] }, around) {
+    if (action === undefined || !ACTIONS.includes(action))
+      throw new PolypodError(
+        'bad-request',
+        action === undefined
+          ? 'say what to do: polypod log verify, or polypod log repair SESSION'
+          : `there is no log ${action}: say polypod log verify or polypod log repair; polypod logs shows what happened`,
+      );
+    const { filesMeant } = await import('./log-files.ts');
+    if (action === 'verify') {
+      refuseRepairOptions(values['dry-run'], values.cwd);
+      const { verify } = await import('./verify.ts');
+      return verify(filesMeant(placesOf(values, around), words), values.json, around);
+    }
+    if (words.length === 0)
+      throw new PolypodError(
+        'bad-request',
+        'say which session to repair: polypod log repair SESSION; polypod log verify lists the damaged ones',
+      );
+    const { repair } = await import('./repair.ts');
+    const cwd = resolve(values.cwd ?? '.');
+    const files = filesMeant(placesOf(values, around), words);
+    return repair(files, { isJson: values.json, isDryRun: values['dry-run'], cwd }, around);
+  },
+});
+
+function refuseRepairOptions(isDryRun: boolean, cwd: string | undefined): void {
+  const option = isDryRun ? '--dry-run' : cwd === undefined ? undefined : '--cwd';
+  if (option !== undefined)
+    throw new PolypodError('bad-request', `${option} belongs to polypod log repair; verify changes nothing`);
+}

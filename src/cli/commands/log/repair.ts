@@ -1,0 +1,77 @@
+import { PolypodError } from '../../../base/index.ts';
+import { type Note, type RepairReport, repairKit } from '../../../pod/sessions.ts';
+import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { harmless } from '../../../terminal/sanitize.ts';
+import type { LogFile } from './log-files.ts';
+
+export interface RepairWish {
+  readonly isJson: boolean;
+  readonly isDryRun: boolean;
+  /** The working directory of a session of which it is not known. */
+  readonly cwd: string;
+}
+
+/** `polypod log repair`: makes damaged session files usable again, and says what is lost. */
+export async function repair(
+  files: readonly LogFile[],
+  { isJson, isDryRun, cwd }: RepairWish,
+  { stdout }: Surroundings,
+): Promise<ExitCode> {
+  const { repairSession } = await repairKit();
+  const reports: RepairReport[] = [];
+  for (const { path, row } of sessions(files)) {
+    const { id, createdAt } = row ?? {};
+    const known = { ...(id && { id }), ...(createdAt && { createdAt }), ...(row && { cwd: row.cwd }) };
+    const report = await repairSession({ file: path, known, cwd, now: () => new Date(), isDryRun });
+    reports.push(report);
+    if (!isJson) stdout.write(inWords(report));
+  }
+  if (isJson) stdout.write(`${JSON.stringify(reports)}\n`);
+  return isDryRun && reports.some(({ outcome }) => outcome !== 'sound') ? EXIT.failed : EXIT.ok;
+}
+
+/** Without the feeds of sessions that were named by id or name. */
+function sessions(files: readonly LogFile[]): readonly LogFile[] {
+  const found = files.filter(({ isFeed }) => !isFeed);
+  if (found.length > 0) return found;
+  throw new PolypodError(
+    'bad-request',
+    'a feed needs no repair: what cannot be read of it is passed over when the session is opened',
+  );
+}
+
+function inWords({ file, outcome, original, lines, entries, lost, notes }: RepairReport): string {
+  const name = harmless(file);
+  if (outcome === 'sound') return `${name}: nothing to repair\n`;
+  const told = notes.map((note) => `  ${line(note)}\n`).join('');
+  const sum = `${counted(lines, 'line', 'lines')} read, ${counted(entries, 'entry', 'entries')} kept, ${lost === 0 ? 'nothing is lost' : counted(lost, 'loss', 'losses')}`;
+  const end =
+    original === undefined
+      ? 'nothing was changed; without --dry-run the file is repaired'
+      : `the damaged file is kept as ${harmless(original)}`;
+  return `${name}: ${outcome === 'repaired' ? 'repaired' : 'damaged'}\n${told}  ${sum}\n  ${end}\n`;
+}
+
+function line({ kind, line: number, text, offset, bytes }: Note): string {
+  const where = number === undefined ? '' : `line ${number}: `;
+  const range = bytes === undefined ? '' : ` (${counted(bytes, 'byte', 'bytes')} from byte ${offset} on)`;
+  return `${WORDS[kind].padEnd(8)}  ${where}${harmless(text)}${range}`;
+}
+
+const WORDS: Readonly<Record<Note['kind'], string>> = {
+  restored: 'restored',
+  lost: 'lost',
+  relinked: 'changed',
+  repeated: 'removed',
+  unfinished: 'removed',
+  header: 'changed',
+  'call-closed': 'changed',
+  'result-set-aside': 'changed',
+  'result-renamed': 'changed',
+  compaction: 'changed',
+  approval: 'changed',
+};
+
+function counted(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

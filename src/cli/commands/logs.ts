@@ -1,0 +1,108 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isObject, PolypodError, tryParse } from '../../base/index.ts';
+import { daemonLogFile, findSession, followLines, type Places } from '../../daemon/index.ts';
+import { Layout, sessionsIn } from '../../pod/sessions.ts';
+import { EXIT, runnable, type Surroundings } from '../command.ts';
+import { DATA_DIR, placesOf } from '../args/data-dir.ts';
+import { eventLine } from '../output/event-line.ts';
+import { entryIn, logLine } from '../output/log-line.ts';
+import { brush, wantsColour } from '../../terminal/colors.ts';
+import { harmless } from '../../terminal/sanitize.ts';
+
+/** `polypod logs`: what the daemon wrote about itself, or what happened in a pod. */
+export const logs = runnable({
+  name: 'logs',
+  summary: "Show the daemon's log, or the events of a pod.",
+  usage: '[OPTIONS] [ID|NAME]',
+  options: {
+    follow: { type: 'flag', short: 'f', help: 'go on as more comes, until it is interrupted' },
+    lines: { type: 'number', short: 'n', value: 'N', min: 0, help: 'only the last so many of what is there' },
+    after: { type: 'number', value: 'SEQ', min: 0, help: 'of a pod: only events with a greater number' },
+    json: { type: 'flag', help: 'print the lines as they are: JSON' },
+    ...DATA_DIR,
+  },
+  takes: 'sessions',
+  details: `
+It reads the files, so it works whether the daemon is up or not, and also for a pod of another process. Events have
+numbers that only grow: with --after it goes on where you stopped. Who approved, changed or was refused what is in
+polypod audit.
+
+Examples:
+  polypod logs -f
+  polypod logs --json --after 1200 refactoring
+  polypod logs -f 0192f3a4`,
+  async run({ values, positionals: [word, ...more] }, around) {
+    if (more.length > 0) throw new PolypodError('bad-request', 'logs takes one session at most');
+    const places = placesOf(values, around);
+    const source = word === undefined ? daemonSource(places) : podSource(places, word, values.after ?? 0);
+    if (!existsSync(source.directory)) {
+      around.stderr.write(`polypod: ${source.none}\n`);
+      return EXIT.ok;
+    }
+    const shown = values.json ? (line: string) => `${line}\n` : source.readable(around);
+    const print = (lines: readonly string[]) => around.stdout.write(lines.map(shown).join(''));
+    const { signal } = around;
+    let past: string[] | undefined = [];
+    for await (const lines of followLines({ ...source, follow: values.follow, signal })) {
+      const kept = lines.filter(source.keep);
+      if (past === undefined) print(kept);
+      else if (lines.length > 0) past.push(...kept);
+      else {
+        print(past.slice(Math.max(0, past.length - (values.lines ?? past.length))));
+        past = undefined;
+      }
+    }
+    return EXIT.ok;
+  },
+});
+
+interface Source {
+  readonly files: () => readonly string[];
+  readonly directory: string;
+  readonly none: string;
+  /** Whether a line is to be shown; of numbered ones each is once. */
+  readonly keep: (line: string) => boolean;
+  readonly readable: (around: Surroundings) => (line: string) => string;
+}
+
+function daemonSource(places: Places): Source {
+  const file = daemonLogFile(places);
+  const directory = dirname(file);
+  return {
+    files: () => [file],
+    directory,
+    none: `no daemon has logged anything in ${directory} so far`,
+    keep: () => true,
+    readable: ({ stdout, env }) => {
+      const paint = brush(wantsColour(stdout, env));
+      return (line) => {
+        const entry = entryIn(line);
+        return entry === undefined ? `${harmless(line)}\n` : logLine(entry, paint);
+      };
+    },
+  };
+}
+
+function podSource({ dataDirectory }: Places, word: string, after: number): Source {
+  const { id } = findSession(sessionsIn(dataDirectory), word);
+  const directory = new Layout(dataDirectory).feed(id);
+  let last = after;
+  return {
+    files: () =>
+      readdirSync(directory)
+        .filter((name) => /^\d+\.jsonl$/.test(name))
+        .toSorted()
+        .map((name) => join(directory, name)),
+    directory,
+    none: `the session ${id} has no events so far`,
+    keep: (line) => {
+      const event = tryParse(line);
+      if (!isObject(event) || typeof event.seq !== 'number' || event.type === 'rest' || event.seq <= last)
+        return false;
+      last = event.seq;
+      return true;
+    },
+    readable: () => eventLine,
+  };
+}

@@ -1,0 +1,108 @@
+import { PolypodError } from '../../base/index.ts';
+import { shortIds } from '../../daemon/index.ts';
+import { Layout, type Row, searched, sessionsIn } from '../../pod/sessions.ts';
+import { ago } from '../output/relative-time.ts';
+import { EXIT, runnable, type Surroundings } from '../command.ts';
+import { DATA_DIR, placesOf } from '../args/data-dir.ts';
+import { table } from '../output/table.ts';
+import { harmless } from '../../terminal/sanitize.ts';
+import { fitWidth, fitWidthEnd } from '../../terminal/width.ts';
+
+/** Which sessions are listed; `of` says of what, where a command does more than that. */
+export function listingOptions(of: string) {
+  return {
+    all: { type: 'flag', short: 'a', help: `${of}archived ones too` },
+    search: {
+      type: 'text',
+      short: 's',
+      value: 'TEXT',
+      help: `${of}only those in which every word of the text occurs`,
+    },
+    limit: { type: 'number', short: 'n', value: 'N', min: 1, help: `${of}at most so many` },
+  } as const;
+}
+
+/** `polypod ls`: the sessions there are. */
+export const ls = runnable({
+  name: 'ls',
+  summary: 'List the sessions, those that changed last first.',
+  usage: '[OPTIONS]',
+  options: {
+    ...listingOptions(''),
+    json: { type: 'flag', help: 'print a JSON list, with all that is known of each' },
+    ...DATA_DIR,
+  },
+  details: `
+It reads the catalogue and needs no daemon. What the ids show is enough to name a session in other commands.
+States: idle, running, waiting (for an approval), paused, interrupted (its process ended during a run).
+
+Examples:
+  polypod ls
+  polypod ls --search "failing test"
+  polypod ls --json | jq '.[] | select(.state == "waiting") | .id'`,
+  async run({ values, positionals }, around) {
+    if (positionals.length > 0)
+      throw new PolypodError('bad-request', `ls takes no argument: try --search "${positionals.join(' ')}"`);
+    const { dataDirectory } = placesOf(values, around);
+    const rows = sessionsIn(dataDirectory);
+    const found = values.search === undefined ? rows : searched(rows, values.search);
+    const wanted = found.filter(({ archived }) => values.all || !archived).slice(0, values.limit);
+    const shown = await withTrueStates(wanted, new Layout(dataDirectory));
+    if (values.json) {
+      around.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
+      return EXIT.ok;
+    }
+    if (shown.length === 0) around.stderr.write(`${noneOf(found.length > 0, values.search)}\n`);
+    else around.stdout.write(listed(shown, shortIds(rows.map(({ id }) => id)), around));
+    return EXIT.ok;
+  },
+});
+
+/** Why nothing is shown, and what to do about it. */
+function noneOf(isArchived: boolean, search: string | undefined): string {
+  if (isArchived) return 'only archived sessions; polypod ls --all shows them';
+  if (search !== undefined)
+    return `no session in which every word of "${harmless(search)}" occurs; polypod ls lists them all`;
+  return 'no sessions; polypod run begins one. If there should be some, see polypod doctor';
+}
+
+export type Shown = Omit<Row, 'state'> & { readonly state: Row['state'] | 'interrupted' };
+
+/** A process that was killed could not say that its run is over: who holds the session tells. */
+export async function withTrueStates(rows: readonly Row[], layout: Layout): Promise<readonly Shown[]> {
+  if (rows.every(({ state }) => state !== 'running')) return rows;
+  const { readLock } = await import('../../store/index.ts');
+  return rows.map((row) => {
+    if (row.state !== 'running') return row;
+    const lock = readLock(layout.path(row.file));
+    return lock === undefined || lock.state === 'dead' ? { ...row, state: 'interrupted' } : row;
+  });
+}
+
+const HEADINGS = ['id', 'name', 'state', 'age', 'cost', 'asked', 'directory', 'about'];
+/** Columns of numbers are flush right. */
+const RIGHT = new Set([3, 4, 5]);
+const NAME_WIDTH = 24;
+const DIRECTORY_WIDTH = 30;
+
+function listed(
+  rows: readonly Shown[],
+  ids: ReadonlyMap<string, string>,
+  { stdout, home }: Surroundings,
+): string {
+  const now = new Date();
+  const cells = rows.map((row) => [
+    ids.get(row.id) ?? row.id,
+    fitWidth(harmless(row.name ?? ''), NAME_WIDTH),
+    row.archived ? `${row.state}, archived` : row.state,
+    ago(row.updatedAt, now),
+    row.totals.cost === undefined ? '' : `$${row.totals.cost.toFixed(2)}`,
+    row.approvals.length === 0 ? '' : String(row.approvals.length),
+    fitWidthEnd(
+      harmless(row.cwd.startsWith(`${home}/`) ? `~${row.cwd.slice(home.length)}` : row.cwd),
+      DIRECTORY_WIDTH,
+    ),
+    row.firstPrompt ?? '',
+  ]);
+  return table([HEADINGS, ...cells], { right: RIGHT, columns: stdout.columns });
+}

@@ -1,0 +1,86 @@
+import { PolypodError, redactor } from '../../base/index.ts';
+import { keyVariables, placesFrom, readConfig } from '../../daemon/index.ts';
+import { type McpServerSpec, McpServers } from '../../mcp/index.ts';
+import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
+import { version } from '../version.ts';
+import { harmless } from '../../terminal/sanitize.ts';
+
+/** `polypod mcp`: which MCP servers are configured, and whether they work. */
+export const mcp = runnable({
+  name: 'mcp',
+  summary: 'List the configured MCP servers, or start them to see whether they work.',
+  usage: 'list|status [--json]',
+  options: { json: { type: 'flag', help: 'print a JSON list' } },
+  words: ['list', 'status'],
+  details: `
+Servers are configured in config.yaml; their tools are called mcp__SERVER__TOOL and are under the same rules as all others:
+  mcp_servers:
+    files: { command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", .] }
+    wiki: { url: "https://example.com/mcp" }
+
+list shows what is configured; status starts or reaches each server and shows its tools.
+
+Examples:
+  polypod mcp list
+  polypod mcp status --json`,
+  async run({ values, positionals }, around) {
+    const [action] = positionals;
+    if (positionals.length !== 1 || (action !== 'list' && action !== 'status')) {
+      throw new PolypodError('bad-request', 'say list or status: polypod mcp list');
+    }
+    const { config } = await readConfig(placesFrom(around.env));
+    if (action === 'list') return list(config.mcpServers, values.json, around);
+    return status(config.mcpServers, keyVariables(config), values.json, around);
+  },
+});
+
+function list(specs: readonly McpServerSpec[], json: boolean, { stdout }: Surroundings): ExitCode {
+  const rows = specs.map((spec) => ({
+    name: spec.name,
+    transport: spec.transport,
+    target: clean(spec.transport === 'stdio' ? [spec.command, ...spec.args].join(' ') : spec.url),
+  }));
+  const lines = rows.map(
+    ({ name, transport, target }) => `${harmless(`${name}  ${transport}  ${target}`)}\n`,
+  );
+  stdout.write(json ? `${JSON.stringify(rows, null, 2)}\n` : lines.join('') || NONE);
+  return EXIT.ok;
+}
+
+/** People put keys into arguments; a list that is shown around should not hold them. */
+const clean = redactor([]);
+
+const NONE =
+  'No MCP server is configured. Add one under mcp_servers in config.yaml (polypod mcp --help shows how).\n';
+
+async function status(
+  specs: readonly McpServerSpec[],
+  secretEnv: readonly string[],
+  json: boolean,
+  { stdout, env }: Surroundings,
+): Promise<ExitCode> {
+  const servers = new McpServers(specs, {
+    env,
+    secretEnv,
+    cwd: process.cwd(),
+    clientVersion: version(),
+    onChange: () => {},
+  });
+  try {
+    const tools = await servers.tools();
+    const states = servers.status();
+    if (json)
+      stdout.write(`${JSON.stringify({ servers: states, tools: tools.map(({ name }) => name) }, null, 2)}\n`);
+    else {
+      const lines = states.map(
+        ({ name, state, tools: count, error }) =>
+          `${harmless(`${name}  ${state}  ${count} tools${error === undefined ? '' : `  ${error}`}`)}\n`,
+      );
+      stdout.write(lines.join('') || NONE);
+      for (const { name } of tools) stdout.write(`  ${harmless(name)}\n`);
+    }
+    return states.every(({ state }) => state === 'ready') ? EXIT.ok : EXIT.broken;
+  } finally {
+    await servers.close();
+  }
+}

@@ -1,0 +1,114 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { messageOf, PolypodError, tryParse } from '../../base/index.ts';
+import { type Model, parseModelsDev, referenceTo } from '../../llm/index.ts';
+import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
+import { download, placesFrom, readModels } from '../../daemon/index.ts';
+import { harmless } from '../../terminal/sanitize.ts';
+
+const CATALOGUE_URL = 'https://models.dev/api.json';
+
+/** `polypod models`: what Polypod knows of which model. */
+export const models = runnable({
+  name: 'models',
+  summary: 'List the known models with their limits and prices, or refresh the list.',
+  usage: '[refresh] [OPTIONS]',
+  options: {
+    account: { type: 'text', short: 'a', value: 'NAME', help: 'only the models of this account' },
+    json: { type: 'flag', help: 'print a JSON list' },
+    url: {
+      type: 'text',
+      value: 'URL',
+      help: `where refresh reads the catalogue (default: ${CATALOGUE_URL})`,
+    },
+  },
+  words: ['refresh'],
+  details: `
+The built-in table is small. "polypod models refresh" reads the models.dev catalogue once and keeps it; nothing is ever
+fetched unasked. Your own models.json beside config.yaml overrides and extends both:
+  [{ "account": "ollama", "id": "qwen3:8b", "contextWindow": 40960, "reasoning": true }]
+
+A model that is in no list can be used all the same: polypod ask -m PROVIDER/ID.
+
+Examples:
+  polypod models --account anthropic
+  polypod models refresh
+  polypod models --json | jq -r '.[].id'`,
+  async run({ values, positionals }, around) {
+    const [action, ...rest] = positionals;
+    if (rest.length > 0 || (action !== undefined && action !== 'refresh')) {
+      throw new PolypodError(
+        'bad-request',
+        `polypod models takes only "refresh", not "${positionals.join(' ')}"`,
+      );
+    }
+    if (action === 'refresh') return refresh(values.url ?? CATALOGUE_URL, around);
+    return list(values.account, values.json, around);
+  },
+});
+
+async function list(
+  account: string | undefined,
+  json: boolean,
+  { env, stdout, stderr }: Surroundings,
+): Promise<ExitCode> {
+  const { models: known, warnings } = await readModels(placesFrom(env));
+  for (const warning of warnings) stderr.write(`polypod: ${warning}\n`);
+  const shown = account === undefined ? known : known.filter((model) => model.account === account);
+  if (shown.length === 0) {
+    const accounts = [...new Set(known.map((model) => model.account))].join(', ');
+    throw new PolypodError('not-found', `no model of ${account} is known; there are models of ${accounts}`);
+  }
+  stdout.write(json ? `${JSON.stringify(shown, null, 2)}\n` : table(shown));
+  return EXIT.ok;
+}
+
+const HEADINGS = ['model', 'context', 'output', '$/M in', '$/M out', 'thinks', 'sees'];
+
+function table(shown: readonly Model[]): string {
+  const rows = [HEADINGS, ...shown.map(rowOf)];
+  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join('  ')
+      .trimEnd();
+  return `${rows.map(line).join('\n')}\n`;
+}
+
+function rowOf(model: Model): readonly string[] {
+  return [
+    harmless(referenceTo(model)),
+    tokens(model.contextWindow),
+    tokens(model.maxOutput),
+    model.price === undefined ? '?' : String(model.price.input),
+    model.price === undefined ? '?' : String(model.price.output),
+    model.reasoning ? 'yes' : 'no',
+    model.input.includes('image') ? 'images' : '',
+  ];
+}
+
+function tokens(count: number | undefined): string {
+  return count === undefined ? '?' : `${Math.round(count / 1000)}k`;
+}
+
+async function refresh(url: string, { env, stdout, signal }: Surroundings): Promise<ExitCode> {
+  const catalogue = tryParse(await download(url, signal));
+  if (catalogue === undefined)
+    throw new PolypodError('provider-failed', `${url} sent no JSON; check the address`);
+  const fresh = parseModelsDev(catalogue);
+  const file = placesFrom(env).refreshedModelsFile;
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(`${file}.new`, `${JSON.stringify(fresh)}\n`);
+    await rename(`${file}.new`, file);
+  } catch (thrown) {
+    throw new PolypodError('denied', `cannot keep the models: ${messageOf(thrown)}`, { cause: thrown });
+  }
+  stdout.write(
+    `${fresh.length} models of ${new Set(fresh.map(({ account }) => account)).size} providers are known now.\n`,
+  );
+  return EXIT.ok;
+}

@@ -1,0 +1,67 @@
+import { PolypodError, stringOf } from '../../base/index.ts';
+import {
+  directoryAt,
+  type ControlLink,
+  daemonLink,
+  newSession,
+  type NewSession,
+  type Places,
+} from '../../daemon/index.ts';
+import { MODES } from '../args/modes.ts';
+import { EXIT, runnable, type Surroundings } from '../command.ts';
+import { DATA_DIR, placesOf } from '../args/data-dir.ts';
+import { hostHere } from '../hosting/host-in-process.ts';
+import { MODEL } from '../args/model-option.ts';
+
+/** `polypod new`: a session without a prompt. */
+export const newCommand = runnable({
+  name: 'new',
+  summary: 'Make a session and print its id.',
+  usage: '[OPTIONS]',
+  options: {
+    name: { type: 'text', short: 'n', value: 'NAME', help: 'what it is called' },
+    cwd: { type: 'text', short: 'C', value: 'DIR', help: 'the directory to work in (default: this one)' },
+    ...MODEL,
+    mode: { type: 'choice', choices: MODES, help: 'what it may do unasked (default: as configured)' },
+    json: { type: 'flag', help: 'print one JSON object' },
+    ...DATA_DIR,
+  },
+  details: `
+Examples:
+  polypod new --name refactoring
+  polypod run --resume "$(polypod new)" "What does this project do?"`,
+  async run({ values, positionals }, around) {
+    if (positionals.length > 0)
+      throw new PolypodError('bad-request', `new takes no argument: try --name "${positionals.join(' ')}"`);
+    const places = placesOf(values, around);
+    const { name, model, mode } = values;
+    const wish = {
+      cwd: await directoryAt(values.cwd ?? '.'),
+      ...(name === undefined ? {} : { name }),
+      ...(model === undefined ? {} : { model }),
+      ...(mode === undefined ? {} : { mode }),
+    };
+    const link = await daemonLink(places);
+    const id = link === undefined ? await madeHere(wish, places, around) : await madeThere(wish, link);
+    around.stdout.write(values.json ? `${JSON.stringify({ id })}\n` : `${id}\n`);
+    return EXIT.ok;
+  },
+});
+
+async function madeHere(wish: NewSession, places: Places, around: Surroundings): Promise<string> {
+  const { host, models, close } = await hostHere({ places }, around);
+  try {
+    return (await newSession(host, models, wish)).id;
+  } finally {
+    await close();
+  }
+}
+
+async function madeThere(wish: NewSession, link: ControlLink): Promise<string> {
+  try {
+    return stringOf((await link.call('new', { ...wish })).id);
+  } finally {
+    // Also when it was refused: an open link keeps the process alive.
+    link.close();
+  }
+}

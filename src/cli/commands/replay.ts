@@ -1,0 +1,37 @@
+import { PolypodError } from '../../base/index.ts';
+import { startReplayServer } from '../../sim/index.ts';
+import { EXIT, runnable } from '../command.ts';
+import { LISTEN } from '../args/listen-options.ts';
+import { serveUntilInterrupted } from '../hosting/until-interrupted.ts';
+
+/** `polypod replay`: recorded exchanges once more, for any client, without a network. */
+export const replay = runnable({
+  name: 'replay',
+  summary: 'Serve recorded exchanges back on loopback, byte for byte, without a network.',
+  usage: 'DIR',
+  options: {
+    ...LISTEN,
+    instant: { type: 'flag', help: 'without the pauses that were recorded' },
+  },
+  details: `
+A request is answered with the recording of the same method, path and body. One that was not recorded is refused, with
+what differs from the nearest one. It runs until it is interrupted.
+
+Examples:
+  polypod replay cassettes --port 8100
+  polypod ask --replay cassettes -m anthropic "Hello"`,
+  async run({ values, positionals }, around) {
+    const [directory] = positionals;
+    if (directory === undefined || positionals.length > 1) {
+      throw new PolypodError('bad-request', 'say which recordings to serve: polypod replay DIR');
+    }
+    const server = await startReplayServer({
+      directory,
+      timing: values.instant ? 'instant' : 'recorded',
+      ...(values.port === undefined ? {} : { port: values.port }),
+    });
+    const text = `Replaying ${directory} on ${server.url} (Ctrl-C ends it). Use it as the base URL of a client.\n`;
+    await serveUntilInterrupted(server, { json: values.json, text }, around);
+    return EXIT.ok;
+  },
+});

@@ -1,0 +1,68 @@
+import { createInterface } from 'node:readline/promises';
+import { PolypodError } from '../../base/index.ts';
+import { daemonLink, findSession, removeSession } from '../../daemon/index.ts';
+import { type Row, sessionsIn } from '../../pod/sessions.ts';
+import { EXIT, runnable, type Surroundings } from '../command.ts';
+import { DATA_DIR, placesOf } from '../args/data-dir.ts';
+import { hostFiles } from '../hosting/host-in-process.ts';
+import { harmless } from '../../terminal/sanitize.ts';
+
+/** `polypod rm`: moves sessions to the trash. */
+export const rm = runnable({
+  name: 'rm',
+  summary: 'Move sessions to the trash, where they are kept for 30 days.',
+  usage: '[OPTIONS] ID|NAME…',
+  options: {
+    yes: { type: 'flag', short: 'y', help: 'do not ask' },
+    ...DATA_DIR,
+  },
+  takes: 'sessions',
+  details: `
+An id may be shortened to what tells it from the others. On a terminal it asks first. What is in the trash can be moved
+back by hand: trash/TIME-ID in the data directory holds the session and its feed; then polypod doctor --rebuild.
+
+Exit codes: 0 moved, 1 not moved since the answer was no, 2 unknown, or in use by another process.
+
+Examples:
+  polypod rm 0192f3a4
+  polypod rm --yes refactoring`,
+  async run({ values, positionals }, around) {
+    if (positionals.length === 0)
+      throw new PolypodError('bad-request', 'which session? Try: polypod rm ID; polypod ls lists them');
+    const places = placesOf(values, around);
+    const rows = sessionsIn(places.dataDirectory);
+    const meant = positionals.map((word) => findSession(rows, word));
+    const isAsked = !values.yes && around.stdin.isTTY === true && around.stderr.isTTY === true;
+    if (isAsked && !(await isConfirmed(meant, around))) return EXIT.failed;
+    const link = await daemonLink(places);
+    if (link === undefined) {
+      const host = await hostFiles(places);
+      try {
+        for (const { id } of meant) await removeSession(host, places.dataDirectory, id);
+      } finally {
+        await host.shutdown();
+      }
+    } else {
+      try {
+        for (const { id } of meant) await link.call('rm', { pod: id });
+      } finally {
+        link.close();
+      }
+    }
+    for (const { id } of meant) around.stderr.write(`polypod: moved ${id} to the trash\n`);
+    return EXIT.ok;
+  },
+});
+
+async function isConfirmed(rows: readonly Row[], { stdin, stderr, signal }: Surroundings): Promise<boolean> {
+  for (const { id, name, firstPrompt } of rows)
+    stderr.write(`  ${harmless([id, name, firstPrompt].filter(Boolean).join('  '))}\n`);
+  const lines = createInterface({ input: stdin, output: stderr });
+  try {
+    const what = rows.length === 1 ? 'this session' : `these ${rows.length} sessions`;
+    const answer = await lines.question(`Move ${what} to the trash? [y/N] `, { signal });
+    return /^y(?:es)?$/i.test(answer.trim());
+  } finally {
+    lines.close();
+  }
+}

@@ -1,0 +1,91 @@
+import { PolypodError } from '../../base/index.ts';
+import { type KeptRule, type Places, readRules, recordAudit, removeRules } from '../../daemon/index.ts';
+import { ago } from '../output/relative-time.ts';
+import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
+import { DATA_DIR, placesOf } from '../args/data-dir.ts';
+import { nameOf } from '../current-user.ts';
+import { table } from '../output/table.ts';
+import { harmless } from '../../terminal/sanitize.ts';
+
+/** `polypod rules`: what people have allowed for good. */
+export const rules = runnable({
+  name: 'rules',
+  summary: 'List and remove the rules that answering "always" has made.',
+  usage: 'list|rm ID… [OPTIONS]',
+  options: { json: { type: 'flag', help: 'print JSON' }, ...DATA_DIR },
+  words: ['list', 'rm'],
+  details: `
+A rule belongs to the person who made it, the local user or the owner of a key, and to the directory that the session worked
+in: it holds for that person's tasks there and below. They are kept in rules.json beside the configuration; rules for
+everybody are written into config.yaml (permissions.rules). A running daemon knows of every change at once.
+
+Exit codes: 0 done, 2 usage, or no such rule, 3 system.
+
+Examples:
+  polypod rules list
+  polypod rules rm 3f1c9a4e77b2`,
+  async run({ values, positionals: [action, ...words] }, around) {
+    const places = placesOf(values, around);
+    if (action === 'list' && words.length === 0) return list(places, values.json, around);
+    if (action === 'rm' && words.length > 0) return remove(places, words, values.json, around);
+    throw new PolypodError(
+      'bad-request',
+      action === 'rm'
+        ? 'remove what? polypod rules list shows the ids'
+        : 'say list or rm: polypod rules list',
+    );
+  },
+});
+
+async function list(places: Places, json: boolean, { stdout, stderr }: Surroundings): Promise<ExitCode> {
+  const all = await readRules(places);
+  if (json) stdout.write(`${JSON.stringify(all, null, 2)}\n`);
+  else if (all.length === 0) stderr.write('there is no rule; answering "always" makes one\n');
+  else {
+    const now = new Date();
+    const cells = all.map((kept) => [
+      kept.id,
+      kept.owner ?? 'local user',
+      kept.directory,
+      harmless(ruleText(kept)),
+      kept.createdAt === '' ? '' : ago(kept.createdAt, now),
+    ]);
+    stdout.write(
+      table([['id', 'person', 'directory', 'rule', 'age'], ...cells], { columns: stdout.columns }),
+    );
+  }
+  return EXIT.ok;
+}
+
+async function remove(
+  places: Places,
+  ids: readonly string[],
+  json: boolean,
+  around: Surroundings,
+): Promise<ExitCode> {
+  const removed = await removeRules(places, ids);
+  const by = nameOf(around);
+  await recordAudit(
+    places,
+    removed.map(({ id, rule, directory, owner }) => ({
+      event: 'rule.removed',
+      door: 'cli',
+      by,
+      target: id,
+      details: { rule, directory, owner },
+    })),
+  );
+  if (json) around.stdout.write(`${JSON.stringify(removed, null, 2)}\n`);
+  else
+    for (const kept of removed) around.stderr.write(`polypod rules: removed ${harmless(ruleText(kept))}\n`);
+  return EXIT.ok;
+}
+
+function ruleText({ rule: { action, tool, command, exact, path } }: KeptRule): string {
+  return [
+    action,
+    ...(tool === undefined ? [] : [tool]),
+    ...(command === undefined ? [] : [exact === true ? `exactly ${command}` : command]),
+    ...(path === undefined ? [] : [path]),
+  ].join(' ');
+}

@@ -1,0 +1,152 @@
+import { onAbort } from '../../../base/index.ts';
+import type { PodHandle } from '../../../daemon/index.ts';
+import type { Approval, Caller, CommandOf, Origin, PodEvent, Snapshot } from '../../../pod/index.ts';
+import type { RunOutcome } from '../../../worker/index.ts';
+import type { Ask } from '../../output/permission-prompt.ts';
+import { type Place, steadyWatch } from '../../hosting/index.ts';
+import { tellsOfCompany } from '../../hosting/headless-approvals.ts';
+
+export interface Drive {
+  readonly prompt: Omit<CommandOf<'prompt'>, 'type'>;
+  /** Where the pod lives, and as whom others see what is done here. */
+  readonly place: Pick<Place, 'me' | 'isUp'>;
+  readonly ask: Ask;
+  /** What happens in the run, from its start to its end. */
+  readonly show: (events: readonly PodEvent[]) => void;
+  /** What the person should know. */
+  readonly say: (text: string) => void;
+  /** Cancels the run. */
+  readonly signal: AbortSignal;
+}
+
+export interface Driven {
+  readonly outcome: RunOutcome;
+  /** The pod before the run. */
+  readonly before: Snapshot | undefined;
+  /** Who has asked for the run's end, if somebody has. */
+  readonly cancelledBy?: Origin | undefined;
+}
+
+/** Gives a pod a prompt and stays until its run is over, answering what it asks; also when the daemon is away for a while. */
+export async function driveRun(
+  pod: PodHandle,
+  { prompt, place, ask, show, say, signal }: Drive,
+): Promise<Driven> {
+  const leave = new AbortController();
+  const questions = new Questions(pod, ask, place.me);
+  let runId: string | undefined;
+  let before: Snapshot | undefined;
+  let forget = (): void => {};
+  let cancelledBy: Origin | undefined;
+  let isOurs = false;
+  let isAway = false;
+  const watching = steadyWatch(pod, {
+    signal: leave.signal,
+    isUp: place.isUp,
+    ifLost: IF_LOST,
+    onConnection: (state) => {
+      isAway = state === 'lost';
+      say(isAway ? 'the connection to the daemon is lost: trying to come back' : 'reconnected');
+    },
+  });
+  const cancel = (): void => {
+    // What cannot be reached cannot be cancelled: then the person just leaves.
+    if (isAway) leave.abort();
+    else void pod.handle({ type: 'cancel' }, place.me).catch(() => {});
+  };
+  try {
+    for await (const watched of watching) {
+      if (watched.type === 'snapshot') {
+        const { run, lastRun, approvals } = watched.snapshot;
+        // After a gap: the run may have ended where nobody could tell us.
+        if (before !== undefined && run === undefined && lastRun?.runId === runId)
+          return { outcome: lastRun?.outcome ?? LOST, before };
+        if (before !== undefined) {
+          for (const approval of approvals) questions.put(approval);
+          continue;
+        }
+        before = watched.snapshot;
+        runId = (await pod.handle({ type: 'prompt', ...prompt }, place.me)).runId;
+        forget = onAbort(signal, cancel);
+        continue;
+      }
+      const ours: PodEvent[] = [];
+      let outcome: RunOutcome | undefined;
+      for (const event of watched.batch.events) {
+        if (event.type === 'run-start') isOurs ||= event.runId === runId;
+        if (!isOurs) continue;
+        ours.push(event);
+        questions.see(event);
+        if (event.type === 'commanded' && event.command === 'cancel') cancelledBy = event;
+        if (event.type === 'run-end' && event.runId === runId) {
+          outcome = event.outcome;
+          break;
+        }
+      }
+      show(ours);
+      if (outcome !== undefined) return { outcome, before, cancelledBy };
+    }
+    // The pod was closed under us, or the person has left.
+    return { outcome: signal.aborted ? { status: 'cancelled' } : LOST, before };
+  } finally {
+    forget();
+    questions.close();
+    leave.abort();
+  }
+}
+
+const LOST: RunOutcome = { status: 'interrupted' };
+
+const IF_LOST: Place['ifLost'] = {
+  patienceMs: 10_000,
+  ending: (id) =>
+    `the daemon is gone, and the run with it: polypod serve starts it again, and polypod run --resume ${id} goes on`,
+};
+
+/** The questions of a run while they stand. The first answer counts, whoever gives it. */
+class Questions {
+  readonly #pod: PodHandle;
+  readonly #ask: Ask;
+  readonly #caller: Caller;
+  readonly #open = new Map<string, AbortController>();
+  #isAlone = true;
+
+  constructor(pod: PodHandle, ask: Ask, caller: Caller) {
+    this.#pod = pod;
+    this.#ask = ask;
+    this.#caller = caller;
+  }
+
+  see(event: PodEvent): void {
+    this.#isAlone &&= !tellsOfCompany(event, this.#caller);
+    if (event.type === 'approval-request') this.put(event.approval);
+    if (event.type === 'approval-response') this.#settled(event.approvalId);
+  }
+
+  close(): void {
+    for (const id of this.#open.keys()) this.#settled(id);
+  }
+
+  put(approval: Approval): void {
+    if (this.#open.has(approval.approvalId)) return;
+    const open = new AbortController();
+    this.#open.set(approval.approvalId, open);
+    void this.#answer(approval, open.signal);
+  }
+
+  async #answer(approval: Approval, signal: AbortSignal): Promise<void> {
+    const { approvalId } = approval;
+    const answer = await this.#ask(approval, { signal, isAlone: this.#isAlone });
+    if (answer === undefined) return;
+    const { by = this.#caller.by, ...decision } = answer;
+    // Somebody else may have been quicker, or the run is over: then there is nothing to decide.
+    await this.#pod
+      .handle({ type: 'decide', approvalId, ...decision }, { ...this.#caller, by })
+      .catch(() => {});
+  }
+
+  #settled(approvalId: string): void {
+    this.#open.get(approvalId)?.abort();
+    this.#open.delete(approvalId);
+  }
+}

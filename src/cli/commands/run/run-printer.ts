@@ -1,0 +1,219 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import { stringOf } from '../../../base/index.ts';
+import type { DeltaContent } from '../../../llm/index.ts';
+import type { PodFact } from '../../../pod/index.ts';
+import type { CallStatus, RunOutcome, Totals } from '../../../worker/index.ts';
+import type { Surroundings } from '../../command.ts';
+import { type Brush, brush, paintedDiff, wantsColour } from '../../../terminal/colors.ts';
+import { StatusLine } from '../../output/status-line.ts';
+import { harmless, harmlessLines, withoutColours } from '../../../terminal/sanitize.ts';
+import { type TextStream, textStreamTo } from '../../../terminal/sanitize-stream.ts';
+import { fitWidth } from '../../../terminal/width.ts';
+
+const DIFF_LINES = 60;
+const SUMMARY_WIDTH = 160;
+
+/** Shows a run while it happens: the answer on stdout, what the agent does on stderr. */
+export class RunPrinter {
+  readonly #around: Surroundings;
+  readonly #quiet: boolean;
+  readonly #paint: Brush;
+  readonly #status: StatusLine;
+  readonly #isTerminal: boolean;
+  readonly #answers: TextStream;
+  readonly #thoughts: TextStream;
+  #endsWithNewline = true;
+  /** Whether stderr is on a line of its own although the answer's is not ended. */
+  #hasRoom = false;
+  /** Characters that the model has written: its own count of tokens comes only at the end of an answer. */
+  #written = 0;
+  #thinking = false;
+
+  constructor(around: Surroundings, quiet: boolean) {
+    this.#around = around;
+    this.#quiet = quiet;
+    this.#isTerminal = around.stderr.isTTY === true;
+    this.#answers = textStreamTo(around.stdout);
+    this.#thoughts = textStreamTo(around.stderr);
+    this.#paint = brush(wantsColour(around.stderr, around.env));
+    this.#status = new StatusLine(around, this.#isTerminal && !quiet);
+  }
+
+  print(events: readonly PodFact[]): void {
+    let text = '';
+    for (const event of events) {
+      if (event.type === 'block-delta') this.#count(event.delta);
+      if (event.type === 'block-delta' && event.delta.type === 'text') text += event.delta.text;
+      else {
+        this.#answer(text);
+        text = '';
+        this.#show(event);
+      }
+    }
+    this.#answer(text);
+  }
+
+  /** Makes room for a question; what follows it starts on a line of its own. */
+  pause(): void {
+    this.#breakLine();
+    this.#status.clear();
+    this.#status.set('');
+  }
+
+  /** Makes room for a line on stderr. Elsewhere than on a terminal the answer stays as it is, whatever else is said in its middle. */
+  makeRoom(): void {
+    const { stdout, stderr } = this.#around;
+    if (stdout.isTTY === true) this.#breakLine();
+    this.#status.clear();
+    if (!this.#quiet && !this.#endsWithNewline && !this.#hasRoom) stderr.write('\n');
+    this.#hasRoom = true;
+  }
+
+  end(): void {
+    this.#breakLine();
+    this.#status.end();
+  }
+
+  /** Waits until what was written is on its way. */
+  async drained(): Promise<void> {
+    const { stdout } = this.#around;
+    if (stdout.writableNeedDrain) await once(stdout, 'drain');
+  }
+
+  #show(event: PodFact): void {
+    const paint = this.#paint;
+    switch (event.type) {
+      case 'turn-start':
+        this.#status.set('waiting for the model');
+        return;
+      case 'block-start':
+        this.#status.set(event.blockType === 'tool-use' ? `preparing ${event.name}` : 'answering');
+        return;
+      case 'block-delta':
+        if (event.delta.type === 'thinking') this.#thought(event.delta.text);
+        return;
+      case 'block-stop':
+        if (event.blockType === 'thinking' && this.#thinking) this.#thought('\n');
+        this.#thinking = false;
+        return;
+      case 'tool-start':
+        this.#note(`${paint.cyan('●')} ${harmless(event.call.title)}`);
+        this.#status.set(event.call.title);
+        return;
+      case 'tool-update':
+        this.#status.set(lastLineOf(event.text));
+        return;
+      case 'tool-end':
+        this.#toolEnd(event.status, event.output.summary, stringOf(event.output.details?.diff));
+        return;
+      case 'retry-start':
+        this.#note(
+          paint.dim(
+            `  ${harmless(event.failure.message)}; trying again in ${(event.delayMs / 1000).toFixed(1)} s`,
+          ),
+        );
+        return;
+      case 'compaction-start':
+        this.#note(paint.dim('  the context is full: summarising the conversation'));
+        return;
+      case 'run-end':
+        this.#runEnd(event.outcome, event.totals);
+        return;
+      default:
+    }
+  }
+
+  #count(delta: DeltaContent): void {
+    this.#written += delta.type === 'input-json' ? delta.json.length : delta.text.length;
+    this.#status.count(Math.round(this.#written / 4));
+  }
+
+  #toolEnd(status: CallStatus, summary: string, diff: string): void {
+    const paint = this.#paint;
+    const line = fitWidth(harmless(withoutColours(summary)), SUMMARY_WIDTH);
+    this.#note(
+      `  ${status === 'done' ? paint.green('✓') : paint.red('✗')} ${status === 'done' ? line : `${status}: ${line}`}`,
+    );
+    if (diff !== '') this.#note(indented(paintedDiff(diff, paint, DIFF_LINES)));
+    this.#status.set('');
+  }
+
+  #runEnd(outcome: RunOutcome, totals: Totals): void {
+    this.#status.set('');
+    if (outcome.status === 'limited') this.#note(`polypod run: stopped: ${harmless(outcome.message)}`);
+    if (this.#isTerminal) this.#note(this.#paint.dim(figures(totals)));
+  }
+
+  #answer(piece: string): void {
+    const text = this.#answers.push(piece);
+    if (text === '') return;
+    this.#status.clear();
+    this.#endsWithNewline = text.endsWith('\n');
+    this.#hasRoom = false;
+    this.#status.hold(!this.#endsWithNewline);
+    this.#around.stdout.write(text);
+  }
+
+  #thought(text: string): void {
+    if (this.#quiet || !this.#isTerminal) return;
+    if (!this.#thinking) this.#breakLine();
+    this.#thinking = true;
+    this.#status.clear();
+    this.#status.hold(!text.endsWith('\n'));
+    this.#around.stderr.write(this.#paint.dim(this.#thoughts.push(text)));
+  }
+
+  #note(text: string): void {
+    if (this.#quiet) return;
+    this.#breakLine();
+    this.#status.clear();
+    this.#around.stderr.write(`${text}\n`);
+  }
+
+  #breakLine(): void {
+    const rest = this.#answers.end();
+    if (this.#endsWithNewline && rest === '') return;
+    this.#endsWithNewline = true;
+    this.#status.hold(false);
+    this.#around.stdout.write(`${rest}\n`);
+  }
+}
+
+/** For programs: every event as it is. */
+export function jsonPrinter(
+  stdout: Writable,
+): Pick<RunPrinter, 'print' | 'pause' | 'makeRoom' | 'end' | 'drained'> {
+  return {
+    print: (events) => void stdout.write(events.map((event) => `${JSON.stringify(event)}\n`).join('')),
+    pause: () => {},
+    makeRoom: () => {},
+    end: () => {},
+    drained: async () => {
+      if (stdout.writableNeedDrain) await once(stdout, 'drain');
+    },
+  };
+}
+
+function figures(totals: Totals): string {
+  const parts = [
+    `${totals.turns} ${totals.turns === 1 ? 'turn' : 'turns'}`,
+    `${totals.toolCalls} ${totals.toolCalls === 1 ? 'call' : 'calls'}`,
+    `${totals.inputTokens} tokens in`,
+    `${totals.outputTokens} out`,
+    ...(totals.cost === undefined || totals.cost === 0 ? [] : [`$${totals.cost.toFixed(4)}`]),
+  ];
+  return parts.join(' · ');
+}
+
+/** Programs draw their progress over and over in one line. */
+function lastLineOf(text: string): string {
+  return harmlessLines(withoutColours(text.trimEnd().split('\n').at(-1) ?? '')).at(-1) ?? '';
+}
+
+function indented(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `    ${line}`)
+    .join('\n');
+}

@@ -1,0 +1,188 @@
+import { textContent } from '../../../llm/index.ts';
+import type { ModelChoice, Origin, Overrides } from '../../../pod/index.ts';
+import type { RunOutcome } from '../../../worker/index.ts';
+import { EXIT, type ExitCode, runnable, type Surroundings } from '../../command.ts';
+import { driveRun } from './drive-run.ts';
+import { explain } from '../../output/explain-failure.ts';
+import { askOnTerminal, denyAll } from '../../output/permission-prompt.ts';
+import {
+  AGENT_OPTIONS,
+  type AgentWish,
+  agentWish,
+  type Place,
+  placeHere,
+  placeInDaemon,
+  refuseContradictions,
+} from '../../hosting/index.ts';
+import { promptFrom } from '../../args/prompt-text.ts';
+import { jsonPrinter, RunPrinter } from './run-printer.ts';
+import { harmless } from '../../../terminal/sanitize.ts';
+
+/** `polypod run`: an agent that works on a directory until the task is done. */
+export const run = runnable({
+  name: 'run',
+  summary:
+    'Give an agent a task in this directory: it reads, searches, edits and runs commands, and asks before it must.',
+  usage: '[OPTIONS] PROMPT…',
+  options: {
+    resume: {
+      type: 'text',
+      short: 'r',
+      value: 'ID|NAME',
+      completes: 'sessions',
+      help: 'go on with a session',
+    },
+    ...AGENT_OPTIONS,
+    'max-turns': { type: 'number', value: 'N', min: 1, help: 'stop after so many questions to the model' },
+    budget: { type: 'number', value: 'USD', min: 0, help: 'stop when it has cost so much' },
+    headless: { type: 'flag', help: 'ask nobody: what needs permission is denied' },
+    json: { type: 'flag', help: 'print the event stream, one JSON object per line' },
+    quiet: { type: 'flag', short: 'q', help: 'only the answer' },
+  },
+  details: `
+The prompt is read from stdin when it is - or missing. The answer goes to stdout, what the agent does to stderr.
+AGENTS.md in the directory is read to the agent. Rules on what it may do, MCP servers and accounts are configured in
+config.yaml (see docs/permissions.md). Without a terminal, and with --json, it is headless by itself.
+
+The session is kept and listed (polypod ls). With a daemon up (polypod serve) the agent lives there and others may watch
+it; --no-daemon, --no-session, --sandbox and --mcp-config have it in this process.
+
+Exit codes: 0 done, 1 the task failed or was stopped by a bound, 2 usage, configuration (a key or model that the
+provider refuses is one), or something was denied because nobody could be asked, 3 provider or system, 130 interrupted.
+
+Examples:
+  polypod run "Fix the failing test"
+  polypod run --mode read-only "What does this project do?"
+  polypod run --resume 0192f3a4 "Now the other one"
+  polypod run --headless --max-turns 20 --json "Update the changelog" > events.jsonl`,
+  async run({ values, positionals }, around) {
+    const prompt = await promptFrom(positionals, around.stdin, 'polypod run "Fix the failing test"');
+    refuseContradictions(values, values.resume === undefined ? undefined : '--resume');
+    const wish = await agentWish(values, around);
+    const { fresh, allowPaths, isFleeting } = wish;
+    const place = await placeFor(wish, around);
+    const printer = values.json ? jsonPrinter(around.stdout) : new RunPrinter(around, values.quiet);
+    const say = (text: string): void => {
+      if (values.quiet) return;
+      printer.makeRoom();
+      around.stderr.write(`polypod: ${harmless(text)}\n`);
+    };
+    try {
+      const pod = values.resume === undefined ? await place.create() : await place.open(values.resume);
+      const reference = wish.offline ? 'sim/offline' : fresh.model;
+      const model = reference === undefined ? undefined : await place.model(reference);
+      place.notices.listen(say);
+      if (!isFleeting) say(`session ${pod.id}`);
+      if (values.resume !== undefined && fresh.thinking !== undefined)
+        await pod.handle({ type: 'configure', set: { thinking: fresh.thinking } }, place.me);
+      let denied = 0;
+      const { outcome, before, cancelledBy } = await driveRun(pod, {
+        prompt: { content: textContent(prompt), overrides: overridesOf(values, allowPaths, model) },
+        place,
+        ask: canAsk(values, around)
+          ? askOnTerminal(around, () => printer.pause())
+          : denyAll({
+              isForAll: values.headless,
+              onDenied: () => (denied += 1),
+              onLeft: ({ title }) => say(`${title} waits for an answer: polypod approvals gives it`),
+            }),
+        show: (events) => printer.print(events),
+        say,
+        signal: around.signal,
+      });
+      printer.end();
+      await printer.drained();
+      return await exitCodeOf(outcome, {
+        denied,
+        place,
+        model: model ?? before?.model,
+        around,
+        cancelledBy,
+        goesOn: isFleeting ? '' : `; polypod run --resume ${pod.id} goes on`,
+      });
+    } finally {
+      printer.end();
+      await place.close();
+    }
+  },
+});
+
+/** The daemon has the pod when one is up; else this process has it, on the same files. */
+async function placeFor(wish: AgentWish, around: Surroundings): Promise<Place> {
+  // Paths are allowed for this run only: they go with its prompt, and not into the session's settings.
+  const there = wish.isHere ? undefined : await placeInDaemon({ ...wish, allowPaths: [] }, around);
+  return there ?? placeHere(wish, around);
+}
+
+interface Stated {
+  readonly resume: string | undefined;
+  readonly mode: Overrides['mode'];
+  readonly system: string | undefined;
+  readonly 'max-turns': number | undefined;
+  readonly budget: number | undefined;
+}
+
+/** What holds for this run only. What a new session was made with need not be said again. */
+function overridesOf(values: Stated, paths: readonly string[], model: ModelChoice | undefined): Overrides {
+  const { resume, mode, system, 'max-turns': maxTurns, budget } = values;
+  const isResumed = resume !== undefined;
+  return {
+    ...(isResumed && model !== undefined ? { model } : {}),
+    ...(isResumed && mode !== undefined ? { mode } : {}),
+    ...(isResumed && system !== undefined ? { appendSystem: system } : {}),
+    ...(paths.length === 0 ? {} : { paths }),
+    ...(maxTurns === undefined ? {} : { maxTurns }),
+    ...(budget === undefined ? {} : { budget }),
+  };
+}
+
+interface Ending {
+  readonly denied: number;
+  readonly place: Place;
+  readonly model: ModelChoice | undefined;
+  readonly around: Surroundings;
+  readonly cancelledBy: Origin | undefined;
+  /** How to go on with the session, if it is kept. */
+  readonly goesOn: string;
+}
+
+async function exitCodeOf(outcome: RunOutcome, ending: Ending): Promise<ExitCode> {
+  const { denied, place, model, around, goesOn } = ending;
+  const { stderr } = around;
+  switch (outcome.status) {
+    case 'finished':
+      if (denied === 0) return EXIT.ok;
+      stderr.write(
+        `polypod run: ${denied} ${denied === 1 ? 'call was' : 'calls were'} denied because nobody could be asked; allow more with --mode or with rules in config.yaml\n`,
+      );
+      return EXIT.usage;
+    case 'cancelled':
+      stderr.write(`polypod run: ${whyCancelled(ending)}${goesOn}\n`);
+      return EXIT.interrupted;
+    case 'failed': {
+      const { provider, modelId } = model ?? { provider: '', modelId: '' };
+      const account = await place.accountOf({ provider, modelId });
+      stderr.write(`polypod run: ${explain(outcome.failure, account, `${provider}/${modelId}`)}\n`);
+      return outcome.failure.kind === 'auth' || outcome.failure.kind === 'unknown-model'
+        ? EXIT.usage
+        : EXIT.broken;
+    }
+    case 'interrupted':
+      stderr.write('polypod run: the session was closed, or the daemon went away, during the run\n');
+      return EXIT.broken;
+    default:
+      return EXIT.failed;
+  }
+}
+
+function whyCancelled({ around, cancelledBy }: Ending): string {
+  if (around.signal.aborted) return 'interrupted';
+  // Where nobody has asked for it, the process that had the pod was told to end.
+  return cancelledBy === undefined
+    ? 'the daemon was stopped during the run'
+    : `the run was cancelled by ${cancelledBy.by}`;
+}
+
+function canAsk({ headless, json }: { headless: boolean; json: boolean }, around: Surroundings): boolean {
+  return !headless && !json && around.stdin.isTTY === true && around.stderr.isTTY === true;
+}

@@ -1,0 +1,45 @@
+import { daemonLink, type Places } from '../../../daemon/index.ts';
+import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { hostHere } from '../../hosting/host-in-process.ts';
+import { callerIn, type SessionsCall, sessionsMeant } from './sessions-call.ts';
+
+/** `polypod sessions archive`: lists leave them out from now on; or, undone, show them again. */
+export async function archive(
+  call: SessionsCall & { readonly isUndone: boolean },
+  around: Surroundings,
+): Promise<ExitCode> {
+  const meant = sessionsMeant(call, 'archive');
+  const archived = !call.isUndone;
+  const ids = meant.map(({ id }) => id);
+  await setArchived(ids, archived, call.places, around);
+  const done = archived ? 'archived' : 'took out of the archive';
+  if (call.isJson) around.stdout.write(`${JSON.stringify(ids.map((id) => ({ id, archived })))}\n`);
+  else for (const id of ids) around.stderr.write(`polypod: ${done} ${id}\n`);
+  return EXIT.ok;
+}
+
+/** In the daemon, which may have them open; without one in this process, with no model. */
+async function setArchived(
+  ids: readonly string[],
+  archived: boolean,
+  places: Places,
+  around: Surroundings,
+): Promise<void> {
+  const command = { type: 'configure', set: { archived } } as const;
+  const caller = callerIn(around);
+  const link = await daemonLink(places);
+  if (link !== undefined) {
+    try {
+      for (const id of ids) await link.call('command', { pod: id, command, by: caller.by });
+    } finally {
+      link.close();
+    }
+    return;
+  }
+  const { host, close } = await hostHere({ places, offline: true }, around);
+  try {
+    for (const id of ids) await host.pod(id).handle(command, caller);
+  } finally {
+    await close();
+  }
+}

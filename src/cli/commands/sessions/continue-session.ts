@@ -1,0 +1,48 @@
+import { PolypodError, stringOf } from '../../../base/index.ts';
+import { type ControlLink, remotePod } from '../../../daemon/index.ts';
+import type { Row } from '../../../pod/sessions.ts';
+import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { promptFrom } from '../../args/prompt-text.ts';
+import { callerIn, type SessionsCall, sessionsMeant } from './sessions-call.ts';
+import { daemonFor } from './require-daemon.ts';
+import { endRunOf } from './interrupt.ts';
+
+/** `polypod sessions continue`: a new session that goes on with the conversation of another one, which stays as it is. */
+export async function goOn(call: SessionsCall, around: Surroundings): Promise<ExitCode> {
+  const { places, words, isJson } = call;
+  const [parent] = sessionsMeant({ ...call, words: words.slice(0, 1) }, 'continue');
+  if (parent === undefined) throw new PolypodError('internal', 'a session was meant, and none was found');
+  const example = 'polypod sessions continue ID "Now the other one"';
+  const prompt = await promptFrom(words.slice(1), around.stdin, example);
+  const link = await daemonFor(places);
+  try {
+    const child = await childOf(parent, prompt, link, around);
+    around.stdout.write(isJson ? `${JSON.stringify(child)}\n` : `${child.id}\n`);
+    if (!isJson) around.stderr.write(`polypod: it runs; polypod attach ${child.id} watches it\n`);
+    return EXIT.ok;
+  } finally {
+    link.close();
+  }
+}
+
+interface Child {
+  readonly id: string;
+  readonly parent: string;
+  readonly run: string;
+}
+
+async function childOf(
+  { id: parent, state }: Row,
+  prompt: string,
+  link: ControlLink,
+  around: Surroundings,
+): Promise<Child> {
+  const caller = callerIn(around);
+  if (state !== 'idle') await endRunOf(parent, link, caller);
+  const id = stringOf((await link.call('fork', { pod: parent })).id);
+  const child = await remotePod(id, link);
+  await child.handle({ type: 'configure', set: { archived: false } }, caller);
+  const content = [{ type: 'text', text: prompt }] as const;
+  const { runId = '' } = await child.handle({ type: 'prompt', content }, caller);
+  return { id, parent, run: runId };
+}

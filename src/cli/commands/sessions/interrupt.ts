@@ -1,0 +1,29 @@
+import { PolypodError } from '../../../base/index.ts';
+import { type ControlLink, remotePod } from '../../../daemon/index.ts';
+import type { Caller } from '../../../pod/index.ts';
+import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { callerIn, type SessionsCall, sessionsMeant } from './sessions-call.ts';
+import { daemonFor } from './require-daemon.ts';
+
+/** `polypod sessions interrupt`: ends what runs or waits. */
+export async function interrupt(call: SessionsCall, around: Surroundings): Promise<ExitCode> {
+  const meant = sessionsMeant(call, 'interrupt');
+  const link = await daemonFor(call.places);
+  try {
+    for (const { id } of meant) {
+      if (!(await endRunOf(id, link, callerIn(around))))
+        throw new PolypodError('conflict', `nothing runs in ${id}: polypod sessions show ${id} tells more`);
+      if (!call.isJson) around.stderr.write(`polypod: interrupted ${id}\n`);
+    }
+    if (call.isJson) around.stdout.write(`${JSON.stringify(meant.map(({ id }) => ({ id })))}\n`);
+    return EXIT.ok;
+  } finally {
+    link.close();
+  }
+}
+
+/** Ends the run of a session in the daemon, and waits for it. False if none was under way. */
+export async function endRunOf(id: string, link: ControlLink, caller: Caller): Promise<boolean> {
+  const { endRun } = await import('../../../pod/index.ts');
+  return endRun(await remotePod(id, link), caller);
+}

@@ -1,0 +1,12 @@
+import { PolypodError } from '../../../base/index.ts';
+import { type ControlLink, daemonLink, type Places } from '../../../daemon/index.ts';
+
+/** The daemon, without which it cannot be done; refuses with what to do when none is up. */
+export async function daemonFor(places: Places): Promise<ControlLink> {
+  const link = await daemonLink(places);
+  if (link !== undefined) return link;
+  throw new PolypodError(
+    'provider-failed',
+    `no daemon is up on ${places.dataDirectory}; polypod serve starts one`,
+  );
+}

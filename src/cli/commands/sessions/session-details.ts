@@ -1,0 +1,59 @@
+import { ago } from '../../output/relative-time.ts';
+import { callLines } from '../approvals/call-lines.ts';
+import { under } from '../approvals/indented-lines.ts';
+import type { Shown } from '../ls.ts';
+import { harmless } from '../../../terminal/sanitize.ts';
+
+/** A session with what it asks in full, and the sessions that went on from it. */
+export interface ShownSession extends Shown {
+  readonly approvals: readonly (Shown['approvals'][number] & { readonly arguments?: string })[];
+  readonly children: readonly string[];
+}
+
+/** All that is known of a session, one fact per line; what it asks stands whole under the line that says so. */
+export function described(
+  session: ShownSession,
+  { now, columns }: { readonly now: Date; readonly columns: number | undefined },
+): string {
+  const { id, name, state, model, cwd, totals, parentId, children, firstPrompt, lastText } = session;
+  const when = (time: string): string => `${time} (${ago(time, now)} ago)`;
+  const facts: readonly (readonly [string, string | undefined, (readonly string[])?])[] = [
+    ['id', id],
+    ['name', name],
+    ['state', session.archived ? `${state}, archived` : state],
+    ['run', lastRunOf(session)],
+    ...session.approvals.map(
+      (approval) => ['asks', `${approval.tool}  ${approval.approvalId}`, callLines(approval)] as const,
+    ),
+    ['model', model],
+    ['directory', cwd],
+    ['made', when(session.createdAt)],
+    ['changed', when(session.updatedAt)],
+    ['used', usedIn(totals)],
+    ['parent', parentId],
+    ['children', children.length === 0 ? undefined : children.join(' ')],
+    ['asked', firstPrompt],
+    ['answered', lastText],
+  ];
+  return facts
+    .flatMap(([word, text, lines = []]) =>
+      text === undefined || text === ''
+        ? []
+        : [`${word.padEnd(WIDTH)} ${harmless(text)}`, ...under(lines, columns)],
+    )
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+const WIDTH = 9;
+
+function lastRunOf({ lastRun }: ShownSession): string | undefined {
+  if (lastRun === undefined) return undefined;
+  const { status, message } = lastRun;
+  return message === undefined ? status : `${status}: ${message}`;
+}
+
+function usedIn({ turns, inputTokens, outputTokens, cost }: ShownSession['totals']): string {
+  const price = cost === undefined ? '' : `, $${cost.toFixed(2)}`;
+  return `${turns === 1 ? '1 turn' : `${turns} turns`}, ${inputTokens} tokens read, ${outputTokens} written${price}`;
+}

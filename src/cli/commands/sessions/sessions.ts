@@ -1,0 +1,79 @@
+import { PolypodError } from '../../../base/index.ts';
+import { runnable } from '../../command.ts';
+import { DATA_DIR, placesOf } from '../../args/data-dir.ts';
+import { listingOptions, ls } from '../ls.ts';
+import { archive } from './archive.ts';
+import { goOn } from './continue-session.ts';
+import { interrupt } from './interrupt.ts';
+import { show } from './show.ts';
+
+/** `polypod sessions`: what can be done with sessions as a whole. */
+export const sessions = runnable({
+  name: 'sessions',
+  summary: 'List sessions, show one, go on with it in a new one, interrupt it, or archive it.',
+  usage: '[OPTIONS] [list | show ID | continue ID PROMPT… | interrupt ID… | archive ID…]',
+  options: {
+    ...listingOptions('of list: '),
+    undo: { type: 'flag', help: 'of archive: take them out of the archive' },
+    json: { type: 'flag', help: 'print JSON' },
+    ...DATA_DIR,
+  },
+  words: ['list', 'show', 'continue', 'interrupt', 'archive'],
+  takes: 'sessions',
+  details: `
+ID is a session's id, the beginning of one, or its name. list is polypod ls by its long name, and what is meant when
+nothing is said.
+
+continue begins a new session with the conversation so far, prints its id and leaves it to the daemon; the old one stays
+as it is, and is interrupted first if it runs. To go on in the same session: polypod run --resume ID.
+interrupt ends what runs or waits, and waits for the end. list, show and archive work without a daemon too.
+
+Exit codes: 0 done, 2 no such session, or nothing to interrupt, 3 no daemon is up.
+
+Examples:
+  polypod sessions
+  polypod sessions show refactoring
+  polypod sessions continue 0192f3a4 "Now the documentation"
+  polypod sessions interrupt 0192f3a4
+  polypod sessions archive 0192f3a4 0192f3b7
+  polypod sessions show --json refactoring | jq '.[].totals.cost'`,
+  async run({ values, positionals: [action = 'list', ...words] }, around) {
+    const call = { places: placesOf(values, around), words, isJson: values.json };
+    switch (action) {
+      case 'list':
+        return ls.run([...listOptions(values), ...words], around);
+      case 'show':
+        return show(call, around);
+      case 'continue':
+        return goOn(call, around);
+      case 'interrupt':
+        return interrupt(call, around);
+      case 'archive':
+        return archive({ ...call, isUndone: values.undo }, around);
+      default:
+        throw new PolypodError(
+          'bad-request',
+          `say list, show, continue, interrupt or archive, not "${action}": polypod sessions show ID`,
+        );
+    }
+  },
+});
+
+interface ListValues {
+  readonly all: boolean;
+  readonly search: string | undefined;
+  readonly limit: number | undefined;
+  readonly json: boolean;
+  readonly 'data-dir': string | undefined;
+}
+
+/** They mean the same to `ls`, which list is. */
+function listOptions({ all, search, limit, json, 'data-dir': dataDir }: ListValues): readonly string[] {
+  return [
+    ...(all ? ['--all'] : []),
+    ...(search === undefined ? [] : [`--search=${search}`]),
+    ...(limit === undefined ? [] : [`--limit=${limit}`]),
+    ...(json ? ['--json'] : []),
+    ...(dataDir === undefined ? [] : [`--data-dir=${dataDir}`]),
+  ];
+}

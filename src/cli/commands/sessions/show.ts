@@ -1,0 +1,27 @@
+import { Layout, sessionsIn } from '../../../pod/sessions.ts';
+import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { withTrueStates } from '../ls.ts';
+import { argumentsAsked } from './pending-arguments.ts';
+import { type SessionsCall, sessionsMeant } from './sessions-call.ts';
+import { described } from './session-details.ts';
+
+/** `polypod sessions show`: all that is known of sessions, from the catalogue, and of what they ask from themselves. */
+export async function show(call: SessionsCall, around: Surroundings): Promise<ExitCode> {
+  const { stdout } = around;
+  const { dataDirectory } = call.places;
+  const rows = sessionsIn(dataDirectory);
+  const shown = await withTrueStates(sessionsMeant(call, 'show'), new Layout(dataDirectory));
+  const asked = await argumentsAsked(shown, call.places, around);
+  const whole = shown.map((row) => ({
+    ...row,
+    approvals: row.approvals.map((approval) => {
+      const json = asked.get(approval.approvalId);
+      return { ...approval, ...(json === undefined ? {} : { arguments: json }) };
+    }),
+    children: rows.flatMap(({ id, parentId }) => (parentId === row.id ? [id] : [])),
+  }));
+  const style = { now: new Date(), columns: stdout.columns };
+  if (call.isJson) stdout.write(`${JSON.stringify(whole, null, 2)}\n`);
+  else stdout.write(whole.map((session) => described(session, style)).join('\n'));
+  return EXIT.ok;
+}

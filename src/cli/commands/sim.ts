@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+import { isObject, messageOf, PolypodError, tryParse } from '../../base/index.ts';
+import { type Answer, DIRECTIVE_KEYS, FAULT_KINDS, startSim } from '../../sim/index.ts';
+import { EXIT, runnable } from '../command.ts';
+import { refuseArguments } from '../args/no-arguments.ts';
+import { LISTEN } from '../args/listen-options.ts';
+import { serveUntilInterrupted } from '../hosting/until-interrupted.ts';
+
+const DIRECTIVES = Object.entries(DIRECTIVE_KEYS).map(([key, meaning]) => `  ${key.padEnd(12)} ${meaning}`);
+
+/** `polypod sim`: a provider without an account, for demonstrations and tests. */
+export const sim = runnable({
+  name: 'sim',
+  summary:
+    'Run a simulated provider on loopback that speaks the bytes of Anthropic, OpenAI, Gemini and Ollama.',
+  usage: '[OPTIONS]',
+  options: {
+    ...LISTEN,
+    script: {
+      type: 'text',
+      value: 'FILE',
+      help: 'answers to give, a JSON list; else the built-in offline model answers',
+    },
+    delay: { type: 'number', value: 'MS', min: 0, help: 'pause between two writes' },
+    fault: { type: 'choice', value: 'KIND', choices: FAULT_KINDS, help: 'what goes wrong with every answer' },
+    key: { type: 'flag', help: 'accept only the key in POLYPOD_SIM_KEY' },
+  },
+  details: `
+It runs until it is interrupted. Any client can ask for more in its prompt, with [[sim key=value …]]:
+${DIRECTIVES.join('\n')}
+
+Faults: ${FAULT_KINDS.join(', ')}.
+
+Examples:
+  polypod sim --port 8100
+  ANTHROPIC_BASE_URL=http://127.0.0.1:8100 ANTHROPIC_API_KEY=any polypod ask "Hello [[sim deltas=50 delay=20]]"`,
+  async run({ values, positionals }, around) {
+    refuseArguments('sim', positionals);
+    const script = values.script === undefined ? undefined : await readScript(values.script);
+    const server = await startSim({
+      ...(script === undefined ? {} : { script }),
+      ...(values.port === undefined ? {} : { port: values.port }),
+      ...(values.delay === undefined ? {} : { pace: { delayMs: values.delay } }),
+      ...(values.fault === undefined ? {} : { fault: { kind: values.fault } }),
+      ...(values.key ? { keys: [keyIn(around.env)] } : {}),
+    });
+    await serveUntilInterrupted(server, { json: values.json, text: welcome(server.url) }, around);
+    return EXIT.ok;
+  },
+});
+
+function welcome(url: string): string {
+  return `A simulated provider listens on ${url} (Ctrl-C ends it). Point a client at it:
+  ANTHROPIC_BASE_URL=${url} ANTHROPIC_API_KEY=any
+  OPENAI_BASE_URL=${url}/v1 OPENAI_API_KEY=any
+  GOOGLE_GEMINI_BASE_URL=${url} GEMINI_API_KEY=any
+  OLLAMA_HOST=${url}
+`;
+}
+
+/** Never an argument: those can be read by everybody on the machine. */
+function keyIn(env: Readonly<Record<string, string | undefined>>): string {
+  const key = env.POLYPOD_SIM_KEY;
+  if (key) return key;
+  throw new PolypodError('bad-request', '--key needs the key in the variable POLYPOD_SIM_KEY');
+}
+
+async function readScript(file: string): Promise<readonly Answer[]> {
+  const text = await readFile(file, 'utf8').catch((thrown: unknown) => {
+    throw new PolypodError('not-found', `cannot read the script: ${messageOf(thrown)}`, { cause: thrown });
+  });
+  const script = tryParse(text);
+  if (Array.isArray(script) && script.every(isAnswer)) return script;
+  throw new PolypodError(
+    'bad-request',
+    `${file}: a script is a JSON list of answers, each { "parts": [ { "text": "…" }, … ] }`,
+  );
+}
+
+function isAnswer(value: unknown): value is Answer {
+  return isObject(value) && Array.isArray(value.parts) && value.parts.every(isObject);
+}

@@ -1,0 +1,78 @@
+import { stringOf } from '../../base/index.ts';
+import { daemonLink, type DoorHealth, type Health } from '../../daemon/index.ts';
+import { span } from '../output/relative-time.ts';
+import { EXIT, runnable } from '../command.ts';
+import { DATA_DIR, placesOf } from '../args/data-dir.ts';
+import { refuseArguments } from '../args/no-arguments.ts';
+import { table } from '../output/table.ts';
+
+/** `polypod status`: whether a daemon is up, and how it is. */
+export const status = runnable({
+  name: 'status',
+  summary: 'Tell whether a daemon is up, with its doors, pods and runs.',
+  usage: '[OPTIONS]',
+  options: {
+    ...DATA_DIR,
+    json: { type: 'flag', help: 'print one JSON object' },
+    metrics: { type: 'flag', help: 'print metrics in the text format of Prometheus' },
+  },
+  details: `
+Exit codes: 0 a daemon is up, 3 none is up, 2 usage.
+
+Examples:
+  polypod status
+  polypod status --json
+  polypod status --metrics`,
+  async run({ values, positionals }, around) {
+    refuseArguments('status', positionals);
+    const places = placesOf(values, around);
+    const link = await daemonLink(places);
+    if (link === undefined) {
+      const { dataDirectory } = places;
+      if (values.json) around.stdout.write(`${JSON.stringify({ up: false, dataDirectory })}\n`);
+      else around.stderr.write(`no daemon is up on ${dataDirectory}; polypod serve starts one\n`);
+      return EXIT.broken;
+    }
+    try {
+      if (values.metrics) {
+        around.stdout.write(stringOf((await link.callSoon('metrics')).text));
+        return EXIT.ok;
+      }
+      const health = await link.callSoon('status');
+      if (values.json) around.stdout.write(`${JSON.stringify({ up: true, ...health })}\n`);
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the daemon, which is this same program, wrote it
+      else around.stdout.write(described(health as unknown as Health));
+      return EXIT.ok;
+    } finally {
+      link.close();
+    }
+  },
+});
+
+function described(health: Health): string {
+  const { pods, runs, sessions, pendingApprovals, diskFreeBytes, failures } = health;
+  const rows = [
+    [
+      'daemon',
+      `${health.state}, process ${health.pid}, up ${span(health.uptimeSeconds)}, version ${health.version}`,
+    ],
+    ['data', health.dataDirectory],
+    ['doors', health.doors.length === 0 ? 'none' : health.doors.map(doorText).join(', ')],
+    [
+      'pods',
+      `${pods.live} in memory of at most ${pods.limit}, ${sessions} ${sessions === 1 ? 'session' : 'sessions'}`,
+    ],
+    ['runs', `${runs.active} of at most ${runs.limit}`],
+    ['asked', pendingApprovals === 1 ? '1 approval waits' : `${pendingApprovals} approvals wait`],
+    ...(failures === 0 ? [] : [['failed', `${failures} things nobody was waiting for: see polypod logs`]]),
+    ...(health.commands === undefined
+      ? []
+      : [['limits', `${health.commands.limits}; ${health.commands.isolation}`]]),
+    ...(diskFreeBytes === undefined ? [] : [['disk', `${(diskFreeBytes / 1024 ** 3).toFixed(1)} GB free`]]),
+  ];
+  return table(rows);
+}
+
+function doorText({ name, state, reason }: DoorHealth): string {
+  return `${name} ${state}${reason === undefined ? '' : ` (${reason})`}`;
+}

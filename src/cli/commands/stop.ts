@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PolypodError } from '../../base/index.ts';
+import { type ControlLink, daemonLink, daemonLock, type Places } from '../../daemon/index.ts';
+import { readLock } from '../../store/index.ts';
+import { EXIT, runnable } from '../command.ts';
+import { DATA_DIR, placesOf } from '../args/data-dir.ts';
+import { refuseArguments } from '../args/no-arguments.ts';
+
+const PAUSE_MS = 20;
+const PATIENCE_MS = 5000;
+
+/** `polypod stop`: ends the daemon and waits for it. */
+export const stop = runnable({
+  name: 'stop',
+  summary: 'End the daemon, and wait until it is gone.',
+  usage: '[OPTIONS]',
+  options: { ...DATA_DIR, quiet: { type: 'flag', short: 'q', help: 'say nothing' } },
+  details: `
+Runs under way may end within shutdown_grace (10 s unless configured), then they are interrupted. Runs that wait for an
+approval are kept.
+
+Exit codes: 0 no daemon is up any more, also when none was, 2 usage, 3 it did not end.
+
+Examples:
+  polypod stop
+  polypod stop && polypod serve --detach`,
+  async run({ values, positionals }, around) {
+    refuseArguments('stop', positionals);
+    const places = placesOf(values, around);
+    const say = (text: string) => (values.quiet ? true : around.stderr.write(`polypod: ${text}\n`));
+    const link = await daemonLink(places);
+    if (link === undefined) {
+      say(`no daemon is up on ${places.dataDirectory}`);
+      return EXIT.ok;
+    }
+    await stopDaemon(link, places);
+    say('the daemon has stopped');
+    return EXIT.ok;
+  },
+});
+
+/** Ends the daemon behind a link, and waits until it is gone. */
+export async function stopDaemon(link: ControlLink, places: Places): Promise<void> {
+  const owner = readLock(daemonLock(places))?.owner;
+  await link.callSoon('stop');
+  await link.hungUp();
+  for (let waited = 0; readLock(daemonLock(places))?.state === 'alive'; waited += PAUSE_MS) {
+    if (waited >= PATIENCE_MS)
+      throw new PolypodError('internal', `the daemon, process ${owner?.pid}, does not end: see polypod logs`);
+    await sleep(PAUSE_MS);
+  }
+}

@@ -1,0 +1,174 @@
+import { resolve } from 'node:path';
+import { type JsonObject, PolypodError, uuidv7 } from '../../../base/index.ts';
+import { isOver, type TasksClient } from '../../../client/index.ts';
+import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { promptFrom } from '../../args/prompt-text.ts';
+import { harmless } from '../../../terminal/sanitize.ts';
+import { commandLine } from './command-line.ts';
+import { clientFor } from './connect.ts';
+import { asked, follow } from './follow.ts';
+import type { Action, TaskValues } from './options.ts';
+import { exitCodeOf, showResult } from './result.ts';
+import { taskMeant } from './short-id.ts';
+import { listText, statusText, statusWith } from './show.ts';
+import { WaitingView } from './view.ts';
+
+/** All that an action has at hand. */
+interface Desk {
+  readonly client: TasksClient;
+  readonly words: readonly string[];
+  readonly values: TaskValues;
+  readonly around: Surroundings;
+}
+
+/** Does one of the things that `polypod task` can do. */
+export async function act(
+  action: Action,
+  words: readonly string[],
+  values: TaskValues,
+  around: Surroundings,
+): Promise<ExitCode> {
+  return DO[action]({ client: await clientFor(values, around), words, values, around });
+}
+
+const DO: Readonly<Record<Action, (desk: Desk) => Promise<ExitCode>>> = {
+  submit,
+  status,
+  watch,
+  cancel,
+  list,
+  approve: (desk) => decide('approve', desk),
+  deny: (desk) => decide('deny', desk),
+};
+
+async function submit({ client, words, values, around }: Desk): Promise<ExitCode> {
+  if (values.wait && values.watch)
+    throw new PolypodError('bad-request', 'say --wait or --watch, not both: --watch waits too');
+  const userPrompt = await promptFrom(
+    words,
+    around.stdin,
+    'polypod task submit --watch "Fix the failing test"',
+  );
+  const { session: sessionId = `cli-${uuidv7()}`, type: taskType = 'complex_task' } = values;
+  const context = contextOf(values);
+  const wish = { sessionId, userPrompt, taskType, ...(Object.keys(context).length > 0 && { context }) };
+  const submitted = await client.submit(wish, values['idempotency-key']);
+  const { taskId } = submitted;
+  const isFollowed = values.wait || values.watch;
+  if (submitted.status === 'rejected') {
+    if (values.json) print(around, { ...submitted, sessionId });
+    const why = submitted.message ?? 'no reason was given';
+    around.stderr.write(`polypod task: the task was rejected: ${harmless(why)}\n`);
+    return EXIT.broken;
+  }
+  if (!isFollowed) {
+    if (values.json) print(around, { ...submitted, sessionId });
+    else around.stdout.write(`${harmless(taskId)}\n`);
+    if (!values.json && !values.quiet)
+      around.stderr.write(
+        `polypod task: accepted in session ${harmless(sessionId)}\n  ${commandLine(['watch', taskId], values)}\n`,
+      );
+    return EXIT.ok;
+  }
+  if (values.json && values.watch) around.stdout.write(`${JSON.stringify({ ...submitted, sessionId })}\n`);
+  else if (!values.json && !values.quiet)
+    around.stderr.write(`polypod task: ${harmless(taskId)} in session ${harmless(sessionId)}\n`);
+  return follow(client, { taskId, sessionId }, values, around);
+}
+
+async function status({ client, words, values, around }: Desk): Promise<ExitCode> {
+  const found = await client.status(await taskMeant(client, onlyId('status', words)));
+  const approvals = found.state === 'waiting_approval' ? await asked(client, found.sessionId) : [];
+  if (values.json) {
+    print(around, statusWith(found, approvals));
+    return exitCodeOf(found);
+  }
+  around.stdout.write(statusText(found));
+  const view = new WaitingView(around, values);
+  view.ask(approvals);
+  view.close();
+  if (isOver(found)) showResult(found, around, { withText: true });
+  return exitCodeOf(found);
+}
+
+async function watch({ client, words, values, around }: Desk): Promise<ExitCode> {
+  const taskId = await taskMeant(client, onlyId('watch', words));
+  // A task that is not there, or a key that is not good, is said at once and not tried again.
+  const { sessionId } = await client.status(taskId);
+  return follow(client, { taskId, sessionId }, values, around);
+}
+
+async function cancel({ client, words, values, around }: Desk): Promise<ExitCode> {
+  const taskId = await taskMeant(client, onlyId('cancel', words));
+  const after = await client.cancel(taskId);
+  if (values.json) print(around, after);
+  else around.stdout.write(statusText(after));
+  if (!values.json && !isOver(after))
+    around.stderr.write(`polypod task: it is being ended\n  ${commandLine(['watch', taskId], values)}\n`);
+  return EXIT.ok;
+}
+
+async function list({ client, words, values, around }: Desk): Promise<ExitCode> {
+  if (words.length > 0)
+    throw new PolypodError('bad-request', `list takes no argument: try --session ${words.join(' ')}`);
+  const { session, status: only, limit } = values;
+  const tasks = await client.list({
+    ...(session !== undefined && { sessionId: session }),
+    ...(only !== undefined && { status: only }),
+    ...(limit !== undefined && { limit }),
+  });
+  if (values.json) print(around, tasks);
+  else if (tasks.length === 0) around.stderr.write('no tasks; polypod task submit begins one\n');
+  else around.stdout.write(listText(tasks, around));
+  return EXIT.ok;
+}
+
+async function decide(
+  decision: 'approve' | 'deny',
+  { client, words, values, around }: Desk,
+): Promise<ExitCode> {
+  const { comment } = values;
+  if (words.length === 0)
+    throw new PolypodError('bad-request', `${decision} what? polypod task status ID shows what waits`);
+  if (decision === 'deny' && (comment ?? '').trim() === '')
+    throw new PolypodError('bad-request', 'deny needs --comment TEXT: the model reads it, and goes on by it');
+  for (const approvalId of words) {
+    await client.decide(approvalId, { decision, ...(comment !== undefined && { comment }) });
+    if (!values.json) around.stderr.write(`polypod task: ${DECIDED[decision]} ${harmless(approvalId)}\n`);
+  }
+  if (values.json)
+    print(
+      around,
+      words.map((approvalId) => ({ approvalId, decision })),
+    );
+  return EXIT.ok;
+}
+
+const DECIDED = { approve: 'approved', deny: 'denied' } as const;
+
+/** Only what was said: the rest is the agent's to know. */
+function contextOf(values: TaskValues): JsonObject {
+  const { cwd, model, mode, 'allow-path': paths, file: files, 'max-turns': maxTurns, budget } = values;
+  return {
+    ...(cwd !== undefined && { workingDirectory: resolve(cwd) }),
+    ...(model !== undefined && { model }),
+    ...(mode !== undefined && { permissionMode: mode }),
+    ...(paths.length > 0 && { allowedPaths: paths.map((path) => resolve(path)) }),
+    ...(files.length > 0 && { files }),
+    ...(maxTurns !== undefined && { maxTurns }),
+    ...(budget !== undefined && { budget }),
+  };
+}
+
+function onlyId(action: string, words: readonly string[]): string {
+  const [taskId, ...others] = words;
+  if (taskId !== undefined && others.length === 0) return taskId;
+  throw new PolypodError(
+    'bad-request',
+    `${action} takes the id of one task: polypod task ${action} task_…; polypod task list shows them`,
+  );
+}
+
+function print({ stdout }: Surroundings, value: unknown): void {
+  stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}

@@ -1,0 +1,21 @@
+import { harmless } from '../../../terminal/sanitize.ts';
+import type { TaskValues } from './options.ts';
+
+type Way = Pick<TaskValues, 'url' | 'agent' | 'key-file' | 'ca' | 'cert' | 'key' | 'insecure' | 'data-dir'>;
+
+/** A command for the same agent, as a person would type it. */
+export function commandLine(words: readonly string[], values: Way): string {
+  const way = WAY.flatMap((name) => {
+    const value = values[name];
+    return value === undefined ? [] : [`--${name}`, value];
+  });
+  if (values.insecure) way.push('--insecure');
+  // Ids come from the server.
+  return harmless(['polypod', 'task', ...words, ...way.map(quoted)].join(' '));
+}
+
+const WAY = ['agent', 'url', 'key-file', 'ca', 'cert', 'key', 'data-dir'] as const;
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,157 @@
+import { readFile } from 'node:fs/promises';
+import { messageOf, PolypodError } from '../../../base/index.ts';
+import { knowsKey, provingTransport, TasksClient } from '../../../client/index.ts';
+import {
+  type AgentRecord,
+  DEFAULT_AGENT,
+  type Places,
+  readAgents,
+  readClientKey,
+} from '../../../daemon/index.ts';
+import { transportTrusting, type Trust } from '../../../wire/index.ts';
+import type { Surroundings } from '../../command.ts';
+import { placesOf } from '../../args/data-dir.ts';
+import type { TaskValues } from './options.ts';
+
+type Stated = Pick<
+  TaskValues,
+  'url' | 'agent' | 'key-file' | 'ca' | 'cert' | 'key' | 'insecure' | 'data-dir'
+>;
+
+/**
+ * A client of the agent that the options and the environment name. A key is sent to an address that the user gave together
+ * with it, to a certificate that is known, or to an agent that has proved to know it: never to whatever listens on a port.
+ */
+export async function clientFor(values: Stated, around: Surroundings): Promise<TasksClient> {
+  const { env, signal } = around;
+  const places = placesOf(values, around);
+  const stated = values.url ?? (values.agent === undefined ? env.POLYPOD_URL || undefined : undefined);
+  const own = stated === undefined ? agentHere(places, values.agent) : undefined;
+  const url = addressIn(stated ?? own?.url ?? '');
+  const named = await namedKey(values, env);
+  if (named !== undefined && url.protocol === 'http:' && !isLoopback(url) && !values.insecure)
+    throw new PolypodError(
+      'bad-request',
+      `${url.origin} is another machine, and on the way everybody could read the key: use https://, or say --insecure`,
+    );
+  const trusted = await trustFor(values.ca ?? (env.POLYPOD_CA || undefined), own);
+  const identity = await identityFrom(values, env);
+  const trust = identity === undefined ? trusted : { ...trusted, identity };
+  const transport = transportTrusting(trust);
+  const client = { url: `${url.origin}${url.pathname}`, signal, transport };
+  // The key of this user's own agents. It is for them alone.
+  const key = named ?? (isLoopback(url) && own?.process !== 'program' ? readClientKey(places) : undefined);
+  if (key === undefined || own?.noAuth === true) return new TasksClient(client);
+  const isTrusted =
+    own === undefined ? named !== undefined : own.cert !== undefined || own.process === 'program';
+  if (isTrusted) return new TasksClient({ ...client, key });
+  const proving = { ...client, key, transport: provingTransport(key, transport) };
+  if (own !== undefined) return new TasksClient(proving);
+  // The user gave the address and no key: an agent of ours gets ours, any other program gets none.
+  const isOurs = await knowsKey(url, key, transport, { signal, onOpen: () => {} }).catch(() => true);
+  return new TasksClient(isOurs ? proving : client);
+}
+
+/** An agent that polypod agent start started on this machine: the one of that name, the usual one, or the only one. */
+function agentHere(places: Places, name: string | undefined): AgentRecord {
+  if (name === undefined) {
+    const all = readAgents(places);
+    const usual =
+      all.find((agent) => agent.name === DEFAULT_AGENT) ?? (all.length === 1 ? all[0] : undefined);
+    if (usual !== undefined) return usual;
+    throw new PolypodError(
+      'not-found',
+      all.length === 0
+        ? 'no agent is up here: start one with polypod agent start, or name another with --url'
+        : `several agents are up here: name one with --agent ${all.map((agent) => agent.name).join('|')}`,
+    );
+  }
+  const agent = readAgents(places).find((one) => one.name === name);
+  if (agent !== undefined) return agent;
+  throw new PolypodError(
+    'not-found',
+    `there is no agent "${name}" here: polypod agent list shows those that are, polypod agent start ${name} starts it`,
+  );
+}
+
+/** An agent here shows a certificate that may be for another name than its address on this machine: it is that very one. */
+async function trustFor(ca: string | undefined, own: AgentRecord | undefined): Promise<Trust | undefined> {
+  if (ca !== undefined) return { ca: await certificateIn(ca) };
+  return own?.cert === undefined ? undefined : { ca: await certificateIn(own.cert), isPinned: true };
+}
+
+/** What is shown to an agent that wants a certificate of its clients. */
+async function identityFrom(values: Stated, env: Surroundings['env']): Promise<Trust['identity']> {
+  const cert = values.cert ?? (env.POLYPOD_CERT || undefined);
+  const key = values.key ?? (env.POLYPOD_CERT_KEY || undefined);
+  if (key?.startsWith('ppk_'))
+    throw new PolypodError(
+      'bad-request',
+      '--key is the file of the private key of --cert: put an API key into a file (--key-file) or into POLYPOD_API_KEY',
+    );
+  if (cert === undefined && key === undefined) return undefined;
+  if (cert === undefined || key === undefined)
+    throw new PolypodError(
+      'bad-request',
+      'a certificate and its key belong together: give both --cert and --key',
+    );
+  return { cert: await certificateIn(cert, '--cert'), key: await pemIn(key, '--key', 'PRIVATE KEY') };
+}
+
+function addressIn(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    throw new PolypodError(
+      'bad-request',
+      `--url "${text}" is no address: write it like http://127.0.0.1:8000`,
+    );
+  if (url.username !== '' || url.password !== '' || url.search !== '')
+    throw new PolypodError(
+      'bad-request',
+      'no key belongs in --url, where others see it: put it into POLYPOD_API_KEY or a file (--key-file)',
+    );
+  return url;
+}
+
+/** The key that the user named, by an option or the environment. */
+async function namedKey(values: Stated, env: Surroundings['env']): Promise<string | undefined> {
+  const named = values['key-file'];
+  if (named !== undefined) return keyIn(named);
+  if (env.POLYPOD_API_KEY) return checked(env.POLYPOD_API_KEY, 'POLYPOD_API_KEY');
+  return env.POLYPOD_API_KEY_FILE ? keyIn(env.POLYPOD_API_KEY_FILE) : undefined;
+}
+
+async function keyIn(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((thrown: unknown) => {
+    throw new PolypodError(
+      'not-found',
+      `cannot read the key: ${messageOf(thrown)}; check the path after --key-file, or in POLYPOD_API_KEY_FILE`,
+      { cause: thrown },
+    );
+  });
+  return checked(text, file);
+}
+
+/** What is no key is refused here: a header with a line end in it is refused by nobody in a way that helps. */
+function checked(text: string, where: string): string {
+  const key = text.trim();
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw new PolypodError('bad-request', `there is no key in ${where}: it must be one word on one line`);
+}
+
+async function certificateIn(file: string, option = '--ca'): Promise<string> {
+  return pemIn(file, option, 'CERTIFICATE');
+}
+
+async function pemIn(file: string, option: string, label: string): Promise<string> {
+  const what = label.toLowerCase();
+  const text = await readFile(file, 'utf8').catch((thrown: unknown) => {
+    throw new PolypodError('not-found', `cannot read the ${what}: ${messageOf(thrown)}`, { cause: thrown });
+  });
+  if (text.includes('-----BEGIN ') && text.includes(`${label}-----`)) return text;
+  throw new PolypodError('bad-request', `${file} has no ${what}: ${option} takes a PEM file`);
+}
+
+function isLoopback({ hostname }: URL): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}

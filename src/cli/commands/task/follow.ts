@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import {
+  type AskedApproval,
+  isOver,
+  type TasksClient,
+  watchTask,
+  type Watched,
+} from '../../../client/index.ts';
+import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { harmless } from '../../../terminal/sanitize.ts';
+import { commandLine } from './command-line.ts';
+import type { TaskValues } from './options.ts';
+import { exitCodeOf } from './result.ts';
+import { type TaskView, WaitingView } from './view.ts';
+
+/** Follows a task to its end and shows it as the options say. Whoever interrupts leaves; the task goes on. */
+export async function follow(
+  client: TasksClient,
+  { taskId, sessionId }: { readonly taskId: string; readonly sessionId: string | undefined },
+  values: TaskValues,
+  around: Surroundings,
+): Promise<ExitCode> {
+  const view = await viewFor(values, around);
+  const { after, poll, 'retry-for': seconds } = values;
+  const options = {
+    polls: poll,
+    ...(after !== undefined && { after }),
+    ...(seconds !== undefined && { patienceMs: seconds * 1000 }),
+  };
+  try {
+    for await (const watched of watchTask(client, taskId, options)) {
+      if (watched.type === 'status' && isOver(watched.status)) {
+        view.end(watched.status);
+        return exitCodeOf(watched.status);
+      }
+      view.take(watched);
+      if (isWaiting(watched)) view.ask(await asked(client, sessionId));
+      const { stdout } = around;
+      if (stdout.writableNeedDrain) await once(stdout, 'drain');
+    }
+  } catch (thrown) {
+    if (!around.signal.aborted) throw thrown;
+    view.close();
+    const [again, cancel] = [commandLine(['watch', taskId], values), commandLine(['cancel', taskId], values)];
+    around.stderr.write(`polypod task: the task goes on\n  ${again}\n  ${cancel}\n`);
+    return EXIT.interrupted;
+  } finally {
+    view.close();
+  }
+  return EXIT.broken;
+}
+
+/** Whether it waits for an approval, and does not say for which. */
+function isWaiting(watched: Watched): boolean {
+  if (watched.type === 'status') return watched.status.state === 'waiting_approval';
+  if (watched.type !== 'event' || watched.event.event !== 'snapshot') return false;
+  return watched.event.data.detail === 'waiting';
+}
+
+/** A key may be too small for it: then the person who decides has to find it otherwise. */
+export async function asked(
+  client: TasksClient,
+  sessionId: string | undefined,
+): Promise<readonly AskedApproval[]> {
+  return client.approvals(sessionId).catch(() => []);
+}
+
+async function viewFor(values: TaskValues, around: Surroundings): Promise<TaskView> {
+  if (values.json) return values.wait ? jsonAtTheEnd(values, around) : jsonLines(around);
+  if (values.wait) return new WaitingView(around, values);
+  const { LiveView } = await import('./live-view.ts');
+  return new LiveView(around, values);
+}
+
+/** For programs: every event as a line of the extended Pod Protocol with its id, then the status. */
+function jsonLines({ stdout, stderr }: Surroundings): TaskView {
+  const line = (value: object): void => void stdout.write(`${JSON.stringify(value)}\n`);
+  return {
+    take: (watched) => {
+      if (watched.type === 'event') line(watched.event);
+      else if (watched.type === 'status') line(watched.status);
+      else if (watched.type !== 'back') stderr.write(trouble(watched.why));
+    },
+    ask: () => {},
+    end: line,
+    close: () => {},
+  };
+}
+
+/** For programs: the status, once. What a person has to decide or to know meanwhile is on stderr: it may be long. */
+function jsonAtTheEnd(values: TaskValues, around: Surroundings): TaskView {
+  const view = new WaitingView(around, { ...values, quiet: true });
+  return {
+    take: (watched) => {
+      if (watched.type === 'lost' || watched.type === 'polling') around.stderr.write(trouble(watched.why));
+      else view.take(watched);
+    },
+    ask: (approvals) => view.ask(approvals),
+    end: (status) => void around.stdout.write(`${JSON.stringify(status, null, 2)}\n`),
+    close: () => view.close(),
+  };
+}
+
+function trouble(why: string): string {
+  return `polypod task: ${harmless(why)}\n`;
+}

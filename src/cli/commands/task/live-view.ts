@@ -1,0 +1,79 @@
+import { stringOf } from '../../../base/index.ts';
+import type { TaskEvent, TaskStatus, Watched } from '../../../client/index.ts';
+import { WireEvents } from '../../chat/wire-events.ts';
+import { wireSnapshot } from '../../chat/wire-snapshot.ts';
+import type { Surroundings } from '../../command.ts';
+import { RunPrinter } from '../run/run-printer.ts';
+import { harmless } from '../../../terminal/sanitize.ts';
+import type { TaskValues } from './options.ts';
+import { showResult } from './result.ts';
+import { type Question, type TaskView, WaitingView } from './view.ts';
+
+/** Shows a task while it happens, as `polypod run` shows a run: the answer on stdout, what the agent does on stderr. */
+export class LiveView implements TaskView {
+  readonly #around: Surroundings;
+  readonly #printer: RunPrinter;
+  readonly #waiting: WaitingView;
+  readonly #wire = new WireEvents();
+  /** Whether all of the answer was shown: what was missed comes with the result. */
+  #isWhole: boolean;
+
+  constructor(around: Surroundings, values: TaskValues) {
+    this.#around = around;
+    this.#printer = new RunPrinter(around, values.quiet);
+    this.#waiting = new WaitingView(around, values);
+    this.#isWhole = values.after === undefined && !values.poll;
+  }
+
+  take(watched: Watched): void {
+    if (watched.type === 'event') {
+      this.#event(watched.event);
+      return;
+    }
+    if (watched.type === 'polling') this.#isWhole = false;
+    this.#printer.makeRoom();
+    this.#waiting.take(watched);
+  }
+
+  ask(approvals: readonly Question[]): void {
+    this.#printer.pause();
+    this.#waiting.ask(approvals);
+  }
+
+  end(status: TaskStatus): void {
+    this.close();
+    showResult(status, this.#around, { withText: !this.#isWhole });
+  }
+
+  close(): void {
+    this.#printer.end();
+    this.#waiting.close();
+  }
+
+  #event(event: TaskEvent): void {
+    const { data } = event;
+    switch (event.event) {
+      case 'snapshot':
+        this.#isWhole = false;
+        this.#wire.joined(wireSnapshot(event));
+        if (data.reason === 'gap') this.#waiting.note('some of what happened is no longer kept');
+        return;
+      case 'queued':
+      case 'approval_request':
+      case 'approval_resolved':
+        this.#printer.pause();
+        this.#waiting.take({ type: 'event', event });
+        return;
+      case 'error':
+        this.#printer.pause();
+        this.#waiting.note(harmless(stringOf(data.message)));
+        return;
+      // What came of it is the status's to tell.
+      case 'run_end':
+        return;
+      default:
+        this.#waiting.yieldLine();
+        this.#printer.print(this.#wire.events(event));
+    }
+  }
+}

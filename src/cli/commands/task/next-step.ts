@@ -1,0 +1,105 @@
+import { PolypodError, stringOf } from '../../../base/index.ts';
+import { failureIn, isTlsFailure } from '../../../client/index.ts';
+import { httpRefusalIn } from '../../../wire/index.ts';
+import { harmless } from '../../../terminal/sanitize.ts';
+import type { Action } from './options.ts';
+
+/** An error of the agent, or of the way to it, with what can be done about it on this command line. */
+export function explained(error: PolypodError, action: Action | undefined): PolypodError {
+  const next = nextStep(error, action);
+  // A server's words are foreign text.
+  const message = harmless(inOurWords(error).replace(/[\s.]+$/, ''));
+  return new PolypodError(error.code, next === undefined ? message : `${message}; ${next}`, {
+    cause: error.cause,
+  });
+}
+
+/** For programs: the same in the words of the wire. */
+export function errorBody(error: PolypodError): object {
+  const { word, details } = httpRefusalIn(error) ?? {};
+  const code = word ?? (failureIn(error) === undefined ? error.code : 'unreachable');
+  return { error: { code, message: error.message, ...(details && { details }) } };
+}
+
+/** Servers name a field of the request; here nobody has written one, but an option. */
+function inOurWords(error: PolypodError): string {
+  const { field, option } = namedIn(error);
+  return option !== undefined && error.message.startsWith(`${field} `)
+    ? `${option}${error.message.slice(field.length)}`
+    : error.message;
+}
+
+function nextStep(error: PolypodError, action: Action | undefined): string | undefined {
+  const refusal = httpRefusalIn(error);
+  if (refusal === undefined) return wayStep(failureIn(error));
+  const { word, status } = refusal;
+  const { field, option } = namedIn(error);
+  if (option !== undefined) return error.message.startsWith(`${field} `) ? undefined : `that is ${option}`;
+  // Only what is submitted has a key; a decision that came too late is explained by the server.
+  if (word === 'conflict' && action !== 'submit') return undefined;
+  return WORDS[word] ?? STATUSES[status];
+}
+
+function namedIn(error: PolypodError): { readonly field: string; readonly option: string | undefined } {
+  const field = stringOf(httpRefusalIn(error)?.details?.field);
+  return { field, option: optionFor(field) };
+}
+
+function wayStep(code: string | undefined): string | undefined {
+  if (code === undefined) return undefined;
+  if (WAYS[code] !== undefined) return WAYS[code];
+  // An alert comes from the other side: it is our certificate that is missing or wrong.
+  if (/_ALERT_(?:\w*CERTIFICATE|UNKNOWN_CA)/.test(code))
+    return 'the agent wants a certificate of its clients: give --cert and --key, signed by its authority';
+  if (isTlsFailure(code))
+    return 'name its certificate with --ca, or check that the address has the name that stands in it';
+  return 'check the address (--url) and that the agent is up';
+}
+
+/** The option that a field of the request was made of. */
+function optionFor(field: string): string | undefined {
+  const name = field.replace(/\.\d+$/, '');
+  return Object.hasOwn(FIELDS, name) ? FIELDS[name] : undefined;
+}
+
+const FIELDS: Readonly<Record<string, string>> = {
+  sessionId: '--session',
+  userPrompt: 'the prompt',
+  taskType: '--type',
+  'context.workingDirectory': '--cwd',
+  'context.model': '--model',
+  'context.permissionMode': '--mode',
+  'context.allowedPaths': '--allow-path',
+  'context.files': '--file',
+  'context.maxTurns': '--max-turns',
+  'context.budget': '--budget',
+  'Idempotency-Key': '--idempotency-key',
+  'Last-Event-ID': '--after',
+};
+
+const WORDS: Readonly<Record<string, string>> = {
+  unauthorized:
+    'put the key into POLYPOD_API_KEY, or name a file that has it with --key-file; polypod keys makes one',
+  missing_scope: 'whoever runs the agent can make such a key with polypod keys',
+  not_found: 'polypod task list shows what this key may see',
+  task_over: 'polypod task status shows what came of it',
+  host_not_allowed: 'use the address of the machine in --url',
+  conflict: 'use another --idempotency-key for another task',
+  body_too_large: 'name files with --file in place of sending what is in them',
+};
+
+const STATUSES: Readonly<Record<number, string>> = {
+  404: 'check that --url is the address of an agent',
+  500: "the agent's own log knows more",
+  502: 'check that the agent is up behind its proxy',
+  504: 'check that the agent is up behind its proxy',
+};
+
+const NO_TLS = 'what listens there speaks no TLS: write http:// in --url';
+
+const WAYS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nobody listens there: polypod agent start starts an agent, --url names another',
+  ENOTFOUND: 'check the name in --url',
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
+};

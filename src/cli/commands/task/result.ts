@@ -1,0 +1,69 @@
+import { arrayOf, type JsonObject, objectOf, stringOf } from '../../../base/index.ts';
+import type { TaskStatus } from '../../../client/index.ts';
+import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { brush, paintedDiff, wantsColour } from '../../../terminal/colors.ts';
+import { harmless, harmlessText, withoutColours } from '../../../terminal/sanitize.ts';
+
+const DIFF_LINES = 60;
+
+/** What came of a task: its words and a command's output on stdout, all else on stderr. */
+export function showResult(
+  status: TaskStatus,
+  around: Surroundings,
+  { withText }: { readonly withText: boolean },
+): void {
+  const { stdout, stderr } = around;
+  if (status.status === 'failed') {
+    stderr.write(`polypod task: ${failureText(status)}\n`);
+    return;
+  }
+  const { result = {} } = status;
+  if (typeof result.stdout === 'string') showCommand(result, around);
+  else if (typeof result.text !== 'string') stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+  else if (withText) stdout.write(ended(shownOn(stdout, result.text)));
+  const paint = brush(wantsColour(stderr, around.env));
+  for (const { path, tool, diff } of arrayOf(result.changes).map(objectOf)) {
+    stderr.write(`${paint.green('✓')} ${harmless(stringOf(path))} (${harmless(stringOf(tool))})\n`);
+    if (typeof diff === 'string') stderr.write(`${paintedDiff(diff, paint, DIFF_LINES)}\n`);
+  }
+}
+
+/** A command that did not succeed is a task that did not, whatever the agent thinks of it. */
+export function exitCodeOf({ status, result = {} }: TaskStatus): ExitCode {
+  if (status === 'failed') return EXIT.failed;
+  const isCommand = Object.hasOwn(result, 'exitCode');
+  return isCommand && result.exitCode !== 0 ? EXIT.failed : EXIT.ok;
+}
+
+function showCommand({ stdout, stderr, exitCode }: JsonObject, around: Surroundings): void {
+  around.stdout.write(shownOn(around.stdout, stringOf(stdout)));
+  around.stderr.write(shownOn(around.stderr, stringOf(stderr)));
+  if (exitCode === 0) return;
+  const how =
+    typeof exitCode === 'number' ? `ended with code ${exitCode}` : 'did not run, or a signal ended it';
+  around.stderr.write(`polypod task: the command ${how}\n`);
+}
+
+/** Most servers say no more than the state does. */
+function failureText({ state = '', errorMessage = '' }: TaskStatus): string {
+  const what = FAILURES[state] ?? 'the task failed';
+  const why = harmless(errorMessage);
+  if (why === '') return what;
+  return why.startsWith(what) ? why : `${what}: ${why}`;
+}
+
+/** A pipe gets what the agent sent; on a terminal it can do no more than be read. */
+function shownOn(stream: { readonly isTTY?: boolean }, text: string): string {
+  return stream.isTTY === true ? harmlessText(withoutColours(text)) : text;
+}
+
+function ended(text: string): string {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+}
+
+const FAILURES: Readonly<Record<string, string>> = {
+  cancelled: 'the task was cancelled',
+  denied: 'the command was denied',
+  interrupted: 'the task was interrupted',
+  limited: 'the task was stopped',
+};

@@ -1,0 +1,48 @@
+import type { AskedApproval, ListedTask, TaskStatus } from '../../../client/index.ts';
+import { ago } from '../../output/relative-time.ts';
+import type { Surroundings } from '../../command.ts';
+import { table } from '../../output/table.ts';
+import { shortTaskIds } from './short-id.ts';
+import { progressBar } from './progress-bar.ts';
+
+/** Where a task stands, for a person. */
+export function statusText({ taskId, status, state, sessionId, progress, userPrompt }: TaskStatus): string {
+  const rows = [
+    ['task', taskId],
+    ['status', state === undefined || state === status ? status : `${status} (${state})`],
+    ...(sessionId === undefined ? [] : [['session', sessionId]]),
+    ...(userPrompt === undefined ? [] : [['about', oneLine(userPrompt)]]),
+    ...(progress === undefined ? [] : [['progress', progressBar(progress)]]),
+  ];
+  return table(rows);
+}
+
+const HEADINGS = ['task', 'session', 'state', 'age', 'about'];
+/** The age is flush right. */
+const RIGHT = new Set([3]);
+
+export function listText(tasks: readonly ListedTask[], { stdout }: Surroundings): string {
+  const now = new Date();
+  const short = shortTaskIds(tasks.map(({ taskId }) => taskId));
+  const cells = tasks.map(({ taskId, sessionId, state, updatedAt, userPrompt = '' }) => [
+    short.get(taskId) ?? taskId,
+    sessionId,
+    state,
+    ago(updatedAt, now),
+    oneLine(userPrompt),
+  ]);
+  // Not every server tells what was asked.
+  const headings = tasks.some(({ userPrompt }) => userPrompt !== undefined)
+    ? HEADINGS
+    : HEADINGS.slice(0, -1);
+  return table([headings, ...cells], { right: RIGHT, columns: stdout.columns });
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
+}
+
+/** A status with what it waits for, for programs. */
+export function statusWith(status: TaskStatus, approvals: readonly AskedApproval[]): object {
+  return approvals.length === 0 ? status : { ...status, approvals };
+}

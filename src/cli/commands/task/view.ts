@@ -1,0 +1,124 @@
+import { stringOf } from '../../../base/index.ts';
+import type { AskedApproval, TaskEvent, TaskStatus, Watched } from '../../../client/index.ts';
+import type { Surroundings } from '../../command.ts';
+import { beyondTitle } from '../../output/call-details.ts';
+import { StatusLine } from '../../output/status-line.ts';
+import { harmless } from '../../../terminal/sanitize.ts';
+import { commandLine } from './command-line.ts';
+import type { TaskValues } from './options.ts';
+import { progressBar } from './progress-bar.ts';
+import { showResult } from './result.ts';
+
+/** What a person has to know of an approval to decide it. */
+export type Question = Pick<AskedApproval, 'approvalId' | 'tool' | 'title' | 'arguments'>;
+
+/** What is shown of a task while it is followed. */
+export interface TaskView {
+  take(watched: Watched): void;
+  /** Questions that wait; each is shown once. */
+  ask(approvals: readonly Question[]): void;
+  /** What came of it. */
+  end(status: TaskStatus): void;
+  close(): void;
+}
+
+/** Waits: a line at the bottom of a terminal, what has to be known on stderr, and the result at the end. */
+export class WaitingView implements TaskView {
+  readonly #around: Surroundings;
+  readonly #values: TaskValues;
+  readonly #line: StatusLine;
+  readonly #asked = new Set<string>();
+  #state = '';
+
+  constructor(around: Surroundings, values: TaskValues) {
+    this.#around = around;
+    this.#values = values;
+    this.#line = new StatusLine(around, around.stderr.isTTY === true && !values.quiet);
+    this.#line.set('waiting');
+  }
+
+  take(watched: Watched): void {
+    switch (watched.type) {
+      case 'lost':
+        this.note(`${harmless(watched.why)}; trying again`);
+        this.#line.set('connecting again');
+        return;
+      case 'back':
+        this.note('the connection is back');
+        this.#line.set(this.#state);
+        return;
+      case 'polling':
+        this.note(`${harmless(watched.why)}: asking again and again`);
+        return;
+      case 'status':
+        this.#show(watched.status);
+        return;
+      case 'event':
+        this.#event(watched.event);
+    }
+  }
+
+  ask(approvals: readonly Question[]): void {
+    for (const question of approvals) {
+      const { approvalId, tool, title } = question;
+      if (this.#asked.has(approvalId)) continue;
+      this.#asked.add(approvalId);
+      const [approve, deny] = [
+        commandLine(['approve', approvalId], this.#values),
+        commandLine(['deny', approvalId, '--comment', 'WHY'], this.#values),
+      ];
+      this.#line.clear();
+      this.#around.stderr.write(
+        `polypod task: waiting for an approval: ${harmless(tool)}: ${harmless(title)}\n${beyondTitle(question)}  ${approve}\n  ${deny}\n`,
+      );
+      this.#line.set('waiting for an approval');
+    }
+  }
+
+  end(status: TaskStatus): void {
+    this.close();
+    showResult(status, this.#around, { withText: true });
+  }
+
+  close(): void {
+    this.#line.end();
+  }
+
+  /** A sentence for the person, unless that wants only the result. */
+  note(text: string): void {
+    if (this.#values.quiet) return;
+    this.#line.clear();
+    this.#around.stderr.write(`polypod task: ${text}\n`);
+  }
+
+  /** Gives the bottom line to somebody else. */
+  yieldLine(): void {
+    this.#line.clear();
+    this.#line.set('');
+  }
+
+  #event({ event, data }: TaskEvent): void {
+    if (event === 'queued') this.#tell('pending', 'waiting for its turn');
+    if (event === 'run_start') this.#tell('running', 'running');
+    if (event === 'approval_resolved')
+      this.note(harmless(`${stringOf(data.status)} by ${stringOf(data.by) || 'nobody'}`));
+    if (event === 'approval_request') {
+      const [tool, title, json] = [stringOf(data.tool), stringOf(data.title), stringOf(data.arguments)];
+      this.ask([
+        { approvalId: stringOf(data.approval_id), tool, title, ...(json !== '' && { arguments: json }) },
+      ]);
+    }
+  }
+
+  #show({ status, state = status, progress }: TaskStatus): void {
+    this.#tell(state, [progressBar(progress), state.replaceAll('_', ' ')].filter(Boolean).join(' '));
+  }
+
+  /** Without a terminal every change is a line. */
+  #tell(state: string, text: string): void {
+    this.#line.set(text);
+    if (state === this.#state) return;
+    this.#state = state;
+    if (this.#around.stderr.isTTY !== true) this.note(harmless(text));
+  }
+}

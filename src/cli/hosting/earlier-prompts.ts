@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises';
+import { arrayOf, isObject, type JsonObject, objectIn, objectOf, stringOf } from '../../base/index.ts';
+import type { EarlierPrompt } from './pod-location.ts';
+
+/** An entry of a session as far as it matters here. */
+export interface KeptEntry {
+  readonly id: string;
+  readonly parentId: string | null;
+  readonly type: string;
+  readonly message?: JsonObject;
+}
+
+/** The prompts on the way from the root to the last entry. */
+export function promptsAmong(entries: readonly KeptEntry[]): readonly EarlierPrompt[] {
+  const known = new Map(entries.map((entry) => [entry.id, entry]));
+  const path: KeptEntry[] = [];
+  for (let at = entries.at(-1); at !== undefined; at = known.get(at.parentId ?? '')) {
+    path.push(at);
+    // A file of another program may have entries that hang on themselves.
+    known.delete(at.id);
+  }
+  return path.toReversed().flatMap(({ type, message, parentId }) => {
+    const text = type === 'message' && message?.role === 'user' ? textIn(message.content) : '';
+    return text === '' ? [] : [{ text, before: parentId ?? 'root' }];
+  });
+}
+
+/** The entries of a session file that somebody else has open: it is only read. */
+export async function entriesIn(file: string): Promise<readonly KeptEntry[]> {
+  const lines = (await readFile(file, 'utf8')).split('\n').slice(1);
+  return lines.flatMap((line) => {
+    const entry = objectIn(line);
+    const id = stringOf(entry?.id);
+    if (entry === undefined || id === '') return [];
+    const parentId = stringOf(entry.parentId);
+    return [
+      {
+        id,
+        parentId: parentId === '' ? null : parentId,
+        type: stringOf(entry.type),
+        message: objectOf(entry.message),
+      },
+    ];
+  });
+}
+
+function textIn(content: unknown): string {
+  if (typeof content === 'string') return content;
+  return arrayOf(content)
+    .flatMap((part) => (isObject(part) && part.type === 'text' ? [stringOf(part.text)] : []))
+    .join('\n');
+}

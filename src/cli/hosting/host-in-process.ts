@@ -1,0 +1,94 @@
+import type { Audit } from '../../audit/index.ts';
+import { PolypodError } from '../../base/index.ts';
+import {
+  agentsFrom,
+  DEFAULT_CONFIG,
+  makeDataDirectory,
+  modelAccess,
+  openAudit,
+  type Places,
+  readConfig,
+  refuseRevoked,
+} from '../../daemon/index.ts';
+import type { AgentsOptions, Config, ModelAccess } from '../../daemon/index.ts';
+import type { Host } from '../../pod/index.ts';
+import type { Surroundings } from '../command.ts';
+import { version } from '../version.ts';
+
+export interface InProcessOptions
+  extends Pick<AgentsOptions, 'allowPaths' | 'sandbox' | 'mcpServers' | 'onServerChange'> {
+  readonly places: Places;
+  /** The model when nobody names one. */
+  readonly model?: string | undefined;
+  /** Only the simulated model, and no configuration of accounts. */
+  readonly offline?: boolean;
+  /** Nothing is kept. */
+  readonly isFleeting?: boolean;
+}
+
+/** Pods in this process, with what they are made of. */
+export interface InProcess {
+  readonly host: Host;
+  readonly config: Config;
+  readonly models: ModelAccess;
+  readonly warnings: readonly string[];
+  /** Undefined where nothing is kept. */
+  readonly audit: Audit | undefined;
+  readonly close: () => Promise<void>;
+}
+
+/** Hosts pods in this process, on the same files as a daemon would. */
+export async function hostHere(options: InProcessOptions, { env }: Surroundings): Promise<InProcess> {
+  const { places, model, offline = false, isFleeting = false, ...agentOptions } = options;
+  const { config, warnings } = offline ? await withoutAccounts(places) : await readConfig(places);
+  const models = await modelAccess({ env, config, places, offline, reference: model });
+  const [{ Host }, { memoryFiles }] = await Promise.all([
+    import('../../pod/index.ts'),
+    import('../../store/index.ts'),
+  ]);
+  if (!isFleeting) await makeDataDirectory(places);
+  const { durability, approvals } = config.daemon;
+  const audit = isFleeting ? undefined : await openAudit(places, config.daemon.audit);
+  const host = await Host.open({
+    directory: places.dataDirectory,
+    ...(audit && { audit: audit.record }),
+    refuseStart: refuseRevoked(places),
+    agents: agentsFrom({
+      env,
+      config,
+      places,
+      models,
+      version: version(),
+      audit: audit?.record,
+      ...agentOptions,
+    }),
+    approvals,
+    ...(isFleeting
+      ? { files: memoryFiles(), durability: 'none' }
+      : durability === undefined
+        ? {}
+        : { durability }),
+  });
+  const close = async (): Promise<void> => {
+    await host.shutdown();
+    await audit?.close();
+    await models.close();
+  };
+  return { host, config, models, warnings, audit: audit?.record, close };
+}
+
+/** Hosts what is done to sessions without waking their agents: no configuration is read, and no model is looked for. */
+export async function hostFiles({ dataDirectory }: Places): Promise<Host> {
+  const { Host } = await import('../../pod/index.ts');
+  const agents = (): never => {
+    throw new PolypodError('internal', 'an agent was woken where only files were to be touched');
+  };
+  return Host.open({ directory: dataDirectory, agents });
+}
+
+/** Permissions and servers count offline as well; keys and models do not. */
+async function withoutAccounts(places: Places): ReturnType<typeof readConfig> {
+  const { config } = await readConfig(places);
+  const { model: _, ...rest } = config;
+  return { config: { ...rest, accounts: DEFAULT_CONFIG.accounts }, warnings: [] };
+}

@@ -1,0 +1,83 @@
+import { arrayOf, type JsonObject, objectOf, stringOf } from '../../base/index.ts';
+import { daemonLink, findSession, readConfig, readModels } from '../../daemon/index.ts';
+import { referenceTo } from '../../llm/index.ts';
+import { Layout, sessionsIn } from '../../pod/sessions.ts';
+import type { Surroundings } from '../command.ts';
+import { nameOf } from '../current-user.ts';
+import type { AgentWish } from '../args/agent-options.ts';
+import { DaemonCalls, daemonPod } from './daemon-calls.ts';
+import { entriesIn, promptsAmong } from './earlier-prompts.ts';
+import { refuseHeld } from './session-owner.ts';
+import { NoticeBoard } from './notice-board.ts';
+import type { Place } from './pod-location.ts';
+
+/** Pods of the daemon; undefined when none is up. */
+export async function placeInDaemon(
+  { places, fresh, offline, allowPaths }: Pick<AgentWish, 'places' | 'fresh' | 'offline' | 'allowPaths'>,
+  around: Surroundings,
+): Promise<Place | undefined> {
+  const first = await daemonLink(places);
+  if (first === undefined) return undefined;
+  const daemon = new DaemonCalls(first, () => daemonLink(places));
+  const me = { by: nameOf(around), door: 'control' };
+  const reference = offline ? 'sim/offline' : fresh.model;
+  const named = reference === undefined ? {} : { model: reference };
+  const sessions = async () => sessionsIn(places.dataDirectory);
+  try {
+    // A model that cannot be had is refused before anything is made.
+    const { notices } = await daemon.call('model', reference === undefined ? {} : { reference });
+    return {
+      me,
+      // What the daemon goes by has no mistake in it, whatever the file says now.
+      usualMode: await readConfig(places).then(
+        ({ config }) => config.permissions.mode ?? 'workspace-write',
+        () => undefined,
+      ),
+      outlives: true,
+      ifLost: {
+        patienceMs: 10 * 60_000,
+        ending: (id) =>
+          `the daemon is gone: polypod serve starts it again, and polypod chat --resume ${id} goes on`,
+      },
+      notices: new NoticeBoard(arrayOf(notices).map(stringOf)),
+      sessions,
+      open: async (word) => {
+        const row = findSession(await sessions(), word);
+        refuseHeld(row, places);
+        return daemonPod(row.id, daemon);
+      },
+      create: async () => {
+        const pod = daemonPod(stringOf((await daemon.link.call('new', { ...fresh, ...named })).id), daemon);
+        if (allowPaths.length > 0) await pod.handle({ type: 'configure', set: { paths: allowPaths } }, me);
+        return pod;
+      },
+      fork: async (id) => daemonPod(stringOf((await daemon.link.call('fork', { pod: id })).id), daemon),
+      discard: async (id) => void (await daemon.call('rm', { pod: id })),
+      prompts: async (id) => {
+        const row = (await sessions()).find((each) => each.id === id);
+        return row === undefined
+          ? []
+          : promptsAmong(await entriesIn(new Layout(places.dataDirectory).path(row.file)));
+      },
+      models: async () => (await readModels(places)).models.map(referenceTo),
+      model: async (word) => choiceIn(await daemon.call('model', { reference: word })),
+      accountOf: async ({ provider, modelId }) =>
+        accountIn(await daemon.call('model', { reference: `${provider}/${modelId}` })),
+      isUp: () => daemon.isUp(),
+      close: async () => daemon.close(),
+    };
+  } catch (thrown) {
+    daemon.close();
+    throw thrown;
+  }
+}
+
+function choiceIn({ choice }: JsonObject) {
+  const { provider, modelId } = objectOf(choice);
+  return { provider: stringOf(provider), modelId: stringOf(modelId) };
+}
+
+function accountIn({ account }: JsonObject) {
+  const { name, wire, baseUrl } = objectOf(account);
+  return { name: stringOf(name), wire: stringOf(wire), baseUrl: stringOf(baseUrl) };
+}

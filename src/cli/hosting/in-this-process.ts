@@ -1,0 +1,71 @@
+import { findSession, newSession, readModels, removeSession } from '../../daemon/index.ts';
+import { referenceTo } from '../../llm/index.ts';
+import type { Surroundings } from '../command.ts';
+import { hostHere } from './host-in-process.ts';
+import { nameOf } from '../current-user.ts';
+import { publishPods } from './publish-pods.ts';
+import type { AgentWish } from '../args/agent-options.ts';
+import { promptsAmong } from './earlier-prompts.ts';
+import { refuseHeld } from './session-owner.ts';
+import { NoticeBoard } from './notice-board.ts';
+import type { Place } from './pod-location.ts';
+
+/** Pods in this process. Others can attach to them as long as it lives. */
+export async function placeHere(wish: AgentWish, around: Surroundings): Promise<Place> {
+  const { places, fresh, offline, isFleeting, allowPaths, sandbox, mcpServers } = wish;
+  const board = new NoticeBoard();
+  const here = await hostHere(
+    {
+      places,
+      offline,
+      isFleeting,
+      allowPaths,
+      sandbox,
+      mcpServers,
+      model: fresh.model,
+      onServerChange: (_, { name, state, error }) => {
+        if (state === 'failed') board.post(`MCP server ${name} failed: ${error ?? 'no reason given'}`);
+      },
+    },
+    around,
+  );
+  try {
+    const { host, models, config, warnings, audit } = here;
+    const { model, notices } = await models.choose(undefined, around.signal);
+    for (const text of [...warnings, ...notices]) board.post(text);
+    // Not waited for: the agent needs nobody who watches it.
+    const published = isFleeting ? undefined : publishPods({ host, places, config, audit });
+    const named = fresh.model === undefined && !offline ? {} : { model: referenceTo(model) };
+    return {
+      me: { by: nameOf(around), door: 'cli' },
+      usualMode: config.permissions.mode ?? 'workspace-write',
+      outlives: false,
+      ifLost: { patienceMs: Number.POSITIVE_INFINITY, ending: () => '' },
+      notices: board,
+      sessions: () => host.list(),
+      open: async (word) => {
+        const row = findSession(await host.list(), word);
+        refuseHeld(row, places);
+        return host.pod(row.id);
+      },
+      create: async () => host.pod((await newSession(host, models, { ...fresh, ...named })).id),
+      fork: (id) => host.fork(id),
+      discard: (id) => removeSession(host, places.dataDirectory, id),
+      prompts: async (id) => promptsAmong([...(await host.tree(id)).path()]),
+      models: async () => (await readModels(places)).models.map(referenceTo),
+      model: async (reference) => {
+        const chosen = await models.choose(reference);
+        return { provider: chosen.model.account, modelId: chosen.model.id };
+      },
+      accountOf: async ({ provider, modelId }) => (await models.choose(`${provider}/${modelId}`)).llm.account,
+      isUp: async () => true,
+      close: async () => {
+        await (await published)?.close();
+        await here.close();
+      },
+    };
+  } catch (thrown) {
+    await here.close();
+    throw thrown;
+  }
+}

@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import { LOG_LEVELS, type LogLevel } from '../../base/index.ts';
+import { type DaemonOptions, startDaemon } from '../../daemon/index.ts';
+import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
+import { DATA_DIR } from '../args/data-dir.ts';
+import { logLine } from '../output/log-line.ts';
+import { brush, wantsColour } from '../../terminal/colors.ts';
+import { version } from '../version.ts';
+
+/** What can be said of every daemon. */
+export const DAEMON_OPTIONS = {
+  ...DATA_DIR,
+  offline: { type: 'flag', help: 'only the built-in simulated model' },
+  sandbox: { type: 'flag', help: 'run the commands of all agents in a bubblewrap sandbox' },
+  'log-level': { type: 'choice', choices: LOG_LEVELS, help: 'how much is logged (default: info)' },
+  quiet: { type: 'flag', short: 'q', help: 'log to the file only, not to stderr' },
+  json: { type: 'flag', help: 'tell process and socket as one JSON object when it is ready' },
+} as const;
+
+export interface DaemonWishes {
+  readonly offline: boolean;
+  readonly sandbox: boolean;
+  readonly 'log-level': LogLevel | undefined;
+  readonly quiet: boolean;
+  readonly json: boolean;
+}
+
+export interface ForegroundOptions
+  extends Pick<DaemonOptions, 'env' | 'places' | 'doors' | 'needsDoors' | 'agent'> {
+  /** The socket to tell of, if not the daemon's own. */
+  readonly socket?: string;
+  /** What is told beside it. */
+  readonly more?: () => object;
+}
+
+/** Runs a daemon in the foreground until a signal or a client ends it. */
+export async function runDaemon(
+  { socket, more = () => ({}), ...options }: ForegroundOptions,
+  values: DaemonWishes,
+  around: Surroundings,
+): Promise<ExitCode> {
+  const paint = brush(wantsColour(around.stderr, around.env));
+  const daemon = await startDaemon({
+    ...options,
+    version: version(),
+    offline: values.offline,
+    sandbox: values.sandbox,
+    logLevel: values['log-level'],
+    logSinks: values.quiet ? [] : [(entry) => void around.stderr.write(logLine(entry, paint))],
+  });
+  // The terminal it was started from may go; the log is in its file too.
+  around.stderr.on('error', () => {});
+  // A wrong file has been logged, and changes nothing.
+  around.onHangUp(() => void daemon.reload().catch(() => {}));
+  around.onUncaught(daemon.uncaught);
+  if (values.json)
+    around.stdout.write(
+      `${JSON.stringify({ pid: process.pid, socket: socket ?? daemon.socket, version: version(), ...more() })}\n`,
+    );
+  const interrupted = around.signal.aborted ? undefined : once(around.signal, 'abort');
+  await Promise.race([interrupted, daemon.stopped]);
+  await daemon.stop('by a signal');
+  return EXIT.ok;
+}

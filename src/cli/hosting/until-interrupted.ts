@@ -1,0 +1,20 @@
+import { once } from 'node:events';
+import type { Surroundings } from '../command.ts';
+
+interface Server {
+  readonly url: string;
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Tells where a server listens, keeps it up until the person interrupts, and closes it. */
+export async function serveUntilInterrupted(
+  server: Server,
+  announcement: { readonly json: boolean; readonly text: string },
+  { stdout, signal }: Surroundings,
+): Promise<void> {
+  const { url, port } = server;
+  stdout.write(announcement.json ? `${JSON.stringify({ url, port })}\n` : announcement.text);
+  if (!signal.aborted) await once(signal, 'abort');
+  await server.close();
+}

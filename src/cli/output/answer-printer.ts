@@ -1,0 +1,141 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import {
+  costOf,
+  type Failure,
+  type LlmEvent,
+  type Model,
+  type StopReason,
+  type Usage,
+} from '../../llm/index.ts';
+import type { Surroundings } from '../command.ts';
+import { type Brush, brush, wantsColour } from '../../terminal/colors.ts';
+import { harmless } from '../../terminal/sanitize.ts';
+import { type TextStream, textStreamTo } from '../../terminal/sanitize-stream.ts';
+
+/** Shows an answer while it arrives. */
+export interface Printer {
+  print(events: readonly LlmEvent[], model: Model): Promise<void>;
+  retry(notice: RetryNotice): void;
+}
+
+/** The request is about to be sent again. */
+export interface RetryNotice {
+  readonly type: 'retry';
+  readonly attempt: number;
+  readonly delayMs: number;
+  readonly failure: Failure;
+}
+
+/** For programs: every event as it is. */
+export class JsonPrinter implements Printer {
+  readonly #stdout: Writable;
+
+  constructor(stdout: Writable) {
+    this.#stdout = stdout;
+  }
+
+  async print(events: readonly LlmEvent[]): Promise<void> {
+    await write(this.#stdout, events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+  }
+
+  retry(notice: RetryNotice): void {
+    this.#stdout.write(`${JSON.stringify(notice)}\n`);
+  }
+}
+
+/** For people: the answer on stdout; thoughts, notices and figures on stderr, thoughts and figures only on a terminal. */
+export class AnswerPrinter implements Printer {
+  readonly #around: Surroundings;
+  readonly #quiet: boolean;
+  readonly #chatty: boolean;
+  readonly #paint: Brush;
+  readonly #answers: TextStream;
+  readonly #remarks: TextStream;
+  #endsWithNewline = true;
+  #usage: Usage | undefined;
+
+  constructor(around: Surroundings, quiet: boolean) {
+    this.#around = around;
+    this.#quiet = quiet;
+    this.#chatty = !quiet && around.stderr.isTTY === true;
+    this.#paint = brush(wantsColour(around.stderr, around.env));
+    this.#answers = textStreamTo(around.stdout);
+    this.#remarks = textStreamTo(around.stderr);
+  }
+
+  async print(events: readonly LlmEvent[], model: Model): Promise<void> {
+    let text = '';
+    for (const event of events) {
+      if (event.type === 'block-delta' && event.delta.type === 'text') text += event.delta.text;
+      else text = await this.#printOther(event, text, model);
+    }
+    await this.#answer(text);
+  }
+
+  retry({ attempt, delayMs, failure }: RetryNotice): void {
+    if (this.#quiet) return;
+    const seconds = (delayMs / 1000).toFixed(1);
+    this.#around.stderr.write(`polypod: ${harmless(failure.message)}; attempt ${attempt} in ${seconds} s\n`);
+  }
+
+  /** What is not text; what was collected before it goes out first, so that the order on a terminal is the true one. */
+  async #printOther(event: LlmEvent, text: string, model: Model): Promise<string> {
+    if (event.type === 'usage') this.#usage = event;
+    if (event.type === 'block-delta' && event.delta.type === 'thinking') {
+      await this.#answer(text);
+      this.#remark(event.delta.text);
+      return '';
+    }
+    if (event.type === 'block-stop' && event.blockType === 'thinking') this.#remark('\n\n');
+    if (event.type !== 'status' || event.status === 'started') return text;
+    await this.#answer(text);
+    await this.#write(this.#answers.end());
+    if (!this.#endsWithNewline) await this.#write('\n');
+    if (event.status === 'completed') this.#note(event.stopReason);
+    if (event.status === 'completed' && this.#usage) this.#remark(`${figures(this.#usage, model)}\n`);
+    return '';
+  }
+
+  #answer(text: string): Promise<void> {
+    return this.#write(this.#answers.push(text));
+  }
+
+  async #write(text: string): Promise<void> {
+    if (text === '') return;
+    this.#endsWithNewline = text.endsWith('\n');
+    await write(this.#around.stdout, text);
+  }
+
+  #remark(text: string): void {
+    if (this.#chatty) this.#around.stderr.write(this.#paint.dim(this.#remarks.push(text)));
+  }
+
+  #note(stopReason: StopReason): void {
+    const note = NOTES[stopReason];
+    if (note !== undefined && !this.#quiet) this.#around.stderr.write(`polypod: ${note}\n`);
+  }
+}
+
+const NOTES: Readonly<Partial<Record<StopReason, string>>> = {
+  'max-tokens': 'the answer reached the longest it may be; --max-tokens allows a longer one',
+  refusal: 'the model declined to answer; put the question another way',
+  'content-filter': "the provider's filter withheld the answer; put the question another way",
+  'context-full': "the model's context is full; shorten the prompt",
+  other: 'the provider did not say why it stopped; the answer may be incomplete',
+};
+
+function figures(usage: Usage, model: Model): string {
+  const cost = costOf(model, usage)?.total;
+  const parts = [
+    `${model.account}/${model.id}`,
+    `${usage.inputTokens ?? '?'} tokens in`,
+    `${usage.outputTokens ?? '?'} out`,
+    ...(cost === undefined ? [] : [`$${cost.toFixed(cost < 0.01 ? 5 : 3)}`]),
+  ];
+  return parts.join(' · ');
+}
+
+async function write(stream: Writable, text: string): Promise<void> {
+  if (text !== '' && !stream.write(text)) await once(stream, 'drain');
+}

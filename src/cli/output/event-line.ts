@@ -1,0 +1,42 @@
+import { isObject, type JsonObject, objectIn, stringOf } from '../../base/index.ts';
+import { harmless } from '../../terminal/sanitize.ts';
+import { fitWidth } from '../../terminal/width.ts';
+
+const WIDTH = 120;
+
+/** An event of a pod as one line: its number, what it is, and what of it a person looks for. */
+export function eventLine(line: string): string {
+  const event = objectIn(line) ?? {};
+  const text = harmless(gist(event).replaceAll(/\s+/g, ' ').trim());
+  return (
+    `${String(event.seq).padStart(6)}  ${harmless(stringOf(event.type)).padEnd(17)}  ${fitWidth(text, WIDTH)}`.trimEnd() +
+    '\n'
+  );
+}
+
+function gist(event: JsonObject): string {
+  const { delta, call, approval, outcome, output, item, settings } = event;
+  if (isObject(delta)) return stringOf(delta.text) || stringOf(delta.json);
+  if (isObject(call)) return stringOf(call.title);
+  if (isObject(approval)) return `${stringOf(approval.title)}  ${stringOf(approval.approvalId)}`;
+  if (isObject(output)) return `${stringOf(event.status)} ${stringOf(output.summary)}`;
+  if (isObject(outcome)) return stringOf(outcome.status);
+  if (isObject(item)) return `${stringOf(event.by)} ${JSON.stringify(item.content)}`;
+  if (isObject(settings)) return stringOf(settings.name);
+  const words = [
+    'state',
+    'status',
+    'outcome',
+    'blockType',
+    'name',
+    'runId',
+    'approvalId',
+    'command',
+    'text',
+    'by',
+  ];
+  return words
+    .map((word) => stringOf(event[word]))
+    .filter(Boolean)
+    .join(' ');
+}

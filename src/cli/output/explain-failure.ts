@@ -1,0 +1,41 @@
+import { type Account as FullAccount, type Failure, type FailureKind, vendorNamed } from '../../llm/index.ts';
+import { harmless } from '../../terminal/sanitize.ts';
+
+/** What of an account may be said. */
+type Account = Pick<FullAccount, 'name' | 'wire' | 'baseUrl'>;
+
+/** What happened and what to do about it, in one line. */
+export function explain(failure: Failure, account: Account, model: string): string {
+  // A provider's words are foreign text.
+  const message = harmless(failure.message.replace(/[\s.]+$/, ''));
+  return `${account.name}: ${message}; ${NEXT[failure.kind](account, model)}`;
+}
+
+const NEXT: Readonly<Record<FailureKind, (account: Account, model: string) => string>> = {
+  auth: (account) => `check the key: ${whereTheKeyIs(account)}`,
+  quota: (account) =>
+    `the account is out of credit: top it up at ${account.name}, or use another with --model`,
+  'rate-limit': () => 'wait a while and ask again, or use another model with --model',
+  overloaded: () => 'wait a while and ask again, or use another model with --model',
+  server: () => 'ask again in a while',
+  'unknown-model': (account, model) =>
+    `check the model's name (${model}): polypod models --account ${account.name} lists the known ones`,
+  'invalid-request': () => 'check the options you gave',
+  'context-too-long': () => 'shorten the prompt, or use a model with a larger context with --model',
+  network: (account) => `check that ${account.baseUrl} is right and that the server is running`,
+  timeout: () => 'ask again, or check the connection',
+  'cut-off': () => 'what came is not complete: ask again',
+  malformed: (account) => `check that ${account.baseUrl} speaks ${account.wire}`,
+  provider: () => 'ask again later',
+};
+
+function whereTheKeyIs({ name }: Account): string {
+  const variables = vendorNamed(name)?.keyEnv ?? [];
+  const configured = `accounts.${name} in config.yaml`;
+  // The built-in one has no account, unless somebody made one of its name.
+  if (name === 'sim')
+    return `the built-in simulated model takes none, so it comes from ${configured}, or use another model with --model`;
+  return variables.length === 0
+    ? `it comes from ${configured}`
+    : `it comes from ${variables.join(' or ')}, or ${configured}`;
+}

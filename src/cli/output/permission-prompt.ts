@@ -1,0 +1,149 @@
+import { createInterface } from 'node:readline/promises';
+import { ReadStream } from 'node:tty';
+import { onAbort } from '../../base/index.ts';
+import type { Approval, CommandOf } from '../../pod/index.ts';
+import { beyondTitle } from './call-details.ts';
+import type { Surroundings } from '../command.ts';
+import { callName } from './call-name.ts';
+import { brush, wantsColour } from '../../terminal/colors.ts';
+import { numberText, QuestionNumbers } from './question-numbers.ts';
+import { harmless } from '../../terminal/sanitize.ts';
+import { RUN_WITHOUT_PERSON } from '../hosting/headless-approvals.ts';
+
+/** What was decided; undefined when the question was settled by somebody else, was taken back, or is left to others. */
+export type Ask = (approval: Approval, asking: Asking) => Promise<Decision | undefined>;
+
+export interface Asking {
+  /** Fires when the question is settled or taken back. */
+  readonly signal: AbortSignal;
+  /** Whether nobody else was seen at the pod. */
+  readonly isAlone: boolean;
+}
+
+export interface Decision extends Pick<CommandOf<'decide'>, 'decision' | 'comment' | 'remember'> {
+  /** Who has decided, if it was not the person here. */
+  readonly by?: string;
+}
+
+export interface Denial {
+  /** Also what somebody else at the pod could answer. */
+  readonly isForAll: boolean;
+  readonly onDenied: () => void;
+  /** A question is left to those who are at the pod. */
+  readonly onLeft: (approval: Approval) => void;
+}
+
+/** Nobody is there to be asked: what needs permission is denied, and the model is told so. */
+export function denyAll({ isForAll, onDenied, onLeft }: Denial): Ask {
+  return async (approval, { isAlone }) => {
+    if (!isForAll && !isAlone) {
+      onLeft(approval);
+      return undefined;
+    }
+    onDenied();
+    return {
+      decision: 'deny',
+      by: RUN_WITHOUT_PERSON,
+      comment: `${approval.reason} Nobody can be asked in this run: find another way, or say what you need.`,
+    };
+  };
+}
+
+/** Asks on the terminal, one question after the other. */
+export function askOnTerminal(around: Surroundings, makeRoom: () => void): Ask {
+  let last: Promise<unknown> = Promise.resolve();
+  const open = new Map<string, Approval>();
+  const numbers = new QuestionNumbers();
+  return (approval, { signal }) => {
+    open.set(approval.approvalId, approval);
+    numbers.see([...open.values()]);
+    const answer = last
+      .then(() => askOnce(approval, numberText(numbers.of(approval.approvalId)), around, makeRoom, signal))
+      .finally(() => {
+        open.delete(approval.approvalId);
+        numbers.see([...open.values()]);
+      });
+    last = answer.catch(() => {});
+    return answer;
+  };
+}
+
+async function askOnce(
+  approval: Approval,
+  number: string,
+  around: Surroundings,
+  makeRoom: () => void,
+  signal: AbortSignal,
+): Promise<Decision | undefined> {
+  if (signal.aborted) return undefined;
+  const { tool, title, reason, rule } = approval;
+  const paint = brush(wantsColour(around.stderr, around.env));
+  makeRoom();
+  // The model wrote it: what it shows is what would run.
+  around.stderr.write(
+    `\n${paint.bold(`${number}${harmless(tool)} wants to run:`)} ${harmless(title)}\n${beyondTitle(approval)}  ${paint.dim(harmless(reason))}\n`,
+  );
+  const name = harmless(callName(approval));
+  const confirm = (decision: Decision): Decision => {
+    around.stderr.write(`${decision.decision === 'approve' ? 'approved' : 'denied'}: ${name}\n`);
+    return decision;
+  };
+  await discardTyped(around.stdin, signal);
+  const lines = createInterface({ input: around.stdin, output: around.stderr });
+  // Ctrl-C is meant for the program, although the question has the terminal.
+  lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+  const forget = onAbort(signal, () => lines.close());
+  try {
+    const always = rule === undefined ? '' : ', [a]lways in this session';
+    for (;;) {
+      const line = (await lines.question(`Allow it? [y]es, [n]o${always}: `, { signal }))
+        .trim()
+        .toLowerCase();
+      if (line === 'y' || line === 'yes') return confirm({ decision: 'approve' });
+      if (rule !== undefined && (line === 'a' || line === 'always'))
+        return confirm({ decision: 'approve', remember: 'session' });
+      if (line === 'n' || line === 'no' || line === '') return confirm(await refusal(lines, signal));
+    }
+  } catch {
+    // The input ended; or the question was settled meanwhile.
+    if (signal.aborted) around.stderr.write(`\ndecided elsewhere, or taken back: ${name}\n`);
+    return signal.aborted
+      ? undefined
+      : { decision: 'deny', by: RUN_WITHOUT_PERSON, comment: 'The input ended before anybody answered.' };
+  } finally {
+    forget();
+    lines.close();
+  }
+}
+
+/** Takes what was typed before the question was there from the terminal: it is no answer to it. */
+async function discardTyped(input: Surroundings['stdin'], signal: AbortSignal): Promise<void> {
+  if (!(input instanceof ReadStream)) return;
+  // Without raw mode a line that is not ended stays with the terminal, and would begin the answer.
+  input.setRawMode(true);
+  await new Promise<void>((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      forget();
+      input.off('data', heard).pause();
+      resolve();
+    };
+    const timer = setTimeout(end, QUIET_MS);
+    const heard = (typed: Buffer | string): void => {
+      timer.refresh();
+      // In raw mode Ctrl-C is a letter.
+      if (typed.toString().includes('\u0003')) process.kill(process.pid, 'SIGINT');
+    };
+    const forget = onAbort(signal, end);
+    input.on('data', heard).resume();
+  });
+  input.setRawMode(false);
+}
+
+/** How long nothing has to be typed before an answer counts. */
+const QUIET_MS = 300;
+
+async function refusal(lines: ReturnType<typeof createInterface>, signal: AbortSignal): Promise<Decision> {
+  const why = (await lines.question('What should it do instead? (Enter for nothing) ', { signal })).trim();
+  return why === '' ? { decision: 'deny' } : { decision: 'deny', comment: why };
+}

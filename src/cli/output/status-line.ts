@@ -1,0 +1,62 @@
+import type { Surroundings } from '../command.ts';
+import { harmless } from '../../terminal/sanitize.ts';
+import { fitWidth } from '../../terminal/width.ts';
+
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const EVERY_MS = 120;
+const CLEAR = '\r\u001b[K';
+
+/**
+ * One line at the bottom of a terminal that says what is going on and for how long. It gives way to everything else that is
+ * written, and there is none, and no timer either, where nobody watches.
+ */
+export class StatusLine {
+  readonly #stderr: Surroundings['stderr'] & { readonly columns?: number };
+  readonly #startedAt = Date.now();
+  readonly #timer: NodeJS.Timeout | undefined;
+  #text = '';
+  #tokens = 0;
+  #shown = false;
+  #held = false;
+  #frame = 0;
+
+  constructor({ stderr }: Surroundings, enabled: boolean) {
+    this.#stderr = stderr;
+    if (enabled) this.#timer = setInterval(() => this.#draw(), EVERY_MS).unref();
+  }
+
+  /** An empty text shows nothing. */
+  set(text: string): void {
+    this.#text = harmless(text);
+  }
+
+  /** Stays away while a line of other output is unfinished: it would be erased with it. */
+  hold(held: boolean): void {
+    this.#held = held;
+  }
+
+  count(tokens: number): void {
+    this.#tokens = tokens;
+  }
+
+  /** Makes room for other output; the line comes back with the next tick. */
+  clear(): void {
+    if (this.#shown) this.#stderr.write(CLEAR);
+    this.#shown = false;
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+    this.clear();
+  }
+
+  #draw(): void {
+    if (this.#text === '' || this.#held) return;
+    const seconds = Math.floor((Date.now() - this.#startedAt) / 1000);
+    this.#frame = (this.#frame + 1) % FRAMES.length;
+    const tokens = this.#tokens === 0 ? '' : `~${this.#tokens} tokens · `;
+    const line = `${FRAMES[this.#frame] ?? ''} ${seconds} s · ${tokens}${this.#text}`;
+    this.#stderr.write(`${CLEAR}${fitWidth(line, (this.#stderr.columns ?? 80) - 1)}`);
+    this.#shown = true;
+  }
+}

@@ -1,0 +1,30 @@
+import { harmless } from '../../terminal/sanitize.ts';
+import { displayWidth, fitWidth } from '../../terminal/width.ts';
+
+export interface TableStyle {
+  /** Columns that are flush right, such as numbers. */
+  readonly right?: ReadonlySet<number>;
+  /** How wide the terminal is; without one nothing is cut. */
+  readonly columns?: number | undefined;
+}
+
+/** Lines of cells under each other. Names, prompts and owners are foreign text: no cell can do more than be read. */
+export function table(cells: readonly (readonly string[])[], { right, columns }: TableStyle = {}): string {
+  const lines = cells.map((line) => line.map(harmless));
+  const [headings = []] = lines;
+  // The last column is as wide as the rest of the line, and its texts are long: they are not measured.
+  const widths = headings
+    .slice(0, -1)
+    .map((_, column) => Math.max(...lines.map((line) => displayWidth(line[column] ?? ''))));
+  const laidOut = (line: readonly string[]): string => {
+    const text = line.map((cell, at) => padded(cell, widths[at] ?? 0, right?.has(at) === true)).join('  ');
+    return columns === undefined ? text.trimEnd() : fitWidth(text.trimEnd(), columns);
+  };
+  return lines.map((line) => `${laidOut(line)}\n`).join('');
+}
+
+function padded(text: string, width: number, isRight: boolean): string {
+  if (width === 0) return text;
+  const blanks = ' '.repeat(Math.max(0, width - displayWidth(text)));
+  return isRight ? blanks + text : text + blanks;
+}

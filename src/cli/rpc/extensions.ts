@@ -1,0 +1,115 @@
+import type { Extensions, ExtensionUi } from '../../extensions/index.ts';
+import type { Agent, OpenAgent } from '../../pod/index.ts';
+import type { RpcExtensions, UiRequests } from '../../protocols/index.ts';
+
+export interface RpcExtensionsOptions {
+  readonly files: readonly string[];
+  readonly cwd: string;
+  /** Most clients have no title to set. */
+  readonly emitsTitle: boolean;
+}
+
+/** The extensions of a link: what they add to the protocol, and to agents. */
+export function rpcExtensions({ files, cwd, emitsTitle }: RpcExtensionsOptions): {
+  readonly extensions: RpcExtensions;
+  readonly extended: (agents: OpenAgent) => OpenAgent;
+} {
+  let loaded: Extensions | undefined;
+  return {
+    extensions: {
+      start: async ({ ui, ...link }) => {
+        if (files.length === 0) return;
+        const { Extensions: Loaded } = await import('../../extensions/index.ts');
+        keepOffStdout(console);
+        loaded = new Loaded({ cwd, ui: extensionUi(ui, emitsTitle), ...link });
+        for (const file of files) await loaded.load(file);
+        loaded.sessionStarted();
+      },
+      commands: () => loaded?.commands ?? [],
+      run: (name, args) => loaded?.run(name, args) ?? false,
+      cancelsSwitch: async (reason) => (await loaded?.cancelsSwitch(reason)) ?? false,
+      sessionStarted: () => loaded?.sessionStarted(),
+      observe: (event) => loaded?.observe(event),
+      close: async () => loaded?.close(),
+    },
+    extended: (agents) =>
+      files.length === 0 ? agents : async (place) => extendedAgent(await agents(place), () => loaded),
+  };
+}
+
+/** stdout belongs to the protocol: what extensions print goes to stderr. */
+function keepOffStdout(out: Console): void {
+  for (const method of ['log', 'info', 'debug', 'dir', 'table'] as const)
+    out[method] = (...values: unknown[]) => out.error(...values);
+}
+
+/** Tools of extensions run unasked: whoever named the file has allowed them. */
+function extendedAgent(agent: Agent, loaded: () => Extensions | undefined): Agent {
+  const {
+    model,
+    system,
+    sandboxed,
+    protectedPaths = [],
+    ground,
+    scope,
+    surroundings,
+    remember,
+    close,
+  } = agent;
+  return {
+    get defaultModel() {
+      return agent.defaultModel;
+    },
+    get mode() {
+      return agent.mode;
+    },
+    get rules() {
+      const own = (loaded()?.tools ?? []).map(({ name }) => ({ tool: name, action: 'auto' }) as const);
+      return [...agent.rules, ...own];
+    },
+    tools: async () => {
+      const tools = await agent.tools();
+      return loaded()?.extend(tools) ?? tools;
+    },
+    model,
+    system,
+    sandboxed,
+    protectedPaths,
+    ground,
+    scope,
+    surroundings,
+    remember,
+    close,
+  };
+}
+
+function extensionUi(ui: UiRequests, emitsTitle: boolean): ExtensionUi {
+  const timed = (timeout: number | undefined) => (timeout === undefined ? {} : { timeout });
+  return {
+    select: (title, options, { timeout, signal } = {}) =>
+      ui.text({ method: 'select', title, options, ...timed(timeout) }, signal),
+    confirm: (title, message, { timeout, signal } = {}) =>
+      ui.confirm({ title, message, ...timed(timeout) }, signal),
+    input: (title, placeholder, { timeout, signal } = {}) =>
+      ui.text(
+        { method: 'input', title, ...(placeholder === undefined ? {} : { placeholder }), ...timed(timeout) },
+        signal,
+      ),
+    editor: (title, prefill, { signal } = {}) =>
+      ui.text({ method: 'editor', title, ...(prefill === undefined ? {} : { prefill }) }, signal),
+    notify: (message, notifyType = 'info') => ui.tell({ method: 'notify', message, notifyType }),
+    setStatus: (statusKey, statusText) =>
+      ui.tell({ method: 'setStatus', statusKey, ...(statusText === undefined ? {} : { statusText }) }),
+    setWidget: (widgetKey, widgetLines, widgetPlacement) =>
+      ui.tell({
+        method: 'setWidget',
+        widgetKey,
+        ...(widgetLines === undefined ? {} : { widgetLines }),
+        ...(widgetPlacement === undefined ? {} : { widgetPlacement }),
+      }),
+    setTitle: (title) => {
+      if (emitsTitle) ui.tell({ method: 'setTitle', title });
+    },
+    setEditorText: (text) => ui.tell({ method: 'set_editor_text', text }),
+  };
+}

@@ -1,0 +1,88 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { isAbsolute, join, relative, resolve } from 'node:path';
+import { type Places, placesFrom } from '../../daemon/index.ts';
+import type { Environment } from '../../llm/index.ts';
+
+/** Where a program that hosts pi or xcsh has its files kept. */
+export interface HostDirectories {
+  readonly places: Places;
+  /** Where it looks for the sessions of a working directory; undefined if it names no place. */
+  readonly sessions?: string;
+}
+
+/** Hosts that keep their agents apart by variables of pi or xcsh keep ours apart with them, and find our session files. */
+export function hostDirectories(env: Environment, cwd: string): HostDirectories {
+  const agent = agentDirectory(env);
+  const named = given(env, 'PI_CODING_AGENT_SESSION_DIR');
+  const sessions = named ?? (agent && join(agent.path, 'sessions', directoryName(agent, cwd, homeIn(env))));
+  return {
+    places:
+      agent === undefined ? placesFrom(env) : placesFrom(env, { dataDirectory: join(agent.path, 'polypod') }),
+    ...(sessions === undefined ? {} : { sessions: resolve(cwd, sessions) }),
+  };
+}
+
+interface AgentDirectory {
+  readonly path: string;
+  /** Only xcsh reads the variable that named it. */
+  readonly isXcsh: boolean;
+}
+
+/** `PI_CODING_AGENT_DIR` is read by both; xcsh also has `PI_CONFIG_DIR`, the name of its directory in the home directory. */
+function agentDirectory(env: Environment): AgentDirectory | undefined {
+  const shared = given(env, 'PI_CODING_AGENT_DIR');
+  if (shared !== undefined) return { path: shared, isXcsh: false };
+  const own = given(env, 'XCSH_CODING_AGENT_DIR');
+  if (own !== undefined) return { path: own, isXcsh: true };
+  const { PI_CONFIG_DIR: config = '' } = env;
+  return config === '' ? undefined : { path: join(homeIn(env), config, 'agent'), isXcsh: true };
+}
+
+/** The name of the directory for a working directory. xcsh renames those that are called as in pi when it finds them. */
+function directoryName({ path, isXcsh }: AgentDirectory, cwd: string, home: string): string {
+  const [pi, xcsh] = [piDirectoryName(cwd), xcshDirectoryName(cwd, { home, temporary: tmpdir() })];
+  const isThere = (name: string): boolean => existsSync(join(path, 'sessions', name));
+  return isXcsh || (isThere(xcsh) && !isThere(pi)) ? xcsh : pi;
+}
+
+export function piDirectoryName(cwd: string): string {
+  return `--${dashed(cwd.replace(/^\//, ''))}--`;
+}
+
+export function xcshDirectoryName(
+  cwd: string,
+  { home, temporary }: { readonly home: string; readonly temporary: string },
+): string {
+  const real = realPath(cwd);
+  const [inHome, inTemporary] = [home, temporary].map((root) => relative(realPath(root), real));
+  if (isInside(inHome)) return `-${dashed(inHome)}`;
+  if (isInside(inTemporary)) return inTemporary === '' ? '-tmp' : `-tmp-${dashed(inTemporary)}`;
+  return piDirectoryName(real);
+}
+
+function isInside(path: string | undefined): path is string {
+  return path !== undefined && !path.startsWith('..') && !isAbsolute(path);
+}
+
+function dashed(path: string): string {
+  return path.replaceAll(/[/\\:]/g, '-');
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return resolve(path);
+  }
+}
+
+/** Ignores empty variables and expands a leading tilde to the home directory, as those programs do. */
+function given(env: Environment, name: string): string | undefined {
+  const value = env[name];
+  return value === undefined || value === '' ? undefined : value.replace(/^~(?=\/|$)/, homeIn(env));
+}
+
+function homeIn(env: Environment): string {
+  return placesFrom(env).home;
+}

@@ -1,0 +1,81 @@
+import { PolypodError } from '../../base/index.ts';
+import { type Config, knownModels, type Places, readModels } from '../../daemon/index.ts';
+import { type Environment, vendorNamed } from '../../llm/index.ts';
+import { type ModelWish, rpcBeginnings } from '../../protocols/index.ts';
+
+/** What decides about the model of a client. */
+export interface ModelCircumstances {
+  readonly wish: ModelWish;
+  /** The patterns of `--models`. */
+  readonly models: readonly string[];
+  readonly env: Environment;
+  readonly places: Places;
+  readonly config: Config;
+}
+
+/** The wish for the first model of `--models`, unless another one is named. */
+export async function withScope({
+  wish,
+  models,
+  env,
+  config,
+  places,
+}: ModelCircumstances): Promise<ModelWish> {
+  if (models.length === 0 || wish.reference !== undefined) return wish;
+  const { modelScope, firstOf } = await rpcBeginnings();
+  const [first] = modelScope(await knownModels({ env, config, places }), models).models;
+  return first === undefined ? wish : firstOf(first, wish);
+}
+
+/**
+ * The configuration with the key of `--api-key` in the account that serves the model: a configured one or a vendor's. The
+ * key is put into no variable, where commands and extensions could find it.
+ */
+export async function withKey(
+  apiKey: string,
+  { wish, models, env, places, config }: ModelCircumstances,
+): Promise<Config> {
+  const reference = wish.reference ?? models[0] ?? (env.POLYPOD_MODEL || config.model);
+  if (reference === undefined)
+    throw new PolypodError(
+      'bad-request',
+      '--api-key needs a model to belong to: add --model, --provider or --models',
+    );
+  // The simulated model takes no key.
+  if (reference.split('/')[0] === 'sim') return config;
+  const name =
+    configuredFor(reference, config) ?? (await accountOf(reference, wish.reference === undefined, places));
+  const key = { text: apiKey, place: '--api-key' };
+  const isConfigured = config.accounts.some((account) => account.name === name);
+  return {
+    ...config,
+    accounts: isConfigured
+      ? config.accounts.map((account) => (account.name === name ? { ...account, key } : account))
+      : [{ name, key }, ...config.accounts],
+  };
+}
+
+/** The account or vendor that the reference begins with. */
+function configuredFor(reference: string, config: Config): string | undefined {
+  const [prefix = reference] = reference.split('/');
+  if (config.accounts.some(({ name }) => name === prefix)) return prefix;
+  return vendorNamed(prefix)?.name;
+}
+
+/** The account of a model in the catalogue. Only in a scope a part of its name is enough. */
+async function accountOf(reference: string, isPattern: boolean, places: Places): Promise<string> {
+  const { modelScope } = await rpcBeginnings();
+  const known = (await readModels(places)).models.map(({ account, id, name }) => ({
+    provider: account,
+    id,
+    name,
+  }));
+  const found = isPattern
+    ? modelScope(known, [reference]).models[0]?.model
+    : known.find(({ id }) => id === reference);
+  if (found !== undefined) return found.provider;
+  throw new PolypodError(
+    'not-found',
+    `--api-key belongs to no account: nothing is known about the model "${reference}"; add --provider NAME`,
+  );
+}

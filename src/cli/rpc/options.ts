@@ -1,0 +1,320 @@
+import { nearest, PolypodError } from '../../base/index.ts';
+
+/** What the command line of `polypod --mode rpc` says: the options that hosts of pi and xcsh pass, and our own. */
+export interface RpcOptions {
+  readonly provider?: string;
+  readonly model?: string;
+  readonly thinking?: string;
+  readonly apiKey?: string;
+  readonly models: readonly string[];
+  readonly sessionDir?: string;
+  readonly isFleeting: boolean;
+  readonly isContinued: boolean;
+  /** A path, an id, or the beginning of one. */
+  readonly resume?: string;
+  readonly fork?: string;
+  /** A text, or the path of a file. */
+  readonly systemPrompt?: string;
+  readonly appendSystemPrompts: readonly string[];
+  readonly tools: ToolChoice;
+  readonly hasContextFiles: boolean;
+  readonly extensions: readonly string[];
+  readonly hasMcp: boolean;
+  readonly hasRules: boolean;
+  /** Whether commands are asked about. */
+  readonly isAsking: boolean;
+  /** Whether commands run in a sandbox. */
+  readonly isSandboxed: boolean;
+  /** No connection leaves this machine. */
+  readonly isOffline: boolean;
+  readonly echoErrors: boolean;
+  /** Not in the daemon, even if one is up. */
+  readonly isHere: boolean;
+  readonly isHelpWanted: boolean;
+  readonly isVersionWanted: boolean;
+  /** What the host should know about its options; goes to stderr. */
+  readonly notices: readonly string[];
+}
+
+/** Which of the agent's tools the model is given. The host's own tools are always there. */
+export type ToolChoice = 'all' | 'none' | 'not-built-in' | { readonly only: readonly string[] };
+
+type Option = {
+  readonly names: readonly [string, ...string[]];
+  readonly help: string;
+} & (
+  | { readonly takes?: undefined }
+  | {
+      /** The name of its value, in the help. */
+      readonly takes: string;
+      /** The value may be left out. */
+      readonly isOptional?: true;
+    }
+) & {
+    /** Why it cannot be had. */
+    readonly refused?: string;
+  };
+
+const OPTIONS = {
+  mode: { names: ['--mode'], takes: 'rpc', help: 'this mode' },
+  help: { names: ['--help', '-h'], help: 'this text' },
+  version: { names: ['--version', '-v'], help: 'the version' },
+  provider: { names: ['--provider'], takes: 'NAME', help: 'the provider of the model' },
+  model: { names: ['--model'], takes: 'ID', help: 'an id or provider/id; may end in a level, as in id:high' },
+  models: {
+    names: ['--models'],
+    takes: 'A,B',
+    help: 'the models that cycle_model goes through, also as patterns: anthropic/*, *sonnet*:high',
+  },
+  thinking: { names: ['--thinking'], takes: 'LEVEL', help: 'off, minimal, low, medium, high or xhigh' },
+  apiKey: {
+    names: ['--api-key'],
+    takes: 'KEY',
+    help: 'for the account of the model; others on this machine can see it: prefer a variable',
+  },
+  sessionDir: { names: ['--session-dir'], takes: 'DIR', help: 'where session files go' },
+  noSession: { names: ['--no-session'], help: 'keep nothing' },
+  noDaemon: { names: ['--no-daemon'], help: 'keep the session in this process, also with a daemon up' },
+  continued: { names: ['--continue', '-c'], help: 'the last session of this directory' },
+  resume: {
+    names: ['--resume', '-r', '--session'],
+    takes: 'SESSION',
+    isOptional: true,
+    help: 'a session by its file, its id, or the beginning of it; without one, as --continue',
+  },
+  fork: { names: ['--fork'], takes: 'SESSION', help: 'a new session that begins with that one' },
+  system: {
+    names: ['--system-prompt'],
+    takes: 'TEXT',
+    help: 'in place of the built-in system prompt: a text, or the path of a file',
+  },
+  appendSystem: {
+    names: ['--append-system-prompt'],
+    takes: 'TEXT',
+    help: 'behind the system prompt: a text, or the path of a file; may be given several times',
+  },
+  tools: { names: ['--tools', '-t'], takes: 'A,B', help: 'the only tools of the agent' },
+  noTools: { names: ['--no-tools', '-nt'], help: 'no tools but those of the host' },
+  noBuiltinTools: {
+    names: ['--no-builtin-tools', '-nbt'],
+    help: 'no built-in tools; those of extensions, MCP servers and the host stay',
+  },
+  noContextFiles: { names: ['--no-context-files', '-nc'], help: 'do not read AGENTS.md to the model' },
+  extension: {
+    names: ['--extension', '-e'],
+    takes: 'FILE',
+    help: 'load an extension; may be given several times',
+  },
+  noMcp: { names: ['--no-mcp'], help: 'without the MCP servers of the configuration' },
+  noRules: { names: ['--no-rules'], help: 'without the stream rules of the configuration' },
+  sandbox: { names: ['--sandbox'], help: 'run commands in a bubblewrap sandbox, in this process' },
+  ask: { names: ['--ask'], help: 'ask before commands and MCP tools' },
+  offline: { names: ['--offline'], help: 'connect to models and MCP servers on this machine only' },
+  rpcErrors: { names: ['--rpc-errors'], takes: 'echo', help: 'every error has the id of its command' },
+  // What these ask for is so here: there is nothing to turn off.
+  noExtensions: {
+    names: ['--no-extensions', '-ne'],
+    help: 'already so: only those named with -e are loaded',
+  },
+  noSkills: { names: ['--no-skills', '-ns'], help: 'already so' },
+  noPromptTemplates: { names: ['--no-prompt-templates', '-np'], help: 'already so' },
+  noThemes: { names: ['--no-themes'], help: 'already so' },
+  noTitle: { names: ['--no-title'], help: 'already so' },
+  noColor: { names: ['--no-color'], help: 'already so' },
+  noLsp: { names: ['--no-lsp'], help: 'already so' },
+  noPty: { names: ['--no-pty'], help: 'already so' },
+  verbose: { names: ['--verbose'], help: 'accepted: it is about a screen, and this mode has none' },
+  theme: {
+    names: ['--theme'],
+    takes: 'FILE',
+    help: 'accepted: it is about a screen, and this mode has none',
+  },
+  providerSessionId: {
+    names: ['--provider-session-id'],
+    takes: 'ID',
+    help: 'accepted with a notice: providers are sent no session id',
+  },
+  // These would be silently without effect.
+  skill: { names: ['--skill'], takes: 'PATH', help: '', refused: 'Polypod has no skills' },
+  promptTemplate: {
+    names: ['--prompt-template'],
+    takes: 'PATH',
+    help: '',
+    refused: 'Polypod has no prompt templates',
+  },
+  print: {
+    names: ['--print', '-p'],
+    help: '',
+    refused: 'it is no option of this mode: use polypod run',
+  },
+  export: {
+    names: ['--export'],
+    takes: 'FILE',
+    help: '',
+    refused: 'it is no option of this mode: send export_html',
+  },
+  listModels: {
+    names: ['--list-models'],
+    help: '',
+    refused: 'it is no option of this mode: use polypod models',
+  },
+} as const satisfies Readonly<Record<string, Option>>;
+
+type Name = keyof typeof OPTIONS;
+const BY_NAME: ReadonlyMap<string, Name> = new Map(
+  // The keys of the table, of which the compiler forgets the type.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  (Object.keys(OPTIONS) as Name[]).flatMap((key) => OPTIONS[key].names.map((name) => [name, key] as const)),
+);
+
+/** Whether a command line asks for this mode: options may stand in any order, but no command before them. */
+export function isRpcMode(argv: readonly string[]): boolean {
+  const at = argv.findIndex(
+    (word, index) => word === '--mode=rpc' || (word === '--mode' && argv[index + 1] === 'rpc'),
+  );
+  return at >= 0 && argv[0]?.startsWith('-') === true;
+}
+
+/** The text of `polypod --mode rpc --help`. */
+export function rpcHelp(): string {
+  const rows = Object.values<Option>(OPTIONS)
+    .filter(({ refused }) => refused === undefined)
+    .map(({ names, takes, help }) => [`${names.join(', ')}${takes === undefined ? '' : ` ${takes}`}`, help]);
+  const width = Math.max(...rows.map(([left = '']) => left.length));
+  const lines = rows.map(([left = '', right = '']) => `  ${left.padEnd(width)}  ${right}`);
+  return `Usage: polypod --mode rpc [options]
+
+Serve one client of the coding-agent protocol of pi, oh-my-pi and xcsh on stdin and stdout. See docs/protocols/rpc.md.
+
+Options:
+${lines.join('\n')}
+`;
+}
+
+/** Reads the command line. `bad-request`: it is wrong. `denied`: it has a file argument, which those programs refuse with 1. */
+export function readRpcOptions(argv: readonly string[]): RpcOptions {
+  const { given, others } = sorted(argv);
+  if (others.some((word) => word.startsWith('@')))
+    throw new PolypodError('denied', 'Error: @file arguments are not supported in RPC mode');
+  const [word] = others;
+  if (word !== undefined)
+    throw usage(`"${word}" is no option: messages are sent as a prompt command on stdin`);
+  const last = (name: Name): string | undefined => given.get(name)?.at(-1);
+  const has = (name: Name): boolean => given.has(name);
+  const resume = last('resume');
+  const rpcErrors = last('rpcErrors');
+  if (rpcErrors !== undefined && rpcErrors !== 'echo')
+    throw usage(`--rpc-errors cannot be "${rpcErrors}": the only value is echo`);
+  return {
+    ...present({
+      provider: last('provider'),
+      model: last('model'),
+      thinking: last('thinking'),
+      apiKey: last('apiKey'),
+      sessionDir: last('sessionDir'),
+      fork: last('fork'),
+      systemPrompt: last('system'),
+      resume: resume === '' ? undefined : resume,
+    }),
+    appendSystemPrompts: given.get('appendSystem') ?? [],
+    models: listIn(last('models')),
+    tools: toolsIn(last('tools'), has),
+    hasContextFiles: !has('noContextFiles'),
+    extensions: given.get('extension') ?? [],
+    isFleeting: has('noSession'),
+    isHere: has('noDaemon'),
+    isContinued: has('continued') || resume === '',
+    hasMcp: !has('noMcp'),
+    hasRules: !has('noRules'),
+    isAsking: has('ask'),
+    isSandboxed: has('sandbox'),
+    isOffline: has('offline'),
+    echoErrors: rpcErrors === 'echo',
+    isHelpWanted: has('help'),
+    isVersionWanted: has('version'),
+    notices: noticesOn(last('thinking'), has),
+  };
+}
+
+/** As in pi, a list of tools wins over the options that leave tools out. */
+function toolsIn(list: string | undefined, has: (name: Name) => boolean): ToolChoice {
+  if (list !== undefined) return { only: listIn(list) };
+  if (has('noTools')) return 'none';
+  return has('noBuiltinTools') ? 'not-built-in' : 'all';
+}
+
+function noticesOn(thinking: string | undefined, has: (name: Name) => boolean): readonly string[] {
+  const isLevel = thinking === undefined || LEVELS.includes(thinking);
+  return [
+    ...(isLevel ? [] : [`--thinking cannot be "${thinking}", and is left out: ${LEVELS.join(', ')}`]),
+    ...(has('providerSessionId')
+      ? ['--provider-session-id has no effect: providers are sent no session id']
+      : []),
+  ];
+}
+
+const LEVELS: readonly string[] = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh'];
+
+interface Sorted {
+  /** For each option the values it was given; one without a value has empty ones. */
+  readonly given: ReadonlyMap<Name, readonly string[]>;
+  readonly others: readonly string[];
+}
+
+function sorted(argv: readonly string[]): Sorted {
+  const given = new Map<Name, string[]>();
+  const others: string[] = [];
+  for (let at = 0; at < argv.length; at += 1) {
+    const word = argv[at] ?? '';
+    if (!word.startsWith('-')) {
+      others.push(word);
+      continue;
+    }
+    const [name, joined] = word.startsWith('--') ? split(word) : [word];
+    const key = BY_NAME.get(name);
+    if (key === undefined) throw unknownOption(name);
+    const option: Option = OPTIONS[key];
+    if (option.refused !== undefined) throw usage(`${name} cannot be used: ${option.refused}`);
+    if (option.takes === undefined && joined !== undefined) throw usage(`${name} takes no value`);
+    const next = argv[at + 1];
+    // A text may begin with a dash, as a list of points does. A session that may be left out does not.
+    const isTaken =
+      option.takes !== undefined &&
+      joined === undefined &&
+      next !== undefined &&
+      !(option.isOptional === true && next.startsWith('-'));
+    if (option.takes !== undefined && joined === undefined && !isTaken && option.isOptional !== true)
+      throw usage(`${name} needs a value: ${option.takes}`);
+    if (isTaken) at += 1;
+    given.set(key, [...(given.get(key) ?? []), joined ?? (isTaken ? next : '')]);
+  }
+  return { given, others };
+}
+
+function unknownOption(name: string): PolypodError {
+  const near = nearest(name, BY_NAME.keys());
+  return usage(`unknown option ${name}${near === undefined ? '' : `; did you mean ${near}?`}`);
+}
+
+function usage(problem: string): PolypodError {
+  return new PolypodError('bad-request', `${problem} (see: polypod --mode rpc --help)`);
+}
+
+function split(word: string): readonly [string, string?] {
+  const at = word.indexOf('=');
+  return at < 0 ? [word] : [word.slice(0, at), word.slice(at + 1)];
+}
+
+function listIn(text: string | undefined): readonly string[] {
+  return (text ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+function present<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  // What is left has the values that it had, but for those that were undefined.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return Object.fromEntries(given) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}

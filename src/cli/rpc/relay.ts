@@ -1,0 +1,47 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { onAbort, PolypodError } from '../../base/index.ts';
+import { firstLine, type LinkHeader, readGreeting } from '../../protocols/index.ts';
+import type { Surroundings } from '../command.ts';
+
+/** Passes bytes between a client and the daemon, until the client has said all and was answered, or the signal fires. */
+export async function relay(
+  socket: Socket,
+  header: LinkHeader,
+  { stdin, stdout, stderr, signal }: Surroundings,
+): Promise<void> {
+  // A link that breaks is read as one that ends.
+  socket.on('error', () => {});
+  const forget = onAbort(signal, () => socket.destroy());
+  try {
+    socket.write(`${JSON.stringify(header)}\n`);
+    const chunks: AsyncIterator<Uint8Array, undefined> = socket.iterator({ destroyOnReturn: false });
+    const first = await firstLine(chunks);
+    if (first === undefined) throw gone();
+    const greeting = readGreeting(first.line);
+    if ('refused' in greeting) throw new PolypodError('bad-request', greeting.refused);
+    for (const notice of greeting.notices) stderr.write(`polypod: ${notice}\n`);
+    stdout.write(first.rest);
+    let isAllSaid = false;
+    stdin.once('end', () => {
+      isAllSaid = true;
+    });
+    stdin.pipe(socket);
+    for (let next = await chunks.next(); next.done !== true; next = await chunks.next())
+      if (!stdout.write(next.value)) await once(stdout, 'drain', { signal });
+    if (!isAllSaid) throw gone();
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown instanceof PolypodError ? thrown : gone(thrown);
+  } finally {
+    forget();
+    socket.destroy();
+  }
+}
+
+function gone(cause?: unknown): PolypodError {
+  return new PolypodError(
+    'provider-failed',
+    'the daemon ended the link: see polypod status and polypod logs; the session is kept',
+    { cause },
+  );
+}

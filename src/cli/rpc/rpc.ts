@@ -1,0 +1,379 @@
+import { existsSync, statSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { asPolypodError, messageOf, PolypodError, safeEnv } from '../../base/index.ts';
+import {
+  agentsFrom,
+  type Config,
+  findSession,
+  keyVariables,
+  makeDataDirectory,
+  modelAccess,
+  offeredModel,
+  offeredModels,
+  openAudit,
+  type Places,
+  readConfig,
+  refuseUnknownProvider,
+} from '../../daemon/index.ts';
+import type { Environment } from '../../llm/index.ts';
+import type { Host, HostOptions, ModelChoice } from '../../pod/index.ts';
+import {
+  type ModelWish,
+  rpcBeginnings,
+  type LinkHeader,
+  type OfferedModel,
+  type OpenDoor,
+  RPC_SOCKET,
+  type RpcLimits,
+  type RpcParts,
+  type RpcSessions,
+  serveRpc,
+  UNASKED,
+} from '../../protocols/index.ts';
+import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
+import type { PublishOptions } from '../hosting/publish-pods.ts';
+import { hostDirectories } from './host-directories.ts';
+import { rpcExtensions } from './extensions.ts';
+import type { PromptTexts } from './system-prompts.ts';
+import { readRpcOptions, rpcHelp, type RpcOptions } from './options.ts';
+import { version } from '../version.ts';
+
+/**
+ * `polypod --mode rpc`: one client of the coding-agent protocol on stdin and stdout. Whoever calls it has to end the process
+ * with the code: the client may not have closed its end.
+ */
+export async function rpc(argv: readonly string[], around: Surroundings): Promise<ExitCode> {
+  let options: RpcOptions;
+  try {
+    options = readRpcOptions(argv);
+  } catch (thrown) {
+    const { code, message } = asPolypodError(thrown);
+    around.stderr.write(`${message}\n`);
+    return code === 'bad-request' ? EXIT.usage : EXIT.failed;
+  }
+  if (options.isHelpWanted || options.isVersionWanted) {
+    around.stdout.write(options.isHelpWanted ? rpcHelp() : `${version()}\n`);
+    await flushed(around);
+    return EXIT.ok;
+  }
+  for (const notice of options.notices) around.stderr.write(`polypod: ${notice}\n`);
+  try {
+    if (!(await servedByDaemon(options, around)))
+      await serve(options, await surroundingsOf(options, around), around).catch(async (thrown: unknown) => {
+        // A daemon that has just started may have opened the session first.
+        if (asPolypodError(thrown).code !== 'conflict' || !(await servedByDaemon(options, around)))
+          throw thrown;
+      });
+    await flushed(around);
+    return EXIT.ok;
+  } catch (thrown) {
+    around.stderr.write(`${messageOf(thrown)}\n`);
+    return EXIT.failed;
+  }
+}
+
+/** Relays the client to the daemon until one of them ends. Resolves with false if no daemon can serve it. */
+async function servedByDaemon(options: RpcOptions, around: Surroundings): Promise<boolean> {
+  const socket = await daemonSocket(options, hostDirectories(around.env, process.cwd()).places);
+  if (socket === undefined) return false;
+  await (await import('./relay.ts')).relay(socket, await headerOf(options, around), around);
+  return true;
+}
+
+/** The daemon's socket when it has a door for this; not for what only this process can have, or must not be told. */
+async function daemonSocket(options: RpcOptions, places: Places): Promise<Socket | undefined> {
+  const { isHere, isSandboxed, isFleeting, isOffline, sessionDir, apiKey, extensions } = options;
+  if (isHere || isSandboxed || isFleeting || isOffline || sessionDir !== undefined || apiKey !== undefined)
+    return undefined;
+  if (extensions.length > 0) return undefined;
+  const path = join(places.runtimeDirectory, RPC_SOCKET);
+  // Most people have no daemon, and need not wait for what connects to it.
+  return existsSync(path) ? (await import('../../wire/index.ts')).connectUnix(path) : undefined;
+}
+
+/** All that the daemon has to know. Keys are its own. */
+async function headerOf(options: RpcOptions, { env }: Surroundings): Promise<LinkHeader> {
+  const { provider, model, thinking, models, resume, fork, isContinued } = options;
+  const { hasContextFiles, hasMcp, hasRules, isAsking, echoErrors } = options;
+  const { toolLimit } = await limitsOf(options);
+  const { sessions: sessionDirectory } = hostDirectories(env, process.cwd());
+  return {
+    cwd: process.cwd(),
+    by: userIn(env),
+    ...(provider === undefined ? {} : { provider }),
+    ...(model === undefined ? {} : { model }),
+    ...modelFor(options, env),
+    ...(thinking === undefined ? {} : { thinking }),
+    models: [...models],
+    ...(resume === undefined ? {} : { resume }),
+    ...(fork === undefined ? {} : { fork }),
+    isContinued,
+    ...(sessionDirectory === undefined ? {} : { sessionDirectory }),
+    ...(await promptsOf(options)),
+    ...(toolLimit === undefined ? {} : { toolLimit }),
+    hasContextFiles,
+    hasMcp,
+    hasRules,
+    isAsking,
+    echoErrors,
+  };
+}
+
+/** What the options say about the system prompt; most say nothing. */
+async function promptsOf(options: RpcOptions): Promise<PromptTexts> {
+  if (options.systemPrompt === undefined && options.appendSystemPrompts.length === 0) return {};
+  return (await import('./system-prompts.ts')).readPrompts(options, process.cwd());
+}
+
+/** What the options take away from the agent, in every session of this client. */
+async function limitsOf({ tools, hasContextFiles }: RpcOptions): Promise<RpcLimits> {
+  return {
+    toolLimit: await toolLimitOf(tools),
+    contextFiles: hasContextFiles ? undefined : false,
+  };
+}
+
+async function toolLimitOf(tools: RpcOptions['tools']): Promise<RpcLimits['toolLimit']> {
+  if (tools === 'all') return undefined;
+  if (tools === 'none') return { without: ['*'] };
+  return tools === 'not-built-in' ? { without: [...(await builtInNames())] } : { only: [...tools.only] };
+}
+
+async function builtInNames(): Promise<readonly string[]> {
+  const { builtinTools } = await import('../../tools/index.ts');
+  return ['todo', ...builtinTools.map(({ name }) => name)];
+}
+
+/** The variable is this user's choice for what is new; a session that goes on has its own. */
+function modelFor(
+  options: RpcOptions,
+  { POLYPOD_MODEL: model = '' }: Environment,
+): { readonly model?: string } {
+  const { provider, model: given } = options;
+  const isSaid = provider !== undefined || given !== undefined || goesOn(options);
+  return isSaid || model === '' ? {} : { model };
+}
+
+/** Whether the session is one that there is. */
+function goesOn({ resume, fork, isContinued }: RpcOptions): boolean {
+  return resume !== undefined || fork !== undefined || isContinued;
+}
+
+function userIn({ USER: user }: Environment): string {
+  return user === undefined || user === '' ? 'rpc' : user;
+}
+
+interface Composed {
+  readonly env: Environment;
+  readonly places: Places;
+  readonly config: Config;
+  readonly wish: ModelWish;
+}
+
+async function surroundingsOf(options: RpcOptions, { env, stderr }: Surroundings): Promise<Composed> {
+  const { modelWish } = await rpcBeginnings();
+  const { places } = hostDirectories(env, process.cwd());
+  const { config: written } = await readConfig(places);
+  const reachable = options.isOffline ? await onThisMachine(written, stderr) : written;
+  if (options.provider !== undefined) await refuseUnknownProvider(options.provider, reachable);
+  const wish = modelWish(options);
+  const allowed = permitted(reachable, options);
+  const { apiKey, models } = options;
+  if (apiKey === undefined && models.length === 0) return { env, places, config: allowed, wish };
+  const { withKey, withScope } = await import('./models.ts');
+  const config =
+    apiKey === undefined ? allowed : await withKey(apiKey, { wish, models, env, places, config: allowed });
+  const isNew = !goesOn(options);
+  return { env, places, config, wish: isNew ? await withScope({ wish, models, env, places, config }) : wish };
+}
+
+/** Without the MCP servers that are reached over the network. Models are refused when they are asked. */
+async function onThisMachine(config: Config, stderr: Surroundings['stderr']): Promise<Config> {
+  const { isLoopbackUrl } = await import('../../wire/index.ts');
+  const isHere = (server: Config['mcpServers'][number]): boolean =>
+    server.transport !== 'http' || isLoopbackUrl(server.url);
+  for (const { name } of config.mcpServers.filter((server) => !isHere(server)))
+    stderr.write(
+      `polypod: the MCP server ${name} is not on this machine, and left out because of --offline\n`,
+    );
+  return { ...config, mcpServers: config.mcpServers.filter(isHere) };
+}
+
+/** What the user has forbidden stays forbidden. */
+function permitted(config: Config, { isAsking, hasMcp }: RpcOptions): Config {
+  const { permissions } = config;
+  return {
+    ...config,
+    mcpServers: hasMcp ? config.mcpServers : [],
+    permissions: isAsking ? permissions : { ...permissions, rules: [...permissions.rules, ...UNASKED] },
+  };
+}
+
+async function serve(options: RpcOptions, composed: Composed, around: Surroundings): Promise<void> {
+  const { env, places, config, wish } = composed;
+  const { stdin, stdout, stderr, signal } = around;
+  if (options.apiKey !== undefined)
+    stderr.write(
+      'polypod: a key on the command line can be seen by others on this machine: use a variable\n',
+    );
+  const cwd = process.cwd();
+  const { extensions, extended } = rpcExtensions({
+    files: options.extensions.map((file) => resolve(cwd, file)),
+    cwd,
+    emitsTitle: /^(?:1|true|yes|on)$/i.test((env.PI_RPC_EMIT_TITLE ?? '').trim()),
+  });
+  const access = await modelAccess({
+    env,
+    config,
+    places,
+    isLocal: options.isOffline,
+    reference: wish.reference,
+  });
+  const { model, notices } = await access.choose();
+  for (const notice of notices) stderr.write(`polypod: ${notice}\n`);
+  if (options.extensions.length > 0) hideKeys(around, config);
+  const audit = options.isFleeting ? undefined : await openAudit(places, config.daemon.audit);
+  const agents = extended(
+    agentsFrom({
+      env,
+      config,
+      places,
+      models: access,
+      version: version(),
+      sandbox: options.isSandboxed,
+      audit: audit?.record,
+    }),
+  );
+  const { approvals } = config.daemon;
+  const host = await openHost(options, { places, agents, approvals, ...(audit && { audit: audit.record }) });
+  const limits = await limitsOf(options);
+  const sessions = await sessionsFor(options, cwd, {
+    limits,
+    thinking: wish.thinking,
+    model: { provider: model.account, modelId: model.id },
+    isModelSaid: wish.reference !== undefined,
+    hosted: hostDirectories(env, cwd).sessions,
+  });
+  const { modelScope, scopeNotices, firstPod } = await rpcBeginnings();
+  const models = (): Promise<readonly OfferedModel[]> => offeredModels({ env, config, places, access });
+  if (options.models.length > 0)
+    for (const notice of scopeNotices(modelScope(await models(), options.models)))
+      stderr.write(`polypod: ${notice}\n`);
+  let published: Promise<OpenDoor | undefined> = Promise.resolve(undefined);
+  let later: NodeJS.Timeout | undefined;
+  const parts: RpcParts = {
+    host,
+    sessions,
+    first: async () => {
+      const pod = await firstPod(host, sessions, options, async (word) =>
+        findSession(await host.list(), word),
+      );
+      // After the client's first commands, which need not wait for it.
+      if (!options.isFleeting)
+        later = setTimeout(() => {
+          published = publish({ host, places, config, audit: audit?.record });
+        }, PUBLISH_AFTER_MS);
+      return pod;
+    },
+    models,
+    modelNamed: async (reference) => offeredModel(await access.choose(reference)),
+    scope: options.models,
+    toolNames: builtInNames,
+    limits,
+    extensions,
+    rules: options.hasRules ? config.streamRules.map((rule) => ({ ...rule, path: places.configFile })) : [],
+    version: version(),
+    by: userIn(env),
+    echoErrors: options.echoErrors,
+    clearTodosAfterMs: 60_000,
+    now: Date.now,
+  };
+  try {
+    await serveRpc({ input: stdin, output: stdout }, parts, signal);
+  } finally {
+    clearTimeout(later);
+    // What is under way is cancelled and written, but nobody waits for a tool that does not end.
+    const closed = published
+      .then((door) => door?.close())
+      .then(() => host.shutdown())
+      .then(() => audit?.close())
+      .then(() => access.close());
+    await Promise.race([closed, sleep(SHUTDOWN_MS)]);
+  }
+}
+
+/** Others may attach to the pods of this process. */
+async function publish(options: PublishOptions): Promise<OpenDoor | undefined> {
+  return (await import('../hosting/publish-pods.ts')).publishPods(options);
+}
+
+const PUBLISH_AFTER_MS = 250;
+const SHUTDOWN_MS = 700;
+
+/** Extensions are the user's own code, and still have no business with the keys of providers. */
+function hideKeys({ env, exposeVariables }: Surroundings, config: Config): void {
+  exposeVariables(safeEnv(env, { secret: keyVariables(config), pass: config.permissions.passEnv }));
+}
+
+async function openHost(
+  { isFleeting }: RpcOptions,
+  { places, ...house }: Pick<HostOptions, 'agents' | 'approvals' | 'audit'> & { readonly places: Places },
+): Promise<Host> {
+  const [{ Host: Pods }, { memoryFiles }] = await Promise.all([
+    import('../../pod/index.ts'),
+    import('../../store/index.ts'),
+  ]);
+  if (!isFleeting) await makeDataDirectory(places);
+  const memory = { files: memoryFiles(), durability: 'none' } as const;
+  return Pods.open({ directory: places.dataDirectory, ...house, ...(isFleeting ? memory : {}) });
+}
+
+interface SessionSettings {
+  readonly limits: RpcLimits;
+  readonly model: ModelChoice;
+  /** Whether the options name the model. */
+  readonly isModelSaid: boolean;
+  readonly thinking: ModelWish['thinking'] | undefined;
+  /** Where the host program looks for session files. */
+  readonly hosted: string | undefined;
+}
+
+/** One that is missing is made with the first session. */
+function refuseNoDirectory(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false)
+    throw new PolypodError('bad-request', `--session-dir needs a directory, and ${path} is none`);
+}
+
+async function sessionsFor(
+  options: RpcOptions,
+  cwd: string,
+  { limits, model, isModelSaid, thinking, hosted }: SessionSettings,
+): Promise<RpcSessions> {
+  const { sessionDir, isFleeting } = options;
+  const { newSettings, settingsFor } = await rpcBeginnings();
+  const directory = sessionDir === undefined ? hosted : resolve(cwd, sessionDir);
+  if (sessionDir !== undefined && directory !== undefined) refuseNoDirectory(directory);
+  const flags = settingsFor({
+    ...limits,
+    thinking,
+    ...(await promptsOf(options)),
+    model: isModelSaid ? model : undefined,
+  });
+  return {
+    cwd,
+    inMemory: isFleeting,
+    flags,
+    settings: newSettings(flags, model),
+    ...(isFleeting ? {} : { directory }),
+  };
+}
+
+/** What was said has to leave before the process does, unless nobody reads it. */
+async function flushed({ stdout }: Surroundings): Promise<void> {
+  const written = new Promise<void>((done) => stdout.write('', () => done()));
+  await Promise.race([written, sleep(FLUSH_MS)]);
+}
+
+const FLUSH_MS = 300;

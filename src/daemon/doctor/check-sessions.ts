@@ -1,0 +1,96 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { messageOf } from '../../base/index.ts';
+import { Layout, repairKit, sessionsIn } from '../../pod/sessions.ts';
+import { realFiles } from '../../store/index.ts';
+import type { Finding } from './doctor.ts';
+import type { Places } from '../../setup/paths/data-paths.ts';
+
+/** So long the session files are read; what is left is for `polypod log verify`. */
+const MOST_MS = 10_000;
+/** So many damaged sessions are shown one by one. */
+const MOST_SHOWN = 20;
+
+/** Session files that cannot be used before they are repaired, the last changed first. */
+export async function damagedSessions(
+  { dataDirectory }: Places,
+  mostMs = MOST_MS,
+): Promise<readonly Finding[]> {
+  const { isDamage, repairCommand, surveySession } = await repairKit();
+  const deadline = performance.now() + mostMs;
+  const files = sessionFiles(dataDirectory);
+  const findings: Finding[] = [];
+  let read = 0;
+  for (const file of files) {
+    if (performance.now() > deadline) break;
+    read += 1;
+    try {
+      const damages = (await surveySession(realFiles, file)).defects.filter(isDamage);
+      const [first] = damages;
+      if (first === undefined) continue;
+      const more = damages.length === 1 ? '' : `, and ${damages.length - 1} more`;
+      findings.push(bad(`${file} is damaged: line ${first.line}: ${first.text}${more}`, repairCommand(file)));
+    } catch (thrown) {
+      findings.push(bad(`${file} cannot be read: ${messageOf(thrown)}`, 'correct its permissions'));
+    }
+  }
+  const unread = files.length - read;
+  return [
+    ...findings.slice(0, MOST_SHOWN),
+    ...(findings.length > MOST_SHOWN
+      ? [bad(`${findings.length - MOST_SHOWN} more are damaged`, 'polypod log verify lists all of them')]
+      : []),
+    ...(findings.length === 0
+      ? [{ check: CHECK, state: 'ok', text: `${read} session files, all of them sound` } as const]
+      : []),
+    ...(unread > 0
+      ? [
+          {
+            check: CHECK,
+            state: 'warning',
+            text: `${unread} older session files were not read, to save time`,
+            next: 'polypod log verify reads all of them',
+          } as const,
+        ]
+      : []),
+  ];
+}
+
+const CHECK = 'sessions';
+
+function bad(text: string, next: string): Finding {
+  return { check: CHECK, state: 'bad', text, next };
+}
+
+/** Those in the data directory and those that were opened elsewhere; the last changed first. */
+function sessionFiles(dataDirectory: string): readonly string[] {
+  const layout = new Layout(dataDirectory);
+  const listed = rowsIn(dataDirectory).map((file) => layout.path(file));
+  const inside = namesIn(layout.sessions).filter((name) => name.endsWith('.jsonl'));
+  const all = new Set([...inside.map((name) => join(layout.sessions, name)), ...listed]);
+  return [...all]
+    .flatMap((file) => {
+      const stats = statSync(file, { throwIfNoEntry: false });
+      return stats === undefined ? [] : [{ file, changedMs: stats.mtimeMs }];
+    })
+    .toSorted((one, other) => other.changedMs - one.changedMs)
+    .map(({ file }) => file);
+}
+
+function rowsIn(dataDirectory: string): readonly string[] {
+  try {
+    return sessionsIn(dataDirectory).map(({ file }) => file);
+  } catch {
+    // What is wrong with the catalogue is another finding.
+    return [];
+  }
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    // Nothing was kept there so far.
+    return [];
+  }
+}

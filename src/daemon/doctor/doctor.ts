@@ -1,0 +1,291 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { auditFiles, verifyAudit } from '../../audit/index.ts';
+import { CALL_MARK, isSecretName, messageOf } from '../../base/index.ts';
+import { accountsFrom, type Environment } from '../../llm/index.ts';
+import { badCatalogueLines, Layout, sessionsIn } from '../../pod/sessions.ts';
+import { readLock } from '../../store/index.ts';
+import { damagedSessions } from './check-sessions.ts';
+import { checkSandbox } from './check-sandbox.ts';
+import { type Config, readConfig } from '../../setup/config/config.ts';
+import { diskFree, makeDataDirectory } from '../../setup/paths/data-directory.ts';
+import { DEFAULT_CONFIG } from '../../setup/config/default-config.ts';
+import { readModels } from '../../setup/models/model-files.ts';
+import { namesIn } from '../../setup/config/directory-names.ts';
+import { controlSocket, daemonLock, type Places } from '../../setup/paths/data-paths.ts';
+import { hasRoomForPods, SHORTER } from '../../setup/paths/socket-path-length.ts';
+import { lookAtSocket } from '../sockets/socket-state.ts';
+
+/** One thing that was looked at. What is not well comes with the next step. */
+export interface Finding {
+  readonly check: string;
+  readonly state: 'ok' | 'warning' | 'bad';
+  readonly text: string;
+  readonly next?: string;
+}
+
+export interface DoctorOptions {
+  readonly env: Environment;
+  readonly places: Places;
+}
+
+/** Looks at everything that may be wrong, and mends nothing. Never says a key. */
+export async function examine({ env, places }: DoctorOptions): Promise<readonly Finding[]> {
+  const { config, findings } = await configuration(places);
+  return [
+    ...findings,
+    ...(await models(places)),
+    ...keys(env, config, places),
+    ...dataDirectory(places),
+    ...(await sockets(places)),
+    ...locks(places),
+    ...(await catalogue(places)),
+    ...(await damagedSessions(places)),
+    ...(await sandbox(env, config, places)),
+    ...(await commands(env, config)),
+    ...environment(),
+    ...auditLog(places),
+  ];
+}
+
+async function configuration(
+  places: Places,
+): Promise<{ readonly config: Config; readonly findings: readonly Finding[] }> {
+  const check = 'configuration';
+  try {
+    const { config, warnings } = await readConfig(places);
+    const findings = warnings.map((text) => warning(check, text, 'do as it says'));
+    const isThere = statSync(places.configFile, { throwIfNoEntry: false }) !== undefined;
+    const found = isThere ? `${places.configFile} can be used` : `no ${places.configFile}: the defaults hold`;
+    return { config, findings: findings.length > 0 ? findings : [ok(check, found)] };
+  } catch (thrown) {
+    const finding = bad(check, messageOf(thrown), `correct ${places.configFile}`);
+    return { config: DEFAULT_CONFIG, findings: [finding] };
+  }
+}
+
+function auditLog({ dataDirectory }: Places): readonly Finding[] {
+  const check = 'audit log';
+  const { entries, problems } = verifyAudit(auditFiles(dataDirectory));
+  const [first] = problems;
+  if (first === undefined)
+    return [
+      ok(check, entries === 0 ? 'nothing was recorded so far' : `${entries} entries, the chain is intact`),
+    ];
+  const where = `${first.file}:${first.line}: ${first.problem}`;
+  return [
+    warning(check, where, 'polypod audit verify shows all of it; polypod audit shows what was recorded'),
+  ];
+}
+
+async function models(places: Places): Promise<readonly Finding[]> {
+  try {
+    const { models: known, warnings } = await readModels(places);
+    const findings = warnings.map((text) => warning('models', text, 'polypod models refresh'));
+    return findings.length > 0 ? findings : [ok('models', `${known.length} models are known`)];
+  } catch (thrown) {
+    return [bad('models', messageOf(thrown), `correct ${places.modelsFile}`)];
+  }
+}
+
+function keys(env: Environment, { accounts }: Config, { configFile }: Places): readonly Finding[] {
+  const check = 'providers';
+  try {
+    const usable = accountsFrom(env, accounts).map(({ name }) => name);
+    const lacking = accounts.map(({ name }) => name).filter((name) => !usable.includes(name));
+    return [
+      ...lacking.map((name) =>
+        warning(
+          check,
+          `no key for the account ${name}`,
+          `give its key as accounts.${name} in ${configFile} says`,
+        ),
+      ),
+      usable.length > 0
+        ? ok(check, `a key is at hand for ${usable.join(', ')}`)
+        : warning(
+            check,
+            'no provider key: Ollama on this machine answers, or the simulated model',
+            'set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY',
+          ),
+    ];
+  } catch (thrown) {
+    return [bad(check, messageOf(thrown), 'correct the variable it names')];
+  }
+}
+
+const SCARCE_BYTES = 1024 ** 3;
+const TOO_LITTLE_BYTES = 100 * 1024 ** 2;
+
+function dataDirectory(places: Places): readonly Finding[] {
+  const check = 'data directory';
+  try {
+    makeDataDirectory(places);
+  } catch (thrown) {
+    return [bad(check, messageOf(thrown), 'correct its permissions, or use another with --data-dir')];
+  }
+  const free = diskFree(places.dataDirectory);
+  const found = ok(check, `${places.dataDirectory} can be written`);
+  if (free === undefined) return [found];
+  const text = `${(free / 1024 ** 3).toFixed(1)} GB are free for ${places.dataDirectory}`;
+  if (free < TOO_LITTLE_BYTES)
+    return [found, bad('disk', text, 'free some space: sessions stop when it is full')];
+  if (free < SCARCE_BYTES) return [found, warning('disk', text, 'free some space soon')];
+  return [found, ok('disk', text)];
+}
+
+async function sockets(places: Places): Promise<readonly Finding[]> {
+  const check = 'daemon';
+  const path = controlSocket(places);
+  const state = await lookAtSocket(path);
+  const pods = join(places.runtimeDirectory, 'pods');
+  const stale: string[] = [];
+  for (const name of namesIn(pods)) {
+    if (name.endsWith('.sock') && (await lookAtSocket(join(pods, name))) === 'stale') stale.push(name);
+  }
+  return [
+    ...(hasRoomForPods(places)
+      ? []
+      : [
+          warning('sockets', `paths in ${places.runtimeDirectory} are too long for sockets of pods`, SHORTER),
+        ]),
+    state === 'live'
+      ? ok(check, `a daemon is up on ${path}`)
+      : state === 'none'
+        ? ok(check, 'no daemon is up; polypod serve starts one')
+        : warning(check, `${path} was left behind by a daemon that is gone`, 'polypod serve takes it away'),
+    ...(stale.length > 0
+      ? [
+          warning(
+            'sockets',
+            `${stale.length} sockets of pods in ${pods} have nobody behind them`,
+            'polypod serve takes them away when it starts and when it stops',
+          ),
+        ]
+      : []),
+  ];
+}
+
+function locks(places: Places): readonly Finding[] {
+  const { sessions } = new Layout(places.dataDirectory);
+  const files = namesIn(sessions)
+    .filter((name) => name.endsWith('.jsonl.lock'))
+    .map((name) => join(sessions, name.slice(0, -'.lock'.length)));
+  const found = [daemonLock(places), ...files].map((file) => ({ file, lock: readLock(file) }));
+  const dead = found.filter(({ lock }) => lock?.state === 'dead');
+  const elsewhere = found.filter(({ lock }) => lock?.state === 'elsewhere');
+  const held = found.filter(({ lock }) => lock?.state === 'alive').length;
+  return [
+    ...elsewhere.map(({ file, lock }) =>
+      warning(
+        'locks',
+        `${file} is locked by process ${lock?.owner.pid} on the host ${lock?.owner.host}`,
+        `close it there; if that host is gone, rm -r ${file}.lock`,
+      ),
+    ),
+    dead.length > 0
+      ? ok(
+          'locks',
+          `${dead.length} were left behind by processes that are gone; they are taken over when needed`,
+        )
+      : ok('locks', held === 0 ? 'none is held' : `${held} held, all by living processes`),
+  ];
+}
+
+async function commands(env: Environment, config: Config): Promise<readonly Finding[]> {
+  const { commandSafety, safetyTexts } = await import('../../setup/agents/command-safety.ts');
+  const safety = await commandSafety(env, config);
+  const { isolation, limits } = safetyTexts(safety);
+  const isChosen = config.permissions.isolateCommands === false;
+  return [
+    safety.isolation.state === 'on' || isChosen
+      ? ok('commands', isolation)
+      : warning(
+          'commands',
+          isolation,
+          'an approved command can read the memory of Polypod: make bubblewrap work, or use another user for agents',
+        ),
+    safety.limits.unenforced.length === 0 || config.daemon.commandLimits === undefined
+      ? ok('limits', limits)
+      : warning('limits', limits, 'run Polypod under systemd, or as a user that may make control groups'),
+    ...(config.daemon.allowAgentPeers === true
+      ? [
+          warning(
+            'sockets',
+            'commands of agents may connect to our sockets, and so approve their own calls',
+            'remove allow_agent_processes from sockets in the configuration',
+          ),
+        ]
+      : []),
+  ];
+}
+
+/** Whether keys were removed from what the system shows of this process to others. */
+function environment(): readonly Finding[] {
+  const check = 'environment';
+  try {
+    const names = readFileSync('/proc/self/environ', 'latin1')
+      .split('\0')
+      .map((entry) => entry.split('=')[0] ?? '');
+    const left = names.filter((name) => name !== CALL_MARK && isSecretName(name));
+    if (left.length === 0) return [ok(check, 'no other process can read keys from our environment')];
+    return [warning(check, `other processes of this user can read ${left.join(', ')} from ours`, KEY_FILES)];
+  } catch {
+    return [warning(check, 'other processes of this user can read our environment here', KEY_FILES)];
+  }
+}
+
+const KEY_FILES = 'give keys by key_file in config.yaml instead of variables';
+
+async function catalogue(places: Places): Promise<readonly Finding[]> {
+  const check = 'catalogue';
+  const next = 'polypod doctor --rebuild makes it again from the session files';
+  const layout = new Layout(places.dataDirectory);
+  try {
+    const rows = sessionsIn(places.dataDirectory);
+    const badLines = await badCatalogueLines(places.dataDirectory);
+    const listed = new Set(rows.map(({ id }) => layout.session(id)));
+    const files = namesIn(layout.sessions).filter((name) => name.endsWith('.jsonl'));
+    const unlisted = files.filter((name) => !listed.has(join(layout.sessions, name)));
+    const gone = rows.filter(
+      ({ file }) => statSync(layout.path(file), { throwIfNoEntry: false }) === undefined,
+    );
+    const findings = [
+      ...(unlisted.length > 0
+        ? [bad(check, `${unlisted.length} session files are not in it, such as ${unlisted[0]}`, next)]
+        : []),
+      ...(gone.length > 0
+        ? [bad(check, `${gone.length} sessions in it have no file, such as ${gone[0]?.id}`, next)]
+        : []),
+      ...(badLines > 0 ? [warning(check, `${badLines} lines of it cannot be read`, next)] : []),
+    ];
+    return findings.length > 0 ? findings : [ok(check, `${rows.length} sessions, each with its file`)];
+  } catch (thrown) {
+    return [bad(check, messageOf(thrown), next)];
+  }
+}
+
+/** Not bad where nobody asked for it: commands then ask, or run unprotected where they may. */
+async function sandbox(env: Environment, config: Config, places: Places): Promise<readonly Finding[]> {
+  try {
+    const features = await checkSandbox(env, places);
+    const when = config.sandbox.enabled === true ? 'on for every agent' : 'available with --sandbox';
+    return [ok('sandbox', `${when}: ${features.join(', ')}`)];
+  } catch (thrown) {
+    const text = messageOf(thrown);
+    const next = 'do as it says, or work without --sandbox';
+    return [config.sandbox.enabled === true ? bad('sandbox', text, next) : warning('sandbox', text, next)];
+  }
+}
+
+function ok(check: string, text: string): Finding {
+  return { check, state: 'ok', text };
+}
+
+function warning(check: string, text: string, next: string): Finding {
+  return { check, state: 'warning', text, next };
+}
+
+function bad(check: string, text: string, next: string): Finding {
+  return { check, state: 'bad', text, next };
+}

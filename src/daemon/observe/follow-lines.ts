@@ -1,0 +1,129 @@
+import { closeSync, fstatSync, openSync, readSync, watch } from 'node:fs';
+import { onAbort, systemCodeOf } from '../../base/index.ts';
+
+const CHUNK = 256 * 1024;
+const NEWLINE = 10;
+
+export interface FollowOptions {
+  /** The files in order, asked for again whenever something changes in their directory. */
+  readonly files: () => readonly string[];
+  readonly directory: string;
+  /** Without it the lines end with what is there now. */
+  readonly follow: boolean;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The whole lines of files that others append to, and that a new one may take the place of. An empty list says that all
+ * that is there now has been given. No clock is involved.
+ */
+export async function* followLines({
+  files,
+  directory,
+  follow,
+  signal,
+}: FollowOptions): AsyncGenerator<readonly string[]> {
+  const changes = follow ? new Changes(directory, signal) : undefined;
+  const readers = new Map<number, Reader>();
+  try {
+    for (let isOn = true; isOn; isOn = (await changes?.next()) ?? false) {
+      for (const path of files()) {
+        const reader = readerOf(readers, path);
+        if (reader === undefined) continue;
+        for (let lines = reader.lines(); lines.length > 0; lines = reader.lines()) yield lines;
+      }
+      yield [];
+    }
+  } finally {
+    changes?.close();
+    for (const reader of readers.values()) reader.close();
+  }
+}
+
+/** A file is known by its inode: it keeps its place when it is renamed. */
+function readerOf(readers: Map<number, Reader>, path: string): Reader | undefined {
+  try {
+    const opened = new Reader(openSync(path, 'r'));
+    const known = readers.get(opened.inode);
+    if (known === undefined) readers.set(opened.inode, opened);
+    else opened.close();
+    return known ?? opened;
+  } catch (thrown) {
+    if (systemCodeOf(thrown) === 'ENOENT') return undefined;
+    throw thrown;
+  }
+}
+
+/** A file and how far it has been read. */
+class Reader {
+  readonly inode: number;
+  readonly #descriptor: number;
+  #position = 0;
+  #pieces: Uint8Array[] = [];
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+    this.inode = fstatSync(descriptor).ino;
+  }
+
+  /** Some of the lines that have come since; none when there is no whole one. */
+  lines(): readonly string[] {
+    for (;;) {
+      const chunk = Buffer.allocUnsafe(CHUNK);
+      const bytes = chunk.subarray(0, readSync(this.#descriptor, chunk, 0, CHUNK, this.#position));
+      if (bytes.length === 0) return [];
+      this.#position += bytes.length;
+      const end = bytes.lastIndexOf(NEWLINE);
+      if (end < 0) {
+        this.#pieces.push(bytes);
+        continue;
+      }
+      const text = Buffer.concat([...this.#pieces, bytes.subarray(0, end)]).toString('utf8');
+      this.#pieces = [bytes.subarray(end + 1)];
+      return text.split('\n').filter((line) => line !== '');
+    }
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+}
+
+/** Tells when something has changed in a directory since it was last asked. */
+class Changes {
+  readonly #stop: () => void;
+  #hasChanged = false;
+  #isOver = false;
+  #wake: (() => void) | undefined;
+
+  constructor(directory: string, signal: AbortSignal) {
+    const watcher = watch(directory, () => {
+      this.#hasChanged = true;
+      this.#wake?.();
+    });
+    const end = (): void => {
+      this.#isOver = true;
+      this.#wake?.();
+    };
+    watcher.on('error', end);
+    const forget = onAbort(signal, end);
+    this.#stop = () => {
+      forget();
+      watcher.close();
+    };
+  }
+
+  /** False when it is over. */
+  async next(): Promise<boolean> {
+    while (!this.#hasChanged && !this.#isOver)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    this.#hasChanged = false;
+    return !this.#isOver;
+  }
+
+  close(): void {
+    this.#stop();
+  }
+}

@@ -1,0 +1,144 @@
+import { numberOf } from '../../base/index.ts';
+import type { RunOutcome } from '../../worker/index.ts';
+import type { Health } from './health.ts';
+
+type Kind = 'gauge' | 'counter';
+type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
+
+/** The daemon's health in the text format of Prometheus. No label has a value that a client can choose. */
+export function metricsOf(health: Health): string {
+  return [...gauges(health), ...counters(health)].join('');
+}
+
+function gauges(health: Health): readonly string[] {
+  const { pods, runs, doors, diskFreeBytes } = health;
+  return [
+    metric('polypod_info', 'gauge', 'The version that is running.', [[{ version: health.version }, 1]]),
+    metric('polypod_ready', 'gauge', 'Whether new work is taken.', one(health.state === 'ready' ? 1 : 0)),
+    metric('polypod_uptime_seconds', 'gauge', 'Time since the start.', one(health.uptimeSeconds)),
+    metric('polypod_pods', 'gauge', 'Pods in memory.', one(pods.live)),
+    metric('polypod_pods_limit', 'gauge', 'Pods that may be in memory.', one(pods.limit)),
+    metric('polypod_runs', 'gauge', 'Runs under way.', one(runs.active)),
+    metric('polypod_runs_limit', 'gauge', 'Runs that may be under way.', one(runs.limit)),
+    metric('polypod_sessions', 'gauge', 'Sessions in the catalogue.', one(health.sessions)),
+    metric('polypod_approvals_pending', 'gauge', 'Approvals that wait.', one(health.pendingApprovals)),
+    metric(
+      'polypod_door_open',
+      'gauge',
+      'Whether a door is open.',
+      doors.map(({ name, state }) => [{ door: name }, state === 'open' ? 1 : 0]),
+    ),
+    metric('polypod_door_links', 'gauge', 'Clients of a door.', ofDoors(doors, 'links')),
+    metric(
+      'polypod_disk_free_bytes',
+      'gauge',
+      'Room left for the data directory.',
+      diskFreeBytes === undefined ? [] : one(diskFreeBytes),
+    ),
+    metric('process_resident_memory_bytes', 'gauge', 'Resident memory.', one(health.memoryBytes)),
+    metric('nodejs_heap_size_used_bytes', 'gauge', 'Heap of JavaScript in use.', one(health.heapBytes)),
+  ];
+}
+
+/** Since the start of the daemon. */
+function counters({
+  counts,
+  doors,
+  failures,
+  contained,
+  refusedConnections,
+  cpuSeconds,
+}: Health): readonly string[] {
+  const { totals } = counts;
+  const tokens = {
+    input: totals.inputTokens,
+    output: totals.outputTokens,
+    cache_read: totals.cacheReadInputTokens,
+    cache_creation: totals.cacheCreationInputTokens,
+  };
+  return [
+    counter('polypod_runs_started_total', 'Runs that have begun.', one(counts.runsStarted)),
+    counter(
+      'polypod_runs_ended_total',
+      'Runs that have ended, by how.',
+      // Those that never happened are told as well: a rate needs a zero to begin from.
+      labelled('outcome', { ...NEVER_ENDED, ...counts.runsEnded }),
+    ),
+    counter('polypod_turns_total', 'Requests to models, with the tools they asked for.', one(totals.turns)),
+    counter('polypod_tool_calls_total', 'Calls of tools.', one(totals.toolCalls)),
+    counter(
+      'polypod_tokens_total',
+      'Tokens used; input is the whole prompt, also what came from a cache.',
+      labelled('kind', tokens),
+    ),
+    counter('polypod_cost_usd_total', 'What the tokens cost, as far as prices are known.', one(totals.cost)),
+    counter('polypod_approvals_asked_total', 'Approvals asked for.', one(counts.approvalsAsked)),
+    counter(
+      'polypod_approvals_settled_total',
+      'Approvals decided, expired or cancelled.',
+      one(counts.approvalsSettled),
+    ),
+    counter('polypod_events_total', 'Events of pods.', one(counts.events)),
+    counter(
+      'polypod_door_refused_total',
+      'Lines and requests of clients that a door refused.',
+      ofDoors(doors, 'refused'),
+    ),
+    counter('polypod_failures_total', 'Failures nobody was waiting for.', one(failures)),
+    counter(
+      'polypod_unexpected_errors_total',
+      'Unexpected errors that ended a connection or a request.',
+      one(contained),
+    ),
+    counter(
+      'polypod_connections_refused_total',
+      'Connections to sockets that processes of agents made.',
+      one(refusedConnections),
+    ),
+    counter('process_cpu_seconds_total', 'CPU time used.', one(cpuSeconds)),
+  ];
+}
+
+const NEVER_ENDED: Readonly<Record<RunOutcome['status'], 0>> = {
+  finished: 0,
+  failed: 0,
+  cancelled: 0,
+  limited: 0,
+  interrupted: 0,
+  paused: 0,
+};
+
+/** A figure that open doors tell of themselves; not every door has every one. */
+function ofDoors(doors: Health['doors'], figure: string): readonly Sample[] {
+  return doors.flatMap(({ name, details }): readonly Sample[] => {
+    const value = numberOf(details?.[figure]);
+    return value === undefined ? [] : [[{ door: name }, value]];
+  });
+}
+
+function labelled(label: string, values: Readonly<Record<string, number>>): readonly Sample[] {
+  return Object.entries(values).map(([name, value]) => [{ [label]: name }, value]);
+}
+
+function counter(name: string, help: string, samples: readonly Sample[]): string {
+  return metric(name, 'counter', help, samples);
+}
+
+function one(value: number): readonly Sample[] {
+  return [[{}, value]];
+}
+
+function metric(name: string, kind: Kind, help: string, samples: readonly Sample[]): string {
+  if (samples.length === 0) return '';
+  const lines = samples.map(([labels, value]) => `${name}${labelText(labels)} ${value}\n`);
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n${lines.join('')}`;
+}
+
+function labelText(labels: Readonly<Record<string, string>>): string {
+  const parts = Object.entries(labels).map(([key, value]) => `${key}="${escaped(value)}"`);
+  return parts.length === 0 ? '' : `{${parts.join(',')}}`;
+}
+
+function escaped(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}

@@ -1,0 +1,27 @@
+import type { ThinkingLevel } from '../../llm/index.ts';
+import type { Host } from '../../pod/index.ts';
+import type { Mode } from '../../tools/index.ts';
+import type { ModelAccess } from '../../setup/models/model-access.ts';
+
+/** A session that somebody wants. */
+export interface NewSession {
+  readonly cwd: string;
+  readonly name?: string;
+  /** `provider/id`, an id, or a provider's name. */
+  readonly model?: string;
+  readonly mode?: Mode;
+  readonly thinking?: ThinkingLevel;
+  readonly appendSystem?: string;
+}
+
+/** Makes a session. A model that cannot be used is refused before anything is written. */
+export async function newSession(
+  host: Host,
+  models: ModelAccess,
+  { cwd, model: reference, ...rest }: NewSession,
+): Promise<{ readonly id: string }> {
+  const model = reference === undefined ? undefined : (await models.choose(reference)).model;
+  const chosen = model === undefined ? {} : { model: { provider: model.account, modelId: model.id } };
+  const { id } = await host.create({ cwd, settings: { ...rest, ...chosen } });
+  return { id };
+}

@@ -1,0 +1,40 @@
+import { readdirSync } from 'node:fs';
+import type { Audit } from '../../audit/index.ts';
+import { agentCommands } from '../../base/index.ts';
+import { type RefusedPeer, socketPeers } from '../../wire/index.ts';
+import type { Config } from '../../setup/config/config.ts';
+import { commandsDirectory, type Places } from '../../setup/paths/data-paths.ts';
+
+export interface GuardOptions {
+  readonly config: () => Pick<Config, 'daemon'>;
+  readonly audit?: Audit | undefined;
+  readonly onRefused?: (refused: RefusedPeer) => void;
+}
+
+/**
+ * Sets who may connect to the sockets of this process, and records who was refused. The configuration is read again for every
+ * connection. Returns what ends the recording.
+ */
+export function guardSockets(places: Pick<Places, 'dataDirectory'>, options: GuardOptions): () => void {
+  const { config, audit, onRefused } = options;
+  socketPeers.policy = {
+    allowsAgents: () => config().daemon.allowAgentPeers === true,
+    othersRunCommands: () => othersIn(commandsDirectory(places)),
+  };
+  return socketPeers.onRefused((refused) => {
+    const { path, ...details } = refused;
+    audit?.({ event: 'connection.refused', door: 'socket', target: path, outcome: 'denied', details });
+    onRefused?.(refused);
+  });
+}
+
+/** Whether a command is recorded that this process does not run. Records of commands that were ended do not count. */
+function othersIn(directory: string): boolean {
+  try {
+    const own = new Set(agentCommands.all().map(({ mark }) => `${mark}.json`));
+    return readdirSync(directory).some((name) => /^[^.]+\.json$/.test(name) && !own.has(name));
+  } catch {
+    // No command was run so far.
+    return false;
+  }
+}

@@ -1,0 +1,10 @@
+import { lstatSync } from 'node:fs';
+import { connectUnix } from '../../wire/index.ts';
+
+/** Whether a socket is in use, was left behind by a process that is gone, or is not there. */
+export async function lookAtSocket(path: string): Promise<'live' | 'stale' | 'none'> {
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return 'none';
+  const socket = await connectUnix(path);
+  socket?.destroy();
+  return socket === undefined ? 'stale' : 'live';
+}

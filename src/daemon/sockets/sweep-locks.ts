@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Layout } from '../../pod/sessions.ts';
+import { acquireLock } from '../../store/index.ts';
+import { namesIn } from '../../setup/config/directory-names.ts';
+import type { Places } from '../../setup/paths/data-paths.ts';
+
+const LOCK = '.lock';
+
+/**
+ * Removes the locks of sessions that have no file: a process was killed while it created them, and nobody will ever open them.
+ * Returns how many there were. The lock of a session that has a file is taken over when the session is opened.
+ */
+export function sweepLocks({ dataDirectory }: Pick<Places, 'dataDirectory'>): number {
+  const { sessions } = new Layout(dataDirectory);
+  const files = namesIn(sessions)
+    .filter((name) => name.endsWith(`.jsonl${LOCK}`))
+    .map((name) => join(sessions, name.slice(0, -LOCK.length)));
+  return files.filter((file) => !existsSync(file) && isReleased(file)).length;
+}
+
+/** Takes over the lock of a dead process and releases it. */
+function isReleased(file: string): boolean {
+  try {
+    acquireLock(file).release();
+    return true;
+  } catch {
+    // A living process is about to write the file.
+    return false;
+  }
+}

@@ -1,0 +1,119 @@
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { asPolypodError } from '../../base/index.ts';
+import { endGroup, type Program, startGroup } from './process-group.ts';
+import type { Sdk } from './sdk.ts';
+import { Tail } from './tail.ts';
+
+/** How much of what a server writes beside the protocol is kept for error messages. */
+const STDERR_KEPT = 8_192;
+
+/**
+ * A server as a child process, one JSON message per line. The SDK has such a transport too, but it starts the server in our own
+ * process group, so that what the server starts cannot be ended with it, and it tells neither exit code nor signal.
+ */
+export class StdioTransport implements Transport {
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+  onmessage?: Transport['onmessage'];
+
+  /** What the server wrote to stderr last. */
+  readonly stderr = new Tail(STDERR_KEPT);
+
+  readonly #sdk: Sdk;
+  readonly #program: Program;
+  readonly #graceMs: number;
+  readonly #onEnd: () => void;
+  #child: ChildProcessWithoutNullStreams | undefined;
+  #ending: string | undefined;
+  #over: Promise<void> | undefined;
+
+  /** `onEnd` is called once the process is gone, and before the client is told. */
+  constructor(sdk: Sdk, program: Program, graceMs: number, onEnd: () => void) {
+    this.#sdk = sdk;
+    this.#program = program;
+    this.#graceMs = graceMs;
+    this.#onEnd = onEnd;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** How it came to an end, once it has: `it ended with exit code 1`. */
+  get ending(): string | undefined {
+    return this.#ending;
+  }
+
+  async start(): Promise<void> {
+    const child = startGroup(this.#program);
+    this.#child = child;
+    this.#listen(child);
+    await once(child, 'spawn');
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin;
+    if (stdin === undefined || !stdin.writable) throw new Error('the server does not listen any more');
+    await new Promise<void>((resolve, reject) => {
+      stdin.write(this.#sdk.serializeMessage(message), (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /** Ends the process and its group. Whoever calls it again waits for the same end. */
+  close(): Promise<void> {
+    this.#over ??= this.#end();
+    return this.#over;
+  }
+
+  async #end(): Promise<void> {
+    const child = this.#child;
+    if (child?.pid !== undefined) {
+      const drained = once(child, 'close');
+      await endGroup(child, this.#graceMs);
+      // An answer given right before the end still counts; but who left the group may hold the streams open for ever.
+      await Promise.race([drained, sleep(this.#graceMs, undefined, { ref: false })]);
+      for (const stream of child.stdio) stream?.destroy();
+    }
+    this.#onEnd();
+    this.onclose?.();
+  }
+
+  #listen(child: ChildProcessWithoutNullStreams): void {
+    const buffer = new this.#sdk.ReadBuffer();
+    const report = (error: Error): void => this.onerror?.(error);
+    child.stdout.on('data', (chunk: Buffer) => this.#receive(buffer, chunk));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => this.stderr.add(text));
+    for (const stream of [child, child.stdin, child.stdout, child.stderr]) stream.on('error', report);
+    child.once('exit', (code, signal) => {
+      this.#ending ??= signal === null ? `it ended with exit code ${code}` : `it was ended by ${signal}`;
+      void this.close();
+    });
+  }
+
+  #receive(buffer: InstanceType<Sdk['ReadBuffer']>, chunk: Buffer): void {
+    try {
+      buffer.append(chunk);
+    } catch {
+      // With no end of the line in sight there is no way back into the stream.
+      this.#ending ??= `it sent a line of more than ${this.#sdk.STDIO_DEFAULT_MAX_BUFFER_SIZE} bytes`;
+      void this.close();
+      return;
+    }
+    while (this.#deliver(buffer)) continue;
+  }
+
+  /** Hands on one message; answers whether there may be another. Lines that are not JSON are passed over by the buffer. */
+  #deliver(buffer: InstanceType<Sdk['ReadBuffer']>): boolean {
+    try {
+      const message = buffer.readMessage();
+      if (message !== null) this.onmessage?.(message);
+      return message !== null;
+    } catch (thrown) {
+      this.onerror?.(asPolypodError(thrown));
+      return true;
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import { asPolypodError, type PolypodError } from '../../base/index.ts';
+import type { Caller, CommandOf } from '../command.ts';
+import type { Approval, Settlement } from '../event.ts';
+import type { LivePod } from '../live/live-pod.ts';
+import type { Residents } from './pod-cache.ts';
+
+export interface FamilyParts {
+  readonly residents: Residents;
+  readonly exists: (id: string) => boolean;
+  readonly now: () => Date;
+  readonly onFailure: (error: PolypodError, podId: string) => void;
+}
+
+/** Pods that work for others: a child's questions are asked at its parent too, and may be decided at either. */
+export class Family {
+  readonly #parts: FamilyParts;
+
+  constructor(parts: FamilyParts) {
+    this.#parts = parts;
+  }
+
+  asked(child: LivePod, approval: Approval): void {
+    this.#toParent(child, (parent) => parent.mirror({ podId: child.id, ...approval }));
+  }
+
+  settled(child: LivePod, approvalId: string, how: Settlement): void {
+    this.#toParent(child, (parent) => parent.mirrorSettled(approvalId, how));
+  }
+
+  async decide(podId: string, command: CommandOf<'decide'>, { key, ...who }: Caller): Promise<void> {
+    // The child has keys of its own: the parent's must not meet one of them.
+    const caller = key === undefined ? who : { ...who, key: `parent ${key}` };
+    await this.#parts.residents.use(podId, (child) => child.handle(command, caller));
+  }
+
+  /** A parent and its child keep the same questions, each in its own file: a crash may have come between the two. */
+  compare(pod: LivePod): void {
+    for (const { podId, ...approval } of pod.view.approvals.pending()) {
+      if (podId === undefined) this.asked(pod, approval);
+      else this.#lookAfterChild(pod.id, podId, approval.approvalId);
+    }
+  }
+
+  #lookAfterChild(parentId: string, podId: string, approvalId: string): void {
+    const { residents, exists, now, onFailure } = this.#parts;
+    const cancelled: Settlement = { status: 'cancelled', at: now().toISOString() };
+    const settlement = exists(podId)
+      ? residents.use(podId, async ({ view: { approvals } }) => {
+          const asked = approvals.get(approvalId);
+          return asked === undefined ? cancelled : asked.settlement;
+        })
+      : Promise.resolve(cancelled);
+    settlement
+      .then(async (how) => {
+        if (how !== undefined)
+          await residents.use(parentId, async (parent) => parent.mirrorSettled(approvalId, how));
+      })
+      .catch((thrown: unknown) => onFailure(asPolypodError(thrown), podId));
+  }
+
+  #toParent(pod: LivePod, tell: (parent: LivePod) => void): void {
+    const { parentSessionId: parentId, spawned } = pod.header.extras ?? {};
+    // A fork has a parent too, and goes its own way.
+    if (typeof parentId !== 'string' || spawned !== true) return;
+    this.#parts.residents
+      .use(parentId, async (parent) => tell(parent))
+      .catch((thrown: unknown) => this.#parts.onFailure(asPolypodError(thrown), parentId));
+  }
+}

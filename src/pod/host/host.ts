@@ -1,0 +1,496 @@
+import { asPolypodError, type JsonObject, PolypodError, uuidv7 } from '../../base/index.ts';
+import { realFiles } from '../../store/index.ts';
+import {
+  Catalogue,
+  type Filter,
+  type ListOptions,
+  type PendingApproval,
+  type Row,
+} from '../catalogue/index.ts';
+import type { Caller } from '../command.ts';
+import type { PodFact } from '../event.ts';
+import { makeDirectories } from '../journal/index.ts';
+import {
+  type Change,
+  DEFAULT_LIMITS,
+  type Fork,
+  type HostLimits,
+  type HostOptions,
+  type NewPod,
+  type PodMove,
+} from './host-options.ts';
+import { Layout } from './layout.ts';
+import { rowOf } from './listing.ts';
+import { LivePod } from '../live/live-pod.ts';
+import type { House } from '../live/pod-options.ts';
+import { Pod } from '../pod.ts';
+import { noSession, refuseDamaged } from '../repair/index.ts';
+import { readUnopened } from './read-session.ts';
+import { Residents } from './pod-cache.ts';
+import {
+  FORMAT_VERSION,
+  type Header,
+  type KeptMessage,
+  keptMessages,
+  type SessionTree,
+} from '../session/index.ts';
+import { type RowSource, headerOf, idsIn, rowFromFile, rowsFromFiles } from './session-rows.ts';
+import { TextReader } from './session-texts.ts';
+import { Slots } from './run-slots.ts';
+import { emptyTrash, moveToTrash, removeDrafts } from './trash.ts';
+import { recordFailedRun } from './failed-run.ts';
+import { Family } from './child-pods.ts';
+import { writeFork } from './fork-file.ts';
+import { FreshPods } from './unsaved-pods.ts';
+import { isSameFile, refuseTakenPlace, refuseUnsafeId } from './session-location.ts';
+import { unknownPod } from '../unknown-pod.ts';
+
+/** The pods of a process, and the sessions they come from: what a door sees first. */
+export class Host {
+  /** Whole texts, of which rows have the beginning. */
+  readonly texts: TextReader;
+  readonly #options: Required<Omit<HostOptions, 'limits'>> & { readonly limits: HostLimits };
+  readonly #layout: Layout;
+  readonly #catalogue: Catalogue;
+  readonly #residents: Residents;
+  readonly #fresh = new FreshPods();
+  /** Sessions that are on their way to the trash: nobody opens them again. */
+  readonly #removing = new Set<string>();
+  /** Pods that are being made under a key. */
+  readonly #making = new Map<string, Promise<Pod>>();
+  readonly #slots: Slots;
+  readonly #family: Family;
+  readonly #rowSource: RowSource;
+  readonly #podListeners = new Set<(id: string, move: PodMove) => void>();
+  readonly #onChange = new Set<(change: Change) => void>();
+  /** Called when a pod may have become quiet. */
+  readonly #onQuieter = new Set<() => void>();
+
+  static async open(options: HostOptions): Promise<Host> {
+    const settings = {
+      files: realFiles,
+      durability: 'full',
+      hibernateAfterMs: 5 * 60 * 1000,
+      approvals: { fallback: 'deny' },
+      now: () => new Date(),
+      onFailure: () => {},
+      audit: () => {},
+      refuseStart: () => undefined,
+      ...options,
+      limits: { ...DEFAULT_LIMITS, ...options.limits },
+    } as const;
+    const layout = new Layout(options.directory);
+    for (const directory of [layout.sessions, layout.feeds])
+      for (const parent of makeDirectories(settings.files, directory))
+        await settings.files.syncDirectory(parent);
+    const catalogue = await Catalogue.open(layout.catalogue, {
+      files: settings.files,
+      onFailure: (error) => settings.onFailure(error, undefined),
+    });
+    emptyTrash(settings.files, layout, settings.now());
+    removeDrafts(settings.files, layout, settings.now());
+    const host = new Host(settings, layout, catalogue);
+    await host.#adopt();
+    return host;
+  }
+
+  private constructor(
+    options: Required<Omit<HostOptions, 'limits'>> & { readonly limits: HostLimits },
+    layout: Layout,
+    catalogue: Catalogue,
+  ) {
+    this.#options = options;
+    this.#layout = layout;
+    this.#catalogue = catalogue;
+    this.#residents = new Residents({
+      limit: options.limits.pods,
+      hibernateAfterMs: options.hibernateAfterMs,
+      open: (id) => this.#open(id),
+      onMove: (id, move) => this.#moved(id, move),
+    });
+    this.#slots = new Slots(options.limits.runs);
+    this.#family = new Family({
+      residents: this.#residents,
+      exists: (id) => this.#catalogue.get(id) !== undefined,
+      now: options.now,
+      onFailure: options.onFailure,
+    });
+    this.#rowSource = { files: options.files, layout, now: options.now, onFailure: options.onFailure };
+    this.texts = new TextReader(this.#rowSource, this.#residents);
+  }
+
+  /** How much of what is allowed is in use. */
+  get usage(): { readonly pods: number; readonly runs: number; readonly sessions: number } {
+    return { pods: this.#residents.size, runs: this.#slots.taken, sessions: this.#catalogue.size };
+  }
+
+  async create(wish: NewPod): Promise<Pod> {
+    const { key } = wish;
+    const making = key === undefined ? undefined : this.#making.get(key);
+    if (making !== undefined) return making;
+    const made = this.#create(wish, {});
+    if (key !== undefined) this.#making.set(key, made);
+    return made.finally(() => this.#making.delete(key ?? ''));
+  }
+
+  async #create(wish: NewPod, more: JsonObject): Promise<Pod> {
+    const { cwd, parentId, key, lazy = false } = wish;
+    const known =
+      key === undefined ? undefined : (this.#catalogue.byKey(key)?.id ?? this.#fresh.underKey(key));
+    if (known !== undefined) return this.pod(known);
+    const id = uuidv7(this.#options.now().getTime());
+    const file = wish.file?.(id);
+    const there = file === undefined ? undefined : this.#fresh.at(file);
+    if (there !== undefined) return this.pod(there);
+    if (file !== undefined) refuseTakenPlace(file, this.#layout, this.#catalogue.list());
+    const settings = typeof wish.settings === 'function' ? wish.settings(id) : wish.settings;
+    const extras = { ...(parentId && { parentSessionId: parentId }), ...(key && { key }), ...more };
+    const parent = parentId === undefined ? undefined : this.#catalogue.get(parentId);
+    const parentSession = parent === undefined ? wish.parentSession : this.#layout.path(parent.file);
+    const header: Header = {
+      id,
+      version: FORMAT_VERSION,
+      timestamp: this.#options.now().toISOString(),
+      cwd,
+      ...(parentSession === undefined ? {} : { parentSession }),
+      ...(Object.keys(extras).length > 0 && { extras }),
+    };
+    this.#fresh.add({ header, ...(file !== undefined && { file }), ...(lazy && settings && { settings }) });
+    const pod = new Pod(id, this.#residents);
+    try {
+      // The first entry: from here on the pod is there, also after a crash.
+      if (!lazy) await pod.handle({ type: 'configure', set: settings ?? {} }, HOST);
+    } catch (error) {
+      await this.#residents.close(id);
+      this.#fresh.delete(id);
+      throw error;
+    }
+    return pod;
+  }
+
+  /** Forgets a new pod in which nothing has happened; one that somebody looks at stays. */
+  async discard(id: string): Promise<void> {
+    if (!this.#fresh.has(id) || this.#residents.get(id)?.isIdle === false) return;
+    await this.#residents.close(id);
+    this.#fresh.delete(id);
+  }
+
+  /** A pod by its id; refuses when there is none. */
+  pod(id: string): Pod {
+    if (!this.#fresh.has(id) && this.#catalogue.get(id) === undefined) throw unknownPod(id);
+    return new Pod(id, this.#residents);
+  }
+
+  /** Opens a session file of this program, of pi or of xcsh, wherever it is; it stays where it is. */
+  async openFile(file: string): Promise<Pod> {
+    const { files, now } = this.#options;
+    const header = await headerOf(files, file);
+    if (header === undefined) {
+      if (files.stat(file) !== undefined) await refuseDamaged(files, file);
+      throw noSession(file);
+    }
+    const { id } = header;
+    refuseUnsafeId(id, file);
+    const known = this.#catalogue.get(id);
+    const place = known && this.#layout.path(known.file);
+    const isMoved = place !== undefined && !isSameFile(files, place, file);
+    if (isMoved && files.stat(place) !== undefined)
+      throw new PolypodError(
+        'conflict',
+        `${file} is a copy of the session ${id}, which is kept in ${place}: fork that one instead`,
+      );
+    if (known === undefined || isMoved)
+      this.#catalogue.put(await rowFromFile(this.#rowSource, file, now().toISOString()));
+    try {
+      // One that cannot be opened is not listed.
+      await this.#residents.use(id, async () => {});
+    } catch (error) {
+      if (known === undefined) this.#catalogue.remove(id);
+      else if (isMoved) this.#catalogue.put(known);
+      throw error;
+    }
+    return new Pod(id, this.#residents);
+  }
+
+  /** A new session that begins with the conversation of another one, up to an entry. */
+  async fork(id: string, { entryId, name, file: place }: Fork = {}): Promise<Pod> {
+    this.pod(id);
+    const { files, durability, now } = this.#options;
+    const [tree, live] = await this.#residents.use(
+      id,
+      async (source) => [await source.whole(), source] as const,
+    );
+    const newId = uuidv7(now().getTime());
+    const file = place?.(newId) ?? this.#layout.session(newId);
+    const header: Header = {
+      id: newId,
+      version: FORMAT_VERSION,
+      timestamp: now().toISOString(),
+      cwd: live.header.cwd,
+      parentSession: this.#fileOf(id),
+      extras: { parentSessionId: id },
+    };
+    const at = entryId === 'root' ? null : (entryId ?? tree.leafId);
+    const source = { id, tree, settings: live.view.settings };
+    await writeFork({ file, header, source, at, files, durability });
+    this.#catalogue.put(await rowFromFile(this.#rowSource, file, now().toISOString()));
+    const pod = this.pod(newId);
+    if (name !== undefined) await pod.handle({ type: 'configure', set: { name } }, HOST);
+    return pod;
+  }
+
+  /** A pod that works for another one; its questions are asked there too. */
+  async spawn(parentId: string, child: Omit<NewPod, 'parentId'>): Promise<Pod> {
+    this.pod(parentId);
+    return this.#create({ ...child, parentId }, { spawned: true });
+  }
+
+  /** Newest first, with what other processes wrote. */
+  async list(options: ListOptions = {}): Promise<readonly Row[]> {
+    await this.#catalogue.refresh();
+    return this.#catalogue.list(options);
+  }
+
+  async search(text: string, filter: Filter = {}): Promise<readonly Row[]> {
+    await this.#catalogue.refresh();
+    return this.#catalogue.search(text, filter);
+  }
+
+  async pendingApprovals(): Promise<readonly { readonly row: Row; readonly approval: PendingApproval }[]> {
+    await this.#catalogue.refresh();
+    return this.#catalogue.pendingApprovals();
+  }
+
+  /**
+   * Hears whenever a row changes by what a pod of this process does. Who watches the pod after `told`, or a new one after 0,
+   * misses nothing, so a door need not watch pods in which nothing happens. Answers with how to hear no more.
+   */
+  onChange(hear: (change: Change) => void): () => void {
+    this.#onChange.add(hear);
+    return () => this.#onChange.delete(hear);
+  }
+
+  row(id: string): Row | undefined {
+    return this.#catalogue.get(id);
+  }
+
+  byName(name: string): readonly Row[] {
+    return this.#catalogue.byName(name);
+  }
+
+  byTask(taskId: string): Row | undefined {
+    return this.#catalogue.byTask(taskId);
+  }
+
+  /** Where a session is kept, or will be once there is something to keep. */
+  fileOf(id: string): string {
+    return this.#fileOf(id);
+  }
+
+  /** The conversation of a pod as its file has it. */
+  async messages(id: string): Promise<readonly KeptMessage[]> {
+    return keptMessages(await this.#read(id, async (live) => live.tree));
+  }
+
+  /** All that a session file has, on every branch. */
+  async tree(id: string): Promise<SessionTree> {
+    return this.#read(id, (live) => live.whole());
+  }
+
+  async #read(id: string, read: (live: LivePod) => Promise<SessionTree>): Promise<SessionTree> {
+    return this.#residents
+      .use(id, read)
+      .catch((thrown: unknown) => readUnopened(this.#rowSource, this.#fileOf(id), thrown));
+  }
+
+  /** Calls back for every pod in memory, now and as they come and leave, and for every pod that is removed. */
+  onPods(listener: (id: string, move: PodMove) => void): () => void {
+    this.#podListeners.add(listener);
+    for (const { id } of this.#residents.pods()) listener(id, 'in');
+    return () => this.#podListeners.delete(listener);
+  }
+
+  /** Working directories, the last used first. */
+  async recentPaths(limit = 20): Promise<readonly string[]> {
+    const rows = await this.list();
+    return [...new Set(rows.map(({ cwd }) => cwd))].slice(0, limit);
+  }
+
+  /** Lets a pod leave memory; a run that is under way is cancelled. */
+  async close(id: string): Promise<void> {
+    await this.#residents.close(id);
+  }
+
+  /** Moves a session to the trash, where it stays for 30 days. */
+  async delete(id: string): Promise<void> {
+    this.pod(id);
+    this.#removing.add(id);
+    try {
+      await this.#residents.close(id);
+      const file = this.#fileOf(id);
+      if (file.startsWith(this.#layout.sessions))
+        await moveToTrash(this.#options.files, this.#layout, id, this.#options.now());
+      this.#fresh.delete(id);
+      this.#catalogue.remove(id);
+      this.#moved(id, 'removed');
+    } finally {
+      this.#removing.delete(id);
+    }
+  }
+
+  /** Opens what a crash left unfinished, so that it is marked, and what is waiting to be run. */
+  async recover(): Promise<readonly string[]> {
+    const rows = this.#catalogue.list().filter(isUnfinished);
+    const opened = await Promise.all(
+      rows.map(({ id }) =>
+        this.#residents
+          .use(id, async () => id)
+          .catch((thrown: unknown) => {
+            this.#options.onFailure(asPolypodError(thrown), id);
+          }),
+      ),
+    );
+    return opened.filter((id) => id !== undefined);
+  }
+
+  /** Makes the catalogue again from the session files. */
+  async rebuild(): Promise<{ readonly rows: number }> {
+    return this.#catalogue.rebuild(rowsFromFiles(this.#rowSource, idsIn(this.#rowSource)));
+  }
+
+  /**
+   * From now on no run begins; prompts that wait stay for the next process. Resolves when no run makes progress any more,
+   * or after so long; those that wait for a person do not count.
+   */
+  async drain(withinMs: number): Promise<void> {
+    this.#slots.drain();
+    await new Promise<void>((resolve) => {
+      const look = (): void => {
+        if (this.#residents.pods().some((pod) => pod.isProgressing)) return;
+        clearTimeout(timer);
+        this.#onQuieter.delete(look);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.#onQuieter.delete(look);
+        resolve();
+      }, withinMs);
+      this.#onQuieter.add(look);
+      look();
+    });
+  }
+
+  /** Closes all pods: runs are cancelled, unless they wait for a person, and everything is written. */
+  async shutdown(): Promise<void> {
+    this.#slots.drain();
+    this.#catalogue.beginClose();
+    await this.#residents.leaveAll();
+    await this.#catalogue.close();
+  }
+
+  async #open(id: string): Promise<LivePod> {
+    const { files, durability, agents, limits, approvals, now } = this.#options;
+    const fresh = this.#fresh.get(id);
+    if (this.#removing.has(id) || (fresh === undefined && this.#catalogue.get(id) === undefined))
+      throw unknownPod(id);
+    const pod = await LivePod.open({
+      file: this.#fileOf(id),
+      ...(fresh && { header: fresh.header, settings: fresh.settings }),
+      feedDirectory: this.#layout.feed(id),
+      files,
+      durability,
+      openAgent: agents,
+      queueLimit: limits.queue,
+      watcherLimit: limits.watcher,
+      approvals,
+      now,
+      house: this.#house,
+    });
+    this.#family.compare(pod);
+    return pod;
+  }
+
+  readonly #house: House = {
+    takeSlot: () => this.#slots.take(),
+    whyNoSlot: () => this.#slots.reason,
+    releaseSlot: () => {
+      this.#slots.release();
+      // Prompts that wait at other pods may have waited for this place.
+      setImmediate(() => {
+        for (const pod of this.#residents.pods()) pod.startNext();
+        for (const look of this.#onQuieter) look();
+      });
+    },
+    audit: (event) => this.#options.audit(event),
+    refuseStart: (overrides) => this.#options.refuseStart(overrides),
+    changed: (pod, by) => this.#changed(pod, by),
+    asked: (pod, approval) => this.#family.asked(pod, approval),
+    settled: (pod, approvalId, how) => this.#family.settled(pod, approvalId, how),
+    decideForChild: (podId, command, caller) => this.#family.decide(podId, command, caller),
+    gone: async (pod, error) => {
+      if (error !== undefined) await this.#failed(pod, error);
+      this.#residents.forget(pod.id, pod);
+    },
+  };
+
+  #changed(pod: LivePod, by: PodFact['type']): void {
+    const { id, header, view, totals } = pod;
+    // A row without a file would stand in the way of whoever asks for the pod again: it is listed once there is one.
+    if (this.#fresh.has(id)) {
+      const list = (): void => {
+        this.#fresh.delete(id);
+        this.#changed(pod, by);
+      };
+      pod.written().then(list, () => {});
+      return;
+    }
+    const before = this.#catalogue.get(id);
+    const file = this.#layout.named(pod.file);
+    const now = this.#options.now().toISOString();
+    // To name, to archive and to configure a session is no activity in it.
+    const at = by === 'settings' ? before?.updatedAt : undefined;
+    const row = rowOf({ header, view, totals, model: pod.model }, { file, before, now, updatedAt: at });
+    this.#catalogue.put(by === 'closed' ? { ...row, closed: true } : row);
+    this.#residents.settle(id);
+    for (const hear of this.#onChange) hear({ id, before, ...pod.numbers });
+    // It may wait for a person now.
+    for (const look of this.#onQuieter) look();
+  }
+
+  async #failed(pod: LivePod, failure: PolypodError): Promise<void> {
+    const { id, numbers } = pod;
+    this.#options.onFailure(failure, id);
+    const before = await recordFailedRun(this.#catalogue, this.#rowSource, pod, failure);
+    if (before !== undefined) for (const hear of this.#onChange) hear({ id, before, ...numbers, failure });
+  }
+
+  #moved(id: string, move: PodMove): void {
+    for (const listener of this.#podListeners) listener(id, move);
+  }
+
+  #fileOf(id: string): string {
+    const row = this.#catalogue.get(id);
+    return row === undefined
+      ? (this.#fresh.get(id)?.file ?? this.#layout.session(id))
+      : this.#layout.path(row.file);
+  }
+
+  /** Sessions that the catalogue has lost: it is not synced, and a power cut must not hide what was acknowledged. */
+  async #adopt(): Promise<void> {
+    const ids = new Set(idsIn(this.#rowSource));
+    // What a deletion that was cut short left behind.
+    for (const { id, file } of this.#catalogue.list())
+      if (this.#layout.path(file) === this.#layout.session(id) && !ids.has(id)) this.#catalogue.remove(id);
+    const lost = [...ids].filter((id) => this.#catalogue.get(id) === undefined);
+    for await (const row of rowsFromFiles(this.#rowSource, lost)) this.#catalogue.put(row);
+  }
+}
+
+const HOST: Caller = { by: 'host', door: 'process' };
+
+/** A run was under way, or something is due. */
+function isUnfinished({ state, lastRun, queued, approvals }: Row): boolean {
+  // A run has begun before the state says so: the process may have ended in between.
+  const isRunning = state === 'running' || (state === 'idle' && lastRun?.status === 'running');
+  return isRunning || queued > 0 || approvals.some(({ deadline }) => deadline !== undefined);
+}

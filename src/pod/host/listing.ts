@@ -1,0 +1,145 @@
+import { beginningOf, stringOf } from '../../base/index.ts';
+import { type Item, textOf } from '../../llm/index.ts';
+import type { RunOutcome, Totals } from '../../worker/index.ts';
+import type { Row } from '../catalogue/index.ts';
+import type { Header, ModelChoice } from '../session/index.ts';
+import { MOST_TASKS } from '../live/task-book.ts';
+import type { PodView } from '../live/view.ts';
+
+export interface Listed {
+  readonly header: Header;
+  readonly view: PodView;
+  readonly totals: Totals;
+  /** The model that answers, or would; undefined when that is not known. */
+  readonly model: ModelChoice | undefined;
+}
+
+export interface Listing {
+  readonly file: string;
+  readonly before: Row | undefined;
+  readonly now: string;
+  /** When something happened last, if that is not now. */
+  readonly updatedAt?: string | undefined;
+}
+
+/** What lists show of a session. */
+export function rowOf(
+  { header, view, totals, model }: Listed,
+  { file, before, now, updatedAt = now }: Listing,
+): Row {
+  const { settings } = view;
+  const { name, archived, acceptEdits, skipPermissionsUntil, annotations } = settings;
+  const parentId = stringOf(header.extras?.parentSessionId);
+  const firstPrompt = before?.firstPrompt ?? shortened(view.items.find(isFrom('user')));
+  const lastText = shortened(view.items.findLast(isFrom('assistant'))) ?? before?.lastText;
+  const key = before?.key ?? stringOf(header.extras?.key);
+  return {
+    id: header.id,
+    file,
+    cwd: header.cwd,
+    createdAt: header.timestamp,
+    updatedAt,
+    state: view.state,
+    archived,
+    totals,
+    approvals: view.approvals.pending().map(({ approvalId, tool, title, requestedAt, deadline }) => ({
+      approvalId,
+      tool,
+      title,
+      requestedAt,
+      ...(deadline === undefined ? {} : { deadline }),
+    })),
+    queued: view.queue.length,
+    tasks: tasksOf(view, before, now),
+    ...(name === undefined ? {} : { name }),
+    ...(parentId === '' ? {} : { parentId }),
+    ...(header.extras?.spawned === true && { spawned: true }),
+    ...(model === undefined ? {} : { model: `${model.provider}/${model.modelId}` }),
+    ...(firstPrompt === undefined ? {} : { firstPrompt }),
+    ...(lastText === undefined ? {} : { lastText }),
+    ...(key === '' ? {} : { key }),
+    ...(acceptEdits && { acceptEdits }),
+    ...(skipPermissionsUntil === undefined ? {} : { skipPermissionsUntil }),
+    ...(annotations && { annotations }),
+    ...lastRunOf(view, before?.lastRun, now),
+  };
+}
+
+/** A task is as it is since lists were told so first. A pod that was opened at a checkpoint does not know those before it. */
+function tasksOf(view: PodView, before: Row | undefined, now: string): Row['tasks'] {
+  const known = new Map(before?.tasks.map((task) => [task.taskId, task]));
+  const earlier = [...known.values()].filter(({ taskId }) => view.tasks.get(taskId) === undefined);
+  const later = view.tasks.all().map(([taskId, task]) => {
+    const last = known.get(taskId);
+    if (
+      last !== undefined &&
+      last.runId === task.runId &&
+      isKnownFailure(last.status, task.status, view.state)
+    )
+      return last;
+    return { ...last, taskId, ...task, at: last?.status === task.status ? last.at : now };
+  });
+  return [...earlier, ...later].slice(-MOST_TASKS);
+}
+
+/** When it began and ended is when lists were told so first. */
+function lastRunOf(
+  { run, lastRun, state }: PodView,
+  before: Row['lastRun'],
+  now: string,
+): Pick<Row, 'lastRun'> {
+  const runId = run?.runId ?? lastRun?.runId;
+  if (runId === undefined) return {};
+  const known = before?.runId === runId ? before : undefined;
+  const startedAt = known?.startedAt ?? now;
+  if (run !== undefined) return { lastRun: { runId, status: 'running', startedAt } };
+  if (lastRun === undefined) return {};
+  if (known !== undefined && isKnownFailure(known.status, lastRun.outcome.status, state))
+    return { lastRun: known };
+  const message = reasonOf(lastRun.outcome);
+  return {
+    lastRun: {
+      runId,
+      status: lastRun.outcome.status,
+      startedAt,
+      endedAt: known?.endedAt ?? now,
+      ...(message === undefined ? {} : { message }),
+    },
+  };
+}
+
+function reasonOf(outcome: RunOutcome): string | undefined {
+  const message =
+    outcome.status === 'failed'
+      ? outcome.failure.message
+      : outcome.status === 'limited'
+        ? outcome.message
+        : undefined;
+  if (message === undefined || message.length <= LONGEST_REASON) return message;
+  return `${beginningOf(message, LONGEST_REASON)}…`;
+}
+
+const LONGEST_REASON = 2_000;
+
+function isFrom(role: 'user' | 'assistant') {
+  return (item: Item): boolean =>
+    item.type === 'message' && item.role === role && textOf(item.content) !== '';
+}
+
+const LONGEST = 200;
+
+/** On one line. */
+function shortened(item: Item | undefined): string | undefined {
+  if (item?.type !== 'message') return undefined;
+  const line = textOf(item.content)
+    .slice(0, LONGEST * 4)
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  return beginningOf(line, LONGEST);
+}
+
+/** A session file that could not be written has no end of the run, and reads as interrupted. The recorded failure takes precedence. */
+function isKnownFailure(known: string | undefined, found: string, state: Row['state']): boolean {
+  // A run that waits for a person resumes.
+  return known === 'failed' && found === 'interrupted' && state !== 'waiting';
+}

@@ -1,0 +1,175 @@
+import { PolypodError } from '../../base/index.ts';
+import type { LivePod } from '../live/live-pod.ts';
+
+interface Resident {
+  readonly opening: Promise<LivePod>;
+  pod: LivePod | undefined;
+  /** Commands, watchers and snapshots that are under way. */
+  uses: number;
+  timer: NodeJS.Timeout | undefined;
+  closing: Promise<void> | undefined;
+}
+
+export interface ResidentsOptions {
+  readonly limit: number;
+  /** How long a pod that nobody needs stays in memory. */
+  readonly hibernateAfterMs: number;
+  readonly open: (id: string) => Promise<LivePod>;
+  /** A pod came into memory, or left. */
+  readonly onMove: (id: string, move: 'in' | 'out') => void;
+}
+
+/** The pods in memory. One that is wanted is opened; one that nobody needs any more leaves. */
+export class Residents {
+  readonly #options: ResidentsOptions;
+  /** The least recently used first. */
+  readonly #residents = new Map<string, Resident>();
+  #isLeft = false;
+
+  constructor(options: ResidentsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#residents.size;
+  }
+
+  /** Those that are open now. */
+  pods(): readonly LivePod[] {
+    return [...this.#residents.values()].flatMap(({ pod }) => pod ?? []);
+  }
+
+  get(id: string): LivePod | undefined {
+    return this.#residents.get(id)?.pod;
+  }
+
+  /** Does something with a pod, which stays in memory as long as that takes. */
+  async use<T>(id: string, work: (pod: LivePod) => Promise<T>): Promise<T> {
+    const leave = await this.enter(id);
+    try {
+      return await work(leave.pod);
+    } finally {
+      leave.done();
+    }
+  }
+
+  /** Keeps a pod in memory until `done` is called. */
+  async enter(id: string): Promise<{ readonly pod: LivePod; readonly done: () => void }> {
+    const resident = await this.#wake(id);
+    try {
+      const pod = await resident.opening;
+      return { pod, done: () => this.#leave(id, resident) };
+    } catch (error) {
+      this.#leave(id, resident);
+      throw error;
+    }
+  }
+
+  /** A pod became quiet: it may leave. */
+  settle(id: string): void {
+    const resident = this.#residents.get(id);
+    if (resident !== undefined) this.#settle(id, resident);
+  }
+
+  /** A pod has closed, or has failed. */
+  forget(id: string, pod: LivePod): void {
+    const resident = this.#residents.get(id);
+    if (resident?.pod !== pod) return;
+    clearTimeout(resident.timer);
+    this.#residents.delete(id);
+    this.#options.onMove(id, 'out');
+  }
+
+  async close(id: string): Promise<void> {
+    const resident = this.#residents.get(id);
+    if (resident === undefined) return;
+    const pod = await resident.opening.catch(() => undefined);
+    await pod?.close();
+  }
+
+  /** For the end of the process: runs that wait for a person are kept. */
+  async leaveAll(): Promise<void> {
+    this.#isLeft = true;
+    const opening = [...this.#residents.values()].map((resident) => resident.opening.catch(() => undefined));
+    await Promise.all(opening.map(async (pod) => (await pod)?.leave()));
+  }
+
+  async #wake(id: string): Promise<Resident> {
+    for (;;) {
+      if (this.#isLeft) throw new PolypodError('conflict', 'the host is shut down: open it again');
+      const resident = this.#residents.get(id);
+      if (resident === undefined) break;
+      const closing = resident.closing ?? resident.pod?.closing;
+      if (closing === undefined) {
+        this.#residents.delete(id);
+        this.#residents.set(id, resident);
+        // Counted before anybody else has a turn: one that is wanted is not free.
+        resident.uses += 1;
+        clearTimeout(resident.timer);
+        return resident;
+      }
+      // How it went has been told to whoever closed it.
+      await closing.catch(() => {});
+      if (this.#residents.get(id) === resident) this.#residents.delete(id);
+    }
+    this.#makeRoom();
+    const opening = this.#options.open(id);
+    const resident: Resident = { opening, pod: undefined, uses: 1, timer: undefined, closing: undefined };
+    this.#residents.set(id, resident);
+    opening.then(
+      (pod) => {
+        resident.pod = pod;
+        this.#options.onMove(id, 'in');
+      },
+      () => {
+        if (this.#residents.get(id) === resident) this.#residents.delete(id);
+      },
+    );
+    return resident;
+  }
+
+  #leave(id: string, resident: Resident): void {
+    resident.uses -= 1;
+    this.#settle(id, resident);
+  }
+
+  #settle(id: string, resident: Resident): void {
+    clearTimeout(resident.timer);
+    if (!isFree(resident)) return;
+    resident.timer = setTimeout(() => {
+      if (isFree(resident) && this.#residents.get(id) === resident) this.#hibernate(id, resident);
+    }, this.#options.hibernateAfterMs);
+    resident.timer.unref();
+  }
+
+  #hibernate(id: string, resident: Resident): void {
+    const { pod } = resident;
+    if (pod === undefined) return;
+    resident.closing = pod
+      .close()
+      // A disk that failed has been told of; the pod is opened anew.
+      .catch(() => {})
+      .finally(() => {
+        if (this.#residents.get(id) === resident) this.#residents.delete(id);
+      });
+  }
+
+  /** At the limit the one that was not needed for longest leaves; if all are needed, no other comes in. */
+  #makeRoom(): void {
+    const staying = [...this.#residents.values()].filter(({ closing }) => closing === undefined);
+    if (staying.length < this.#options.limit) return;
+    for (const [id, resident] of this.#residents) {
+      if (!isFree(resident)) continue;
+      this.#hibernate(id, resident);
+      return;
+    }
+    throw new PolypodError(
+      'overloaded',
+      `${this.#options.limit} pods are in use, which is the limit: close one, or raise the limit`,
+    );
+  }
+}
+
+function isFree({ pod, uses, closing }: Resident): boolean {
+  return uses === 0 && closing === undefined && pod !== undefined && pod.isIdle;
+}

@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+import { systemCodeOf } from '../../base/index.ts';
+import type { Files } from '../../store/index.ts';
+import { makeDirectories } from '../journal/index.ts';
+import type { Layout } from './layout.ts';
+
+const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+const DRAFT_MS = 60 * 60 * 1000;
+
+/** Moves a session and its feed aside; they can be moved back by hand. When it resolves, no power cut brings them back. */
+export async function moveToTrash(files: Files, layout: Layout, id: string, now: Date): Promise<void> {
+  const place = join(layout.trash, `${now.getTime()}-${id}`);
+  makeDirectories(files, place);
+  ifThere(() => files.rename(layout.session(id), join(place, `${id}.jsonl`)));
+  ifThere(() => files.rename(layout.feed(id), join(place, 'feed')));
+  // Where it is now before where it was: it is always in one of the two.
+  for (const directory of [place, layout.trash, layout.sessions]) await files.syncDirectory(directory);
+}
+
+/** Removes what has been there for longer than it is kept. */
+export function emptyTrash(files: Files, layout: Layout, now: Date): void {
+  if (files.stat(layout.trash) === undefined) return;
+  for (const name of files.list(layout.trash)) {
+    const thrownAway = Number(/^(\d+)-/.exec(name)?.[1] ?? Number.NaN);
+    if (now.getTime() - thrownAway > KEPT_MS) removeAll(files, join(layout.trash, name));
+  }
+}
+
+/** Removes forks that a crash left half-made; one that is being made now is younger than that. */
+export function removeDrafts(files: Files, layout: Layout, now: Date): void {
+  for (const name of files.list(layout.sessions)) {
+    const path = join(layout.sessions, name);
+    if (!name.endsWith('.fork')) continue;
+    const { modifiedMs } = files.stat(path) ?? { modifiedMs: now.getTime() };
+    if (now.getTime() - modifiedMs > DRAFT_MS) ifThere(() => files.unlink(path));
+  }
+}
+
+function removeAll(files: Files, path: string): void {
+  let names: readonly string[];
+  try {
+    names = files.list(path);
+  } catch (error) {
+    if (systemCodeOf(error) !== 'ENOTDIR') throw error;
+    files.unlink(path);
+    return;
+  }
+  for (const name of names) removeAll(files, join(path, name));
+  files.removeDirectory(path);
+}
+
+function ifThere(action: () => void): void {
+  try {
+    action();
+  } catch (error) {
+    if (systemCodeOf(error) !== 'ENOENT') throw error;
+  }
+}

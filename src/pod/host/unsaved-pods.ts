@@ -1,0 +1,46 @@
+import type { Header } from '../session/index.ts';
+import type { SettingsChange } from '../settings.ts';
+
+/** A new pod that has no session file yet. */
+export interface FreshPod {
+  readonly header: Header;
+  /** Where its file is to be, if not with the others. */
+  readonly file?: string;
+  /** What it was begun with, recorded with its first entry. */
+  readonly settings?: SettingsChange;
+}
+
+/** The new pods of a host, until they are in the catalogue. */
+export class FreshPods {
+  readonly #pods = new Map<string, FreshPod>();
+
+  has(id: string): boolean {
+    return this.#pods.has(id);
+  }
+
+  get(id: string): FreshPod | undefined {
+    return this.#pods.get(id);
+  }
+
+  add(pod: FreshPod): void {
+    this.#pods.set(pod.header.id, pod);
+  }
+
+  delete(id: string): void {
+    this.#pods.delete(id);
+  }
+
+  /** The id of the pod that was made under a key. */
+  underKey(key: string): string | undefined {
+    return this.#find(({ header }) => header.extras?.key === key);
+  }
+
+  /** The id of the pod whose file this is to be. */
+  at(file: string): string | undefined {
+    return this.#find((pod) => pod.file === file);
+  }
+
+  #find(fits: (pod: FreshPod) => boolean): string | undefined {
+    return [...this.#pods.values()].find(fits)?.header.id;
+  }
+}

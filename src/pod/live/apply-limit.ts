@@ -1,0 +1,79 @@
+import { resolve } from 'node:path';
+import {
+  type Call,
+  examine,
+  type Ground,
+  isInside,
+  type Mode,
+  type Place,
+  type PreparedCall,
+  type Scope,
+} from '../../tools/index.ts';
+import type { Limit } from '../command.ts';
+import type { PodSettings } from '../settings.ts';
+
+/** The lesser of what was chosen and what the limit allows. */
+export function limitedMode(mode: Mode, limit: Limit | undefined): Mode {
+  const most = limit?.mode;
+  return most !== undefined && RANKS.indexOf(most) < RANKS.indexOf(mode) ? most : mode;
+}
+
+const RANKS: readonly Mode[] = ['read-only', 'workspace-write', 'full-access'];
+
+/**
+ * The session's settings without those that allow something before anybody was asked. Rules stay: a person made them by
+ * answering a question.
+ */
+export function limitedSettings(settings: PodSettings, limit: Limit | undefined): PodSettings {
+  if (limit?.mode === undefined) return settings;
+  const { skipPermissionsUntil: _, fallbackRules = [], ...rest } = settings;
+  return {
+    ...rest,
+    acceptEdits: false,
+    fallbackRules: fallbackRules.filter(({ action }) => action !== 'auto'),
+  };
+}
+
+/** The part of a scope that lies in the limit's directories. What may only be read is the agent's own, and stays. */
+export async function limitedScope(
+  scope: Scope,
+  { directories }: Limit,
+  { realPath }: Pick<Ground, 'realPath'>,
+): Promise<Scope> {
+  if (directories === undefined) return scope;
+  const places = await Promise.all(directories.map((path) => realPath(resolve(path))));
+  const allowed = places.flatMap((place) => ('real' in place ? [place.real] : []));
+  const write = scope.write.flatMap((root) =>
+    allowed.some((one) => isInside(one, root)) ? [root] : allowed.filter((one) => isInside(root, one)),
+  );
+  const own = scope.read === 'anywhere' ? allowed : scope.read.filter((root) => !scope.write.includes(root));
+  return { read: [...write, ...own], write };
+}
+
+/** Why somebody with this limit may not allow a call; undefined if they may. */
+export async function beyondLimit(
+  tool: string,
+  { access }: PreparedCall,
+  { directories }: Limit,
+  ground: Ground,
+): Promise<string | undefined> {
+  if (directories === undefined) return undefined;
+  const roots = await Promise.all(directories.map((path) => ground.realPath(resolve(path))));
+  const isAllowed = (place: Place): boolean =>
+    'real' in place && roots.some((root) => 'real' in root && isInside(root.real, place.real));
+  const call: Call = { tool, access: await examine(access, ground) };
+  for (const one of call.access) {
+    if (one.type === 'foreign') continue;
+    if (one.type !== 'command') {
+      if (!isAllowed(one.place)) return `${one.path} lies outside of its directories`;
+      continue;
+    }
+    if (!isAllowed(one.cwd.place)) return `${one.cwd.path} lies outside of its directories`;
+    if ('opaque' in one.content) return 'which files the command touches cannot be known';
+    const outside = one.content.steps
+      .flatMap(({ touched }) => touched)
+      .find(({ access: how, place }) => how !== 'mention' && !isAllowed(place));
+    if (outside !== undefined) return `${outside.path} lies outside of its directories`;
+  }
+  return undefined;
+}

@@ -1,0 +1,260 @@
+import { messageOf, onAbort, PolypodError } from '../../base/index.ts';
+import type { Rule } from '../../tools/index.ts';
+import type { PermissionAnswer, PermissionQuestion, Reconsidered } from '../../worker/index.ts';
+import type { Caller, CommandOf, Limit } from '../command.ts';
+import type { Approval, PodFact, Settlement } from '../event.ts';
+import type { Draft } from '../journal/index.ts';
+import { type Person, personOf } from '../person.ts';
+import type { Signed } from './receipts.ts';
+import type { Asked, PodView } from './view.ts';
+
+/** How long a question may stay open, and what happens then. Never consent. */
+export interface DeadlinePolicy {
+  readonly deadlineMs?: number;
+  readonly fallback: 'deny' | 'pause';
+}
+
+export interface ApprovalsParts {
+  readonly view: PodView;
+  readonly publish: (draft: Draft) => void;
+  readonly now: () => Date;
+  readonly newId: () => string;
+  readonly policy: DeadlinePolicy;
+  /** What the policy says of other arguments for a call that nobody waits for in this process. */
+  readonly reconsider: (tool: string, args: string) => Promise<Reconsidered>;
+  /** Why somebody with a limit may not allow a call; undefined if they may. */
+  readonly beyond: (limit: Limit, tool: string, args: string) => Promise<string | undefined>;
+  /** A deadline has passed; a call that waits in this process has its answer already. */
+  readonly onExpired: () => void;
+  /** Keeps a rule beyond the session. */
+  readonly remember: (rule: Rule, person: Person) => Promise<void>;
+}
+
+/** The questions of a pod to whoever watches it. The first decision counts; everything is told before it takes effect. */
+export class Approvals {
+  readonly #parts: ApprovalsParts;
+  /** Those for which a call waits in this process. */
+  readonly #live = new Map<string, Waiting>();
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+
+  constructor(parts: ApprovalsParts) {
+    this.#parts = parts;
+  }
+
+  /** Goes on with what was open when the pod was opened. */
+  resume(): void {
+    for (const approval of this.#parts.view.approvals.pending()) this.#arm(approval);
+  }
+
+  /** Asks about a call. What was decided about it before a pause or a restart is not asked again. */
+  async ask(question: PermissionQuestion, runId: string, signal: AbortSignal): Promise<PermissionAnswer> {
+    const { view } = this.#parts;
+    const before = view.approvals.about(question.call.callId);
+    const decided = before && answerOf(before, 'again');
+    if (decided !== undefined) return decided;
+    const isOpen = before !== undefined && before.settlement === undefined;
+    const approval = isOpen ? before.approval : this.#request(question, runId);
+    return new Promise((resolve) => {
+      const forget = onAbort(signal, () => this.settle(approval.approvalId, { status: 'cancelled' }));
+      const answer = (asked: Asked): void => {
+        forget();
+        resolve(answerOf(asked, 'now') ?? { decision: 'pause' });
+      };
+      if (!signal.aborted) this.#live.set(approval.approvalId, { question, answer });
+      else resolve({ decision: 'deny', reason: 'The run was cancelled.' });
+    });
+  }
+
+  /** A question that belongs to no call of this pod's own: a client's, or a child's. */
+  open(approval: Approval, signed?: Signed): void {
+    this.#parts.publish({ fact: { type: 'approval-request', approval }, signed });
+    this.#arm(approval);
+  }
+
+  /** Refuses with who was first, if somebody was. */
+  async decide(command: CommandOf<'decide'>, caller: Caller, sign: () => Signed | undefined): Promise<void> {
+    const { approval } = this.#pending(command.approvalId);
+    const { updatedArguments, remember, decision } = command;
+    const isApproved = decision === 'approve';
+    if (isApproved) this.#refuseOwn(caller);
+    if (isApproved) await this.#refuseBeyond(command.limit, approval, updatedArguments);
+    // "Always" is said of the call that runs, not of the one that was asked about.
+    const always =
+      isApproved && updatedArguments !== undefined
+        ? await this.#reconsider(approval, updatedArguments)
+        : approval.rule;
+    // Somebody else may have decided while the policy looked at the new arguments.
+    this.#pending(command.approvalId);
+    const rule = isApproved && remember !== undefined && remember !== 'once' ? always : undefined;
+    if (rule !== undefined) this.#allowFromNowOn(rule, caller);
+    this.settle(
+      command.approvalId,
+      {
+        status: isApproved ? 'approved' : 'denied',
+        by: caller.by,
+        door: caller.door,
+        ...(command.comment === undefined ? {} : { comment: command.comment }),
+        ...(isApproved && updatedArguments !== undefined ? { updatedArguments } : {}),
+        ...(remember === undefined ? {} : { remember }),
+      },
+      sign(),
+    );
+    if (rule !== undefined && remember === 'always') await this.#keepForGood(rule, personOf(caller));
+  }
+
+  async #keepForGood(rule: Rule, person: Person): Promise<void> {
+    try {
+      await this.#parts.remember(rule, person);
+    } catch (thrown) {
+      const reason = messageOf(thrown);
+      throw new PolypodError('internal', `the call is approved, but its rule could not be kept: ${reason}`, {
+        cause: thrown,
+      });
+    }
+  }
+
+  /** False if it was settled already. */
+  settle(approvalId: string, how: Omit<Settlement, 'at'>, signed?: Signed): boolean {
+    const { view, publish, now } = this.#parts;
+    const asked = view.approvals.get(approvalId);
+    if (asked === undefined || asked.settlement !== undefined) return false;
+    const fact: PodFact = { type: 'approval-response', approvalId, ...how, at: now().toISOString() };
+    publish({ fact, signed });
+    clearTimeout(this.#timers.get(approvalId));
+    this.#timers.delete(approvalId);
+    const settled = view.approvals.get(approvalId);
+    if (settled !== undefined) this.#live.get(approvalId)?.answer(settled);
+    this.#live.delete(approvalId);
+    return true;
+  }
+
+  /** Cancels all questions about calls of this pod's own, or about one of these calls. */
+  cancelOwn(about?: string): void {
+    for (const { approvalId, callId, podId } of this.#parts.view.approvals.pending())
+      if (callId !== undefined && podId === undefined && callId === (about ?? callId))
+        this.settle(approvalId, { status: 'cancelled' });
+  }
+
+  /** Lets go of the timers; what is open stays open. */
+  close(): void {
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+  }
+
+  #request({ call, reason, rule }: PermissionQuestion, runId: string): Approval {
+    const { now, newId, policy } = this.#parts;
+    const { deadlineMs, fallback } = policy;
+    const approval: Approval = {
+      approvalId: newId(),
+      requestedAt: now().toISOString(),
+      runId,
+      callId: call.callId,
+      tool: call.name,
+      arguments: call.arguments,
+      title: call.title,
+      reason,
+      ...(rule && { rule }),
+      ...(deadlineMs === undefined
+        ? {}
+        : { deadline: new Date(now().getTime() + deadlineMs).toISOString(), fallback }),
+    };
+    this.open(approval);
+    return approval;
+  }
+
+  #pending(approvalId: string): Asked {
+    const asked = this.#parts.view.approvals.get(approvalId);
+    if (asked === undefined)
+      throw new PolypodError('not-found', `there is no approval ${approvalId}: it may be long settled`);
+    if (asked.settlement !== undefined) throw alreadySettled(approvalId, asked.settlement);
+    return asked;
+  }
+
+  /** Four eyes: whoever submitted a task, with whichever key and on whichever door, does not approve what it asks. */
+  #refuseOwn({ by }: Caller): void {
+    const { run, lastRun } = this.#parts.view;
+    const { submitter } = (run ?? lastRun)?.overrides ?? {};
+    if (submitter?.fourEyes !== true || submitter.owner !== by) return;
+    throw new PolypodError(
+      'denied',
+      `${by} submitted this task and cannot approve it (four eyes): somebody else has to, with a key of another owner`,
+    );
+  }
+
+  async #refuseBeyond(limit: Limit | undefined, approval: Approval, updated?: string): Promise<void> {
+    if (limit === undefined) return;
+    const why = await this.#parts.beyond(limit, approval.tool, updated ?? approval.arguments);
+    if (why !== undefined)
+      throw new PolypodError('denied', `the key that decides may not allow this: ${why}`);
+  }
+
+  async #reconsider({ approvalId, tool }: Approval, args: string): Promise<Rule | undefined> {
+    const live = this.#live.get(approvalId);
+    const again = await (live?.question.reconsider(args) ?? this.#parts.reconsider(tool, args));
+    if ('refused' in again)
+      throw new PolypodError('denied', `the changed arguments are refused: ${again.refused}`);
+    return again.rule;
+  }
+
+  #allowFromNowOn(rule: Rule, { by, door }: Caller): void {
+    const { view, publish } = this.#parts;
+    const settings = { ...view.settings, rules: [rule, ...view.settings.rules] };
+    publish({ fact: { type: 'settings', settings, by, door } });
+  }
+
+  #arm({ approvalId, deadline }: Approval): void {
+    if (deadline === undefined) return;
+    const left = Date.parse(deadline) - this.#parts.now().getTime();
+    const timer = setTimeout(
+      () => {
+        const asked = this.#parts.view.approvals.get(approvalId);
+        if (left > LONGEST_TIMER && asked !== undefined) this.#arm(asked.approval);
+        else if (this.settle(approvalId, { status: 'expired' })) this.#parts.onExpired();
+      },
+      Math.min(Math.max(left, 0), LONGEST_TIMER),
+    );
+    this.#timers.set(approvalId, timer);
+  }
+}
+
+interface Waiting {
+  readonly question: PermissionQuestion;
+  readonly answer: (asked: Asked) => void;
+}
+
+/** What `setTimeout` takes. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** What an answer means for the call. `again`: at a second asking, when only a decision of a person's still counts. */
+function answerOf({ approval, settlement }: Asked, when: 'now' | 'again'): PermissionAnswer | undefined {
+  if (settlement === undefined) return undefined;
+  const { status, updatedArguments, comment, by } = settlement;
+  switch (status) {
+    case 'approved':
+      return {
+        decision: 'allow',
+        ...(updatedArguments === undefined ? {} : { arguments: updatedArguments }),
+      };
+    case 'denied':
+      return { decision: 'deny', reason: denial(by, comment) };
+    case 'expired':
+      if (approval.fallback === 'pause') return when === 'now' ? { decision: 'pause' } : undefined;
+      return { decision: 'deny', reason: 'Nobody answered in time, so this was not allowed.' };
+    case 'cancelled':
+      return when === 'now' ? { decision: 'deny', reason: 'The question was taken back.' } : undefined;
+  }
+}
+
+function denial(by: string | undefined, comment: string | undefined): string {
+  const who = by === undefined ? 'The user' : by;
+  return comment === undefined || comment.trim() === ''
+    ? `${who} denied this call.`
+    : `${who} denied this call: ${comment}`;
+}
+
+/** Names who decided, so that the one who came too late knows whom to ask. */
+function alreadySettled(approvalId: string, { status, by, door }: Settlement): PolypodError {
+  const whose = by === undefined ? '' : ` by ${by}`;
+  const through = door === undefined ? '' : ` through ${door}`;
+  return new PolypodError('conflict', `approval ${approvalId} is already ${status}${whose}${through}`);
+}

@@ -1,0 +1,101 @@
+import type { AuditEvent } from '../../audit/index.ts';
+import { asPolypodError, type JsonObject } from '../../base/index.ts';
+import type { Caller, PodCommand } from '../command.ts';
+import type { PodFact, Settlement } from '../event.ts';
+import type { PodSettings } from '../settings.ts';
+import type { PodView } from './view.ts';
+
+/**
+ * What the audit log records of a fact, with the pod as it was before it. Every decision on every door becomes such a fact,
+ * and so does one that a deadline or a cancelled run made.
+ */
+export function auditEventsOf(
+  fact: PodFact,
+  { approvals, settings }: Pick<PodView, 'approvals' | 'settings'>,
+  session: string,
+): readonly AuditEvent[] {
+  switch (fact.type) {
+    case 'approval-response': {
+      const { approval } = approvals.get(fact.approvalId) ?? {};
+      // A question of a child pod is recorded there.
+      if (approval?.podId !== undefined) return [];
+      const { tool, title, arguments: args, runId } = approval ?? {};
+      const { comment, updatedArguments, remember } = fact;
+      return [
+        {
+          event: EVENTS[fact.status],
+          ...by(fact),
+          session,
+          target: fact.approvalId,
+          details: { tool, title, arguments: args, runId, comment, updatedArguments, remember },
+        },
+      ];
+    }
+    case 'settings': {
+      const changes = changedSettings(settings, fact.settings);
+      return changes === undefined
+        ? []
+        : [{ event: 'settings.changed', ...by(fact), session, details: changes }];
+    }
+    case 'shell-start':
+      return [{ event: 'shell.started', ...by(fact), session, details: { command: fact.command } }];
+    default:
+      return [];
+  }
+}
+
+/** What the audit log records when a command is refused: a decision that came too late, or from somebody who may not decide. */
+export function refusedDecisionEvents(
+  command: PodCommand,
+  caller: Caller,
+  thrown: unknown,
+  session: string,
+): readonly AuditEvent[] {
+  if (command.type !== 'decide') return [];
+  const details = { decision: command.decision, reason: asPolypodError(thrown).message };
+  return [{ event: 'approval.refused', ...by(caller), session, target: command.approvalId, details }];
+}
+
+const EVENTS: Readonly<Record<Settlement['status'], AuditEvent['event']>> = {
+  approved: 'approval.approved',
+  denied: 'approval.denied',
+  expired: 'approval.expired',
+  cancelled: 'approval.cancelled',
+};
+
+function by({
+  by: name,
+  door,
+}: {
+  readonly by?: string;
+  readonly door?: string;
+}): Pick<AuditEvent, 'by' | 'door'> {
+  return { by: name, door };
+}
+
+/** Settings that say what may happen without a question, or with which tools and files. */
+const PERMISSIONS = [
+  'mode',
+  'rules',
+  'fallbackRules',
+  'acceptEdits',
+  'skipPermissionsUntil',
+  'tools',
+  'paths',
+  'permissionTool',
+  'mcpConfig',
+] as const satisfies readonly (keyof PodSettings)[];
+
+/** Those that changed, as they are now; `null` for one that was taken away. */
+function changedSettings(before: PodSettings, after: PodSettings): JsonObject | undefined {
+  const changed = PERMISSIONS.filter(
+    (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  ).map((name) => [name, name === 'mcpConfig' ? serversIn(after) : (after[name] ?? null)] as const);
+  return changed.length === 0 ? undefined : Object.fromEntries(changed);
+}
+
+/** Only the names: their settings may hold secrets. */
+function serversIn({ mcpConfig }: PodSettings): readonly string[] | null {
+  const servers = mcpConfig?.mcpServers;
+  return typeof servers === 'object' && servers !== null ? Object.keys(servers) : null;
+}

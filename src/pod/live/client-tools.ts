@@ -1,0 +1,84 @@
+import { onAbort, PolypodError, schemaProblems } from '../../base/index.ts';
+import { errorOutput, invalidArguments, type Tool, type ToolOutput } from '../../tools/index.ts';
+import type { CommandOf } from '../command.ts';
+import type { PodFact } from '../event.ts';
+import type { ClientTool } from '../settings.ts';
+
+/** Tools that clients run: a call is told to whoever watches, and waits for its result. */
+export class ClientTools {
+  readonly #publish: (fact: PodFact) => void;
+  readonly #waiting = new Map<string, Waiting>();
+
+  constructor(publish: (fact: PodFact) => void) {
+    this.#publish = publish;
+  }
+
+  toolFor({ name, description, parameters }: ClientTool): Tool {
+    return {
+      name,
+      description,
+      parameters,
+      parallel: true,
+      prepare: (input) => {
+        const problems = schemaProblems(input, parameters);
+        if (problems.length > 0) return { invalid: invalidArguments(name, problems, input) };
+        return {
+          access: [{ type: 'foreign', readOnly: false }],
+          title: name,
+          run: ({ callId, update }, signal) =>
+            this.#call(callId, { name, arguments: JSON.stringify(input), update }, signal),
+        };
+      },
+    };
+  }
+
+  result({ callId, content, isError = false, details }: CommandOf<'tool-result'>): void {
+    const waiting = this.#waiting.get(callId);
+    if (waiting === undefined) throw unknownCall(callId);
+    const summary = isError ? 'failed' : 'done';
+    waiting.finish({ summary, content, isError, ...(details && { details }) });
+  }
+
+  update({ callId, text }: CommandOf<'tool-update'>): void {
+    const waiting = this.#waiting.get(callId);
+    if (waiting === undefined) throw unknownCall(callId);
+    waiting.update(text);
+  }
+
+  /** The client that ran these tools is gone: nobody will answer. */
+  abandon(names: ReadonlySet<string>, reason: string): void {
+    for (const { name, finish } of this.#waiting.values()) if (names.has(name)) finish(errorOutput(reason));
+  }
+
+  #call(
+    callId: string,
+    call: { readonly name: string; readonly arguments: string; readonly update: (text: string) => void },
+    signal: AbortSignal,
+  ): Promise<ToolOutput> {
+    return new Promise((resolve) => {
+      const finish = (output: ToolOutput): void => {
+        forget();
+        this.#waiting.delete(callId);
+        resolve(output);
+      };
+      const { name, arguments: args, update } = call;
+      this.#waiting.set(callId, { name, finish, update });
+      this.#publish({ type: 'client-call', callId, name, arguments: args });
+      let forget = (): void => {};
+      forget = onAbort(signal, () => {
+        this.#publish({ type: 'client-cancel', callId });
+        finish(errorOutput(`Host tool "${name}" was aborted`));
+      });
+    });
+  }
+}
+
+interface Waiting {
+  readonly name: string;
+  readonly finish: (output: ToolOutput) => void;
+  readonly update: (text: string) => void;
+}
+
+function unknownCall(callId: string): PolypodError {
+  return new PolypodError('not-found', `no call ${callId} waits for a result: it may have been cancelled`);
+}

@@ -1,0 +1,39 @@
+/** What each command does to a pod. */
+import type { Caller, CommandOf, PodCommand } from '../../command.ts';
+import * as others from './others.ts';
+import type { Handler, PodParts, Reply, Sign } from './parts.ts';
+import * as running from './running.ts';
+
+const HANDLERS: { readonly [T in PodCommand['type']]: Handler<T> } = {
+  prompt: running.prompt,
+  steer: running.steer,
+  'follow-up': running.followUp,
+  'clear-queue': running.clearQueue,
+  cancel: running.cancel,
+  pause: running.pause,
+  resume: running.resume,
+  'abort-retry': running.abortRetry,
+  compact: running.compact,
+  decide: others.decide,
+  ask: others.ask,
+  configure: others.configure,
+  branch: others.branch,
+  shell: others.shell,
+  'abort-shell': others.abortShell,
+  'set-todos': others.setTodos,
+  'tool-result': others.toolResult,
+  'tool-update': others.toolUpdate,
+  close: others.close,
+};
+
+export function perform<T extends PodCommand['type']>(
+  command: CommandOf<T> & { readonly type: T },
+  caller: Caller,
+  sign: Sign,
+  pod: PodParts,
+): Promise<Reply> {
+  const handler: Handler<T> = HANDLERS[command.type];
+  return handler(command, caller, sign, pod);
+}
+
+export type { PodParts, Reply, Sign } from './parts.ts';

@@ -1,0 +1,93 @@
+import { PolypodError } from '../../../base/index.ts';
+import { changed } from '../../settings.ts';
+import { accept, type Handler, type PodParts } from './parts.ts';
+
+export const decide: Handler<'decide'> = async (command, caller, sign, pod) => {
+  const { approvalId } = command;
+  const asked = pod.view.approvals.get(approvalId);
+  // The child knows who decided, also under which key.
+  const isOpen = asked?.settlement === undefined || caller.key !== undefined;
+  const podId = isOpen ? asked?.approval.podId : undefined;
+  if (podId === undefined) await pod.approvals.decide(command, caller, () => sign({ approvalId }));
+  else {
+    await pod.decideForChild(podId, command, caller);
+    accept(command, caller, () => sign({ approvalId }), pod);
+  }
+  return { approvalId };
+};
+
+export const ask: Handler<'ask'> = async (command, _, sign, pod) => {
+  const { type: _type, title = command.tool, reason = '', ...question } = command;
+  const approvalId = pod.newId();
+  const requestedAt = pod.now().toISOString();
+  pod.approvals.open({ ...question, approvalId, requestedAt, title, reason }, sign({ approvalId }));
+  return { approvalId };
+};
+
+/** A model is looked up before it is chosen: one that cannot be had is refused here, not in the next run. */
+export const configure: Handler<'configure'> = async ({ set = {}, clear }, { by, door }, sign, pod) => {
+  const { view, runner, agent } = pod;
+  if (set.model !== undefined) await agent.model(set.model);
+  const settings = changed(view.settings, set, clear);
+  pod.publish({ fact: { type: 'settings', settings, by, door }, signed: sign({}) });
+  runner.refill();
+  await runner.look();
+  // What of it cannot be had now is told by the next run; the settings are accepted.
+  const ready = runner.active ? await runner.prepare(runner.overrides).catch(() => undefined) : undefined;
+  if (ready !== undefined) runner.refresh(ready);
+  return {};
+};
+
+export const branch: Handler<'branch'> = async ({ entryId }, _, sign, pod) => {
+  const target = entryId === 'root' ? null : entryId;
+  refuseWhileRunning(pod);
+  await pod.reach(target);
+  // A run may have begun while the file was read.
+  refuseWhileRunning(pod);
+  const branch = pod.branchTo(target);
+  pod.publish({ fact: { type: 'branched', ...branch }, signed: sign({ entryId }) });
+  // A turn that was left in its middle: what it asked for is not run a second time.
+  pod.runner.abandon();
+  return { entryId };
+};
+
+function refuseWhileRunning({ runner, view }: PodParts): void {
+  if (runner.active || view.state === 'waiting')
+    throw new PolypodError('conflict', 'a run is under way: cancel it before going back');
+}
+
+export const shell: Handler<'shell'> = async (command, caller, sign, pod) => {
+  const shellId = pod.newId();
+  pod.shell.start(shellId, command.command, command.private ?? false, caller, sign({ shellId }));
+  return { shellId };
+};
+
+export const abortShell: Handler<'abort-shell'> = async (command, caller, sign, pod) => {
+  if (!pod.shell.active) throw new PolypodError('conflict', 'no shell command is running');
+  pod.shell.abort(command.shellId);
+  accept(command, caller, sign, pod);
+  return {};
+};
+
+export const setTodos: Handler<'set-todos'> = async ({ items }, _, sign, pod) => {
+  pod.publish({ fact: { type: 'todos', items }, signed: sign({}) });
+  return {};
+};
+
+export const toolResult: Handler<'tool-result'> = async (command, caller, sign, pod) => {
+  pod.clientTools.result(command);
+  accept(command, caller, sign, pod);
+  return {};
+};
+
+export const toolUpdate: Handler<'tool-update'> = async (command, caller, sign, pod) => {
+  pod.clientTools.update(command);
+  // They come often: without a key what they bring is all that is told.
+  if (caller.key !== undefined) accept(command, caller, sign, pod);
+  return {};
+};
+
+export const close: Handler<'close'> = async (_, caller, sign, pod) => {
+  await pod.close(caller, sign({}));
+  return {};
+};

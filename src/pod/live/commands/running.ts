@@ -1,0 +1,160 @@
+import { PolypodError, WrongState } from '../../../base/index.ts';
+import type { Content } from '../../../llm/index.ts';
+import { NO_TOTALS } from '../../../worker/index.ts';
+import { podBusy } from '../../busy.ts';
+import type { Caller, Overrides } from '../../command.ts';
+import type { Lane } from '../../event.ts';
+import { accept, type Handler, type PodParts, type Reply, type Sign } from './parts.ts';
+
+/** Begins a run, or lets the prompt wait as it says. */
+export const prompt: Handler<'prompt'> = async (command, caller, sign, pod) => {
+  const { content, overrides, taskId, customType, runId: wantedId, whenBusy = 'refuse' } = command;
+  const lane = whenBusy === 'queue' ? 'prompt' : whenBusy;
+  if (isBusy(pod) && lane !== 'refuse')
+    return enqueue(pod, lane, { content, caller, sign, overrides, taskId });
+  refuseIfBusy(pod);
+  const ready = await pod.runner.prepare(overrides);
+  // Somebody may have been quicker while it was prepared.
+  if (isBusy(pod) && lane !== 'refuse')
+    return enqueue(pod, lane, { content, caller, sign, overrides, taskId });
+  refuseIfBusy(pod);
+  const refused = pod.refuseStart(overrides);
+  if (refused !== undefined) throw new PolypodError('denied', refused);
+  if (!pod.takeSlot()) {
+    if (lane === 'prompt') return enqueue(pod, lane, { content, caller, sign, overrides, taskId });
+    throw new PolypodError('overloaded', pod.whyNoSlot());
+  }
+  pod.approvals.cancelOwn();
+  const { by, door } = caller;
+  const runId = pod.runner.start(ready, {
+    content,
+    customType,
+    purpose: { by, door, ...(taskId && { taskId }), ...(overrides && { overrides }) },
+    runId: wantedId,
+    sign: (id) => sign({ runId: id }),
+  });
+  return { runId };
+};
+
+export const steer: Handler<'steer'> = async ({ content }, caller, sign, pod) =>
+  enqueue(pod, 'steer', { content, caller, sign });
+
+export const followUp: Handler<'follow-up'> = async ({ content }, caller, sign, pod) =>
+  enqueue(pod, 'follow-up', { content, caller, sign });
+
+export const clearQueue: Handler<'clear-queue'> = async ({ queueIds }, _, sign, pod) => {
+  const waiting = pod.view.queue.map(({ queueId }) => queueId);
+  for (const queueId of queueIds ?? [])
+    if (!waiting.includes(queueId))
+      throw new PolypodError('not-found', `nothing waits under ${queueId}: it may have been delivered`);
+  pod.publish({ fact: { type: 'unqueued', queueIds: queueIds ?? waiting }, signed: sign({}) });
+  pod.runner.refill();
+  return {};
+};
+
+export const cancel: Handler<'cancel'> = async (command, caller, sign, pod) => {
+  const { view, runner, approvals } = pod;
+  if (runner.active) {
+    accept(command, caller, sign, pod);
+    runner.cancel();
+    return {};
+  }
+  if (view.state !== 'paused' && view.state !== 'waiting') throw new WrongState('there is no run to cancel');
+  approvals.cancelOwn();
+  runner.abandon();
+  const { runId = '' } = view.lastRun ?? {};
+  pod.publish({
+    fact: { type: 'run-end', runId, outcome: { status: 'cancelled' }, totals: NO_TOTALS },
+    signed: sign({ runId }),
+  });
+  return { runId };
+};
+
+export const pause: Handler<'pause'> = async (command, caller, sign, pod) => {
+  if (!pod.runner.active) throw new WrongState('there is no run to pause');
+  accept(command, caller, sign, pod);
+  pod.runner.pause();
+  return {};
+};
+
+export const resume: Handler<'resume'> = async (_, caller, sign, pod) => {
+  refuseIfNotPaused(pod);
+  const { taskId, overrides } = pod.view.lastRun ?? {};
+  const ready = await pod.runner.prepare(overrides);
+  refuseIfNotPaused(pod);
+  if (!pod.takeSlot()) throw new PolypodError('overloaded', pod.whyNoSlot());
+  const { by, door } = caller;
+  const purpose = { by, door, ...(taskId && { taskId }), ...(overrides && { overrides }) };
+  const runId = pod.runner.resume(ready, purpose, (id) => sign({ runId: id }));
+  return { runId };
+};
+
+export const abortRetry: Handler<'abort-retry'> = async (command, caller, sign, pod) => {
+  if (!pod.runner.abortRetry()) throw new WrongState('no retry is being waited for');
+  accept(command, caller, sign, pod);
+  return {};
+};
+
+export const compact: Handler<'compact'> = async (command, caller, sign, pod) => {
+  refuseIfBusy(pod);
+  const ready = await pod.runner.prepare();
+  refuseIfBusy(pod);
+  if (pod.view.state === 'paused' || pod.view.state === 'waiting')
+    throw new WrongState('the run is paused: resume or cancel it before compacting');
+  accept(command, caller, sign, pod);
+  // Told by its events; the receipt says only that it has begun.
+  void pod.runner.compact(ready, command.instructions);
+  return {};
+};
+
+interface Waiting {
+  readonly content: readonly Content[];
+  readonly caller: Caller;
+  readonly sign: Sign;
+  readonly overrides?: Overrides | undefined;
+  readonly taskId?: string | undefined;
+}
+
+function enqueue(pod: PodParts, lane: Lane, { content, caller, sign, overrides, taskId }: Waiting): Reply {
+  const { view, queueLimit, newId, runner } = pod;
+  if (view.queue.length >= queueLimit)
+    throw new PolypodError(
+      'overloaded',
+      `${queueLimit} messages wait already: let some be delivered, or clear the queue`,
+    );
+  const queueId = newId();
+  const { by, door } = caller;
+  pod.publish({
+    fact: {
+      type: 'queued',
+      queueId,
+      lane,
+      content,
+      by,
+      door,
+      ...(taskId && { taskId }),
+      ...(overrides && { overrides }),
+    },
+    signed: sign({ queueId }),
+  });
+  if (lane !== 'prompt') runner.deliver(lane, content);
+  return { queueId };
+}
+
+/** Also when the run that waits began in a process that is gone. */
+function isBusy({ runner, view }: PodParts): boolean {
+  return runner.active || view.state === 'waiting';
+}
+
+function refuseIfBusy({ runner, view }: PodParts): void {
+  const waiting = view.state === 'waiting' ? view.approvals.pending()[0] : undefined;
+  if (waiting !== undefined)
+    throw new WrongState(`a run is waiting for approval ${waiting.approvalId}: decide, or cancel it first`);
+  if (runner.active) throw podBusy();
+}
+
+function refuseIfNotPaused({ view, runner }: PodParts): void {
+  const waiting = view.state === 'waiting' ? view.approvals.pending()[0] : undefined;
+  if (waiting !== undefined) throw new WrongState(`waiting for approval ${waiting.approvalId}: send decide`);
+  if (runner.active || view.state !== 'paused') throw new WrongState('nothing is paused');
+}

@@ -1,0 +1,525 @@
+import { PolypodError, uuidv7 } from '../../base/index.ts';
+import type { Totals } from '../../worker/index.ts';
+import type { Agent } from '../agent.ts';
+import { Approvals } from './approvals.ts';
+import { auditEventsOf, refusedDecisionEvents } from './audit-events.ts';
+import { ClientTools } from './client-tools.ts';
+import type { Caller, PodCommand, Receipt } from '../command.ts';
+import { perform, type PodParts } from './commands/index.ts';
+import type { Approval, Branch, PodFact, PodState, Settlement } from '../event.ts';
+import { openSegments, type Segments } from '../feed/index.ts';
+import {
+  type Draft,
+  finishedCalls,
+  Journal,
+  kept,
+  type OpenSession,
+  openSession,
+  interruptedShells,
+  reconcile,
+  Recorder,
+  recovery,
+  type Restored,
+  restore,
+} from '../journal/index.ts';
+import { NextSteps } from './pending-work.ts';
+import { openCallsIn } from './open-calls.ts';
+import type { PodOptions } from './pod-options.ts';
+import { Receipts, type Signed } from './receipts.ts';
+import { type Briefing, Runner } from './runner.ts';
+import { conversation, type Header, type ModelChoice, type SessionTree } from '../session/index.ts';
+import { changed, DEFAULT_SETTINGS } from '../settings.ts';
+import { Shell } from './shell.ts';
+import { type Snapshot, snapshotOf } from '../snapshot.ts';
+import { stateOf } from './state.ts';
+import { Trunk } from './loaded-tree.ts';
+import type { PodView } from './view.ts';
+import type { Watchable } from '../watch.ts';
+
+/** A pod in memory: the parts, and how they are put together. What commands do is in `commands/`. */
+export class LivePod {
+  readonly id: string;
+  readonly view: PodView;
+  readonly header: Header;
+  readonly #options: PodOptions;
+  readonly #session: OpenSession;
+  readonly #trunk: Trunk;
+  readonly #journal: Journal;
+  readonly #receipts: Receipts;
+  readonly #runner: Runner;
+  readonly #approvals: Approvals;
+  readonly #shell: Shell;
+  readonly #agent: Agent;
+  readonly #next: NextSteps;
+  readonly #parts: PodParts;
+  readonly #recorder: Recorder;
+  #hasSlot = false;
+  /** The settings that it was begun with are in no entry yet. */
+  #isUnrecorded = false;
+  #closing: Promise<void> | undefined;
+
+  static async open(options: PodOptions): Promise<LivePod> {
+    const { files, openAgent, feedDirectory } = options;
+    const session = await openSession(options);
+    try {
+      const { header } = session.tree;
+      const segments = await openSegments(feedDirectory, {
+        sessionId: header.id,
+        files,
+        guard: () => session.lock.assertRecentOwner(),
+      });
+      const restored = restore(session.tree);
+      const { lastSeq, lost } = await reconcile(segments, restored);
+      const { view } = restored;
+      // Until it has an entry: one that was written meanwhile has these settings, or others, in its file.
+      const isBegun = session.tree.leafId === null && options.settings !== undefined;
+      if (isBegun) view.settings = changed(view.settings, options.settings);
+      let pod: LivePod | undefined;
+      const todos = {
+        get: () => view.todos,
+        set: (items: PodView['todos']) => pod?.publish({ fact: { type: 'todos', items } }),
+      };
+      const agent = await openAgent({
+        podId: header.id,
+        cwd: header.cwd,
+        todos,
+        settings: () => view.settings,
+      });
+      pod = new LivePod(options, session, segments, restored, agent, lastSeq);
+      pod.#isUnrecorded = isBegun;
+      await pod.#runner.look();
+      pod.#recover(restored, lost);
+      if (lost !== undefined) await pod.#journal.written();
+      return pod;
+    } catch (error) {
+      await session.release();
+      throw error;
+    }
+  }
+
+  private constructor(
+    options: PodOptions,
+    session: OpenSession,
+    segments: Segments,
+    restored: Restored,
+    agent: Agent,
+    lastSeq: number,
+  ) {
+    const { now, house } = options;
+    this.#options = options;
+    this.#session = session;
+    this.#trunk = new Trunk(session);
+    this.#agent = agent;
+    this.header = session.tree.header;
+    this.id = this.header.id;
+    this.view = restored.view;
+    const publish = (draft: Draft): string | undefined => this.publish(draft);
+    const written = () => this.#journal.written();
+    this.#recorder = new Recorder(
+      {
+        now: () => now().getTime(),
+        model: () => this.#runner.model,
+        totals: () => this.#runner.totals,
+        settings: () => this.view.settings,
+        isAwaiting: () => this.view.approvals.hasOwnCall(),
+        state: () =>
+          kept(this.view, {
+            signed: this.#receipts.all(),
+            untold: this.#shell.waiting,
+            lastSeq: this.#journal.lastSeq,
+          }),
+      },
+      restored.entryIds,
+    );
+    this.#recorder.reopen(restored.openCalls, restored.earlyResults);
+    this.#journal = new Journal({
+      tree: () => this.#trunk.tree,
+      session: session.log,
+      segments,
+      recorder: this.#recorder,
+      lastSeq,
+      lastEntrySeq: restored.lastSeq,
+      watcherLimit: options.watcherLimit,
+      onFailure: (error) => this.#fail(error),
+    });
+    this.#receipts = new Receipts(now);
+    for (const signed of restored.signed) this.#receipts.add(signed);
+    this.#approvals = new Approvals({
+      view: this.view,
+      publish,
+      now,
+      newId: uuidv7,
+      policy: options.approvals,
+      reconsider: (tool, args) => this.#runner.reconsider(tool, args),
+      beyond: (limit, tool, args) => this.#runner.beyond(limit, tool, args),
+      onExpired: () => void this.#next.resumeDecided(DEADLINE),
+      remember: (rule, person) => agent.remember(rule, person),
+    });
+    const clientTools = new ClientTools((fact) => publish({ fact }));
+    this.#runner = new Runner({
+      view: this.view,
+      agent,
+      cwd: this.header.cwd,
+      totals: restored.totals,
+      measured: restored.measured,
+      publish,
+      written,
+      ask: (question, runId, signal) => this.#approvals.ask(question, runId, signal),
+      audit: (event) => house.audit({ ...event, session: this.id }),
+      clientTools: () => this.view.settings.clientTools.map((tool) => clientTools.toolFor(tool)),
+      newRunId: uuidv7,
+      now,
+      onQuiet: () => this.#onQuiet(),
+    });
+    this.#shell = new Shell(
+      { agent, cwd: this.header.cwd, publish, written, now, onEnd: () => this.#goOn() },
+      restored.untoldShells,
+    );
+    this.#next = new NextSteps({
+      view: this.view,
+      runner: this.#runner,
+      shell: this.#shell,
+      publish,
+      takeSlot: () => this.#takeSlot(),
+      refuseStart: house.refuseStart,
+    });
+    this.#parts = {
+      view: this.view,
+      agent,
+      runner: this.#runner,
+      approvals: this.#approvals,
+      clientTools,
+      shell: this.#shell,
+      publish,
+      queueLimit: options.queueLimit,
+      now,
+      newId: uuidv7,
+      refuseStart: house.refuseStart,
+      takeSlot: () => this.#takeSlot(),
+      whyNoSlot: () =>
+        this.#closing === undefined ? house.whyNoSlot() : 'the pod is being closed: send it again',
+      reach: (entryId) => this.#trunk.reach(entryId, this.#journal),
+      branchTo: (entryId) => this.#branchTo(entryId),
+      decideForChild: house.decideForChild,
+      close: async (caller, signed) => this.#closeFor(caller, signed),
+    };
+  }
+
+  /** Whether it may leave memory: nothing runs, nobody looks, and no deadline runs. */
+  get isIdle(): boolean {
+    return (
+      !this.#runner.active &&
+      !this.#shell.active &&
+      this.#journal.feed.watchers === 0 &&
+      this.view.waiting('prompt').length === 0 &&
+      this.view.approvals.pending().every(({ deadline }) => deadline === undefined)
+    );
+  }
+
+  /** Whether something happens in it without a person's doing. */
+  get isProgressing(): boolean {
+    if (this.view.state !== 'waiting') return this.#runner.active;
+    return this.view.approvals.hasOwnCall() && this.view.tools.size > 0;
+  }
+
+  /** Resolves when it is closed; undefined as long as it is open. */
+  get closing(): Promise<void> | undefined {
+    return this.#closing;
+  }
+
+  /** The model that answers, or would. */
+  get model(): ModelChoice {
+    return this.#runner.model;
+  }
+
+  get totals(): Totals {
+    return this.#runner.totals;
+  }
+
+  /** Where its session is kept, or will be. */
+  get file(): string {
+    return this.#options.file;
+  }
+
+  /** The number of the last event, and of the last one that watchers know of. */
+  get numbers(): { readonly last: number; readonly told: number } {
+    return { last: this.#journal.lastSeq, told: this.#journal.feed.toldSeq };
+  }
+
+  /** As much of the session as the conversation is made of. */
+  get tree(): SessionTree {
+    return this.#trunk.tree;
+  }
+
+  /** Accepts a command, with a receipt once its effect is safe, or refuses it. */
+  async handle(command: PodCommand, caller: Caller): Promise<Receipt> {
+    if (this.#journal.failure !== undefined) throw this.#journal.failure;
+    return this.#receipts.once(command, caller, async (sign) => {
+      if (this.#closing !== undefined)
+        throw new PolypodError('conflict', 'the pod is being closed: try again');
+      let given: Receipt | undefined;
+      const receiptOf = (reply: Omit<Receipt, 'accepted' | 'seq'>): Receipt =>
+        (given ??= { accepted: true, seq: this.#journal.lastSeq, ...reply });
+      const reply = await perform(command, caller, (how) => sign(receiptOf(how)), this.#parts).catch(
+        (thrown: unknown) => {
+          for (const event of refusedDecisionEvents(command, caller, thrown, this.id))
+            this.#options.house.audit(event);
+          throw thrown;
+        },
+      );
+      const receipt = receiptOf(reply);
+      if (command.type === 'decide') await this.#next.resumeDecided(caller);
+      this.#goOn();
+      if (command.type !== 'close') await this.#journal.written();
+      return receipt;
+    });
+  }
+
+  /** What a watcher needs of it. */
+  get watchable(): Omit<Watchable, 'done'> {
+    return { journal: this.#journal, takeSnapshot: () => this.#takeSnapshot() };
+  }
+
+  /** Resolves when all that has happened so far is safe. */
+  written(): Promise<void> {
+    return this.#journal.written();
+  }
+
+  async snapshot(): Promise<Snapshot> {
+    const snapshot = this.#takeSnapshot();
+    await this.#journal.written();
+    return snapshot;
+  }
+
+  /** Refuses with the next step when the model that it is set to cannot be used. */
+  async requireModel(): Promise<void> {
+    const { model } = this.view.settings;
+    if (model !== undefined) await this.#agent.model(model);
+  }
+
+  briefing(): Promise<Briefing> {
+    return this.#runner.briefing();
+  }
+
+  /** The whole tree, also what had not to be read so far. */
+  whole(): Promise<SessionTree> {
+    return this.#trunk.whole(this.#journal);
+  }
+
+  /** Tells an event; what is known of the pod changes with it. After a failure nothing is told any more. */
+  publish(draft: Draft): string | undefined {
+    if (this.#journal.failure !== undefined) return undefined;
+    if (this.#isUnrecorded) this.#recordSettings();
+    if (!STEADY.has(draft.fact.type))
+      for (const event of auditEventsOf(draft.fact, this.view, this.id)) this.#options.house.audit(event);
+    const entryId = this.#journal.publish(draft);
+    this.view.apply(draft.fact);
+    if (!STEADY.has(draft.fact.type)) this.#follow(draft.fact);
+    return entryId;
+  }
+
+  /** What it was begun with becomes the first entry, now that there is something to keep. */
+  #recordSettings(): void {
+    const { settings } = this.view;
+    this.#isUnrecorded = false;
+    this.view.settings = DEFAULT_SETTINGS;
+    this.publish({ fact: { type: 'settings', settings, by: 'host', door: 'process' } });
+  }
+
+  /** What an event means beyond itself. */
+  #follow(fact: PodFact): void {
+    this.#tellHouse(fact);
+    // A run that is cancelled right after it resumes does not ask again about its calls, so nothing else would settle the approval.
+    if (fact.type === 'tool-end') this.#approvals.cancelOwn(fact.callId);
+    const state = this.#state();
+    if (state !== this.view.state) this.publish({ fact: { type: 'state', state } });
+  }
+
+  /** A question of a child's, shown here as well. */
+  mirror(approval: Approval): void {
+    if (this.view.approvals.get(approval.approvalId) === undefined) this.#approvals.open(approval);
+  }
+
+  mirrorSettled(approvalId: string, how: Settlement): void {
+    const { at: _, ...settlement } = how;
+    this.#approvals.settle(approvalId, settlement);
+  }
+
+  /** Ends what runs, writes what is left, and lets go of the files. */
+  async close(): Promise<void> {
+    this.#closing ??= this.#close('everything');
+    await this.#closing;
+  }
+
+  /** As `close`, but a run that waits for a person is kept: it goes on, in another process, when that one has decided. */
+  async leave(): Promise<void> {
+    this.#closing ??= this.#close(this.view.state === 'waiting' ? 'all but the run' : 'everything');
+    await this.#closing;
+  }
+
+  #recover(restored: Restored, lost: { readonly from: number; readonly to: number } | undefined): void {
+    const noteFor = (callId: string): string | undefined => this.#agent.interruptionNote?.(callId);
+    const interrupted = interruptedShells(restored, this.#options.now(), noteFor);
+    const drafts = recovery(restored, lost, interrupted, noteFor);
+    for (const draft of drafts) this.publish(draft);
+    this.#shell.keep(interrupted);
+    // The worker was made before the last calls got their results.
+    const { totals, measured } = restored;
+    this.#runner.restore(
+      this.view.items,
+      totals,
+      measured,
+      finishedCalls(restored, drafts, openCallsIn(this.view.items)),
+    );
+    this.view.state = this.#state();
+    if (drafts.length > 0) this.publish({ fact: { type: 'state', state: this.view.state } });
+    this.#approvals.resume();
+    this.#goOn();
+  }
+
+  #state(): PodState {
+    return stateOf(this.view, this.#runner.active);
+  }
+
+  #takeSnapshot(): Snapshot {
+    const { provider, modelId, contextWindow } = this.#runner.model;
+    return snapshotOf(this.view, {
+      seq: this.#journal.lastSeq,
+      id: this.id,
+      cwd: this.header.cwd,
+      createdAt: this.header.timestamp,
+      model: { provider, modelId },
+      leafId: this.#trunk.tree.leafId,
+      stats: {
+        totals: this.#runner.totals,
+        contextTokens: this.#runner.contextTokens,
+        ...(contextWindow === undefined ? {} : { contextWindow }),
+      },
+    });
+  }
+
+  #tellHouse(fact: PodFact): void {
+    const { house } = this.#options;
+    const isQuieter = fact.type === 'tool-end' && this.view.state === 'waiting';
+    if (LISTED.has(fact.type) || isQuieter) house.changed(this, fact.type);
+    if (fact.type === 'approval-request') this.#whenSafe(() => house.asked(this, fact.approval));
+    if (fact.type === 'approval-response') {
+      const { type: _, approvalId, ...how } = fact;
+      this.#whenSafe(() => house.settled(this, approvalId, how));
+    }
+  }
+
+  /** A parent must not know what its child, after a crash, would not. */
+  #whenSafe(tell: () => void): void {
+    // A disk that failed is told of elsewhere.
+    this.#journal.written().then(tell, () => {});
+  }
+
+  #takeSlot(): boolean {
+    // Somebody may have closed it while the run was prepared.
+    if (this.#closing !== undefined) return false;
+    this.#hasSlot ||= this.#options.house.takeSlot();
+    return this.#hasSlot;
+  }
+
+  #onQuiet(): void {
+    if (this.#hasSlot) this.#options.house.releaseSlot();
+    this.#hasSlot = false;
+    if (this.#journal.failure !== undefined) return;
+    const state = this.#state();
+    if (state !== this.view.state) this.publish({ fact: { type: 'state', state } });
+    this.#goOn();
+  }
+
+  /** A place for runs is free, and a prompt that waits here may take it. */
+  startNext(): void {
+    if (this.#closing === undefined) this.#next.startPrompt();
+  }
+
+  #goOn(): void {
+    if (this.#journal.failure === undefined && this.#closing === undefined) this.#next.take();
+  }
+
+  #branchTo(entryId: string | null): Branch {
+    const from = this.#trunk.tree.leafId;
+    this.#trunk.tree.branchTo(entryId);
+    const { items, entryIds, totals } = conversation(this.#trunk.tree);
+    this.#recorder.rebase(entryIds);
+    this.#runner.rebase(items, totals ?? this.totals);
+    return { from, items, turn: this.totals.turns };
+  }
+
+  async #closeFor({ by, door }: Caller, signed: Signed | undefined): Promise<void> {
+    // From its first moment on nothing else begins: what waits is for the next time.
+    this.#closing ??= this.#close('everything', { fact: { type: 'closed', by, door }, signed });
+    await this.#closing;
+  }
+
+  async #stop(): Promise<void> {
+    this.#runner.cancel();
+    await Promise.all([this.#runner.quiet(), this.#shell.close()]);
+  }
+
+  async #close(ends: 'everything' | 'all but the run', last?: Draft): Promise<void> {
+    if (ends === 'everything') await this.#stop();
+    // A child's question is none of a call here: what runs here waits for the child.
+    else await Promise.all([this.view.approvals.hasOwnCall() && this.#runner.halt(), this.#shell.close()]);
+    if (last !== undefined) this.publish(last);
+    this.#approvals.close();
+    try {
+      await this.#journal.close();
+    } finally {
+      await this.#session.release();
+      await this.#agent.close();
+      await this.#options.house.gone(this, undefined);
+    }
+  }
+
+  /** The disk has failed us: the run ends, nothing more is told, and the next who wants the pod opens it anew. */
+  #fail(error: PolypodError): void {
+    this.#closing = this.#abandon(error);
+    this.#closing.catch(() => {});
+  }
+
+  async #abandon(error: PolypodError): Promise<void> {
+    try {
+      await this.#stop();
+      await Promise.allSettled([this.#session.release(), this.#agent.close()]);
+    } finally {
+      this.#approvals.close();
+      await this.#options.house.gone(this, error);
+    }
+  }
+}
+
+/** Who lets a run go on when nobody answered in time. */
+const DEADLINE: Caller = { by: 'deadline', door: 'process' };
+
+/** Events that come by the thousand and after which neither the state nor a list is another one. */
+const STEADY: ReadonlySet<PodFact['type']> = new Set([
+  'block-start',
+  'block-delta',
+  'block-stop',
+  'block-abort',
+  'ping',
+  'usage',
+  'status',
+  'tool-update',
+  'shell-update',
+]);
+
+/** Events after which a list shows something else. */
+const LISTED: ReadonlySet<PodFact['type']> = new Set([
+  'state',
+  'settings',
+  'run-start',
+  'run-end',
+  'approval-request',
+  'approval-response',
+  'queued',
+  'unqueued',
+  'input',
+  'llm-end',
+  'branched',
+  'closed',
+]);

@@ -1,0 +1,15 @@
+import { messageOf, PolypodError } from '../../base/index.ts';
+import type { Tool } from '../../tools/index.ts';
+import type { Agent } from '../agent.ts';
+
+/** The tools of an agent; if they cannot be loaded, no run can begin, and that is no bug of ours. */
+export async function loadTools(agent: Pick<Agent, 'tools'>): Promise<readonly Tool[]> {
+  try {
+    return await agent.tools();
+  } catch (thrown) {
+    if (thrown instanceof PolypodError) throw thrown;
+    throw new PolypodError('tool-failed', `the tools cannot be loaded: ${messageOf(thrown)}`, {
+      cause: thrown,
+    });
+  }
+}

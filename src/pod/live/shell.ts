@@ -1,0 +1,157 @@
+import { numberOf, PolypodError } from '../../base/index.ts';
+import { errorOutput, printedText, type ToolOutput } from '../../tools/index.ts';
+import type { Agent } from '../agent.ts';
+import type { Origin } from '../event.ts';
+import type { Draft } from '../journal/index.ts';
+import type { Signed } from './receipts.ts';
+import { type AgentMessage, itemsOf } from '../session/index.ts';
+
+export interface ShellParts {
+  readonly agent: Agent;
+  readonly cwd: string;
+  readonly publish: (draft: Draft) => void;
+  readonly written: () => Promise<void>;
+  readonly now: () => Date;
+  /** Something can be put into the conversation, if nothing runs. */
+  readonly onEnd: () => void;
+}
+
+/** What has ended and is not in the conversation yet: a turn that is under way must not be parted. */
+export interface Ended {
+  readonly shellId: string;
+  readonly message: AgentMessage;
+}
+
+/** Commands that a person runs beside the agent. They are the person's own: nobody is asked. */
+export class Shell {
+  readonly #parts: ShellParts;
+  readonly #running = new Map<string, AbortController>();
+  readonly #ended: Ended[];
+  #all: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: ShellParts, ended: readonly Ended[]) {
+    this.#parts = parts;
+    this.#ended = [...ended];
+  }
+
+  get active(): boolean {
+    return this.#running.size > 0;
+  }
+
+  start(
+    shellId: string,
+    command: string,
+    isPrivate: boolean,
+    { by, door }: Origin,
+    signed: Signed | undefined,
+  ): void {
+    const stop = new AbortController();
+    this.#running.set(shellId, stop);
+    const { publish } = this.#parts;
+    publish({ fact: { type: 'shell-start', shellId, command, private: isPrivate, by, door }, signed });
+    const done = this.#run(shellId, command, isPrivate, stop.signal);
+    this.#all = Promise.all([this.#all, done]);
+  }
+
+  abort(shellId: string | undefined): void {
+    const ids = shellId === undefined ? [...this.#running.keys()] : [shellId];
+    for (const id of ids) {
+      const stop = this.#running.get(id);
+      if (stop === undefined) throw new PolypodError('not-found', `no shell command ${id} is running`);
+      stop.abort();
+    }
+  }
+
+  /** What waits for its place in the conversation. */
+  get waiting(): readonly Ended[] {
+    return this.#ended;
+  }
+
+  /** More that waits for its place in the conversation. */
+  keep(ended: readonly Ended[]): void {
+    this.#ended.push(...ended);
+  }
+
+  /** All that waits, each given once. */
+  take(): readonly Ended[] {
+    return this.#ended.splice(0);
+  }
+
+  async close(): Promise<void> {
+    for (const stop of this.#running.values()) stop.abort();
+    await this.#all;
+  }
+
+  async #run(shellId: string, command: string, isPrivate: boolean, signal: AbortSignal): Promise<void> {
+    const { publish, written, now, onEnd } = this.#parts;
+    // Not before it is safe that it was begun: else a second sending would run it again.
+    const output = await written()
+      .then(() => this.#output(shellId, command, signal))
+      .catch((thrown: unknown) => errorOutput(String(thrown)));
+    this.#running.delete(shellId);
+    const message = shellMessage(command, output, { cancelled: signal.aborted, isPrivate, at: now() });
+    this.#ended.push({ shellId, message });
+    publish({
+      fact: {
+        type: 'shell-end',
+        shellId,
+        command,
+        status: signal.aborted ? 'cancelled' : 'done',
+        output,
+        private: isPrivate,
+      },
+      message,
+    });
+    onEnd();
+  }
+
+  async #output(shellId: string, command: string, signal: AbortSignal): Promise<ToolOutput> {
+    const { agent, cwd, publish } = this.#parts;
+    const bash = (await agent.tools()).find(({ name }) => name === 'bash');
+    const prepared = bash?.prepare({ command, timeout: LONGEST_SECONDS }, cwd);
+    if (prepared === undefined) return errorOutput('This agent has no tool that runs commands.');
+    if ('invalid' in prepared) return errorOutput(prepared.invalid);
+    return prepared.run(
+      {
+        ...agent.surroundings(shellId),
+        // The person's own commands may see and signal the person's processes, and use sudo.
+        isolation: undefined,
+        limiter: undefined,
+        callId: shellId,
+        // It is the person's own command.
+        approved: true,
+        cwd,
+        resolve: async (path) => path,
+        update: (text) => publish({ fact: { type: 'shell-update', shellId, text } }),
+      },
+      signal,
+    );
+  }
+}
+
+const LONGEST_SECONDS = 3_600;
+
+/** As pi writes what a person ran. */
+export function shellMessage(
+  command: string,
+  output: ToolOutput,
+  how: { readonly cancelled: boolean; readonly isPrivate: boolean; readonly at: Date },
+): AgentMessage {
+  const { exitCode, outputFile, endedBy } = output.details ?? {};
+  return {
+    role: 'bashExecution',
+    command,
+    output: printedText(output),
+    ...(numberOf(exitCode) === undefined ? {} : { exitCode }),
+    cancelled: how.cancelled || endedBy === 'timeout',
+    truncated: typeof outputFile === 'string',
+    ...(typeof outputFile === 'string' ? { fullOutputPath: outputFile } : {}),
+    ...(how.isPrivate ? { excludeFromContext: true } : {}),
+    timestamp: how.at.getTime(),
+  };
+}
+
+/** What the model reads of it; nothing of what is private. */
+export function shellItem(message: AgentMessage) {
+  return itemsOf(message)[0];
+}

@@ -1,0 +1,68 @@
+import { beginningOf } from '../../base/index.ts';
+import { type Content, textOf } from '../../llm/index.ts';
+import type { RunOutcome } from '../../worker/index.ts';
+import type { Queued, RunPurpose } from '../event.ts';
+
+/** A task: a prompt under a client's own name for it. */
+export interface TaskView {
+  readonly runId?: string;
+  readonly status: 'pending' | 'running' | RunOutcome['status'];
+  /** The beginning of what was asked. */
+  readonly prompt?: string;
+  /** The agent over HTTP that it was submitted to. */
+  readonly agent?: string;
+  /** Whether one of its calls was denied. */
+  readonly denied?: boolean;
+}
+
+/** The last tasks of a pod. */
+export class TaskBook {
+  readonly #tasks = new Map<string, TaskView>();
+
+  /** A prompt waits for its turn. */
+  queue({ taskId, content, overrides }: Pick<Queued, 'taskId' | 'content' | 'overrides'>): void {
+    if (taskId === undefined) return;
+    this.set(taskId, { status: 'pending', ...agentIn(overrides) });
+    this.describe(taskId, content);
+  }
+
+  /** A run begins, or goes on after a pause. */
+  begin({ taskId, runId, overrides }: RunPurpose & { readonly runId: string }): void {
+    if (taskId !== undefined) this.set(taskId, { runId, status: 'running', ...agentIn(overrides) });
+  }
+
+  /** Keeps what was asked; the first prompt counts. */
+  describe(taskId: string | undefined, content: readonly Content[]): void {
+    const task = this.#tasks.get(taskId ?? '');
+    if (taskId === undefined || task === undefined || task.prompt !== undefined) return;
+    this.set(taskId, { ...task, prompt: beginningOf(textOf(content), LONGEST_PROMPT) });
+  }
+
+  deny(taskId: string | undefined): void {
+    const task = this.#tasks.get(taskId ?? '');
+    if (taskId !== undefined && task !== undefined) this.set(taskId, { ...task, denied: true });
+  }
+
+  /** What is not said stays as it was. */
+  set(taskId: string, task: TaskView): void {
+    this.#tasks.set(taskId, { ...this.#tasks.get(taskId), ...task });
+    const [oldest] = this.#tasks.keys();
+    if (this.#tasks.size > MOST_TASKS && oldest !== undefined) this.#tasks.delete(oldest);
+  }
+
+  get(taskId: string): TaskView | undefined {
+    return this.#tasks.get(taskId);
+  }
+
+  all(): readonly (readonly [string, TaskView])[] {
+    return [...this.#tasks];
+  }
+}
+
+function agentIn(overrides: RunPurpose['overrides']): Pick<TaskView, 'agent'> {
+  const agent = overrides?.submitter?.agent;
+  return agent === undefined ? {} : { agent };
+}
+
+export const MOST_TASKS = 100;
+const LONGEST_PROMPT = 200;

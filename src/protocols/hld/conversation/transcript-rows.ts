@@ -1,0 +1,59 @@
+import type { Snapshot } from '../../../pod/index.ts';
+
+type Item = Snapshot['items'][number];
+type Content = Extract<Item, { type: 'message' }>['content'];
+
+/** One thing that was said, called or brought: a row of a conversation, and what subscribers are told of it. */
+export type Said =
+  | { readonly type: 'message'; readonly role: 'user' | 'assistant' | 'system'; readonly content: string }
+  | { readonly type: 'thinking'; readonly content: string }
+  | { readonly type: 'tool_call'; readonly callId: string; readonly name: string; readonly arguments: string }
+  | { readonly type: 'tool_result'; readonly callId: string; readonly content: string }
+  | { readonly type: 'system'; readonly subtype: string; readonly content: string };
+
+/** What an item of the conversation says here; what a provider did by itself has no row. */
+export function saidIn(item: Item): readonly Said[] {
+  switch (item.type) {
+    case 'message': {
+      const content = textOf(item.content);
+      return [
+        ...(content === '' && item.role === 'assistant'
+          ? []
+          : [{ type: 'message', role: item.role, content } as const]),
+        ...(item.interrupted === true ? [INTERRUPTION] : []),
+      ];
+    }
+    case 'reasoning':
+      return item.text === '' ? [] : [{ type: 'thinking', content: item.text }];
+    case 'tool-call':
+      return [
+        { type: 'tool_call', callId: item.callId, name: item.name, arguments: argumentsOf(item.arguments) },
+      ];
+    case 'tool-result':
+      return [{ type: 'tool_result', callId: item.callId, content: textOf(item.content) }];
+    case 'opaque':
+      return [];
+  }
+}
+
+/** The row that Claude Code writes where an answer was interrupted. */
+const INTERRUPTION: Said = { type: 'message', role: 'user', content: '[Request interrupted by user]' };
+
+/** What an answer that broke off said. The model is not sent it again, but people have seen it. */
+export function saidInBroken(items: readonly Item[]): readonly Said[] {
+  return items.filter(({ type }) => type === 'message').flatMap(saidIn);
+}
+
+/** The text alone: images have no place on this wire. */
+export function textOf(content: Content): string {
+  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+}
+
+export function summarised(summary: string): Said {
+  return { type: 'system', subtype: 'compact', content: summary };
+}
+
+/** A call without arguments has an empty object. */
+function argumentsOf(text: string): string {
+  return text.trim() === '' ? '{}' : text;
+}

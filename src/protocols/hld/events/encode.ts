@@ -1,0 +1,216 @@
+import { isObject, type JsonObject, tryParse } from '../../../base/index.ts';
+import type { PodEvent } from '../../../pod/index.ts';
+import { claudeSessionId, wireApprovalId } from '../sessions/identity.ts';
+import { saidIn, saidInBroken, type Said, summarised, textOf } from '../conversation/transcript-rows.ts';
+import type { Scene } from './projection-state.ts';
+import { FOR_GOOD } from '../sessions/session.ts';
+import { type Phase, wireStatus } from '../sessions/status.ts';
+import { titleOf } from '../sessions/title.ts';
+import type { EventType } from '../wire.ts';
+
+/** What subscribers are told, before it has its time. */
+export interface Told {
+  readonly type: EventType;
+  readonly data: JsonObject & { readonly session_id: string };
+}
+
+type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { type: T }>;
+type Tell<T extends PodEvent['type']> = (event: EventOf<T>, scene: Scene, now: number) => readonly Told[];
+
+const NOTHING: readonly Told[] = [];
+/** Said on purpose: it means nothing on this wire, or its status says it. */
+const silent = (): readonly Told[] => NOTHING;
+
+/** What is told of an event by itself, before which the scene was this. Every kind of event has to have an answer here. */
+export function encode(event: PodEvent, scene: Scene, now: number): readonly Told[] {
+  return tellWith(event, scene, now);
+}
+
+/** What is told when a session's phase is another one. */
+export function phaseChange(scene: Scene, before: Phase, after: Phase): Told {
+  const { sessionId, parentId, lastRun } = scene;
+  const { status, detail } = wireStatus(after);
+  return {
+    type: 'session_status_changed',
+    data: {
+      session_id: sessionId,
+      old_status: wireStatus(before).status,
+      new_status: status,
+      ...(detail && { detail }),
+      ...(lastRun && { run_id: lastRun.runId }),
+      ...(parentId === undefined ? {} : { parent_session_id: parentId }),
+    },
+  };
+}
+
+function tellWith<T extends PodEvent['type']>(
+  event: EventOf<T> & { readonly type: T },
+  scene: Scene,
+  now: number,
+): readonly Told[] {
+  const tell: Tell<T> = TELL[event.type];
+  return tell(event, scene, now);
+}
+
+const TELL: { readonly [T in PodEvent['type']]: Tell<T> } = {
+  ping: silent,
+  status: silent,
+  error: silent,
+  usage: silent,
+  // Rows are told whole, when it is known that the answer stays.
+  'block-start': silent,
+  'block-delta': silent,
+  'block-stop': silent,
+  'block-abort': silent,
+  'run-start': silent,
+  'run-end': silent,
+  'turn-start': silent,
+  'retry-start': silent,
+  'retry-end': silent,
+  'tool-start': silent,
+  'tool-update': silent,
+  'compaction-start': silent,
+  state: silent,
+  queued: silent,
+  unqueued: silent,
+  todos: silent,
+  branched: silent,
+  'shell-start': silent,
+  'shell-update': silent,
+  'shell-end': silent,
+  'client-call': silent,
+  'client-cancel': silent,
+  recovered: silent,
+  commanded: silent,
+  closed: silent,
+
+  // Whoever launched the session knows its first prompt.
+  input: ({ item }, scene) => (scene.isPrompted ? conversation(saidIn(item), scene) : NOTHING),
+  'llm-end': ({ items, outcome, broken = [], usage }, scene) => [
+    ...(usage === undefined || outcome !== 'completed' ? NOTHING : [tokenUpdate(scene)]),
+    ...conversation(outcome === 'failed' ? saidInBroken(broken) : items.flatMap(saidIn), scene),
+  ],
+  'tool-end': ({ callId, output }, scene) =>
+    conversation([{ type: 'tool_result', callId, content: textOf(output.content) }], scene),
+  // Calls that were never begun have their results here only.
+  'turn-end': ({ results }, scene) =>
+    conversation(
+      results.flatMap((item) =>
+        item.type === 'tool-result' && !scene.answered.has(item.callId) ? saidIn(item) : [],
+      ),
+      scene,
+    ),
+  'compaction-end': ({ result }, scene) =>
+    result.status === 'compacted' ? conversation([summarised(result.summary)], scene) : NOTHING,
+
+  'approval-request': ({ approval }, { sessionId }) => [
+    {
+      type: 'new_approval',
+      data: {
+        approval_id: wireApprovalId(approval.approvalId),
+        session_id: sessionId,
+        tool_name: approval.tool,
+      },
+    },
+  ],
+  'approval-response': ({ approvalId, status, comment }, { sessionId, approvals }) => {
+    const callId = approvals.get(approvalId)?.callId;
+    return [
+      {
+        type: 'approval_resolved',
+        data: {
+          approval_id: wireApprovalId(approvalId),
+          session_id: sessionId,
+          approved: status === 'approved',
+          response_text: comment ?? '',
+          ...(callId === undefined ? {} : { tool_use_id: callId }),
+        },
+      },
+    ];
+  },
+  // What a session begins with is no change.
+  settings: ({ settings }, scene, now) =>
+    scene.isNew ? NOTHING : [...settingsChange(settings, scene, now), ...titleChange(settings, scene)],
+};
+
+function tokenUpdate({ sessionId, phase }: Scene): Told {
+  const { status } = wireStatus(phase);
+  return {
+    type: 'session_status_changed',
+    data: { session_id: sessionId, old_status: status, new_status: status, reason: 'token_update' },
+  };
+}
+
+function settingsChange(
+  { acceptEdits, skipPermissionsUntil: until, skipPermissionsForMs }: EventOf<'settings'>['settings'],
+  { sessionId, settings: before }: Scene,
+  now: number,
+): readonly Told[] {
+  const isOn = until !== undefined && Date.parse(until) > now;
+  const changes = {
+    ...(acceptEdits === before.acceptEdits ? {} : { auto_accept_edits: acceptEdits }),
+    ...(until === before.skipPermissionsUntil ? {} : { dangerously_skip_permissions: isOn }),
+    ...(until !== before.skipPermissionsUntil && isOn && until !== FOR_GOOD
+      ? { dangerously_skip_permissions_timeout_ms: skipPermissionsForMs ?? Date.parse(until) - now }
+      : {}),
+  };
+  if (Object.keys(changes).length === 0) return NOTHING;
+  return [
+    {
+      type: 'session_settings_changed',
+      data: { session_id: sessionId, event_type: 'settings_updated', ...changes },
+    },
+  ];
+}
+
+function titleChange(
+  settings: EventOf<'settings'>['settings'],
+  { sessionId, settings: before }: Scene,
+): readonly Told[] {
+  const title = titleOf(settings);
+  if (title === titleOf(before)) return NOTHING;
+  return [{ type: 'session_status_changed', data: { session_id: sessionId, title } }];
+}
+
+function conversation(said: readonly Said[], { sessionId }: Scene): readonly Told[] {
+  return said.map((one) => ({
+    type: 'conversation_updated',
+    data: {
+      session_id: sessionId,
+      claude_session_id: claudeSessionId(sessionId),
+      event_type: one.type,
+      content_type: CONTENT_TYPES[one.type],
+      parent_tool_use_id: '',
+      ...saidFields(one),
+    },
+  }));
+}
+
+const CONTENT_TYPES: Readonly<Record<Said['type'], string>> = {
+  message: 'text',
+  thinking: 'thinking',
+  tool_call: 'tool_use',
+  tool_result: 'tool_result',
+  system: 'system',
+};
+
+function saidFields(said: Said): JsonObject {
+  switch (said.type) {
+    case 'message':
+      return { role: said.role, content: said.content };
+    case 'thinking':
+      return { role: 'assistant', content: said.content };
+    case 'tool_call':
+      return { tool_id: said.callId, tool_name: said.name, tool_input: inputOf(said.arguments) };
+    case 'tool_result':
+      return { tool_result_for_id: said.callId, tool_result_content: said.content };
+    case 'system':
+      return { subtype: said.subtype, content: said.content };
+  }
+}
+
+/** The arguments as an object; what a model wrote badly stays readable. */
+function inputOf(text: string): JsonObject {
+  const value = tryParse(text);
+  return isObject(value) ? value : { raw: text };
+}

@@ -1,0 +1,190 @@
+import type { JsonObject } from '../../../base/index.ts';
+import type { Change, PodEvent, Row, Snapshot } from '../../../pod/index.ts';
+import { type Phase, phaseOf } from '../sessions/status.ts';
+import { waiverFor } from '../sessions/auto-approval.ts';
+
+type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { type: T }>;
+
+/** What subscribers are told about settings. */
+export interface ToldSettings {
+  readonly name?: string;
+  readonly acceptEdits: boolean;
+  readonly skipPermissionsUntil?: string;
+  readonly annotations?: JsonObject;
+}
+
+interface Question {
+  /** The call that it is about. */
+  readonly callId?: string;
+  /** Nobody has to answer it. */
+  readonly isWaived: boolean;
+  /** Lists do not know the calls. */
+  readonly isFromList: boolean;
+}
+
+/** A session as its events have told it so far: what the next event has to be compared with. */
+export class Scene {
+  readonly sessionId: string;
+  readonly parentId: string | undefined;
+  seq: number;
+  state: Row['state'] = 'idle';
+  lastRun: Row['lastRun'] | undefined;
+  settings: ToldSettings = { acceptEdits: false };
+  /** Whether nothing is known of it but that it is there. */
+  isNew = true;
+  /** Whether something was asked of the session. */
+  isPrompted = false;
+  isInterrupting = false;
+  isClosed = false;
+  readonly queued = new Set<string>();
+  /** Pending questions. */
+  readonly approvals = new Map<string, Question>();
+  /** The calls of the turn whose results were told. */
+  readonly answered = new Set<string>();
+
+  /** Before the change, after the event that was told last. */
+  static before({ id, before, told }: Change, now: Row | undefined): Scene {
+    // Of a session that nobody knew, everything is new.
+    const scene = new Scene(id, (before ?? now)?.parentId, before === undefined ? 0 : told);
+    if (before === undefined) return scene;
+    scene.isNew = false;
+    scene.state = before.state;
+    scene.lastRun = before.lastRun;
+    scene.settings = {
+      acceptEdits: before.acceptEdits ?? false,
+      ...(before.name === undefined ? {} : { name: before.name }),
+      ...(before.skipPermissionsUntil === undefined
+        ? {}
+        : { skipPermissionsUntil: before.skipPermissionsUntil }),
+      ...(before.annotations && { annotations: before.annotations }),
+    };
+    // A fork has prompts before its first run: they are its parent's.
+    scene.isPrompted = before.lastRun !== undefined;
+    for (const { approvalId } of before.approvals)
+      scene.approvals.set(approvalId, { isWaived: false, isFromList: true });
+    return scene;
+  }
+
+  private constructor(sessionId: string, parentId: string | undefined, seq: number) {
+    this.sessionId = sessionId;
+    this.parentId = parentId;
+    this.seq = seq;
+  }
+
+  get phase(): Phase {
+    return phaseOf({
+      state: this.state,
+      ...(this.lastRun && { lastRun: this.lastRun }),
+      queued: this.queued.size,
+      ...(this.settings.annotations && { annotations: this.settings.annotations }),
+      approvals: [...this.approvals.values()].filter(({ isWaived }) => !isWaived),
+      isInterrupting: this.isInterrupting,
+      isLaunching: true,
+      isClosed: this.isClosed,
+    });
+  }
+
+  /** Whether nothing happens until somebody does something. */
+  get isQuiet(): boolean {
+    return (
+      (this.state === 'idle' || this.state === 'paused') &&
+      this.lastRun?.status !== 'running' &&
+      this.queued.size === 0
+    );
+  }
+
+  /** Some events are lost: it is as the snapshot says. */
+  rebase({ seq, state, run, lastRun, settings, approvals, queue }: Snapshot): void {
+    this.seq = seq;
+    this.isNew = false;
+    this.state = state;
+    if (run !== undefined) this.lastRun = { runId: run.runId, status: 'running' };
+    else if (lastRun !== undefined) this.lastRun = { runId: lastRun.runId, status: lastRun.outcome.status };
+    this.settings = settings;
+    this.isPrompted = this.lastRun !== undefined;
+    this.isInterrupting &&= run !== undefined;
+    this.approvals.clear();
+    for (const { approvalId, callId } of approvals)
+      this.approvals.set(approvalId, { ...(callId && { callId }), isWaived: false, isFromList: false });
+    this.queued.clear();
+    for (const { queueId, lane } of queue) if (lane === 'prompt') this.queued.add(queueId);
+  }
+
+  /** Knows again which calls of the turn under way have had their results sent. */
+  recall(turn: readonly PodEvent[]): void {
+    for (const event of turn) if (event.type === 'tool-end') this.answered.add(event.callId);
+  }
+
+  /** Whether the question that the event answers is known from a list only. */
+  lacksQuestion(event: PodEvent): event is EventOf<'approval-response'> {
+    return event.type === 'approval-response' && this.approvals.get(event.approvalId)?.isFromList === true;
+  }
+
+  /** The call that a question is about, which the list did not know. */
+  completeQuestion(approvalId: string, callId: string | undefined): void {
+    this.approvals.set(approvalId, { ...(callId && { callId }), isWaived: false, isFromList: false });
+  }
+
+  apply(event: PodEvent, now: number): void {
+    this.seq = event.seq;
+    this.isNew = false;
+    switch (event.type) {
+      case 'state':
+        this.state = event.state;
+        if (event.state === 'idle') this.isInterrupting = false;
+        return;
+      case 'run-start':
+        this.isInterrupting = false;
+        this.lastRun = { runId: event.runId, status: 'running' };
+        return;
+      case 'run-end':
+        this.lastRun = { runId: event.runId, status: event.outcome.status };
+        return;
+      case 'input':
+        this.isPrompted = true;
+        if (event.queueId !== undefined) this.queued.delete(event.queueId);
+        return;
+      case 'queued':
+        if (event.lane === 'prompt') this.queued.add(event.queueId);
+        return;
+      case 'unqueued':
+        for (const queueId of event.queueIds) this.queued.delete(queueId);
+        return;
+      case 'turn-start':
+        this.answered.clear();
+        return;
+      case 'tool-end':
+        this.answered.add(event.callId);
+        return;
+      case 'approval-request':
+        this.approvals.set(event.approval.approvalId, this.#question(event, now));
+        return;
+      case 'approval-response':
+        this.approvals.delete(event.approvalId);
+        return;
+      case 'settings':
+        this.settings = event.settings;
+        return;
+      case 'commanded':
+        this.#command(event);
+        return;
+      case 'closed':
+        this.isClosed = true;
+        return;
+      default:
+        return;
+    }
+  }
+
+  /** A client's own question that the settings answer is answered at once: nobody waits. Calls of ours are not even asked about. */
+  #question({ approval }: EventOf<'approval-request'>, now: number): Question {
+    const { runId, podId, callId, tool } = approval;
+    const isClients = runId === undefined && podId === undefined;
+    const isWaived = isClients && waiverFor(this.settings, tool, now) !== undefined;
+    return { ...(callId && { callId }), isWaived, isFromList: false };
+  }
+
+  #command({ command }: EventOf<'commanded'>): void {
+    if (command === 'cancel' && this.state !== 'idle') this.isInterrupting = true;
+  }
+}

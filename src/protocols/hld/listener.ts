@@ -1,0 +1,120 @@
+import type { Socket } from 'node:net';
+import type { JsonObject } from '../../base/index.ts';
+import { PolypodError } from '../../base/index.ts';
+import { connectUnix, containFailures, listenUnix, NO_ID, RPC_CODES, rpcError } from '../../wire/index.ts';
+import { Approvals } from './approvals/approvals.ts';
+import { Backlog } from './events/backlog.ts';
+import { Follower } from './events/follower.ts';
+import { Launcher } from './sessions/launch.ts';
+import { serveLink } from './link.ts';
+import { callMethod, type Desk } from './methods.ts';
+import { skipping } from './sessions/session.ts';
+import { Sessions } from './sessions/sessions.ts';
+import { DEFAULT_HEARTBEAT_MS, DEFAULT_LIMITS, type HldSettings } from './settings.ts';
+import { Subscriptions } from './events/subscriptions.ts';
+
+export interface OpenHld {
+  readonly socketPath: string;
+  readonly status: () => JsonObject;
+  /** Ends all links and takes the socket away. Sessions go on. */
+  readonly close: () => Promise<void>;
+}
+
+/** Opens the door on its socket; refuses beside a daemon that is running there. */
+export async function startHld(settings: HldSettings): Promise<OpenHld> {
+  const { host, socketPath, log, now = Date.now } = settings;
+  const { heartbeatMs = DEFAULT_HEARTBEAT_MS, limits } = settings;
+  await refuseBesideAnother(socketPath);
+  const subscriptions = new Subscriptions({ heartbeatMs, now });
+  const follower = new Follower({
+    host,
+    log,
+    now,
+    hear: (event, runId) => subscriptions.publish(event, runId),
+  });
+  await follower.start();
+  const desk = deskFor(settings, follower, now);
+  const links = new Set<Socket>();
+  let [refused, cutOff] = [0, 0];
+  const backlog = new Backlog({ ...DEFAULT_LIMITS, ...limits }, ({ reason, unread }) => {
+    cutOff += 1;
+    log.warn('a client of the HLD socket did not read, and was disconnected', { reason, unread });
+  });
+  const accept = (socket: Socket): void => {
+    links.add(socket);
+    containFailures(socket, (thrown) => settings.caught?.(thrown));
+    socket.on('close', () => links.delete(socket));
+    void serveLink(socket, {
+      serve: (call) => callMethod(call, desk),
+      subscriptions,
+      backlog,
+      onRefused: () => {
+        refused += 1;
+      },
+      onBug: ({ message, cause }, method) =>
+        log.error('a request failed', { method, message, cause: String(cause) }),
+    });
+  };
+  try {
+    for (const { id, skipPermissionsUntil: until } of await host.list())
+      if (skipping(until, now()).isOn) follower.watchExpiry(id, until);
+    const server = await listenUnix(socketPath, accept, {
+      refusal: (message) => {
+        refused += 1;
+        return `${rpcError({ code: RPC_CODES.invalidRequest, message }, NO_ID)}\n`;
+      },
+    });
+    return {
+      socketPath,
+      status: () => ({
+        socket: socketPath,
+        links: links.size,
+        subscribers: subscriptions.size,
+        unread: backlog.total,
+        cutOff,
+        refused,
+      }),
+      close: async () => {
+        follower.close();
+        subscriptions.close();
+        backlog.close();
+        const closed = new Promise((resolve) => server.close(resolve));
+        // What was said before is still to be heard, by those who listen.
+        for (const link of links) link.destroySoon();
+        const late = setTimeout(() => links.forEach((link) => link.destroy()), PATIENCE_MS);
+        await closed;
+        clearTimeout(late);
+      },
+    };
+  } catch (thrown) {
+    follower.close();
+    throw thrown;
+  }
+}
+
+function deskFor(settings: HldSettings, follower: Follower, now: () => number): Desk {
+  const { host, version } = settings;
+  const sessions = new Sessions(host, follower, now);
+  return {
+    host,
+    sessions,
+    launcher: new Launcher(settings, sessions, now),
+    approvals: new Approvals(host, sessions, now),
+    version,
+    now,
+  };
+}
+
+/** How long a client may take to read what was sent when the door closes. */
+const PATIENCE_MS = 1_000;
+
+/** Throws when a daemon is running on that socket. */
+export async function refuseBesideAnother(path: string): Promise<void> {
+  const other = await connectUnix(path);
+  other?.destroy();
+  if (other !== undefined)
+    throw new PolypodError(
+      'conflict',
+      `daemon already running at ${path}: end it, or set HUMANLAYER_DAEMON_SOCKET`,
+    );
+}

@@ -1,0 +1,25 @@
+import { stringOf, tryParse, objectOf } from '../../../base/index.ts';
+import type { ConversationEvent, FileSnapshot } from '../wire.ts';
+
+/** The files as the session has read them, the last first. */
+export function fileSnapshots(events: readonly ConversationEvent[]): readonly FileSnapshot[] {
+  const paths = new Map<string, string>();
+  const snapshots: FileSnapshot[] = [];
+  for (const event of events) {
+    if (event.event_type === 'tool_call' && event.tool_name === 'read' && event.tool_id !== undefined)
+      paths.set(event.tool_id, stringOf(objectOf(tryParse(event.tool_input_json ?? '')).path));
+    const toolId = event.tool_result_for_id ?? '';
+    const path = paths.get(toolId);
+    const content = contentIn(event.tool_result_content ?? '');
+    if (path === undefined || content === undefined) continue;
+    snapshots.push({ tool_id: toolId, file_path: path, content, created_at: event.created_at });
+  }
+  return snapshots.toReversed();
+}
+
+/** Without the numbers in front of the lines and the notes behind them; undefined for what is no file's content. */
+function contentIn(output: string): string | undefined {
+  const lines = output.split('\n').filter((line) => !/^\[.*\]$/.test(line) || /^\d+\t/.test(line));
+  if (lines.length === 0 || !lines.every((line) => /^\d+\t/.test(line))) return undefined;
+  return lines.map((line) => line.slice(line.indexOf('\t') + 1)).join('\n');
+}

@@ -1,0 +1,146 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { isObject, type JsonObject, objectOf, tryParse } from '../../../base/index.ts';
+import type { PodSettings, SettingsChange } from '../../../pod/index.ts';
+import { wrongField } from '../errors.ts';
+import type { Params } from '../params.ts';
+import { FOR_GOOD } from './session.ts';
+import type { ToolLists } from './tool-rules.ts';
+import { NATIVE_PERMISSION_TOOL } from '../wire.ts';
+
+/** What launching and going on have in common: each is inherited unless something is said. */
+export interface Wish extends ToolLists {
+  readonly query: string;
+  readonly systemPrompt?: string;
+  readonly appendSystemPrompt?: string;
+  readonly customInstructions?: string;
+  readonly permissionPromptTool?: string;
+  readonly mcpConfig?: JsonObject;
+  readonly paths?: readonly string[];
+  readonly maxTurns?: number;
+}
+
+/** Reads all that is to be honoured, before anything is made. */
+export function wishIn(params: Params): Omit<Wish, 'query'> {
+  return given({
+    systemPrompt: params.text('system_prompt'),
+    appendSystemPrompt: params.text('append_system_prompt'),
+    customInstructions: params.text('custom_instructions'),
+    permissionPromptTool: params.text('permission_prompt_tool'),
+    mcpConfig: mcpConfigIn(params),
+    allowedTools: params.texts('allowed_tools'),
+    disallowedTools: params.texts('disallowed_tools'),
+    paths: pathsIn(params),
+    maxTurns: params.count('max_turns'),
+  });
+}
+
+/** Paths that the system takes. */
+function pathsIn(params: Params): readonly string[] | undefined {
+  const paths = params.texts('additional_directories');
+  if (paths?.some((path) => path.includes('\0')) === true)
+    throw wrongField('additional_directories', 'additional_directories must not have zero characters');
+  if (paths?.some((path) => path === '' || path.length > LONGEST_PATH) === true)
+    throw wrongField(
+      'additional_directories',
+      `additional_directories must be paths of 1 to ${LONGEST_PATH} characters`,
+    );
+  return paths;
+}
+
+const LONGEST_PATH = 4_096;
+
+/** The directory that a session is to work in, if it can. */
+export function directoryIn(
+  params: Params,
+  { cwd, home }: { readonly cwd: string; readonly home: string },
+): string {
+  const wanted = params.text('working_dir') ?? cwd;
+  const directory = resolve(cwd, /^~(?=\/|$)/.test(wanted) ? `${home}${wanted.slice(1)}` : wanted);
+  if (directory.includes('\0')) throw wrongField('working_dir', 'working_dir must not have zero characters');
+  const found = statSync(directory, { throwIfNoEntry: false });
+  if (found?.isDirectory() === true) return directory;
+  const problem =
+    found === undefined
+      ? `working directory does not exist: ${directory}`
+      : `working directory path exists but is not a directory: ${directory}`;
+  throw wrongField('working_dir', problem);
+}
+
+/** The settings under which nothing is asked, for so long or for good. */
+export function skipFor(
+  timeoutMs: number | undefined,
+  now: number,
+): Pick<SettingsChange, 'skipPermissionsUntil' | 'skipPermissionsForMs'> {
+  if (timeoutMs === undefined || now + timeoutMs > LATEST) return { skipPermissionsUntil: FOR_GOOD };
+  return {
+    skipPermissionsUntil: new Date(now + timeoutMs).toISOString(),
+    skipPermissionsForMs: timeoutMs,
+  };
+}
+
+/** The last moment that a Date can be. */
+const LATEST = 8_640_000_000_000_000;
+
+/** The system prompt's additions as one text, from which both can be read again. */
+export function appended({ appendSystemPrompt, customInstructions }: Partial<Wish>): string | undefined {
+  const custom = customInstructions === undefined ? [] : [`${HEADING}${customInstructions}`];
+  const parts = [...(appendSystemPrompt === undefined ? [] : [appendSystemPrompt]), ...custom];
+  return parts.length === 0 ? undefined : parts.join('\n\n');
+}
+
+export function additionsIn({ appendSystem }: Pick<PodSettings, 'appendSystem'>): Partial<Wish> {
+  if (appendSystem === undefined) return {};
+  const at = appendSystem.indexOf(HEADING);
+  if (at < 0) return { appendSystemPrompt: appendSystem };
+  const before = appendSystem.slice(0, at).replace(/\n\n$/, '');
+  return {
+    ...(before === '' ? {} : { appendSystemPrompt: before }),
+    customInstructions: appendSystem.slice(at + HEADING.length),
+  };
+}
+
+const HEADING = '# Custom instructions\n\n';
+
+/** The wish in the words of the pod's settings. */
+export function settingsOf(wish: Partial<Wish>): SettingsChange {
+  const appendSystem = appended(wish);
+  return given({
+    system: wish.systemPrompt,
+    appendSystem,
+    paths: wish.paths,
+    mcpConfig: wish.mcpConfig,
+    permissionTool: permissionTool(wish.permissionPromptTool),
+  });
+}
+
+/** Our own approvals need no tool. */
+function permissionTool(name: string | undefined): string | undefined {
+  return name === NATIVE_PERMISSION_TOOL ? undefined : name;
+}
+
+/** An object or its JSON text. One without servers is the same as none. */
+function mcpConfigIn(params: Params): JsonObject | undefined {
+  const value = params.raw('mcp_config');
+  if (value === undefined || value === null || value === '') return undefined;
+  const config = typeof value === 'string' ? parsed(value) : value;
+  if (!isObject(config)) throw wrongField('mcp_config', 'invalid request: mcp_config must be an object');
+  // The HumanLayer daemon puts its own approval server under this name; here approvals need none.
+  const { codelayer: _, ...servers } = objectOf(config.mcpServers);
+  return Object.keys(servers).length === 0 ? undefined : { ...config, mcpServers: servers };
+}
+
+function parsed(text: string): unknown {
+  const value = tryParse(text);
+  if (value === undefined)
+    throw wrongField('mcp_config', `invalid mcp_config JSON: ${text.slice(0, 100)} is not JSON`);
+  return value;
+}
+
+/** Without what is undefined. */
+function given<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is undefined is not there
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}

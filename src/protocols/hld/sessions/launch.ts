@@ -1,0 +1,216 @@
+import { randomUUID } from 'node:crypto';
+import { beginningOf, type JsonObject, PolypodError } from '../../../base/index.ts';
+import {
+  endRun,
+  type Pod,
+  type PodCommand,
+  type PodSettings,
+  readCommand,
+  type Row,
+  type SettingsChange,
+} from '../../../pod/index.ts';
+import { whileDoing } from '../errors.ts';
+import { claudeSessionId } from './identity.ts';
+import { additionsIn, directoryIn, settingsOf, skipFor, type Wish, wishIn } from './launch-request.ts';
+import { annotated, type Notes, notesIn } from './notes.ts';
+import type { Params } from '../params.ts';
+import { skipping } from './session.ts';
+import type { Sessions } from './sessions.ts';
+import { CALLER, type HldSettings } from '../settings.ts';
+import { titled, titleIn, titleOf } from './title.ts';
+import { toolLimitWith, toolRules, withToolLists } from './tool-rules.ts';
+import type { Phase } from './status.ts';
+import { NATIVE_PERMISSION_TOOL } from '../wire.ts';
+
+/** Begins sessions, and goes on with them in new ones. */
+export class Launcher {
+  readonly #settings: HldSettings;
+  readonly #sessions: Sessions;
+  readonly #now: () => number;
+
+  constructor(settings: HldSettings, sessions: Sessions, now: () => number) {
+    this.#settings = settings;
+    this.#sessions = sessions;
+    this.#now = now;
+  }
+
+  async launch(params: Params): Promise<{ readonly session_id: string; readonly run_id: string }> {
+    const query = params.required('query');
+    const wish: Wish = { query, ...wishIn(params) };
+    const title = titleIn(params);
+    const skips = params.flag('dangerously_skip_permissions') ?? false;
+    const timeoutMs = params.count('dangerously_skip_permissions_timeout');
+    const verbose = params.flag('verbose') ?? false;
+    const cwd = directoryIn(params, this.#settings);
+    const model = await this.#model(params.text('model'));
+    const notes: Notes = { ...notesOf(wish), ...(verbose && { verbose }) };
+    const settings = checked({
+      ...settingsOf(wish),
+      rules: [...toolRules(wish)],
+      fallbackRules: [...ASK_BEFORE_EDITS],
+      toolLimit: toolLimitWith(undefined, {}, wish),
+      ...(model && { model }),
+      ...(skips && skipFor(timeoutMs, this.#now())),
+      ...titled(title ?? '', annotated(undefined, notes)),
+    });
+    return this.#sessions.whileLaunching(notes.launch, async () => {
+      const pod = await this.#settings.host.create({
+        cwd,
+        settings: (id) => ({ ...settings, ...this.#contextFor(id, notes, wish.mcpConfig) }),
+      });
+      await begin(pod, wish, notes, 'failed to launch Claude session');
+      return { session_id: pod.id, run_id: notes.run };
+    });
+  }
+
+  async goOn(params: Params) {
+    const parentId = params.required('session_id');
+    const query = params.required('query');
+    const asked = wishIn(params);
+    const parent = await this.#sessions.row(parentId, 'failed to get parent session');
+    const { host } = this.#settings;
+    if (this.#phaseToGoOn(parent) === 'running') await endRun(host.pod(parentId), CALLER);
+    const { settings, stats } = await host.pod(parentId).snapshot();
+    const wish = inherited(asked, query, settings, parent);
+    const notes: Notes = { ...notesOf(wish), before: { ...stats.totals, cost: stats.totals.cost ?? 0 } };
+    return this.#sessions.whileLaunching(notes.launch, async () => {
+      const pod = await host.fork(parentId);
+      await pod.handle(this.#changeFor(pod.id, wish, notes, settings), CALLER);
+      await begin(pod, wish, notes, 'failed to launch resumed Claude session');
+      return {
+        session_id: pod.id,
+        run_id: notes.run,
+        claude_session_id: claudeSessionId(pod.id),
+        parent_session_id: parentId,
+      };
+    });
+  }
+
+  #phaseToGoOn(parent: Row): Phase {
+    const phase = this.#sessions.phase(parent);
+    if (GOES_ON.has(phase)) return phase;
+    throw new PolypodError(
+      'conflict',
+      `cannot continue session with status ${phase} (must be completed, interrupted, running, or failed)`,
+    );
+  }
+
+  /** What makes a fork of the parent the session that is wanted. The rest it has from the fork. */
+  #changeFor(id: string, wish: Wish, notes: Notes, parent: PodSettings): PodCommand {
+    const { rules, toolLimit, annotations, skipPermissionsUntil, mcpConfig } = parent;
+    const isExpired = !skipping(skipPermissionsUntil, this.#now()).isOn;
+    const before = notesIn(annotations) ?? {};
+    return readCommand({
+      type: 'configure',
+      set: {
+        ...settingsOf(wish),
+        ...this.#contextFor(id, notes, wish.mcpConfig ?? mcpConfig),
+        rules: withToolLists(rules, before, wish),
+        toolLimit: toolLimitWith(toolLimit, before, wish),
+        archived: false,
+        ...titled(titleOf(parent), annotated(undefined, notes)),
+      },
+      clear: [
+        ...(isExpired ? ['skipPermissionsUntil'] : []),
+        ...(wish.permissionPromptTool === NATIVE_PERMISSION_TOOL ? ['permissionTool'] : []),
+      ],
+    });
+  }
+
+  /** What the MCP servers that a client brings are told: to ask for approvals, they have to know where and for whom. */
+  #contextFor(
+    id: string,
+    { run }: Notes,
+    mcpConfig: JsonObject | undefined,
+  ): Pick<PodSettings, 'mcpContext'> {
+    if (mcpConfig === undefined) return {};
+    return {
+      mcpContext: {
+        env: {
+          HUMANLAYER_RUN_ID: run,
+          HUMANLAYER_SESSION_ID: id,
+          HUMANLAYER_DAEMON_SOCKET: this.#settings.socketPath,
+        },
+        headers: { 'X-Session-ID': id },
+      },
+    };
+  }
+
+  /** As the wire has it, a word that names no model is no reason to refuse: the session shows which one answers. */
+  async #model(word: string | undefined) {
+    if (word === undefined) return undefined;
+    const model = await this.#settings.modelNamed(word).catch(() => undefined);
+    if (model === undefined)
+      this.#settings.log.warn('a client asked for a model that is not known', { model: word });
+    return model;
+  }
+}
+
+/** The phases of sessions that can be continued. */
+const GOES_ON: ReadonlySet<Phase> = new Set(['completed', 'interrupted', 'running', 'failed']);
+
+/** A pod is made with what it would also take as a change; the rest is refused before there is one. */
+function checked(settings: SettingsChange): SettingsChange {
+  readCommand({ type: 'configure', set: settings });
+  return settings;
+}
+
+/** The session's first run. A session that cannot begin stays, with the reason. */
+async function begin(pod: Pod, { query, maxTurns }: Wish, notes: Notes, doing: string): Promise<void> {
+  try {
+    await pod.handle(
+      {
+        type: 'prompt',
+        content: [{ type: 'text', text: query }],
+        runId: notes.run,
+        ...(maxTurns === undefined ? {} : { overrides: { maxTurns } }),
+      },
+      CALLER,
+    );
+  } catch (thrown) {
+    const failure = whileDoing(doing, thrown);
+    // Why it could not begin is what the client has to know, not that this could not be kept.
+    await noteFailure(pod, { ...notes, error: beginningWithMark(failure.message) }).catch(() => {});
+    throw failure;
+  }
+}
+
+async function noteFailure(pod: Pod, notes: Notes): Promise<void> {
+  const { settings } = await pod.snapshot();
+  const annotations = annotated(settings.annotations, notes);
+  await pod.handle({ type: 'configure', set: { annotations } }, CALLER);
+}
+
+function beginningWithMark(text: string): string {
+  return text.length <= LONGEST_ERROR ? text : `${beginningOf(text, LONGEST_ERROR)}…`;
+}
+
+/** Clients of this protocol expect to be asked before files change, unless they accept edits. */
+const ASK_BEFORE_EDITS: PodSettings['rules'] = [
+  { tool: 'edit', action: 'ask' },
+  { tool: 'write', action: 'ask' },
+];
+
+const LONGEST_ERROR = 1_000;
+
+function notesOf({ query, allowedTools, disallowedTools }: Wish): Notes {
+  return {
+    query,
+    launch: randomUUID(),
+    run: randomUUID(),
+    ...(allowedTools && { allowedTools }),
+    ...(disallowedTools && { disallowedTools }),
+  };
+}
+
+/** What is asked for, and for the rest what the parent had. How many turns it may take is not inherited. */
+function inherited(asked: Omit<Wish, 'query'>, query: string, settings: PodSettings, parent: Row): Wish {
+  const { allowedTools, disallowedTools } = notesIn(parent.annotations) ?? {};
+  return {
+    ...additionsIn(settings),
+    ...(allowedTools && { allowedTools }),
+    ...(disallowedTools && { disallowedTools }),
+    ...asked,
+    query,
+  };
+}

@@ -1,0 +1,75 @@
+import type { Host, Row } from '../../../pod/index.ts';
+import { noSession } from '../errors.ts';
+import type { Follower } from '../events/follower.ts';
+import { notesIn } from './notes.ts';
+import { lacksTexts, listedSession, sessionState } from './session.ts';
+import { type Phase, phaseOf } from './status.ts';
+import type { ListedSession, SessionState } from '../wire.ts';
+
+/** The sessions of the host as this wire sees them: one row each, whichever door they came through. */
+export class Sessions {
+  readonly #host: Host;
+  readonly #follower: Follower;
+  readonly #now: () => number;
+  /** The marks of launches that are under way. */
+  readonly #launches = new Set<string>();
+
+  constructor(host: Host, follower: Follower, now: () => number) {
+    this.#host = host;
+    this.#follower = follower;
+    this.#now = now;
+  }
+
+  /** Refuses with what was being done when there is no such session. */
+  async row(id: string, doing: string): Promise<Row> {
+    const row = await this.find((candidate) => candidate.id === id, id);
+    if (row === undefined) throw noSession(doing, id);
+    return row;
+  }
+
+  /** The first that fits; one whose id is known is looked for there first. */
+  async find(fits: (row: Row) => boolean, id?: string): Promise<Row | undefined> {
+    const known = id === undefined ? undefined : this.#host.row(id);
+    return known ?? (await this.rows()).find(fits);
+  }
+
+  /** What happened last comes first. */
+  rows(): Promise<readonly Row[]> {
+    return this.#host.list();
+  }
+
+  phase(row: Row): Phase {
+    return phaseOf({
+      ...row,
+      isInterrupting: this.#follower.isInterrupting(row.id),
+      isLaunching: this.#launches.has(notesIn(row.annotations)?.launch ?? ''),
+      isClosed: row.closed ?? false,
+    });
+  }
+
+  async listed(rows: readonly Row[]): Promise<readonly ListedSession[]> {
+    const texts = await this.#host.texts.of(rows.filter(lacksTexts));
+    return rows.map((row) => listedSession(row, this.phase(row), this.#now(), texts.get(row.id)));
+  }
+
+  /** A session by itself, with what only its pod knows. */
+  async state(row: Row): Promise<SessionState> {
+    const texts = await this.#host.texts.of([row].filter(lacksTexts));
+    // A session that another process holds is shown as far as lists know it.
+    const snapshot = await this.#host
+      .pod(row.id)
+      .snapshot()
+      .catch(() => undefined);
+    return sessionState(row, this.phase(row), this.#now(), { texts: texts.get(row.id), snapshot });
+  }
+
+  /** While the work is under way, the session with this mark is starting. */
+  async whileLaunching<T>(mark: string, work: () => Promise<T>): Promise<T> {
+    this.#launches.add(mark);
+    try {
+      return await work();
+    } finally {
+      this.#launches.delete(mark);
+    }
+  }
+}

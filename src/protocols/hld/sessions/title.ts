@@ -1,0 +1,46 @@
+import { beginningOf, isOneLine, type JsonObject } from '../../../base/index.ts';
+import { wrongField } from '../errors.ts';
+import type { Params } from '../params.ts';
+
+/** What of a session's settings its title is made of. */
+export interface Titled {
+  readonly name?: string;
+  readonly annotations?: JsonObject;
+}
+
+/** The title that a client gives: any text. */
+export function titleIn(params: Params): string | undefined {
+  const title = params.text('title');
+  if (title !== undefined && title.length > LONGEST_TITLE)
+    throw wrongField('title', `title must be at most ${LONGEST_TITLE} characters long, not ${title.length}`);
+  return title;
+}
+
+/** The title of a session: as a client of this door gave it, unless the session was renamed at another door since. */
+export function titleOf({ name = '', annotations }: Titled): string {
+  const title = annotations?.[KEY];
+  return typeof title === 'string' && nameFrom(title) === name ? title : name;
+}
+
+/**
+ * The settings that keep a title. A pod's name is a short line, because lists and terminals show it; a title that is none is
+ * noted beside it as a whole.
+ */
+export function titled(title: string, annotations: JsonObject | undefined): Titled {
+  const name = nameFrom(title);
+  const { [KEY]: _, ...others } = annotations ?? {};
+  return {
+    ...(name === '' ? {} : { name }),
+    annotations: name === title ? others : { ...others, [KEY]: title },
+  };
+}
+
+function nameFrom(title: string): string {
+  const line = title.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
+  const readable = isOneLine(line) ? line : line.replaceAll(/[\u202A-\u202E\u2066-\u2069]/gu, '').trim();
+  return beginningOf(readable, LONGEST_NAME).trim();
+}
+
+const KEY = 'title';
+const LONGEST_NAME = 200;
+const LONGEST_TITLE = 10_000;

@@ -1,0 +1,23 @@
+import { join } from 'node:path';
+import type { DoorContext, OpenDoor } from '../../door.ts';
+import { PodDoor } from '../door.ts';
+import { DEFAULT_DUPLEX, serveDuplex } from '../duplex-link.ts';
+import { PodSockets } from './pod-sockets.ts';
+import { ReachablePods } from './reachable-pods.ts';
+
+/** Opens the door of a host: sockets of pods, and links that come in otherwise. */
+export async function openPodDoor(context: DoorContext): Promise<OpenDoor> {
+  const { host, log, caught, namedSockets = 0, claimSocket = async () => {} } = context;
+  const directory = join(context.directory, 'pods');
+  const door = new PodDoor();
+  const sockets = new PodSockets(door, { directory, caught: (thrown) => caught?.(thrown, 'pod') });
+  const reachable = new ReachablePods({ host, sockets, log, namedLimit: namedSockets, claim: claimSocket });
+  await reachable.open();
+  return {
+    status: () => ({ directory, sockets: sockets.size, links: door.links, refused: door.refused }),
+    attach: (link, pod, head) => void serveDuplex(door, pod, link, DEFAULT_DUPLEX, head),
+    release: (podId) => reachable.release(podId),
+    ready: () => reachable.openRest(),
+    close: () => reachable.close(),
+  };
+}

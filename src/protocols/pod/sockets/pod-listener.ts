@@ -1,0 +1,56 @@
+import type { JsonObject } from '../../../base/index.ts';
+import type { Pod } from '../../../pod/index.ts';
+import type { PodDoor } from '../door.ts';
+import type { Link, Receiver } from '../link.ts';
+import type { WireEvent, WireRequest } from '../wire.ts';
+
+export interface ListenOptions {
+  /** The name that other clients see as the sender of what it does. */
+  readonly name?: string;
+  /** Called once when no more events follow: the pod was closed, or failed, or the function threw this. */
+  readonly onEnd?: (thrown?: unknown) => void;
+}
+
+/** A client of a pod in this process: the methods and events of a socket, as objects. */
+export class PodListener {
+  readonly #link: Link;
+
+  /** Calls the function with every event from the moment this resolves; see `PodDoor.listen`. */
+  static async open(
+    door: PodDoor,
+    pod: Pod,
+    onEvent: (event: WireEvent) => void,
+    { name = 'program', onEnd = () => {} }: ListenOptions = {},
+  ): Promise<PodListener> {
+    const receiver: Receiver = {
+      take: ({ events }) => {
+        for (const event of events) onEvent(event);
+      },
+      // A function has read what it was called with.
+      pending: () => 0,
+      drained: () => Promise.resolve(),
+      close: onEnd,
+    };
+    const link = await door.open(pod, receiver, { by: name, pendingBytes: 0 });
+    return new PodListener(link);
+  }
+
+  private constructor(link: Link) {
+    this.#link = link;
+  }
+
+  /** Sends a method; resolves when it is accepted. A refusal is an event, as on a socket, and is thrown here as well. */
+  async send(method: string, params?: JsonObject): Promise<void> {
+    await this.request({ method, ...(params && { params }) });
+  }
+
+  /** Sends a whole line, with `request_id` or `idempotency_key`. */
+  async request(line: WireRequest): Promise<void> {
+    await this.#link.call({ ...line });
+  }
+
+  /** Removes the listener. A run goes on. */
+  close(): void {
+    this.#link.leave();
+  }
+}

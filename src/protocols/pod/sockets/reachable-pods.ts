@@ -1,0 +1,182 @@
+import { asPolypodError, type Log, messageOf } from '../../../base/index.ts';
+import type { Host, PodMove } from '../../../pod/index.ts';
+import type { PodSockets } from './pod-sockets.ts';
+
+export interface ReachablePodsOptions {
+  readonly host: Host;
+  readonly sockets: PodSockets;
+  readonly log: Log;
+  /** How many named pods keep a socket while they are not in memory: those that were used last. */
+  readonly namedLimit: number;
+  /** Asks the process that listens for a pod to leave the socket to this one. */
+  readonly claim: (podId: string) => Promise<void>;
+}
+
+/**
+ * Decides which pods have a socket, and opens and closes them: every pod in memory, and the named ones that were used last.
+ * A connection to a pod that is not in memory wakes it.
+ */
+export class ReachablePods {
+  readonly #options: ReachablePodsOptions;
+  readonly #loaded = new Set<string>();
+  /** Names by pod, the least recently used first. */
+  readonly #named = new Map<string, string>();
+  /** Pods whose socket belongs to another process for now. */
+  readonly #elsewhere = new Set<string>();
+  /** What happens to a pod's socket, one step after the other. */
+  readonly #turns = new Map<string, Promise<void>>();
+  #stops: readonly (() => void)[] = [];
+  /** Named pods that nobody listens for yet. */
+  #later: readonly string[] = [];
+  #rest: Promise<void> = Promise.resolve();
+  #retry: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(options: ReachablePodsOptions) {
+    this.#options = options;
+  }
+
+  /** Listens for the pods that were used last. The rest waits for `openRest`, so that many names do not delay the start. */
+  async open(): Promise<void> {
+    const { host, namedLimit } = this.#options;
+    const rows = namedLimit === 0 ? [] : await host.list();
+    const named = rows.filter(({ name }) => name !== undefined).slice(0, namedLimit);
+    for (const { id, name = '' } of named.toReversed()) this.#named.set(id, name);
+    this.#stops = [
+      host.onPods((id, move) => this.#moved(id, move)),
+      host.onChange(({ id, before }) => this.#changed(id, before?.name)),
+    ];
+    const ids = named.map(({ id }) => id);
+    await this.#updateAll(ids.slice(0, AT_ONCE));
+    this.#later = ids.slice(AT_ONCE);
+  }
+
+  /** Listens for the other named pods, a few at a time. */
+  openRest(): void {
+    this.#rest = this.#updateLater(this.#later);
+  }
+
+  /** Leaves the socket of a pod to another process, which has the pod in memory; listens again when that one has left. */
+  async release(podId: string): Promise<void> {
+    // It may be a pod that the other process has made.
+    await this.#options.host.list();
+    this.#elsewhere.add(podId);
+    await this.#update(podId);
+    this.#scheduleRetry();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    for (const stop of this.#stops) stop();
+    await this.#rest;
+    await Promise.all(this.#turns.values());
+    await this.#options.sockets.closeAll();
+  }
+
+  #moved(id: string, move: PodMove): void {
+    const name = this.#nameOf(id);
+    if (move === 'in') this.#loaded.add(id);
+    else this.#loaded.delete(id);
+    if (move === 'in') this.#use(id);
+    const before = this.#named.get(id);
+    if (move === 'removed') this.#named.delete(id);
+    void this.#update(id);
+    if (move === 'in') this.#updateNamesakes(name);
+    if (move === 'removed') this.#updateNamesakes(before);
+  }
+
+  #changed(id: string, before: string | undefined): void {
+    this.#use(id);
+    const name = this.#nameOf(id);
+    if (before === name) return;
+    void this.#update(id);
+    this.#updateNamesakes(before);
+    this.#updateNamesakes(name);
+  }
+
+  /** Notes that a pod is the one that was used last; the one that was not used for longest may lose its socket. */
+  #use(id: string): void {
+    const name = this.#nameOf(id);
+    this.#named.delete(id);
+    if (name === undefined || this.#options.namedLimit === 0) return;
+    this.#named.set(id, name);
+    const [oldest] = this.#named.keys();
+    if (oldest === undefined || this.#named.size <= this.#options.namedLimit) return;
+    this.#named.delete(oldest);
+    void this.#update(oldest);
+  }
+
+  /** Two pods with one name have no link by it: what changes for one changes for the others. */
+  #updateNamesakes(name: string | undefined): void {
+    if (name !== undefined) for (const { id } of this.#options.host.byName(name)) void this.#update(id);
+  }
+
+  #update(id: string): Promise<void> {
+    const turn = (this.#turns.get(id) ?? Promise.resolve()).then(() => this.#attend(id));
+    this.#turns.set(id, turn);
+    return turn.then(() => {
+      if (this.#turns.get(id) === turn) this.#turns.delete(id);
+    });
+  }
+
+  async #updateAll(ids: readonly string[]): Promise<void> {
+    await Promise.all(ids.map((id) => this.#update(id)));
+  }
+
+  async #updateLater(ids: readonly string[]): Promise<void> {
+    for (let from = 0; from < ids.length && !this.#isClosed; from += AT_ONCE) {
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+      await this.#updateAll(ids.slice(from, from + AT_ONCE));
+    }
+  }
+
+  async #attend(id: string): Promise<void> {
+    const { host, sockets, log, claim } = this.#options;
+    const isLoaded = this.#loaded.has(id);
+    const isWanted = isLoaded || (this.#named.has(id) && !this.#elsewhere.has(id));
+    try {
+      if (!isWanted) return await sockets.close(id);
+      if (isLoaded && !sockets.has(id)) await claim(id);
+      await sockets.open(host.pod(id));
+      const name = this.#nameOf(id);
+      await sockets.name(id, name !== undefined && host.byName(name).length === 1 ? name : undefined);
+    } catch (thrown) {
+      const isTaken = !isLoaded && asPolypodError(thrown).code === 'conflict';
+      if (isTaken) this.#retryLater(id);
+      else log.warn('a pod has no socket', { pod: id, reason: messageOf(thrown) });
+    }
+  }
+
+  #retryLater(id: string): void {
+    this.#elsewhere.add(id);
+    this.#scheduleRetry();
+  }
+
+  #scheduleRetry(): void {
+    if (this.#retry !== undefined || this.#isClosed) return;
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      void this.#retryAll();
+    }, RETRY_MS).unref();
+  }
+
+  async #retryAll(): Promise<void> {
+    const ids = [...this.#elsewhere];
+    // The other process may have given it a name.
+    await this.#options.host.list();
+    if (this.#isClosed) return;
+    this.#elsewhere.clear();
+    for (const id of ids) this.#use(id);
+    await this.#updateAll(ids);
+  }
+
+  #nameOf(id: string): string | undefined {
+    return this.#options.host.row(id)?.name;
+  }
+}
+
+/** Small enough that the other work of the process is not held up. */
+const AT_ONCE = 20;
+/** Long enough that the process that asked for a socket listens by then. */
+const RETRY_MS = 2_000;

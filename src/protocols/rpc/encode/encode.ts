@@ -1,0 +1,374 @@
+import type { JsonObject } from '../../../base/index.ts';
+import { type Answer, fileStopReason, type PodEvent } from '../../../pod/index.ts';
+import { TEXTS } from '../errors.ts';
+import { splitMentions } from '../host-side/file-mentions.ts';
+import { GrowingMessage } from './growing-message.ts';
+import type { MessageUpdates } from './message-updates.ts';
+import { REMINDER } from '../continuations.ts';
+import {
+  answerFrame,
+  argumentsFrame,
+  brokenFrame,
+  customFrame,
+  inputFrame,
+  type OfferedModel,
+  resultFrame,
+  toolResultFrame,
+} from './messages.ts';
+import type { RpcCompaction, RpcEvent, RpcMessage, RpcToolResult } from '../wire.ts';
+
+type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { readonly type: T }>;
+type Outcome = EventOf<'run-end'>['outcome'];
+
+/** What the encoder is told by the rest of the link. */
+export interface EncoderParts {
+  readonly say: (event: RpcEvent) => void;
+  readonly updates: MessageUpdates;
+  readonly now: () => number;
+  /** The model that is answering. */
+  readonly model: () => OfferedModel;
+  /** What a host said about its own call, to be shown word for word. */
+  readonly hostTools: {
+    readonly partialOf: (callId: string) => RpcToolResult | undefined;
+    readonly takeResult: (callId: string) => RpcToolResult | undefined;
+  };
+  /** A run is over. Whether another one is about to begin by itself. */
+  readonly goesOn: (outcome: Outcome) => boolean;
+}
+
+/**
+ * Tells a pod's events in the protocol's words and order. The protocol knows loops where a pod knows runs: an attempt that
+ * failed ends a loop, and the next attempt begins another.
+ */
+export class EventEncoder {
+  readonly #parts: EncoderParts;
+  /** What was said in the loop under way. */
+  #loop: RpcMessage[] | undefined;
+  #isTurnOpen = false;
+  #growing: GrowingMessage | undefined;
+  #answer: RpcMessage | undefined;
+  #results: RpcMessage[] = [];
+  readonly #calls = new Map<string, { readonly name: string; readonly args: JsonObject }>();
+  #stopReason: Extract<EventOf<'status'>, { status: 'completed' }>['stopReason'] | undefined;
+  #error = '';
+  #retryEnd: Extract<RpcEvent, { type: 'auto_retry_end' }> | undefined;
+  /** The wait for another attempt was given up: what ends after that has been told. */
+  #isGivenUp = false;
+  #outcome: Outcome | undefined;
+
+  constructor(parts: EncoderParts) {
+    this.#parts = parts;
+  }
+
+  /** `compaction` is what the session file has of one that has ended. */
+  encode(event: PodEvent, compaction?: RpcCompaction): void {
+    if (event.type === 'block-delta') this.#delta(event);
+    else if (event.type === 'compaction-end') this.#compacted(event, compaction);
+    else this.#tell(event);
+  }
+
+  #tell<T extends PodEvent['type']>(event: EventOf<T> & { readonly type: T }): void {
+    const tell: ((event: EventOf<T>) => void) | undefined = this.#table[event.type];
+    tell?.(event);
+  }
+
+  /** Every event there is; undefined for one that the protocol does not tell, or another part of the link does. */
+  readonly #table: {
+    readonly [T in PodEvent['type']]: ((event: EventOf<T>) => void) | undefined;
+  } = {
+    'run-start': () => this.#openLoop(),
+    input: (event) => this.#input(event),
+    'turn-start': () => this.#openTurn(),
+    status: (event) => {
+      if (event.status === 'started') this.#beginAnswer();
+      if (event.status === 'completed') this.#stopReason = event.stopReason;
+    },
+    error: ({ message }) => {
+      this.#beginAnswer();
+      this.#error = message;
+    },
+    'block-start': (event) => this.#blockStart(event),
+    'block-delta': (event) => this.#delta(event),
+    'block-stop': (event) => this.#blockStop(event),
+    'block-abort': undefined,
+    'llm-end': (event) => this.#endAnswer(event),
+    'tool-start': ({ call }) => this.#toolStart(call),
+    'tool-update': ({ callId, text }) => this.#toolUpdate(callId, text),
+    'tool-end': (event) => this.#toolEnd(event),
+    'turn-end': ({ results }) => this.#closeTurn(results),
+    'retry-start': (event) => this.#retry(event),
+    'retry-end': (event) => this.#retried(event),
+    'compaction-start': ({ reason }) => this.#compacting(reason),
+    'compaction-end': (event) => this.#compacted(event, undefined),
+    'run-end': ({ outcome }) => this.#endRun(outcome),
+    state: ({ state }) => this.#settle(state),
+    ping: undefined,
+    usage: undefined,
+    queued: undefined,
+    unqueued: undefined,
+    'approval-request': undefined,
+    'approval-response': undefined,
+    settings: undefined,
+    todos: undefined,
+    branched: undefined,
+    'shell-start': undefined,
+    'shell-update': undefined,
+    'shell-end': undefined,
+    'client-call': undefined,
+    'client-cancel': undefined,
+    recovered: undefined,
+    commanded: undefined,
+    closed: undefined,
+  };
+
+  #openLoop(): void {
+    if (this.#loop !== undefined) return;
+    this.#loop = [];
+    this.#parts.say({ type: 'agent_start' });
+  }
+
+  #openTurn(): void {
+    this.#openLoop();
+    if (this.#isTurnOpen) return;
+    this.#isTurnOpen = true;
+    this.#answer = undefined;
+    this.#results = [];
+    this.#parts.say({ type: 'turn_start' });
+  }
+
+  #input(event: EventOf<'input'>): void {
+    const { item, origin, customType } = event;
+    // What a person ran is not announced, and what is kept of a broken answer has been shown as that.
+    if (item.type !== 'message' || item.role === 'assistant' || origin === 'shell') return;
+    this.#openTurn();
+    if (customType === REMINDER) return;
+    const now = this.#parts.now();
+    const frame = customType === undefined ? inputFrame(item, now) : customFrame(item, customType, now);
+    for (const message of splitMentions(frame)) this.#whole(message);
+  }
+
+  /** A message that is there at once. */
+  #whole(message: RpcMessage): void {
+    this.#parts.say({ type: 'message_start', message });
+    this.#parts.say({ type: 'message_end', message });
+    this.#loop?.push(message);
+  }
+
+  #beginAnswer(): void {
+    if (this.#growing !== undefined) return;
+    this.#openTurn();
+    [this.#stopReason, this.#error] = [undefined, ''];
+    const { content: _, ...rest } = answerFrame([], this.#about('stop'));
+    this.#growing = new GrowingMessage(rest);
+    this.#parts.say({ type: 'message_start', message: this.#growing.empty() });
+    this.#parts.updates.begin(this.#growing);
+  }
+
+  #blockStart(event: EventOf<'block-start'>): void {
+    this.#beginAnswer();
+    this.#growing?.start(event);
+    const place = this.#growing?.at(event.index);
+    if (place === undefined) return;
+    const { kind, contentIndex } = place;
+    this.#parts.updates.tell({ type: `${kind}_start`, contentIndex }, event.seq);
+  }
+
+  #delta({ index, delta, seq }: EventOf<'block-delta'>): void {
+    const place = this.#growing?.at(index);
+    if (place === undefined) return;
+    const text = delta.type === 'input-json' ? delta.json : delta.text;
+    this.#parts.updates.delta(place, text, seq);
+  }
+
+  #blockStop({ index, seq }: EventOf<'block-stop'>): void {
+    const growing = this.#growing;
+    const place = growing?.at(index);
+    if (growing === undefined || place === undefined) return;
+    const { contentIndex, kind } = place;
+    this.#parts.updates.flush();
+    const block = growing.finish(contentIndex);
+    const content = growing.textAt(contentIndex);
+    this.#parts.updates.tell(
+      kind === 'toolcall'
+        ? { type: 'toolcall_end', contentIndex, toolCall: block }
+        : { type: `${kind}_end`, contentIndex, content },
+      seq,
+    );
+  }
+
+  #endAnswer({ outcome, items, broken, usage, cost }: EventOf<'llm-end'>): void {
+    if (this.#isGivenUp) return;
+    this.#beginAnswer();
+    const about = this.#about(fileStopReason(outcome, this.#stopReason, items));
+    const spent = { ...(usage && { usage }), ...(cost && { cost }) };
+    if (outcome === 'completed') this.#finishAnswer(answerFrame(items, { ...about, ...spent }));
+    else this.#breakAnswer(outcome, spent, broken && brokenFrame(broken, about).content);
+    this.#sayRetryEnd();
+  }
+
+  /** `content` is what is kept of it, if that is known; else what was shown. */
+  #breakAnswer(
+    outcome: 'cancelled' | 'failed',
+    spent: Pick<Answer, 'usage' | 'cost'> = {},
+    content: unknown = this.#growing?.broken() ?? [],
+  ): void {
+    const isAborted = outcome === 'cancelled';
+    const errorMessage = isAborted ? TEXTS.aborted : this.#error;
+    const about = this.#about(isAborted ? 'aborted' : 'error');
+    this.#finishAnswer({ ...brokenFrame([], { ...about, ...spent, errorMessage }), content });
+  }
+
+  #finishAnswer(message: RpcMessage): void {
+    this.#parts.updates.end();
+    this.#growing = undefined;
+    this.#answer = message;
+    this.#loop?.push(message);
+    this.#parts.say({ type: 'message_end', message });
+  }
+
+  #toolStart({ callId, name, arguments: text }: EventOf<'tool-start'>['call']): void {
+    this.#openTurn();
+    const args = argumentsFrame(text);
+    this.#calls.set(callId, { name, args });
+    this.#parts.say({ type: 'tool_execution_start', toolCallId: callId, toolName: name, args });
+  }
+
+  #toolUpdate(callId: string, text: string): void {
+    const { name = '', args = {} } = this.#calls.get(callId) ?? {};
+    const partialResult = this.#parts.hostTools.partialOf(callId) ?? { content: [{ type: 'text', text }] };
+    this.#parts.say({
+      type: 'tool_execution_update',
+      toolCallId: callId,
+      toolName: name,
+      args,
+      partialResult,
+    });
+  }
+
+  #toolEnd({ callId, name, output }: EventOf<'tool-end'>): void {
+    const { isError, content } = output;
+    const said = this.#parts.hostTools.takeResult(callId);
+    const result = isError || said === undefined ? toolResultFrame(output) : said;
+    this.#calls.delete(callId);
+    this.#parts.say({
+      type: 'tool_execution_end',
+      toolCallId: callId,
+      toolName: name,
+      result,
+      isError,
+      isWarning: result.isWarning ?? false,
+    });
+    const item = { type: 'tool-result', callId, content, isError } as const;
+    const message = resultFrame(item, name, this.#parts.now(), result.details);
+    this.#results.push(message);
+    this.#whole(message);
+  }
+
+  #closeTurn(results: EventOf<'turn-end'>['results']): void {
+    if (!this.#isTurnOpen || this.#isGivenUp) return;
+    for (const item of results) {
+      // A call that was not run at all has no end of its own.
+      if (item.type !== 'tool-result' || this.#results.some(({ toolCallId }) => toolCallId === item.callId))
+        continue;
+      this.#results.push(resultFrame(item, '', this.#parts.now(), {}));
+    }
+    this.#isTurnOpen = false;
+    const message = this.#answer ?? answerFrame([], this.#about('stop'));
+    this.#parts.say({ type: 'turn_end', message, toolResults: this.#results });
+  }
+
+  #closeLoop(): void {
+    if (this.#loop === undefined) return;
+    const messages = this.#loop;
+    this.#loop = undefined;
+    this.#isTurnOpen = false;
+    this.#parts.say({ type: 'agent_end', messages });
+    this.#sayRetryEnd();
+  }
+
+  #retry({ attempt, maxAttempts, delayMs, failure }: EventOf<'retry-start'>): void {
+    this.#beginAnswer();
+    this.#error = failure.message;
+    this.#breakAnswer('failed');
+    this.#closeTurn([]);
+    this.#retryEnd = undefined;
+    this.#closeLoop();
+    this.#parts.say({
+      type: 'auto_retry_start',
+      attempt,
+      // Theirs counts only the attempts after the first.
+      maxAttempts: maxAttempts - 1,
+      delayMs: Math.round(delayMs),
+      errorMessage: failure.message,
+    });
+  }
+
+  #retried({ attempt, success, failure }: EventOf<'retry-end'>): void {
+    this.#isGivenUp = !success && this.#loop === undefined;
+    const finalError = this.#isGivenUp ? TEXTS.retryCancelled : failure?.message;
+    this.#retryEnd = {
+      type: 'auto_retry_end',
+      success,
+      attempt,
+      ...(success || finalError === undefined ? {} : { finalError }),
+    };
+    if (this.#isGivenUp) this.#sayRetryEnd();
+  }
+
+  /** After the answer that it brought, or after the end of the loop that failed. */
+  #sayRetryEnd(): void {
+    if (this.#retryEnd === undefined || (!this.#retryEnd.success && this.#loop !== undefined)) return;
+    this.#parts.say(this.#retryEnd);
+    this.#retryEnd = undefined;
+  }
+
+  /** One that was asked for is told by its answer alone. */
+  #compacting(reason: EventOf<'compaction-start'>['reason']): void {
+    if (reason === 'manual') return;
+    if (reason === 'overflow') this.#closeLoop();
+    this.#parts.say({ type: 'auto_compaction_start', reason, action: 'context-full' });
+  }
+
+  #compacted({ reason, result }: EventOf<'compaction-end'>, compaction: RpcCompaction | undefined): void {
+    if (reason === 'manual') return;
+    const failed = reason === 'overflow' ? 'Context overflow recovery failed' : 'Auto-compaction failed';
+    this.#parts.say({
+      type: 'auto_compaction_end',
+      action: 'context-full',
+      ...(compaction && { result: compaction }),
+      aborted: result.status === 'cancelled',
+      willRetry: reason === 'overflow' && result.status === 'compacted',
+      ...(result.status === 'failed' ? { errorMessage: `${failed}: ${result.failure.message}` } : {}),
+      ...(result.status === 'skipped' ? { skipped: true } : {}),
+    });
+  }
+
+  #endRun(outcome: Outcome): void {
+    if (
+      outcome.status === 'cancelled' &&
+      this.#loop !== undefined &&
+      this.#answer?.stopReason !== 'aborted'
+    ) {
+      // Cancelled between two answers: clients look for an answer that says so.
+      this.#beginAnswer();
+      this.#breakAnswer('cancelled');
+      this.#closeTurn([]);
+    }
+    this.#closeLoop();
+    this.#isGivenUp = false;
+    this.#outcome = outcome;
+  }
+
+  #settle(state: EventOf<'state'>['state']): void {
+    if (this.#outcome === undefined || state === 'running' || state === 'waiting') return;
+    const outcome = this.#outcome;
+    this.#outcome = undefined;
+    if (!this.#parts.goesOn(outcome))
+      this.#parts.say({ type: 'agent_settled', aborted: outcome.status === 'cancelled' });
+  }
+
+  #about(stopReason: Answer['stopReason']): Answer {
+    const { provider, id, wire } = this.#parts.model();
+    return { wire, provider, model: id, stopReason, timestamp: this.#parts.now() };
+  }
+}

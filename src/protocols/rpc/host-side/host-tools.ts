@@ -1,0 +1,184 @@
+import { arrayOf, isObject, type JsonObject, PolypodError, stringOf } from '../../../base/index.ts';
+import { type ClientTool, type CommandOf, TOOL_NAME } from '../../../pod/index.ts';
+import { TEXTS } from '../errors.ts';
+import { argumentsFrame } from '../encode/messages.ts';
+import type { RpcEvent, RpcHostTool, RpcToolResult } from '../wire.ts';
+
+export interface HostToolsParts {
+  readonly say: (event: RpcEvent) => void;
+  readonly newId: () => string;
+  /** Hands in what the host says; what comes too late is let go. */
+  readonly handle: (command: CommandOf<'tool-result'> | CommandOf<'tool-update'>) => void;
+}
+
+interface OpenCall {
+  readonly id: string;
+  readonly callId: string;
+  partial?: RpcToolResult;
+}
+
+/** Tools that the client runs: what it has offered, and the calls that wait for it. */
+export class HostTools {
+  readonly #parts: HostToolsParts;
+  #tools: readonly RpcHostTool[] = [];
+  readonly #open = new Map<string, OpenCall>();
+  /** What came back, word for word, until it has been told. */
+  readonly #results = new Map<string, RpcToolResult>();
+
+  constructor(parts: HostToolsParts) {
+    this.#parts = parts;
+  }
+
+  get tools(): readonly RpcHostTool[] {
+    return this.#tools;
+  }
+
+  /** Takes the place of what was offered before. */
+  offer(tools: readonly RpcHostTool[]): void {
+    this.#tools = tools;
+  }
+
+  call(callId: string, toolName: string, args: string): void {
+    if (!this.#tools.some(({ name }) => name === toolName)) return;
+    const id = this.#parts.newId();
+    this.#open.set(id, { id, callId });
+    this.#parts.say({
+      type: 'host_tool_call',
+      id,
+      toolCallId: callId,
+      toolName,
+      arguments: argumentsFrame(args),
+    });
+  }
+
+  cancel(callId: string): void {
+    const call = this.#callOf(callId);
+    if (call === undefined) return;
+    this.#open.delete(call.id);
+    this.#parts.say({ type: 'host_tool_cancel', id: this.#parts.newId(), targetId: call.id });
+  }
+
+  /** False when the frame is none. An id that nobody waits for is let go. */
+  update({ id, partialResult }: JsonObject): boolean {
+    const result = resultIn(partialResult);
+    if (result === undefined || typeof id !== 'string') return false;
+    const call = this.#open.get(id);
+    if (call === undefined) return true;
+    call.partial = result;
+    this.#parts.handle({ type: 'tool-update', callId: call.callId, text: textOf(result, '') });
+    return true;
+  }
+
+  result({ id, result: given, isError }: JsonObject): boolean {
+    const result = resultIn(given);
+    if (result === undefined || typeof id !== 'string') return false;
+    const call = this.#open.get(id);
+    if (call === undefined) return true;
+    this.#open.delete(id);
+    if (isError === true) this.#fail(call, textOf(result, '\n').trim() || TEXTS.hostToolFailed);
+    else this.#finish(call, result);
+    return true;
+  }
+
+  /** The client is gone: nobody will answer. */
+  disconnect(): void {
+    for (const call of this.#open.values()) this.#fail(call, TEXTS.disconnected);
+    this.#open.clear();
+  }
+
+  /** What the host said last of a call that it is busy with. */
+  partialOf(callId: string): RpcToolResult | undefined {
+    return this.#callOf(callId)?.partial;
+  }
+
+  /** What a call brought; asked for once. */
+  takeResult(callId: string): RpcToolResult | undefined {
+    const result = this.#results.get(callId);
+    this.#results.delete(callId);
+    return result;
+  }
+
+  #callOf(callId: string): OpenCall | undefined {
+    return [...this.#open.values()].find((call) => call.callId === callId);
+  }
+
+  #finish({ callId }: OpenCall, result: RpcToolResult): void {
+    this.#results.set(callId, result);
+    const details = isObject(result.details) ? { details: result.details } : {};
+    this.#parts.handle({ type: 'tool-result', callId, content: contentIn(result), ...details });
+  }
+
+  #fail({ callId }: OpenCall, text: string): void {
+    this.#parts.handle({ type: 'tool-result', callId, content: [{ type: 'text', text }], isError: true });
+  }
+}
+
+/** The definitions in a frame; refuses with the sentences that clients know. */
+export function hostToolsIn(value: unknown, taken: readonly string[]): readonly RpcHostTool[] {
+  if (!Array.isArray(value))
+    throw new PolypodError('bad-request', 'set_host_tools needs "tools", which is a list');
+  const tools = value.map((tool, index) => hostToolIn(isObject(tool) ? tool : {}, index));
+  const names = tools.map(({ name }) => name);
+  if (new Set(names).size < names.length)
+    throw new PolypodError('bad-request', 'RPC host tool names must be unique');
+  const conflict = names.find((name) => taken.includes(name));
+  if (conflict !== undefined)
+    throw new PolypodError('bad-request', `RPC host tool "${conflict}" conflicts with an existing tool`);
+  return tools;
+}
+
+function hostToolIn(tool: JsonObject, index: number): RpcHostTool {
+  const name = stringOf(tool.name).trim();
+  if (name === '')
+    throw new PolypodError('bad-request', `Host tool at index ${index} must provide a non-empty name`);
+  if (TOOL_NAME.read(name, [], () => {}) === undefined)
+    throw new PolypodError(
+      'bad-request',
+      `Host tool at index ${index} must have a name of at most 64 letters, digits, _ and -`,
+    );
+  const description = stringOf(tool.description).trim();
+  if (description === '')
+    throw new PolypodError('bad-request', `Host tool "${name}" must provide a non-empty description`);
+  const { parameters } = tool;
+  if (!isObject(parameters))
+    throw new PolypodError('bad-request', `Host tool "${name}" must provide a JSON Schema object`);
+  return {
+    name,
+    description,
+    parameters,
+    label: stringOf(tool.label).trim() || name,
+    hidden: tool.hidden === true,
+  };
+}
+
+/** Those that the model is given. */
+export function clientTools(tools: readonly RpcHostTool[]): readonly ClientTool[] {
+  return tools
+    .filter(({ hidden }) => !hidden)
+    .map(({ name, description, parameters }) => ({ name, description, parameters }));
+}
+
+function resultIn(value: unknown): RpcToolResult | undefined {
+  if (!isObject(value) || !Array.isArray(value.content)) return undefined;
+  const { isWarning, details } = value;
+  return {
+    content: value.content.filter(isObject),
+    ...(details === undefined ? {} : { details }),
+    ...(typeof isWarning === 'boolean' ? { isWarning } : {}),
+  };
+}
+
+/** What the model can read of it; a result without anything is an empty text. */
+function contentIn({ content }: RpcToolResult): CommandOf<'tool-result'>['content'] {
+  const parts = arrayOf(content).flatMap((part): CommandOf<'tool-result'>['content'] => {
+    const { type, text, data, mimeType } = isObject(part) ? part : {};
+    if (type === 'text' && typeof text === 'string') return [{ type, text }];
+    if (type !== 'image' || typeof data !== 'string' || typeof mimeType !== 'string') return [];
+    return [{ type, mediaType: mimeType, data }];
+  });
+  return parts.length === 0 ? [{ type: 'text', text: '' }] : parts;
+}
+
+function textOf({ content }: RpcToolResult, separator: string): string {
+  return content.flatMap(({ text }) => (typeof text === 'string' ? [text] : [])).join(separator);
+}

@@ -1,0 +1,49 @@
+import { open, realpath } from 'node:fs/promises';
+import { resolve, sep } from 'node:path';
+import type { Said } from '../arguments.ts';
+import { fileText, TOO_LARGE } from './file-mentions.ts';
+
+/** A larger file is named and not shown: the agent can read the part that it needs. */
+const MOST_BYTES = 256 * 1024;
+const MOST_FILES = 20;
+
+/**
+ * What a person said, with the files of the working directory that it names as `@path` behind it, each as a text of its own.
+ * Whatever else stands behind an `@` is let be.
+ */
+export async function withMentions(said: Said, cwd: string): Promise<Said> {
+  const text = said.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+  const names = [...text.matchAll(MENTION)].map(([, quoted, plain = '']) => quoted ?? plain);
+  if (names.length === 0) return said;
+  const root = await realpath(cwd);
+  const found = await Promise.all([...new Set(names)].slice(0, MOST_FILES).map((name) => fileOf(name, root)));
+  // One name may stand there twice, in two sentences.
+  const texts = new Set(found.filter((file) => file !== undefined));
+  return [...said, ...[...texts].map((file) => ({ type: 'text', text: file }) as const)];
+}
+
+const MENTION = /(?<![^\s(])@(?:"([^"\n]+)"|([^\s"]+))/g;
+
+/** Undefined when there is no such file, or it lies elsewhere, or is no text. A sentence may end right behind its name. */
+async function fileOf(name: string, root: string): Promise<string | undefined> {
+  for (const path of new Set([name, name.replace(/[.,;:!?)\]]+$/, '')])) {
+    const body = await bodyOf(resolve(root, path), root).catch(() => undefined);
+    if (body !== undefined) return fileText(path, body);
+  }
+  return undefined;
+}
+
+async function bodyOf(path: string, root: string): Promise<string | undefined> {
+  const real = await realpath(path);
+  if (!real.startsWith(root.endsWith(sep) ? root : root + sep)) return undefined;
+  const file = await open(real);
+  try {
+    const status = await file.stat();
+    if (!status.isFile()) return undefined;
+    if (status.size > MOST_BYTES) return TOO_LARGE;
+    const text = await file.readFile('utf8');
+    return text.includes('\0') ? undefined : text;
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,99 @@
+import { isObject, type JsonObject, PolypodError, stringOf } from '../../../base/index.ts';
+import type { Snapshot } from '../../../pod/index.ts';
+import type { RpcTodo, RpcTodoPhase } from '../wire.ts';
+
+type TodoItem = Snapshot['todos'][number];
+
+/** The phases in a frame: their known keys, and nothing repaired. */
+export function phasesIn(value: unknown): readonly RpcTodoPhase[] {
+  if (!Array.isArray(value))
+    throw new PolypodError('bad-request', 'set_todos needs "phases", which is a list');
+  return value.map((phase) => {
+    const { id, name, tasks } = isObject(phase) ? phase : {};
+    if (!Array.isArray(tasks))
+      throw new PolypodError('bad-request', 'set_todos: every phase needs "tasks", which is a list');
+    return {
+      id: stringOf(id),
+      name: stringOf(name),
+      tasks: tasks.map((task) => taskIn(isObject(task) ? task : {})),
+    };
+  });
+}
+
+function taskIn({ id, content, status, notes }: JsonObject): RpcTodo {
+  const known = STATUSES.find((word) => word === status);
+  if (known === undefined)
+    throw new PolypodError('bad-request', `set_todos: a task's "status" is one of ${STATUSES.join(', ')}`);
+  return {
+    id: stringOf(id),
+    content: stringOf(content),
+    status: known,
+    ...(typeof notes === 'string' ? { notes } : {}),
+  };
+}
+
+const STATUSES = ['pending', 'in_progress', 'completed', 'abandoned'] as const;
+
+/** As the agent's own list has them: what was abandoned is done with. */
+export function itemsOf(phases: readonly RpcTodoPhase[]): readonly TodoItem[] {
+  return phases.flatMap(({ tasks }) => tasks.map(itemOf));
+}
+
+function itemOf({ content, status }: RpcTodo): TodoItem {
+  return { content, status: status === 'abandoned' ? 'completed' : status };
+}
+
+/**
+ * The phases after the agent has changed its list, which knows neither phases nor ids: a step keeps its place in the phase
+ * where it was, a new one comes beside the one before it.
+ */
+export function followed(
+  phases: readonly RpcTodoPhase[],
+  items: readonly TodoItem[],
+): readonly RpcTodoPhase[] {
+  if (isSame(itemsOf(phases), items)) return phases;
+  const tasks = phases.flatMap((phase) => phase.tasks.map((task) => ({ phase: phase.id, task })));
+  let last = tasks.reduce(
+    (most, { task }) => Math.max(most, Number(/^task-(\d+)$/.exec(task.id)?.[1] ?? 0)),
+    0,
+  );
+  let place = phases[0]?.id ?? FIRST.id;
+  const placed = items.map(({ content, status }) => {
+    const at = tasks.findIndex(({ task }) => task.content === content);
+    const [known] = at < 0 ? [] : tasks.splice(at, 1);
+    place = known?.phase ?? place;
+    if (known === undefined) last += 1;
+    const before = known?.task ?? { id: `task-${last}`, content, status };
+    return { phase: place, task: itemOf(before).status === status ? before : { ...before, status } };
+  });
+  return (phases.length === 0 ? [FIRST] : phases)
+    .map(({ id, name }) => ({
+      id,
+      name,
+      tasks: placed.filter(({ phase }) => phase === id).map(({ task }) => task),
+    }))
+    .filter(({ tasks: kept }) => kept.length > 0);
+}
+
+const FIRST = { id: 'phase-1', name: 'Todos' };
+
+function isSame(one: readonly TodoItem[], other: readonly TodoItem[]): boolean {
+  return (
+    one.length === other.length &&
+    one.every(({ content, status }, at) => other[at]?.content === content && other[at]?.status === status)
+  );
+}
+
+/** What is still to be done. */
+export function openTasks(phases: readonly RpcTodoPhase[]): readonly RpcTodo[] {
+  return phases.flatMap(({ tasks }) =>
+    tasks.filter(({ status }) => status === 'pending' || status === 'in_progress'),
+  );
+}
+
+/** Without a task, and without a phase that has none left. */
+export function without(phases: readonly RpcTodoPhase[], taskId: string): readonly RpcTodoPhase[] {
+  return phases
+    .map(({ id, name, tasks }) => ({ id, name, tasks: tasks.filter((task) => task.id !== taskId) }))
+    .filter(({ tasks }) => tasks.length > 0);
+}

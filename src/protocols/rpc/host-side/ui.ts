@@ -1,0 +1,76 @@
+import { onAbort } from '../../../base/index.ts';
+import type { JsonObject } from '../../../base/index.ts';
+import type { RpcEvent, RpcUiRequest } from '../wire.ts';
+
+type Dialog = Extract<RpcUiRequest, { readonly method: 'select' | 'confirm' | 'input' | 'editor' }>;
+type Notice = Exclude<RpcUiRequest, Dialog>;
+
+/** Questions and notices for the person behind the client. Whatever the client does, every question gets an answer. */
+export class UiRequests {
+  readonly #say: (event: RpcEvent) => void;
+  readonly #newId: () => string;
+  readonly #open = new Map<string, (reply: JsonObject) => void>();
+
+  constructor(say: (event: RpcEvent) => void, newId: () => string) {
+    this.#say = say;
+    this.#newId = newId;
+  }
+
+  tell(notice: Notice): void {
+    this.#say({ type: 'extension_ui_request', id: this.#newId(), ...notice });
+  }
+
+  /** False when it is refused, dismissed, or not answered in time. */
+  async confirm(
+    request: Omit<Extract<Dialog, { method: 'confirm' }>, 'method'>,
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    const { confirmed } = await this.#ask({ method: 'confirm', ...request }, signal);
+    return confirmed === true;
+  }
+
+  /** Undefined when it is dismissed, or not answered in time. */
+  async text(
+    request: Exclude<Dialog, { method: 'confirm' }>,
+    signal?: AbortSignal,
+  ): Promise<string | undefined> {
+    const { value } = await this.#ask(request, signal);
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  /** A client's answer; one that comes late, or to nothing, is let go. */
+  answer(reply: JsonObject): void {
+    if (typeof reply.id === 'string') this.#open.get(reply.id)?.(reply);
+  }
+
+  /** Nobody will answer any more. */
+  close(): void {
+    for (const settle of this.#open.values()) settle(DISMISSED);
+  }
+
+  #ask(request: Dialog, signal: AbortSignal = NEVER): Promise<JsonObject> {
+    if (signal.aborted) return Promise.resolve(DISMISSED);
+    const id = this.#newId();
+    return new Promise((resolve) => {
+      const settle = (reply: JsonObject): void => {
+        clearTimeout(timer);
+        forget();
+        this.#open.delete(id);
+        resolve(reply);
+      };
+      let forget = (): void => {};
+      const { timeout } = { timeout: undefined, ...request };
+      const timer = timeout === undefined ? undefined : setTimeout(settle, timeout, DISMISSED);
+      this.#open.set(id, settle);
+      this.#say({ type: 'extension_ui_request', id, ...request });
+      forget = onAbort(signal, () => {
+        // The host may close a dialog whose answer nobody waits for any more.
+        this.tell({ method: 'cancel', targetId: id });
+        settle(DISMISSED);
+      });
+    });
+  }
+}
+
+const DISMISSED: JsonObject = { cancelled: true };
+const NEVER = new AbortController().signal;

@@ -1,0 +1,98 @@
+import type { Host, ToolLimit } from '../../../pod/index.ts';
+import type { Inventory } from '../../door.ts';
+import { choiceOf, firstPod, newSettings, settingsFor } from '../sessions/first-pod.ts';
+import type { LinkHeader } from './link-header.ts';
+import { type ModelScope, modelScope, scopeNotices } from '../sessions/model-scope.ts';
+import type { OfferedModel } from '../encode/messages.ts';
+import { firstOf, isSameModel, type ModelWish, modelWish } from '../sessions/model-selection.ts';
+import { NO_EXTENSIONS, type RpcLimits, type RpcParts } from '../parts.ts';
+import { UNASKED } from '../host-side/default-rules.ts';
+
+export interface LinkSurroundings {
+  readonly host: Host;
+  readonly inventory: Inventory;
+  readonly version: string;
+  /** Told of everything that a client is refused. */
+  readonly onRefused: () => void;
+}
+
+/** What a link to the daemon is served with, and what the person should know. Refuses what the header asks for in vain. */
+export async function linkParts(
+  header: LinkHeader,
+  { host, inventory, version, onRefused }: LinkSurroundings,
+): Promise<{ readonly parts: RpcParts; readonly notices: readonly string[] }> {
+  const {
+    cwd,
+    hasMcp = true,
+    hasContextFiles = true,
+    hasRules = true,
+    isAsking = false,
+    models = [],
+  } = header;
+  if (header.provider !== undefined) inventory.refuseUnknownProvider(header.provider);
+  const scope = models.length === 0 ? NO_SCOPE : modelScope(await inventory.models(), models);
+  const { reference, thinking } = wishOf(header, scope);
+  const chosen = reference === undefined ? undefined : await inventory.model(reference);
+  const limits: RpcLimits = {
+    toolLimit: hasMcp ? header.toolLimit : withoutMcp(header.toolLimit),
+    contextFiles: hasContextFiles ? undefined : false,
+  };
+  const { system, appendSystem } = header;
+  const flags = settingsFor({
+    system,
+    appendSystem,
+    thinking,
+    model: chosen && choiceOf(chosen.model),
+    ...limits,
+  });
+  const model = choiceOf((chosen ?? (await inventory.model())).model);
+  const sessions = {
+    cwd,
+    inMemory: false,
+    flags,
+    settings: newSettings(flags, model),
+    directory: header.sessionDirectory,
+  };
+  const open = () => firstPod(host, sessions, header, inventory.session);
+  // That there is no such session is told before the link is open.
+  const first = await open();
+  const parts: RpcParts = {
+    host,
+    sessions,
+    first: async () => first,
+    models: async () => {
+      const known = await inventory.models();
+      const isMissing = chosen !== undefined && !known.some((model) => isSameModel(model, chosen.model));
+      return isMissing ? [chosen.model, ...known] : known;
+    },
+    modelNamed: async (reference) => (await inventory.model(reference)).model,
+    scope: models,
+    toolNames: inventory.toolNames,
+    extensions: NO_EXTENSIONS,
+    rules: hasRules ? inventory.streamRules() : [],
+    limits,
+    fallbackRules: isAsking ? [] : UNASKED,
+    outlivesClient: true,
+    onRefused,
+    version,
+    by: header.by,
+    echoErrors: header.echoErrors ?? false,
+    clearTodosAfterMs: 60_000,
+    now: Date.now,
+  };
+  return { parts, notices: [...(chosen?.notices ?? []), ...scopeNotices(scope)] };
+}
+
+const NO_SCOPE: ModelScope<OfferedModel> = { models: [], unmatched: [] };
+
+/** A new session begins with the first model of its scope, unless another one is named. */
+function wishOf(header: LinkHeader, { models: [first] }: ModelScope<OfferedModel>): ModelWish {
+  const wish = modelWish(header);
+  const isNew = header.resume === undefined && header.fork === undefined && header.isContinued !== true;
+  return first === undefined || !isNew || wish.reference !== undefined ? wish : firstOf(first, wish);
+}
+
+/** The servers of the daemon are there for all its sessions; what is left out are their tools. */
+function withoutMcp(limit: ToolLimit | undefined): ToolLimit {
+  return { ...limit, without: [...(limit?.without ?? []), 'mcp__*'] };
+}

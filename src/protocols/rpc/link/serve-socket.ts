@@ -1,0 +1,41 @@
+import type { Socket } from 'node:net';
+import { messageOf } from '../../../base/index.ts';
+import { firstLine } from './first-line.ts';
+import { encodeGreeting } from './greeting.ts';
+import { readLinkHeader } from './link-header.ts';
+import { linkParts, type LinkSurroundings } from './link-parts.ts';
+import { serveRpc } from './serve.ts';
+
+/** Serves one link on a socket: a header comes in, a greeting goes out, and from there on it is the protocol. */
+export async function serveSocket(
+  socket: Socket,
+  around: LinkSurroundings,
+  signal: AbortSignal,
+): Promise<void> {
+  // The client's end of its input is no end of the answers.
+  const chunks: AsyncIterator<Uint8Array, undefined> = socket.iterator({ destroyOnReturn: false });
+  const first = await firstLine(chunks);
+  if (first === undefined) return void socket.destroy();
+  const opened = await linkFor(first.line, around);
+  if ('refused' in opened) return void socket.end(encodeGreeting(opened));
+  socket.write(encodeGreeting({ open: true, notices: opened.notices }));
+  await serveRpc({ input: behind(first.rest, chunks), output: socket }, opened.parts, signal);
+  socket.end();
+}
+
+async function linkFor(line: string, around: LinkSurroundings) {
+  try {
+    return await linkParts(readLinkHeader(line), around);
+  } catch (thrown) {
+    around.onRefused();
+    return { refused: messageOf(thrown) };
+  }
+}
+
+async function* behind(
+  rest: Uint8Array,
+  chunks: AsyncIterator<Uint8Array, undefined>,
+): AsyncGenerator<Uint8Array> {
+  if (rest.length > 0) yield rest;
+  for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
+}

@@ -1,0 +1,47 @@
+import { PolypodError } from '../../../base/index.ts';
+import type { Snapshot } from '../../../pod/index.ts';
+import type { CancelledRun } from '../arguments.ts';
+import type { Seat } from './rpc-session.ts';
+
+/** Cancels the current run. Resolves with undefined if there is none. */
+export async function cancelRun(seat: Pick<Seat, 'pod' | 'handle'>): Promise<CancelledRun | undefined> {
+  // The snapshot is requested first, but the cancellation does not wait for it.
+  const [{ run }, receipt] = await Promise.all([
+    seat.pod.snapshot(),
+    seat.handle({ type: 'cancel' }).catch(unlessConflict),
+  ]);
+  return receipt && { runId: receipt.runId ?? run?.runId };
+}
+
+/**
+ * Cancels the current run, unless a command did so when it was received, and resolves after the client was sent the end of the run.
+ * A queued prompt may start then, as another run.
+ */
+export async function endRun(
+  seat: Pick<Seat, 'pod' | 'handle' | 'followed' | 'listen'>,
+  already?: Promise<CancelledRun | undefined>,
+): Promise<void> {
+  const pump = seat.followed;
+  const cancelled = (await already) ?? (await cancelRun(seat));
+  const isOver = ({ state, run }: Snapshot): boolean =>
+    (state !== 'running' && state !== 'waiting') ||
+    (cancelled?.runId !== undefined && run?.runId !== cancelled.runId);
+  // `abort` overtakes other commands: one of them may have moved to another pod, with other event numbers.
+  while (!pump.isStopped) {
+    const changed = seat.listen(({ type }) => type === 'state' || type === 'run-end' || type === 'closed');
+    const now = await pump.pod.snapshot();
+    if (isOver(now)) {
+      changed.forget();
+      await pump.reached(now.seq);
+      return;
+    }
+    await changed.heard.catch((thrown: unknown) => {
+      if (!pump.isStopped) throw thrown;
+    });
+  }
+}
+
+/** Ignores a conflict: there was nothing to end, or it had ended already. */
+export function unlessConflict(thrown: unknown): undefined {
+  if (!(thrown instanceof PolypodError) || thrown.code !== 'conflict') throw thrown;
+}

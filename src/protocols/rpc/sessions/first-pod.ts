@@ -1,0 +1,99 @@
+import { resolve } from 'node:path';
+import type { Host, ModelChoice, Pod, SettingsChange } from '../../../pod/index.ts';
+import type { OfferedModel } from '../encode/messages.ts';
+import { openSessionFile } from './open-session-file.ts';
+import type { RpcSessions } from '../parts.ts';
+import { calledIn, fileIn, latestIn } from './session-directory.ts';
+
+/** Which session the command line asks for. */
+export interface SessionWish {
+  /** A path, an id, or the beginning of one. */
+  readonly resume?: string;
+  readonly fork?: string;
+  readonly isContinued?: boolean;
+}
+
+/** What finds a session by a word, among those there are. */
+export type FindSession = (word: string) => Promise<{ readonly id: string }>;
+
+/** The session that the command line asks for; a new one if it names none. */
+export async function firstPod(
+  host: Host,
+  sessions: RpcSessions,
+  { resume, fork, isContinued = false }: SessionWish,
+  find: FindSession,
+): Promise<Pod> {
+  const { cwd, settings, flags, directory } = sessions;
+  const called = async (word: string): Promise<Pod> => {
+    try {
+      return host.pod((await find(word)).id);
+    } catch (thrown) {
+      const there = directory === undefined ? undefined : await calledIn(directory, word, host);
+      if (there === undefined) throw thrown;
+      return there;
+    }
+  };
+  const pod = async (): Promise<Pod | undefined> => {
+    if (fork !== undefined) {
+      const source = isPath(fork) ? await host.openFile(resolve(cwd, fork)) : await called(fork);
+      return host.fork(source.id, fileIn(directory));
+    }
+    if (resume !== undefined)
+      return isPath(resume) ? openSessionFile(host, resume, { cwd, settings }) : called(resume);
+    if (!isContinued) return undefined;
+    if (directory !== undefined) return latestIn(directory, host);
+    const [latest] = await host.list({ cwd, limit: 1 });
+    return latest && host.pod(latest.id);
+  };
+  const known = await pod();
+  if (known === undefined)
+    return host.create({ cwd, lazy: true, ...(settings && { settings }), ...fileIn(directory) });
+  // Both open the session, so that one that another process has open is refused before `ready`.
+  if (flags === undefined) await known.snapshot();
+  else await known.handle({ type: 'configure', set: flags });
+  return known;
+}
+
+function isPath(word: string): boolean {
+  return word.includes('/') || word.endsWith('.jsonl');
+}
+
+type Said = Pick<
+  SettingsChange,
+  'model' | 'thinking' | 'system' | 'appendSystem' | 'toolLimit' | 'contextFiles'
+>;
+
+/** What the command line says about a session; undefined when it says nothing. */
+export function settingsFor({
+  model,
+  thinking,
+  system,
+  appendSystem,
+  toolLimit,
+  contextFiles,
+}: { readonly [K in keyof Said]?: Said[K] | undefined }): SettingsChange | undefined {
+  const settings = {
+    ...(model === undefined ? {} : { model }),
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(system === undefined ? {} : { system }),
+    ...(appendSystem === undefined ? {} : { appendSystem }),
+    ...(toolLimit === undefined ? {} : { toolLimit }),
+    ...(contextFiles === undefined ? {} : { contextFiles }),
+  };
+  return Object.keys(settings).length === 0 ? undefined : settings;
+}
+
+export function choiceOf({ provider, id }: Pick<OfferedModel, 'provider' | 'id'>): ModelChoice {
+  return { provider, modelId: id };
+}
+
+/**
+ * What new sessions begin with: the model that answers belongs to the session from the start, so that it goes on with it.
+ * The simulated model does not, unless it was asked for: it is there for want of another.
+ */
+export function newSettings(
+  flags: SettingsChange | undefined,
+  model: ModelChoice,
+): SettingsChange | undefined {
+  return flags?.model === undefined && model.provider !== 'sim' ? { ...flags, model } : flags;
+}

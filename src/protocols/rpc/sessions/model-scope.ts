@@ -1,0 +1,103 @@
+import { THINKING_LEVELS, type ThinkingLevel } from '../../../pod/index.ts';
+
+/** As much of a model as a pattern is compared with. */
+export interface NamedModel {
+  readonly provider: string;
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface ScopedModel<M> {
+  readonly model: M;
+  /** How much it is to think, if its pattern says so. */
+  readonly thinking?: ThinkingLevel;
+}
+
+export interface ModelScope<M> {
+  /** In the order of the patterns, each once. */
+  readonly models: readonly ScopedModel<M>[];
+  /** Patterns that no model fits. */
+  readonly unmatched: readonly string[];
+}
+
+/**
+ * The models that `--models` names: by `provider/id`, an id, a part of an id or name, or a glob (`anthropic/*`, `*sonnet*`), each
+ * of which may end in a level: `gpt-6:high`.
+ */
+export function modelScope<M extends NamedModel>(
+  models: readonly M[],
+  patterns: readonly string[],
+): ModelScope<M> {
+  const scoped: ScopedModel<M>[] = [];
+  const unmatched: string[] = [];
+  for (const pattern of patterns) {
+    const found = matches(models, pattern);
+    if (found.length === 0) unmatched.push(pattern);
+    scoped.push(...found.filter(({ model }) => !scoped.some((other) => other.model === model)));
+  }
+  return { models: scoped, unmatched };
+}
+
+/** An id may have a colon of its own, so the whole pattern is tried first. */
+function matches<M extends NamedModel>(models: readonly M[], pattern: string): readonly ScopedModel<M>[] {
+  const whole = fitting(models, pattern);
+  if (whole.length > 0) return whole.map((model) => ({ model }));
+  const at = pattern.lastIndexOf(':');
+  const thinking = THINKING_LEVELS.find((level) => level === pattern.slice(at + 1));
+  if (at < 0 || thinking === undefined) return [];
+  return fitting(models, pattern.slice(0, at)).map((model) => ({ model, thinking }));
+}
+
+function fitting<M extends NamedModel>(models: readonly M[], pattern: string): readonly M[] {
+  if (/[*?[]/.test(pattern)) {
+    const glob = globOf(pattern);
+    return models.filter(({ provider, id }) => glob.test(`${provider}/${id}`) || glob.test(id));
+  }
+  const wanted = pattern.toLowerCase();
+  const exact = models.find(
+    ({ provider, id }) => `${provider}/${id}`.toLowerCase() === wanted || id.toLowerCase() === wanted,
+  );
+  if (exact !== undefined) return [exact];
+  const partial = models.filter(({ provider, id, name }) =>
+    [`${provider}/${id}`, name].some((text) => text.toLowerCase().includes(wanted)),
+  );
+  return best(partial);
+}
+
+/** Of several versions the newest, and a name that follows the versions before one with a date. */
+function best<M extends NamedModel>(models: readonly M[]): readonly M[] {
+  const isDated = ({ id }: M): boolean => /-\d{8}$/.test(id);
+  const sorted = models.toSorted(
+    (one, other) =>
+      Number(isDated(one)) - Number(isDated(other)) ||
+      other.id.localeCompare(one.id, 'en', { numeric: true }),
+  );
+  return sorted.slice(0, 1);
+}
+
+/** `*` is any text, `?` any character, `[ab]` and `[!ab]` one of some; upper and lower case are the same. */
+function globOf(pattern: string): RegExp {
+  const source = pattern.replaceAll(
+    /\*+|\?|\[(!?)([^\]]+)\]|[^*?[]+|\[/g,
+    (part: string, not?: string, set?: string) => {
+      if (part.startsWith('*')) return '.*';
+      if (part === '?') return '.';
+      if (set === undefined) return part.replaceAll(/[\\^$.|+(){}[\]/]/g, '\\$&');
+      return `[${not === '!' ? '^' : ''}${set.replaceAll(/[\\^\]]/g, '\\$&')}]`;
+    },
+  );
+  try {
+    return new RegExp(`^${source}$`, 'iu');
+  } catch {
+    // A range the wrong way round, as in [z-a], fits nothing.
+    return /(?!)/;
+  }
+}
+
+/** What the person should know about `--models`. */
+export function scopeNotices({ models, unmatched }: ModelScope<unknown>): readonly string[] {
+  const missing = unmatched.map((pattern) => `no model matches "${pattern}" of --models`);
+  return models.length > 0 || missing.length === 0
+    ? missing
+    : [...missing, '--models has no effect: cycle_model goes through all models'];
+}

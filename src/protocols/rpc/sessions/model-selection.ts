@@ -1,0 +1,46 @@
+import { THINKING_LEVELS, type ThinkingLevel } from '../../../pod/index.ts';
+import type { OfferedModel } from '../encode/messages.ts';
+import type { ScopedModel } from './model-scope.ts';
+
+/** Which model is asked for: how it is called, and how much it is to think. */
+export interface ModelWish {
+  readonly reference?: string;
+  readonly thinking?: ThinkingLevel;
+}
+
+/** `--provider X --model Y`, where Y may be `X/id` and may end in a level: `gpt-6:high`. */
+export function modelWish({
+  provider,
+  model,
+  thinking,
+}: {
+  readonly provider?: string;
+  readonly model?: string;
+  readonly thinking?: string;
+}): ModelWish {
+  const [, id = model, level] = /^(.+):([a-z]+)$/.exec(model ?? '') ?? [];
+  const isLevel = THINKING_LEVELS.some((known) => known === level);
+  const named = isLevel ? id : model;
+  const reference = named === undefined ? provider : joined(provider, named);
+  const chosen = THINKING_LEVELS.find((known) => known === (thinking ?? (isLevel ? level : undefined)));
+  return {
+    ...(reference === undefined ? {} : { reference }),
+    ...(chosen === undefined ? {} : { thinking: chosen }),
+  };
+}
+
+function joined(provider: string | undefined, id: string): string {
+  return provider === undefined || id.startsWith(`${provider}/`) ? id : `${provider}/${id}`;
+}
+
+/** The wish for a model of a scope; `--thinking` goes before its own level. */
+export function firstOf(
+  { model, thinking }: ScopedModel<Pick<OfferedModel, 'provider' | 'id'>>,
+  wish: ModelWish,
+): ModelWish {
+  return { reference: `${model.provider}/${model.id}`, ...(thinking && { thinking }), ...wish };
+}
+
+export function isSameModel(one: OfferedModel, other: OfferedModel): boolean {
+  return one.provider === other.provider && one.id === other.id;
+}

@@ -1,0 +1,428 @@
+import { PolypodError } from '../../../base/index.ts';
+import {
+  type Caller,
+  DEFAULT_SETTINGS,
+  isPodBusy,
+  isUnknownPod,
+  type Pod,
+  type PodCommand,
+  type PodEvent,
+  type PodSettings,
+  type Receipt,
+  type Snapshot,
+} from '../../../pod/index.ts';
+import { ApprovalPrompts } from '../host-side/approvals.ts';
+import { Continuations } from '../continuations.ts';
+import { EventEncoder } from '../encode/encode.ts';
+import { endRun } from './end-run.ts';
+import { TEXTS } from '../errors.ts';
+import { HostTools } from '../host-side/host-tools.ts';
+import { MessageUpdates } from '../encode/message-updates.ts';
+import type { OfferedModel } from '../encode/messages.ts';
+import { OpenRun } from '../encode/open-run.ts';
+import type { Outbox } from '../link/outbox.ts';
+import type { RpcParts } from '../parts.ts';
+import { Pump } from '../link/pump.ts';
+import { Shells } from '../host-side/shells.ts';
+import { TodoBoard } from '../host-side/todo-board.ts';
+import { UiRequests } from '../host-side/ui.ts';
+import type { RpcCompaction, RpcEvent } from '../wire.ts';
+
+/** Waits for an event, until it has come or nobody wants it any more. */
+export interface Listening {
+  readonly heard: Promise<PodEvent>;
+  readonly forget: () => void;
+}
+
+/** The parts of a snapshot that `get_state` reports. */
+export type KnownState = Pick<Snapshot, 'id' | 'model' | 'settings' | 'queue' | 'run' | 'compacting'>;
+
+/** Where a client sits: before one pod at a time, with all that the link keeps about it. */
+export class Seat {
+  readonly parts: RpcParts;
+  readonly ui: UiRequests;
+  readonly hostTools: HostTools;
+  readonly todos: TodoBoard;
+  readonly shells = new Shells();
+  readonly #out: Outbox;
+  readonly #updates: MessageUpdates;
+  readonly #approvals: ApprovalPrompts;
+  readonly #continuations: Continuations;
+  readonly #openRun = new OpenRun();
+  #encoder: EventEncoder;
+  #pump: Pump | undefined;
+  #models: readonly OfferedModel[] = [];
+  /** The session's own, if it is not among the others: ids are newer than lists. */
+  #unlisted: OfferedModel | undefined;
+  #model: { readonly provider: string; readonly modelId: string } = { provider: '', modelId: '' };
+  /** Those of the pod, as far as it has been told. */
+  #settings: PodSettings = DEFAULT_SETTINGS;
+  /** The number of the event that is being told. */
+  #seq = 0;
+  #isBusy = false;
+  /** When it was last told that nothing runs. */
+  #quietSeq = 0;
+  #listeners = new Set<(event: PodEvent) => void>();
+  #ids = 0;
+
+  constructor(parts: RpcParts, out: Outbox) {
+    this.parts = parts;
+    this.#out = out;
+    this.#updates = new MessageUpdates(out);
+    const newId = (kind: string) => () => `${kind}_${(this.#ids += 1)}`;
+    this.ui = new UiRequests((event) => this.say(event), newId('ui'));
+    this.hostTools = new HostTools({
+      say: (event) => this.say(event),
+      newId: newId('host'),
+      handle: (command) => this.#inform(command),
+    });
+    this.todos = new TodoBoard({
+      say: (event) => this.say(event),
+      store: async (items) => void (await this.handle({ type: 'set-todos', items })),
+      clearAfterMs: parts.clearTodosAfterMs,
+    });
+    this.#approvals = new ApprovalPrompts({
+      ui: this.ui,
+      decide: async (decision) => this.#inform({ type: 'decide', ...decision }),
+    });
+    this.#continuations = new Continuations({
+      say: (event) => this.say(event),
+      todos: this.todos,
+      rules: parts.rules,
+      cancel: () => this.#inform({ type: 'cancel' }),
+      prompt: (text, customType) => {
+        this.#handle({ type: 'prompt', content: [{ type: 'text', text }], customType }, customType)
+          // Somebody else may be quicker: then the agent goes on anyway.
+          .catch((thrown: unknown) => {
+            if (!isPodBusy(thrown)) throw thrown;
+          })
+          .catch(() => this.say({ type: 'agent_settled', aborted: false }));
+      },
+    });
+    this.#encoder = this.#newEncoder();
+  }
+
+  get pod(): Pod {
+    return this.followed.pod;
+  }
+
+  /** What brings the events of the pod. */
+  get followed(): Pump {
+    if (this.#pump === undefined) throw new PolypodError('internal', 'the link has no pod yet');
+    return this.#pump;
+  }
+
+  /** Whether a run is under way, as far as it has been told. */
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
+  /** Whether the pod's events have ended: it was removed, or closed, or can no longer be written. */
+  get isCutOff(): boolean {
+    return this.followed.isOver;
+  }
+
+  get model(): OfferedModel {
+    return this.modelOf(this.#model);
+  }
+
+  /** Says something after all that was said before. */
+  say(event: RpcEvent): void {
+    this.#updates.flush();
+    this.#out.say(event);
+  }
+
+  /** Something that the pod's event under way means. */
+  #sayNumbered(event: RpcEvent): void {
+    this.#updates.flush();
+    this.#out.say({ ...event, seq: this.#seq });
+    this.parts.extensions.observe(event);
+  }
+
+  async handle(command: PodCommand): Promise<Receipt> {
+    return this.#handle(command, this.parts.by);
+  }
+
+  /** Begins a run, or lets the message wait. */
+  async prompt(command: Extract<PodCommand, { readonly type: 'prompt' }>): Promise<void> {
+    const receipt = await this.handle(command);
+    if (receipt.runId === undefined) return;
+    // It may be over by now.
+    this.#isBusy ||= receipt.seq > this.#quietSeq;
+    this.#continuations.prompted();
+  }
+
+  /** Sits down before another pod. */
+  async move(pod: Pod): Promise<void> {
+    const before = this.#pump;
+    this.#leave();
+    await before?.stop();
+    this.#encoder = this.#newEncoder();
+    this.#models = await this.parts.models();
+    let joined = (): void => {};
+    const isJoined = new Promise<void>((resolve) => {
+      joined = resolve;
+    });
+    const pump = new Pump(pod, {
+      join: async (snapshot) => {
+        await this.#lookUp(snapshot.model);
+        this.#join(snapshot);
+        joined();
+      },
+      tell: (event) => this.#tell(event),
+      hold: () => this.#out.hold(),
+      drained: () => this.#out.drained(),
+      failed: ({ message }) => {
+        for (const event of this.#openRun.breakOff(message, this.#seq)) this.#deliver(event, true);
+      },
+    });
+    this.#pump = pump;
+    await Promise.race([isJoined, pump.reached(Number.POSITIVE_INFINITY)]);
+    // A limit holds from the beginning; that there is none has time until this client begins a run.
+    const { toolLimit, contextFiles } = this.parts.limits;
+    if ((toolLimit !== undefined || contextFiles === false) && !this.#isBusy)
+      await this.#limit(pod, { by: this.parts.by, door: DOOR });
+    this.parts.extensions.sessionStarted();
+  }
+
+  /** Ends what runs here and moves on. A session that was removed, or can no longer be written, keeps nobody in it. */
+  async leaveFor(pod: Pod): Promise<void> {
+    const left = this.pod;
+    await endRun(this).catch(() => {});
+    await this.move(pod);
+    if (left.id !== pod.id) await this.parts.host.discard(left.id);
+  }
+
+  /** What the pod is set to; of one that was removed, what it was set to last. */
+  async settings(): Promise<PodSettings> {
+    return this.pod.snapshot().then(
+      ({ settings }) => settings,
+      () => this.#settings,
+    );
+  }
+
+  /** The state of the pod. If its session can no longer be written, the last state that the link received. */
+  async state(): Promise<KnownState> {
+    return this.pod.snapshot().catch((thrown: unknown): KnownState => {
+      const { pod, failure } = this.followed;
+      if (failure === undefined || isUnknownPod(thrown)) throw thrown;
+      return { id: pod.id, model: this.#model, settings: this.#settings, queue: [], compacting: false };
+    });
+  }
+
+  /** The next event that fits, from now on; rejects when the pod tells no more. */
+  listen(fits: (event: PodEvent) => boolean): Listening {
+    let resolve = (_: PodEvent): void => {};
+    const heard = this.whileFollowed(
+      new Promise<PodEvent>((settle) => {
+        resolve = settle;
+      }),
+    );
+    // Not everybody waits for it to the end.
+    heard.catch(() => {});
+    const listener = (event: PodEvent): void => {
+      if (!fits(event)) return;
+      this.#listeners.delete(listener);
+      resolve(event);
+    };
+    this.#listeners.add(listener);
+    return { heard, forget: () => this.#listeners.delete(listener) };
+  }
+
+  /** What an event of the pod settles; rejects when the pod tells no more. */
+  async whileFollowed<T>(awaited: Promise<T>): Promise<T> {
+    const pump = this.followed;
+    const ended = pump.ended.then((): never => {
+      throw pump.failure ?? new PolypodError('not-found', TEXTS.removed);
+    });
+    return Promise.race([awaited, ended]);
+  }
+
+  async models(): Promise<readonly OfferedModel[]> {
+    this.#models = await this.parts.models();
+    return this.#models;
+  }
+
+  modelOf({ provider, modelId }: { readonly provider: string; readonly modelId: string }): OfferedModel {
+    const known = [...this.#models, this.#unlisted].find(
+      (model) => model?.provider === provider && model.id === modelId,
+    );
+    if (known !== undefined) return known;
+    return {
+      provider,
+      id: modelId,
+      name: modelId,
+      wire: 'anthropic',
+      baseUrl: '',
+      // There may be no account for it: then only the session says whether it reasons.
+      reasoning: (this.#settings.thinking ?? 'off') !== 'off',
+      input: ['text'],
+    };
+  }
+
+  /** What the session file has of a compaction. */
+  async compaction(entryId: string | undefined): Promise<RpcCompaction | undefined> {
+    if (entryId === undefined) return undefined;
+    const entry = (await this.parts.host.tree(this.pod.id)).get(entryId);
+    if (entry?.type !== 'compaction') return undefined;
+    const { summary, firstKeptEntryId, tokensBefore } = entry;
+    return { summary, firstKeptEntryId, tokensBefore, preserveData: {} };
+  }
+
+  /** Nobody answers the dialogs that are open: those of extensions are dismissed, and approvals stay pending at the pod. */
+  dismissDialogs(): void {
+    this.#approvals.close();
+    this.ui.close();
+  }
+
+  async close(): Promise<void> {
+    this.hostTools.disconnect();
+    this.#leave();
+    this.ui.close();
+    const pump = this.#pump;
+    await pump?.stop();
+    if (pump !== undefined) await this.parts.host.discard(pump.pod.id).catch(() => {});
+  }
+
+  #leave(): void {
+    this.#updates.end();
+    this.#approvals.close();
+    this.todos.close();
+    this.#continuations.leave();
+    this.#isBusy = false;
+    this.#quietSeq = 0;
+  }
+
+  async #handle(command: PodCommand, by: string): Promise<Receipt> {
+    const caller: Caller = { by, door: DOOR };
+    const pump = this.followed;
+    const { pod } = pump;
+    // Whoever gives a command is told what comes of it.
+    await pump.resume();
+    if (BEGINNING.has(command.type)) await this.#permit(pod, caller);
+    return pod.handle(command, caller);
+  }
+
+  /** Not before there is something to do: a pod to which nobody speaks has nothing to keep. */
+  async #permit(pod: Pod, caller: Caller): Promise<void> {
+    const { fallbackRules } = this.parts;
+    if (fallbackRules !== undefined && !isSame(fallbackRules, this.#settings.fallbackRules ?? []))
+      await pod.handle({ type: 'configure', set: { fallbackRules } }, caller);
+    // A run that goes on keeps the limits of whoever began it.
+    if (!this.#isBusy) await this.#limit(pod, caller);
+  }
+
+  /** Makes the limits of this link those of the pod, also where they are wider: a session outlives the host that limited it. */
+  async #limit(pod: Pod, caller: Caller): Promise<void> {
+    const { limits } = this.parts;
+    const changed = (['toolLimit', 'contextFiles'] as const).filter(
+      (name) => !isSame(limits[name], this.#settings[name]),
+    );
+    if (changed.length === 0) return;
+    const { toolLimit, contextFiles } = limits;
+    const set = { ...(toolLimit && { toolLimit }), ...(contextFiles === false && { contextFiles }) };
+    await pod.handle({ type: 'configure', set, clear: changed }, caller);
+  }
+
+  /** What a client says about something that may be over: then it means nothing. */
+  #inform(command: PodCommand): void {
+    this.handle(command).catch(() => {});
+  }
+
+  async #lookUp({ provider, modelId }: Snapshot['model']): Promise<void> {
+    if (this.#models.some((model) => model.provider === provider && model.id === modelId)) return;
+    this.#unlisted = await this.parts.modelNamed?.(`${provider}/${modelId}`).catch(() => undefined);
+  }
+
+  #join(snapshot: Snapshot): void {
+    this.#model = snapshot.model;
+    this.#settings = snapshot.settings;
+    this.#isBusy = snapshot.run !== undefined;
+    this.#openRun.join(snapshot);
+    this.todos.follow(snapshot.todos);
+    for (const approval of snapshot.approvals) this.#approvals.ask(approval);
+  }
+
+  #tell(event: PodEvent): void | Promise<void> {
+    if (event.type === 'block-delta') {
+      this.#encoder.encode(event);
+      this.#continuations.look(event);
+      return;
+    }
+    if (event.type === 'compaction-end' && event.reason !== 'manual')
+      return this.compaction(event.entryId).then((compaction) => this.#tellWith(event, compaction));
+    this.#tellWith(event, undefined);
+  }
+
+  #tellWith(event: PodEvent, compaction: RpcCompaction | undefined): void {
+    this.#deliver(event, this.#openRun.take(event), compaction);
+  }
+
+  #deliver(event: PodEvent, isSent: boolean, compaction?: RpcCompaction): void {
+    this.#seq = event.seq;
+    this.#note(event);
+    if (isSent) this.#encoder.encode(event, compaction);
+    for (const listen of this.#listeners) listen(event);
+  }
+
+  /** What the other parts of the link have to know. */
+  #note(event: PodEvent): void {
+    switch (event.type) {
+      case 'approval-request':
+        this.#approvals.ask(event.approval);
+        return;
+      case 'approval-response':
+        this.#approvals.settled(event.approvalId);
+        return;
+      case 'client-call':
+        this.hostTools.call(event.callId, event.name, event.arguments);
+        return;
+      case 'client-cancel':
+        this.hostTools.cancel(event.callId);
+        return;
+      case 'todos':
+        this.todos.follow(event.items);
+        return;
+      case 'shell-end':
+        this.shells.end(event);
+        return;
+      case 'settings':
+        this.#settings = event.settings;
+        if (event.settings.model !== undefined) this.#model = event.settings.model;
+        return;
+      case 'state':
+        this.#isBusy = event.state === 'running' || event.state === 'waiting';
+        if (!this.#isBusy) this.#quietSeq = event.seq;
+        return;
+      case 'block-start':
+        this.#continuations.look(event);
+        return;
+      default:
+    }
+  }
+
+  #newEncoder(): EventEncoder {
+    return new EventEncoder({
+      say: (event) => this.#sayNumbered(event),
+      updates: this.#updates,
+      now: this.parts.now,
+      model: () => this.model,
+      hostTools: this.hostTools,
+      goesOn: (outcome) => this.#continuations.goesOn(outcome),
+    });
+  }
+}
+
+const DOOR = 'rpc';
+
+/** Commands that may have tools run. */
+const BEGINNING: ReadonlySet<PodCommand['type']> = new Set(['prompt', 'steer', 'follow-up']);
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** That a run is under way, in the words that clients know; other conflicts have their own. */
+export function busy(thrown: unknown): never {
+  throw isPodBusy(thrown) ? new PolypodError('conflict', TEXTS.busy, { cause: thrown }) : thrown;
+}

@@ -1,0 +1,58 @@
+import { readdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { asPolypodError, PolypodError } from '../../../base/index.ts';
+import type { Host, Pod } from '../../../pod/index.ts';
+
+/** Where new session files go in a directory: named as pi and xcsh name them. */
+export function fileIn(directory: string | undefined): { readonly file?: (id: string) => string } {
+  if (directory === undefined) return {};
+  return {
+    file: (id) => join(directory, `${new Date().toISOString().replaceAll(/[:.]/g, '-')}_${id}.jsonl`),
+  };
+}
+
+/** The session in a directory that was written last, by whatever program. */
+export async function latestIn(directory: string, host: Host): Promise<Pod | undefined> {
+  const files = await Promise.all(
+    (await sessionFilesIn(directory)).map(async (file) => ({ file, at: (await stat(file)).mtimeMs })),
+  );
+  for (const { file } of files.toSorted((one, other) => other.at - one.at)) {
+    const pod = await host.openFile(file).catch((thrown: unknown) => {
+      // What is no session file of ours does not stand in the way of the others.
+      if (asPolypodError(thrown).code !== 'bad-request') throw thrown;
+    });
+    if (pod !== undefined) return pod;
+  }
+  return undefined;
+}
+
+/** The session whose id begins with a word, in a directory or, as in pi, in those of other working directories beside it. */
+export async function calledIn(directory: string, word: string, host: Host): Promise<Pod | undefined> {
+  const beside = await readdir(dirname(directory), { withFileTypes: true }).catch(() => []);
+  const others = beside
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(dirname(directory), name));
+  for (const place of [directory, ...others]) {
+    const found = (await sessionFilesIn(place)).filter((file) => idIn(file).startsWith(word));
+    const [file, ...more] = found;
+    if (more.length > 0)
+      throw new PolypodError(
+        'bad-request',
+        `${found.length} sessions in ${place} are meant by "${word}": write more of the id`,
+      );
+    if (file !== undefined) return host.openFile(file);
+  }
+  return undefined;
+}
+
+async function sessionFilesIn(directory: string): Promise<readonly string[]> {
+  const names = await readdir(directory).catch(() => []);
+  return names.filter((name) => name.endsWith(SUFFIX)).map((name) => join(directory, name));
+}
+
+/** The files are called `<time>_<id>.jsonl`. */
+function idIn(file: string): string {
+  return file.slice(file.lastIndexOf('_') + 1, -SUFFIX.length);
+}
+
+const SUFFIX = '.jsonl';

@@ -1,0 +1,59 @@
+import { networkOf, type Rate, RateTable } from '../../../wire/index.ts';
+import type { RequestAudit } from './request-audit.ts';
+
+interface Dropped {
+  readonly network: string;
+  readonly keyId: string | undefined;
+  readonly count: number;
+}
+
+/**
+ * Counts what comes from an address without a good key. Beyond the rate requests are refused before anything is done for them;
+ * the audit log then gets one line per address and interval with their number, not a line each.
+ */
+export class Refusals {
+  readonly #rate: RateTable;
+  readonly #audit: RequestAudit | undefined;
+  readonly #unwritten = new Map<string, Dropped>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(rate: Rate, audit: RequestAudit | undefined) {
+    this.#rate = new RateTable(rate);
+    this.#audit = audit;
+  }
+
+  /** Seconds until the address may send a request without a good key; 0 for now. */
+  wait(remote: string): number {
+    return this.#rate.wait(networkOf(remote));
+  }
+
+  /** Counts a request without a good key. Returns whether it was within the rate. */
+  count(remote: string): boolean {
+    return this.#rate.take(networkOf(remote)) === 0;
+  }
+
+  /** Counts a request or message that was refused without a line of its own in the audit log. */
+  drop(remote: string, keyId?: string): void {
+    const network = networkOf(remote);
+    const name = `${network} ${keyId ?? ''}`;
+    if (!this.#unwritten.has(name) && this.#unwritten.size >= MOST_NETWORKS) this.#write();
+    const count = (this.#unwritten.get(name)?.count ?? 0) + 1;
+    this.#unwritten.set(name, { network, keyId, count });
+    this.#timer ??= setTimeout(() => this.#write(), WRITE_MS).unref();
+  }
+
+  close(): void {
+    this.#write();
+  }
+
+  #write(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    for (const { network, keyId, count } of this.#unwritten.values())
+      this.#audit?.dropped(network, count, keyId);
+    this.#unwritten.clear();
+  }
+}
+
+const WRITE_MS = 10_000;
+const MOST_NETWORKS = 1_000;

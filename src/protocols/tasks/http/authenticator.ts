@@ -1,0 +1,163 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { type PolypodError } from '../../../base/index.ts';
+import { httpRefusal, networkOf, RateTable, type RequestTarget } from '../../../wire/index.ts';
+import { allows, type KeyRecord, type Scope } from '../keys/key.ts';
+import type { KeyRing } from '../keys/key-ring.ts';
+import type { TasksLimits } from '../settings.ts';
+import { StreamTickets, type TicketTarget } from '../stream/stream-tickets.ts';
+
+/** Who comes in: by a key that is good, not too often, and only for what the key is for. */
+export class Entrance {
+  readonly #ring: KeyRing | undefined;
+  readonly #rates: RateTable;
+  readonly #wrong: RateTable;
+  readonly tickets: StreamTickets;
+
+  /** Without a ring everybody is let in. */
+  constructor(
+    ring: KeyRing | undefined,
+    { rate, wrongKeys, ticketMs }: Pick<TasksLimits, 'rate' | 'wrongKeys' | 'ticketMs'>,
+  ) {
+    this.#ring = ring;
+    this.tickets = new StreamTickets((key) => this.isGood(key), ticketMs);
+    this.#rates = new RateTable(rate);
+    this.#wrong = new RateTable(wrongKeys);
+  }
+
+  /** The good key of a request, if it has one, or that of its ticket. */
+  find(headers: IncomingHttpHeaders, ticket?: string): KeyRecord | undefined {
+    if (this.#ring === undefined) return EVERYBODY;
+    const [text, ...others] = keysIn(headers);
+    if (ticket !== undefined) return text === undefined ? this.tickets.find(ticket)?.key : undefined;
+    return text === undefined || others.length > 0 ? undefined : this.#ring.find(text);
+  }
+
+  /** Whose request it is. Keys are looked for in headers only: addresses end up in logs and histories. */
+  enter(headers: IncomingHttpHeaders, remote: string, ticket?: string): KeyRecord {
+    const key = this.find(headers, ticket);
+    if (key !== undefined) return key;
+    const [text = ticket, ...others] = keysIn(headers);
+    if (ticket !== undefined && text !== ticket) throw keyAndTicket();
+    if (others.length > 0)
+      throw httpRefusal(
+        400,
+        'conflicting_keys',
+        'the request has several keys: send one, in Authorization or X-API-Key',
+      );
+    const wait = text === undefined ? 0 : this.#wrong.take(networkOf(remote));
+    if (wait > 0) throw tooMany('too many wrong keys came from this address', wait);
+    throw unauthorized(
+      text === undefined
+        ? 'a key is needed: send it as "Authorization: Bearer <key>" or in X-API-Key, never in the address'
+        : ticket === undefined
+          ? NOT_GOOD[this.#ring?.whyNot(text) ?? 'wrong']
+          : NO_TICKET,
+    );
+  }
+
+  /** Uses a ticket up; refuses one for another stream. */
+  spend(text: string, { path, id }: TicketTarget): void {
+    if (this.#ring === undefined) return;
+    const { target } = this.tickets.find(text) ?? {};
+    if (target === undefined || target.path !== path || target.id !== id)
+      throw unauthorized('the ticket is for another stream: use the address that came with it');
+    this.tickets.spend(text);
+  }
+
+  /** The hash of the good key with this id. */
+  hashOf(keyId: string): string | undefined {
+    return this.#ring?.hashOf(keyId);
+  }
+
+  isGood(key: KeyRecord): boolean {
+    return this.#ring === undefined || this.#ring.isGood(key);
+  }
+
+  /** Counts one request or message of a key; refuses it beyond the key's rate. */
+  charge(key: KeyRecord): void {
+    const wait = this.#rates.take(key.id);
+    if (wait > 0) throw tooMany('this key asks too often', wait);
+  }
+}
+
+function unauthorized(message: string): PolypodError {
+  const headers = { 'www-authenticate': 'Bearer realm="polypod"' };
+  return httpRefusal(401, 'unauthorized', message, { headers });
+}
+
+function keyAndTicket(): PolypodError {
+  return httpRefusal(400, 'conflicting_keys', 'the request has a key and a ticket: send one of them');
+}
+
+const NO_TICKET =
+  'the ticket is not good: it was used, has expired, or its key was revoked; ask for another one with POST /stream_tickets';
+
+const NOT_GOOD = {
+  wrong: 'the key is not good: it is wrong, or was revoked',
+  revoked: 'the key was revoked: ask for another one',
+  expired: 'the key has expired: ask for another one, or for the one that replaced it',
+} as const;
+
+export function requireScope(key: KeyRecord, scope: Scope): void {
+  if (allows(key, scope)) return;
+  throw httpRefusal(403, 'missing_scope', `this key may not do that: it needs the scope ${scope}`, {
+    details: { scope },
+  });
+}
+
+/** Whether a request tries to send its key in a header that we read. */
+export function offersKey(headers: IncomingHttpHeaders): boolean {
+  return keysIn(headers).length > 0;
+}
+
+/** The different keys of a request. A WebSocket of a browser cannot send headers, but it may offer subprotocols. */
+function keysIn(headers: IncomingHttpHeaders): readonly string[] {
+  const [, bearer] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
+  const named = headers['x-api-key'];
+  const offered = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim()) ?? [];
+  const found = [
+    bearer,
+    typeof named === 'string' && named !== '' ? named : undefined,
+    ...offered.filter((name) => name.startsWith(BEARER)).map((name) => name.slice(BEARER.length)),
+  ];
+  return [...new Set(found.filter((key) => key !== undefined))];
+}
+
+/** Refuses a key in the address, also beside a good one: proxies and histories keep addresses, so that key is known to others. */
+export function refuseKeyInAddress({ pathname, searchParams }: RequestTarget): void {
+  const hasKey =
+    pathname.includes(KEY_PREFIX) ||
+    [...searchParams].some(
+      ([name, value]) => KEY_NAMES.has(name.toLowerCase()) || value.includes(KEY_PREFIX),
+    );
+  if (hasKey)
+    throw httpRefusal(
+      400,
+      'key_in_address',
+      'the address has a key in it, and addresses end up in logs: revoke that key, and send keys as "Authorization: Bearer <key>" or in X-API-Key',
+    );
+}
+
+export function tooManyStrangers(seconds: number): PolypodError {
+  return tooMany('too many requests without a good key came from this address', seconds);
+}
+
+function tooMany(why: string, seconds: number): PolypodError {
+  return httpRefusal(429, 'rate_limited', `${why}: try again in ${seconds} s`, {
+    headers: { 'retry-after': String(seconds) },
+    details: { retryAfter: seconds },
+  });
+}
+
+const BEARER = 'bearer.';
+const KEY_PREFIX = 'ppk_';
+const KEY_NAMES: ReadonlySet<string> = new Set([
+  'key',
+  'api_key',
+  'apikey',
+  'x-api-key',
+  'access_token',
+  'token',
+]);
+
+const EVERYBODY: KeyRecord = { id: 'noauth00', owner: 'local', scopes: ['admin'], hash: '', createdAt: '' };

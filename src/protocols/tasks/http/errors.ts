@@ -1,0 +1,65 @@
+import { type ErrorCode, errorText, type PolypodError, shape } from '../../../base/index.ts';
+import { type HttpRefusal, httpRefusal, httpRefusalIn } from '../../../wire/index.ts';
+import type { ErrorReply } from '../wire.ts';
+
+/** Our codes as the wire has them. */
+const CODES: Readonly<Record<ErrorCode, readonly [status: number, word: string]>> = {
+  'bad-request': [400, 'invalid_request'],
+  'unknown-method': [404, 'not_found'],
+  'not-found': [404, 'not_found'],
+  conflict: [409, 'conflict'],
+  denied: [403, 'forbidden'],
+  overloaded: [429, 'overloaded'],
+  'provider-failed': [500, 'provider_error'],
+  'tool-failed': [500, 'tool_error'],
+  internal: [500, 'internal'],
+};
+
+export interface WireError extends HttpRefusal {
+  readonly body: ErrorReply;
+}
+
+/** What a client is told of an error. Of a bug it gets the request's id and no more. */
+export function wireError(error: PolypodError, requestId: string): WireError {
+  const [status, word] = CODES[error.code];
+  const refusal = httpRefusalIn(error) ?? { status, word };
+  const isBug = error.code === 'internal';
+  const message = isBug
+    ? 'something is broken here: the log knows what, under this request id'
+    : errorText(error.message);
+  const details = isBug ? { requestId } : refusal.details;
+  return { ...refusal, body: { error: { code: refusal.word, message, ...(details && { details }) } } };
+}
+
+/** One field of a request is wrong. */
+export function wrongField(field: string, message: string): PolypodError {
+  return httpRefusal(400, 'invalid_request', `${field} ${message}`, { details: { field } });
+}
+
+/** One field asks for more than its key may have. */
+export function notForKey(field: string, message: string): PolypodError {
+  return httpRefusal(403, 'outside_key', `${field}: ${message}`, { details: { field } });
+}
+
+/** Also for what is there and belongs to somebody else. */
+export function unknown(what: string): PolypodError {
+  return httpRefusal(404, 'not_found', `there is no ${what}`);
+}
+
+/** The agent takes nothing new any more. */
+export function draining(): PolypodError {
+  return httpRefusal(503, 'draining', 'the agent is about to stop: try again when it is back', {
+    headers: { 'retry-after': '10' },
+  });
+}
+
+/** Reads what a client sent; refuses with the name of each field that is wrong. */
+export function readFields<T>(what: string, reader: shape.Shape<T>, value: unknown): T {
+  const problems: shape.Problem[] = [];
+  const read = reader.read(value, [], (problem) => problems.push(problem));
+  if (read !== undefined) return read;
+  const fields = problems.map(({ path, text }) => ({ field: path.join('.') || what, problem: text }));
+  throw httpRefusal(400, 'invalid_request', shape.sentence(what, problems), {
+    details: { field: fields[0]?.field ?? what, fields },
+  });
+}

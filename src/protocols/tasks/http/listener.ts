@@ -1,0 +1,160 @@
+import { PolypodError } from '../../../base/index.ts';
+import { type HttpServer, isLoopback, serveHttp } from '../../../wire/index.ts';
+import { Approvals } from '../work/approvals.ts';
+import { Delegations } from '../work/delegations.ts';
+import { Entrance } from './authenticator.ts';
+import { KeyRing } from '../keys/key-ring.ts';
+import { LiveStreams } from '../stream/live-streams.ts';
+import { openApi } from './openapi.ts';
+import { OwnedSessions } from '../work/owned-sessions.ts';
+import { RefusalCounts } from './refusal-counts.ts';
+import { Refusals } from './address-limits.ts';
+import { remoteOf } from './client-address.ts';
+import { RequestAudit } from './request-audit.ts';
+import type { Desk } from './route.ts';
+import { ROUTES } from './routes.ts';
+import { type Counter, serveRequest } from './serve-request.ts';
+import { serveSocket } from '../stream/web-socket.ts';
+import { type OpenTasks, TASKS_LIMITS, type TasksSettings } from '../settings.ts';
+import { Tasks } from '../work/tasks.ts';
+import { Webhooks } from '../webhooks/webhooks.ts';
+
+/** Opens the door; refuses where it would stand open to others without protection. */
+export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
+  const { host, log, address = '127.0.0.1', port = 8_000, tls } = settings;
+  const caught = (thrown: unknown): void => settings.caught?.(thrown);
+  refuseUnprotected(settings, address);
+  const limits = { ...TASKS_LIMITS, ...settings.limits };
+  const ring = settings.noAuth === true ? undefined : ringOf(settings);
+  const sessions = await OwnedSessions.open(host);
+  const streams = new LiveStreams(limits.streams);
+  const entrance = new Entrance(ring, limits);
+  const delegations = new Delegations(host, log, limits.delegations);
+  await delegations.open();
+  const refused = new RefusalCounts();
+  const desk: Desk = {
+    settings,
+    limits,
+    sessions,
+    streams,
+    tickets: entrance.tickets,
+    refused,
+    tasks: new Tasks(settings, limits, { sessions, delegations, refused }),
+    approvals: new Approvals(host, sessions),
+    document: openApi(ROUTES, settings.version),
+  };
+  ring?.onChange(() => {
+    streams.endWhere(
+      (key) => !entrance.isGood(key),
+      (key) => (ring.isExpired(key) ? 'the key has expired' : 'the key was revoked'),
+    );
+  });
+  const audit = settings.audit === undefined ? undefined : new RequestAudit(settings.audit);
+  const refusals = new Refusals(limits.unauthenticated, audit);
+  const guard = { hosts: settings.hosts ?? [], origins: settings.origins ?? [] };
+  const counter: Counter = {
+    routes: ROUTES,
+    guard,
+    entrance,
+    refusals,
+    desk,
+    audit,
+    log,
+    caught,
+    remoteOf: (request) => remoteOf(request, settings.behindProxy === true),
+  };
+  const webhooks = new Webhooks(host, settings.webhooks ?? [], log, limits.webhooks);
+  const letGo = async (): Promise<void> => {
+    ring?.close();
+    delegations.close();
+    sessions.close();
+    await webhooks.close();
+    refusals.close();
+  };
+  let server: HttpServer;
+  try {
+    server = await serveHttp({
+      host: address,
+      port,
+      ...(tls && { tls }),
+      limits: limits.http,
+      handle: (exchange) => serveRequest(exchange, counter),
+      upgrade: (upgrade) => serveSocket(upgrade, counter),
+      onRefused: ({ remote, word }) => noteConnection(remote, word, counter),
+      caught,
+    });
+  } catch (thrown) {
+    await letGo();
+    throw thrown;
+  }
+  return {
+    url: server.url,
+    port: server.port,
+    status: () => ({
+      url: server.url,
+      connections: server.connections,
+      streams: streams.size,
+      refused: refused.total,
+    }),
+    close: async () => {
+      await streams.close('the agent stops', ENDING_MS);
+      await server.close();
+      await letGo();
+    },
+  };
+}
+
+/** For the last event of the streams to leave, when the door closes. */
+const ENDING_MS = 2_000;
+
+/** Counts and notes a connection that was refused before it was a request. Returns whether the client is told why. */
+function noteConnection(remote: string, word: string, { refusals, audit, desk }: Counter): boolean {
+  desk.refused.add(word);
+  const isWithin = refusals.count(remote);
+  if (isWithin) audit?.connection(word, remote);
+  else refusals.drop(remote);
+  return isWithin;
+}
+
+function ringOf({ keyFile, keys, log, audit }: TasksSettings): KeyRing {
+  return new KeyRing({
+    ...(keyFile !== undefined && { file: keyFile }),
+    ...(keys && { given: keys }),
+    log,
+    onExpired: ({ id, owner, expiresAt }) =>
+      audit?.({
+        event: 'key.expired',
+        door: 'tasks',
+        by: owner,
+        keyId: id,
+        target: id,
+        details: { expiresAt },
+      }),
+  });
+}
+
+/** Keys go over this connection: where others can listen it has to be a private one. */
+function refuseUnprotected(
+  { tls, behindProxy, noAuth, keyFile, keys }: TasksSettings,
+  address: string,
+): void {
+  if (noAuth === true && !isOwnAddress(address))
+    throw new PolypodError(
+      'bad-request',
+      `${address} is reached by others: without keys only a loopback address may be used`,
+    );
+  if (noAuth !== true && keyFile === undefined && (keys ?? []).length === 0)
+    throw new PolypodError(
+      'bad-request',
+      'a key is needed: name a file of keys, or give one by the environment',
+    );
+  if (!isOwnAddress(address) && tls === undefined && behindProxy !== true)
+    throw new PolypodError(
+      'bad-request',
+      `${address} is reached by others: give a certificate and its key, or say that a proxy in front speaks TLS`,
+    );
+}
+
+function isOwnAddress(address: string): boolean {
+  return address === 'localhost' || isLoopback(address);
+}

@@ -1,0 +1,155 @@
+import type { JsonObject } from '../../../base/index.ts';
+import type { Parameter, RawReply, Route } from './route.ts';
+import { SCHEMAS } from './schemas.ts';
+
+/** The routes as an OpenAPI 3.1 document. */
+export function openApi(routes: readonly Route[], version: string): JsonObject {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Polypod tasks',
+      version,
+      summary: 'Hand tasks to an agent, and follow them live.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    // Relative to this document: behind a proxy nobody here knows the name.
+    servers: [{ url: '/', description: 'The agent that serves this document.' }],
+    paths,
+    components: {
+      schemas: SCHEMAS,
+      responses: Object.fromEntries(
+        Object.entries(REFUSALS).map(([status, about]) => [`Refused${status}`, refusal(status, about)]),
+      ),
+      securitySchemes: SECURITY_SCHEMES,
+    },
+  };
+}
+
+function operation(route: Route): JsonObject {
+  const { operationId, summary, path, body, query = {}, headers = {} } = route;
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => parameter('path', name, IN_PATH));
+  const parameters = [
+    ...inPath,
+    ...Object.entries(query).map(([name, one]) => parameter('query', name, one)),
+    ...Object.entries(headers).map(([name, one]) => parameter('header', name, one)),
+  ];
+  return {
+    operationId,
+    summary,
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && {
+      requestBody: {
+        description: 'At most 1 MiB, and 32 levels deep.',
+        required: true,
+        content: { 'application/json': { schema: reference(body) } },
+      },
+    }),
+    responses: {
+      ...success(route),
+      ...Object.fromEntries(
+        refusalsOf(route).map((status) => [status, { $ref: `#/components/responses/Refused${status}` }]),
+      ),
+    },
+    security: securityOf(route),
+  };
+}
+
+function success({ reply }: Route): JsonObject {
+  if (typeof reply === 'string')
+    return { 200: { description: 'Done.', content: { 'application/json': { schema: reference(reply) } } } };
+  return rawSuccess(reply);
+}
+
+function rawSuccess({ type, about }: RawReply): JsonObject {
+  if (type === 'websocket') return { 101: { description: about } };
+  const ok = { description: about, content: { [type]: { schema: { type: 'string' } } } };
+  if (type === 'text/plain') return { 200: ok };
+  return { 200: ok, 204: { description: 'The last event was seen already: a browser stops asking.' } };
+}
+
+function refusalsOf({ body, refusals = [] }: Route): readonly number[] {
+  return [...EVERYWHERE, ...(body === undefined ? [] : [413, 415]), ...refusals].toSorted((a, b) => a - b);
+}
+
+function securityOf({ scope, alsoOpenTo }: Route): readonly JsonObject[] {
+  const byKey = [{ bearer: [scope] }, { header: [scope] }];
+  if (alsoOpenTo === undefined) return byKey;
+  return [
+    ...byKey,
+    { 'this-machine': {}, tickets: { ticket: [] }, subprotocols: { subprotocol: [scope] } }[alsoOpenTo],
+  ];
+}
+
+function parameter(
+  place: 'path' | 'query' | 'header',
+  name: string,
+  { about, schema }: Parameter,
+): JsonObject {
+  return {
+    in: place,
+    name,
+    required: place === 'path',
+    schema,
+    ...(about !== '' && { description: about }),
+  };
+}
+
+const IN_PATH: Parameter = { about: '', schema: { type: 'string', minLength: 1 } };
+
+function refusal(status: string, description: string): JsonObject {
+  const headers = status === '429' || status === '503' ? { 'Retry-After': RETRY_AFTER } : undefined;
+  return {
+    description,
+    ...(headers && { headers }),
+    content: { 'application/json': { schema: reference('Error') } },
+  };
+}
+
+function reference(name: string): JsonObject {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+const RETRY_AFTER: JsonObject = {
+  description: 'Seconds to wait.',
+  schema: { type: 'integer', minimum: 0 },
+};
+
+const SECURITY_SCHEMES: JsonObject = {
+  bearer: { type: 'http', scheme: 'bearer' },
+  header: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+  subprotocol: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'Sec-WebSocket-Protocol',
+    description: 'The subprotocols polypod and bearer.<key>, for browsers.',
+  },
+  ticket: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'ticket',
+    description: 'A ticket of POST /stream_tickets, for EventSource in browsers. It opens one stream.',
+  },
+};
+
+/** What any request may be answered with. */
+const EVERYWHERE = [400, 401, 403, 404, 405, 408, 417, 429, 431, 500];
+
+const REFUSALS: Readonly<Record<number, string>> = {
+  400: 'The request cannot be read; details.field names what is wrong.',
+  401: 'There is no key, or it is not good.',
+  403: 'The key, the host or the origin may not do that.',
+  404: 'It is not there, or belongs to somebody else.',
+  405: 'Another method is needed.',
+  408: 'The request took too long to arrive.',
+  409: 'It does not fit what is there.',
+  413: 'The body is too large.',
+  415: 'The body is not JSON.',
+  417: 'Only Expect: 100-continue is understood.',
+  426: 'This is a WebSocket.',
+  429: 'Too much, too often: Retry-After says when to come back.',
+  431: 'The headers are too large.',
+  500: 'Something is broken here.',
+  503: 'The agent is about to stop.',
+};

@@ -1,0 +1,176 @@
+import { realpath, stat } from 'node:fs/promises';
+import { resolve, sep } from 'node:path';
+import type { Limit, Overrides, Submitter } from '../../../pod/index.ts';
+import { notForKey, wrongField } from './errors.ts';
+import { type KeyRecord, MODES } from '../keys/key.ts';
+import { agentName, type Mode, type TasksSettings } from '../settings.ts';
+import type { WireContext } from '../wire.ts';
+
+type PermitSettings = Pick<
+  TasksSettings,
+  'name' | 'cwd' | 'directories' | 'mode' | 'usualMode' | 'model' | 'modelNamed' | 'fourEyes'
+>;
+
+/** What a task may do, once its context was found to be within what its key may have. */
+export interface Permit {
+  /** Undefined where the task does not say. */
+  readonly cwd: string | undefined;
+  readonly overrides: Overrides;
+}
+
+/** Judges a task's context; refuses with the field that asks for too much. */
+export async function permit(
+  context: WireContext,
+  key: KeyRecord,
+  settings: PermitSettings,
+): Promise<Permit> {
+  const { workingDirectory, allowedPaths = [], maxTurns, budget } = context;
+  const directories = key.limits?.directories ?? settings.directories ?? [settings.cwd];
+  const cwd =
+    workingDirectory === undefined
+      ? undefined
+      : await permittedDirectory('context.workingDirectory', workingDirectory, directories);
+  // Where they lead now: a link that is changed later leads the task nowhere else.
+  const paths: string[] = [];
+  for (const [index, path] of allowedPaths.entries())
+    paths.push(await permittedPath(`context.allowedPaths.${index}`, path, directories));
+  const model = await permittedModel(context.model, key, settings);
+  const limit = limitOf(key);
+  return {
+    cwd,
+    overrides: {
+      mode: permittedMode(context.permissionMode, key, settings),
+      ...(model && { model }),
+      ...(paths.length > 0 && { paths }),
+      ...(maxTurns !== undefined && { maxTurns }),
+      ...(budget !== undefined && { budget }),
+      ...(limit && { limit }),
+      submitter: submitterOf(key, settings),
+    },
+  };
+}
+
+function submitterOf({ id, owner, fourEyes }: KeyRecord, settings: PermitSettings): Submitter {
+  const isApart = fourEyes === true || settings.fourEyes === true;
+  return { keyId: id, owner, agent: agentName(settings), ...(isApart && { fourEyes: true }) };
+}
+
+/** What a key's limits mean for a session, whatever that session and the agent are set to. */
+export function limitOf({ limits }: KeyRecord): Limit | undefined {
+  const { mode, directories } = limits ?? {};
+  if (mode === undefined && directories === undefined) return undefined;
+  return { ...(mode && { mode }), ...(directories && { directories }) };
+}
+
+/** The directory of a new session whose task names none: the agent's own, or the only one that the key may use. */
+export async function defaultDirectory(
+  { limits }: KeyRecord,
+  { cwd }: Pick<PermitSettings, 'cwd'>,
+): Promise<string> {
+  const { directories } = limits ?? {};
+  if (directories === undefined || (await isWithin(cwd, directories))) return cwd;
+  const [only, ...others] = directories;
+  if (only !== undefined && others.length === 0)
+    return permittedDirectory('context.workingDirectory', only, directories);
+  throw notForKey(
+    'context.workingDirectory',
+    `the agent's own directory is none of those that this key may use: name one of ${directories.join(', ')}`,
+  );
+}
+
+/** Refuses a session that works where the key may not, however the key came to know of it. */
+export async function refuseElsewhere(
+  { limits }: KeyRecord,
+  { cwd }: { readonly cwd: string },
+): Promise<void> {
+  if (limits?.directories === undefined || (await isWithin(cwd, limits.directories))) return;
+  throw notForKey(
+    'sessionId',
+    'the session works in a directory that this key may not use: use another sessionId',
+  );
+}
+
+async function isWithin(path: string, directories: readonly string[]): Promise<boolean> {
+  const [real, ...roots] = await Promise.all([path, ...directories].map(realOrSame));
+  return real !== undefined && roots.some((root) => isBelow(real, root));
+}
+
+function permittedMode(asked: Mode | undefined, { limits }: KeyRecord, settings: PermitSettings): Mode {
+  const usual = settings.mode ?? lesser(settings.usualMode?.() ?? 'workspace-write', 'workspace-write');
+  const most = limits?.mode ?? usual;
+  const mode = asked ?? lesser(usual, most);
+  if (rank(mode) <= rank(most)) return mode;
+  throw notForKey('context.permissionMode', `this key permits ${most} at most`);
+}
+
+function lesser(one: Mode, other: Mode): Mode {
+  return rank(one) < rank(other) ? one : other;
+}
+
+function rank(mode: Mode): number {
+  return MODES.indexOf(mode);
+}
+
+async function permittedModel(
+  reference: string | undefined,
+  { limits }: KeyRecord,
+  settings: PermitSettings,
+): Promise<Overrides['model']> {
+  if (reference === undefined) {
+    if (limits?.models !== undefined) return firstAvailable(limits.models, settings);
+    return settings.model === undefined ? undefined : settings.modelNamed(settings.model);
+  }
+  if (limits?.models?.includes(reference) === false)
+    throw notForKey('context.model', `this key may use ${limits.models.join(', ')}`);
+  const choice = await settings.modelNamed(reference);
+  if (choice === undefined) throw wrongField('context.model', 'names no model that this agent has');
+  return choice;
+}
+
+/** A key with a list never falls back to a model that is not in it. */
+async function firstAvailable(
+  models: readonly string[],
+  { modelNamed }: PermitSettings,
+): Promise<Overrides['model']> {
+  for (const reference of models) {
+    const choice = await modelNamed(reference);
+    if (choice !== undefined) return choice;
+  }
+  throw notForKey(
+    'context.model',
+    `this agent has none of the models that this key may use: ${models.join(', ')}`,
+  );
+}
+
+async function permittedDirectory(
+  field: string,
+  path: string,
+  directories: readonly string[],
+): Promise<string> {
+  const real = await permittedPath(field, path, directories);
+  if ((await stat(real)).isDirectory()) return real;
+  throw wrongField(field, 'must be a directory');
+}
+
+/** The place itself is looked at only where the key may know of it. */
+async function permittedPath(field: string, path: string, directories: readonly string[]): Promise<string> {
+  const refusal = (): Error => notForKey(field, 'it lies outside of the directories that this key may use');
+  const roots = await Promise.all(directories.map(realOrSame));
+  const isInside = (place: string): boolean => roots.some((root) => isBelow(place, root));
+  const plain = resolve(path);
+  if (!isInside(plain) && !directories.some((directory) => isBelow(plain, resolve(directory))))
+    throw refusal();
+  const real = await realpath(plain).catch(() => {
+    throw wrongField(field, 'is not there');
+  });
+  if (!isInside(real)) throw refusal();
+  return real;
+}
+
+function isBelow(place: string, directory: string): boolean {
+  return place === directory || place.startsWith(directory.endsWith(sep) ? directory : `${directory}${sep}`);
+}
+
+async function realOrSame(path: string): Promise<string> {
+  return realpath(path).catch(() => resolve(path));
+}

@@ -1,0 +1,199 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { asPolypodError, type Log, type PolypodError, redactor } from '../../../base/index.ts';
+import {
+  CHALLENGE_HEADER,
+  decodeChallenge,
+  findRoute,
+  type GuardOptions,
+  guardRequest,
+  type HttpExchange,
+  httpRefusal,
+  isLoopback,
+  PROOF_HEADER,
+  proofOf,
+  readJsonBody,
+  refuseDuplicates,
+  type RequestTarget,
+} from '../../../wire/index.ts';
+import {
+  type Entrance,
+  offersKey,
+  refuseKeyInAddress,
+  requireScope,
+  tooManyStrangers,
+} from './authenticator.ts';
+import { type WireError, wireError } from './errors.ts';
+import type { KeyRecord } from '../keys/key.ts';
+import type { Refusals } from './address-limits.ts';
+import type { RequestAudit, RequestNote } from './request-audit.ts';
+import type { Desk, Reply, ReplyHead, Route } from './route.ts';
+
+/** What every request goes past before, and after, it is answered. */
+export interface Counter {
+  readonly routes: readonly Route[];
+  readonly guard: GuardOptions;
+  readonly entrance: Entrance;
+  readonly refusals: Refusals;
+  /** The address that a request comes from. */
+  readonly remoteOf: (request: IncomingMessage) => string;
+  readonly desk: Desk;
+  readonly audit: RequestAudit | undefined;
+  readonly log: Log;
+  /** Reports an unexpected error that has ended a connection. */
+  readonly caught: (thrown: unknown) => void;
+}
+
+/** Answers one request, whatever becomes of it. */
+export async function serveRequest(exchange: HttpExchange, counter: Counter): Promise<void> {
+  const { request, response, requestId, clientRequestId, url } = exchange;
+  const remote = counter.remoteOf(request);
+  let head: ReplyHead = [...EVERY_REPLY, 'x-request-id', requestId, ...proofFor(request, counter)];
+  const ticket = request.method === 'GET' ? (url?.searchParams.get('ticket') ?? undefined) : undefined;
+  const wait = counter.refusals.wait(remote);
+  if (wait > 0 && counter.entrance.find(request.headers, ticket) === undefined) {
+    counter.refusals.drop(remote);
+    counter.desk.refused.add('rate_limited');
+    sendError(response, wireError(tooManyStrangers(wait), requestId), [...head, 'connection', 'close']);
+    return;
+  }
+  const began = performance.now();
+  const action = clean(`${request.method} ${url?.pathname ?? request.url}`);
+  let key: KeyRecord | undefined;
+  const note = (more: Pick<RequestNote, 'policyResult' | 'target' | 'result'>): void => {
+    const [actor, keyId] = [key?.owner, key?.id];
+    counter.audit?.write({ requestId, clientRequestId, remote, actor, keyId, action, ...more });
+  };
+  try {
+    if (url === undefined) throw noPath();
+    refuseDuplicates(request.rawHeaders);
+    const origin = guardRequest(request.headers, counter.guard);
+    if (origin !== undefined) head = [...head, ...OPEN_TO_PAGES, 'access-control-allow-origin', origin];
+    if (request.method === 'OPTIONS' && origin !== undefined) {
+      counter.refusals.count(remote);
+      response.writeHead(204, [...head]).end();
+      return;
+    }
+    if (isOpenHealth(exchange, url, counter)) {
+      counter.refusals.count(remote);
+      send(response, { json: { status: 'ok' } }, head);
+      return;
+    }
+    key = counter.entrance.enter(request.headers, remote, ticket);
+    exchange.trust(key.id);
+    counter.entrance.charge(key);
+    refuseKeyInAddress(url);
+    const { route, params } = findRoute(counter.routes, request.method ?? '', url.pathname);
+    const [id = ''] = params.values();
+    if (ticket !== undefined) counter.entrance.spend(ticket, { path: route.path, id });
+    requireScope(key, route.scope);
+    const { headers } = request;
+    if (route.body !== undefined && headers.expect !== undefined) response.writeContinue();
+    const body = route.body === undefined ? {} : await readJsonBody(request, counter.desk.limits.body);
+    const isHead = request.method === 'HEAD';
+    const call = { key, params, query: url.searchParams, headers, body, response, head, isHead };
+    const reply = await route.answer(call, counter.desk);
+    send(response, reply, head);
+    if (request.method === 'POST')
+      note({ policyResult: 'allowed', ...('json' in reply ? { ...reply.audit } : {}) });
+  } catch (thrown) {
+    const error = asPolypodError(thrown);
+    const refusal = wireError(error, requestId);
+    const { status, word } = refusal;
+    counter.desk.refused.add(word);
+    if (status >= 500)
+      counter.log.error('a request failed', {
+        requestId,
+        action,
+        message: error.message,
+        cause: String(error.cause),
+      });
+    if (key === undefined) counter.refusals.count(remote);
+    if (status === 429) counter.refusals.drop(remote, key?.id);
+    else note({ policyResult: word });
+    if (response.headersSent) response.destroy();
+    else sendError(response, refusal, isBodyLeft(request) ? [...head, 'connection', 'close'] : head);
+  } finally {
+    const ms = Math.round(performance.now() - began);
+    counter.log.debug('request', { requestId, action, status: response.statusCode, ms, keyId: key?.id });
+  }
+}
+
+/** Proves to a client that asks, whatever else it asks for, that this is the agent of its key. */
+function proofFor({ headers, socket }: IncomingMessage, { entrance }: Counter): ReplyHead {
+  const text = headers[CHALLENGE_HEADER];
+  const challenge = typeof text === 'string' ? decodeChallenge(text) : undefined;
+  const hash = challenge && entrance.hashOf(challenge.keyId);
+  if (challenge === undefined || hash === undefined || socket.localPort === undefined) return [];
+  return [PROOF_HEADER, proofOf(challenge, hash, socket.localPort)];
+}
+
+/** `GET /health` needs no key on this machine, and then tells nothing but that we are up. */
+function isOpenHealth(
+  { request }: HttpExchange,
+  { pathname }: RequestTarget,
+  { remoteOf }: Counter,
+): boolean {
+  return (
+    pathname === '/health' &&
+    (request.method === 'GET' || request.method === 'HEAD') &&
+    !offersKey(request.headers) &&
+    isLoopback(request.socket.remoteAddress ?? '') &&
+    isLoopback(remoteOf(request))
+  );
+}
+
+/** Whether so much of the body may still come that it is better not to wait for it. */
+function isBodyLeft({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return false;
+  const isUnbounded = headers['transfer-encoding'] !== undefined || headers.expect !== undefined;
+  return isUnbounded || Number(headers['content-length'] ?? 0) > LARGE_BODY;
+}
+
+/** The target of the request line is a whole URL, `*`, or has characters that no path has. */
+export function noPath(): PolypodError {
+  return httpRefusal(400, 'malformed_request', 'the target of the request must be a path, such as /tasks');
+}
+
+/** Without keys that were put into a path by mistake. */
+export const clean = redactor([]);
+
+function sendError(response: ServerResponse, { status, body, headers }: WireError, head: ReplyHead): void {
+  const all = [...head, ...Object.entries(headers ?? {}).flat()];
+  sendText(response, status, all, JSON_TYPE, JSON.stringify(body));
+}
+
+function send(response: ServerResponse, reply: Reply, head: ReplyHead): void {
+  if ('json' in reply) sendText(response, reply.status ?? 200, head, JSON_TYPE, JSON.stringify(reply.json));
+  else if ('text' in reply) sendText(response, 200, head, reply.type, reply.text);
+  else if ('nothing' in reply) response.writeHead(204, [...head]).end();
+}
+
+/** As text, not as bytes: Node joins it with the headers, and all leaves as one. */
+function sendText(
+  response: ServerResponse,
+  status: number,
+  head: ReplyHead,
+  type: string,
+  text: string,
+): void {
+  const size = Buffer.byteLength(text);
+  response.writeHead(status, [...head, 'content-type', type, 'content-length', String(size)]);
+  response.end(text);
+}
+
+const LARGE_BODY = 64 * 1024;
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+const EVERY_REPLY: ReplyHead = ['x-content-type-options', 'nosniff', 'cache-control', 'no-store'];
+
+const OPEN_TO_PAGES: ReplyHead = [
+  'access-control-allow-methods',
+  'GET, HEAD, POST',
+  'access-control-allow-headers',
+  'Authorization, X-API-Key, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id',
+  'access-control-max-age',
+  '600',
+  'vary',
+  'Origin',
+];

@@ -1,0 +1,58 @@
+import { wrongField } from '../http/errors.ts';
+import { oncePer } from './once-per.ts';
+import type { StreamLine } from '../wire.ts';
+
+/**
+ * A place in a session's lines: after a whole event, or after some of its lines. One event may be told in several lines, and
+ * a connection may break between two of them.
+ */
+export interface Cursor {
+  readonly seq: number;
+  /** The last line of the event that was seen, from 0; undefined for all of them. */
+  readonly line?: number;
+}
+
+/** As JSON Schema has it. */
+export const CURSOR_PATTERN = '^(\\d{1,15})(?:\\.(\\d{1,6}))?$';
+
+/** Reads `12`, or `12.1` as ids of events are. */
+export function readCursor(text: string, field: string): Cursor {
+  const [, seq, line] = new RegExp(CURSOR_PATTERN).exec(text) ?? [];
+  if (seq === undefined) throw wrongField(field, 'must be a number of an event, such as 12 or 12.1');
+  return { seq: Number(seq), ...(line !== undefined && { line: Number(line) }) };
+}
+
+/** The last event that is certain to have been seen as a whole. */
+export function afterOf({ seq, line }: Cursor): number {
+  return line === undefined ? seq : Math.max(0, seq - 1);
+}
+
+/** A line and its place; lines that stand for no event have none. */
+export interface PlacedLine {
+  readonly line: StreamLine;
+  readonly id: string | undefined;
+  /** Which of its event's lines it is, from 0. */
+  readonly index: number | undefined;
+}
+
+/** Lines that are told together: one or more whole events, or something about the stream itself. */
+export type Batch = readonly PlacedLine[];
+
+/** Gives lines their places. No event is told in two lists, so the places are the same for all who hear them. */
+export const placed = oncePer((lines: readonly StreamLine[]): Batch => {
+  let seq: number | undefined;
+  let index = 0;
+  return lines.map((line) => {
+    if (line.seq === undefined) return { line, id: undefined, index: undefined };
+    if (line.event === 'snapshot') return { line, id: String(line.seq), index: undefined };
+    index = line.seq === seq ? index + 1 : 0;
+    seq = line.seq;
+    return { line, id: `${seq}.${index}`, index };
+  });
+});
+
+/** Leaves out what was seen before: lines of the event in which the stream broke off. */
+export function unseen(batch: Batch, { seq, line: lastSeen = -1 }: Cursor): Batch {
+  const isSeen = ({ line, index = Infinity }: PlacedLine): boolean => line.seq === seq && index <= lastSeen;
+  return batch.some(isSeen) ? batch.filter((one) => !isSeen(one)) : batch;
+}

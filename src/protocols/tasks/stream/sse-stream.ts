@@ -1,0 +1,95 @@
+import type { ServerResponse } from 'node:http';
+import { asPolypodError } from '../../../base/index.ts';
+import type { Batch } from './cursor.ts';
+import { wireError } from '../http/errors.ts';
+import { oncePer } from './once-per.ts';
+import type { Passage } from './resumable-stream.ts';
+import type { ReplyHead } from '../http/route.ts';
+
+export interface SseOptions {
+  readonly head: ReplyHead;
+  readonly keepAliveMs: number;
+  /** Bytes that the client may leave unread before we wait for it. */
+  readonly unreadBytes: number;
+  /** With a reason that the client is told. */
+  readonly signal: AbortSignal;
+  /** Why the session's lines ended although the stream was to go on. */
+  readonly whyEnded: () => string;
+}
+
+/** Sends lines as server-sent events, all that are told together in one write, until there are no more, or the client is gone. */
+export async function streamSse(
+  response: ServerResponse,
+  { told, take }: Passage,
+  { head, keepAliveMs, unreadBytes, signal, whyEnded }: SseOptions,
+): Promise<void> {
+  response.writeHead(200, [...sseHead(head)]);
+  response.write('retry: 2000\n\n');
+  const keepAlive = setInterval(() => response.write(': keep-alive\n\n'), keepAliveMs);
+  try {
+    for await (const lines of told) {
+      if (response.destroyed) return;
+      const { batch, isLast } = take(lines);
+      if (batch.length > 0) {
+        const bytes = bytesOf(batch);
+        if (response.writableLength > unreadBytes) await readBy(response, bytes, signal);
+        else response.write(bytes);
+      }
+      if (isLast) return;
+    }
+    const why = signal.aborted ? String(signal.reason) : whyEnded();
+    if (!response.destroyed) response.write(errorEvent(ENDED, why));
+  } catch (thrown) {
+    const error = asPolypodError(thrown);
+    // What a bug says is for the log, not for the client.
+    const message = error.code === 'internal' ? 'the stream broke off: connect again' : error.message;
+    response.write(errorEvent(wireError(error, '').word, message));
+  } finally {
+    clearInterval(keepAlive);
+    await sent(response);
+  }
+}
+
+/** Ends the response. Resolves when all of it has left, or the client is gone. */
+function sent(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    if (response.destroyed) resolve();
+    response.once('close', resolve);
+    response.end(resolve);
+  });
+}
+
+/** The code of the error that ends a stream which was to go on. */
+export const ENDED = 'ended';
+
+/** The headers of a stream. */
+export function sseHead(head: ReplyHead): ReplyHead {
+  return [...head, 'content-type', 'text/event-stream; charset=utf-8', 'x-accel-buffering', 'no'];
+}
+
+/** Resolves when the client has read all up to what is written now, or is gone. */
+function readBy(response: ServerResponse, bytes: Buffer, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off('close', done);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    response.on('close', done);
+    signal.addEventListener('abort', done);
+    response.write(bytes, done);
+  });
+}
+
+const bytesOf = oncePer((batch: Batch): Buffer => {
+  let text = '';
+  for (const { line, id } of batch) {
+    if (id !== undefined) text += `id: ${id}\n`;
+    text += `event: ${line.event}\ndata: ${JSON.stringify(line)}\n\n`;
+  }
+  return Buffer.from(text);
+});
+
+function errorEvent(code: string, message: string): string {
+  return `event: error\ndata: ${JSON.stringify({ event: 'error', data: { code, message } })}\n\n`;
+}

@@ -1,0 +1,359 @@
+import {
+  asPolypodError,
+  isObject,
+  type JsonObject,
+  objectOf,
+  readMessage,
+  shape,
+  stringOf,
+} from '../../../base/index.ts';
+import {
+  containFailures,
+  guardRequest,
+  httpRefusal,
+  type HttpUpgrade,
+  messageRefusal,
+  type Rate,
+  refuseDuplicates,
+  textFrame,
+  TokenBucket,
+  WebSocketLink,
+  webSocketHandshake,
+} from '../../../wire/index.ts';
+import { type Batch, type Cursor, readCursor } from './cursor.ts';
+import { refuseKeyInAddress, requireScope, tooManyStrangers } from '../http/authenticator.ts';
+import { readFields, wireError, wrongField } from '../http/errors.ts';
+import type { KeyRecord, Scope } from '../keys/key.ts';
+import { oncePer } from './once-per.ts';
+import { openPassage, whyClosed } from './resumable-stream.ts';
+import type { Desk } from '../http/route.ts';
+import { clean, type Counter, noPath } from '../http/serve-request.ts';
+import { ENDED } from './sse-stream.ts';
+import { known, readSubmit } from '../work/submit-request.ts';
+
+/** What a client sends: `{method, params?, request_id?}`. What answers it carries the same `request_id`. */
+type Method = (params: JsonObject, seat: Seat) => Promise<object>;
+
+/** One client, and what it listens to. */
+interface Seat {
+  readonly key: KeyRecord;
+  readonly desk: Desk;
+  readonly link: WebSocketLink;
+  /** Counts a message against the key's rate; refuses it beyond that. */
+  readonly charge: () => void;
+  readonly gone: AbortSignal;
+  /** By session; a second subscription to one takes the place of the first. */
+  readonly listening: Map<string, AbortController>;
+  /** Sends a line. A client that reads none of what it is told is cut off: nobody keeps it all for it. */
+  readonly say: (line: object) => void;
+  /** Sends an error, with the keys that mark what it is about. */
+  readonly fail: (thrown: unknown, marks: JsonObject) => void;
+  /** For the audit log. */
+  readonly drop: () => void;
+  readonly note: (method: string, params: JsonObject, policyResult: string, requestId: unknown) => void;
+}
+
+/** Takes a connection over, or refuses it as any other request. */
+export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promise<void> {
+  const { request, socket, requestId, clientRequestId, url } = upgrade;
+  const { entrance, refusals, audit, desk } = counter;
+  const action = clean(`GET ${url?.pathname ?? request.url}`);
+  const remote = counter.remoteOf(request);
+  let key: KeyRecord | undefined;
+  try {
+    const wait = refusals.wait(remote);
+    if (wait > 0 && entrance.find(request.headers) === undefined) throw tooManyStrangers(wait);
+    if (url === undefined) throw noPath();
+    refuseDuplicates(request.rawHeaders);
+    guardRequest(request.headers, counter.guard);
+    key = entrance.enter(request.headers, remote);
+    upgrade.trust(key.id);
+    entrance.charge(key);
+    refuseKeyInAddress(url);
+    requireScope(key, 'read');
+    if (request.method !== 'GET') throw wrongField('method', 'must be GET for a WebSocket');
+    if (url.pathname !== '/ws') throw wrongField('path', 'must be /ws for a WebSocket');
+    const answer = webSocketHandshake(
+      request.headers,
+      subprotocolFor(request.headers['sec-websocket-protocol']),
+    );
+    open(upgrade, key, counter, answer);
+    const [actor, keyId] = [key.owner, key.id];
+    audit?.write({ requestId, clientRequestId, remote, actor, keyId, action, policyResult: 'allowed' });
+  } catch (thrown) {
+    const { status, word, body, headers = {} } = wireError(asPolypodError(thrown), requestId);
+    desk.refused.add(word);
+    const text = JSON.stringify(body);
+    const lines = [
+      `HTTP/1.1 ${status} Refused`,
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(text)}`,
+      'X-Content-Type-Options: nosniff',
+      'Cache-Control: no-store',
+      'Connection: close',
+    ];
+    socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
+    if (key === undefined) refusals.count(remote);
+    const [actor, keyId] = [key?.owner, key?.id];
+    if (status === 429) refusals.drop(remote, key?.id);
+    else audit?.write({ requestId, clientRequestId, remote, actor, keyId, action, policyResult: word });
+  }
+}
+
+function open(
+  { socket, head, requestId, request }: HttpUpgrade,
+  key: KeyRecord,
+  { desk, log, audit, remoteOf, entrance, refusals, caught }: Counter,
+  answer: string,
+): void {
+  const gone = new AbortController();
+  const forget = desk.streams.add(key, (why) => link.close(CLOSED_BY_US, why));
+  containFailures(socket, caught);
+  socket.write(answer);
+  // One message after the other: what a client sends is done in its order.
+  let turn: Promise<void> = Promise.resolve();
+  let waiting = 0;
+  let waitingCharacters = 0;
+  const refused = new TokenBucket(REFUSED_MESSAGES);
+  const link: WebSocketLink = new WebSocketLink(socket, head, {
+    limits: {
+      messageBytes: desk.limits.body.bytes,
+      pingMs: desk.limits.keepAliveMs,
+      ...desk.limits.webSocket,
+    },
+    onText: (text) => {
+      waiting += 1;
+      waitingCharacters += text.length;
+      if (waiting > MOST_WAITING || waitingCharacters > desk.limits.unreadBytes)
+        link.close(RATE_LIMITED, 'too many messages wait: send fewer at once');
+      turn = turn
+        .then(() => answerText(text, seat))
+        .catch((thrown: unknown) => {
+          // What is wrong with a message has been answered; this is our own failure, and this client's alone.
+          caught(thrown);
+          link.close(FAILED, 'an unexpected error: connect again');
+        })
+        .finally(() => {
+          waiting -= 1;
+          waitingCharacters -= text.length;
+        });
+    },
+    onClose: () => {
+      gone.abort();
+      forget();
+    },
+  });
+  const seat: Seat = {
+    key,
+    desk,
+    link,
+    charge: () => {
+      try {
+        entrance.charge(key);
+      } catch (thrown) {
+        // A client that does not heed the refusals is disconnected.
+        if (refused.take() > 0) link.close(RATE_LIMITED, asPolypodError(thrown).message);
+        throw thrown;
+      }
+    },
+    gone: gone.signal,
+    listening: new Map(),
+    drop: () => refusals.drop(remoteOf(request), key.id),
+    note: (method, params, policyResult, clientRequestId) =>
+      audit?.write({
+        requestId,
+        clientRequestId: clientRequestId === undefined ? undefined : textOf(clientRequestId),
+        remote: remoteOf(request),
+        actor: key.owner,
+        keyId: key.id,
+        action: `WS ${method}`,
+        target: stringOf(params.taskId ?? params.approvalId ?? params.sessionId),
+        policyResult,
+      }),
+    say: (line) => {
+      if (link.pending > desk.limits.unreadBytes)
+        link.close(TOO_SLOW, 'too much is unread: connect again, and subscribe after the last id');
+      else link.send(JSON.stringify(line));
+    },
+    fail: (thrown, marks) => {
+      const error = asPolypodError(thrown);
+      if (error.code === 'internal') log.error('a message failed', { message: error.message });
+      const { body } = wireError(error, '');
+      seat.say({ event: 'error', data: body.error, ...marks });
+    },
+  };
+}
+
+async function answerText(text: string, seat: Seat): Promise<void> {
+  const read = readMessage(text, seat.desk.limits.body.depth);
+  const message = 'value' in read ? read.value : undefined;
+  const { method, params } = objectOf(message);
+  const requestId = isRequestId(objectOf(message).request_id) ? objectOf(message).request_id : undefined;
+  try {
+    seat.charge();
+    if ('problem' in read) throw messageRefusal('the message', read);
+    if (!isObject(message)) throw httpRefusal(400, 'invalid_request', 'the message must be a JSON object');
+    if (message.request_id !== requestId)
+      throw wrongField('request_id', `must be a number, or text of at most ${LONGEST_REQUEST_ID} characters`);
+    const [scope, answer] = METHODS.get(stringOf(method)) ?? [];
+    if (scope === undefined || answer === undefined)
+      throw wrongField('method', `must be one of ${[...METHODS.keys()].join(', ')}`);
+    requireScope(seat.key, scope);
+    const data = await answer(readFields('params', shape.anyObject, params ?? {}), seat);
+    seat.say({ event: 'accepted', data, ...marked(requestId) });
+    if (scope !== 'read') seat.note(stringOf(method), { ...objectOf(params), ...data }, 'allowed', requestId);
+  } catch (thrown) {
+    seat.fail(thrown, marked(requestId));
+    const { status, word } = wireError(asPolypodError(thrown), '');
+    seat.desk.refused.add(word);
+    if (status === 429) seat.drop();
+    else seat.note(stringOf(method).slice(0, 50), objectOf(params), word, requestId);
+  }
+}
+
+/** What marks an answer is sent back as it came, so it must be short and plain. */
+function isRequestId(id: unknown): boolean {
+  return typeof id === 'string' ? id.length <= LONGEST_REQUEST_ID : Number.isFinite(id);
+}
+
+/** A number, or the id of a line. */
+const CURSOR: shape.Shape<string> = {
+  schema: { type: ['string', 'integer'] },
+  read: (value, path, report) => {
+    if (typeof value === 'string' || typeof value === 'number') return String(value);
+    report({ path, at: 'value', text: 'must be a number of an event, such as 12 or "12.1"' });
+    return undefined;
+  },
+};
+
+const SUBSCRIBE = known(shape.fields({ sessionId: shape.text() }, { after: CURSOR }));
+
+const TASK = known(shape.fields({ taskId: shape.text() }, {}));
+const APPROVAL = known(shape.fields({ approvalId: shape.text() }, {}));
+
+const METHODS: ReadonlyMap<string, readonly [Scope, Method]> = new Map([
+  [
+    'subscribe',
+    [
+      'read',
+      async (params, seat) => {
+        const { sessionId, after } = readFields('params', SUBSCRIBE, params);
+        const row = seat.desk.sessions.get(seat.key, sessionId);
+        const from = after === undefined ? undefined : readCursor(after, 'after');
+        listen(sessionId, row.id, from, seat);
+        return { sessionId };
+      },
+    ],
+  ],
+  [
+    'unsubscribe',
+    [
+      'read',
+      async (params, { listening }) => {
+        const { sessionId } = readFields('params', SUBSCRIBE, params);
+        listening.get(sessionId)?.abort();
+        return { sessionId };
+      },
+    ],
+  ],
+  ['prompt', ['submit', (params, { desk, key }) => desk.tasks.submit(key, readSubmit(params))]],
+  [
+    'status',
+    [
+      'read',
+      async (params, { desk, key }) => desk.tasks.status(key, readFields('params', TASK, params).taskId),
+    ],
+  ],
+  [
+    'cancel',
+    [
+      'submit',
+      async (params, { desk, key }) => desk.tasks.cancel(key, readFields('params', TASK, params).taskId),
+    ],
+  ],
+  [
+    'decide',
+    [
+      'approve',
+      async (params, { desk, key }) => {
+        const { approvalId } = readFields('params', APPROVAL, params);
+        return { approvalId, decision: await desk.approvals.decide(key, approvalId, params) };
+      },
+    ],
+  ],
+]);
+
+/** Sends a session's lines until the client leaves it. */
+function listen(sessionId: string, podId: string, from: Cursor | undefined, seat: Seat): void {
+  const { desk, key, link, gone, listening, say, fail } = seat;
+  if (!listening.has(sessionId) && listening.size >= desk.limits.subscriptions)
+    throw httpRefusal(429, 'too_many_streams', `this connection has ${listening.size} subscriptions already`);
+  listening.get(sessionId)?.abort();
+  const stop = new AbortController();
+  listening.set(sessionId, stop);
+  const signal = AbortSignal.any([gone, stop.signal]);
+  const send = async (): Promise<void> => {
+    const { told, take } = openPassage(desk, key, { podId, from }, signal);
+    for await (const lines of told) {
+      if (signal.aborted) return;
+      link.sendFrames(framesOf(take(lines).batch, sessionId));
+      if (link.pending > desk.limits.unreadBytes) await link.drained();
+    }
+    if (!signal.aborted)
+      say({ event: 'error', data: { code: ENDED, message: whyClosed(desk) }, session_id: sessionId });
+  };
+  send()
+    .catch((thrown: unknown) => fail(thrown, { session_id: sessionId }))
+    .finally(() => {
+      if (listening.get(sessionId) === stop) listening.delete(sessionId);
+    });
+}
+
+/** All who call the session the same are sent the same bytes. */
+function framesOf(batch: Batch, sessionId: string): Buffer {
+  const byName = framesByName(batch);
+  const known = byName.get(sessionId);
+  if (known !== undefined) return known;
+  const frames = Buffer.concat(
+    batch.map(({ line, id }) =>
+      textFrame(JSON.stringify({ ...line, session_id: sessionId, ...(id !== undefined && { id }) })),
+    ),
+  );
+  byName.set(sessionId, frames);
+  return frames;
+}
+
+const framesByName = oncePer((_: Batch) => new Map<string, Buffer>());
+
+/**
+ * Ours if it was offered, and otherwise none: an offer may hold a key, which is never sent back. Browsers and the `ws` package
+ * then give up if they have offered anything, so a key must be offered beside `polypod`.
+ */
+function subprotocolFor(offered: string | undefined): string | undefined {
+  const names = offered?.split(',').map((name) => name.trim()) ?? [];
+  return names.find((name) => name === 'polypod');
+}
+
+/** What a client calls its request; anything but a text or a number is only named. */
+function textOf(requestId: unknown): string {
+  return typeof requestId === 'string' || typeof requestId === 'number'
+    ? String(requestId)
+    : typeof requestId;
+}
+
+function marked(requestId: unknown): JsonObject {
+  return requestId === undefined ? {} : { request_id: requestId };
+}
+
+/** Of the codes that are free for everybody's use. */
+const CLOSED_BY_US = 4_000;
+const TOO_SLOW = 4_001;
+/** "Policy violation" of RFC 6455. */
+const RATE_LIMITED = 1_008;
+const MOST_WAITING = 1_000;
+/** Messages beyond the key's rate that are answered before the connection is closed. */
+const REFUSED_MESSAGES: Rate = { perMinute: 60, burst: 100 };
+/** By RFC 6455: the server met something unexpected. */
+const FAILED = 1_011;
+const LONGEST_REQUEST_ID = 1_024;

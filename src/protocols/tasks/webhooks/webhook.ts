@@ -1,0 +1,102 @@
+import { createHmac } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { BlockList, isIP } from 'node:net';
+import { type JsonObject, messageOf, PolypodError } from '../../../base/index.ts';
+
+/** Where to tell it; from the configuration, never from a client. */
+export interface Webhook {
+  readonly url: string;
+  /** Signs what is sent, so that the receiver knows that it is from us. */
+  readonly secret: string;
+  /** Whether the address may be one of this machine or its network. */
+  readonly allowPrivate?: boolean;
+}
+
+/** The header `X-Polypod-Signature`: `t=<seconds>,v1=<HMAC-SHA256 of "t.body" in hexadecimal>`. */
+export function signature(secret: string, seconds: number, body: string): string {
+  const mac = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
+  return `t=${seconds},v1=${mac}`;
+}
+
+/** Sends once. Rejects unless the receiver says that it has it; a redirection is no such answer. */
+export async function post(
+  { url, secret, allowPrivate = false }: Webhook,
+  message: JsonObject,
+  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+): Promise<void> {
+  const target = new URL(url);
+  const address = await addressOf(target, allowPrivate);
+  const body = JSON.stringify(message);
+  const send = target.protocol === 'https:' ? requestHttps : requestHttp;
+  const status = await new Promise<number>((resolve, reject) => {
+    const sent = send(
+      target,
+      {
+        method: 'POST',
+        // The address that was looked at is the one that is used: a name may mean another one the next time.
+        lookup: (_, options, done) => {
+          if (options.all === true) done(null, [address]);
+          else done(null, address.address, address.family);
+        },
+        timeout: timeoutMs,
+        signal,
+        headers: {
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+          'x-polypod-signature': signature(secret, Math.floor(Date.now() / 1000), body),
+        },
+      },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      },
+    );
+    sent.on('timeout', () => sent.destroy(new Error(`no answer within ${timeoutMs} ms`)));
+    sent.on('error', reject);
+    sent.end(body);
+  });
+  if (status < 200 || status > 299)
+    throw new PolypodError('provider-failed', `the receiver answered ${status}`);
+}
+
+async function addressOf(
+  { hostname }: URL,
+  allowPrivate: boolean,
+): Promise<{ readonly address: string; readonly family: number }> {
+  const name = hostname.replace(/^\[|\]$/g, '');
+  const found = await lookup(name).catch((thrown: unknown) => {
+    throw new PolypodError('provider-failed', `${name} is not known: ${messageOf(thrown)}`, {
+      cause: thrown,
+    });
+  });
+  if (allowPrivate || !isPrivate(found.address)) return found;
+  throw new PolypodError('denied', `${name} is a private address: the configuration has to allow it`);
+}
+
+export function isPrivate(address: string): boolean {
+  return PRIVATE.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+}
+
+const PRIVATE = new BlockList();
+for (const [net, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['224.0.0.0', 3],
+] as const)
+  PRIVATE.addSubnet(net, prefix, 'ipv4');
+for (const [net, prefix] of [
+  ['::', 127],
+  ['64:ff9b::', 96],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['ff00::', 8],
+] as const)
+  PRIVATE.addSubnet(net, prefix, 'ipv6');

@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type JsonObject, type Log, messageOf, uuidv7 } from '../../../base/index.ts';
+import type { Change, Host, Row } from '../../../pod/index.ts';
+import { ownerAndName } from '../work/owned-sessions.ts';
+import { isOver, listedState, STATUS } from '../work/task-status.ts';
+import type { TaskState } from '../wire.ts';
+import { post, type Webhook } from './webhook.ts';
+
+export interface WebhookLimits {
+  readonly attempts: number;
+  /** Before the second attempt; then twice as long each time. */
+  readonly firstDelayMs: number;
+  readonly timeoutMs: number;
+  /** For what is still to be told when the agent stops. */
+  readonly lastMs: number;
+  /** Messages that may wait; what comes beyond is left out, and logged. */
+  readonly waiting: number;
+}
+
+export const WEBHOOK_LIMITS: WebhookLimits = {
+  attempts: 6,
+  firstDelayMs: 1_000,
+  timeoutMs: 10_000,
+  lastMs: 5_000,
+  waiting: 1_000,
+};
+
+/** Tells others when a task is over and when somebody is asked. What is not told when the process is killed is not told later. */
+export class Webhooks {
+  readonly #host: Host;
+  readonly #hooks: readonly Webhook[];
+  readonly #limits: WebhookLimits;
+  readonly #log: Log;
+  /** The agent stops: nobody waits for a better moment any more. */
+  readonly #hurry = new AbortController();
+  readonly #stop = new AbortController();
+  readonly #forget: () => void;
+  readonly #deliveries = new Set<Promise<void>>();
+
+  constructor(host: Host, hooks: readonly Webhook[], log: Log, limits: Partial<WebhookLimits> = {}) {
+    this.#host = host;
+    this.#hooks = hooks;
+    this.#log = log;
+    this.#limits = { ...WEBHOOK_LIMITS, ...limits };
+    this.#forget = hooks.length === 0 ? () => {} : host.onChange((change) => this.#look(change));
+  }
+
+  /** What waits is tried once more, at once; what nobody takes in time is lost, and logged. */
+  async close(): Promise<void> {
+    this.#forget();
+    this.#hurry.abort();
+    const timer = setTimeout(() => this.#stop.abort(), this.#limits.lastMs);
+    await Promise.all(this.#deliveries);
+    clearTimeout(timer);
+  }
+
+  #look({ id, before }: Change): void {
+    const row = this.#host.row(id);
+    if (row === undefined) return;
+    for (const message of newsOf(before, row))
+      for (const hook of this.#hooks) this.#send(hook, { id: uuidv7(), ...message });
+  }
+
+  #send(hook: Webhook, message: JsonObject): void {
+    if (this.#deliveries.size >= this.#limits.waiting) {
+      this.#log.error('a webhook is left out: too many wait', { url: hook.url, message: message.id });
+      return;
+    }
+    const delivery = this.#deliver(hook, message).finally(() => this.#deliveries.delete(delivery));
+    this.#deliveries.add(delivery);
+  }
+
+  async #deliver(hook: Webhook, message: JsonObject): Promise<void> {
+    const { attempts, timeoutMs } = this.#limits;
+    for (let attempt = 1; attempt <= attempts; attempt += 1) {
+      const isLast = this.#hurry.signal.aborted;
+      try {
+        await post(hook, message, { timeoutMs, signal: this.#stop.signal });
+        return;
+      } catch (thrown) {
+        const reason = messageOf(thrown);
+        this.#log.warn('a webhook was not taken', { url: hook.url, message: message.id, attempt, reason });
+      }
+      if (isLast) break;
+      await this.#pause(attempt);
+    }
+    this.#log.error('a webhook is lost', { url: hook.url, message: message.id, type: message.type });
+  }
+
+  /** Until the next attempt is due, or the last one. */
+  async #pause(attempt: number): Promise<void> {
+    const { signal } = this.#hurry;
+    await sleep(this.#limits.firstDelayMs * 2 ** (attempt - 1), undefined, { signal, ref: false }).catch(
+      () => {},
+    );
+  }
+}
+
+/** What has happened between two rows that others are told of. */
+export function newsOf(before: Row | undefined, row: Row): readonly JsonObject[] {
+  const place = { ...ownerAndName(row), podId: row.id, at: row.updatedAt };
+  const states = new Map(statesOf(before));
+  const over = statesOf(row).flatMap(([taskId, state]) => {
+    const was = states.get(taskId);
+    if (!isOver(state) || was === state) return [];
+    return [{ type: `task.${STATUS[state]}`, taskId, status: STATUS[state], state, ...place }];
+  });
+  const known = new Set(before?.approvals.map(({ approvalId }) => approvalId));
+  const asked = row.approvals
+    .filter(({ approvalId }) => !known.has(approvalId))
+    .map(({ approvalId, tool, title }) => ({ type: 'approval.pending', approvalId, tool, title, ...place }));
+  return [...over, ...asked];
+}
+
+function statesOf(row: Row | undefined): readonly (readonly [string, TaskState])[] {
+  return row === undefined ? [] : row.tasks.map((task) => [task.taskId, listedState(row, task)]);
+}

@@ -1,0 +1,126 @@
+import { arrayOf, stringOf, tryParse } from '../../../base/index.ts';
+import type { Host, Pod, Row } from '../../../pod/index.ts';
+import { unknown } from '../http/errors.ts';
+import { allows, type KeyRecord } from '../keys/key.ts';
+
+const PREFIX = 'tasks:';
+
+/** The sessions of this door's clients. Each owner has names of its own for them; other doors know them by their pod. */
+export class OwnedSessions {
+  readonly #host: Host;
+  /** Pods by the key they were made under. */
+  readonly #named = new Map<string, string>();
+  /** By pod: whose it is, and what its owner calls it. */
+  readonly #owners = new Map<string, OwnerAndName>();
+  readonly #queued = new Map<string, number>();
+  #pending = 0;
+  readonly #forget: () => void;
+
+  static async open(host: Host): Promise<OwnedSessions> {
+    const sessions = new OwnedSessions(host);
+    for (const row of await host.list()) sessions.#note(row);
+    return sessions;
+  }
+
+  private constructor(host: Host) {
+    this.#host = host;
+    this.#forget = host.onChange(({ id }) => {
+      const row = host.row(id);
+      if (row === undefined) this.#drop(id);
+      else this.#note(row);
+    });
+  }
+
+  /** How many tasks wait, of all sessions. */
+  get pending(): number {
+    return this.#pending;
+  }
+
+  /** A session by its owner's name for it, or by its pod's id where the key may use that; undefined for none. */
+  find(key: KeyRecord, sessionId: string): Row | undefined {
+    const own = this.#host.row(this.#named.get(nameOf(key.owner, sessionId)) ?? '');
+    if (own !== undefined) return own;
+    const row = this.#host.row(sessionId);
+    return row !== undefined && this.mayUse(key, row) ? row : undefined;
+  }
+
+  get(key: KeyRecord, sessionId: string): Row {
+    const row = this.find(key, sessionId);
+    if (row === undefined) throw unknown(`session ${sessionId}`);
+    return row;
+  }
+
+  /** A pod of a session that the key may use. */
+  pod(key: KeyRecord, podId: string): Row | undefined {
+    const row = this.#host.row(podId);
+    return row !== undefined && this.mayUse(key, row) ? row : undefined;
+  }
+
+  /** The pod behind a name; a new one for a name that is new. The id of a pod that the key may not use is no name. */
+  async obtain(key: KeyRecord, sessionId: string, cwd: string): Promise<Pod> {
+    const row = this.find(key, sessionId);
+    if (row !== undefined) return this.#host.pod(row.id);
+    if (this.#host.row(sessionId) !== undefined) throw unknown(`session ${sessionId}`);
+    return this.#host.create({ cwd, key: nameOf(key.owner, sessionId) });
+  }
+
+  async list(key: KeyRecord): Promise<readonly Row[]> {
+    const rows = await this.#host.list();
+    return rows.filter((row) => this.mayUse(key, row));
+  }
+
+  mayUse(key: KeyRecord, row: Row): boolean {
+    if (allows(key, 'admin') || key.grants?.includes(row.id) === true) return true;
+    if (this.#owners.get(row.id)?.owner === key.owner) return true;
+    // A session that came out of one of its own.
+    const parent = row.parentId === undefined ? undefined : this.#host.row(row.parentId);
+    return parent !== undefined && this.mayUse(key, parent);
+  }
+
+  /** What the key's owner calls a session. */
+  nameFor(key: KeyRecord, row: Row): string {
+    const { owner, sessionId } = this.#owners.get(row.id) ?? {};
+    return sessionId !== undefined && owner === key.owner ? sessionId : row.id;
+  }
+
+  close(): void {
+    this.#forget();
+  }
+
+  #note(row: Row): void {
+    const { id, key, queued } = row;
+    if (key !== undefined && !this.#owners.has(id)) {
+      const names = ownerAndName(row);
+      this.#owners.set(id, names);
+      if (names.owner !== undefined) this.#named.set(key, id);
+    }
+    this.#count(id, queued);
+  }
+
+  #drop(id: string): void {
+    this.#owners.delete(id);
+    this.#count(id, 0);
+  }
+
+  #count(id: string, queued: number): void {
+    this.#pending += queued - (this.#queued.get(id) ?? 0);
+    if (queued > 0) this.#queued.set(id, queued);
+    else this.#queued.delete(id);
+  }
+}
+
+function nameOf(owner: string, sessionId: string): string {
+  return `${PREFIX}${JSON.stringify([owner, sessionId])}`;
+}
+
+export interface OwnerAndName {
+  readonly owner?: string;
+  readonly sessionId?: string;
+}
+
+/** Whose a session is, and what its owner calls it; nothing of one that came in by another door. */
+export function ownerAndName({ key }: Row): OwnerAndName {
+  if (key?.startsWith(PREFIX) !== true) return {};
+  const [owner, sessionId] = arrayOf(tryParse(key.slice(PREFIX.length)));
+  return { owner: stringOf(owner), sessionId: stringOf(sessionId) };
+}

@@ -1,0 +1,108 @@
+import type { Row, TaskRow } from '../../../pod/index.ts';
+import type { TaskHistory } from './task-history.ts';
+import { readTaskId } from './task-id.ts';
+import { resultOf } from './task-result.ts';
+import type { TaskState, TaskStatusReply, TaskType } from '../wire.ts';
+
+/** Whether no task of its session has begun after it. One that waits, or was taken out of the queue, has not begun. */
+function isLastBegun(tasks: Row['tasks'], taskId: string): boolean {
+  const at = tasks.findIndex((task) => task.taskId === taskId);
+  return !tasks.slice(at + 1).some(({ runId }) => runId !== undefined);
+}
+
+/** Where a task stands, as lists of sessions know it. */
+export function listedState(row: Pick<Row, 'state' | 'tasks'>, task: TaskRow): TaskState {
+  const isLast = isLastBegun(row.tasks, task.taskId);
+  return judged(stateOf(task.status, isLast, row), readTaskId(task.taskId)?.taskType, task.denied === true);
+}
+
+/** Where a task stands that lists do not have any more. */
+export function pastState(
+  row: Pick<Row, 'state'>,
+  taskType: TaskType,
+  { status, denied }: TaskHistory,
+): TaskState {
+  return judged(stateOf(status, false, row), taskType, denied !== undefined);
+}
+
+/** The run of a command ends well whatever became of the command; one that was denied is not done. */
+function judged(state: TaskState, taskType: TaskType | undefined, isDenied: boolean): TaskState {
+  return state === 'succeeded' && isDenied && taskType === 'command_execution' ? 'denied' : state;
+}
+
+/** By how its run stands, and by what its pod waits for. */
+function stateOf(status: string, isLast: boolean, { state }: Pick<Row, 'state'>): TaskState {
+  switch (status) {
+    case 'pending':
+      return 'pending';
+    case 'running':
+      return state === 'waiting' ? 'waiting_approval' : 'running';
+    case 'finished':
+      return 'succeeded';
+    case 'failed':
+    case 'cancelled':
+    case 'limited':
+      return status;
+    default:
+      // Paused, or parted by a crash: it goes on with a decision, unless another has begun since.
+      if (isLast && state === 'waiting') return 'waiting_approval';
+      if (isLast && state === 'running') return 'running';
+      if (isLast && state === 'paused') return 'paused';
+      return 'interrupted';
+  }
+}
+
+/** The four words of the wire. */
+export const STATUS: Readonly<Record<TaskState, TaskStatusReply['status']>> = {
+  pending: 'pending',
+  running: 'in_progress',
+  waiting_approval: 'in_progress',
+  paused: 'in_progress',
+  succeeded: 'completed',
+  failed: 'failed',
+  cancelled: 'failed',
+  denied: 'failed',
+  interrupted: 'failed',
+  limited: 'failed',
+};
+
+export const STATES: readonly string[] = Object.keys(STATUS);
+
+/** Each of them once. */
+export const STATUSES: readonly TaskStatusReply['status'][] = [...new Set(Object.values(STATUS))];
+
+/** Whether nothing will become of it any more. */
+export function isOver(state: TaskState): boolean {
+  return STATUS[state] === 'completed' || STATUS[state] === 'failed';
+}
+
+/** What a task that has begun has to tell beside its state. How far it has come is known as far as it keeps a list of its steps. */
+export function outcomeOf(
+  state: TaskState,
+  taskType: TaskType,
+  history: TaskHistory,
+): Pick<TaskStatusReply, 'result' | 'errorMessage' | 'progress'> {
+  const { stepsDone } = history;
+  switch (STATUS[state]) {
+    case 'pending':
+      return {};
+    case 'in_progress':
+      // All steps may be done and the last word not said: only what is completed has 100.
+      return stepsDone === undefined ? {} : { progress: Math.min(99, Math.floor(stepsDone * 100)) };
+    case 'completed':
+      return { progress: 100, result: resultOf(taskType, history) };
+    case 'failed':
+      return { errorMessage: reasonFor(state, history) };
+  }
+}
+
+function reasonFor(state: TaskState, { reason, denied }: TaskHistory): string {
+  if (state === 'denied') return `the command was denied: ${denied}`;
+  return reason ?? REASONS[state] ?? 'the task failed';
+}
+
+const REASONS: Partial<Readonly<Record<TaskState, string>>> = {
+  cancelled: 'the task was cancelled',
+  interrupted: 'the process ended during the task: check what it did last, then submit it again',
+  limited: 'the task was stopped by a limit',
+};

@@ -1,0 +1,292 @@
+import { asPolypodError, type PolypodError, uuidv7 } from '../../../base/index.ts';
+import type { Caller, Host, Overrides, Receipt, Row, TaskRow } from '../../../pod/index.ts';
+import { httpRefusal } from '../../../wire/index.ts';
+import type { Delegations } from './delegations.ts';
+import { draining, unknown } from '../http/errors.ts';
+import type { KeyRecord } from '../keys/key.ts';
+import type { OwnedSessions } from './owned-sessions.ts';
+import { defaultDirectory, permit, refuseElsewhere } from '../http/permit.ts';
+import { type RefusalCounts, TASK_REJECTED } from '../http/refusal-counts.ts';
+import { coordinatorSystem } from './roles.ts';
+import { agentName, type TasksLimits, type TasksSettings } from '../settings.ts';
+import { type TaskHistory, taskIn } from './task-history.ts';
+import { promptIn, withFiles } from './task-prompt.ts';
+import { newTaskId, readTaskId, type TaskName } from './task-id.ts';
+import { isOver, listedState, outcomeOf, pastState, STATUS } from './task-status.ts';
+import type { SubmitReply, SubmitRequest, TaskLine, TaskState, TaskStatusReply, TaskType } from '../wire.ts';
+
+export interface FoundTask {
+  readonly taskId: string;
+  readonly taskType: TaskType;
+  readonly row: Row;
+  readonly state: TaskState;
+  /** Undefined for one that is not over: then nothing had to be read. */
+  readonly history: TaskHistory | undefined;
+}
+
+/** What an agent is doing. */
+export interface AgentWork {
+  /** Tasks under way, also those that wait for an answer. */
+  readonly running: number;
+  readonly pending: number;
+  readonly current: string | undefined;
+}
+
+export interface TasksParts {
+  readonly sessions: OwnedSessions;
+  readonly delegations: Delegations;
+  readonly refused: RefusalCounts;
+}
+
+/** Tasks: prompts that wait or run in the sessions of this door's clients. All that is known of them is in those sessions. */
+export class Tasks {
+  readonly #host: Host;
+  readonly #sessions: OwnedSessions;
+  readonly #delegations: Delegations;
+  readonly #settings: TasksSettings;
+  readonly #limits: TasksLimits;
+  readonly #refused: RefusalCounts;
+  /** Answers about tasks that are over: they do not change, and are asked for again and again. */
+  readonly #over = new Map<string, Omit<TaskStatusReply, 'sessionId'>>();
+
+  constructor(settings: TasksSettings, limits: TasksLimits, { sessions, delegations, refused }: TasksParts) {
+    this.#refused = refused;
+    this.#delegations = delegations;
+    this.#host = settings.host;
+    this.#settings = settings;
+    this.#limits = limits;
+    this.#sessions = sessions;
+  }
+
+  async submit(key: KeyRecord, wish: SubmitRequest, idempotencyKey?: string): Promise<SubmitReply> {
+    const reply = await this.#submit(key, wish, idempotencyKey);
+    if (reply.status === 'rejected') this.#refused.add(TASK_REJECTED);
+    return reply;
+  }
+
+  async #submit(key: KeyRecord, wish: SubmitRequest, idempotencyKey?: string): Promise<SubmitReply> {
+    if (this.#settings.isDraining?.() === true) throw draining();
+    const { cwd, overrides } = await permit(wish.context ?? {}, key, this.#settings);
+    const work = this.#workFor(wish, overrides);
+    // One that is not taken leaves no session behind.
+    if (typeof work === 'string') return rejected({ podId: uuidv7(), taskType: wish.taskType }, work);
+    const known = this.#sessions.find(key, wish.sessionId);
+    const pod = await this.#sessions.obtain(
+      key,
+      wish.sessionId,
+      cwd ?? (known === undefined ? await defaultDirectory(key, this.#settings) : known.cwd),
+    );
+    const row = this.#host.row(pod.id);
+    // Also one that another request has just begun elsewhere under the same name.
+    await refuseElsewhere(key, row ?? (await pod.snapshot()));
+    if (cwd !== undefined && row !== undefined && row.cwd !== cwd)
+      throw httpRefusal(
+        409,
+        'other_directory',
+        `the session works in another directory: leave context.workingDirectory out, or use another session`,
+        { details: { field: 'context.workingDirectory' } },
+      );
+    const name = { podId: pod.id, taskType: wish.taskType };
+    const taskId = newTaskId(name, idempotencyKey === undefined ? undefined : [key.owner, idempotencyKey]);
+    const { pending } = this.#limits;
+    // A task that was accepted under its key keeps its place: to send it again changes nothing.
+    if (this.#sessions.pending >= pending && !(await this.#isKnown(pod.id, taskId)))
+      return rejected(name, `${pending} tasks wait already: try again later`);
+    const start = (): Promise<Receipt> =>
+      pod.handle(
+        {
+          type: 'prompt',
+          content: [{ type: 'text', text: work.text }],
+          taskId,
+          overrides: work.overrides,
+          whenBusy: 'queue',
+        },
+        callerFor(key, idempotencyKey),
+      );
+    try {
+      await (wish.taskType === 'complex_task' ? this.#delegations.submit(pod, start) : start());
+      return { taskId, status: 'accepted' };
+    } catch (thrown) {
+      return { taskId, status: 'rejected', message: rejection(asPolypodError(thrown)) };
+    }
+  }
+
+  async #isKnown(podId: string, taskId: string): Promise<boolean> {
+    const row = this.#host.row(podId);
+    if (row === undefined) return false;
+    return (
+      row.tasks.some((task) => task.taskId === taskId) || (await this.history(podId, taskId)) !== undefined
+    );
+  }
+
+  /** A task that the key may see. */
+  async find(key: KeyRecord, taskId: string): Promise<FoundTask> {
+    const { podId, taskType } = readTaskId(taskId) ?? {};
+    const row = podId === undefined ? undefined : this.#sessions.pod(key, podId);
+    if (row === undefined || taskType === undefined) throw unknown(`task ${taskId}`);
+    const state = stateIn(row, taskId);
+    if (state !== undefined && !isOver(state)) return { taskId, taskType, row, state, history: undefined };
+    const history = await this.history(row.id, taskId);
+    if (history === undefined) throw unknown(`task ${taskId}`);
+    // The row of a session that could not be written is corrected before the session is read.
+    const now = this.#host.row(row.id) ?? row;
+    return {
+      taskId,
+      taskType,
+      row: now,
+      state: stateIn(now, taskId) ?? pastState(now, taskType, history),
+      history,
+    };
+  }
+
+  async history(podId: string, taskId: string): Promise<TaskHistory | undefined> {
+    return taskIn(await this.#host.tree(podId), taskId);
+  }
+
+  async status(key: KeyRecord, taskId: string): Promise<TaskStatusReply> {
+    const known = this.#over.get(taskId);
+    const knownRow = known && this.#sessions.pod(key, readTaskId(taskId)?.podId ?? '');
+    if (known !== undefined && knownRow !== undefined)
+      return { ...known, sessionId: this.#sessions.nameFor(key, knownRow) };
+    const found = await this.find(key, taskId);
+    const { row, state, taskType } = found;
+    const history = found.history ?? (state === 'pending' ? undefined : await this.history(row.id, taskId));
+    const reply = {
+      taskId,
+      status: STATUS[state],
+      ...(state === 'pending' && { progress: 0 }),
+      ...(history && outcomeOf(state, taskType, withReason(history, row))),
+      state,
+    };
+    // Without its end in the session, another answer may follow: the session could not be written.
+    if (isOver(state) && history?.lastSeq !== undefined) this.#keep(reply);
+    return { ...reply, sessionId: this.#sessions.nameFor(key, row) };
+  }
+
+  /** Takes it out of the queue, or ends its run. */
+  async cancel(key: KeyRecord, taskId: string): Promise<TaskStatusReply> {
+    const { row, state } = await this.find(key, taskId);
+    if (isOver(state))
+      throw httpRefusal(409, 'task_over', `the task is over already: it is ${state}`, { details: { state } });
+    const pod = this.#host.pod(row.id);
+    const { queue } = await pod.snapshot();
+    const waiting = queue.find((queued) => queued.taskId === taskId);
+    const command =
+      waiting === undefined
+        ? ({ type: 'cancel' } as const)
+        : ({ type: 'clear-queue', queueIds: [waiting.queueId] } as const);
+    await pod.handle(command, callerFor(key));
+    return this.status(key, taskId);
+  }
+
+  /** Newest first. */
+  async list(
+    key: KeyRecord,
+    filter: { readonly sessionId?: string; readonly status?: TaskStatusReply['status'] },
+  ): Promise<readonly TaskLine[]> {
+    const rows =
+      filter.sessionId === undefined
+        ? await this.#sessions.list(key)
+        : [this.#sessions.get(key, filter.sessionId)];
+    return rows
+      .flatMap((row) =>
+        row.tasks.map((task): TaskLine => {
+          const { taskId, prompt, agent } = task;
+          const state = listedState(row, task);
+          return {
+            taskId,
+            sessionId: this.#sessions.nameFor(key, row),
+            status: STATUS[state],
+            state,
+            updatedAt: task.at,
+            ...(prompt !== undefined && { userPrompt: promptIn(prompt) }),
+            ...(agent !== undefined && { agentName: agent }),
+          };
+        }),
+      )
+      .filter(({ status }) => filter.status === undefined || filter.status === status)
+      .toSorted((one, other) => (one.updatedAt < other.updatedAt ? 1 : -1));
+  }
+
+  /** What this agent has to do for all its clients, and which task of this one is under way. */
+  async work(key: KeyRecord): Promise<AgentWork> {
+    const name = agentName(this.#settings);
+    const rows = await this.#host.list();
+    const all = rows.flatMap((row) =>
+      row.tasks.map((task) => ({ ...task, row, state: listedState(row, task) })),
+    );
+    // The agents of one daemon share its sessions, but not their work: what one has to do does not make another busy.
+    const isOwn = ({ agent = name }: TaskRow): boolean => agent === name;
+    const own = all.filter(isOwn);
+    const others = all.filter((task) => !isOwn(task));
+    const current = own
+      .filter(({ row, state }) => STATUS[state] === 'in_progress' && this.#sessions.mayUse(key, row))
+      .toSorted((one, other) => (one.at < other.at ? 1 : -1))[0];
+    return {
+      running: own.filter(({ state }) => state === 'running' || state === 'waiting_approval').length,
+      pending: this.#sessions.pending - others.filter(({ state }) => state === 'pending').length,
+      current: current?.taskId,
+    };
+  }
+
+  /** What the run is given, or why there is none. */
+  #workFor(
+    { taskType, userPrompt, context = {} }: SubmitRequest,
+    overrides: Overrides,
+  ): { readonly text: string; readonly overrides: Overrides } | string {
+    const { command } = this.#settings;
+    const { files = [] } = context;
+    const text = withFiles(userPrompt, files);
+    switch (taskType) {
+      case 'chat':
+        return { text, overrides: { ...overrides, tools: [] } };
+      case 'file_operation':
+        return { text, overrides: { ...overrides, tools: FILE_TOOLS } };
+      case 'command_execution': {
+        if (command === undefined) return 'this agent executes no commands';
+        const { model, tool } = command;
+        return { text: userPrompt, overrides: { ...overrides, model, tools: [tool], maxTurns: 2 } };
+      }
+      case 'complex_task':
+        return {
+          text,
+          overrides: { ...overrides, appendSystem: coordinatorSystem(this.#limits.delegations) },
+        };
+    }
+  }
+
+  #keep(reply: Omit<TaskStatusReply, 'sessionId'>): void {
+    this.#over.set(reply.taskId, reply);
+    const [oldest] = this.#over.keys();
+    if (this.#over.size > MOST_KEPT && oldest !== undefined) this.#over.delete(oldest);
+  }
+}
+
+/** Undefined for a task that the list has no more. */
+function stateIn(row: Row, taskId: string): TaskState | undefined {
+  const listed = row.tasks.find((task) => task.taskId === taskId);
+  return listed && listedState(row, listed);
+}
+
+function rejected(name: TaskName, message: string): SubmitReply {
+  return { taskId: newTaskId(name), status: 'rejected', message };
+}
+
+export function callerFor({ owner }: KeyRecord, idempotencyKey?: string): Caller {
+  return { by: owner, owner, door: 'tasks', ...(idempotencyKey !== undefined && { key: idempotencyKey }) };
+}
+
+/** A task that cannot be run now, or not here, is an answer; a bug, or another task under the same key, is none. */
+function rejection(error: PolypodError): string {
+  if (error.code === 'internal' || error.code === 'conflict') throw error;
+  return error.message;
+}
+
+/** Why a run failed whose end the session does not have, since it could not be written: the row of the session knows. */
+function withReason(history: TaskHistory, { lastRun }: Row): TaskHistory {
+  const isLast = lastRun !== undefined && history.runIds.has(lastRun.runId);
+  return isLast ? { ...history, reason: history.reason ?? lastRun.message } : history;
+}
+
+const FILE_TOOLS = ['read', 'write', 'edit', 'ls', 'find', 'grep'];
+const MOST_KEPT = 1_000;

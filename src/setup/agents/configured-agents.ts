@@ -1,0 +1,28 @@
+import type { OpenAgent } from '../../pod/index.ts';
+import type { Environment } from '../../llm/index.ts';
+import { readConfig } from '../config/config.ts';
+import { ModelAccess } from '../models/model-access.ts';
+import { placesFrom } from '../paths/data-paths.ts';
+
+export interface ConfiguredAgentsOptions {
+  readonly env: Environment;
+  /** `provider/id`; the best at hand if none is named. */
+  readonly model?: string;
+  /** Only the built-in simulated model. */
+  readonly offline?: boolean;
+}
+
+/** Agents for a program that embeds Polypod: as the user's configuration file and environment say. */
+export async function configuredAgents({ env, model, offline = false }: ConfiguredAgentsOptions): Promise<{
+  readonly agents: OpenAgent;
+  /** Lets go of what the agents share. */
+  readonly close: () => Promise<void>;
+}> {
+  const places = placesFrom(env);
+  const { config } = await readConfig(places);
+  const models = new ModelAccess({ env, config, places, offline, reference: model });
+  // Tools and servers are loaded with the first agent, not with the program.
+  const agents: OpenAgent = async (place) =>
+    (await import('./agents.ts')).agentsFrom({ env, config, places, models, version: 'embedded' })(place);
+  return { agents, close: () => models.close() };
+}

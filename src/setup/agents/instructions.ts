@@ -1,0 +1,27 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf, PolypodError, systemCodeOf } from '../../base/index.ts';
+import { ground, isInside, isSecret } from '../../tools/index.ts';
+
+/** A text that a project addresses to every agent. */
+export interface Instructions {
+  readonly file: string;
+  readonly text: string;
+}
+
+const FILE = 'AGENTS.md';
+const LONGEST = 100_000;
+
+/** What the project tells every agent. A link out of the project is not followed: it would hand a stranger's choice of file to the model. */
+export async function instructionsIn(cwd: string): Promise<readonly Instructions[]> {
+  const [here, place] = await Promise.all([ground.realPath(cwd), ground.realPath(join(cwd, FILE))]);
+  if (!('real' in here) || !('real' in place) || !isInside(here.real, place.real) || isSecret(place.real))
+    return [];
+  const text = await readFile(place.real, 'utf8').catch((thrown: unknown) => {
+    if (systemCodeOf(thrown) === 'ENOENT') return '';
+    throw new PolypodError('denied', `cannot read ${FILE}: ${messageOf(thrown)}`, { cause: thrown });
+  });
+  if (text.length > LONGEST)
+    throw new PolypodError('bad-request', `${FILE} is longer than ${LONGEST} characters: shorten it`);
+  return text.trim() === '' ? [] : [{ file: FILE, text }];
+}

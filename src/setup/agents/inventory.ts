@@ -1,0 +1,35 @@
+import type { Environment } from '../../llm/index.ts';
+import type { Host } from '../../pod/index.ts';
+import type { Inventory } from '../../protocols/index.ts';
+import { findSession } from '../find-session.ts';
+import { offeredModel, offeredModels, refuseUnknownProvider } from '../models/offered-models.ts';
+import type { Places } from '../paths/data-paths.ts';
+import type { Setup } from '../setup.ts';
+
+export interface InventoryOptions {
+  readonly env: Environment;
+  readonly places: Places;
+  readonly setup: Setup;
+  readonly host: Host;
+}
+
+/** What doors are told of the agents here. Looked at anew each time: the configuration may have been. */
+export function inventoryOf({ env, places, setup, host }: InventoryOptions): Inventory {
+  return {
+    models: () => offeredModels({ env, places, config: setup.config, access: setup.models }),
+    model: async (reference) => {
+      const ready = await setup.models.choose(reference);
+      return { model: offeredModel(ready), notices: ready.notices };
+    },
+    refuseUnknownProvider: (name) => refuseUnknownProvider(name, setup.config),
+    toolNames,
+    streamRules: () => setup.config.streamRules.map((rule) => ({ ...rule, path: places.configFile })),
+    session: async (word) => findSession(await host.list(), word),
+  };
+}
+
+/** The tools that agents have of their own. */
+async function toolNames(): Promise<readonly string[]> {
+  const { builtinTools } = await import('../../tools/index.ts');
+  return ['todo', ...builtinTools.map(({ name }) => name)];
+}

@@ -1,0 +1,56 @@
+import { accessSync, chmodSync, constants, mkdirSync, statfsSync, statSync } from 'node:fs';
+import { messageOf, PolypodError, systemCodeOf } from '../../base/index.ts';
+import { acquireLock, type Lock, readLock } from '../../store/index.ts';
+import { daemonLock, type Places } from './data-paths.ts';
+
+/** Makes the data directory, only for its user, or says why it cannot be used. */
+export function makeDataDirectory({ dataDirectory }: Pick<Places, 'dataDirectory'>): void {
+  try {
+    mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+    if ((statSync(dataDirectory).mode & 0o077) !== 0) chmodSync(dataDirectory, 0o700);
+    accessSync(dataDirectory, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (thrown) {
+    const reason = REASONS[systemCodeOf(thrown) ?? ''] ?? messageOf(thrown);
+    throw new PolypodError(
+      'denied',
+      `the data directory ${dataDirectory} cannot be used: ${reason}. Put that right, or name another with --data-dir.`,
+      { cause: thrown },
+    );
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'permission is denied',
+  EPERM: 'permission is denied',
+  EROFS: 'the file system is read-only',
+  ENOTDIR: 'a part of the path is a file',
+  EEXIST: 'it is a file',
+  ENOSPC: 'the disk is full',
+};
+
+/** The right to be the daemon of a data directory. A second one is refused with who is the first. */
+export function lockDataDirectory(places: Pick<Places, 'dataDirectory'>): Lock {
+  try {
+    return acquireLock(daemonLock(places));
+  } catch (thrown) {
+    const holder = readLock(daemonLock(places));
+    if (holder === undefined || holder.state === 'dead') throw thrown;
+    const { pid, host } = holder.owner;
+    const where = holder.state === 'alive' ? '' : ` on the host ${host}`;
+    throw new PolypodError(
+      'conflict',
+      `a daemon is up already on ${places.dataDirectory}: process ${pid}${where}. Use it, end it with polypod stop, or start this one with another --data-dir.`,
+      { cause: thrown },
+    );
+  }
+}
+
+/** How many bytes are left for this user on the disk of a directory; undefined if that cannot be told. */
+export function diskFree(directory: string): number | undefined {
+  try {
+    const { bavail, bsize } = statfsSync(directory);
+    return bavail * bsize;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,16 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { messageOf, PolypodError, systemCodeOf } from '../../base/index.ts';
+
+/** The full path of a directory that is there; refuses with what is there instead. */
+export async function directoryAt(path: string): Promise<string> {
+  const full = resolve(path);
+  const found = await stat(full).catch((thrown: unknown) => {
+    const isMissing = systemCodeOf(thrown) === 'ENOENT';
+    const problem = isMissing ? 'there is no such directory: make it, or name another' : messageOf(thrown);
+    throw new PolypodError('not-found', `cannot work in ${path}: ${problem}`, { cause: thrown });
+  });
+  if (!found.isDirectory())
+    throw new PolypodError('bad-request', `cannot work in ${path}: it is not a directory`);
+  return full;
+}

@@ -1,0 +1,114 @@
+import { readdirSync } from 'node:fs';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import type { Environment } from '../../llm/index.ts';
+import { hldSocketPath } from '../../protocols/index.ts';
+import { isInside, realPath } from '../../tools/index.ts';
+import type { Config } from '../config/config.ts';
+import { type Places, placesFrom } from './data-paths.ts';
+
+export interface OwnPathsOptions {
+  readonly env: Environment;
+  readonly places: Places;
+  readonly config: Pick<Config, 'accounts' | 'daemon'>;
+  /** Further files: the configuration of an agent that was started with one, and what it names. */
+  readonly files?: readonly string[];
+}
+
+/**
+ * Every path that belongs to Polypod itself: configuration, rules, sessions, keys, sockets, cached files. An agent must
+ * not change them, and a sandboxed command must not see them. A directory includes everything in it. Paths are
+ * absolute; where a link leads elsewhere, both paths are listed. Paths that do not exist yet are listed too.
+ *
+ * A directory of ours that contains the working directory is replaced by the entries that we create in it: otherwise the
+ * agent could not work there at all.
+ */
+export async function ownPaths(options: OwnPathsOptions, cwd: string): Promise<readonly string[]> {
+  const stated = statedPaths(options).map((path) => resolve(path));
+  const real = await Promise.all(stated.map(realLocation));
+  const workspace = await realLocation(cwd);
+  const all = [...stated, ...real].flatMap((path) => (isInside(path, workspace) ? entriesOf(path) : [path]));
+  return [...new Set(all)].filter((path) => !isInside(path, workspace)).toSorted();
+}
+
+function statedPaths({ env, places, config, files = [] }: OwnPathsOptions): readonly string[] {
+  // The usual directories hold secrets also while others are in use.
+  const usual = placesFrom({
+    HOME: places.home,
+    XDG_CONFIG_HOME: env.XDG_CONFIG_HOME,
+    XDG_DATA_HOME: env.XDG_DATA_HOME,
+    XDG_CACHE_HOME: env.XDG_CACHE_HOME,
+    XDG_RUNTIME_DIR: env.XDG_RUNTIME_DIR,
+  });
+  const { configFile, modelsFile, rulesFile, dataDirectory, cacheDirectory, runtimeDirectory } = places;
+  const hldSocket = hldSocketPath(env.HUMANLAYER_DAEMON_SOCKET, places.home);
+  return [
+    dirname(usual.configFile),
+    usual.dataDirectory,
+    usual.runtimeDirectory,
+    configFile,
+    modelsFile,
+    rulesFile,
+    dataDirectory,
+    cacheDirectory,
+    runtimeDirectory,
+    ...runtimeDirectoriesIn(env.XDG_RUNTIME_DIR),
+    join(places.home, '.humanlayer'),
+    hldSocket,
+    ...(env.POLYPOD_AGENT_CONFIG ? [env.POLYPOD_AGENT_CONFIG] : []),
+    ...(env.POLYPOD_API_KEY_FILE ? [env.POLYPOD_API_KEY_FILE] : []),
+    ...keyFiles(config, places),
+    ...files,
+  ];
+}
+
+/** Directories with our sockets, and sockets elsewhere. */
+export function socketPaths({ env, places }: Pick<OwnPathsOptions, 'env' | 'places'>): readonly string[] {
+  return [
+    places.runtimeDirectory,
+    ...runtimeDirectoriesIn(env.XDG_RUNTIME_DIR),
+    hldSocketPath(env.HUMANLAYER_DAEMON_SOCKET, places.home),
+  ];
+}
+
+/** Files that the configuration names as the location of a key. */
+function keyFiles(
+  { accounts, daemon }: Pick<Config, 'accounts' | 'daemon'>,
+  places: Places,
+): readonly string[] {
+  const { tls, webhooks = [] } = daemon.tasks ?? {};
+  const named = [tls?.key, ...webhooks.map(({ secret_file }) => secret_file)].filter(
+    (path) => path !== undefined,
+  );
+  return [
+    ...accounts.flatMap(({ key }) =>
+      key !== undefined && 'place' in key && isAbsolute(key.place) ? [key.place] : [],
+    ),
+    ...named.map((path) => resolve(dirname(places.configFile), path.replace(/^~(?=\/|$)/, places.home))),
+  ];
+}
+
+/** Other data directories have daemons and sockets of their own. */
+function runtimeDirectoriesIn(base: string | undefined): readonly string[] {
+  if (base === undefined || !isAbsolute(base)) return [];
+  try {
+    return readdirSync(base)
+      .filter((name) => /^polypod(?:-[\da-f]+)?$/.test(name))
+      .map((name) => join(base, name));
+  } catch {
+    // It does not exist, so there are no sockets in it.
+    return [];
+  }
+}
+
+/** What we create in a directory of ours, whichever it is. */
+function entriesOf(directory: string): readonly string[] {
+  return OWN_NAMES.split(' ').map((name) => join(directory, name));
+}
+
+const OWN_NAMES =
+  'config.yaml models.json rules.json catalogue.jsonl catalogue.jsonl.lock sessions feeds commands trash logs tasks daemon.lock run daemon.sock rpc.sock pods outputs';
+
+async function realLocation(path: string): Promise<string> {
+  const found = await realPath(path);
+  return 'problem' in found ? path : found.real;
+}

@@ -1,0 +1,70 @@
+import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { PolypodError } from '../../base/index.ts';
+
+/**
+ * Refuses a file that other users of this machine could change or replace, and a secret one that they could read. A group may
+ * read secrets (0640 is how many systems keep TLS keys) but not change them. A file that is missing is not refused here.
+ */
+export function refuseUnsafeFile(
+  what: string,
+  path: string,
+  { isSecret = false }: { readonly isSecret?: boolean } = {},
+): void {
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
+  const real = realPath(path);
+  const found = statSync(real, { throwIfNoEntry: false });
+  if (found === undefined) return;
+  refuseMode(what, real, found, isSecret);
+  const me = process.getuid?.();
+  if (me !== undefined && me !== 0 && found.uid !== me && found.uid !== 0)
+    throw unsafe(`${what} ${real} belongs to another user`, `chown ${me} ${quoted(real)}`);
+  for (const directory of new Set([...parentsOf(resolve(path)), ...parentsOf(real)])) {
+    const { mode } = statSync(directory);
+    // In a directory such as /tmp users can replace their own files only.
+    if ((mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0)
+      throw unsafe(
+        `${what} ${path} is in ${directory}, where every user of this machine can replace files`,
+        `chmod o-w ${quoted(directory)}`,
+      );
+  }
+}
+
+function refuseMode(what: string, real: string, { mode }: Stats, isSecret: boolean): void {
+  const verb = (mode & OTHERS_WRITE) !== 0 ? 'change' : 'read';
+  if ((mode & OTHERS_WRITE) !== 0 || (isSecret && (mode & OTHERS_READ) !== 0))
+    throw unsafe(
+      `every user of this machine can ${verb} ${what} ${real}`,
+      `chmod ${isSecret ? '600' : 'o-w'} ${quoted(real)}`,
+    );
+  if (isSecret && (mode & GROUP_WRITE) !== 0)
+    throw unsafe(`its group can change ${what} ${real}`, `chmod g-w ${quoted(real)}`);
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // A link to nowhere: whoever reads it says so.
+    return path;
+  }
+}
+
+/** Up to the root. */
+function parentsOf(path: string): readonly string[] {
+  const parent = dirname(path);
+  return parent === path ? [] : [parent, ...parentsOf(parent)];
+}
+
+function unsafe(problem: string, command: string): PolypodError {
+  return new PolypodError('denied', `${problem}: run ${command}`);
+}
+
+function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
+
+const OTHERS_READ = 0o004;
+const OTHERS_WRITE = 0o002;
+const GROUP_WRITE = 0o020;
+const STICKY = 0o1000;

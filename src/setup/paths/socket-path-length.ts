@@ -1,0 +1,29 @@
+import { join } from 'node:path';
+import { PolypodError } from '../../base/index.ts';
+import { LONGEST_SOCKET_PATH } from '../../wire/index.ts';
+import { controlSocket, type Places } from './data-paths.ts';
+
+/** What to do about a runtime directory that is too deep for sockets. */
+export const SHORTER = 'set POLYPOD_RUNTIME_DIR to a short directory of your own, or use another --data-dir';
+
+/** As long as the path of any pod's socket. */
+const SOME_POD = join('pods', `${'0'.repeat(36)}.sock`);
+
+/** Refuses where the daemon's own socket would be too long for the system. */
+export function refuseDeepSockets(places: Pick<Places, 'runtimeDirectory'>): void {
+  const path = controlSocket(places);
+  if (fits(path)) return;
+  throw new PolypodError(
+    'bad-request',
+    `${path} is too long for a socket: the system allows ${LONGEST_SOCKET_PATH} bytes; ${SHORTER}`,
+  );
+}
+
+/** Whether the pods, whose paths are longer, can have sockets of their own. */
+export function hasRoomForPods({ runtimeDirectory }: Pick<Places, 'runtimeDirectory'>): boolean {
+  return fits(join(runtimeDirectory, SOME_POD));
+}
+
+function fits(path: string): boolean {
+  return Buffer.byteLength(path) <= LONGEST_SOCKET_PATH;
+}

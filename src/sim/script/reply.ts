@@ -1,0 +1,91 @@
+import { type JsonObject, objectOf, tryParse } from '../../base/index.ts';
+import { type Answer, type AnswerUsage, CHUNK_SIZE, generatedText, type Part, type Stop } from './answer.ts';
+import type { SimRequest } from '../request.ts';
+
+/** An answer with every choice made: what the wires write. */
+export interface Reply {
+  readonly parts: readonly ReplyPart[];
+  readonly stop: Stop;
+  readonly usage: Required<AnswerUsage>;
+  readonly interleave: boolean;
+}
+
+export type ReplyPart =
+  | { readonly type: 'text' | 'refusal'; readonly text: string; readonly chunkSize: number }
+  | {
+      readonly type: 'thinking';
+      readonly text: string;
+      readonly chunkSize: number;
+      readonly signature: string;
+    }
+  | { readonly type: 'redacted'; readonly text: string; readonly chunkSize: number }
+  | ReplyCall;
+
+export interface ReplyCall {
+  readonly type: 'call';
+  readonly id: string | undefined;
+  readonly name: string;
+  /** The arguments as JSON text; undefined for a call without any. */
+  readonly text: string | undefined;
+  readonly chunkSize: number;
+}
+
+export function settle(answer: Answer, request: SimRequest, newCallId: () => string | undefined): Reply {
+  const chunkSize = Math.max(1, answer.pace?.chunkSize ?? CHUNK_SIZE);
+  const deltas = answer.pace?.deltas ?? 0;
+  const parts: Part[] = [...answer.parts];
+  if (deltas > 0) parts.push({ text: generatedText(deltas * chunkSize) });
+  const settled = parts.map((part) => settlePart(part, chunkSize, newCallId));
+  return {
+    parts: settled,
+    stop: answer.stop ?? impliedStop(settled),
+    usage: { ...counted(settled, request), ...answer.usage },
+    interleave: answer.interleave ?? false,
+  };
+}
+
+/** The arguments as a value, for the wires that never send text; what is no JSON object cannot be said there. */
+export function argumentsOf(call: ReplyCall): JsonObject {
+  return objectOf(tryParse(call.text ?? '{}'));
+}
+
+function settlePart(part: Part, chunkSize: number, newCallId: () => string | undefined): ReplyPart {
+  if ('text' in part) return { type: 'text', text: part.text, chunkSize: part.chunkSize ?? chunkSize };
+  if ('refusal' in part) return { type: 'refusal', text: part.refusal, chunkSize };
+  if ('redacted' in part) return { type: 'redacted', text: part.redacted, chunkSize };
+  if ('thinking' in part) {
+    return { type: 'thinking', text: part.thinking, chunkSize, signature: part.signature ?? SIGNATURE };
+  }
+  const { id, name, arguments: value, argumentsText } = part.toolCall;
+  const text = argumentsText ?? (value === undefined ? undefined : JSON.stringify(value));
+  return { type: 'call', id: id ?? newCallId(), name, text, chunkSize };
+}
+
+function impliedStop(parts: readonly ReplyPart[]): Stop {
+  if (parts.some((part) => part.type === 'call')) return 'tool-use';
+  return parts.some((part) => part.type === 'refusal') ? 'refusal' : 'end-turn';
+}
+
+function counted(parts: readonly ReplyPart[], request: SimRequest): Required<AnswerUsage> {
+  const generated = parts.map((part) => tokens(part.text ?? '')).reduce(sum, 0);
+  const thought = parts.filter((part) => part.type === 'thinking').map((part) => tokens(part.text));
+  const prompt = request.messages.map((message) => tokens(message.text)).reduce(sum, tokens(request.system));
+  return {
+    inputTokens: prompt,
+    outputTokens: generated,
+    cacheReadInputTokens: 0,
+    cacheCreationInputTokens: 0,
+    reasoningTokens: thought.reduce(sum, 0),
+  };
+}
+
+function tokens(text: string): number {
+  return Math.ceil(text.length / 4);
+}
+
+function sum(a: number, b: number): number {
+  return a + b;
+}
+
+/** Base64, as real ones are: readers may check that. */
+const SIGNATURE = 'c2ltLXNpZ25hdHVyZQ==';

@@ -1,0 +1,88 @@
+import { BOLD, DIM, type Line, type Span, span, widthOf } from '../style.ts';
+import { wrapLine } from '../wrap.ts';
+import type { Align, BlockContent } from './block.ts';
+import { type InlineStyle, inlineLines } from './inline.ts';
+
+type Table = Extract<BlockContent, { type: 'table' }>;
+type Cell = readonly Line[];
+
+const SEPARATOR = ' │ ';
+/** A column narrower than this cannot be read. */
+const NARROWEST = 6;
+
+/** A table with its columns aligned, made narrower until it fits; where it cannot fit, each row becomes a list. */
+export function tableLines(table: Table, width: number, style: InlineStyle): Line[] {
+  const count = table.header.length;
+  const header = table.header.map((cell) => inlineLines(cell, BOLD, style));
+  const rows = table.rows.map((row) =>
+    Array.from({ length: count }, (_, index) => inlineLines(row[index] ?? '', {}, style)),
+  );
+  const natural = Array.from({ length: count }, (_, index) => naturalWidth([header, ...rows], index));
+  const room = width - SEPARATOR.length * (count - 1);
+  if (room < Math.min(NARROWEST * count, sum(natural))) return listed(header, rows, width);
+  const widths = shrunk(natural, room);
+  const ruled = span(widths.map((columns) => '─'.repeat(columns)).join('─┼─'), DIM);
+  return [
+    ...rowLines(header, widths, table.aligns),
+    [ruled],
+    ...rows.flatMap((row) => rowLines(row, widths, table.aligns)),
+  ];
+}
+
+function naturalWidth(rows: readonly (readonly Cell[])[], index: number): number {
+  return Math.max(1, ...rows.flatMap((row) => (row[index] ?? []).map(widthOf)));
+}
+
+/** Takes from the widest columns first, so that narrow ones stay whole. */
+function shrunk(natural: readonly number[], room: number): number[] {
+  const widths = [...natural];
+  for (let excess = sum(widths) - room; excess > 0; ) {
+    const widest = Math.max(...widths);
+    const next = Math.max(1, ...widths.filter((columns) => columns < widest));
+    const among = widths.flatMap((columns, index) => (columns === widest ? [index] : []));
+    const each = Math.max(1, Math.min(widest - next, Math.floor(excess / among.length)));
+    for (const index of among) {
+      if (excess <= 0) break;
+      widths[index] = widest - each;
+      excess -= each;
+    }
+  }
+  return widths;
+}
+
+function rowLines(cells: readonly Cell[], widths: readonly number[], aligns: readonly Align[]): Line[] {
+  const wrapped = cells.map((cell, index) => cell.flatMap((line) => wrapLine(line, widths[index] ?? 1)));
+  const height = Math.max(1, ...wrapped.map((lines) => lines.length));
+  return Array.from({ length: height }, (_, row) =>
+    wrapped.flatMap((lines, index): Line => {
+      const isLast = index === wrapped.length - 1;
+      const padded = aligned(lines[row] ?? [], widths[index] ?? 1, aligns[index] ?? 'left', isLast);
+      return isLast ? padded : [...padded, span(SEPARATOR, DIM)];
+    }),
+  );
+}
+
+function aligned(line: Line, width: number, align: Align, isLast: boolean): Span[] {
+  const space = Math.max(0, width - widthOf(line));
+  const before = { left: 0, center: Math.floor(space / 2), right: space }[align];
+  const after = isLast ? 0 : space - before;
+  return [
+    ...(before > 0 ? [span(' '.repeat(before))] : []),
+    ...line,
+    ...(after > 0 ? [span(' '.repeat(after))] : []),
+  ];
+}
+
+function listed(header: readonly Cell[], rows: readonly (readonly Cell[])[], width: number): Line[] {
+  return rows.flatMap((row, index) => [
+    ...(index > 0 ? [[]] : []),
+    ...row.flatMap((cell, column) => {
+      const name = header[column]?.[0] ?? [];
+      return wrapLine([...name, span(': ', BOLD), ...cell.flat()], width);
+    }),
+  ]);
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

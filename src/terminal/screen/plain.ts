@@ -1,0 +1,40 @@
+import { type Line, paintLine, UNCOLOURED } from '../style.ts';
+import type { Size } from './frame.ts';
+import type { ScreenOutput, Surface } from './screen.ts';
+
+/** Whether lines are all that this place can take: a pipe, a simple terminal, or somebody who said so. */
+export function wantsPlain(
+  {
+    stdin,
+    stdout,
+  }: { readonly stdin: { readonly isTTY?: boolean }; readonly stdout: { readonly isTTY?: boolean } },
+  env: Readonly<Record<string, string | undefined>>,
+): boolean {
+  if (stdin.isTTY !== true || stdout.isTTY !== true) return true;
+  return env.TERM === 'dumb' || (env.NO_COLOR !== undefined && env.NO_COLOR !== '');
+}
+
+/** For pipes and simple terminals: finished lines as plain text, and no live area. */
+export class PlainSurface implements Surface {
+  readonly #output: Pick<ScreenOutput, 'write' | 'columns' | 'rows'>;
+
+  constructor(output: Pick<ScreenOutput, 'write' | 'columns' | 'rows'>) {
+    this.#output = output;
+  }
+
+  get size(): Size {
+    return { columns: this.#output.columns ?? 80, rows: this.#output.rows ?? 24 };
+  }
+
+  print(lines: readonly Line[]): void {
+    if (lines.length > 0) this.#output.write(lines.map(plainText).join(''));
+  }
+
+  refresh(): void {}
+
+  close(): void {}
+}
+
+function plainText(line: Line): string {
+  return `${paintLine(line, UNCOLOURED).trimEnd()}\n`;
+}

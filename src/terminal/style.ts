@@ -1,0 +1,96 @@
+import { displayWidth } from './width.ts';
+import { harmless } from './sanitize.ts';
+
+export type Colour = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan';
+
+/** How a piece of text looks; what is absent is as the terminal has it. */
+export interface Look {
+  readonly bold?: true;
+  readonly dim?: true;
+  readonly italic?: true;
+  readonly underline?: true;
+  readonly inverse?: true;
+  readonly strike?: true;
+  readonly colour?: Colour;
+  /** Where a link leads, for terminals that make it clickable. */
+  readonly href?: string;
+}
+
+export interface Span {
+  readonly text: string;
+  readonly look: Look;
+}
+
+/** One row of a terminal, before it becomes bytes: whoever paints it decides whether there are colours. */
+export type Line = readonly Span[];
+
+export const PLAIN: Look = {};
+export const DIM: Look = { dim: true };
+export const BOLD: Look = { bold: true };
+export const RED: Look = { colour: 'red' };
+export const GREEN: Look = { colour: 'green' };
+export const YELLOW: Look = { colour: 'yellow' };
+export const CYAN: Look = { colour: 'cyan' };
+
+/** Foreign text becomes harmless here, so that what is measured is what is shown. */
+export function span(text: string, look: Look = PLAIN): Span {
+  return { text: harmless(text), look };
+}
+
+export function line(text: string, look: Look = PLAIN): Line {
+  return [span(text, look)];
+}
+
+export function textOf(line: Line): string {
+  return line.map(({ text }) => text).join('');
+}
+
+export function widthOf(line: Line): number {
+  return displayWidth(textOf(line));
+}
+
+export interface Paint {
+  readonly coloured: boolean;
+  /** Links as OSC 8, which some terminals make clickable. */
+  readonly hyperlinks: boolean;
+}
+
+export const COLOURED: Paint = { coloured: true, hyperlinks: false };
+export const UNCOLOURED: Paint = { coloured: false, hyperlinks: false };
+
+/** The bytes of a line. Whatever the text holds, only our own escape sequences get through. */
+export function paintLine(line: Line, paint: Paint): string {
+  return line.map(({ text, look }) => paintSpan(harmless(text), look, paint)).join('');
+}
+
+function paintSpan(text: string, look: Look, { coloured, hyperlinks }: Paint): string {
+  if (text === '' || !coloured) return text;
+  const codes = codesOf(look);
+  const painted = codes === '' ? text : `\u001b[${codes}m${text}\u001b[m`;
+  if (!hyperlinks || look.href === undefined) return painted;
+  return `\u001b]8;;${harmless(look.href).replace(NOT_IN_ADDRESSES, encodeURIComponent)}\u001b\\${painted}\u001b]8;;\u001b\\`;
+}
+
+function codesOf({ bold, dim, italic, underline, inverse, strike, colour }: Look): string {
+  const codes = [
+    ...(bold ? [1] : []),
+    ...(dim ? [2] : []),
+    ...(italic ? [3] : []),
+    ...(underline ? [4] : []),
+    ...(inverse ? [7] : []),
+    ...(strike ? [9] : []),
+    ...(colour === undefined ? [] : [COLOUR_CODES[colour]]),
+  ];
+  return codes.join(';');
+}
+
+const NOT_IN_ADDRESSES = /[^!-~]/gu;
+
+const COLOUR_CODES: Readonly<Record<Colour, number>> = {
+  red: 31,
+  green: 32,
+  yellow: 33,
+  blue: 34,
+  magenta: 35,
+  cyan: 36,
+};

@@ -1,2 +1,0 @@
-/** How commands run that nobody approved because they only read: with git in a shadow repository and a clean environment. */
-export { neutralFor } from './neutral-for.ts';

@@ -1,0 +1,166 @@
+import { lex, type Opaque, type Operator, type Redirector, type Token, type Word } from './lexer.ts';
+
+/** One program with its arguments: what is left of a command line when the operators are gone. */
+export interface SimpleCommand {
+  readonly assignments: readonly Word[];
+  readonly words: readonly Word[];
+  readonly redirections: readonly Redirection[];
+}
+
+/** A file that the shell itself opens for a program. */
+export interface Redirection {
+  readonly access: 'read' | 'write' | 'neither';
+  readonly target: Word;
+  /** What a heredoc says. */
+  readonly body: string | undefined;
+}
+
+/** Every simple command of a line, whichever of them would run; or why they cannot be known. */
+export type Script = { readonly commands: readonly SimpleCommand[] } | Opaque;
+
+/**
+ * Reads lists, pipelines and subshells. Loops, conditions, functions and groups in braces are opaque: they are worth a
+ * question, and all the cleverness of a shell is in them.
+ */
+export function parseScript(text: string): Script {
+  const tokens = lex(text);
+  if ('opaque' in tokens) return tokens;
+  const parser = new Parser();
+  for (const token of tokens) parser.take(token);
+  parser.end();
+  return parser.trouble === undefined ? { commands: parser.commands } : { opaque: parser.trouble };
+}
+
+const RESERVED = new Set(
+  'if then else elif fi do done case esac while until for in function select coproc { } [[ ]]'.split(' '),
+);
+
+const ACCESS: Readonly<Record<Redirector, Redirection['access']>> = {
+  '<': 'read',
+  '<>': 'write',
+  '<&': 'neither',
+  '>': 'write',
+  '>>': 'write',
+  '>|': 'write',
+  '>&': 'write',
+  '&>': 'write',
+  '&>>': 'write',
+  '<<': 'neither',
+  '<<-': 'neither',
+  '<<<': 'neither',
+};
+
+/** `>&1`, `2>&-`: another name for a file that is open already. */
+const DESCRIPTOR = /^(?:\d+-?|-)$/;
+
+const PLAIN = /^[\w./-]+$/;
+
+interface Draft {
+  readonly assignments: Word[];
+  readonly words: Word[];
+  readonly redirections: Redirection[];
+}
+
+class Parser {
+  readonly commands: SimpleCommand[] = [];
+  trouble: string | undefined;
+  #draft: Draft | undefined;
+  #pending: Extract<Token, { type: 'redirection' }> | undefined;
+  #depth = 0;
+  /** What may come next: a command has to, a command may, or only what follows a closed subshell. */
+  #place: 'required' | 'possible' | 'after-group' = 'possible';
+  /** `! time` are read only where a pipeline starts. */
+  #isPipelineStart = true;
+
+  take(token: Token): void {
+    if (this.trouble !== undefined) return;
+    if (this.#pending !== undefined && token.type !== 'word') return this.#refuse();
+    if (token.type === 'word') this.#word(token.word);
+    else if (token.type === 'redirection') this.#pending = token;
+    else this.#operator(token.operator);
+  }
+
+  end(): void {
+    if (this.#pending !== undefined || this.#depth > 0) this.#refuse();
+    this.#close();
+    if (this.#place === 'required') this.#refuse();
+  }
+
+  #refuse(reason = 'it is not a complete command line'): void {
+    this.trouble ??= reason;
+  }
+
+  #word(word: Word): void {
+    if (this.#pending !== undefined) return this.#redirect(word);
+    if (this.#place === 'after-group') return this.#refuse();
+    if (this.#draft === undefined && this.#isPrefix(word)) return;
+    const draft = (this.#draft ??= { assignments: [], words: [], redirections: [] });
+    if (draft.words.length > 0) draft.words.push(word);
+    else if (isAssignment(word)) draft.assignments.push(word);
+    else if (RESERVED.has(word.text)) this.#refuse(`it uses ${word.text}`);
+    else if (word.text === 'time' || word.text === '!') this.#refuse(`it uses ${word.text} in its middle`);
+    else draft.words.push(word);
+  }
+
+  #isPrefix(word: Word): boolean {
+    const isPrefix = this.#isPipelineStart && !word.quoted && (word.text === '!' || word.text === 'time');
+    if (isPrefix) this.#place = 'required';
+    return isPrefix;
+  }
+
+  #redirect(target: Word): void {
+    if (this.#pending === undefined) return;
+    const { operator, body } = this.#pending;
+    this.#pending = undefined;
+    const draft = (this.#draft ??= { assignments: [], words: [], redirections: [] });
+    const duplicates = operator === '>&' || operator === '<&';
+    // Bash expands this target a second time: `ls >&'$(rm x)'` runs rm.
+    if (duplicates && (target.quoted || !PLAIN.test(target.text)))
+      return this.#refuse(`what follows ${operator} is not plain`);
+    const isDescriptor = duplicates && DESCRIPTOR.test(target.text);
+    if (operator === '<&' && !isDescriptor) return this.#refuse();
+    const access = isDescriptor ? 'neither' : ACCESS[operator];
+    draft.redirections.push({ access, target, body });
+  }
+
+  #operator(operator: Operator): void {
+    if (operator === '(') return this.#open();
+    const isClosed = this.#close();
+    if (operator === 'newline') return;
+    if (operator === ')') return this.#shut();
+    if (!isClosed) return this.#refuse();
+    const isOptional = operator === ';' || operator === '&';
+    this.#place = isOptional ? 'possible' : 'required';
+    this.#isPipelineStart = operator !== '|' && operator !== '|&';
+  }
+
+  #open(): void {
+    if (this.#draft !== undefined || this.#place === 'after-group')
+      return this.#refuse('it defines a function');
+    this.#depth += 1;
+    this.#place = 'required';
+    this.#isPipelineStart = true;
+  }
+
+  #shut(): void {
+    this.#depth -= 1;
+    if (this.#depth < 0 || this.#place === 'required') this.#refuse();
+    this.#place = 'after-group';
+  }
+
+  /** Ends the command that is being read; false when there is none where one has to be. */
+  #close(): boolean {
+    const draft = this.#draft;
+    if (draft === undefined && this.#place !== 'after-group') return false;
+    if (draft !== undefined) this.commands.push(draft);
+    this.#draft = undefined;
+    this.#place = 'possible';
+    this.#isPipelineStart = true;
+    return true;
+  }
+}
+
+function isAssignment(word: Word): boolean {
+  const [start] = /^[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=/.exec(word.text) ?? [];
+  return start !== undefined && start.length <= word.bare;
+}

@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process';
+import { existsSync, lstatSync, readlinkSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { messageOf, objectOf, stringOf, unsearchedText } from '../../base/index.ts';
+import { programOnPath } from './on-path.ts';
+
+/** Whether commands that run outside of the sandbox get a process namespace of their own, and why not. */
+export type IsolationState = { readonly state: 'on' } | { readonly state: 'off'; readonly why: string };
+
+export interface IsolationOptions {
+  /** Where bubblewrap is looked for. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Directories that are empty for the command, and sockets that are missing, if they exist. */
+  readonly hidden: () => readonly string[];
+}
+
+/** Runs commands so that they see no process but their own. */
+export interface Isolation {
+  readonly state: () => Promise<IsolationState>;
+  /** The command line that runs another one isolated; undefined where that does not work. */
+  readonly wrap: (
+    program: string,
+    args: readonly string[],
+    cwd: string,
+  ) => Promise<readonly [string, readonly string[]] | undefined>;
+}
+
+/**
+ * A process namespace by bubblewrap: files, network and devices are those of the user, but the processes outside cannot be
+ * seen, so that neither the environment nor the memory of the daemon can be read from `/proc`. When the command's first
+ * process ends, the kernel can end all others with it, wherever they have moved. It is no sandbox. Programs with the
+ * set-user-id bit (sudo) do not work in it.
+ */
+export function pidNamespace({ env, hidden }: IsolationOptions): Isolation {
+  const found = (): Promise<Found> => {
+    const path = env.PATH ?? '';
+    const known = probes.get(path);
+    if (known !== undefined) return known;
+    const probing = probe(env);
+    probes.set(path, probing);
+    return probing;
+  };
+  return {
+    state: async () => {
+      const result = await found();
+      return 'why' in result ? { state: 'off', why: result.why } : { state: 'on' };
+    },
+    wrap: async (program, args, cwd) => {
+      const result = await found();
+      if ('why' in result) return undefined;
+      const { bwrap } = result;
+      const masks = hidden().flatMap((path) => maskOf(path, cwd));
+      return [bwrap, [...NAMESPACE, ...masks, '--chdir', cwd, '--', program, ...args]];
+    },
+  };
+}
+
+type Found = { readonly bwrap: string } | { readonly why: string };
+
+/** Each costs some ten milliseconds, and the machine does not change while we run. */
+const probes = new Map<string, Promise<Found>>();
+
+const NAMESPACE = [
+  '--dev-bind',
+  '/',
+  '/',
+  '--unshare-pid',
+  '--proc',
+  '/proc',
+  // Only root may make a process namespace without a user namespace.
+  ...(process.getuid?.() === 0 ? [] : ['--unshare-user']),
+];
+
+async function probe(env: Readonly<Record<string, string>>): Promise<Found> {
+  if (process.platform !== 'linux') return { why: 'there are no process namespaces on this system' };
+  const bwrap = await programOnPath('bwrap', env);
+  if (bwrap === undefined)
+    return { why: `bubblewrap is missing: install the package bubblewrap${unsearchedText(env['PATH'])}` };
+  try {
+    const args = [...NAMESPACE, '--', '/bin/sh', '-c', 'readlink /proc/self/ns/pid'];
+    const { stdout } = await promisify(execFile)(bwrap, args, { env, timeout: PROBE_MS });
+    if (stdout.startsWith('pid:') && stdout.trim() !== readlinkSync('/proc/self/ns/pid')) return { bwrap };
+    return { why: 'bubblewrap did not make a process namespace' };
+  } catch (thrown) {
+    const [line = ''] = (stringOf(objectOf(thrown)['stderr']) || messageOf(thrown)).trim().split('\n');
+    return { why: `bubblewrap does not work on this machine (${line})` };
+  }
+}
+
+/** A mount over a path that does not exist would create it on the disk. */
+function maskOf(path: string, cwd: string): readonly string[] {
+  if (!existsSync(path) || `${cwd}/`.startsWith(`${path}/`)) return [];
+  return lstatSync(path).isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
+}
+
+const PROBE_MS = 10_000;

@@ -1,0 +1,80 @@
+import { PolypodError, unsearchedText } from '../../base/index.ts';
+import {
+  type Call,
+  examine,
+  type Ground,
+  judge,
+  type Judged,
+  type JudgedGit,
+  mayWrite,
+  type Policy,
+  type Repository,
+} from '../policy/index.ts';
+import type { ToolSurroundings } from '../tool.ts';
+import { type ExaminedGit, neutralRun } from './read-only-run.ts';
+
+/**
+ * How a call runs that the policy allowed by itself because it only reads. Everything that the decision depends on is
+ * examined again when the call starts: hours may have passed, and what was allowed then may need approval now.
+ */
+export function neutralFor(
+  call: Call,
+  policy: () => Policy,
+  ground: Ground,
+): NonNullable<ToolSurroundings['neutral']> {
+  return async ({ env, scratch }) => {
+    const commands = await examine(
+      call.access.flatMap((access) =>
+        access.type === 'command'
+          ? [{ type: access.type, command: access.command, cwd: access.cwd.path }]
+          : [],
+      ),
+      ground,
+    );
+    const rules = policy();
+    const { decision, reason, neutral } = judge({ tool: call.tool, access: commands }, rules);
+    if (decision !== 'allow' || neutral !== true)
+      throw new PolypodError('denied', `${reason} It was allowed before, and the files have changed since.`);
+    const isWritable = async (path: string): Promise<boolean> => {
+      const place = await ground.realPath(path);
+      return 'problem' in place || mayWrite(rules.scope, place.real) || mayWrite(rules.scope, path);
+    };
+    const bash = await ground.program('bash');
+    if (bash === undefined || bash.kind === 'script' || bash.kind === 'shim' || (await isWritable(bash.path)))
+      throw new PolypodError(
+        'denied',
+        `Commands run without approval only with an installed bash, and none was found on PATH${unsearchedText(env['PATH'])}.`,
+      );
+    const git = examinedGit(commands.flatMap(gitOf));
+    return neutralRun({ env, scratch, bash: bash.path, git, isWritable });
+  };
+}
+
+function gitOf(command: Judged): readonly JudgedGit[] {
+  if (command.type !== 'command' || 'opaque' in command.content) return [];
+  return command.content.steps.flatMap(({ git }) => git ?? []);
+}
+
+function examinedGit(gits: readonly JudgedGit[]): ExaminedGit | undefined {
+  const [first] = gits;
+  if (first === undefined) return undefined;
+  const found = new Map<string, { readonly repository: Repository; readonly directories: Set<string> }>();
+  const none = new Set<string>();
+  for (const { directory, repository } of gits.flatMap(({ places }) => places)) {
+    if (repository === undefined) {
+      none.add(directory);
+      continue;
+    }
+    const known = found.get(repository.gitDirectory) ?? { repository, directories: new Set() };
+    known.directories.add(directory);
+    found.set(repository.gitDirectory, known);
+  }
+  return {
+    program: first.program,
+    found: [...found.values()].map(({ repository, directories }) => ({
+      repository,
+      directories: [...directories],
+    })),
+    none: [...none],
+  };
+}

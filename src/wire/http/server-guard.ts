@@ -1,0 +1,78 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { isIP } from 'node:net';
+import { httpRefusal } from './server-refusal.ts';
+
+export interface GuardOptions {
+  /** Names under which the server is reached, beside `localhost` and addresses. */
+  readonly hosts: readonly string[];
+  /** Pages that may use it from a browser: `https://example.org`. */
+  readonly origins: readonly string[];
+}
+
+/**
+ * Refuses a request that has a header twice of which there can be one: Node would drop or join them, and a proxy in front may
+ * have looked at the other.
+ */
+export function refuseDuplicates(rawHeaders: readonly string[]): void {
+  const seen = new Set<string>();
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]?.toLowerCase() ?? '';
+    if (!ONLY_ONCE.has(name)) continue;
+    if (seen.has(name))
+      throw httpRefusal(400, 'duplicate_header', `the header ${name} was sent twice: send it once`, {
+        headers: { connection: 'close' },
+      });
+    seen.add(name);
+  }
+}
+
+const ONLY_ONCE: ReadonlySet<string> = new Set([
+  'host',
+  'origin',
+  'authorization',
+  'x-api-key',
+  'content-type',
+  'content-length',
+  'transfer-encoding',
+  'expect',
+  'upgrade',
+  'idempotency-key',
+  'last-event-id',
+  'x-request-id',
+  'sec-websocket-key',
+  'sec-websocket-version',
+]);
+
+/**
+ * Refuses what a page elsewhere makes a browser send. A name that was pointed at this machine (DNS rebinding) shows in
+ * `Host`: only addresses and names that we know are let in. Answers with the origin to allow, if the request has one.
+ */
+export function guardRequest(
+  headers: IncomingHttpHeaders,
+  { hosts, origins }: GuardOptions,
+): string | undefined {
+  if (headers.host === undefined || headers.host === '')
+    throw httpRefusal(
+      400,
+      'malformed_request',
+      'the Host header is missing: send the name or address of this server',
+    );
+  const name = hostName(headers.host);
+  if (name === undefined || !(isIP(name) > 0 || name === 'localhost' || hosts.includes(name)))
+    throw httpRefusal(
+      403,
+      'host_not_allowed',
+      'the Host header names no host of this server: use its address, or add the name to the configured hosts',
+    );
+  const { origin } = headers;
+  if (origin === undefined) return undefined;
+  const isOwn = /^https?:\/\//.test(origin) && origin.replace(/^https?:\/\//, '') === headers.host;
+  if (isOwn || origins.includes(origin)) return origin;
+  throw httpRefusal(403, 'origin_not_allowed', 'pages of this origin may not use the server');
+}
+
+/** Without the port, and an IPv6 address without its brackets. */
+function hostName(host: string): string | undefined {
+  const [, v6, name] = /^(?:\[([0-9a-f:.]+)\]|([^:/@\s]+))(?::\d{1,5})?$/i.exec(host) ?? [];
+  return (v6 ?? name)?.toLowerCase().replace(/\.$/, '');
+}

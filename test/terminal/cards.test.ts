@@ -1,0 +1,145 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type Card,
+  type CardStatus,
+  type CardStyle,
+  COLOURED,
+  cardLines,
+  FoldedCards,
+  messageLines,
+  noticeLines,
+  type NoticeTone,
+  paintLine,
+  type ThoughtCard,
+  type ToolCard,
+  textOf,
+  widthOf,
+} from '../../src/terminal/index.ts';
+import { words } from './samples.ts';
+
+const STYLE: CardStyle = { width: 40, expanded: false, key: 'ctrl-o' };
+const CALL: ToolCard = {
+  type: 'tool',
+  title: 'bash npm test',
+  status: 'done',
+  durationMs: 1234,
+  summary: '',
+  diff: '',
+  output: '',
+};
+
+const shown = (card: Card, style = STYLE) => cardLines(card, style).map(textOf);
+const numbered = (count: number, start = '') =>
+  Array.from({ length: count }, (_, index) => `${start}${index + 1}`).join('\n');
+
+describe('a card', () => {
+  it('is one line with what happened and how long it took', () => {
+    expect(shown(CALL)).toEqual(['✓ bash npm test  1.2 s']);
+    const early = (status: CardStatus) => shown({ ...CALL, status, durationMs: undefined });
+    expect(early('running')).toEqual(['● bash npm test']);
+    expect(early('waiting')).toEqual(['? bash npm test waits for approval']);
+  });
+
+  it('keeps the time when the title is too long', () => {
+    expect(shown({ ...CALL, title: `bash ${'日本語'.repeat(20)}` })[0]).toMatch(/^✓ bash 日本.*…  1\.2 s$/);
+  });
+
+  it('shows the start of a diff in colours, and says how much is missing', () => {
+    const diff = `--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-old\n+new\n${numbered(47, ' ')}\n`;
+    expect(shown({ ...CALL, diff }).slice(-2)).toEqual(['   7', '  … 40 more lines (ctrl-o)']);
+    const painted = cardLines({ ...CALL, diff }, STYLE).map((line) => paintLine(line, COLOURED));
+    expect(painted).toContain('  \u001b[31m-old\u001b[m');
+    expect(painted).toContain('  \u001b[32m+new\u001b[m');
+    expect(shown({ ...CALL, diff }, { ...STYLE, expanded: true })).toHaveLength(1 + 52);
+  });
+
+  it('shows the end of what a command wrote', () => {
+    expect(shown({ ...CALL, output: numbered(100, 'line ') })).toEqual([
+      '✓ bash npm test  1.2 s',
+      '  … 95 lines before (ctrl-o)',
+      ...[96, 97, 98, 99, 100].map((number) => `  line ${number}`),
+    ]);
+  });
+
+  it('is red when it failed', () => {
+    const lines = cardLines({ ...CALL, status: 'failed', summary: 'exit code 1', output: 'boom' }, STYLE);
+    expect(lines.map((line) => paintLine(line, COLOURED))).toEqual([
+      '\u001b[31m✗ \u001b[m\u001b[1mbash npm test\u001b[m\u001b[31m failed\u001b[m\u001b[2m  1.2 s\u001b[m',
+      '  \u001b[31mexit code 1\u001b[m',
+      '  \u001b[31mboom\u001b[m',
+    ]);
+  });
+
+  it('shows the last state of a line that a progress bar wrote again and again', () => {
+    expect(shown({ ...CALL, output: ' 10%\r 50%\r100%\r\ndone\r\n' }).slice(1)).toEqual(['  100%', '  done']);
+  });
+
+  it('drops the colours of what a command wrote, and shows other sequences', () => {
+    expect(shown({ ...CALL, output: '\u001b[32mok\u001b[0m \u001b[2Jgone' }).slice(1)).toEqual([
+      '  ok ␛[2Jgone',
+    ]);
+  });
+
+  it('folds thoughts to a line', () => {
+    const thought: ThoughtCard = {
+      type: 'thought',
+      text: 'First **this**.\n\nThen that.',
+      durationMs: 65_000,
+    };
+    expect(shown(thought)).toEqual(['✻ thought for 1 min 5 s (ctrl-o)']);
+    expect(shown(thought, { ...STYLE, expanded: true })).toEqual([
+      '✻ thought for 1 min 5 s',
+      '  First this.',
+      '',
+      '  Then that.',
+    ]);
+  });
+
+  it('can be printed in full later, the newest first', () => {
+    const cards = new FoldedCards();
+    cards.print(CALL, STYLE);
+    cards.print({ ...CALL, title: 'older', output: numbered(20) }, STYLE);
+    cards.print({ ...CALL, title: 'newer', output: numbered(30) }, STYLE);
+    expect(cards.expand(STYLE)).toHaveLength(31);
+    expect(cards.expand(STYLE)).toHaveLength(21);
+    expect(cards.expand(STYLE)).toBeUndefined();
+  });
+
+  it('is never wider than the terminal and lets no control character through', () => {
+    const text = fc.array(fc.oneof(words, fc.constantFrom('\u001b[2J', '\t', '\n', '\r', '+', '-')), {
+      maxLength: 20,
+    });
+    const card = fc.record({ title: text, summary: text, diff: text, output: text }).map(
+      (parts): Card => ({
+        ...CALL,
+        title: parts.title.join(''),
+        summary: parts.summary.join(''),
+        diff: parts.diff.join(''),
+        output: parts.output.join(''),
+      }),
+    );
+    fc.assert(
+      fc.property(card, fc.integer({ min: 20, max: 60 }), fc.boolean(), (each, width, expanded) => {
+        for (const line of cardLines(each, { ...STYLE, width, expanded })) {
+          expect(widthOf(line)).toBeLessThanOrEqual(width);
+          expect(textOf(line)).not.toMatch(/\p{Cc}/u);
+        }
+      }),
+    );
+  });
+});
+
+describe('other lines', () => {
+  it('shows what a person wrote, and notices', () => {
+    expect(messageLines('a long question\nof two lines', 12).map(textOf)).toEqual([
+      '❯ a long',
+      '  question',
+      '  of two',
+      '  lines',
+    ]);
+    const notice = (text: string, tone: NoticeTone) => noticeLines(text, tone, 40).map(textOf);
+    expect(notice('ada approved through hld', 'quiet')).toEqual(['· ada approved through hld']);
+    expect(notice('retrying in 2 s', 'warning')).toEqual(['! retrying in 2 s']);
+  });
+});

@@ -1,0 +1,303 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type Choice,
+  type Completion,
+  chord,
+  type EditorAround,
+  type EditorEvent,
+  type EditorState,
+  type Folded,
+  type Key,
+  menuLines,
+  newEditor,
+  type Place,
+  renderEditor,
+  textOf,
+  textWidth,
+  updateEditor,
+  widthOf,
+} from '../../src/terminal/index.ts';
+import { fragment, graphemes } from './samples.ts';
+
+const COMMANDS = ['/help', '/history', '/model'];
+
+const AROUND: EditorAround = {
+  width: 20,
+  complete: (text, cursor): Completion | undefined => {
+    const typed = text.slice(0, cursor);
+    if (!/^\/\w*$/.test(typed)) return undefined;
+    const choices = COMMANDS.filter((name) => name.startsWith(typed)).map((name) => ({
+      label: name,
+      detail: `about ${name}`,
+      insert: `${name} `,
+    }));
+    return { from: 0, choices, eager: false };
+  },
+  recognise: (path): Folded | undefined =>
+    path.endsWith('.png') ? { label: `[image ${path.split('/').at(-1)}]`, text: path, path } : undefined,
+};
+
+/** Types a script: text as it is, keys in angle brackets, the cursor shown as `|`. */
+function after(
+  script: string,
+  from = newEditor(),
+  around = AROUND,
+): { state: EditorState; events: EditorEvent[]; shown: string } {
+  let state = from;
+  const events: EditorEvent[] = [];
+  for (const key of script.split(/(<[^>]+>)/).filter((part) => part !== '')) {
+    const updated = updateEditor(state, keyOf(key), around);
+    state = updated.state;
+    if (updated.event !== undefined) events.push(updated.event);
+  }
+  return { state, events, shown: `${state.text.slice(0, state.cursor)}|${state.text.slice(state.cursor)}` };
+}
+
+function keyOf(part: string): Key {
+  const name = /^<([^>]+)>$/.exec(part)?.[1];
+  return name === undefined ? { type: 'text', text: part } : chord(name);
+}
+
+function paste(text: string, from = newEditor()): EditorState {
+  return updateEditor(from, { type: 'paste', text }, AROUND).state;
+}
+
+describe('the input editor', () => {
+  it.each([
+    ['abc<left><left>X', 'aX|bc'],
+    ['a👩‍💻🇹🇭<left><left>X', 'aX|👩‍💻🇹🇭'],
+    ['a👩‍💻e\u0301<backspace><backspace>', 'a|'],
+    ['\u0301x<home>e', 'e\u0301|x'],
+    ['語น้ำ<left><delete>', '語|'],
+    ['one two three<alt-b><alt-b>X', 'one X|two three'],
+    ['one two<home><ctrl-right>X', 'oneX| two'],
+    ['a b/c d<ctrl-w>', 'a b/c |'],
+    ['a b/c<alt-backspace>', 'a b/|'],
+    ['一二三 四<alt-b>X', '一二三 X|四'],
+    ['ab<alt-enter>cd<ctrl-a>X', 'ab\nX|cd'],
+    ['ab<shift-enter>cd<up>X', 'abX|\ncd'],
+    ['ab<ctrl-j>cd<home><ctrl-u>', 'ab|cd'],
+    ['ab\\<enter>c', 'ab\nc|'],
+    ['abcd<left><left><ctrl-k><ctrl-y><ctrl-y>', 'abcdcd|'],
+    ['one two<ctrl-w><ctrl-w><ctrl-y>', 'one two|'],
+    ['one<ctrl-d><home><ctrl-d>', '|ne'],
+    ['a<ctrl-end><ctrl-home>b', 'b|a'],
+    ['text<ctrl-c>', '|'],
+  ])('%s gives %s', (script, shown) => {
+    expect(after(script).shown).toBe(shown);
+  });
+
+  it('undoes what was typed word by word', () => {
+    const typed = 'one two'.split('').reduce((state, letter) => after(letter, state).state, newEditor());
+    expect(after('<ctrl-_>', typed).shown).toBe('one|');
+    expect(after('<ctrl-_><ctrl-_>', typed).shown).toBe('|');
+  });
+
+  it('submits with enter, and not when there is nothing', () => {
+    const { events, shown } = after('hello<enter><enter>  <enter>');
+    expect(events).toEqual([{ type: 'submit', text: 'hello', paths: [] }]);
+    expect(shown).toBe('  |');
+  });
+
+  it('hands on the keys that mean nothing to it', () => {
+    expect(after('<escape><ctrl-c><ctrl-d><ctrl-z><ctrl-o>').events).toEqual(
+      ['escape', 'ctrl-c', 'ctrl-d', 'ctrl-z', 'ctrl-o'].map((name) => ({ type: 'chord', chord: name })),
+    );
+  });
+
+  it('goes through what was sent before and comes back to the draft', () => {
+    const { state } = after('first<enter>second<enter>dra<up>');
+    expect(state.text).toBe('second');
+    expect(after('<up>', state).state.text).toBe('first');
+    expect(after('<up><up><down><down>', state).shown).toBe('dra|');
+    expect(after('<up><enter>', state).events).toEqual([{ type: 'submit', text: 'first', paths: [] }]);
+  });
+
+  it('keeps what was there before a recalled entry of several lines: the cursor moves inside it first', () => {
+    const { state } = after('<up>', newEditor(['older', 'a\nb']));
+    expect(after('<up>', state).shown).toBe('a|\nb');
+    expect(after('<up><up>', state).shown).toBe('older|');
+  });
+
+  it('folds a long paste and sends it whole', () => {
+    const text = Array.from({ length: 120 }, (_, index) => `line ${index}`).join('\n');
+    const state = after(' please', paste(text, after('see ').state)).state;
+    expect(rendered(state, 40)).toEqual(['> see [pasted 120 lines] please']);
+    expect(after('<enter>', state).events).toEqual([
+      { type: 'submit', text: `see ${text} please`, paths: [] },
+    ]);
+    expect(after('<ctrl-a><alt-f><right><delete>', state).shown).toBe('see | please');
+  });
+
+  it('inserts a short paste, its line breaks kept and its control characters not', () => {
+    expect(paste('a\r\nb\rc\u001b[31m\td').text).toBe('a\nb\nc[31m\td');
+  });
+
+  it.each([
+    ["'/tmp/a b.png'", ['/tmp/a b.png']],
+    ['/tmp/a\\ b.png', ['/tmp/a b.png']],
+    ['"/tmp/ü.png" /tmp/c.png ', ['/tmp/ü.png', '/tmp/c.png']],
+    ['file:///tmp/a%20b.png', ['/tmp/a b.png']],
+    ['~/x.png', ['~/x.png']],
+  ])('recognises the dragged file %s', (text, paths) => {
+    const state = paste(text);
+    expect(after('<enter>', state).events).toEqual([{ type: 'submit', text: paths.join(' '), paths }]);
+    expect(rendered(state, 60)[0]).toContain(`[image ${paths[0]?.split('/').at(-1)}]`);
+  });
+
+  it.each(["it's in /tmp/a.png", 'see /tmp/a.png', '/tmp/a.txt', "'/tmp/a.png"])(
+    'takes %j as text',
+    (text) => {
+      expect(paste(text).text).toBe(text);
+    },
+  );
+
+  it('completes the only choice at once and offers several in a menu', () => {
+    expect(after('/m<tab>').shown).toBe('/model |');
+    const { state } = after('/h<tab>');
+    expect(menuLines(state, 40, 5).map(textOf)).toEqual([
+      '❯ /help     about /help',
+      '  /history  about /history',
+    ]);
+    expect(after('<down><enter>', state).shown).toBe('/history |');
+    expect(after('<up><enter>', state).shown).toBe('/history |');
+    expect(after('e', state).state.menu?.completion.choices.map(({ label }) => label)).toEqual(['/help']);
+    expect(after('<escape>', state).state.menu).toBeUndefined();
+    expect(after('<escape>', state).events).toEqual([]);
+    expect(after('/x<tab>').shown).toBe('/x|');
+  });
+
+  it('opens the menu by itself where the choices ask for it, and enter sends what is already complete', () => {
+    const eager: EditorAround = {
+      ...AROUND,
+      complete: (text, cursor) => {
+        const found = AROUND.complete(text, cursor);
+        return found && { ...found, eager: true };
+      },
+    };
+    expect(after('/h', newEditor(), eager).state.menu).toBeDefined();
+    expect(after('/help<enter>', newEditor(), eager).events).toEqual([
+      { type: 'submit', text: '/help', paths: [] },
+    ]);
+  });
+
+  it('scrolls a menu that is longer than its place', () => {
+    const choices = Array.from(
+      { length: 9 },
+      (_, index): Choice => ({
+        label: `c${index}`,
+        detail: '',
+        insert: `c${index}`,
+      }),
+    );
+    const state = { ...newEditor(), menu: { completion: { from: 0, choices, eager: false }, selected: 8 } };
+    expect(menuLines(state, 40, 3).map((line) => textOf(line).trimEnd())).toEqual([
+      '  c6',
+      '  c7',
+      '❯ c8',
+      '  … 6 more',
+    ]);
+  });
+});
+
+describe('the input as it is shown', () => {
+  it('puts the cursor behind wide characters, and on the next row where one is full', () => {
+    const style = { width: 8, rows: 9, prompt: '> ', placeholder: '' };
+    const cursorOf = (script: string): Place => renderEditor(after(script).state, style).cursor;
+    expect(textWidth(style)).toBe(6);
+    expect(cursorOf('日本')).toEqual({ row: 0, column: 6 });
+    expect(cursorOf('日本語')).toEqual({ row: 1, column: 2 });
+    expect(cursorOf('abcde日')).toEqual({ row: 1, column: 4 });
+    expect(cursorOf('abcdefg<left>')).toEqual({ row: 1, column: 2 });
+    expect(cursorOf('a<alt-enter>')).toEqual({ row: 1, column: 2 });
+  });
+
+  it('shows a placeholder while nothing is written', () => {
+    expect(renderEditor(newEditor(), { width: 30, rows: 3, prompt: '> ', placeholder: 'Ask' })).toMatchObject(
+      {
+        lines: [[{ text: '> ' }, { text: 'Ask' }]],
+        cursor: { row: 0, column: 2 },
+      },
+    );
+  });
+
+  it('scrolls so that the cursor is always in sight', () => {
+    const { state } = after('a<ctrl-j>b<ctrl-j>c<ctrl-j>d<ctrl-j>e');
+    const style = { width: 10, rows: 2, prompt: '> ', placeholder: '' };
+    expect(renderEditor(state, style)).toMatchObject({ cursor: { row: 1, column: 3 } });
+    expect(renderEditor(after('<ctrl-home>', state).state, style).lines.map(textOf)).toEqual(['> a', '  b']);
+  });
+});
+
+describe('whatever is pressed', () => {
+  const key = fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc
+        .array(fragment, { minLength: 1, maxLength: 4 })
+        .map((parts): Key => ({ type: 'text', text: parts.join('') })),
+    },
+    fc.array(fragment, { maxLength: 30 }).map((parts): Key => ({ type: 'paste', text: parts.join('\n') })),
+    fc
+      .constantFrom(
+        ...[
+          'left',
+          'right',
+          'up',
+          'down',
+          'home',
+          'end',
+          'alt-b',
+          'alt-f',
+          'backspace',
+          'delete',
+          'ctrl-w',
+          'ctrl-k',
+          'ctrl-u',
+        ],
+        ...['ctrl-y', 'ctrl-_', 'alt-enter', 'enter', 'tab', 'alt-d', 'alt-backspace', 'ctrl-c', 'escape'],
+      )
+      .map(chord),
+  );
+
+  it('the cursor is never inside a character, and no row is wider than the terminal', () => {
+    fc.assert(
+      fc.property(fc.array(key, { maxLength: 40 }), fc.integer({ min: 6, max: 30 }), (pressed, width) => {
+        const style = { width, rows: 50, prompt: '> ', placeholder: '' };
+        let state = newEditor(['older']);
+        for (const each of pressed) {
+          state = updateEditor(state, each, { ...AROUND, width: textWidth(style) }).state;
+          const before = graphemes(state.text.slice(0, state.cursor));
+          expect(graphemes(state.text).slice(0, before.length)).toEqual(before);
+          const { lines, cursor } = renderEditor(state, style);
+          for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
+          expect(cursor.column).toBeLessThan(width);
+          expect(cursor.row).toBeLessThan(lines.length);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('undo brings back what was there before', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          key.filter((each) => each.type !== 'chord' || !/enter|up|down|ctrl-c|ctrl-_/.test(each.chord)),
+          { maxLength: 20 },
+        ),
+        (pressed) => {
+          let state = newEditor();
+          for (const each of pressed) state = updateEditor(state, each, AROUND).state;
+          while (state.undo.length > 0) state = updateEditor(state, chord('ctrl-_'), AROUND).state;
+          expect(state.text).toBe('');
+        },
+      ),
+    );
+  });
+});
+
+function rendered(state: EditorState, width: number): string[] {
+  return renderEditor(state, { width, rows: 10, prompt: '> ', placeholder: '' }).lines.map(textOf);
+}

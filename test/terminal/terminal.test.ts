@@ -1,0 +1,217 @@
+import { EventEmitter } from 'node:events';
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import {
+  type Activity,
+  activityLine,
+  duration,
+  FRAME_MS,
+  type Key,
+  line,
+  openTerminal,
+  PlainSurface,
+  type Program,
+  REAL_TIMER,
+  type ScreenOutput,
+  type Surface,
+  statusLine,
+  type Terminal,
+  type TerminalInput,
+  type TerminalOutput,
+  textOf,
+  wantsPlain,
+} from '../../src/terminal/index.ts';
+import { ManualTimer } from './manual-timer.ts';
+
+class Input extends EventEmitter {
+  raw = false;
+  flowing = false;
+  setRawMode(raw: boolean) {
+    this.raw = raw;
+  }
+  resume() {
+    this.flowing = true;
+  }
+  pause() {
+    this.flowing = false;
+  }
+}
+
+class Output extends EventEmitter {
+  written = '';
+  write(text: string): boolean {
+    this.written += text;
+    return true;
+  }
+  /** The modes that are on, as far as `?…h` and `?…l` tell. */
+  get modes(): string[] {
+    const on = new Set<string>();
+    for (const [, name = '', final] of this.written.matchAll(/\[\?(\d+)([hl])/g)) {
+      if (final === 'h') on.add(name);
+      else on.delete(name);
+    }
+    return [...on];
+  }
+}
+
+class FakeProgram extends EventEmitter {
+  readonly pid = 42;
+  readonly killed: [number, string][] = [];
+  kill(pid: number, signal: string) {
+    this.killed.push([pid, signal]);
+  }
+}
+
+function stage() {
+  const [input, output, program, timer] = [new Input(), new Output(), new FakeProgram(), new ManualTimer()];
+  const keys: Key[] = [];
+  const heard: string[] = [];
+  const terminal: Terminal = openTerminal({
+    input,
+    output,
+    program,
+    timer,
+    onKey: (key) => keys.push(key),
+    onResize: () => heard.push('resize'),
+    onEnd: () => heard.push('end'),
+    onLeave: () => heard.push('leave'),
+    onContinue: () => heard.push('continue'),
+  });
+  return { input, output, program, timer, keys, heard, terminal };
+}
+
+const DEFAULT_MODES = ['7', '25'];
+
+describe('the terminal', () => {
+  it('is taken and given back', () => {
+    const { input, output, program, terminal } = stage();
+    expect([input.raw, input.flowing, output.modes]).toEqual([true, true, ['2004']]);
+    terminal.close();
+    expect([input.raw, input.flowing, output.modes]).toEqual([false, false, DEFAULT_MODES]);
+    expect(input.listenerCount('data') + output.listenerCount('resize') + program.eventNames().length).toBe(
+      0,
+    );
+  });
+
+  it('is given back when the process ends, whatever the reason, and only once', () => {
+    const { input, output, program, heard } = stage();
+    program.emit('exit');
+    expect([input.raw, output.modes]).toEqual([false, DEFAULT_MODES]);
+    const before = output.written;
+    program.emit('exit');
+    expect(output.written).toBe(before);
+    expect(heard).toEqual(['leave']);
+  });
+
+  it('is given back before a signal ends the process', () => {
+    const { input, program } = stage();
+    program.emit('SIGTERM');
+    expect(input.raw).toBe(false);
+    expect(program.killed).toEqual([[42, 'SIGTERM']]);
+    expect(program.eventNames()).toEqual([]);
+  });
+
+  it('leaves the end to others who listen for the signal', () => {
+    const { input, program } = stage();
+    program.on('SIGTERM', () => {});
+    program.emit('SIGTERM');
+    expect(input.raw).toBe(false);
+    expect(program.killed).toEqual([]);
+  });
+
+  it('is given back while the process is stopped and taken again when it goes on', () => {
+    const { input, output, program, heard, terminal } = stage();
+    terminal.suspend();
+    expect([input.raw, output.modes, program.killed]).toEqual([false, DEFAULT_MODES, [[42, 'SIGTSTP']]]);
+    program.emit('SIGCONT');
+    expect(input.raw).toBe(true);
+    expect(output.modes).toContain('2004');
+    expect(heard).toEqual(['leave', 'continue']);
+  });
+
+  it('tells keys and sizes; an escape alone is one after a moment', () => {
+    const { input, output, timer, keys, heard } = stage();
+    input.emit('data', Buffer.from('a\u001b'));
+    expect(keys).toEqual([{ type: 'text', text: 'a' }]);
+    timer.pass(50);
+    expect(keys.at(-1)).toEqual({ type: 'chord', chord: 'escape' });
+    input.emit('data', Buffer.from('\u001b'));
+    timer.pass(20);
+    input.emit('data', Buffer.from('[A'));
+    timer.pass(100);
+    expect(keys.slice(2)).toEqual([{ type: 'chord', chord: 'up' }]);
+    expect(timer.waiting).toBe(0);
+    output.emit('resize');
+    input.emit('end');
+    expect(heard).toEqual(['resize', 'end']);
+  });
+
+  it('can be the one of this process', () => {
+    expectTypeOf(process.stdin).toExtend<TerminalInput>();
+    expectTypeOf(process.stdout).toExtend<TerminalOutput & ScreenOutput>();
+    expectTypeOf(process).toExtend<Program>();
+  });
+});
+
+describe('without a terminal', () => {
+  const tty = { stdin: { isTTY: true }, stdout: { isTTY: true } };
+
+  it('everything is plain lines', () => {
+    const output = new Output();
+    const surface: Surface = new PlainSurface(output);
+    surface.print([line('red', { colour: 'red', bold: true }), line('\u001b[2Jx'), []]);
+    surface.refresh();
+    surface.close();
+    expect(output.written).toBe('red\n␛[2Jx\n\n');
+    expect(surface.size).toEqual({ columns: 80, rows: 24 });
+  });
+
+  it.each([
+    [tty, {}, false],
+    [tty, { TERM: 'xterm', NO_COLOR: '' }, false],
+    [tty, { TERM: 'dumb' }, true],
+    [tty, { NO_COLOR: '1' }, true],
+    [{ ...tty, stdout: {} }, {}, true],
+    [{ ...tty, stdin: {} }, {}, true],
+  ])('%j %j is plain: %s', (streams, env, plain) => {
+    expect(wantsPlain(streams, env)).toBe(plain);
+  });
+});
+
+describe('time', () => {
+  it.each([
+    [40, '0 s'],
+    [1234, '1.2 s'],
+    [12_345, '12 s'],
+    [65_000, '1 min 5 s'],
+    [3_700_000, '1 h 1 min'],
+  ])('%i ms is %s', (ms, text) => {
+    expect(duration(ms)).toBe(text);
+  });
+
+  it('passes, unless it is cancelled', async () => {
+    const happened: string[] = [];
+    await new Promise<void>((settle) => {
+      const cancel = REAL_TIMER.after(0, () => happened.push('cancelled'));
+      REAL_TIMER.after(1, () => {
+        happened.push('done');
+        settle();
+      });
+      cancel();
+    });
+    expect(happened).toEqual(['done']);
+    expect(REAL_TIMER.now()).toBeGreaterThan(0);
+  });
+});
+
+describe('the lines at the bottom', () => {
+  it('say what is going on, and fit', () => {
+    const activity: Activity = { text: 'bash npm test', elapsedMs: 12_000, notes: ['~340 tokens'] };
+    expect(textOf(activityLine(activity, 60))).toBe('⠋ bash npm test 12 s · ~340 tokens');
+    expect(textOf(activityLine({ ...activity, elapsedMs: FRAME_MS }, 60))).toBe(
+      '⠙ bash npm test 0.1 s · ~340 tokens',
+    );
+    expect(textOf(activityLine(activity, 20))).toBe('⠋ bash npm test 12 …');
+    expect(textOf(statusLine('~/work', 'claude · 12 %', 30))).toBe('~/work           claude · 12 %');
+    expect(textOf(statusLine('~/work', 'claude · 12 %', 18))).toBe('~/work');
+  });
+});

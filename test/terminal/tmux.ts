@@ -1,0 +1,81 @@
+import { execFileSync } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import type { Compiled } from '../compiled.ts';
+import { temporaryDirectory } from '../cli/polypod.ts';
+
+export const hasTmux = (() => {
+  try {
+    execFileSync('tmux', ['-V']);
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+export interface Pane {
+  /** Types text, or presses the keys that tmux has names for. */
+  type(text: string): void;
+  press(...keys: readonly string[]): void;
+  paste(text: string): void;
+  resize(columns: number, rows: number): void;
+  /** What is on the screen, or with everything that scrolled away. */
+  screen(): string[];
+  all(): string[];
+  /** Resolves once the lines are what is wanted. */
+  see(wanted: (lines: readonly string[]) => boolean): Promise<void>;
+}
+
+/** How often a terminal is looked at before the test gives up and shows what is there. */
+const PATIENCE = 3_000;
+
+/** What starts the demo, with the parts of the terminal as they were compiled. */
+export function demoCommand({ directory }: Pick<Compiled, 'directory'>): string {
+  return `node ${resolve('test/terminal/demo.mjs')} ${join(directory, 'src/cli/terminal/index.js')}`;
+}
+
+/** The demo in a real terminal, started from a shell as a person would. */
+export async function openDemo(command: string, columns: number, rows: number): Promise<Pane> {
+  const pane = await openShell(columns, rows);
+  pane.type(command);
+  pane.press('Enter');
+  // Not the end of a long command line, which may be called so as well.
+  await pane.see((lines) => /^demo\s+\d+x\d+$/.test(lines.at(-1) ?? ''));
+  return pane;
+}
+
+/** A shell in a real terminal, with these variables and few others. */
+export async function openShell(
+  columns: number,
+  rows: number,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Pane> {
+  const socket = join(temporaryDirectory(), 'tmux');
+  const env = { PATH: process.env.PATH, LC_ALL: 'C.UTF-8', TERM: 'xterm-256color', ...variables };
+  const tmux = (...args: readonly string[]) =>
+    execFileSync('tmux', ['-u', '-S', socket, '-f', '/dev/null', ...args], { env, encoding: 'utf8' });
+  tmux('new-session', '-d', '-x', `${columns}`, '-y', `${rows}`, "PS1='$ ' sh");
+  onTestFinished(() => void tmux('kill-server'));
+  const captured = (...args: readonly string[]) =>
+    tmux('capture-pane', '-p', ...args)
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.trimEnd());
+  const pane: Pane = {
+    type: (text) => void tmux('send-keys', '-l', text),
+    press: (...keys) => void tmux('send-keys', ...keys),
+    paste: (text) => void tmux('set-buffer', text, ';', 'paste-buffer', '-p', '-r'),
+    resize: (width, height) => void tmux('resize-window', '-x', `${width}`, '-y', `${height}`),
+    screen: () => captured(),
+    all: () => captured('-S', '-'),
+    async see(wanted) {
+      for (let tries = 0; !wanted(pane.all()); tries += 1) {
+        if (tries > PATIENCE) throw new Error(`the terminal still shows\n${pane.all().join('\n')}`);
+        await sleep(20);
+      }
+    },
+  };
+  await pane.see((lines) => lines.at(-1) === '$');
+  return pane;
+}
