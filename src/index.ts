@@ -1,6 +1,6 @@
 /** The embedding API: what a program needs to host agents, to send requests and to handle their streams. */
 export { type ErrorCode, PolypodError } from './base/index.ts';
-export { configuredAgents, type ConfiguredAgentsOptions } from './daemon/index.ts';
+export { configuredAgents, type ConfiguredAgentsOptions } from './setup/index.ts';
 export * from './llm/index.ts';
 export * from './pod/index.ts';
 export {

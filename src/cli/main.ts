@@ -5,7 +5,7 @@ import { EXIT, type ExitCode, type Surroundings } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { isRpcMode } from './rpc/options.ts';
 import { exposeVariables, takeEnvironment } from './secret-environment.ts';
-import { harmlessText } from '../terminal/sanitize.ts';
+import { harmlessText } from '../terminal/index.ts';
 import { version } from './version.ts';
 
 const EXIT_CODES: Readonly<Record<ErrorCode, ExitCode>> = {

@@ -1,3 +1,4 @@
+import { inventoryOf } from './inventory.ts';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { AuditLog } from '../audit/index.ts';
@@ -17,24 +18,32 @@ import type { Door, DoorContext } from '../protocols/index.ts';
 import type { Lock } from '../store/index.ts';
 import type { CommandRecord } from '../tools/index.ts';
 import { socketPeers } from '../wire/index.ts';
-import type { AgentsOptions } from '../setup/agents/agents.ts';
-import { openAudit } from '../setup/audit.ts';
+import type { AgentsOptions } from '../setup/agents/index.ts';
+import { openAudit } from './audit.ts';
 import { attachTo } from './control/attach.ts';
 import { methodsOf } from './control/methods.ts';
 import { ControlServer } from './control/server.ts';
 import { checkSandbox } from './doctor/check-sandbox.ts';
-import { lockDataDirectory, makeDataDirectory } from '../setup/paths/data-directory.ts';
+import {
+  lockDataDirectory,
+  makeDataDirectory,
+  commandsDirectory,
+  controlSocket,
+  daemonLogFile,
+  type Places,
+  makePrivate,
+  hasRoomForPods,
+  refuseDeepSockets,
+  SHORTER,
+} from '../setup/paths/index.ts';
+import { agentsFrom, endLeftCommands, loadCommandSafety } from '../setup/index.ts';
 import { type DaemonState, type Health, healthOf } from './observe/health.ts';
-import { inventoryOf } from '../setup/agents/inventory.ts';
 import { LastResort } from './observe/unexpected-errors.ts';
 import { type LogFile, openLogFile } from './observe/log-file.ts';
 import { metricsOf } from './observe/metrics.ts';
 import { namedSocketLimit } from './sockets/named-sockets.ts';
 import { OpenDoors } from './open-doors.ts';
-import { commandsDirectory, controlSocket, daemonLogFile, type Places } from '../setup/paths/data-paths.ts';
-import { makePrivate } from '../setup/paths/private-directory.ts';
-import { type Reloaded, Setup } from '../setup/setup.ts';
-import { hasRoomForPods, refuseDeepSockets, SHORTER } from '../setup/paths/socket-path-length.ts';
+import { type Reloaded, Setup } from './setup.ts';
 import { guardSockets } from './sockets/socket-guard.ts';
 import { sweepLocks } from './sockets/sweep-locks.ts';
 import { sweepSockets } from './sockets/sweep-sockets.ts';
@@ -166,7 +175,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   const host = (parts.host = await Host.open({
     directory: places.dataDirectory,
     // Tools and servers are loaded with the first agent, not with the daemon.
-    agents: async (place) => (await import('../setup/agents/agents.ts')).agentsFrom(agents)(place),
+    agents: agentsFrom(agents),
     limits,
     approvals,
     audit: audit.record,
@@ -282,7 +291,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
       dataDirectory: places.dataDirectory,
       health,
       commands: async () => {
-        const { commandSafety, safetyTexts } = await import('../setup/agents/command-safety.ts');
+        const { commandSafety, safetyTexts } = await loadCommandSafety();
         return safetyTexts(await commandSafety(env, setup.config));
       },
       reload,
@@ -304,7 +313,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
 /** Ends what a killed process has left running. What looks for it is loaded only if there is something recorded. */
 async function leftCommands(places: Places): Promise<readonly CommandRecord[]> {
   if (!existsSync(commandsDirectory(places))) return [];
-  return (await import('../setup/agents/running-commands.ts')).endLeftCommands(places);
+  return endLeftCommands(places);
 }
 
 /** Those who still watch see the last events, so the pods are closed before the doors; the lock goes last. */

@@ -1,6 +1,6 @@
 import { messageOf } from '../base/index.ts';
 import type { Door, DoorContext, OpenDoor } from '../protocols/index.ts';
-import type { DaemonSettings } from '../setup/config/config.ts';
+import type { DaemonSettings } from '../setup/config/index.ts';
 import type { DoorHealth } from './observe/health.ts';
 
 /** The doors of a daemon. One that cannot be opened is reported, and keeps none of the others shut. */

@@ -1,33 +1,10 @@
-/** What an agent looks like on a terminal: markdown, cards, questions, an input editor, and the screen they share. */
-export { type Activity, activityLine, duration, FRAME_MS, statusLine } from '../cli/chat/screen/activity.ts';
-export {
-  type ApprovalAnswer,
-  answerIn,
-  type ApprovalQuestion,
-  type ApprovalState,
-  newApproval,
-  SETTLE_MS,
-  updateApproval,
-} from '../cli/chat/screen/approval-dialog.ts';
-export { approvalWidth, questionLines, renderApproval } from '../cli/chat/screen/approval-lines.ts';
-export {
-  type Card,
-  type CardStatus,
-  type CardStyle,
-  cardLines,
-  messageLines,
-  type NoticeTone,
-  noticeLines,
-  type ThoughtCard,
-  type ToolCard,
-} from '../cli/chat/screen/cards.ts';
+/** A library for terminals: styled text, markdown, an input editor, and a screen with a live area. It knows nothing about agents. */
 export { chord, type Key } from './editor/key.ts';
 export { KeyDecoder } from './editor/key-decoder.ts';
 export { menuLines } from './editor/menu.ts';
 export { renderEditor, textWidth } from './editor/render.ts';
 export { type Choice, type Completion, type EditorState, type Folded, newEditor } from './editor/state.ts';
 export { type EditorAround, type EditorEvent, updateEditor } from './editor/update.ts';
-export { FoldedCards } from '../cli/chat/screen/folded-cards.ts';
 export { harmless, harmlessLines } from './sanitize.ts';
 export {
   COLOURED,
@@ -55,3 +32,11 @@ export {
 } from './screen/terminal.ts';
 export { REAL_TIMER, type Timer } from './screen/timer.ts';
 export { fitLine, wrapLine } from './wrap.ts';
+export { brush, type Brush, paintedDiff, wantsColour } from './colors.ts';
+export { insert } from './editor/state.ts';
+export { diffLook } from './markdown/code.ts';
+export { type TextStream, textStreamTo } from './sanitize-stream.ts';
+export { harmlessText, wholeLines, withoutColours } from './sanitize.ts';
+export { BOLD, CYAN, DIM, GREEN, PLAIN, RED, YELLOW } from './style.ts';
+export { displayWidth, fitWidth, fitWidthEnd } from './width.ts';
+export { chopLine, fillParts } from './wrap.ts';

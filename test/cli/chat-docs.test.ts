@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { PodClient } from '../../src/client/index.ts';
-import { placesFrom } from '../../src/daemon/index.ts';
+import { placesFrom } from '../../src/setup/index.ts';
 import { answer, has, isIdle, say, shellIn, startIn } from './chat-stage.ts';
 import { call, says, site } from './daemon.ts';
 import { hasTmux } from '../terminal/tmux.ts';

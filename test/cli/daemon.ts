@@ -1,13 +1,8 @@
 import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import {
-  daemonLink,
-  type ControlLink,
-  type PodHandle,
-  placesFrom,
-  remotePod,
-} from '../../src/daemon/index.ts';
+import { daemonLink, type ControlLink, type PodHandle, remotePod } from '../../src/daemon/index.ts';
+import { placesFrom } from '../../src/setup/index.ts';
 import type { PodEvent } from '../../src/pod/index.ts';
 import { type Answer, type Sim, startSim } from '../../src/sim/index.ts';
 import { polypod, type Running, start, temporaryDirectory, type User } from './polypod.ts';

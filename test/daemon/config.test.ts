@@ -1,7 +1,7 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type LoadedConfig, readConfig } from '../../src/daemon/index.ts';
+import { type LoadedConfig, readConfig } from '../../src/setup/index.ts';
 import { accountsFrom } from '../../src/llm/index.ts';
 import { directoryWith } from './directory.ts';
 

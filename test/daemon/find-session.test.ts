@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findSession, shortIds } from '../../src/daemon/index.ts';
+import { findSession, shortIds } from '../../src/setup/index.ts';
 
 const SESSIONS = [
   { id: '01a1de9a-2e17-76a0', name: 'refactoring' },

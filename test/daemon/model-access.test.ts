@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_CONFIG, modelAccess, type ModelAccessOptions, placesFrom } from '../../src/daemon/index.ts';
+import { DEFAULT_CONFIG, modelAccess, type ModelAccessOptions, placesFrom } from '../../src/setup/index.ts';
 import { directoryWith } from './directory.ts';
 
 const KEY = { ANTHROPIC_API_KEY: 'sk-test-0123456789abcdefghij' };

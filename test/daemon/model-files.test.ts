@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readModels } from '../../src/daemon/index.ts';
+import { readModels } from '../../src/setup/index.ts';
 import { MODEL_TABLE, mergeModels, type ModelEntry } from '../../src/llm/index.ts';
 import { directoryWith } from './directory.ts';
 

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_CONFIG, placesFrom } from '../../src/daemon/index.ts';
+import { DEFAULT_CONFIG, placesFrom } from '../../src/setup/index.ts';
 import { ownPaths } from '../../src/setup/paths/own-paths.ts';
 import { temporaryDirectory } from '../tools/stage.ts';
 

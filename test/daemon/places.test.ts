@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { expect, test } from 'vitest';
-import { controlSocket, placesFrom } from '../../src/daemon/index.ts';
+import { controlSocket, placesFrom } from '../../src/setup/index.ts';
 
 test('everything is under the home directory unless told otherwise', () => {
   expect(placesFrom({ HOME: '/home/ada' })).toEqual({

@@ -4,7 +4,7 @@ import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { arrayOf, objectOf, stringOf } from '../../src/base/index.ts';
-import { controlSocket, placesFrom } from '../../src/daemon/index.ts';
+import { controlSocket, placesFrom } from '../../src/setup/index.ts';
 import { MAIN, temporaryDirectory } from '../cli/polypod.ts';
 import { connectLines } from '../doors/lines.ts';
 

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { arrayOf, objectOf, stringOf } from '../../src/base/index.ts';
-import { controlSocket, placesFrom } from '../../src/daemon/index.ts';
+import { controlSocket, placesFrom } from '../../src/setup/index.ts';
 import type { PodEvent } from '../../src/pod/index.ts';
 import { MAIN } from '../cli/polypod.ts';
 import { connectLines, type JsonLine } from './lines.ts';

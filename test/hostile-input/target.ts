@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { controlSocket, placesFrom } from '../../src/daemon/index.ts';
+import { controlSocket, placesFrom } from '../../src/setup/index.ts';
 import { MAIN } from '../cli/polypod.ts';
 import { LineClient } from './line-client.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { arrayOf, objectOf, stringOf } from '../../src/base/index.ts';
-import { placesFrom } from '../../src/daemon/index.ts';
+import { placesFrom } from '../../src/setup/index.ts';
 import type { Answer } from '../../src/sim/index.ts';
 import { agentSite } from './tasks/binary.ts';
 import { Program } from './rpc/program.ts';

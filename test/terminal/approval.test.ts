@@ -1,18 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { chord, type Key, textOf } from '../../src/terminal/index.ts';
+import { approvalWidth, questionLines, renderApproval } from '../../src/cli/chat/screen/approval-lines.ts';
 import {
   type ApprovalAnswer,
   type ApprovalQuestion,
   type ApprovalState,
   answerIn,
-  approvalWidth,
-  chord,
-  type Key,
   newApproval,
-  questionLines,
-  renderApproval,
-  textOf,
   updateApproval,
-} from '../../src/terminal/index.ts';
+} from '../../src/cli/chat/screen/approval-dialog.ts';
 
 const QUESTION: ApprovalQuestion = {
   title: 'bash wants to run',

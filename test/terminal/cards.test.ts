@@ -1,21 +1,18 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { COLOURED, paintLine, textOf, widthOf } from '../../src/terminal/index.ts';
+import { FoldedCards } from '../../src/cli/chat/screen/folded-cards.ts';
 import {
   type Card,
   type CardStatus,
   type CardStyle,
-  COLOURED,
   cardLines,
-  FoldedCards,
   messageLines,
   noticeLines,
   type NoticeTone,
-  paintLine,
   type ThoughtCard,
   type ToolCard,
-  textOf,
-  widthOf,
-} from '../../src/terminal/index.ts';
+} from '../../src/cli/chat/screen/cards.ts';
 import { words } from './samples.ts';
 
 const STYLE: CardStyle = { width: 40, expanded: false, key: 'ctrl-o' };

@@ -1,10 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import {
-  type Activity,
-  activityLine,
-  duration,
-  FRAME_MS,
   type Key,
   line,
   openTerminal,
@@ -13,13 +9,19 @@ import {
   REAL_TIMER,
   type ScreenOutput,
   type Surface,
-  statusLine,
   type Terminal,
   type TerminalInput,
   type TerminalOutput,
   textOf,
   wantsPlain,
 } from '../../src/terminal/index.ts';
+import {
+  type Activity,
+  activityLine,
+  duration,
+  FRAME_MS,
+  statusLine,
+} from '../../src/cli/chat/screen/activity.ts';
 import { ManualTimer } from './manual-timer.ts';
 
 class Input extends EventEmitter {

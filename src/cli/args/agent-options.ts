@@ -1,7 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
-import { directoryAt, type NewSession, type Places } from '../../daemon/index.ts';
+import type { NewSession } from '../../daemon/index.ts';
+import { directoryAt, type Places } from '../../setup/index.ts';
 import { THINKING_LEVELS } from '../../llm/index.ts';
 import type { McpServerSpec } from '../../mcp/index.ts';
 import type { Surroundings } from '../command.ts';

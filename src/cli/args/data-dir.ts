@@ -1,4 +1,4 @@
-import { type Places, placesFrom } from '../../daemon/index.ts';
+import { type Places, placesFrom } from '../../setup/index.ts';
 import type { Surroundings } from '../command.ts';
 
 /** The option of every command that has to do with sessions. */

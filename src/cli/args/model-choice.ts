@@ -1,5 +1,5 @@
 import { PolypodError } from '../../base/index.ts';
-import { DEFAULT_CONFIG, modelAccess, placesFrom, readConfig } from '../../daemon/index.ts';
+import { DEFAULT_CONFIG, modelAccess, placesFrom, readConfig } from '../../setup/index.ts';
 import { type ConnectOptions, type Llm, type Model, VENDORS } from '../../llm/index.ts';
 import type { Surroundings } from '../command.ts';
 

@@ -1,4 +1,5 @@
-import type { PodHandle, Places } from '../../daemon/index.ts';
+import type { PodHandle } from '../../daemon/index.ts';
+import type { Places } from '../../setup/index.ts';
 import type { ExitCode, Surroundings } from '../command.ts';
 import { wantsPlain } from '../../terminal/index.ts';
 import { HistoryFile } from './history-file.ts';

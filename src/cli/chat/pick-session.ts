@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline/promises';
 import { PolypodError } from '../../base/index.ts';
-import { shortIds } from '../../daemon/index.ts';
+import { shortIds } from '../../setup/index.ts';
 import type { Row } from '../../pod/sessions.ts';
 import { ago } from '../output/relative-time.ts';
 import type { Surroundings } from '../command.ts';
-import { fitWidth } from '../../terminal/width.ts';
+import { fitWidth } from '../../terminal/index.ts';
 
 /** What `--resume` means when nothing stands behind it: ask. */
 export const ASK_WHICH = '?';

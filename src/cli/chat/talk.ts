@@ -1,7 +1,7 @@
 import { asPolypodError, messageOf } from '../../base/index.ts';
 import type { PodHandle } from '../../daemon/index.ts';
 import type { PodCommand, Receipt } from '../../pod/index.ts';
-import type { ApprovalAnswer } from '../../terminal/index.ts';
+import type { ApprovalAnswer } from './screen/approval-dialog.ts';
 import { textOf } from './view/answer-steps.ts';
 import { contentOf, imagesIn } from './view/content.ts';
 import { Conversation, type ConversationOptions } from './conversation.ts';

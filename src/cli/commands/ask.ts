@@ -20,7 +20,7 @@ import { MODEL } from '../args/model-option.ts';
 import { explain } from '../output/explain-failure.ts';
 import { promptFrom } from '../args/prompt-text.ts';
 import { secretsIn } from '../secrets.ts';
-import { harmless } from '../../terminal/sanitize.ts';
+import { harmless } from '../../terminal/index.ts';
 
 /** `polypod ask`: one question, one streamed answer. */
 export const ask = runnable({

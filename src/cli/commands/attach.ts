@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
-import { findSession, type Places } from '../../daemon/index.ts';
+import { findSession, type Places } from '../../setup/index.ts';
 import { sessionsIn } from '../../pod/sessions.ts';
 import { holdChat, placeElsewhere } from '../chat/index.ts';
 import { runnable, type Surroundings } from '../command.ts';

@@ -11,13 +11,13 @@ import {
   verifyAudit,
 } from '../../audit/index.ts';
 import { nearest, PolypodError } from '../../base/index.ts';
-import { followLines, type Places } from '../../daemon/index.ts';
+import { followLines } from '../../daemon/index.ts';
+import type { Places } from '../../setup/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
 import { DATA_DIR, placesOf } from '../args/data-dir.ts';
 import { momentIn } from '../args/time-argument.ts';
 import type { Values } from '../args/options.ts';
-import { type Brush, brush, wantsColour } from '../../terminal/colors.ts';
-import { harmless } from '../../terminal/sanitize.ts';
+import { type Brush, brush, wantsColour, harmless } from '../../terminal/index.ts';
 
 const USUAL_LIMIT = 200;
 

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
-import { findSession, type PodHandle } from '../../daemon/index.ts';
+import type { PodHandle } from '../../daemon/index.ts';
+import { findSession } from '../../setup/index.ts';
 import type { SettingsChange } from '../../pod/index.ts';
 import { ASK_WHICH, holdChat, pickSession, placeElsewhere, withBareResume } from '../chat/index.ts';
 import { type Runnable, runnable, type Surroundings } from '../command.ts';

@@ -3,8 +3,7 @@ import { EXIT, runnable } from '../command.ts';
 import { refuseArguments } from '../args/no-arguments.ts';
 import { DATA_DIR, placesOf } from '../args/data-dir.ts';
 import { hostFiles } from '../hosting/host-in-process.ts';
-import { type Brush, brush, wantsColour } from '../../terminal/colors.ts';
-import { harmless, harmlessText } from '../../terminal/sanitize.ts';
+import { type Brush, brush, wantsColour, harmless, harmlessText } from '../../terminal/index.ts';
 
 /** `polypod doctor`: what is wrong, and what to do about it. */
 export const doctor = runnable({

@@ -1,15 +1,9 @@
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isOneLine, PolypodError } from '../../base/index.ts';
-import {
-  changeKeys,
-  keyEvent,
-  keysFile,
-  type Places,
-  readClientKey,
-  recordAudit,
-  writeClientKey,
-} from '../../daemon/index.ts';
+import { changeKeys, keyEvent, keysFile, readClientKey, writeClientKey } from '../../daemon/index.ts';
+import type { Places } from '../../setup/index.ts';
+import { recordAudit } from '../../daemon/index.ts';
 import {
   createKey,
   KEY_SCOPES,
@@ -32,7 +26,7 @@ import { MODES } from '../args/modes.ts';
 import { momentIn, spanIn } from '../args/time-argument.ts';
 import type { Values } from '../args/options.ts';
 import { table } from '../output/table.ts';
-import { harmless } from '../../terminal/sanitize.ts';
+import { harmless } from '../../terminal/index.ts';
 
 const LONGEST_OWNER = 200;
 

@@ -1,14 +1,14 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isObject, PolypodError, tryParse } from '../../base/index.ts';
-import { daemonLogFile, findSession, followLines, type Places } from '../../daemon/index.ts';
+import { followLines } from '../../daemon/index.ts';
+import { daemonLogFile, findSession, type Places } from '../../setup/index.ts';
 import { Layout, sessionsIn } from '../../pod/sessions.ts';
 import { EXIT, runnable, type Surroundings } from '../command.ts';
 import { DATA_DIR, placesOf } from '../args/data-dir.ts';
 import { eventLine } from '../output/event-line.ts';
 import { entryIn, logLine } from '../output/log-line.ts';
-import { brush, wantsColour } from '../../terminal/colors.ts';
-import { harmless } from '../../terminal/sanitize.ts';
+import { brush, wantsColour, harmless } from '../../terminal/index.ts';
 
 /** `polypod logs`: what the daemon wrote about itself, or what happened in a pod. */
 export const logs = runnable({

@@ -1,12 +1,11 @@
 import { PolypodError } from '../../base/index.ts';
-import { shortIds } from '../../daemon/index.ts';
+import { shortIds } from '../../setup/index.ts';
 import { Layout, type Row, searched, sessionsIn } from '../../pod/sessions.ts';
 import { ago } from '../output/relative-time.ts';
 import { EXIT, runnable, type Surroundings } from '../command.ts';
 import { DATA_DIR, placesOf } from '../args/data-dir.ts';
 import { table } from '../output/table.ts';
-import { harmless } from '../../terminal/sanitize.ts';
-import { fitWidth, fitWidthEnd } from '../../terminal/width.ts';
+import { harmless, fitWidth, fitWidthEnd } from '../../terminal/index.ts';
 
 /** Which sessions are listed; `of` says of what, where a command does more than that. */
 export function listingOptions(of: string) {

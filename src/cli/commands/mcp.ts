@@ -1,9 +1,9 @@
 import { PolypodError, redactor } from '../../base/index.ts';
-import { keyVariables, placesFrom, readConfig } from '../../daemon/index.ts';
+import { keyVariables, placesFrom, readConfig } from '../../setup/index.ts';
 import { type McpServerSpec, McpServers } from '../../mcp/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
 import { version } from '../version.ts';
-import { harmless } from '../../terminal/sanitize.ts';
+import { harmless } from '../../terminal/index.ts';
 
 /** `polypod mcp`: which MCP servers are configured, and whether they work. */
 export const mcp = runnable({

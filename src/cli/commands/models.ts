@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { messageOf, PolypodError, tryParse } from '../../base/index.ts';
 import { type Model, parseModelsDev, referenceTo } from '../../llm/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
-import { download, placesFrom, readModels } from '../../daemon/index.ts';
-import { harmless } from '../../terminal/sanitize.ts';
+import { download, placesFrom, readModels } from '../../setup/index.ts';
+import { harmless } from '../../terminal/index.ts';
 
 const CATALOGUE_URL = 'https://models.dev/api.json';
 

@@ -1,12 +1,6 @@
 import { PolypodError, stringOf } from '../../base/index.ts';
-import {
-  directoryAt,
-  type ControlLink,
-  daemonLink,
-  newSession,
-  type NewSession,
-  type Places,
-} from '../../daemon/index.ts';
+import { type ControlLink, daemonLink, newSession, type NewSession } from '../../daemon/index.ts';
+import { directoryAt, type Places } from '../../setup/index.ts';
 import { MODES } from '../args/modes.ts';
 import { EXIT, runnable, type Surroundings } from '../command.ts';
 import { DATA_DIR, placesOf } from '../args/data-dir.ts';

@@ -1,11 +1,12 @@
 import { createInterface } from 'node:readline/promises';
 import { PolypodError } from '../../base/index.ts';
-import { daemonLink, findSession, removeSession } from '../../daemon/index.ts';
+import { daemonLink, removeSession } from '../../daemon/index.ts';
+import { findSession } from '../../setup/index.ts';
 import { type Row, sessionsIn } from '../../pod/sessions.ts';
 import { EXIT, runnable, type Surroundings } from '../command.ts';
 import { DATA_DIR, placesOf } from '../args/data-dir.ts';
 import { hostFiles } from '../hosting/host-in-process.ts';
-import { harmless } from '../../terminal/sanitize.ts';
+import { harmless } from '../../terminal/index.ts';
 
 /** `polypod rm`: moves sessions to the trash. */
 export const rm = runnable({

@@ -1,11 +1,12 @@
 import { PolypodError } from '../../base/index.ts';
-import { type KeptRule, type Places, readRules, recordAudit, removeRules } from '../../daemon/index.ts';
+import { type KeptRule, type Places, readRules, removeRules } from '../../setup/index.ts';
+import { recordAudit } from '../../daemon/index.ts';
 import { ago } from '../output/relative-time.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
 import { DATA_DIR, placesOf } from '../args/data-dir.ts';
 import { nameOf } from '../current-user.ts';
 import { table } from '../output/table.ts';
-import { harmless } from '../../terminal/sanitize.ts';
+import { harmless } from '../../terminal/index.ts';
 
 /** `polypod rules`: what people have allowed for good. */
 export const rules = runnable({

@@ -1,4 +1,5 @@
-import { NO_AUTH_WARNING, type Places, readConfig } from '../../daemon/index.ts';
+import { NO_AUTH_WARNING } from '../../daemon/index.ts';
+import { type Places, readConfig } from '../../setup/index.ts';
 import { doors } from '../../registry.ts';
 import { runnable, type Surroundings } from '../command.ts';
 import { refuseArguments } from '../args/no-arguments.ts';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PolypodError } from '../../base/index.ts';
-import { type ControlLink, daemonLink, daemonLock, type Places } from '../../daemon/index.ts';
+import { type ControlLink, daemonLink } from '../../daemon/index.ts';
+import { daemonLock, type Places } from '../../setup/index.ts';
 import { readLock } from '../../store/index.ts';
 import { EXIT, runnable } from '../command.ts';
 import { DATA_DIR, placesOf } from '../args/data-dir.ts';

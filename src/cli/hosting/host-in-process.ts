@@ -1,16 +1,16 @@
 import type { Audit } from '../../audit/index.ts';
 import { PolypodError } from '../../base/index.ts';
+import { refuseRevoked } from '../../daemon/index.ts';
 import {
   agentsFrom,
   DEFAULT_CONFIG,
   makeDataDirectory,
   modelAccess,
-  openAudit,
   type Places,
   readConfig,
-  refuseRevoked,
-} from '../../daemon/index.ts';
-import type { AgentsOptions, Config, ModelAccess } from '../../daemon/index.ts';
+} from '../../setup/index.ts';
+import { openAudit } from '../../daemon/index.ts';
+import type { AgentsOptions, Config, ModelAccess } from '../../setup/index.ts';
 import type { Host } from '../../pod/index.ts';
 import type { Surroundings } from '../command.ts';
 import { version } from '../version.ts';

@@ -1,5 +1,6 @@
 import { arrayOf, type JsonObject, objectOf, stringOf } from '../../base/index.ts';
-import { daemonLink, findSession, readConfig, readModels } from '../../daemon/index.ts';
+import { daemonLink } from '../../daemon/index.ts';
+import { findSession, readConfig, readModels } from '../../setup/index.ts';
 import { referenceTo } from '../../llm/index.ts';
 import { Layout, sessionsIn } from '../../pod/sessions.ts';
 import type { Surroundings } from '../command.ts';

@@ -1,4 +1,5 @@
-import { findSession, newSession, readModels, removeSession } from '../../daemon/index.ts';
+import { newSession, removeSession } from '../../daemon/index.ts';
+import { findSession, readModels } from '../../setup/index.ts';
 import { referenceTo } from '../../llm/index.ts';
 import type { Surroundings } from '../command.ts';
 import { hostHere } from './host-in-process.ts';

@@ -1,6 +1,7 @@
 import type { Audit } from '../../audit/index.ts';
 import { logTo, redactor } from '../../base/index.ts';
-import { type Config, daemonLink, guardSockets, type Places } from '../../daemon/index.ts';
+import { daemonLink, guardSockets } from '../../daemon/index.ts';
+import type { Config, Places } from '../../setup/index.ts';
 import type { Host } from '../../pod/index.ts';
 import type { OpenDoor } from '../../protocols/index.ts';
 import { doors } from '../../registry.ts';

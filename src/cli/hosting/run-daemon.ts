@@ -4,7 +4,7 @@ import { type DaemonOptions, startDaemon } from '../../daemon/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
 import { DATA_DIR } from '../args/data-dir.ts';
 import { logLine } from '../output/log-line.ts';
-import { brush, wantsColour } from '../../terminal/colors.ts';
+import { brush, wantsColour } from '../../terminal/index.ts';
 import { version } from '../version.ts';
 
 /** What can be said of every daemon. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
-import { daemonLock, type Places } from '../../daemon/index.ts';
+import { daemonLock, type Places } from '../../setup/index.ts';
 import { Layout, type Row } from '../../pod/sessions.ts';
 import { readLock } from '../../store/index.ts';
 

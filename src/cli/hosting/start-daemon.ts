@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { messageOf, objectIn, PolypodError } from '../../base/index.ts';
-import type { Places } from '../../daemon/index.ts';
+import type { Places } from '../../setup/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
 import { splitEnvironment } from '../secret-environment.ts';
 

@@ -9,9 +9,14 @@ import {
   type Usage,
 } from '../../llm/index.ts';
 import type { Surroundings } from '../command.ts';
-import { type Brush, brush, wantsColour } from '../../terminal/colors.ts';
-import { harmless } from '../../terminal/sanitize.ts';
-import { type TextStream, textStreamTo } from '../../terminal/sanitize-stream.ts';
+import {
+  type Brush,
+  brush,
+  wantsColour,
+  harmless,
+  type TextStream,
+  textStreamTo,
+} from '../../terminal/index.ts';
 
 /** Shows an answer while it arrives. */
 export interface Printer {

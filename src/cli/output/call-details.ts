@@ -1,5 +1,5 @@
 import { type AskedCall, callLines } from '../commands/approvals/call-lines.ts';
-import { harmless } from '../../terminal/sanitize.ts';
+import { harmless } from '../../terminal/index.ts';
 
 /** A call's title is one line, and may be cut: whatever more would be done, in lines to stand under it. */
 export function beyondTitle(call: AskedCall): string {

@@ -1,6 +1,5 @@
 import { isObject, type JsonObject, objectIn, stringOf } from '../../base/index.ts';
-import { harmless } from '../../terminal/sanitize.ts';
-import { fitWidth } from '../../terminal/width.ts';
+import { harmless, fitWidth } from '../../terminal/index.ts';
 
 const WIDTH = 120;
 

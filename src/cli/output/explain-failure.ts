@@ -1,5 +1,5 @@
 import { type Account as FullAccount, type Failure, type FailureKind, vendorNamed } from '../../llm/index.ts';
-import { harmless } from '../../terminal/sanitize.ts';
+import { harmless } from '../../terminal/index.ts';
 
 /** What of an account may be said. */
 type Account = Pick<FullAccount, 'name' | 'wire' | 'baseUrl'>;

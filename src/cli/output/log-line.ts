@@ -1,7 +1,5 @@
 import { isObject, type LogEntry, type LogLevel, stringOf, tryParse } from '../../base/index.ts';
-import type { Brush } from '../../terminal/colors.ts';
-import { harmless } from '../../terminal/sanitize.ts';
-import { fitWidth } from '../../terminal/width.ts';
+import { type Brush, harmless, fitWidth } from '../../terminal/index.ts';
 
 /** What is longer is for programs: polypod logs --json shows all of it. */
 const WIDEST = 120;

@@ -5,9 +5,8 @@ import type { Approval, CommandOf } from '../../pod/index.ts';
 import { beyondTitle } from './call-details.ts';
 import type { Surroundings } from '../command.ts';
 import { callName } from './call-name.ts';
-import { brush, wantsColour } from '../../terminal/colors.ts';
+import { brush, wantsColour, harmless } from '../../terminal/index.ts';
 import { numberText, QuestionNumbers } from './question-numbers.ts';
-import { harmless } from '../../terminal/sanitize.ts';
 import { RUN_WITHOUT_PERSON } from '../hosting/headless-approvals.ts';
 
 /** What was decided; undefined when the question was settled by somebody else, was taken back, or is left to others. */

@@ -1,6 +1,5 @@
 import type { Surroundings } from '../command.ts';
-import { harmless } from '../../terminal/sanitize.ts';
-import { fitWidth } from '../../terminal/width.ts';
+import { harmless, fitWidth } from '../../terminal/index.ts';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const EVERY_MS = 120;

@@ -1,5 +1,4 @@
-import { harmless } from '../../terminal/sanitize.ts';
-import { displayWidth, fitWidth } from '../../terminal/width.ts';
+import { harmless, displayWidth, fitWidth } from '../../terminal/index.ts';
 
 export interface TableStyle {
   /** Columns that are flush right, such as numbers. */

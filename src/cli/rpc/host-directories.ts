@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join, relative, resolve } from 'node:path';
-import { type Places, placesFrom } from '../../daemon/index.ts';
+import { type Places, placesFrom } from '../../setup/index.ts';
 import type { Environment } from '../../llm/index.ts';
 
 /** Where a program that hosts pi or xcsh has its files kept. */

@@ -1,5 +1,5 @@
 import { PolypodError } from '../../base/index.ts';
-import { type Config, knownModels, type Places, readModels } from '../../daemon/index.ts';
+import { type Config, knownModels, type Places, readModels } from '../../setup/index.ts';
 import { type Environment, vendorNamed } from '../../llm/index.ts';
 import { type ModelWish, rpcBeginnings } from '../../protocols/index.ts';
 

@@ -12,11 +12,11 @@ import {
   modelAccess,
   offeredModel,
   offeredModels,
-  openAudit,
   type Places,
   readConfig,
   refuseUnknownProvider,
-} from '../../daemon/index.ts';
+} from '../../setup/index.ts';
+import { openAudit } from '../../daemon/index.ts';
 import type { Environment } from '../../llm/index.ts';
 import type { Host, HostOptions, ModelChoice } from '../../pod/index.ts';
 import {

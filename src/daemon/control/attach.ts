@@ -1,6 +1,6 @@
 import { PolypodError, stringOf } from '../../base/index.ts';
 import type { Host } from '../../pod/index.ts';
-import { findSession } from '../../setup/find-session.ts';
+import { findSession } from '../../setup/index.ts';
 import type { OpenDoors } from '../open-doors.ts';
 import type { TakeOver } from './server.ts';
 

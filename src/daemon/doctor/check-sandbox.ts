@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { safeEnv } from '../../base/index.ts';
 import type { Environment } from '../../llm/index.ts';
-import type { Places } from '../../setup/paths/data-paths.ts';
+import type { Places } from '../../setup/paths/index.ts';
 
 /** Makes a sandbox around an empty directory and probes it. Returns what protects the host; throws why it does not work. */
 export async function checkSandbox(

@@ -4,7 +4,7 @@ import { messageOf } from '../../base/index.ts';
 import { Layout, repairKit, sessionsIn } from '../../pod/sessions.ts';
 import { realFiles } from '../../store/index.ts';
 import type { Finding } from './doctor.ts';
-import type { Places } from '../../setup/paths/data-paths.ts';
+import type { Places } from '../../setup/paths/index.ts';
 
 /** So long the session files are read; what is left is for `polypod log verify`. */
 const MOST_MS = 10_000;

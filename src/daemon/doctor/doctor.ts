@@ -7,13 +7,18 @@ import { badCatalogueLines, Layout, sessionsIn } from '../../pod/sessions.ts';
 import { readLock } from '../../store/index.ts';
 import { damagedSessions } from './check-sessions.ts';
 import { checkSandbox } from './check-sandbox.ts';
-import { type Config, readConfig } from '../../setup/config/config.ts';
-import { diskFree, makeDataDirectory } from '../../setup/paths/data-directory.ts';
-import { DEFAULT_CONFIG } from '../../setup/config/default-config.ts';
-import { readModels } from '../../setup/models/model-files.ts';
-import { namesIn } from '../../setup/config/directory-names.ts';
-import { controlSocket, daemonLock, type Places } from '../../setup/paths/data-paths.ts';
-import { hasRoomForPods, SHORTER } from '../../setup/paths/socket-path-length.ts';
+import { type Config, readConfig, DEFAULT_CONFIG, namesIn } from '../../setup/config/index.ts';
+import { loadCommandSafety } from '../../setup/index.ts';
+import {
+  diskFree,
+  makeDataDirectory,
+  controlSocket,
+  daemonLock,
+  type Places,
+  hasRoomForPods,
+  SHORTER,
+} from '../../setup/paths/index.ts';
+import { readModels } from '../../setup/models/index.ts';
 import { lookAtSocket } from '../sockets/socket-state.ts';
 
 /** One thing that was looked at. What is not well comes with the next step. */
@@ -193,7 +198,7 @@ function locks(places: Places): readonly Finding[] {
 }
 
 async function commands(env: Environment, config: Config): Promise<readonly Finding[]> {
-  const { commandSafety, safetyTexts } = await import('../../setup/agents/command-safety.ts');
+  const { commandSafety, safetyTexts } = await loadCommandSafety();
   const safety = await commandSafety(env, config);
   const { isolation, limits } = safetyTexts(safety);
   const isChosen = config.permissions.isolateCommands === false;

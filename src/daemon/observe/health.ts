@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../base/index.ts';
 import { DEFAULT_LIMITS, type Host, type HostLimits } from '../../pod/index.ts';
-import { diskFree } from '../../setup/paths/data-directory.ts';
+import { diskFree } from '../../setup/paths/index.ts';
 import type { Counts } from './event-counts.ts';
 
 export type DaemonState = 'starting' | 'ready' | 'draining';

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { LogEntry, LogSink } from '../../base/index.ts';
-import { makePrivate } from '../../setup/paths/private-directory.ts';
+import { makePrivate } from '../../setup/paths/index.ts';
 
 export interface LogFile {
   readonly write: LogSink;

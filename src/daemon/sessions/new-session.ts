@@ -1,7 +1,7 @@
 import type { ThinkingLevel } from '../../llm/index.ts';
 import type { Host } from '../../pod/index.ts';
 import type { Mode } from '../../tools/index.ts';
-import type { ModelAccess } from '../../setup/models/model-access.ts';
+import type { ModelAccess } from '../../setup/models/index.ts';
 
 /** A session that somebody wants. */
 export interface NewSession {

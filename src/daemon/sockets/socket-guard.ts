@@ -2,8 +2,8 @@ import { readdirSync } from 'node:fs';
 import type { Audit } from '../../audit/index.ts';
 import { agentCommands } from '../../base/index.ts';
 import { type RefusedPeer, socketPeers } from '../../wire/index.ts';
-import type { Config } from '../../setup/config/config.ts';
-import { commandsDirectory, type Places } from '../../setup/paths/data-paths.ts';
+import type { Config } from '../../setup/config/index.ts';
+import { commandsDirectory, type Places } from '../../setup/paths/index.ts';
 
 export interface GuardOptions {
   readonly config: () => Pick<Config, 'daemon'>;

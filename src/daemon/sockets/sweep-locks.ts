@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Layout } from '../../pod/sessions.ts';
 import { acquireLock } from '../../store/index.ts';
-import { namesIn } from '../../setup/config/directory-names.ts';
-import type { Places } from '../../setup/paths/data-paths.ts';
+import { namesIn } from '../../setup/config/index.ts';
+import type { Places } from '../../setup/paths/index.ts';
 
 const LOCK = '.lock';
 

@@ -1,6 +1,6 @@
 import { lstatSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { namesIn } from '../../setup/config/directory-names.ts';
+import { namesIn } from '../../setup/config/index.ts';
 import { lookAtSocket } from './socket-state.ts';
 
 /** Takes away the sockets of a directory that processes have left behind, and the links to them; answers with how many. */

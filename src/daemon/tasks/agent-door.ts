@@ -9,7 +9,7 @@ import {
   readKeys,
   revokeKey,
 } from '../../protocols/index.ts';
-import type { Places } from '../../setup/paths/data-paths.ts';
+import type { Places } from '../../setup/paths/index.ts';
 import { type AgentRecord, DEFAULT_AGENT, doorName, NO_AUTH_WARNING, readClientKey } from './agent-files.ts';
 import { keyEvent } from './key-event.ts';
 import { changeKeys } from './key-file.ts';

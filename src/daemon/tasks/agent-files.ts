@@ -1,15 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shape, systemCodeOf, tryParse } from '../../base/index.ts';
-import type { Places } from '../../setup/paths/data-paths.ts';
+import type { Places } from '../../setup/paths/index.ts';
+import { AGENT_NAME } from '../../setup/config/index.ts';
 
 type DataPlace = Pick<Places, 'dataDirectory'>;
-
-/** What an agent is called; also a part of file names. */
-export const AGENT_NAME = shape.text(
-  'a name of at most 64 letters, digits, dots, dashes and underscores',
-  (name) => /^[A-Za-z0-9][\w.-]{0,63}$/.test(name),
-);
 
 const AGENT = shape.fields(
   {

@@ -1,5 +1,5 @@
 import type { Door } from '../../protocols/index.ts';
-import type { DaemonSettings } from '../../setup/config/config.ts';
+import type { DaemonSettings } from '../../setup/config/index.ts';
 import { DEFAULT_AGENT, doorName } from './agent-files.ts';
 import type { AgentOrder } from './read-agent-config.ts';
 import type { TasksParts } from './tasks-place.ts';

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { shape, tryParse } from '../../base/index.ts';
-import type { Places } from '../../setup/paths/data-paths.ts';
-import { AGENT_NAME, jsonNamesIn, keptAgentsDirectory, keptFile, readIfThere } from './agent-files.ts';
-import { TASKS } from '../../setup/config/tasks-shape.ts';
+import type { Places } from '../../setup/paths/index.ts';
+import { AGENT_NAME, TASKS } from '../../setup/config/index.ts';
+import { jsonNamesIn, keptAgentsDirectory, keptFile, readIfThere } from './agent-files.ts';
 import { writePrivate } from './write-agent.ts';
 
 type DataPlace = Pick<Places, 'dataDirectory'>;

@@ -1,8 +1,5 @@
 import { dirname } from 'node:path';
-import { lockSoon } from '../../setup/paths/lock-with-retry.ts';
-import type { Places } from '../../setup/paths/data-paths.ts';
-import { makePrivate } from '../../setup/paths/private-directory.ts';
-import { refuseUnsafeFile } from '../../setup/paths/refuse-unsafe-file.ts';
+import { lockSoon, type Places, makePrivate, refuseUnsafeFile } from '../../setup/paths/index.ts';
 import { keysFile } from './agent-files.ts';
 
 /** Changes the keys while nobody else does: who reads, changes and writes beside another would lose what that one wrote. */

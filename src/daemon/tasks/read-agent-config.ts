@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
-import { refuseUnsafeFile } from '../../setup/paths/refuse-unsafe-file.ts';
-import { parseYaml, readShape } from '../../setup/config/yaml.ts';
+import { refuseUnsafeFile } from '../../setup/paths/index.ts';
+import { parseYaml, readShape, type StatedTasks, TASKS } from '../../setup/config/index.ts';
 import type { AgentWish } from './tasks-place.ts';
-import { type StatedTasks, TASKS } from '../../setup/config/tasks-shape.ts';
 
 export interface AgentOrder {
   /** The path of an agent-config.yaml. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { arrayOf, objectIn, objectOf, stringOf } from '../../base/index.ts';
 import type { Overrides } from '../../pod/index.ts';
-import type { Places } from '../../setup/paths/data-paths.ts';
+import type { Places } from '../../setup/paths/index.ts';
 import { keysFile } from './agent-files.ts';
 
 /**

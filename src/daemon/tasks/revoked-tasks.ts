@@ -3,7 +3,7 @@ import type { Audit } from '../../audit/index.ts';
 import { asPolypodError, type Log } from '../../base/index.ts';
 import type { Caller, Host, Overrides, Row } from '../../pod/index.ts';
 import { type KeyRecord, readKeys, watchKeys } from '../../protocols/index.ts';
-import type { Places } from '../../setup/paths/data-paths.ts';
+import type { Places } from '../../setup/paths/index.ts';
 import { keysFile } from './agent-files.ts';
 
 export interface RevokedTasksParts {

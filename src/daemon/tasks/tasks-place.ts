@@ -3,11 +3,10 @@ import { resolve } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
 import type { Environment } from '../../llm/index.ts';
 import { podLines, type TasksPlace } from '../../protocols/index.ts';
-import { COMMAND_MODEL } from '../../setup/models/command-model.ts';
-import type { Places } from '../../setup/paths/data-paths.ts';
-import { refuseUnsafeFile } from '../../setup/paths/refuse-unsafe-file.ts';
+import { COMMAND_MODEL } from '../../setup/models/index.ts';
+import { type Places, refuseUnsafeFile } from '../../setup/paths/index.ts';
 import { keysFile } from './agent-files.ts';
-import type { StatedTasks } from '../../setup/config/tasks-shape.ts';
+import type { StatedTasks } from '../../setup/config/index.ts';
 
 /** What was stated about an agent, and what its paths are relative to. */
 export interface AgentWish {

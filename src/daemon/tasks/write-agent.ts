@@ -1,8 +1,7 @@
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { uuidv7 } from '../../base/index.ts';
-import type { Places } from '../../setup/paths/data-paths.ts';
-import { makePrivate } from '../../setup/paths/private-directory.ts';
+import { type Places, makePrivate } from '../../setup/paths/index.ts';
 import { type AgentRecord, clientKeyFile, recordFile } from './agent-files.ts';
 
 type DataPlace = Pick<Places, 'dataDirectory'>;

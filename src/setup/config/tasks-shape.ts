@@ -1,7 +1,6 @@
 import { isSecretName, shape } from '../../base/index.ts';
 import { KEY_SCOPES } from '../../protocols/index.ts';
 import { DURATION } from './duration.ts';
-import { AGENT_NAME } from '../../daemon/tasks/agent-files.ts';
 
 const { choice, count, fields, flag, listOf, number, ruled, text } = shape;
 
@@ -14,6 +13,11 @@ const PORT = number(
 const secretVariable = text(
   'the name of an environment variable that ends in _KEY or _TOKEN, or has SECRET in it',
   (name) => /^[A-Za-z_]\w*$/.test(name) && isSecretName(name),
+);
+
+/** What an agent is called; also a part of file names. */
+export const AGENT_NAME = text('a name of at most 64 letters, digits, dots, dashes and underscores', (name) =>
+  /^[A-Za-z0-9][\w.-]{0,63}$/.test(name),
 );
 
 const path = text('a path');

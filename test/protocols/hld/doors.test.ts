@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isObject, type JsonObject, objectIn, objectOf, stringOf } from '../../../src/base/index.ts';
-import { placesFrom } from '../../../src/daemon/index.ts';
+import { placesFrom } from '../../../src/setup/index.ts';
 import { call, says, type Site, site } from '../../cli/daemon.ts';
 import { start } from '../../cli/polypod.ts';
 import { Client, type Launched, statusOf } from './stage.ts';

@@ -1,5 +1,4 @@
-import { CYAN, DIM, type Line, span, widthOf } from '../../../terminal/style.ts';
-import { fitLine } from '../../../terminal/wrap.ts';
+import { CYAN, DIM, type Line, span, widthOf, fitLine } from '../../../terminal/index.ts';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 

@@ -1,7 +1,12 @@
 import { isObject, type JsonObject, tryParse } from '../../../base/index.ts';
-import { type Key } from '../../../terminal/editor/key.ts';
-import { insert, type EditorState, newEditor } from '../../../terminal/editor/state.ts';
-import { type EditorAround, updateEditor } from '../../../terminal/editor/update.ts';
+import {
+  type Key,
+  insert,
+  type EditorState,
+  newEditor,
+  type EditorAround,
+  updateEditor,
+} from '../../../terminal/index.ts';
 
 /** What a person is asked to allow. */
 export interface ApprovalQuestion {

@@ -1,10 +1,25 @@
 import type { ApprovalQuestion, ApprovalState } from './approval-dialog.ts';
-import { renderEditor, textWidth } from '../../../terminal/editor/render.ts';
-import { harmless, wholeLines } from '../../../terminal/sanitize.ts';
-import { BOLD, CYAN, DIM, type Line, PLAIN, RED, span, YELLOW } from '../../../terminal/style.ts';
-import { diffLook } from '../../../terminal/markdown/code.ts';
-import { type Live, stacked, still } from '../../../terminal/screen/live.ts';
-import { chopLine, fitLine, wrapLine } from '../../../terminal/wrap.ts';
+import {
+  renderEditor,
+  textWidth,
+  harmless,
+  wholeLines,
+  BOLD,
+  CYAN,
+  DIM,
+  type Line,
+  PLAIN,
+  RED,
+  span,
+  YELLOW,
+  diffLook,
+  type Live,
+  stacked,
+  still,
+  chopLine,
+  fitLine,
+  wrapLine,
+} from '../../../terminal/index.ts';
 
 /** What is asked, in full. It is printed, not part of the live area: a long diff can be scrolled back to. */
 export function questionLines({ title, reason, detail, more }: ApprovalQuestion, width: number): Line[] {

@@ -1,9 +1,22 @@
 import { duration } from './activity.ts';
-import { harmlessLines, withoutColours } from '../../../terminal/sanitize.ts';
-import { BOLD, CYAN, DIM, GREEN, type Line, type Look, RED, span, YELLOW } from '../../../terminal/style.ts';
-import { diffLook } from '../../../terminal/markdown/code.ts';
-import { markdownLines } from '../../../terminal/markdown/render.ts';
-import { chopLine, fitLine, wrapLine } from '../../../terminal/wrap.ts';
+import {
+  harmlessLines,
+  withoutColours,
+  BOLD,
+  CYAN,
+  DIM,
+  GREEN,
+  type Line,
+  type Look,
+  RED,
+  span,
+  YELLOW,
+  diffLook,
+  markdownLines,
+  chopLine,
+  fitLine,
+  wrapLine,
+} from '../../../terminal/index.ts';
 
 export type CardStatus = 'waiting' | 'running' | 'done' | 'failed' | 'denied' | 'cancelled';
 

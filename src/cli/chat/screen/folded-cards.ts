@@ -1,5 +1,5 @@
 import { type Card, type CardStyle, cardLines, isFolded } from './cards.ts';
-import type { Line } from '../../../terminal/style.ts';
+import type { Line } from '../../../terminal/index.ts';
 
 const MOST = 50;
 

@@ -1,9 +1,6 @@
 import {
-  activityLine,
-  cardLines,
   type EditorState,
   fitLine,
-  FRAME_MS,
   type Line,
   type Live,
   line,
@@ -11,9 +8,10 @@ import {
   renderEditor,
   span,
   stacked,
-  statusLine,
   still,
 } from '../../../terminal/index.ts';
+import { cardLines } from './cards.ts';
+import { activityLine, FRAME_MS, statusLine } from './activity.ts';
 import { textOf } from '../view/answer-steps.ts';
 import { inShort, statusTexts } from './status.ts';
 import { isBusy, type Running, type View } from '../view/view.ts';

@@ -1,13 +1,7 @@
-import {
-  fitLine,
-  FoldedCards,
-  type Line,
-  MarkdownStream,
-  messageLines,
-  noticeLines,
-  questionLines,
-  span,
-} from '../../../terminal/index.ts';
+import { fitLine, type Line, MarkdownStream, span } from '../../../terminal/index.ts';
+import { FoldedCards } from './folded-cards.ts';
+import { messageLines, noticeLines } from './cards.ts';
+import { questionLines } from './approval-lines.ts';
 import type { Print } from '../view/print.ts';
 import { questionAbout } from './question.ts';
 

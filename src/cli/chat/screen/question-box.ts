@@ -1,16 +1,14 @@
 import type { Approval } from '../../../pod/index.ts';
 import { QuestionNumbers } from '../../output/question-numbers.ts';
+import type { Key, Live } from '../../../terminal/index.ts';
+import { approvalWidth, renderApproval } from './approval-lines.ts';
 import {
   type ApprovalAnswer,
   type ApprovalState,
-  approvalWidth,
-  type Key,
-  type Live,
   newApproval,
-  renderApproval,
   SETTLE_MS,
   updateApproval,
-} from '../../../terminal/index.ts';
+} from './approval-dialog.ts';
 import type { Print } from '../view/print.ts';
 import { questionAbout } from './question.ts';
 

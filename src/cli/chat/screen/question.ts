@@ -4,7 +4,7 @@ import type { Rule } from '../../../tools/index.ts';
 import { callLines } from '../../commands/approvals/call-lines.ts';
 import { callName } from '../../output/call-name.ts';
 import { numberText, type QuestionNumber } from '../../output/question-numbers.ts';
-import type { ApprovalAnswer, ApprovalQuestion } from '../../../terminal/index.ts';
+import type { ApprovalAnswer, ApprovalQuestion } from './approval-dialog.ts';
 
 /** An approval as a person is asked it. */
 export function questionAbout(approval: Approval, number: QuestionNumber = ONLY): ApprovalQuestion {

@@ -1,4 +1,4 @@
-import { displayWidth } from '../../../terminal/width.ts';
+import { displayWidth } from '../../../terminal/index.ts';
 import type { View } from '../view/view.ts';
 
 /** The status line's two sides, as much of both as fits: where one is, and how full and how dear the conversation is. */

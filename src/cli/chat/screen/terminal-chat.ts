@@ -2,7 +2,6 @@ import { onAbort } from '../../../base/index.ts';
 import type { PodHandle } from '../../../daemon/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import {
-  type ApprovalAnswer,
   chord,
   COLOURED,
   type EditorState,
@@ -14,6 +13,7 @@ import {
   textWidth,
   updateEditor,
 } from '../../../terminal/index.ts';
+import type { ApprovalAnswer } from './approval-dialog.ts';
 import { completionOf, type Known } from '../slash/completions.ts';
 import { foldedImage } from '../view/content.ts';
 import type { HistoryFile } from '../history-file.ts';

@@ -1,6 +1,6 @@
 import type { PodHandle } from '../../../daemon/index.ts';
 import type { PodCommand, Receipt } from '../../../pod/index.ts';
-import type { NoticeTone } from '../../../terminal/index.ts';
+import type { NoticeTone } from '../screen/cards.ts';
 import type { Place } from '../../hosting/index.ts';
 import type { View } from '../view/view.ts';
 

@@ -1,4 +1,4 @@
-import { shortIds } from '../../../daemon/index.ts';
+import { shortIds } from '../../../setup/index.ts';
 import { ago } from '../../output/relative-time.ts';
 import type { Place } from '../../hosting/index.ts';
 import { dollars, inShort } from '../screen/status.ts';

@@ -3,11 +3,11 @@ import {
   type AgentRecord,
   DEFAULT_AGENT,
   isKept,
-  type Places,
   readAgent,
   readAgents,
   readClientKey,
 } from '../../../daemon/index.ts';
+import type { Places } from '../../../setup/index.ts';
 import { ago } from '../../output/relative-time.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { table } from '../../output/table.ts';

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { PolypodError } from '../../../base/index.ts';
-import { AGENT_NAME, type AgentOrder } from '../../../daemon/index.ts';
+import type { AgentOrder } from '../../../daemon/index.ts';
+import { AGENT_NAME } from '../../../setup/index.ts';
 import type { Surroundings } from '../../command.ts';
 import { MODES } from '../../args/modes.ts';
 import type { Values } from '../../args/options.ts';

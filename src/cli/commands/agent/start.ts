@@ -1,18 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JsonObject, messageOf, objectOf, PolypodError, stringOf } from '../../../base/index.ts';
 import {
-  directoryAt,
   type AgentOrder,
   type AgentRecord,
   clientKeyFile,
   daemonLink,
   DEFAULT_AGENT,
   NO_AUTH_WARNING,
-  type Places,
   readAgent,
   readAgentWish,
   readClientKey,
 } from '../../../daemon/index.ts';
+import { directoryAt, type Places } from '../../../setup/index.ts';
 import { doors } from '../../../registry.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { placesOf } from '../../args/data-dir.ts';

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ControlLink, type Places, readAgent } from '../../../daemon/index.ts';
+import { type ControlLink, readAgent } from '../../../daemon/index.ts';
+import type { Places } from '../../../setup/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 
 /** Stays with an agent of a daemon that was up before: Ctrl-C closes the agent's door and leaves the daemon up. */

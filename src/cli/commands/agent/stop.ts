@@ -3,11 +3,11 @@ import {
   daemonLink,
   forgetAgent,
   isKept,
-  type Places,
   readAgent,
   readAgents,
   removeAgent,
 } from '../../../daemon/index.ts';
+import type { Places } from '../../../setup/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { stopDaemon } from '../stop.ts';
 import { recorded } from './look.ts';

@@ -1,6 +1,6 @@
 import type { WaitingApproval } from '../../../daemon/index.ts';
 import { ago } from '../../output/relative-time.ts';
-import { harmless } from '../../../terminal/sanitize.ts';
+import { harmless } from '../../../terminal/index.ts';
 import { callLines } from './call-lines.ts';
 import { under } from './indented-lines.ts';
 

@@ -1,6 +1,7 @@
-import { shortIds, type WaitingApproval } from '../../../daemon/index.ts';
+import type { WaitingApproval } from '../../../daemon/index.ts';
+import { shortIds } from '../../../setup/index.ts';
 import { ago } from '../../output/relative-time.ts';
-import { harmless } from '../../../terminal/sanitize.ts';
+import { harmless } from '../../../terminal/index.ts';
 import { callGlance } from './call-lines.ts';
 import { under } from './indented-lines.ts';
 

@@ -10,7 +10,7 @@ import { nameOf } from '../../current-user.ts';
 import { EXIT, runnable, type Surroundings } from '../../command.ts';
 import { DATA_DIR, placesOf } from '../../args/data-dir.ts';
 import { daemonFor } from '../sessions/require-daemon.ts';
-import { harmless } from '../../../terminal/sanitize.ts';
+import { harmless } from '../../../terminal/index.ts';
 
 /** `polypod approvals`: what agents wait for, and the answers. */
 export const approvals = runnable({

@@ -1,5 +1,5 @@
 import { beginningOf, isObject, tryParse } from '../../../base/index.ts';
-import { harmless, wholeLines } from '../../../terminal/sanitize.ts';
+import { harmless, wholeLines } from '../../../terminal/index.ts';
 
 /** What is decided about a call. */
 export interface AskedCall {

@@ -1,6 +1,5 @@
 import type { ApprovalNews } from '../../../daemon/index.ts';
-import { harmless } from '../../../terminal/sanitize.ts';
-import { displayWidth, fitWidth } from '../../../terminal/width.ts';
+import { harmless, displayWidth, fitWidth } from '../../../terminal/index.ts';
 import { callGlance } from './call-lines.ts';
 import { under } from './indented-lines.ts';
 

@@ -1,12 +1,13 @@
 import { isOneLine, PolypodError } from '../../../base/index.ts';
-import { keysFile, type Places, readModels } from '../../../daemon/index.ts';
+import { keysFile } from '../../../daemon/index.ts';
+import { type Places, readModels } from '../../../setup/index.ts';
 import { type Row, sessionsIn } from '../../../pod/sessions.ts';
 import { EXIT, runnable } from '../../command.ts';
 import { COMMANDS } from '../../commands.ts';
 import { type Completable, SHELLS } from './completion-scripts.ts';
 import { DATA_DIR, placesOf } from '../../args/data-dir.ts';
 import type { Listing } from '../../args/options.ts';
-import { harmless } from '../../../terminal/sanitize.ts';
+import { harmless } from '../../../terminal/index.ts';
 
 /** `polypod completion`: what a shell needs to complete commands, options and sessions. */
 export const completion = runnable({

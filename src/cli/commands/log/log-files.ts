@@ -1,7 +1,7 @@
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PolypodError } from '../../../base/index.ts';
-import { findSession, type Places } from '../../../daemon/index.ts';
+import { findSession, type Places } from '../../../setup/index.ts';
 import { Layout, type Row, sessionsIn } from '../../../pod/sessions.ts';
 
 /** A file of a session, or of its feed. */

@@ -1,7 +1,7 @@
 import { PolypodError } from '../../../base/index.ts';
 import { type Note, type RepairReport, repairKit } from '../../../pod/sessions.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
-import { harmless } from '../../../terminal/sanitize.ts';
+import { harmless } from '../../../terminal/index.ts';
 import type { LogFile } from './log-files.ts';
 
 export interface RepairWish {

@@ -2,7 +2,7 @@ import { PolypodError } from '../../../base/index.ts';
 import { type Defect, repairKit } from '../../../pod/sessions.ts';
 import { readLines, realFiles } from '../../../store/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
-import { harmless } from '../../../terminal/sanitize.ts';
+import { harmless } from '../../../terminal/index.ts';
 import type { LogFile } from './log-files.ts';
 
 /** What was found in a file. */

@@ -5,11 +5,19 @@ import type { DeltaContent } from '../../../llm/index.ts';
 import type { PodFact } from '../../../pod/index.ts';
 import type { CallStatus, RunOutcome, Totals } from '../../../worker/index.ts';
 import type { Surroundings } from '../../command.ts';
-import { type Brush, brush, paintedDiff, wantsColour } from '../../../terminal/colors.ts';
+import {
+  type Brush,
+  brush,
+  paintedDiff,
+  wantsColour,
+  harmless,
+  harmlessLines,
+  withoutColours,
+  type TextStream,
+  textStreamTo,
+  fitWidth,
+} from '../../../terminal/index.ts';
 import { StatusLine } from '../../output/status-line.ts';
-import { harmless, harmlessLines, withoutColours } from '../../../terminal/sanitize.ts';
-import { type TextStream, textStreamTo } from '../../../terminal/sanitize-stream.ts';
-import { fitWidth } from '../../../terminal/width.ts';
 
 const DIFF_LINES = 60;
 const SUMMARY_WIDTH = 160;

@@ -16,7 +16,7 @@ import {
 } from '../../hosting/index.ts';
 import { promptFrom } from '../../args/prompt-text.ts';
 import { jsonPrinter, RunPrinter } from './run-printer.ts';
-import { harmless } from '../../../terminal/sanitize.ts';
+import { harmless } from '../../../terminal/index.ts';
 
 /** `polypod run`: an agent that works on a directory until the task is done. */
 export const run = runnable({

@@ -1,4 +1,5 @@
-import { daemonLink, type Places } from '../../../daemon/index.ts';
+import { daemonLink } from '../../../daemon/index.ts';
+import type { Places } from '../../../setup/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { hostHere } from '../../hosting/host-in-process.ts';
 import { callerIn, type SessionsCall, sessionsMeant } from './sessions-call.ts';

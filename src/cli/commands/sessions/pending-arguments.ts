@@ -1,5 +1,6 @@
 import { arrayOf, objectOf } from '../../../base/index.ts';
-import { daemonLink, type Places } from '../../../daemon/index.ts';
+import { daemonLink } from '../../../daemon/index.ts';
+import type { Places } from '../../../setup/index.ts';
 import type { Row } from '../../../pod/sessions.ts';
 import type { Surroundings } from '../../command.ts';
 import { hostHere } from '../../hosting/host-in-process.ts';

@@ -1,5 +1,6 @@
 import { PolypodError } from '../../../base/index.ts';
-import { type ControlLink, daemonLink, type Places } from '../../../daemon/index.ts';
+import { type ControlLink, daemonLink } from '../../../daemon/index.ts';
+import type { Places } from '../../../setup/index.ts';
 
 /** The daemon, without which it cannot be done; refuses with what to do when none is up. */
 export async function daemonFor(places: Places): Promise<ControlLink> {

@@ -2,7 +2,7 @@ import { ago } from '../../output/relative-time.ts';
 import { callLines } from '../approvals/call-lines.ts';
 import { under } from '../approvals/indented-lines.ts';
 import type { Shown } from '../ls.ts';
-import { harmless } from '../../../terminal/sanitize.ts';
+import { harmless } from '../../../terminal/index.ts';
 
 /** A session with what it asks in full, and the sessions that went on from it. */
 export interface ShownSession extends Shown {

@@ -1,5 +1,5 @@
 import { PolypodError } from '../../../base/index.ts';
-import { findSession, type Places } from '../../../daemon/index.ts';
+import { findSession, type Places } from '../../../setup/index.ts';
 import type { Caller } from '../../../pod/index.ts';
 import { type Row, sessionsIn } from '../../../pod/sessions.ts';
 import { nameOf } from '../../current-user.ts';

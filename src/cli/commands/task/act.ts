@@ -3,7 +3,7 @@ import { type JsonObject, PolypodError, uuidv7 } from '../../../base/index.ts';
 import { isOver, type TasksClient } from '../../../client/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { promptFrom } from '../../args/prompt-text.ts';
-import { harmless } from '../../../terminal/sanitize.ts';
+import { harmless } from '../../../terminal/index.ts';
 import { commandLine } from './command-line.ts';
 import { clientFor } from './connect.ts';
 import { asked, follow } from './follow.ts';

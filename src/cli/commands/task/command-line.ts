@@ -1,4 +1,4 @@
-import { harmless } from '../../../terminal/sanitize.ts';
+import { harmless } from '../../../terminal/index.ts';
 import type { TaskValues } from './options.ts';
 
 type Way = Pick<TaskValues, 'url' | 'agent' | 'key-file' | 'ca' | 'cert' | 'key' | 'insecure' | 'data-dir'>;

@@ -1,13 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { messageOf, PolypodError } from '../../../base/index.ts';
 import { knowsKey, provingTransport, TasksClient } from '../../../client/index.ts';
-import {
-  type AgentRecord,
-  DEFAULT_AGENT,
-  type Places,
-  readAgents,
-  readClientKey,
-} from '../../../daemon/index.ts';
+import { type AgentRecord, DEFAULT_AGENT, readAgents, readClientKey } from '../../../daemon/index.ts';
+import type { Places } from '../../../setup/index.ts';
 import { transportTrusting, type Trust } from '../../../wire/index.ts';
 import type { Surroundings } from '../../command.ts';
 import { placesOf } from '../../args/data-dir.ts';

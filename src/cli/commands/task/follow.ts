@@ -7,7 +7,7 @@ import {
   type Watched,
 } from '../../../client/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
-import { harmless } from '../../../terminal/sanitize.ts';
+import { harmless } from '../../../terminal/index.ts';
 import { commandLine } from './command-line.ts';
 import type { TaskValues } from './options.ts';
 import { exitCodeOf } from './result.ts';

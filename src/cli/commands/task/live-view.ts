@@ -4,7 +4,7 @@ import { WireEvents } from '../../chat/wire-events.ts';
 import { wireSnapshot } from '../../chat/wire-snapshot.ts';
 import type { Surroundings } from '../../command.ts';
 import { RunPrinter } from '../run/run-printer.ts';
-import { harmless } from '../../../terminal/sanitize.ts';
+import { harmless } from '../../../terminal/index.ts';
 import type { TaskValues } from './options.ts';
 import { showResult } from './result.ts';
 import { type Question, type TaskView, WaitingView } from './view.ts';

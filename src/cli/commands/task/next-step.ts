@@ -1,7 +1,7 @@
 import { PolypodError, stringOf } from '../../../base/index.ts';
 import { failureIn, isTlsFailure } from '../../../client/index.ts';
 import { httpRefusalIn } from '../../../wire/index.ts';
-import { harmless } from '../../../terminal/sanitize.ts';
+import { harmless } from '../../../terminal/index.ts';
 import type { Action } from './options.ts';
 
 /** An error of the agent, or of the way to it, with what can be done about it on this command line. */

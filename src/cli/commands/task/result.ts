@@ -1,8 +1,14 @@
 import { arrayOf, type JsonObject, objectOf, stringOf } from '../../../base/index.ts';
 import type { TaskStatus } from '../../../client/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
-import { brush, paintedDiff, wantsColour } from '../../../terminal/colors.ts';
-import { harmless, harmlessText, withoutColours } from '../../../terminal/sanitize.ts';
+import {
+  brush,
+  paintedDiff,
+  wantsColour,
+  harmless,
+  harmlessText,
+  withoutColours,
+} from '../../../terminal/index.ts';
 
 const DIFF_LINES = 60;
 

@@ -1,6 +1,6 @@
 import { PolypodError } from '../../../base/index.ts';
 import type { TasksClient } from '../../../client/index.ts';
-import { shortIds } from '../../../daemon/index.ts';
+import { shortIds } from '../../../setup/index.ts';
 
 /** Most of a task's id names its session: what follows tells it from others. Ids of other servers are their own. */
 const OWN_PART = /^task_[0-9a-f-]{36}_([0-9a-f]+)$/;

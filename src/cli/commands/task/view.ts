@@ -3,7 +3,7 @@ import type { AskedApproval, TaskEvent, TaskStatus, Watched } from '../../../cli
 import type { Surroundings } from '../../command.ts';
 import { beyondTitle } from '../../output/call-details.ts';
 import { StatusLine } from '../../output/status-line.ts';
-import { harmless } from '../../../terminal/sanitize.ts';
+import { harmless } from '../../../terminal/index.ts';
 import { commandLine } from './command-line.ts';
 import type { TaskValues } from './options.ts';
 import { progressBar } from './progress-bar.ts';

@@ -1,10 +1,10 @@
-import type { Environment } from '../../llm/index.ts';
-import type { Host } from '../../pod/index.ts';
-import type { Inventory } from '../../protocols/index.ts';
-import { findSession } from '../find-session.ts';
-import { offeredModel, offeredModels, refuseUnknownProvider } from '../models/offered-models.ts';
-import type { Places } from '../paths/data-paths.ts';
-import type { Setup } from '../setup.ts';
+import type { Environment } from '../llm/index.ts';
+import type { Host } from '../pod/index.ts';
+import type { Inventory } from '../protocols/index.ts';
+import { findSession } from '../setup/index.ts';
+import { offeredModel, offeredModels, refuseUnknownProvider } from '../setup/models/index.ts';
+import type { Places } from '../setup/paths/index.ts';
+import type { Setup } from './setup.ts';
 
 export interface InventoryOptions {
   readonly env: Environment;
@@ -30,6 +30,6 @@ export function inventoryOf({ env, places, setup, host }: InventoryOptions): Inv
 
 /** The tools that agents have of their own. */
 async function toolNames(): Promise<readonly string[]> {
-  const { builtinTools } = await import('../../tools/index.ts');
+  const { builtinTools } = await import('../tools/index.ts');
   return ['todo', ...builtinTools.map(({ name }) => name)];
 }

@@ -1,8 +1,8 @@
 import { isSecretName, type Redact, redactor } from '../base/index.ts';
 import type { Environment } from '../llm/index.ts';
-import { type Config, readConfig } from './config/config.ts';
-import { ModelAccess } from './models/model-access.ts';
-import type { Places } from './paths/data-paths.ts';
+import { type Config, readConfig } from '../setup/config/index.ts';
+import { ModelAccess } from '../setup/models/index.ts';
+import type { Places } from '../setup/paths/index.ts';
 
 export interface SetupOptions {
   readonly env: Environment;

@@ -1,6 +1,5 @@
 import { auditFiles, type AuditLimits, AuditLog, type AuditLogOptions } from '../audit/index.ts';
-import type { Places } from './paths/data-paths.ts';
-import { makePrivate } from './paths/private-directory.ts';
+import { type Places, makePrivate } from '../setup/paths/index.ts';
 
 /** The audit log of a data directory; nothing is made before the first event. */
 export function openAudit(
