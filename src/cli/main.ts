@@ -5,7 +5,7 @@ import { EXIT, type ExitCode, type Surroundings } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { isRpcMode } from './rpc/options.ts';
 import { exposeVariables, takeEnvironment } from './secret-environment.ts';
-import { harmlessText } from '../terminal/index.ts';
+import { sanitizeText } from '../terminal/index.ts';
 import { version } from './version.ts';
 
 const EXIT_CODES: Readonly<Record<ErrorCode, ExitCode>> = {
@@ -125,7 +125,7 @@ function complain(thrown: unknown, name: string | undefined): ExitCode {
   const error = asPolypodError(thrown);
   const who = name !== undefined && Object.hasOwn(COMMANDS, name) ? `polypod ${name}` : 'polypod';
   // Foreign text may be quoted in it.
-  process.stderr.write(`${who}: ${harmlessText(error.message)}\n`);
+  process.stderr.write(`${who}: ${sanitizeText(error.message)}\n`);
   if (error.code === 'internal') {
     process.stderr.write('This is a bug in Polypod. With POLYPOD_DEBUG=1 it shows where.\n');
     if (around.env.POLYPOD_DEBUG) process.stderr.write(`${String(error.stack)}\n${String(error.cause)}\n`);

@@ -16,7 +16,7 @@ export {
   TasksClient,
   type TasksClientOptions,
   type TaskStatus,
-  type TaskWish,
+  type TaskRequest,
   type Watched,
   type WatchOptions,
   watchTask,

@@ -1,9 +1,9 @@
 import { auditFiles, type AuditLimits, AuditLog, type AuditLogOptions } from '../audit/index.ts';
-import { type Places, makePrivate } from '../setup/paths/index.ts';
+import { type DataPaths, makePrivate } from '../setup/paths/index.ts';
 
 /** The audit log of a data directory; nothing is made before the first event. */
 export function openAudit(
-  { dataDirectory }: Pick<Places, 'dataDirectory'>,
+  { dataDirectory }: Pick<DataPaths, 'dataDirectory'>,
   options: Pick<AuditLogOptions, 'redact' | 'limits' | 'onFailure'> = {},
 ): AuditLog {
   return new AuditLog({ files: auditFiles(dataDirectory), makeDirectory: makePrivate, ...options });

@@ -30,7 +30,7 @@ import {
   commandsDirectory,
   controlSocket,
   daemonLogFile,
-  type Places,
+  type DataPaths,
   makePrivate,
   hasRoomForPods,
   refuseDeepSockets,
@@ -38,7 +38,7 @@ import {
 } from '../setup/paths/index.ts';
 import { agentsFrom, endLeftCommands, loadCommandSafety } from '../setup/index.ts';
 import { type DaemonState, type Health, healthOf } from './observe/health.ts';
-import { LastResort } from './observe/unexpected-errors.ts';
+import { UnexpectedErrors } from './observe/unexpected-errors.ts';
 import { type LogFile, openLogFile } from './observe/log-file.ts';
 import { metricsOf } from './observe/metrics.ts';
 import { namedSocketLimit } from './sockets/named-sockets.ts';
@@ -47,7 +47,7 @@ import { type Reloaded, Setup } from './setup.ts';
 import { guardSockets } from './sockets/socket-guard.ts';
 import { sweepLocks } from './sockets/sweep-locks.ts';
 import { sweepSockets } from './sockets/sweep-sockets.ts';
-import { tallyOf } from './observe/event-counts.ts';
+import { countEvents } from './observe/event-counts.ts';
 import { doorsWanted, withAgent } from './tasks/configured-agent.ts';
 import type { AgentOrder } from './tasks/read-agent-config.ts';
 import { refuseRevoked } from './tasks/refuse-revoked.ts';
@@ -57,7 +57,7 @@ import type { TasksParts } from './tasks/tasks-place.ts';
 
 export interface DaemonOptions {
   readonly env: Environment;
-  readonly places: Places;
+  readonly dataPaths: DataPaths;
   readonly version: string;
   readonly doors: readonly Door[];
   /** Whether they are what it is for: all are opened, whatever is configured, and it does not start without them. */
@@ -117,40 +117,40 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 }
 
 async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> {
-  const { env, places, version } = options;
+  const { env, dataPaths, version } = options;
   const asked = options.logLevel ?? levelIn(env);
-  const { setup, warnings } = await Setup.load({ env, places, offline: options.offline ?? false });
+  const { setup, warnings } = await Setup.load({ env, dataPaths, offline: options.offline ?? false });
   parts.setup = setup;
   // Whoever wants a sandbox hears at once that there is none, not when the first command runs.
-  if (options.sandbox === true || setup.config.sandbox.enabled === true) await checkSandbox(env, places);
-  refuseDeepSockets(places);
-  makeDataDirectory(places);
-  parts.lock = lockDataDirectory(places);
-  const logFile = (parts.logFile = openLogFile(daemonLogFile(places)));
+  if (options.sandbox === true || setup.config.sandbox.enabled === true) await checkSandbox(env, dataPaths);
+  refuseDeepSockets(dataPaths);
+  makeDataDirectory(dataPaths);
+  parts.lock = lockDataDirectory(dataPaths);
+  const logFile = (parts.logFile = openLogFile(daemonLogFile(dataPaths)));
   const log = logTo({
     sinks: [logFile.write, ...(options.logSinks ?? [])],
     level: () => asked ?? setup.config.log.level ?? 'info',
     redact: () => setup.redact,
   });
-  const audit = (parts.audit = openAudit(places, {
+  const audit = (parts.audit = openAudit(dataPaths, {
     redact: () => setup.redact,
     limits: setup.config.daemon.audit,
     onFailure: (reason) => log.error('the audit log cannot be written', { reason }),
   }));
   audit.record({ event: 'daemon.started', door: 'process', by: userName(env), details: { version } });
   for (const warning of warnings) log.warn(warning);
-  if (!hasRoomForPods(places))
+  if (!hasRoomForPods(dataPaths))
     log.warn(`pods have no sockets of their own here: their paths are too long; ${SHORTER}`);
-  makePrivate(places.runtimeDirectory);
-  parts.stopReporting = guardSockets(places, {
+  makePrivate(dataPaths.runtimeDirectory);
+  parts.stopReporting = guardSockets(dataPaths, {
     config: () => setup.config,
     audit: audit.record,
     onRefused: (refused) => log.warn('a connection was refused', { ...refused }),
   });
-  const podSockets = (parts.podSockets = join(places.runtimeDirectory, 'pods'));
+  const podSockets = (parts.podSockets = join(dataPaths.runtimeDirectory, 'pods'));
   const swept = await sweepSockets(podSockets);
   if (swept > 0) log.info('sockets that were left behind are taken away', { swept });
-  const locks = sweepLocks(places);
+  const locks = sweepLocks(dataPaths);
   if (locks > 0) log.info('locks of sessions that were never written are removed', { locks });
 
   const { hibernateAfterMs, durability, limits, approvals } = setup.config.daemon;
@@ -158,7 +158,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   const agents: AgentsOptions = {
     sandbox: options.sandbox ?? false,
     env,
-    places,
+    dataPaths,
     version,
     get config() {
       return setup.config;
@@ -170,16 +170,16 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     audit: audit.record,
     onServerChange: (pod, { name, state, error }) => log.info('MCP server', { pod, name, state, error }),
   };
-  const lastResort = new LastResort(log);
+  const lastResort = new UnexpectedErrors(log);
   let failures = 0;
   const host = (parts.host = await Host.open({
-    directory: places.dataDirectory,
+    directory: dataPaths.dataDirectory,
     // Tools and servers are loaded with the first agent, not with the daemon.
     agents: agentsFrom(agents),
     limits,
     approvals,
     audit: audit.record,
-    refuseStart: refuseRevoked(places),
+    refuseStart: refuseRevoked(dataPaths),
     ...(hibernateAfterMs === undefined ? {} : { hibernateAfterMs }),
     ...(durability === undefined ? {} : { durability }),
     onFailure: (error, pod) => {
@@ -195,13 +195,13 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     doors: openDoors,
     version,
     limits,
-    dataDirectory: places.dataDirectory,
+    dataDirectory: dataPaths.dataDirectory,
     startedAt: new Date(),
     state: () => state,
     failures: () => failures,
     contained: () => lastResort.count,
     refusedConnections: () => socketPeers.refused,
-    counts: tallyOf(host),
+    counts: countEvents(host),
   });
 
   const reload = async (): Promise<Reloaded> => {
@@ -235,11 +235,11 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     return stopping;
   };
 
-  for (const { podId, command, ended } of await leftCommands(places))
+  for (const { podId, command, ended } of await leftCommands(dataPaths))
     log.warn('a command outlived the process that ran it and was ended', { pod: podId, command, ended });
   const interrupted = await host.recover();
   if (interrupted.length > 0) log.warn('sessions were left unfinished', { pods: interrupted });
-  const revokedTasks = (parts.revokedTasks = new RevokedTasks({ host, places, log, audit: audit.record }));
+  const revokedTasks = (parts.revokedTasks = new RevokedTasks({ host, dataPaths, log, audit: audit.record }));
   await revokedTasks.open();
   const modelNamed = async (word: string): Promise<ModelChoice | undefined> => {
     const ready = await setup.models.named(word);
@@ -247,20 +247,20 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   };
   const doorContext: DoorContext = {
     host,
-    directory: places.runtimeDirectory,
+    directory: dataPaths.runtimeDirectory,
     version,
     log,
     caught: lastResort.caught,
     audit: audit.record,
     vitals: { health: async () => ({ ...(await health()) }), metrics: async () => metricsOf(await health()) },
-    user: { home: places.home, cwd: process.cwd(), env },
+    user: { home: dataPaths.home, cwd: process.cwd(), env },
     modelNamed,
-    inventory: inventoryOf({ env, places, setup, host }),
+    inventory: inventoryOf({ env, dataPaths, setup, host }),
     namedSockets: namedSocketLimit(),
   };
   const tasks: TasksParts = {
     env,
-    places,
+    dataPaths,
     watcher: limits.watcher ?? DEFAULT_LIMITS.watcher,
     modelNamed,
     usualMode: () => setup.config.permissions.mode,
@@ -268,7 +268,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     watchKeys: () => revokedTasks.watch(),
     configured: () => ({
       stated: setup.config.daemon.tasks ?? {},
-      from: dirname(places.configFile),
+      from: dirname(dataPaths.configFile),
       cwd: process.cwd(),
     }),
   };
@@ -282,13 +282,13 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   tasksAgents = new TasksAgents(openDoors, doorContext, tasks);
   if (options.agent !== undefined) await tasksAgents.start(options.agent, { process: 'own', lasts: false });
   await tasksAgents.restore();
-  const socket = controlSocket(places);
+  const socket = controlSocket(dataPaths);
   const control = (parts.control = new ControlServer({
     path: socket,
     methods: methodsOf({
       host,
       setup,
-      dataDirectory: places.dataDirectory,
+      dataDirectory: dataPaths.dataDirectory,
       health,
       commands: async () => {
         const { commandSafety, safetyTexts } = await loadCommandSafety();
@@ -311,9 +311,9 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
 }
 
 /** Ends what a killed process has left running. What looks for it is loaded only if there is something recorded. */
-async function leftCommands(places: Places): Promise<readonly CommandRecord[]> {
-  if (!existsSync(commandsDirectory(places))) return [];
-  return endLeftCommands(places);
+async function leftCommands(dataPaths: DataPaths): Promise<readonly CommandRecord[]> {
+  if (!existsSync(commandsDirectory(dataPaths))) return [];
+  return endLeftCommands(dataPaths);
 }
 
 /** Those who still watch see the last events, so the pods are closed before the doors; the lock goes last. */

@@ -9,12 +9,12 @@ import type { DoctorOptions, Finding } from './doctor/doctor.ts';
 import type { FollowOptions } from './observe/follow-lines.ts';
 import type { ModelAccess } from '../setup/models/index.ts';
 import type { NewSession } from './sessions/new-session.ts';
-import { controlSocket, type Places } from '../setup/paths/index.ts';
+import { controlSocket, type DataPaths } from '../setup/paths/index.ts';
 import { readConfig } from '../setup/index.ts';
 import type { GuardOptions } from './sockets/socket-guard.ts';
 import type { AgentRecord } from './tasks/agent-files.ts';
 import type { AgentOrder } from './tasks/read-agent-config.ts';
-import type { AgentWish } from './tasks/tasks-place.ts';
+import type { AgentRequest } from './tasks/tasks-place.ts';
 
 export type { ControlLink } from './control/link.ts';
 export type { PodHandle } from './control/remote-pod.ts';
@@ -48,8 +48,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 }
 
 /** A link to the daemon of a data directory; undefined when none is up. */
-export async function daemonLink(places: Places): Promise<ControlLink | undefined> {
-  return (await import('./control/link.ts')).ControlLink.open(controlSocket(places));
+export async function daemonLink(dataPaths: DataPaths): Promise<ControlLink | undefined> {
+  return (await import('./control/link.ts')).ControlLink.open(controlSocket(dataPaths));
 }
 
 export async function remotePod(id: string, link: ControlLink): Promise<PodHandle> {
@@ -69,35 +69,38 @@ export async function removeSession(host: Host, dataDirectory: string, id: strin
 }
 
 /** What an agent over HTTP is to be: as its own file says, or config.yaml. */
-export async function readAgentWish(order: AgentOrder, places: Places): Promise<AgentWish> {
+export async function readAgentWish(order: AgentOrder, dataPaths: DataPaths): Promise<AgentRequest> {
   const { readAgentConfig } = await import('./tasks/read-agent-config.ts');
-  const { config } = await readConfig(places);
-  const from = dirname(places.configFile);
+  const { config } = await readConfig(dataPaths);
+  const from = dirname(dataPaths.configFile);
   return readAgentConfig(order, { stated: config.daemon.tasks ?? {}, from, cwd: order.cwd });
 }
 
 /** Writes down where an agent is that runs elsewhere. */
-export async function writeAgent(places: Places, record: AgentRecord): Promise<void> {
-  (await import('./tasks/write-agent.ts')).writeAgent(places, record);
+export async function writeAgent(dataPaths: DataPaths, record: AgentRecord): Promise<void> {
+  (await import('./tasks/write-agent.ts')).writeAgent(dataPaths, record);
 }
 
 /** Keeps the key that this user's own commands send. */
-export async function writeClientKey(places: Places, key: string): Promise<void> {
-  (await import('./tasks/write-agent.ts')).writeClientKey(places, key);
+export async function writeClientKey(dataPaths: DataPaths, key: string): Promise<void> {
+  (await import('./tasks/write-agent.ts')).writeClientKey(dataPaths, key);
 }
 
-export async function removeAgent(places: Places, name: string): Promise<void> {
-  (await import('./tasks/write-agent.ts')).removeAgent(places, name);
+export async function removeAgent(dataPaths: DataPaths, name: string): Promise<void> {
+  (await import('./tasks/write-agent.ts')).removeAgent(dataPaths, name);
 }
 
 /** From now on the agent does not come back with the next daemon. */
-export async function forgetAgent(places: Places, name: string): Promise<void> {
-  (await import('./tasks/kept-agents.ts')).forgetAgent(places, name);
+export async function forgetAgent(dataPaths: DataPaths, name: string): Promise<void> {
+  (await import('./tasks/kept-agents.ts')).forgetAgent(dataPaths, name);
 }
 
 /** Changes the keys while nobody else does. */
-export async function changeKeys<T>(places: Places, change: (file: string) => T | Promise<T>): Promise<T> {
-  return (await import('./tasks/key-file.ts')).changeKeys(places, change);
+export async function changeKeys<T>(
+  dataPaths: DataPaths,
+  change: (file: string) => T | Promise<T>,
+): Promise<T> {
+  return (await import('./tasks/key-file.ts')).changeKeys(dataPaths, change);
 }
 
 /** The lines of files as others write them. */
@@ -111,19 +114,22 @@ export async function examine(options: DoctorOptions): Promise<readonly Finding[
 }
 
 /** Sets who may connect to the sockets of this process, and records who was refused, until the result is called. */
-export async function guardSockets(places: Places, options: GuardOptions): Promise<() => void> {
-  return (await import('./sockets/socket-guard.ts')).guardSockets(places, options);
+export async function guardSockets(dataPaths: DataPaths, options: GuardOptions): Promise<() => void> {
+  return (await import('./sockets/socket-guard.ts')).guardSockets(dataPaths, options);
 }
 
 /** The audit log of a data directory, for a process that hosts pods. */
-export async function openAudit(places: Places, limits: Partial<AuditLimits> | undefined): Promise<AuditLog> {
-  return (await import('./audit.ts')).openAudit(places, { limits });
+export async function openAudit(
+  dataPaths: DataPaths,
+  limits: Partial<AuditLimits> | undefined,
+): Promise<AuditLog> {
+  return (await import('./audit.ts')).openAudit(dataPaths, { limits });
 }
 
 /** Records what a command did, and waits until it is written; false if that is not possible now. */
-export async function recordAudit(places: Places, events: readonly AuditEvent[]): Promise<boolean> {
+export async function recordAudit(dataPaths: DataPaths, events: readonly AuditEvent[]): Promise<boolean> {
   const { NO_ROTATION, openAudit: open } = await import('./audit.ts');
-  const log = open(places, { limits: NO_ROTATION });
+  const log = open(dataPaths, { limits: NO_ROTATION });
   for (const event of events) log.record(event);
   return log.close();
 }

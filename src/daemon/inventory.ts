@@ -3,27 +3,27 @@ import type { Host } from '../pod/index.ts';
 import type { Inventory } from '../protocols/index.ts';
 import { findSession } from '../setup/index.ts';
 import { offeredModel, offeredModels, refuseUnknownProvider } from '../setup/models/index.ts';
-import type { Places } from '../setup/paths/index.ts';
+import type { DataPaths } from '../setup/paths/index.ts';
 import type { Setup } from './setup.ts';
 
 export interface InventoryOptions {
   readonly env: Environment;
-  readonly places: Places;
+  readonly dataPaths: DataPaths;
   readonly setup: Setup;
   readonly host: Host;
 }
 
 /** What doors are told of the agents here. Looked at anew each time: the configuration may have been. */
-export function inventoryOf({ env, places, setup, host }: InventoryOptions): Inventory {
+export function inventoryOf({ env, dataPaths, setup, host }: InventoryOptions): Inventory {
   return {
-    models: () => offeredModels({ env, places, config: setup.config, access: setup.models }),
+    models: () => offeredModels({ env, dataPaths, config: setup.config, access: setup.models }),
     model: async (reference) => {
       const ready = await setup.models.choose(reference);
       return { model: offeredModel(ready), notices: ready.notices };
     },
     refuseUnknownProvider: (name) => refuseUnknownProvider(name, setup.config),
     toolNames,
-    streamRules: () => setup.config.streamRules.map((rule) => ({ ...rule, path: places.configFile })),
+    streamRules: () => setup.config.streamRules.map((rule) => ({ ...rule, path: dataPaths.configFile })),
     session: async (word) => findSession(await host.list(), word),
   };
 }

@@ -2,11 +2,11 @@ import { isSecretName, type Redact, redactor } from '../base/index.ts';
 import type { Environment } from '../llm/index.ts';
 import { type Config, readConfig } from '../setup/config/index.ts';
 import { ModelAccess } from '../setup/models/index.ts';
-import type { Places } from '../setup/paths/index.ts';
+import type { DataPaths } from '../setup/paths/index.ts';
 
 export interface SetupOptions {
   readonly env: Environment;
-  readonly places: Places;
+  readonly dataPaths: DataPaths;
   /** Only the simulated model. */
   readonly offline?: boolean;
 }
@@ -34,7 +34,7 @@ export class Setup {
   static async load(
     options: SetupOptions,
   ): Promise<{ readonly setup: Setup; readonly warnings: readonly string[] }> {
-    const { config, warnings } = await readConfig(options.places);
+    const { config, warnings } = await readConfig(options.dataPaths);
     return { setup: new Setup(options, config), warnings };
   }
 
@@ -59,7 +59,7 @@ export class Setup {
 
   /** Reads the file again. With a mistake in it, everything stays as it was, and the mistake is thrown. */
   async reload(): Promise<Reloaded> {
-    const { config, warnings } = await readConfig(this.#options.places);
+    const { config, warnings } = await readConfig(this.#options.dataPaths);
     const models = new ModelAccess({ ...this.#options, config });
     await models.choose();
     this.#retired.push(this.#models);

@@ -1,5 +1,14 @@
 import type { Llm, Model } from '../llm/index.ts';
-import type { Ground, Mode, OwnSurroundings, Policy, Rule, Scope, TodoStore, Tool } from '../tools/index.ts';
+import type {
+  FileFacts,
+  Mode,
+  OwnSurroundings,
+  Policy,
+  Rule,
+  Scope,
+  TodoStore,
+  Tool,
+} from '../tools/index.ts';
 import type { Person } from './person.ts';
 import type { ModelChoice } from './session/index.ts';
 import type { PodSettings } from './settings.ts';
@@ -21,7 +30,7 @@ export interface Agent {
   readonly sandboxed: boolean;
   /** Files and directories of Polypod itself: an agent changes them with full access only. */
   readonly protectedPaths?: readonly string[];
-  readonly ground: Ground;
+  readonly fileFacts: FileFacts;
   /** Where it may read and write, with more paths for a single run. */
   readonly scope: (paths: readonly string[]) => Promise<Scope>;
   /** What a call gets; the policy says where a sandboxed command may write. */

@@ -33,7 +33,7 @@ export { isReaderTooSlow } from '../base/index.ts';
 export { isPodBusy } from './busy.ts';
 export { isUnknownPod } from './unknown-pod.ts';
 export { KeyReused } from './live/receipts.ts';
-export { Batch, type Numbered } from './feed/index.ts';
+export { EventBatch, type Numbered } from './feed/index.ts';
 export { Host } from './host/host.ts';
 export type { SessionTexts } from './host/session-texts.ts';
 export {

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { type Caller, type PodCommand, readCommand, type Receipt } from './command.ts';
 import { type WatchFrom, type Watched, watchPod } from './watch.ts';
-import type { Residents } from './host/pod-cache.ts';
+import type { PodCache } from './host/pod-cache.ts';
 import type { Briefing } from './live/runner.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -12,17 +12,17 @@ export interface WatchOptions extends WatchFrom {
 /** An agent bound to one session: commands in, numbered events out. It need not be in memory until somebody uses it. */
 export class Pod {
   readonly id: string;
-  readonly #residents: Residents;
+  readonly #podCache: PodCache;
 
-  constructor(id: string, residents: Residents) {
+  constructor(id: string, podCache: PodCache) {
     this.id = id;
-    this.#residents = residents;
+    this.#podCache = podCache;
   }
 
   /** Accepts a command, with a receipt once its effect is safe, or refuses it with the reason. */
   async handle(command: PodCommand, caller: Caller = IN_PROCESS): Promise<Receipt> {
     const read = readCommand(command);
-    return this.#residents.use(this.id, (pod) => pod.handle(read, caller));
+    return this.#podCache.use(this.id, (pod) => pod.handle(read, caller));
   }
 
   /**
@@ -32,24 +32,24 @@ export class Pod {
    */
   watch({ signal = NEVER, ...from }: WatchOptions = {}): AsyncGenerator<Watched> {
     const enter = async () => {
-      const { pod, done } = await this.#residents.enter(this.id);
+      const { pod, done } = await this.#podCache.enter(this.id);
       return { ...pod.watchable, done };
     };
     return watchPod(enter, from, signal);
   }
 
   snapshot(): Promise<Snapshot> {
-    return this.#residents.use(this.id, (pod) => pod.snapshot());
+    return this.#podCache.use(this.id, (pod) => pod.snapshot());
   }
 
   /** Refuses with the next step when the model that it is set to cannot be used. */
   requireModel(): Promise<void> {
-    return this.#residents.use(this.id, (pod) => pod.requireModel());
+    return this.#podCache.use(this.id, (pod) => pod.requireModel());
   }
 
   /** What a model would be told if it were asked now. Waits for tools of servers that are starting. */
   briefing(): Promise<Briefing> {
-    return this.#residents.use(this.id, (pod) => pod.briefing());
+    return this.#podCache.use(this.id, (pod) => pod.briefing());
   }
 }
 

@@ -1,6 +1,6 @@
 import { derivedAbort, PolypodError } from '../base/index.ts';
 import type { PodEvent } from './event.ts';
-import { Batch } from './feed/index.ts';
+import { EventBatch } from './feed/index.ts';
 import type { Journal } from './journal/index.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -18,7 +18,7 @@ export interface WatchFrom {
 /** What a watcher gets: a snapshot first, if it has no number to go on from, then events. */
 export type Watched =
   | { readonly type: 'snapshot'; readonly reason: 'joined' | 'gap'; readonly snapshot: Snapshot }
-  | { readonly type: 'events'; readonly batch: Batch<PodEvent> };
+  | { readonly type: 'events'; readonly batch: EventBatch<PodEvent> };
 
 /** What is watched: a pod that stays in memory until `done` is called. */
 export interface Watchable {
@@ -42,7 +42,7 @@ export async function* watchPod(
     const turn = after === undefined ? undefined : await turnBefore(journal, after, wholeTurn);
     if (after !== undefined && turn !== undefined) {
       const batches = journal.feed.watch(after, controller.signal);
-      if (wholeTurn) yield { type: 'events', batch: new Batch(turn) };
+      if (wholeTurn) yield { type: 'events', batch: new EventBatch(turn) };
       try {
         for await (const batch of batches) yield { type: 'events', batch };
         return;

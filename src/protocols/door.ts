@@ -4,7 +4,7 @@ import type { JsonObject, Log } from '../base/index.ts';
 import type { Host, ModelChoice, Pod } from '../pod/index.ts';
 import type { OfferedModel } from './rpc/encode/messages.ts';
 import type { RpcRule } from './rpc/wire.ts';
-import type { TasksPlace } from './tasks/settings.ts';
+import type { TasksListener } from './tasks/settings.ts';
 
 /** What a door is given by the process that opens it. */
 export interface DoorContext {
@@ -30,7 +30,7 @@ export interface DoorContext {
   /** Asks the process that listens for a pod to leave the socket to this one, which has the pod in memory. */
   readonly claimSocket?: (podId: string) => Promise<void>;
   /** Where and for whom the tasks door is: it is the one that others may reach. */
-  readonly tasks?: TasksPlace;
+  readonly tasks?: TasksListener;
 }
 
 /** What there is to choose from, and what holds for every agent, as it is when it is asked. */

@@ -18,9 +18,9 @@ export {
   REVOKED_TASKS,
   revokeKey,
   rotateKey,
-  type Scope,
-  SCOPES as KEY_SCOPES,
-  type TasksPlace,
+  type KeyPermission,
+  KEY_PERMISSIONS as KEY_SCOPES,
+  type TasksListener,
   watchKeys,
 } from './tasks/index.ts';
 

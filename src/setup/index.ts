@@ -1,7 +1,7 @@
 /** What this machine gives to Polypod: where its files are, what the user configured, which models and agents there are. */
 import type { OpenAgent } from '../pod/index.ts';
 import type { OfferedModel } from '../protocols/index.ts';
-import type { AgentsOptions, ConfiguredAgentsOptions, KeptRule } from './agents/index.ts';
+import type { AgentsOptions, ConfiguredAgentsOptions, SavedRule } from './agents/index.ts';
 import type { Config, LoadedConfig } from './config/index.ts';
 import type {
   KnownModels,
@@ -12,42 +12,42 @@ import type {
 } from './models/index.ts';
 import type * as commandSafetyModule from './agents/command-safety.ts';
 import type { CommandRecord } from '../tools/index.ts';
-import type { Places } from './paths/index.ts';
+import type { DataPaths } from './paths/index.ts';
 
 export {
-  directoryAt,
+  existingDirectory,
   controlSocket,
   daemonLock,
   daemonLogFile,
-  type Places,
-  placesFrom,
+  type DataPaths,
+  dataPathsFrom,
 } from './paths/index.ts';
-export type { AgentsOptions, ConfiguredAgentsOptions, KeptRule } from './agents/index.ts';
+export type { AgentsOptions, ConfiguredAgentsOptions, SavedRule } from './agents/index.ts';
 export { AGENT_NAME, type Config, type LoadedConfig, DEFAULT_CONFIG, keyVariables } from './config/index.ts';
 export { type Called, findSession, shortIds } from './find-session.ts';
 export type { ModelAccess, ModelAccessOptions, KnownModels } from './models/index.ts';
 
 // Start-up is a feature: all that follows is loaded when it is used, so that a list of sessions needs no provider.
 
-export async function makeDataDirectory(places: Places): Promise<void> {
-  (await import('./paths/data-directory.ts')).makeDataDirectory(places);
+export async function makeDataDirectory(dataPaths: DataPaths): Promise<void> {
+  (await import('./paths/data-directory.ts')).makeDataDirectory(dataPaths);
 }
 
 /** The rules that people have made by answering "always". */
-export async function readRules({ rulesFile }: Places): Promise<readonly KeptRule[]> {
+export async function readRules({ rulesFile }: DataPaths): Promise<readonly SavedRule[]> {
   return (await import('./agents/saved-rules.ts')).readRules(rulesFile);
 }
 
 /** Removes rules by their ids, all or none. */
 export async function removeRules(
-  { rulesFile }: Places,
+  { rulesFile }: DataPaths,
   ids: readonly string[],
-): Promise<readonly KeptRule[]> {
+): Promise<readonly SavedRule[]> {
   return (await import('./agents/saved-rules.ts')).removeRules(rulesFile, ids);
 }
 
-export async function readConfig(places: Pick<Places, 'configFile' | 'home'>): Promise<LoadedConfig> {
-  return (await import('./config/config.ts')).readConfig(places);
+export async function readConfig(dataPaths: Pick<DataPaths, 'configFile' | 'home'>): Promise<LoadedConfig> {
+  return (await import('./config/config.ts')).readConfig(dataPaths);
 }
 
 export async function modelAccess(options: ModelAccessOptions): Promise<ModelAccess> {
@@ -55,9 +55,9 @@ export async function modelAccess(options: ModelAccessOptions): Promise<ModelAcc
 }
 
 export async function readModels(
-  places: Pick<Places, 'modelsFile' | 'refreshedModelsFile'>,
+  dataPaths: Pick<DataPaths, 'modelsFile' | 'refreshedModelsFile'>,
 ): Promise<KnownModels> {
-  return (await import('./models/model-files.ts')).readModels(places);
+  return (await import('./models/model-files.ts')).readModels(dataPaths);
 }
 
 /** The models that a client may choose from. */
@@ -107,6 +107,6 @@ export async function loadCommandSafety(): Promise<typeof commandSafetyModule> {
 }
 
 /** Ends the commands that a killed process left running. */
-export async function endLeftCommands(places: Places): Promise<readonly CommandRecord[]> {
-  return (await import('./agents/running-commands.ts')).endLeftCommands(places);
+export async function endLeftCommands(dataPaths: DataPaths): Promise<readonly CommandRecord[]> {
+  return (await import('./agents/running-commands.ts')).endLeftCommands(dataPaths);
 }

@@ -45,13 +45,13 @@ export interface SimTool {
 }
 
 /** One piece of a conversation, as the wires' readers find them. */
-export type Said =
+export type GatheredText =
   | { readonly role: 'user' | 'assistant'; readonly text: string }
   | { readonly role: 'assistant'; readonly call: SimCall }
   | { readonly role: 'tool'; readonly result: SimResult };
 
 /** Neighbours of one role become one message: some wires send a turn as one message, some as many items. */
-export function gather(pieces: Iterable<Said>): readonly SimMessage[] {
+export function gather(pieces: Iterable<GatheredText>): readonly SimMessage[] {
   const messages: SimMessage[] = [];
   for (const piece of pieces) {
     const last = messages.at(-1);
@@ -70,7 +70,7 @@ function emptyMessage(role: SimMessage['role']): SimMessage {
   return { role, text: '', toolCalls: [], toolResults: [] };
 }
 
-function add(message: SimMessage, piece: Said): SimMessage {
+function add(message: SimMessage, piece: GatheredText): SimMessage {
   if ('call' in piece) return { ...message, toolCalls: [...message.toolCalls, piece.call] };
   if ('result' in piece) return { ...message, toolResults: [...message.toolResults, piece.result] };
   return { ...message, text: message.text === '' ? piece.text : `${message.text}\n${piece.text}` };

@@ -1,4 +1,4 @@
-import { harmless } from './sanitize.ts';
+import { sanitizeLine } from './sanitize.ts';
 
 /** Colours for a terminal, or none: `NO_COLOR` and pipes are respected by whoever makes the brush. */
 export interface Brush {
@@ -24,7 +24,7 @@ export function wantsColour(
 
 /** A unified diff with its additions and removals in colour, its length bounded. */
 export function paintedDiff(diff: string, paint: Brush, maxLines: number): string {
-  const lines = diff.trimEnd().split('\n').map(harmless);
+  const lines = diff.trimEnd().split('\n').map(sanitizeLine);
   const shown = lines.slice(0, maxLines).map((line) => {
     if (line.startsWith('+') && !line.startsWith('+++')) return paint.green(line);
     if (line.startsWith('-') && !line.startsWith('---')) return paint.red(line);

@@ -5,11 +5,11 @@ export { menuLines } from './editor/menu.ts';
 export { renderEditor, textWidth } from './editor/render.ts';
 export { type Choice, type Completion, type EditorState, type Folded, newEditor } from './editor/state.ts';
 export { type EditorAround, type EditorEvent, updateEditor } from './editor/update.ts';
-export { harmless, harmlessLines } from './sanitize.ts';
+export { sanitizeLine, sanitizeLines } from './sanitize.ts';
 export {
   COLOURED,
   type Line,
-  type Look,
+  type Style,
   line,
   paintLine,
   type Span,
@@ -20,7 +20,7 @@ export {
 } from './style.ts';
 export { type MarkdownStyle, markdownLines } from './markdown/render.ts';
 export { MarkdownStream } from './markdown/stream.ts';
-export { type Live, type Place, stacked, still } from './screen/live.ts';
+export { type Live, type CursorPosition, stacked, still } from './screen/live.ts';
 export { PlainSurface, wantsPlain } from './screen/plain.ts';
 export { Screen, type ScreenOutput, type Surface } from './screen/screen.ts';
 export {
@@ -36,7 +36,7 @@ export { brush, type Brush, paintedDiff, wantsColour } from './colors.ts';
 export { insert } from './editor/state.ts';
 export { diffLook } from './markdown/code.ts';
 export { type TextStream, textStreamTo } from './sanitize-stream.ts';
-export { harmlessText, wholeLines, withoutColours } from './sanitize.ts';
+export { sanitizeText, wholeLines, withoutColours } from './sanitize.ts';
 export { BOLD, CYAN, DIM, GREEN, PLAIN, RED, YELLOW } from './style.ts';
 export { displayWidth, fitWidth, fitWidthEnd } from './width.ts';
 export { chopLine, fillParts } from './wrap.ts';

@@ -1,4 +1,4 @@
-import { harmlessText } from './sanitize.ts';
+import { sanitizeText } from './sanitize.ts';
 
 /** Foreign text on its way out, piece by piece. */
 export interface TextStream {
@@ -22,11 +22,11 @@ class HarmlessStream implements TextStream {
     // Halves of a line end or of a character: the other half comes with the next piece.
     const [half = ''] = /[\r\uD800-\uDBFF]$/.exec(whole) ?? [];
     this.#held = half;
-    return harmlessText(whole.slice(0, whole.length - half.length));
+    return sanitizeText(whole.slice(0, whole.length - half.length));
   }
 
   end(): string {
-    const rest = harmlessText(this.#held);
+    const rest = sanitizeText(this.#held);
     this.#held = '';
     return rest;
   }

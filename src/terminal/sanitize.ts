@@ -6,7 +6,7 @@ const COLOURS = new RegExp(`${ESCAPE}\\[[\\d;:]*m`, 'g');
  * One line of foreign text as it may be shown: control characters appear as pictures (`␛`), so that neither a model nor a
  * program's output can move the cursor, retitle the window or fake a question. The result is shown by its display width.
  */
-export function harmless(text: string): string {
+export function sanitizeLine(text: string): string {
   if (!SUSPICIOUS.test(text)) return text;
   return text
     .replaceAll('\t', TAB)
@@ -16,20 +16,20 @@ export function harmless(text: string): string {
 }
 
 /** The lines of a foreign text, each harmless. A carriage return starts its line again, as on a terminal. */
-export function harmlessLines(text: string): string[] {
+export function sanitizeLines(text: string): string[] {
   return text
     .replace(/\r+\n/g, '\n')
     .split('\n')
-    .map((line) => harmless(line.slice(line.lastIndexOf('\r', line.length - 2) + 1).replace(/\r$/, '')));
+    .map((line) => sanitizeLine(line.slice(line.lastIndexOf('\r', line.length - 2) + 1).replace(/\r$/, '')));
 }
 
 /** The same for a text that is decided about: all of it is there to be seen, also what a carriage return would hide. */
 export function wholeLines(text: string): string[] {
-  return text.replaceAll('\r\n', '\n').split('\n').map(harmless);
+  return text.replaceAll('\r\n', '\n').split('\n').map(sanitizeLine);
 }
 
 /** A foreign text as it may be shown, with its line ends and tabs: for what is longer than a line, and may be copied. */
-export function harmlessText(text: string): string {
+export function sanitizeText(text: string): string {
   if (!SUSPICIOUS.test(text)) return text;
   return text
     .replaceAll('\r\n', '\n')

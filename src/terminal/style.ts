@@ -1,10 +1,10 @@
 import { displayWidth } from './width.ts';
-import { harmless } from './sanitize.ts';
+import { sanitizeLine } from './sanitize.ts';
 
 export type Colour = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan';
 
 /** How a piece of text looks; what is absent is as the terminal has it. */
-export interface Look {
+export interface Style {
   readonly bold?: true;
   readonly dim?: true;
   readonly italic?: true;
@@ -18,26 +18,26 @@ export interface Look {
 
 export interface Span {
   readonly text: string;
-  readonly look: Look;
+  readonly look: Style;
 }
 
 /** One row of a terminal, before it becomes bytes: whoever paints it decides whether there are colours. */
 export type Line = readonly Span[];
 
-export const PLAIN: Look = {};
-export const DIM: Look = { dim: true };
-export const BOLD: Look = { bold: true };
-export const RED: Look = { colour: 'red' };
-export const GREEN: Look = { colour: 'green' };
-export const YELLOW: Look = { colour: 'yellow' };
-export const CYAN: Look = { colour: 'cyan' };
+export const PLAIN: Style = {};
+export const DIM: Style = { dim: true };
+export const BOLD: Style = { bold: true };
+export const RED: Style = { colour: 'red' };
+export const GREEN: Style = { colour: 'green' };
+export const YELLOW: Style = { colour: 'yellow' };
+export const CYAN: Style = { colour: 'cyan' };
 
 /** Foreign text becomes harmless here, so that what is measured is what is shown. */
-export function span(text: string, look: Look = PLAIN): Span {
-  return { text: harmless(text), look };
+export function span(text: string, look: Style = PLAIN): Span {
+  return { text: sanitizeLine(text), look };
 }
 
-export function line(text: string, look: Look = PLAIN): Line {
+export function line(text: string, look: Style = PLAIN): Line {
   return [span(text, look)];
 }
 
@@ -60,18 +60,18 @@ export const UNCOLOURED: Paint = { coloured: false, hyperlinks: false };
 
 /** The bytes of a line. Whatever the text holds, only our own escape sequences get through. */
 export function paintLine(line: Line, paint: Paint): string {
-  return line.map(({ text, look }) => paintSpan(harmless(text), look, paint)).join('');
+  return line.map(({ text, look }) => paintSpan(sanitizeLine(text), look, paint)).join('');
 }
 
-function paintSpan(text: string, look: Look, { coloured, hyperlinks }: Paint): string {
+function paintSpan(text: string, look: Style, { coloured, hyperlinks }: Paint): string {
   if (text === '' || !coloured) return text;
   const codes = codesOf(look);
   const painted = codes === '' ? text : `\u001b[${codes}m${text}\u001b[m`;
   if (!hyperlinks || look.href === undefined) return painted;
-  return `\u001b]8;;${harmless(look.href).replace(NOT_IN_ADDRESSES, encodeURIComponent)}\u001b\\${painted}\u001b]8;;\u001b\\`;
+  return `\u001b]8;;${sanitizeLine(look.href).replace(NOT_IN_ADDRESSES, encodeURIComponent)}\u001b\\${painted}\u001b]8;;\u001b\\`;
 }
 
-function codesOf({ bold, dim, italic, underline, inverse, strike, colour }: Look): string {
+function codesOf({ bold, dim, italic, underline, inverse, strike, colour }: Style): string {
   const codes = [
     ...(bold ? [1] : []),
     ...(dim ? [2] : []),

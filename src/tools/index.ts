@@ -5,7 +5,7 @@ export {
   errorOutput,
   invalidArguments,
   type InvalidCall,
-  type NeutralRun,
+  type ReadOnlyRun,
   type OwnSurroundings,
   type PreparedCall,
   type Sandbox,
@@ -30,5 +30,5 @@ export { endOrphans, orphanNote, type OwnerState } from './process/orphans.ts';
 export { printedText } from './text/printed.ts';
 export * from './sandbox/index.ts';
 export { type TodoItem, type TodoStore, todoTool } from './todo.ts';
-export { neutralFor } from './read-only-run/index.ts';
+export { prepareReadOnlyRun } from './read-only-run/index.ts';
 export * from './policy/index.ts';

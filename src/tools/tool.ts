@@ -72,7 +72,7 @@ export interface ToolSurroundings {
    * Set when nobody approved the programs of the call: they run because they only read. Prepares a run in which they
    * cannot do anything else. Rejects with `denied` when they no longer only read.
    */
-  readonly neutral?: ((own: Pick<ToolSurroundings, 'env' | 'scratch'>) => Promise<NeutralRun>) | undefined;
+  readonly neutral?: ((own: Pick<ToolSurroundings, 'env' | 'scratch'>) => Promise<ReadOnlyRun>) | undefined;
   /** Tells what the call has brought so far, for people who watch. */
   readonly update: (text: string) => void;
 }
@@ -84,7 +84,7 @@ export type OwnSurroundings = Omit<
 >;
 
 /** A shell for a command that nobody approved. */
-export interface NeutralRun {
+export interface ReadOnlyRun {
   readonly program: string;
   readonly args: (command: string) => readonly string[];
   readonly env: Readonly<Record<string, string>>;

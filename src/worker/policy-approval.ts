@@ -1,12 +1,12 @@
 import {
   type Call,
   examine,
-  type Ground,
+  type FileFacts,
   guardFor,
   type InvalidCall,
   isApprovedByRules,
   judge,
-  neutralFor,
+  prepareReadOnlyRun,
   type Policy,
   type PreparedCall,
   type Rule,
@@ -44,27 +44,27 @@ export type PermissionAnswer =
 export interface PolicyApproval {
   /** As it is when the question comes up: modes and rules change while a run goes on. */
   readonly policy: () => Policy;
-  readonly ground: Ground;
+  readonly fileFacts: FileFacts;
   readonly ask: (question: PermissionQuestion, signal: AbortSignal) => Promise<PermissionAnswer>;
 }
 
 /** Lets the policy decide, and asks only about what it leaves open. */
-export function approveByPolicy({ policy, ground, ask }: PolicyApproval): Approve {
+export function approveByPolicy({ policy, fileFacts, ask }: PolicyApproval): Approve {
   const again = ({ call, prepare }: Question, args: string): Promise<Reconsidered> =>
-    reconsider({ policy, ground }, call.name, prepare(args));
+    reconsider({ policy, fileFacts }, call.name, prepare(args));
   return async (question, signal) => {
     const { call, prepared, advice } = question;
-    const judged = await callOf(call.name, prepared, ground);
+    const judged = await callOf(call.name, prepared, fileFacts);
     const rules = policy();
     const { decision, reason, neutral } = advised(judge(judged, rules), advice);
     if (decision === 'deny') return { decision, reason };
-    const resolve = guardFor(judged, rules, ground.realPath);
+    const resolve = guardFor(judged, rules, fileFacts.realPath);
     if (decision === 'allow')
       return {
         decision,
         resolve,
         approved: isApprovedByRules(judged, rules),
-        ...(neutral === true && { neutral: neutralFor(judged, policy, ground) }),
+        ...(neutral === true && { neutral: prepareReadOnlyRun(judged, policy, fileFacts) }),
       };
     const raise = async (): Promise<Approval> => {
       const answer = await ask(
@@ -83,20 +83,20 @@ export function approveByPolicy({ policy, ground, ask }: PolicyApproval): Approv
 
 /** What the policy says of a call that a person has changed: it may do what needs a question, not what is forbidden. */
 export async function reconsider(
-  { policy, ground }: Pick<PolicyApproval, 'policy' | 'ground'>,
+  { policy, fileFacts }: Pick<PolicyApproval, 'policy' | 'fileFacts'>,
   tool: string,
   changed: PreparedCall | InvalidCall,
 ): Promise<Reconsidered> {
   if ('invalid' in changed) return { refused: changed.invalid };
-  const judged = await callOf(tool, changed, ground);
+  const judged = await callOf(tool, changed, fileFacts);
   const rules = policy();
   const { decision, reason } = judge(judged, rules);
   if (decision === 'deny') return { refused: reason };
-  return { resolve: guardFor(judged, rules, ground.realPath), rule: ruleFor(judged, rules) };
+  return { resolve: guardFor(judged, rules, fileFacts.realPath), rule: ruleFor(judged, rules) };
 }
 
-async function callOf(tool: string, { access }: PreparedCall, ground: Ground): Promise<Call> {
-  return { tool, access: await examine(access, ground) };
+async function callOf(tool: string, { access }: PreparedCall, fileFacts: FileFacts): Promise<Call> {
+  return { tool, access: await examine(access, fileFacts) };
 }
 
 /** A hook may ask where the policy would not, and spare a question; a denial stands. */

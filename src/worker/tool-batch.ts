@@ -15,7 +15,7 @@ import type { CallLine, RunEvent } from './event.ts';
 import { type LoopPolicy, loopVerdict, REFUSAL } from './loop-guard.ts';
 
 /** The calls of one turn with what has been decided and done: kept over a pause, so that nothing is asked or run twice. */
-export interface Batch {
+export interface ToolBatch {
   readonly calls: readonly Call[];
   readonly decided: Map<string, Decided>;
   readonly finished: Map<string, Finished>;
@@ -24,12 +24,15 @@ export interface Batch {
 }
 
 /** `finished`: results that are known already, from before a restart. */
-export function newBatch(calls: readonly Call[], finished: ReadonlyMap<string, Finished> = new Map()): Batch {
+export function newToolBatch(
+  calls: readonly Call[],
+  finished: ReadonlyMap<string, Finished> = new Map(),
+): ToolBatch {
   return { calls, decided: new Map(), finished: new Map(finished), running: new Set() };
 }
 
 /** All that running calls needs of the worker. */
-export interface BatchContext extends DecisionContext {
+export interface ToolBatchContext extends DecisionContext {
   /** What happened between the latest prompt and this turn, for the loop guard. */
   readonly past: readonly Item[];
   readonly loop: LoopPolicy;
@@ -54,9 +57,9 @@ export interface BatchContext extends DecisionContext {
  *
  * With `done` every call has a result, whatever happened. With `paused` some calls are undecided or were not started.
  */
-export async function runBatch(
-  batch: Batch,
-  context: BatchContext,
+export async function runToolBatch(
+  batch: ToolBatch,
+  context: ToolBatchContext,
   signal: AbortSignal,
 ): Promise<'done' | 'paused' | 'loop'> {
   const open = batch.calls.filter(({ callId }) => !batch.finished.has(callId));
@@ -92,8 +95,8 @@ export async function runBatch(
 
 /** When each call of a batch starts. */
 class Schedule {
-  readonly #batch: Batch;
-  readonly #context: BatchContext;
+  readonly #batch: ToolBatch;
+  readonly #context: ToolBatchContext;
   readonly #signal: AbortSignal;
   readonly #stop: AbortController;
   /** For each open call, by id: resolves when it is decided. */
@@ -106,8 +109,8 @@ class Schedule {
   #isPaused = false;
 
   constructor(
-    batch: Batch,
-    context: BatchContext,
+    batch: ToolBatch,
+    context: ToolBatchContext,
     { signal, stop }: { readonly signal: AbortSignal; readonly stop: AbortController },
   ) {
     this.#batch = batch;
@@ -197,10 +200,10 @@ interface Stopping {
 }
 
 async function runOne(
-  batch: Batch,
+  batch: ToolBatch,
   call: Call,
   decided: Decided,
-  context: BatchContext,
+  context: ToolBatchContext,
   { signal, cancelled }: Stopping,
 ): Promise<void> {
   const { line } = decided;
@@ -257,13 +260,13 @@ async function settled(
   }
 }
 
-function finish(batch: Batch, line: CallLine, finished: Finished, context: BatchContext): void {
+function finish(batch: ToolBatch, line: CallLine, finished: Finished, context: ToolBatchContext): void {
   batch.finished.set(line.callId, finished);
   context.emit([{ type: 'tool-end', callId: line.callId, name: line.name, ...finished }]);
 }
 
 /** The results of a batch as items, in call order. */
-export function resultsOf(batch: Batch): readonly Item[] {
+export function resultsOf(batch: ToolBatch): readonly Item[] {
   return batch.calls.flatMap(({ callId }): readonly Item[] => {
     const finished = batch.finished.get(callId);
     if (finished === undefined) return [];

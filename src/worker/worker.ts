@@ -31,11 +31,11 @@ import { boundReached, type RunBounds } from './run-bounds.ts';
 import type { TurnSettings } from './settings.ts';
 import {
   abandonedResult,
-  type Batch,
-  type BatchContext,
-  newBatch,
+  type ToolBatch,
+  type ToolBatchContext,
+  newToolBatch,
   resultsOf,
-  runBatch,
+  runToolBatch,
 } from './tool-batch.ts';
 import { difference, NO_TOTALS } from './totals.ts';
 
@@ -91,7 +91,7 @@ export class Worker {
   readonly #conversation: Conversation;
   readonly #emit: Emit;
   /** The calls of the turn under way, or of a paused one. */
-  #batch: Batch | undefined;
+  #batch: ToolBatch | undefined;
   /** Results from before this worker, for the first batch only: providers may use the ids of calls again. */
   #early: ReadonlyMap<string, Finished>;
   readonly #halt = new AbortController();
@@ -206,7 +206,7 @@ export class Worker {
     for (;;) {
       const open = this.#conversation.openCalls();
       if (open.length > 0) {
-        const outcome = await this.#runCalls(this.#batch ?? newBatch(open, this.#takeEarly()), signal);
+        const outcome = await this.#runCalls(this.#batch ?? newToolBatch(open, this.#takeEarly()), signal);
         if (outcome !== undefined) return outcome;
       }
       if (signal.aborted) return { status: 'cancelled' };
@@ -279,11 +279,11 @@ export class Worker {
   }
 
   /** Undefined when the conversation goes on. */
-  async #runCalls(batch: Batch, signal: AbortSignal): Promise<RunOutcome | undefined> {
+  async #runCalls(batch: ToolBatch, signal: AbortSignal): Promise<RunOutcome | undefined> {
     const context = this.#batchContext(batch);
     this.#batch = batch;
     if (this.#pauseWanted) return this.#pauseWith(batch);
-    const end = await runBatch(batch, context, signal);
+    const end = await runToolBatch(batch, context, signal);
     if (end === 'paused') return this.#pauseWith(batch);
     this.#batch = undefined;
     const results =
@@ -296,7 +296,7 @@ export class Worker {
     return signal.aborted ? { status: 'cancelled' } : undefined;
   }
 
-  #batchContext(batch: Batch): BatchContext {
+  #batchContext(batch: ToolBatch): ToolBatchContext {
     return {
       tools: this.#options.settings().tools,
       cwd: this.#options.cwd,
@@ -320,7 +320,7 @@ export class Worker {
     return early;
   }
 
-  #pauseWith(batch: Batch): RunOutcome {
+  #pauseWith(batch: ToolBatch): RunOutcome {
     this.#batch = batch;
     this.#pauseWanted = false;
     return { status: 'paused', callIds: batch.calls.map(({ callId }) => callId) };

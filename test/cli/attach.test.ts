@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { PodClient } from '../../src/client/index.ts';
-import { placesFrom } from '../../src/setup/index.ts';
+import { dataPathsFrom } from '../../src/setup/index.ts';
 import { answer, calling, has, isIdle, newHome, openChat, say, shellIn, startIn } from './chat-stage.ts';
 import { heard, isType, site, type Site } from './daemon.ts';
 import { polypod, start } from './polypod.ts';
@@ -9,7 +9,7 @@ import { hasTmux } from '../terminal/tmux.ts';
 
 /** Another client of the same pod, over the Pod Protocol. */
 async function bobAt({ env }: Pick<Site, 'env'>, id: string): Promise<PodClient> {
-  const path = join(placesFrom(env).runtimeDirectory, 'pods', `${id}.sock`);
+  const path = join(dataPathsFrom(env).runtimeDirectory, 'pods', `${id}.sock`);
   const bob = await PodClient.open({ path, name: 'bob' });
   onTestFinished(() => bob.close());
   return bob;

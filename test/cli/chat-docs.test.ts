@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { PodClient } from '../../src/client/index.ts';
-import { placesFrom } from '../../src/setup/index.ts';
+import { dataPathsFrom } from '../../src/setup/index.ts';
 import { answer, has, isIdle, say, shellIn, startIn } from './chat-stage.ts';
 import { call, says, site } from './daemon.ts';
 import { hasTmux } from '../terminal/tmux.ts';
@@ -61,7 +61,7 @@ describe.runIf(hasTmux)('the screens in docs/chat.md are what one sees', () => {
     const pane = await shellIn(place, 80, 18);
     startIn(pane, 'attach shared');
     await pane.see(isIdle);
-    const path = join(placesFrom(place.env).runtimeDirectory, 'pods', `${stdout.trim()}.sock`);
+    const path = join(dataPathsFrom(place.env).runtimeDirectory, 'pods', `${stdout.trim()}.sock`);
     const bob = await PodClient.open({ path, name: 'bob' });
     onTestFinished(() => bob.close());
     await bob.run('Which node is this?');

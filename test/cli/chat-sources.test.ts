@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { joined } from '../../src/cli/chat/view/joined-view.ts';
 import type { Print } from '../../src/cli/chat/view/print.ts';
 import { step } from '../../src/cli/chat/view/step.ts';
-import { steadyWatch } from '../../src/cli/hosting/reconnecting-watch.ts';
+import { reconnectingWatch } from '../../src/cli/hosting/reconnecting-watch.ts';
 import type { View } from '../../src/cli/chat/view/view.ts';
 import { wirePod } from '../../src/cli/chat/wire-pod.ts';
 import { asPolypodError } from '../../src/base/index.ts';
@@ -37,7 +37,7 @@ class Watcher {
   }
 
   async #watch(pod: PodHandle): Promise<void> {
-    const watching = steadyWatch(pod, {
+    const watching = reconnectingWatch(pod, {
       signal: this.#leave.signal,
       isUp: async () => true,
       ifLost: { patienceMs: Number.POSITIVE_INFINITY, ending: () => '' },

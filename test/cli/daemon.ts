@@ -2,7 +2,7 @@ import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { daemonLink, type ControlLink, type PodHandle, remotePod } from '../../src/daemon/index.ts';
-import { placesFrom } from '../../src/setup/index.ts';
+import { dataPathsFrom } from '../../src/setup/index.ts';
 import type { PodEvent } from '../../src/pod/index.ts';
 import { type Answer, type Sim, startSim } from '../../src/sim/index.ts';
 import { polypod, type Running, start, temporaryDirectory, type User } from './polypod.ts';
@@ -44,9 +44,9 @@ export async function site(script: readonly Answer[] = [], user: User = {}): Pro
     ANTHROPIC_API_KEY: 'sk-test-0123456789abcdefghij',
     USER: 'ada',
   };
-  const places = placesFrom(env);
+  const dataPaths = dataPathsFrom(env);
   const link = async (): Promise<ControlLink> => {
-    const opened = await daemonLink(places);
+    const opened = await daemonLink(dataPaths);
     if (opened === undefined) throw new Error('no daemon is up');
     onTestFinished(() => opened.close());
     return opened;
@@ -56,7 +56,7 @@ export async function site(script: readonly Answer[] = [], user: User = {}): Pro
     home,
     project,
     env,
-    dataDirectory: places.dataDirectory,
+    dataDirectory: dataPaths.dataDirectory,
     link,
     configure: (yaml) => {
       mkdirSync(join(home, '.config/polypod'), { recursive: true });

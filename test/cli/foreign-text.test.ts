@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { AnswerPrinter } from '../../src/cli/output/answer-printer.ts';
 import { logLine } from '../../src/cli/output/log-line.ts';
-import { explain } from '../../src/cli/output/explain-failure.ts';
+import { explainFailure } from '../../src/cli/output/explain-failure.ts';
 import { brush, paintedDiff } from '../../src/terminal/colors.ts';
 import { askOnTerminal } from '../../src/cli/output/permission-prompt.ts';
 import { RunPrinter } from '../../src/cli/commands/run/run-printer.ts';
@@ -42,8 +42,10 @@ describe('text from models, tools and clients acts on no terminal', () => {
 
   it('as what a provider says about a failure', () => {
     const account = { name: 'groq', wire: 'openai', baseUrl: 'http://x' };
-    const failure = { kind: 'server', message: ATTACK, retryable: false } as Parameters<typeof explain>[0];
-    expect(explain(failure, account, 'groq/m')).toContain(SHOWN);
+    const failure = { kind: 'server', message: ATTACK, retryable: false } as Parameters<
+      typeof explainFailure
+    >[0];
+    expect(explainFailure(failure, account, 'groq/m')).toContain(SHOWN);
   });
 
   it.each([
@@ -165,8 +167,10 @@ describe('an entry of the log', () => {
 describe('a key that is refused', () => {
   it('is not looked for where the simulated model has none', () => {
     const account = { name: 'sim', wire: 'anthropic', baseUrl: 'http://x' };
-    const failure = { kind: 'auth', message: 'no', retryable: false } as Parameters<typeof explain>[0];
-    expect(explain(failure, account, 'sim/offline')).toContain('the built-in simulated model takes none');
+    const failure = { kind: 'auth', message: 'no', retryable: false } as Parameters<typeof explainFailure>[0];
+    expect(explainFailure(failure, account, 'sim/offline')).toContain(
+      'the built-in simulated model takes none',
+    );
   });
 });
 

@@ -31,8 +31,8 @@ describe('the directory for the sessions of a working directory', () => {
     expect(sessions({ PI_CODING_AGENT_SESSION_DIR: '~/mine', PI_CODING_AGENT_DIR: '/agent' })).toBe(
       '/home/ada/mine',
     );
-    const { places } = hostDirectories({ HOME, PI_CODING_AGENT_DIR: '/agent' }, cwd);
-    expect(places.dataDirectory).toBe('/agent/polypod');
+    const { dataPaths } = hostDirectories({ HOME, PI_CODING_AGENT_DIR: '/agent' }, cwd);
+    expect(dataPaths.dataDirectory).toBe('/agent/polypod');
   });
 
   it('is the one of xcsh where only that is there', () => {

@@ -1,13 +1,13 @@
 import { userInfo } from 'node:os';
 import { expect, it } from 'vitest';
-import { nameOf } from '../../src/cli/current-user.ts';
+import { currentUserName } from '../../src/cli/current-user.ts';
 
 it.each([
   [{ USER: 'ada', LOGNAME: 'bob' }, 'ada'],
   [{ USER: '', LOGNAME: 'bob' }, 'bob'],
   [{}, accountName() ?? 'someone'],
 ])('with %j one is called %s', (env, name) => {
-  expect(nameOf({ env })).toBe(name);
+  expect(currentUserName({ env })).toBe(name);
 });
 
 /** Undefined for a user id without an account, which containers may have. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { modelWish } from '../../src/protocols/rpc/sessions/model-selection.ts';
+import { modelSelection } from '../../src/protocols/rpc/sessions/model-selection.ts';
 import { isRpcMode, readRpcOptions } from '../../src/cli/rpc/options.ts';
 
 describe('the command line of RPC mode', () => {
@@ -86,6 +86,6 @@ describe('the model that is asked for', () => {
     ],
     [{ model: 'ollama/qwen3:8b' }, { reference: 'ollama/qwen3:8b' }],
   ])('%j', (options, wish) => {
-    expect(modelWish(options)).toEqual(wish);
+    expect(modelSelection(options)).toEqual(wish);
   });
 });

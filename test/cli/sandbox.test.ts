@@ -194,8 +194,8 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
   test.each(Object.entries(LAYOUTS))(
     'sees no socket, secret or own file of the daemon or of its own host in %s',
     async (_, layout) => {
-      const ground = await groundOf(identity, [...attack(), ...attack()], layout);
-      const { env, workspace } = ground;
+      const fileFacts = await groundOf(identity, [...attack(), ...attack()], layout);
+      const { env, workspace } = fileFacts;
       const daemon = startAs(identity, ['serve', '--sandbox', '--json'], env, workspace);
       await until(daemon, '{"pid":');
       // A session with a name has a socket of its own.
@@ -204,27 +204,27 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
         stdout: expect.any(String),
         stderr: '',
       });
-      const sockets = ground.aim();
+      const sockets = fileFacts.aim();
       expect(sockets.length).toBeGreaterThan(2);
       expect(await connects(sockets[0] ?? '')).toBe(true);
       const inDaemon = await polypodAs(identity, ['run', '--headless', 'Go'], env, { cwd: workspace });
-      expect({ ...inDaemon, result: ground.result() }).toMatchObject({ code: 0, result: HARMLESS });
+      expect({ ...inDaemon, result: fileFacts.result() }).toMatchObject({ code: 0, result: HARMLESS });
       const inProcess = await polypodAs(identity, ['run', '--sandbox', '--headless', 'Go'], env, {
         cwd: workspace,
       });
-      expect({ ...inProcess, result: ground.result() }).toMatchObject({ code: 0, result: HARMLESS });
+      expect({ ...inProcess, result: fileFacts.result() }).toMatchObject({ code: 0, result: HARMLESS });
     },
   );
 
   test('is as harmless in polypod hld and in --mode rpc', async () => {
-    const ground = await groundOf(identity, [...attack(), ...attack()], (home) => ({
+    const fileFacts = await groundOf(identity, [...attack(), ...attack()], (home) => ({
       workspace: join(home, 'p'),
     }));
-    const { env, workspace } = ground;
+    const { env, workspace } = fileFacts;
     const socket = join(workspace, 'daemon.sock');
     const hld = startAs(identity, ['hld', '--sandbox', '--json', '--socket', socket], env, workspace);
     await until(hld, '{"pid":');
-    expect(ground.aim()).toContain(socket);
+    expect(fileFacts.aim()).toContain(socket);
     const client = await Client.open(socket);
     const ear = await Client.open(socket);
     ear.send({ jsonrpc: '2.0', method: 'Subscribe', params: {}, id: 1 });
@@ -234,12 +234,12 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
       working_dir: workspace,
     })) as Launched;
     await ear.hearStatus(launched.session_id, 'completed');
-    expect(ground.result()).toEqual(HARMLESS);
+    expect(fileFacts.result()).toEqual(HARMLESS);
     const rpc = startAs(identity, ['--mode', 'rpc', '--sandbox'], env, workspace);
     const done = until(rpc, '"type":"agent_end"');
     rpc.stdin.write('{"type":"prompt","id":"1","message":"Go"}\n');
     await done;
-    expect(ground.result()).toEqual(HARMLESS);
+    expect(fileFacts.result()).toEqual(HARMLESS);
   });
 
   test('plants nothing that runs later, and git init asks', async () => {
@@ -257,8 +257,8 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
       'sh break.sh',
     ];
     const script = [...commands.map((command) => call('bash', { command })), says('Done.')];
-    const ground = await groundOf(identity, script, (home) => ({ workspace: join(home, 'p') }));
-    const { env, workspace } = ground;
+    const fileFacts = await groundOf(identity, script, (home) => ({ workspace: join(home, 'p') }));
+    const { env, workspace } = fileFacts;
     writeFileSync(join(workspace, 'package.json'), '{"name":"x","scripts":{"test":"true"}}\n');
     for (const [name, text] of Object.entries(scripts)) writeFileSync(join(workspace, name), `${text}\n`);
     sh('mkdir repo; git init -q repo', workspace);
@@ -295,8 +295,8 @@ describe.runIf(bubblewrapWorks).each(USERS)('as $name, a sandboxed command', ({ 
       }),
       says('Done.'),
     ];
-    const ground = await groundOf(identity, script, (home) => ({ workspace: join(home, 'p') }));
-    const { env, home, workspace } = ground;
+    const fileFacts = await groundOf(identity, script, (home) => ({ workspace: join(home, 'p') }));
+    const { env, home, workspace } = fileFacts;
     writeFileSync(join(home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.org\n');
     sh('git init -q', workspace);
     giveTo(identity, home);

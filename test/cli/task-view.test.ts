@@ -19,7 +19,7 @@ const VALUES = {
   insecure: false,
 } as unknown as TaskValues;
 
-function scene(isTTY: boolean, make: (around: Surroundings) => TaskView) {
+function projection(isTTY: boolean, make: (around: Surroundings) => TaskView) {
   const { around, stdout, stderr } = screens(isTTY);
   const view = make(around);
   onTestFinished(() => view.close());
@@ -52,7 +52,7 @@ describe('a progress bar', () => {
 
 describe('waiting for a task', () => {
   it('shows the bar at the bottom of a terminal, no wider than that, and takes it away', async () => {
-    const { view, stdout, stderr } = scene(true, waiting());
+    const { view, stdout, stderr } = projection(true, waiting());
     view.take({ type: 'status', status: { ...RUNNING, progress: 40 } });
     await stderr.shows('▕████████░░░░░░░░░░░░▏ 40 %');
     const drawn = stderr.text.split('\r\u001b[K');
@@ -64,7 +64,7 @@ describe('waiting for a task', () => {
   });
 
   it('says every change in a line of its own where there is no terminal', () => {
-    const { view, stderr } = scene(false, waiting());
+    const { view, stderr } = projection(false, waiting());
     view.take({ type: 'status', status: { taskId: 't', status: 'pending', progress: 0 } });
     view.take({ type: 'status', status: RUNNING });
     view.take({ type: 'status', status: RUNNING });
@@ -82,7 +82,7 @@ describe('waiting for a task', () => {
 
   it('shows every question once, with commands for the same agent, also to who wants only the result', () => {
     const way = { quiet: true, url: 'https://agent.example', 'key-file': '/my keys/k' };
-    const { view, stderr } = scene(false, waiting(way));
+    const { view, stderr } = projection(false, waiting(way));
     const asked = { approvalId: 'a1', tool: 'bash', title: 'rm -r build\u001b[2J' };
     view.ask([asked]);
     view.ask([asked]);
@@ -99,7 +99,7 @@ describe('waiting for a task', () => {
 
 describe('a question', () => {
   const asks = (title: string, args: object) => {
-    const { view, stderr } = scene(false, waiting());
+    const { view, stderr } = projection(false, waiting());
     view.ask([{ approvalId: 'a1', tool: 'bash', title, arguments: JSON.stringify(args) }]);
     return stderr.text.split('\n  polypod task')[0];
   };
@@ -114,7 +114,7 @@ describe('a question', () => {
 
 describe('watching a task', () => {
   it('shows the answer on stdout and what the agent does on stderr', () => {
-    const { view, tell, stdout, stderr } = scene(false, live);
+    const { view, tell, stdout, stderr } = projection(false, live);
     tell('queued', { queue_id: 'q' });
     tell('run_start', { run_id: 'r' });
     tell('tool_start', { id: 'c', name: 'ls', title: 'ls .' });
@@ -139,7 +139,7 @@ describe('watching a task', () => {
   });
 
   it('prints the whole result where some of it was missed', () => {
-    const { view, tell, stdout, stderr } = scene(false, live);
+    const { view, tell, stdout, stderr } = projection(false, live);
     tell('snapshot', { reason: 'gap', detail: 'running' });
     tell('text_delta', { text: 'two.' });
     view.end({ taskId: 't', status: 'completed', result: { text: 'There are two.' } });
@@ -148,7 +148,7 @@ describe('watching a task', () => {
   });
 
   it('shows what a task on files changed', () => {
-    const { view, stdout, stderr } = scene(false, live);
+    const { view, stdout, stderr } = projection(false, live);
     const changes = [{ path: 'a.txt', tool: 'edit', diff: '-old\n+new\n' }];
     view.end({ taskId: 't', status: 'completed', result: { text: 'Changed.', changes } });
     expect(stdout.text).toBe('');
@@ -166,7 +166,7 @@ describe('what came of a task', () => {
     [{ state: 'failed', errorMessage: 'no such model' }, 'the task failed: no such model'],
     [{}, 'the task failed'],
   ])('is said once: %j', (outcome, sentence) => {
-    const { view, stderr } = scene(false, waiting());
+    const { view, stderr } = projection(false, waiting());
     view.end({ taskId: 't', status: 'failed', ...outcome });
     expect(stderr.text).toBe(`polypod task: ${sentence}\n`);
   });
@@ -184,7 +184,7 @@ describe('what came of a task', () => {
       [true, shown],
       [false, piped],
     ] as const) {
-      const { view, stdout } = scene(isTTY, waiting());
+      const { view, stdout } = projection(isTTY, waiting());
       view.end({ taskId: 't', status: 'completed', result });
       expect(stdout.text).toBe(expected);
     }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../src/base/index.ts';
 import { clientKeyFile, writeAgent } from '../../src/daemon/index.ts';
-import { placesFrom } from '../../src/setup/index.ts';
+import { dataPathsFrom } from '../../src/setup/index.ts';
 import { generatedText, type Script } from '../../src/sim/index.ts';
 import { cuttingProxy } from '../client/tasks/cutting-proxy.ts';
 import { selfSigned } from '../protocols/tasks/certificate.ts';
@@ -306,7 +306,7 @@ describe('polypod task and the way to the agent', () => {
     const tls = selfSigned();
     const { door, key } = await agent([], { tasks: { tls, address: '127.0.0.2' } });
     const home = temporaryDirectory();
-    const places = placesFrom({ HOME: home });
+    const dataPaths = dataPathsFrom({ HOME: home });
     const cert = join(home, 'cert.pem');
     writeFileSync(cert, tls.cert);
     const record = {
@@ -317,8 +317,8 @@ describe('polypod task and the way to the agent', () => {
       url: door().url,
       cert,
     } as const;
-    await writeAgent(places, { ...record, name: 'review' });
-    const left = clientKeyFile(places);
+    await writeAgent(dataPaths, { ...record, name: 'review' });
+    const left = clientKeyFile(dataPaths);
     mkdirSync(dirname(left), { recursive: true });
     writeFileSync(left, key(), { mode: 0o600 });
     const env = { HOME: home };

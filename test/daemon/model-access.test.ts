@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_CONFIG, modelAccess, type ModelAccessOptions, placesFrom } from '../../src/setup/index.ts';
+import {
+  DEFAULT_CONFIG,
+  modelAccess,
+  type ModelAccessOptions,
+  dataPathsFrom,
+} from '../../src/setup/index.ts';
 import { directoryWith } from './directory.ts';
 
 const KEY = { ANTHROPIC_API_KEY: 'sk-test-0123456789abcdefghij' };
@@ -8,7 +13,7 @@ async function accessWith(env: Record<string, string>, more: Partial<ModelAccess
   const home = await directoryWith({});
   // A port where nobody listens stands for "no Ollama".
   const all = { HOME: home, OLLAMA_HOST: 'http://127.0.0.1:9', ...env };
-  return modelAccess({ env: all, config: DEFAULT_CONFIG, places: placesFrom(all), ...more });
+  return modelAccess({ env: all, config: DEFAULT_CONFIG, dataPaths: dataPathsFrom(all), ...more });
 }
 
 test.each(['opus', 'sonnet', 'haiku'])(

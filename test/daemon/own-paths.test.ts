@@ -1,12 +1,12 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_CONFIG, placesFrom } from '../../src/setup/index.ts';
+import { DEFAULT_CONFIG, dataPathsFrom } from '../../src/setup/index.ts';
 import { ownPaths } from '../../src/setup/paths/own-paths.ts';
 import { temporaryDirectory } from '../tools/stage.ts';
 
 const listed = async (env: Readonly<Record<string, string>>, cwd = '/somewhere', config = DEFAULT_CONFIG) =>
-  ownPaths({ env, places: placesFrom(env), config }, cwd);
+  ownPaths({ env, dataPaths: dataPathsFrom(env), config }, cwd);
 
 describe('the paths that belong to Polypod', () => {
   test('are configuration, data, cache and the HLD directory below the home directory', async () => {

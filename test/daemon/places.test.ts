@@ -1,9 +1,9 @@
 import { homedir } from 'node:os';
 import { expect, test } from 'vitest';
-import { controlSocket, placesFrom } from '../../src/setup/index.ts';
+import { controlSocket, dataPathsFrom } from '../../src/setup/index.ts';
 
 test('everything is under the home directory unless told otherwise', () => {
-  expect(placesFrom({ HOME: '/home/ada' })).toEqual({
+  expect(dataPathsFrom({ HOME: '/home/ada' })).toEqual({
     home: '/home/ada',
     configFile: '/home/ada/.config/polypod/config.yaml',
     modelsFile: '/home/ada/.config/polypod/models.json',
@@ -17,7 +17,7 @@ test('everything is under the home directory unless told otherwise', () => {
 
 test('the XDG variables move the directories', () => {
   const env = { HOME: '/home/ada', XDG_CONFIG_HOME: '/c', XDG_DATA_HOME: '/d', XDG_CACHE_HOME: '/e' };
-  expect(placesFrom(env)).toEqual({
+  expect(dataPathsFrom(env)).toEqual({
     home: '/home/ada',
     configFile: '/c/polypod/config.yaml',
     modelsFile: '/c/polypod/models.json',
@@ -31,34 +31,34 @@ test('the XDG variables move the directories', () => {
 
 test('a relative XDG path is ignored, as the specification has it, and so is an empty one', () => {
   const env = { HOME: '/home/ada', XDG_CONFIG_HOME: 'c', XDG_DATA_HOME: '', XDG_CACHE_HOME: './e' };
-  expect(placesFrom(env)).toEqual(placesFrom({ HOME: '/home/ada' }));
+  expect(dataPathsFrom(env)).toEqual(dataPathsFrom({ HOME: '/home/ada' }));
 });
 
 test('POLYPOD_CONFIG names another file, and the models are beside it', () => {
-  const { configFile, modelsFile } = placesFrom({ HOME: '/home/ada', POLYPOD_CONFIG: '/etc/pod.yaml' });
+  const { configFile, modelsFile } = dataPathsFrom({ HOME: '/home/ada', POLYPOD_CONFIG: '/etc/pod.yaml' });
   expect({ configFile, modelsFile }).toEqual({ configFile: '/etc/pod.yaml', modelsFile: '/etc/models.json' });
 });
 
 test('POLYPOD_DATA_DIR names another data directory, and what is asked for counts more', () => {
   const env = { HOME: '/home/ada', POLYPOD_DATA_DIR: '/srv/pods' };
-  expect(placesFrom(env).dataDirectory).toBe('/srv/pods');
-  expect(placesFrom(env, { dataDirectory: '/tmp/x' }).dataDirectory).toBe('/tmp/x');
-  expect(placesFrom(env, { dataDirectory: undefined }).dataDirectory).toBe('/srv/pods');
+  expect(dataPathsFrom(env).dataDirectory).toBe('/srv/pods');
+  expect(dataPathsFrom(env, { dataDirectory: '/tmp/x' }).dataDirectory).toBe('/tmp/x');
+  expect(dataPathsFrom(env, { dataDirectory: undefined }).dataDirectory).toBe('/srv/pods');
 });
 
 test('sockets are where the system has a place for them, apart for every data directory', () => {
   const env = { HOME: '/home/ada', XDG_RUNTIME_DIR: '/run/user/1' };
-  const usual = placesFrom(env);
+  const usual = dataPathsFrom(env);
   expect(usual.runtimeDirectory).toBe('/run/user/1/polypod');
   const [one, other] = ['/a', '/b'].map(
-    (dataDirectory) => placesFrom(env, { dataDirectory }).runtimeDirectory,
+    (dataDirectory) => dataPathsFrom(env, { dataDirectory }).runtimeDirectory,
   );
   expect(one).toMatch(/^\/run\/user\/1\/polypod-[0-9a-f]{12}$/);
   expect(other).not.toBe(one);
-  expect(placesFrom({ ...env, POLYPOD_RUNTIME_DIR: '/r' }).runtimeDirectory).toBe('/r');
+  expect(dataPathsFrom({ ...env, POLYPOD_RUNTIME_DIR: '/r' }).runtimeDirectory).toBe('/r');
   expect(controlSocket(usual)).toBe('/run/user/1/polypod/daemon.sock');
 });
 
 test('without HOME the home directory is the one of the account', () => {
-  expect(placesFrom({}).home).toBe(homedir());
+  expect(dataPathsFrom({}).home).toBe(homedir());
 });

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { PodServers } from '../../src/setup/agents/pod-mcp-servers.ts';
+import { PodMcpServers } from '../../src/setup/agents/pod-mcp-servers.ts';
 import type { McpServerSpec, McpServerStatus, StdioSpec } from '../../src/mcp/index.ts';
 import { EVERYTHING, isAlive, scripted, temporaryDirectory } from '../mcp/stage.ts';
 
@@ -14,7 +14,7 @@ const EVERYTHING_GIVEN = { mcpServers: { everything: { command: process.execPath
 
 function serversOf(configured: readonly McpServerSpec[]) {
   const pids = new Map<string, number>();
-  const servers = new PodServers(configured, {
+  const servers = new PodMcpServers(configured, {
     env: { PATH: process.env.PATH },
     secretEnv: [],
     cwd: temporaryDirectory(),

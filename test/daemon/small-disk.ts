@@ -4,7 +4,7 @@ import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { arrayOf, objectOf, stringOf } from '../../src/base/index.ts';
-import { controlSocket, placesFrom } from '../../src/setup/index.ts';
+import { controlSocket, dataPathsFrom } from '../../src/setup/index.ts';
 import { MAIN, temporaryDirectory } from '../cli/polypod.ts';
 import { connectLines } from '../doors/lines.ts';
 
@@ -55,7 +55,7 @@ export async function daemonOnSmallDisk(): Promise<SmallDisk> {
     env,
     home,
     key,
-    url: await tasksAddress(controlSocket(placesFrom(env))),
+    url: await tasksAddress(controlSocket(dataPathsFrom(env))),
     hldSocket: join(home, '.humanlayer/daemon.sock'),
     fill: () => fillDisk(fillerOf(daemon, data)),
     free: () => rmSync(fillerOf(daemon, data)),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { counted, NO_COUNTS, tallyOf } from '../../src/daemon/observe/event-counts.ts';
+import { counted, NO_COUNTS, countEvents } from '../../src/daemon/observe/event-counts.ts';
 import { ADA, Listener, say, stage } from '../pod/stage.ts';
 
 const bash = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch made' } } }] };
@@ -7,7 +7,7 @@ const bash = { parts: [{ toolCall: { name: 'bash', arguments: { command: 'touch 
 describe('the counts of a daemon', () => {
   it('are those of what happened in its pods', async () => {
     const { host, cwd } = await stage([bash, { parts: [{ text: 'No.' }] }, { parts: [{ text: 'Again.' }] }]);
-    const counts = tallyOf(host);
+    const counts = countEvents(host);
     expect(counts()).toEqual(NO_COUNTS);
     const pod = await host.create({ cwd });
     const listener = new Listener(pod);

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { arrayOf, objectOf, stringOf } from '../../src/base/index.ts';
-import { controlSocket, placesFrom } from '../../src/setup/index.ts';
+import { controlSocket, dataPathsFrom } from '../../src/setup/index.ts';
 import type { PodEvent } from '../../src/pod/index.ts';
 import { MAIN } from '../cli/polypod.ts';
 import { connectLines, type JsonLine } from './lines.ts';
@@ -29,7 +29,7 @@ export class Daemon {
   readonly project = join(this.home, 'project');
   readonly key = KEY;
   readonly env: Readonly<Record<string, string>>;
-  readonly #places: ReturnType<typeof placesFrom>;
+  readonly #dataPaths: ReturnType<typeof dataPathsFrom>;
   #child: ChildProcess | undefined;
   #stderr = '';
   #url = '';
@@ -51,10 +51,10 @@ export class Daemon {
       OLLAMA_HOST: 'http://127.0.0.1:9',
       POLYPOD_RUNTIME_DIR: join(this.home, 'run'),
     };
-    this.#places = placesFrom(this.env);
+    this.#dataPaths = dataPathsFrom(this.env);
     mkdirSync(join(this.home, '.config/polypod'), { recursive: true });
     writeFileSync(
-      this.#places.configFile,
+      this.#dataPaths.configFile,
       `version: 1\nlimits: { runs: 1000 }\ntasks:\n  port: 0\n  directory: ${this.project}\n  keys: [{ env: DOORS_API_KEY, owner: ada, scopes: [admin] }]\n  limits: { ${LIMITS} }\n`,
       { mode: 0o600 },
     );
@@ -66,11 +66,11 @@ export class Daemon {
   }
 
   get control(): string {
-    return controlSocket(this.#places);
+    return controlSocket(this.#dataPaths);
   }
 
   get rpc(): string {
-    return join(this.#places.runtimeDirectory, 'rpc.sock');
+    return join(this.#dataPaths.runtimeDirectory, 'rpc.sock');
   }
 
   get hld(): string {
@@ -201,7 +201,7 @@ export class Daemon {
   }
 
   daemonLog(): string {
-    return readFileSync(join(this.#places.dataDirectory, 'logs/polypod.log'), 'utf8');
+    return readFileSync(join(this.#dataPaths.dataDirectory, 'logs/polypod.log'), 'utf8');
   }
 
   async remove(): Promise<void> {

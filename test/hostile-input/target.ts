@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { controlSocket, placesFrom } from '../../src/setup/index.ts';
+import { controlSocket, dataPathsFrom } from '../../src/setup/index.ts';
 import { MAIN } from '../cli/polypod.ts';
 import { LineClient } from './line-client.ts';
 
@@ -58,7 +58,7 @@ export async function startTarget(options: TargetOptions = {}): Promise<Target> 
     POLYPOD_RUNTIME_DIR: join(home, 'run'),
     ...options.env,
   };
-  const places = placesFrom(env);
+  const dataPaths = dataPathsFrom(env);
   const limits = options.unlimited
     ? `limits: { ${UNLIMITED.map((name) => `${name}: 1000000000`).join(', ')} }\n`
     : '';
@@ -92,12 +92,12 @@ export async function startTarget(options: TargetOptions = {}): Promise<Target> 
   child.on('exit', (code, signal) => {
     ended = `it ended with ${signal ?? code}: ${stderr}`;
   });
-  const file = join(places.dataDirectory, 'tasks/agents/polypod.json');
+  const file = join(dataPaths.dataDirectory, 'tasks/agents/polypod.json');
   while (!stdout.includes('\n')) {
     if (ended !== undefined) throw new Error(ended);
     await Promise.race([once(child, 'exit'), once(child.stdout ?? child, 'data')]);
   }
-  const control = controlSocket(places);
+  const control = controlSocket(dataPaths);
   const link = await LineClient.unix(control);
   link.send('{"method":"new","params":{"cwd":' + JSON.stringify(project) + ',"name":"target"}}\n');
   const created = await link.hear((line) => typeof line === 'object');
@@ -112,19 +112,19 @@ export async function startTarget(options: TargetOptions = {}): Promise<Target> 
     project,
     env,
     podId,
-    pod: join(places.runtimeDirectory, 'pods', `${podId}.sock`),
-    rpc: join(places.runtimeDirectory, 'rpc.sock'),
+    pod: join(dataPaths.runtimeDirectory, 'pods', `${podId}.sock`),
+    rpc: join(dataPaths.runtimeDirectory, 'rpc.sock'),
     hld: join(home, '.humanlayer/daemon.sock'),
     control,
     url: record.url,
-    key: readFileSync(join(places.dataDirectory, 'tasks/client.key'), 'utf8').trim(),
+    key: readFileSync(join(dataPaths.dataDirectory, 'tasks/client.key'), 'utf8').trim(),
     heap: async () => {
       const answer = once(child, 'message');
       child.send('heap');
       const [{ heapUsed }] = (await answer) as [{ heapUsed: number }];
       return heapUsed;
     },
-    log: () => readFileSync(join(places.dataDirectory, 'logs/polypod.log'), 'utf8'),
+    log: () => readFileSync(join(dataPaths.dataDirectory, 'logs/polypod.log'), 'utf8'),
     stderr: () => stderr,
     ended: () => ended,
     close: async () => {

@@ -9,7 +9,7 @@ import { logOf } from './resume-watchers.ts';
 import { ADA, BOB, Listener, say, type Stage, stage } from './stage.ts';
 
 /** A pod at a moment when a command can be given. */
-interface Scene {
+interface Scenario {
   readonly pod: Pod;
   readonly listener: Listener;
   readonly host: Host;
@@ -17,7 +17,7 @@ interface Scene {
 
 interface Case {
   /** Brings the pod there and says the command. */
-  readonly set: (scene: Scene) => Promise<PodCommand>;
+  readonly set: (scenario: Scenario) => Promise<PodCommand>;
   /** What is counted in the log as its effect. */
   readonly effect: (event: PodEvent) => boolean;
   /** The same, with other content. */
@@ -32,15 +32,15 @@ const commanded = (type: PodCommand['type']) => (event: PodEvent) =>
   event.type === 'commanded' && event.command === type;
 
 const STALLED = say('go\n[[sim deltas=20 fault=stall after=3]]');
-const stalled = async ({ pod, listener }: Scene): Promise<void> => {
+const stalled = async ({ pod, listener }: Scenario): Promise<void> => {
   await pod.handle(STALLED);
   await listener.hearType('block-delta');
 };
-const asked = async ({ pod, listener }: Scene): Promise<string> => {
+const asked = async ({ pod, listener }: Scenario): Promise<string> => {
   await pod.handle(say('call witness'));
   return (await listener.hearType('approval-request')).approval.approvalId;
 };
-const called = async ({ pod, listener }: Scene): Promise<string> => {
+const called = async ({ pod, listener }: Scenario): Promise<string> => {
   const clientTools = [{ name: 'theirs', description: 'Theirs.', parameters: { type: 'object' } }];
   await pod.handle({
     type: 'configure',
@@ -63,25 +63,25 @@ const CASES: { readonly [T in PodCommand['type']]: Case } = {
     effect: is('unqueued'),
   },
   cancel: {
-    set: async (scene) => {
-      await stalled(scene);
+    set: async (scenario) => {
+      await stalled(scenario);
       return { type: 'cancel' };
     },
     effect: commanded('cancel'),
   },
   pause: {
-    set: async (scene) => {
-      await asked(scene);
+    set: async (scenario) => {
+      await asked(scenario);
       return { type: 'pause' };
     },
     effect: commanded('pause'),
   },
   resume: {
-    set: async (scene) => {
-      const approvalId = await asked(scene);
-      await scene.pod.handle({ type: 'pause' });
-      await scene.pod.handle({ type: 'decide', approvalId, decision: 'approve' });
-      await scene.listener.hear((event) => event.type === 'state' && event.state === 'paused');
+    set: async (scenario) => {
+      const approvalId = await asked(scenario);
+      await scenario.pod.handle({ type: 'pause' });
+      await scenario.pod.handle({ type: 'decide', approvalId, decision: 'approve' });
+      await scenario.listener.hear((event) => event.type === 'state' && event.state === 'paused');
       return { type: 'resume' };
     },
     effect: (event) => event.type === 'run-start' && event.by === 'ada',
@@ -95,7 +95,7 @@ const CASES: { readonly [T in PodCommand['type']]: Case } = {
     effect: commanded('abort-retry'),
   },
   decide: {
-    set: async (scene) => ({ type: 'decide', approvalId: await asked(scene), decision: 'approve' }),
+    set: async (scenario) => ({ type: 'decide', approvalId: await asked(scenario), decision: 'approve' }),
     effect: is('approval-response'),
     other: (command) => ({ ...command, decision: 'deny' }) as PodCommand,
   },
@@ -127,11 +127,15 @@ const CASES: { readonly [T in PodCommand['type']]: Case } = {
     effect: is('todos'),
   },
   'tool-result': {
-    set: async (scene) => ({ type: 'tool-result', callId: await called(scene), content: text('theirs') }),
+    set: async (scenario) => ({
+      type: 'tool-result',
+      callId: await called(scenario),
+      content: text('theirs'),
+    }),
     effect: commanded('tool-result'),
   },
   'tool-update': {
-    set: async (scene) => ({ type: 'tool-update', callId: await called(scene), text: 'so far' }),
+    set: async (scenario) => ({ type: 'tool-update', callId: await called(scenario), text: 'so far' }),
     effect: is('tool-update'),
   },
   close: { set: async () => ({ type: 'close' }), effect: is('closed') },
@@ -140,7 +144,7 @@ const CASES: { readonly [T in PodCommand['type']]: Case } = {
 const OPTIONS = { tools: [witness(() => {})] };
 const KEYED: Caller = { ...ADA, key: 'k' };
 
-async function sceneOn({ host, cwd }: Stage): Promise<Scene> {
+async function scenarioOn({ host, cwd }: Stage): Promise<Scenario> {
   const pod = await host.create({ cwd });
   return { host, pod, listener: new Listener(pod, 0) };
 }
@@ -159,27 +163,27 @@ function otherThan({ other }: Case, command: PodCommand): PodCommand {
 describe.each(Object.entries(CASES))('%s under a key', (_, one) => {
   it('takes effect once when it is sent twice, at once and later, and gives the same receipt', async () => {
     const staged = await stage(obedient, OPTIONS);
-    const scene = await sceneOn(staged);
-    const command = await one.set(scene);
-    const before = await effects(scene.pod, one.effect);
-    const receipts = await Promise.all([1, 2, 3].map(() => scene.pod.handle(command, KEYED)));
+    const scenario = await scenarioOn(staged);
+    const command = await one.set(scenario);
+    const before = await effects(scenario.pod, one.effect);
+    const receipts = await Promise.all([1, 2, 3].map(() => scenario.pod.handle(command, KEYED)));
     await turns(20);
-    receipts.push(await scene.pod.handle(command, KEYED));
+    receipts.push(await scenario.pod.handle(command, KEYED));
     expect(new Set(receipts.map((receipt) => JSON.stringify(receipt))).size).toBe(1);
-    expect(await effects(scene.pod, one.effect)).toBe(before + 1);
+    expect(await effects(scenario.pod, one.effect)).toBe(before + 1);
   });
 
   it('takes effect once across a kill and across a shutdown, and gives the same receipt', async () => {
     const staged = await stage(obedient, OPTIONS);
-    const scene = await sceneOn(staged);
-    const command = await one.set(scene);
-    const before = await effects(scene.pod, one.effect);
-    const receipt = await scene.pod.handle(command, KEYED);
+    const scenario = await scenarioOn(staged);
+    const command = await one.set(scenario);
+    const before = await effects(scenario.pod, one.effect);
+    const receipt = await scenario.pod.handle(command, KEYED);
     const copy = killedCopy(staged.directory);
     await staged.host.shutdown();
     for (const directory of [copy, staged.directory]) {
       const host = await staged.reopen({ directory });
-      const pod = host.pod(scene.pod.id);
+      const pod = host.pod(scenario.pod.id);
       expect(await pod.handle(command, KEYED)).toEqual(receipt);
       expect(await effects(pod, one.effect)).toBe(before + 1);
       await host.shutdown();
@@ -188,10 +192,10 @@ describe.each(Object.entries(CASES))('%s under a key', (_, one) => {
 
   it('is refused with other content, and independent of the same key of somebody else', async () => {
     const staged = await stage(obedient, OPTIONS);
-    const scene = await sceneOn(staged);
-    const command = await one.set(scene);
-    await scene.pod.handle(command, KEYED);
-    const refused = scene.pod.handle(otherThan(one, command), KEYED);
+    const scenario = await scenarioOn(staged);
+    const command = await one.set(scenario);
+    await scenario.pod.handle(command, KEYED);
+    const refused = scenario.pod.handle(otherThan(one, command), KEYED);
     await expect(refused).rejects.toMatchObject({
       code: 'conflict',
       message: 'the idempotency key "k" was used for another command: use a new key for each command',
@@ -200,15 +204,15 @@ describe.each(Object.entries(CASES))('%s under a key', (_, one) => {
       type: 'set-todos',
       items: [{ content: 'bob was here', status: 'completed' }],
     };
-    await scene.pod.handle(todos, { ...BOB, key: 'k' });
-    expect((await scene.pod.snapshot()).todos).toEqual(todos.items);
+    await scenario.pod.handle(todos, { ...BOB, key: 'k' });
+    expect((await scenario.pod.snapshot()).todos).toEqual(todos.items);
   });
 });
 
 describe('keys', () => {
   it('may be used again for what was refused', async () => {
     const staged = await stage(obedient, OPTIONS);
-    const { pod, listener } = await sceneOn(staged);
+    const { pod, listener } = await scenarioOn(staged);
     await pod.handle(STALLED);
     await expect(pod.handle(say('second'), KEYED)).rejects.toMatchObject({ code: 'conflict' });
     await pod.handle({ type: 'cancel' });
@@ -220,7 +224,7 @@ describe('keys', () => {
 
   it('do not depend on the order of the fields', async () => {
     const staged = await stage(obedient, OPTIONS);
-    const { pod } = await sceneOn(staged);
+    const { pod } = await scenarioOn(staged);
     const receipt = await pod.handle({ type: 'ask', tool: 'x', arguments: '{}', title: 't' }, KEYED);
     expect(await pod.handle({ title: 't', arguments: '{}', tool: 'x', type: 'ask' }, KEYED)).toEqual(receipt);
   });
@@ -284,7 +288,7 @@ describe('keys', () => {
 
   it('are not doubled by a shell command that really runs', async () => {
     const staged = await stage(obedient, OPTIONS);
-    const { pod, listener } = await sceneOn(staged);
+    const { pod, listener } = await scenarioOn(staged);
     const command: PodCommand = { type: 'shell', command: 'echo ran >> ran' };
     await Promise.all([pod.handle(command, KEYED), pod.handle(command, KEYED)]);
     await listener.hearType('shell-end');

@@ -81,7 +81,7 @@ class FailingDisk {
   }
 }
 
-interface Scene {
+interface Scenario {
   readonly disk: FailingDisk;
   readonly host: Host;
   readonly pod: Pod;
@@ -95,7 +95,7 @@ interface Scene {
 }
 
 /** Two pods of one host that have each said something. */
-async function scene(): Promise<Scene> {
+async function scenario(): Promise<Scenario> {
   const script = ({ messages }: SimRequest) =>
     messages.at(-1)?.text === 'use the tool'
       ? { parts: [{ toolCall: { id: 'toolu_1', name: 'wait', arguments: {} } }] }
@@ -162,7 +162,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
   it.each(PLACES)(
     'when a pod wants to %s: it says so, the others go on, and later it does too',
     async (_, operations, place) => {
-      const { disk, pod, other, failures, host } = await scene();
+      const { disk, pod, other, failures, host } = await scenario();
       const before = await pod.snapshot();
       const listener = new Listener(pod);
       await listener.joined();
@@ -196,7 +196,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
   );
 
   it('in the middle of a run: the run ends, its call is not made again, the next one works', async () => {
-    const { disk, pod, other, called, release } = await scene();
+    const { disk, pod, other, called, release } = await scenario();
     const listener = new Listener(pod);
     await pod.handle(say('use the tool'), ADA);
     await listener.hearType('tool-start');
@@ -216,7 +216,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
   });
 
   it('at a sync, and then loses its power: what was accepted afterwards is there', async () => {
-    const { disk, pod, open } = await scene();
+    const { disk, pod, open } = await scenario();
     disk.fail(fault, ['sync'], new RegExp(`sessions/${pod.id}`));
     const keyed = { ...ADA, key: 'once' };
     const command = { type: 'follow-up', content: textContent('remember me') } as const;
@@ -233,7 +233,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
   });
 
   it('for new pods and forks: they are refused and leave nothing behind', async () => {
-    const { disk, host, pod } = await scene();
+    const { disk, host, pod } = await scenario();
     const names = () => disk.files.list('/data/sessions').toSorted();
     const [before, rows] = [names(), await host.list()];
     disk.fail(fault, ['append'], /sessions|feeds/);
@@ -248,7 +248,7 @@ describe.each(FAULTS)('a disk that fails with %s', (fault, code, words) => {
   });
 
   it('for the list of sessions only: pods do not mind', async () => {
-    const { disk, host, pod, failures } = await scene();
+    const { disk, host, pod, failures } = await scenario();
     disk.fail(fault, ['append', 'sync', 'truncate'], /catalogue/);
     await pod.handle({ type: 'configure', set: { name: 'unlisted' } }, ADA);
     await saysSomething(pod, 'again');

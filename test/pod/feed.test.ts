@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PolypodError } from '../../src/base/index.ts';
-import { type Batch, Feed, type Numbered } from '../../src/pod/feed/index.ts';
+import { type EventBatch, Feed, type Numbered } from '../../src/pod/feed/index.ts';
 
 interface Fact {
   readonly text: string;
@@ -35,7 +35,7 @@ function written(limit = 10_000) {
 const never = new AbortController().signal;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-async function take(stream: AsyncIterable<Batch<Fact>>, count = Number.POSITIVE_INFINITY) {
+async function take(stream: AsyncIterable<EventBatch<Fact>>, count = Number.POSITIVE_INFINITY) {
   const events: Numbered<Fact>[] = [];
   if (count === 0) return events;
   for await (const batch of stream) {

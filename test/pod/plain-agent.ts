@@ -1,7 +1,7 @@
 import { connect } from '../../src/llm/index.ts';
 import type { Agent } from '../../src/pod/index.ts';
 import { providerNamed } from '../../src/registry.ts';
-import { ground, scopeFrom } from '../../src/tools/index.ts';
+import { fileFacts, scopeFrom } from '../../src/tools/index.ts';
 
 /** An agent without tools whose model is the simulator at this address, for processes that know no more of it. */
 export function plainAgent(url: string, cwd: string): Agent {
@@ -15,8 +15,8 @@ export function plainAgent(url: string, cwd: string): Agent {
     mode: 'read-only',
     rules: [],
     sandboxed: false,
-    ground,
-    scope: (paths) => scopeFrom(cwd, paths, ground.realPath),
+    fileFacts,
+    scope: (paths) => scopeFrom(cwd, paths, fileFacts.realPath),
     surroundings: () => ({ env: {}, scratch: cwd, sandbox: undefined }),
     remember: async () => {},
     close: async () => {},

@@ -7,15 +7,15 @@ import { ADA, Listener, say, stage } from './stage.ts';
 const text = (words: string) => [{ type: 'text' as const, text: words }];
 const STALLED = say('go\n[[sim deltas=20 fault=stall after=3]]');
 
-type Scene = (pod: Pod, listener: Listener) => Promise<unknown>;
+type Scenario = (pod: Pod, listener: Listener) => Promise<unknown>;
 
-const idle: Scene = async () => {};
-const running: Scene = (pod) => pod.handle(STALLED);
-const waiting: Scene = async (pod, listener) => {
+const idle: Scenario = async () => {};
+const running: Scenario = (pod) => pod.handle(STALLED);
+const waiting: Scenario = async (pod, listener) => {
   await pod.handle(say('call witness'));
   await listener.hearType('approval-request');
 };
-const paused: Scene = async (pod, listener) => {
+const paused: Scenario = async (pod, listener) => {
   await waiting(pod, listener);
   const { approval } = await listener.hearType('approval-request');
   await pod.handle({ type: 'pause' });
@@ -27,7 +27,7 @@ const UNDER_WAY = 'a run is under way: steer it, queue a follow-up, or cancel it
 const WAITING = /^a run is waiting for approval .*: decide, or cancel it first$/;
 
 /** What is refused in which state, with which code and sentence. */
-const WRONG_STATE: readonly (readonly [string, Scene, PodCommand, string, string | RegExp])[] = [
+const WRONG_STATE: readonly (readonly [string, Scenario, PodCommand, string, string | RegExp])[] = [
   ['prompt while a run is under way', running, say('x'), 'conflict', UNDER_WAY],
   ['prompt while a run waits', waiting, say('x'), 'conflict', WAITING],
   ['compact while a run is under way', running, { type: 'compact' }, 'conflict', UNDER_WAY],

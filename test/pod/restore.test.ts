@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { kept, restore } from '../../src/pod/journal/index.ts';
+import { persistedState, restore } from '../../src/pod/journal/index.ts';
 import { checkpointBody, conversation, SessionTree } from '../../src/pod/session/index.ts';
 import { PodView } from '../../src/pod/live/view.ts';
 import { counting, HEADER } from './session/stage.ts';
@@ -10,9 +10,9 @@ it('output of a shell command that waits for its place is still waiting after a 
   const untold = [
     { shellId: 'one', message: { role: 'bashExecution', command: 'date', output: 'Monday', exitCode: 0 } },
   ];
-  const state = kept(new PodView(), { signed: [], untold, lastSeq: 7 });
+  const state = persistedState(new PodView(), { signed: [], untold, lastSeq: 7 });
   tree.append(checkpointBody(conversation(tree), state));
-  expect(restore(tree).untoldShells).toEqual(untold);
+  expect(restore(tree).unsentShellOutputs).toEqual(untold);
   tree.append({ type: 'message', message: { role: 'bashExecution', command: 'date' } }, { shellId: 'one' });
-  expect(restore(tree).untoldShells).toEqual([]);
+  expect(restore(tree).unsentShellOutputs).toEqual([]);
 });

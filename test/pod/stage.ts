@@ -15,7 +15,7 @@ import {
   type Watched,
 } from '../../src/pod/index.ts';
 import { type Script, type Sim, startSim } from '../../src/sim/index.ts';
-import { builtinTools, ground, scopeFrom, type Tool, todoTool } from '../../src/tools/index.ts';
+import { builtinTools, fileFacts, scopeFrom, type Tool, todoTool } from '../../src/tools/index.ts';
 
 export const ADA: Caller = { by: 'ada', door: 'test' };
 export const BOB: Caller = { by: 'bob', door: 'other' };
@@ -63,8 +63,8 @@ export function agentsOn(
     mode: 'workspace-write',
     rules: [],
     sandboxed: false,
-    ground,
-    scope: (paths) => scopeFrom(cwd, paths, ground.realPath),
+    fileFacts,
+    scope: (paths) => scopeFrom(cwd, paths, fileFacts.realPath),
     surroundings: () => ({ env: { PATH: process.env.PATH ?? '' }, scratch: cwd, sandbox: undefined }),
     remember: async () => {},
     close: async () => {},

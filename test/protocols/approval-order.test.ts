@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { arrayOf, objectOf, stringOf } from '../../src/base/index.ts';
-import { placesFrom } from '../../src/setup/index.ts';
+import { dataPathsFrom } from '../../src/setup/index.ts';
 import type { Answer } from '../../src/sim/index.ts';
 import { agentSite } from './tasks/binary.ts';
 import { Program } from './rpc/program.ts';
@@ -50,7 +50,7 @@ describe('the questions of parallel calls come in call order', () => {
   it('on every door of one daemon', async () => {
     const here = await agentSite([TURN, TURN, TURN, TURN]);
     await here.agent();
-    const { runtimeDirectory } = placesFrom(here.env);
+    const { runtimeDirectory } = dataPathsFrom(here.env);
 
     // Pod Protocol.
     const made = await here.polypod('new', '--json', '--cwd', here.project);

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { spoiled } from './faulty-files.ts';
-import { type Scene, sweep } from './sweep.ts';
+import { type Scenario, sweep } from './sweep.ts';
 
 /** How many random scenes are swept; thousands by hand, some on every change. */
-const SCENES = Number(process.env.POLYPOD_SWEEP ?? 40);
+const SCENARIOS = Number(process.env.POLYPOD_SWEEP ?? 40);
 
 const step = fc.record({
   sizes: fc.array(fc.nat({ max: 60 }), { minLength: 1, maxLength: 4 }),
@@ -12,7 +12,7 @@ const step = fc.record({
   next: fc.constantFrom('go on' as const, 'next turn' as const, 'wait' as const),
 });
 
-const scene: fc.Arbitrary<Scene> = fc.record({
+const scenario: fc.Arbitrary<Scenario> = fc.record({
   steps: fc.array(step, { minLength: 1, maxLength: 8 }),
   survival: fc.record({
     torn: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -23,19 +23,19 @@ const scene: fc.Arbitrary<Scene> = fc.record({
 
 describe('a log whose power is cut', () => {
   it('is, at every operation, the beginning of what was appended and holds what it promised', {
-    timeout: 120_000 + SCENES * 500,
+    timeout: 120_000 + SCENARIOS * 500,
   }, async () => {
     let points = 0;
     await fc.assert(
-      fc.asyncProperty(scene, async (one) => {
+      fc.asyncProperty(scenario, async (one) => {
         const result = await sweep(one);
         points += result.points;
         expect(result.problems).toEqual([]);
       }),
-      { numRuns: SCENES },
+      { numRuns: SCENARIOS },
     );
     console.log(
-      `crash sweep: ${SCENES} scenes, power cut at ${points} operations, nothing promised was lost`,
+      `crash sweep: ${SCENARIOS} scenes, power cut at ${points} operations, nothing promised was lost`,
     );
   });
 });

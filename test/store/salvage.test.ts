@@ -28,10 +28,10 @@ describe('a line with a checksum', () => {
 
   it('is not invented when more of it was changed', () => {
     fc.assert(
-      fc.property(record, fc.array(fc.nat(), { minLength: 2, maxLength: 9 }), (text, places) => {
+      fc.property(record, fc.array(fc.nat(), { minLength: 2, maxLength: 9 }), (text, dataPaths) => {
         const line = lineOf(text);
         const damaged = Buffer.from(line);
-        for (const place of places) damaged[place % line.length] = 33;
+        for (const place of dataPaths) damaged[place % line.length] = 33;
         const found = withOneByteCorrected(damaged);
         if (found !== undefined) expect(Buffer.from(found).equals(line)).toBe(true);
       }),

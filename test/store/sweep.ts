@@ -67,7 +67,7 @@ export async function problemsAfter(files: Files, ledger: Ledger): Promise<reado
   }
 }
 
-export interface Scene {
+export interface Scenario {
   readonly steps: readonly Step[];
   readonly survival: Survival;
 }
@@ -77,7 +77,7 @@ export interface Scene {
  * left, at one that follows from it. `plant` may put a defect between the log and the disk.
  */
 export async function sweep(
-  { steps, survival }: Scene,
+  { steps, survival }: Scenario,
   plant: (files: Files) => Files = (files) => files,
 ): Promise<{ readonly points: number; readonly problems: readonly string[] }> {
   const whole = new FaultyFiles();

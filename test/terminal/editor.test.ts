@@ -11,7 +11,7 @@ import {
   type Key,
   menuLines,
   newEditor,
-  type Place,
+  type CursorPosition,
   renderEditor,
   textOf,
   textWidth,
@@ -204,7 +204,7 @@ describe('the input editor', () => {
 describe('the input as it is shown', () => {
   it('puts the cursor behind wide characters, and on the next row where one is full', () => {
     const style = { width: 8, rows: 9, prompt: '> ', placeholder: '' };
-    const cursorOf = (script: string): Place => renderEditor(after(script).state, style).cursor;
+    const cursorOf = (script: string): CursorPosition => renderEditor(after(script).state, style).cursor;
     expect(textWidth(style)).toBe(6);
     expect(cursorOf('日本')).toEqual({ row: 0, column: 6 });
     expect(cursorOf('日本語')).toEqual({ row: 1, column: 2 });

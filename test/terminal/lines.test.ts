@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import {
   COLOURED,
   fitLine,
-  harmless,
-  harmlessLines,
+  sanitizeLine,
+  sanitizeLines,
   type Line,
-  type Look,
+  type Style,
   line,
   paintLine,
   type Span,
@@ -18,7 +18,7 @@ import {
 } from '../../src/terminal/index.ts';
 import { fragment, graphemes } from './samples.ts';
 
-const BOLD: Look = { bold: true };
+const BOLD: Style = { bold: true };
 
 describe('foreign text', () => {
   it.each([
@@ -31,11 +31,11 @@ describe('foreign text', () => {
     ['a\u2028b\u00adc\ufeff', 'a bc'],
     ['👩‍💻 語 é น้ำ', '👩‍💻 語 é น้ำ'],
   ])('%j is shown as %j', (text, shown) => {
-    expect(harmless(text)).toBe(shown);
+    expect(sanitizeLine(text)).toBe(shown);
   });
 
   it('is split into lines, the last state of a line that was written again', () => {
-    expect(harmlessLines('a\r\nb\r\r\nold\rnew\n')).toEqual(['a', 'b', 'new', '']);
+    expect(sanitizeLines('a\r\nb\r\r\nold\rnew\n')).toEqual(['a', 'b', 'new', '']);
   });
 });
 

@@ -2,11 +2,11 @@ import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
 import type { NewSession } from '../../daemon/index.ts';
-import { directoryAt, type Places } from '../../setup/index.ts';
+import { existingDirectory, type DataPaths } from '../../setup/index.ts';
 import { THINKING_LEVELS } from '../../llm/index.ts';
 import type { McpServerSpec } from '../../mcp/index.ts';
 import type { Surroundings } from '../command.ts';
-import { DATA_DIR, placesOf } from './data-dir.ts';
+import { DATA_DIR, dataPathsOf } from './data-dir.ts';
 import { MODEL } from './model-option.ts';
 import { MODES } from './modes.ts';
 import type { Values } from './options.ts';
@@ -39,8 +39,8 @@ export const AGENT_OPTIONS = {
 type AgentValues = Values<typeof AGENT_OPTIONS>;
 
 /** What the command line says about an agent and where it shall live. */
-export interface AgentWish {
-  readonly places: Places;
+export interface AgentRequest {
+  readonly dataPaths: DataPaths;
   /** A session as it is made when none is resumed. */
   readonly fresh: NewSession;
   readonly offline: boolean;
@@ -54,13 +54,13 @@ export interface AgentWish {
 }
 
 /** Reads what the options name: paths that must be there, and files. */
-export async function agentWish(values: AgentValues, around: Surroundings): Promise<AgentWish> {
+export async function readAgentRequest(values: AgentValues, around: Surroundings): Promise<AgentRequest> {
   const { name, model, mode, thinking, system, sandbox, offline } = values;
   const { 'mcp-config': mcpConfig, 'no-session': isFleeting } = values;
   return {
-    places: placesOf(values, around),
+    dataPaths: dataPathsOf(values, around),
     fresh: {
-      cwd: await directoryAt(values.cwd ?? '.'),
+      cwd: await existingDirectory(values.cwd ?? '.'),
       ...(name === undefined ? {} : { name }),
       ...(model === undefined ? {} : { model }),
       ...(mode === undefined ? {} : { mode }),

@@ -1,4 +1,4 @@
-import { type Places, placesFrom } from '../../setup/index.ts';
+import { type DataPaths, dataPathsFrom } from '../../setup/index.ts';
 import type { Surroundings } from '../command.ts';
 
 /** The option of every command that has to do with sessions. */
@@ -10,6 +10,9 @@ export const DATA_DIR = {
   },
 } as const;
 
-export function placesOf(values: { readonly 'data-dir': string | undefined }, { env }: Surroundings): Places {
-  return placesFrom(env, { dataDirectory: values['data-dir'] });
+export function dataPathsOf(
+  values: { readonly 'data-dir': string | undefined },
+  { env }: Surroundings,
+): DataPaths {
+  return dataPathsFrom(env, { dataDirectory: values['data-dir'] });
 }

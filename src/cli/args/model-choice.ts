@@ -1,5 +1,5 @@
 import { PolypodError } from '../../base/index.ts';
-import { DEFAULT_CONFIG, modelAccess, placesFrom, readConfig } from '../../setup/index.ts';
+import { DEFAULT_CONFIG, modelAccess, dataPathsFrom, readConfig } from '../../setup/index.ts';
 import { type ConnectOptions, type Llm, type Model, VENDORS } from '../../llm/index.ts';
 import type { Surroundings } from '../command.ts';
 
@@ -11,7 +11,7 @@ export interface ReadyModel {
   readonly close: () => Promise<void>;
 }
 
-export interface Wish {
+export interface ModelRequest {
   /** `provider/id`, an id, or a provider's name. */
   readonly reference: string | undefined;
   /** Take the simulated model although there may be a real one. */
@@ -22,17 +22,17 @@ export interface Wish {
 
 /** The model that the command line asks for, or the best there is. */
 export async function readyModel(
-  { reference, offline, replaying }: Wish,
+  { reference, offline, replaying }: ModelRequest,
   around: Surroundings,
   connect: ConnectOptions,
 ): Promise<ReadyModel> {
   if (offline && reference !== undefined) {
     throw new PolypodError('bad-request', '--offline and --model exclude each other');
   }
-  const places = placesFrom(around.env);
+  const dataPaths = dataPathsFrom(around.env);
   const env = replaying ? { ...standInKeys(), ...around.env } : around.env;
-  const { config, warnings } = offline ? NO_CONFIG : await readConfig(places);
-  const access = await modelAccess({ env, config, places, offline, connect });
+  const { config, warnings } = offline ? NO_CONFIG : await readConfig(dataPaths);
+  const access = await modelAccess({ env, config, dataPaths, offline, connect });
   const { llm, model, notices } = await access.choose(reference, around.signal);
   return { llm, model, notices: [...warnings, ...notices], close: () => access.close() };
 }

@@ -1,7 +1,7 @@
 import { messageOf, PolypodError } from '../../base/index.ts';
 import type { PodHandle } from '../../daemon/index.ts';
 import type { PodCommand, Receipt, Watched } from '../../pod/index.ts';
-import { type Place, steadyWatch } from '../hosting/index.ts';
+import { type PodLocation, reconnectingWatch } from '../hosting/index.ts';
 import { joined } from './view/joined-view.ts';
 import { notice, type Print } from './view/print.ts';
 import { snapshotOf } from './view/current-snapshot.ts';
@@ -9,7 +9,7 @@ import { step, type Stepped } from './view/step.ts';
 import type { View } from './view/view.ts';
 
 export interface ConversationOptions {
-  readonly place: Place;
+  readonly place: PodLocation;
   readonly now: () => number;
   readonly onPrints: (prints: readonly Print[]) => void;
   /** After every change. */
@@ -34,7 +34,7 @@ export class Conversation {
     const { place, onPrints, now } = options;
     const leaving = new AbortController();
     let conversation: Conversation | undefined;
-    const source = steadyWatch(pod, {
+    const source = reconnectingWatch(pod, {
       signal: leaving.signal,
       isUp: place.isUp,
       ifLost: place.ifLost,

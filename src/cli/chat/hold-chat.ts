@@ -1,18 +1,18 @@
 import type { PodHandle } from '../../daemon/index.ts';
-import type { Places } from '../../setup/index.ts';
+import type { DataPaths } from '../../setup/index.ts';
 import type { ExitCode, Surroundings } from '../command.ts';
 import { wantsPlain } from '../../terminal/index.ts';
 import { HistoryFile } from './history-file.ts';
-import type { Place } from '../hosting/index.ts';
+import type { PodLocation } from '../hosting/index.ts';
 import { plainChat } from './plain-chat.ts';
 import { terminalChat } from './screen/terminal-chat.ts';
 
 export interface Chat {
-  readonly place: Place;
+  readonly place: PodLocation;
   /** The session to go on with; a new one otherwise. */
   readonly pod: PodHandle | undefined;
   readonly prompt: string | undefined;
-  readonly places: Places;
+  readonly dataPaths: DataPaths;
   readonly isPlain: boolean;
   /** Nothing is kept, prompts neither. */
   readonly isFleeting: boolean;
@@ -22,13 +22,13 @@ export interface Chat {
 
 /** Talks until the person leaves, and closes the place behind them. */
 export async function holdChat(
-  { place, pod, prompt, places, isPlain, isFleeting, isGuest }: Chat,
+  { place, pod, prompt, dataPaths, isPlain, isFleeting, isGuest }: Chat,
   around: Surroundings,
 ): Promise<ExitCode> {
   try {
     if (isPlain || wantsPlain(around, around.env))
       return await plainChat({ place, pod, prompt, isGuest }, around);
-    const history = isFleeting ? undefined : new HistoryFile(places.dataDirectory);
+    const history = isFleeting ? undefined : new HistoryFile(dataPaths.dataDirectory);
     return await terminalChat({ place, pod, prompt, history }, around);
   } finally {
     await place.close();

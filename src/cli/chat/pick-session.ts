@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { PolypodError } from '../../base/index.ts';
 import { shortIds } from '../../setup/index.ts';
 import type { Row } from '../../pod/sessions.ts';
-import { ago } from '../output/relative-time.ts';
+import { relativeTime } from '../output/relative-time.ts';
 import type { Surroundings } from '../command.ts';
 import { fitWidth } from '../../terminal/index.ts';
 
@@ -32,7 +32,12 @@ export async function pickSession(rows: readonly Row[], around: Surroundings): P
   const now = new Date();
   const { columns = 80 } = around.stdout;
   for (const [index, { id, name, updatedAt, firstPrompt = '' }] of shown.entries()) {
-    const about = [ids.get(id), ago(updatedAt, now).padStart(6), name, firstPrompt.replace(/\s+/g, ' ')];
+    const about = [
+      ids.get(id),
+      relativeTime(updatedAt, now).padStart(6),
+      name,
+      firstPrompt.replace(/\s+/g, ' '),
+    ];
     const text = `${String(index + 1).padStart(3)}  ${about.filter(Boolean).join('  ')}`;
     around.stdout.write(`${fitWidth(text, columns)}\n`);
   }

@@ -1,16 +1,16 @@
 import { PolypodError } from '../../base/index.ts';
 import { connectUnix } from '../../wire/index.ts';
 import type { Surroundings } from '../command.ts';
-import { nameOf } from '../current-user.ts';
-import { NoticeBoard, type Place } from '../hosting/index.ts';
+import { currentUserName } from '../current-user.ts';
+import { NoticeBoard, type PodLocation } from '../hosting/index.ts';
 import { wirePod } from './wire-pod.ts';
 
 /** Its process has ended, as a rule, and then nobody else listens there; somebody may be about to. */
 const PATIENCE_MS = 5_000;
 
 /** One pod in another process, by its socket. There is nothing else to be had there. */
-export function placeElsewhere(id: string, path: string, around: Surroundings): Place {
-  const by = nameOf(around);
+export function podInOtherProcess(id: string, path: string, around: Surroundings): PodLocation {
+  const by = currentUserName(around);
   const pod = wirePod(id, path, by);
   const refuse = async (): Promise<never> => {
     throw new PolypodError(

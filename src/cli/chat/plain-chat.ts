@@ -9,7 +9,7 @@ import { answerIn } from './screen/approval-dialog.ts';
 import { Presenter } from './screen/presenter.ts';
 import { notice, type Print } from './view/print.ts';
 import { questionAbout } from './screen/question.ts';
-import { type Accepted, Talk } from './talk.ts';
+import { type Accepted, ChatSession } from './talk.ts';
 import type { ChatOptions } from './screen/terminal-chat.ts';
 import { isBusy, type RunEnd } from './view/view.ts';
 
@@ -44,7 +44,7 @@ export async function plainChat(
   };
   try {
     place.notices.listen((text) => print([notice(text, 'warning')]));
-    const talk = await Talk.open(place, pod, {
+    const talk = await ChatSession.open(place, pod, {
       now: () => performance.now(),
       print,
       onView: () => changes.tell(),

@@ -5,16 +5,16 @@ import type { ApprovalAnswer } from './screen/approval-dialog.ts';
 import { textOf } from './view/answer-steps.ts';
 import { contentOf, imagesIn } from './view/content.ts';
 import { Conversation, type ConversationOptions } from './conversation.ts';
-import type { Desk } from './slash/slash-context.ts';
+import type { SlashCommandContext } from './slash/slash-context.ts';
 import { inputIn } from './input-text.ts';
-import type { Place } from '../hosting/index.ts';
+import type { PodLocation } from '../hosting/index.ts';
 import { notice, type Print } from './view/print.ts';
 import { decisionFor } from './screen/question.ts';
 import { runSlash } from './slash/slash-commands.ts';
 import type { View } from './view/view.ts';
 
 /** What a talk needs of where it is shown. */
-export interface Stage extends Pick<Desk, 'suggest' | 'copy' | 'askAgain' | 'leave'> {
+export interface ChatDisplay extends Pick<SlashCommandContext, 'suggest' | 'copy' | 'askAgain' | 'leave'> {
   readonly now: () => number;
   readonly print: (prints: readonly Print[]) => void;
   readonly onView: (view: View) => void;
@@ -22,7 +22,7 @@ export interface Stage extends Pick<Desk, 'suggest' | 'copy' | 'askAgain' | 'lea
   readonly lost: () => void;
 }
 
-export interface Said {
+export interface UserInput {
   readonly text: string;
   /** Images that go with it. */
   readonly paths: readonly string[];
@@ -39,23 +39,27 @@ export interface Accepted {
 }
 
 /** What a person says to the pods of a place, one at a time; the same on a terminal and without one. */
-export class Talk {
-  readonly #place: Place;
-  readonly #stage: Stage;
+export class ChatSession {
+  readonly #place: PodLocation;
+  readonly #stage: ChatDisplay;
   /** Sessions that were made here. */
   readonly #made = new Set<string>();
   #conversation: Conversation;
 
-  static async open(place: Place, pod: PodHandle | undefined, stage: Stage): Promise<Talk> {
+  static async open(
+    place: PodLocation,
+    pod: PodHandle | undefined,
+    stage: ChatDisplay,
+  ): Promise<ChatSession> {
     const fresh = pod ?? (await place.create());
     const conversation = await Conversation.open(fresh, optionsFor(place, stage));
-    const talk = new Talk(place, stage, conversation);
+    const talk = new ChatSession(place, stage, conversation);
     conversation.begin();
     if (pod === undefined) talk.#made.add(fresh.id);
     return talk;
   }
 
-  private constructor(place: Place, stage: Stage, conversation: Conversation) {
+  private constructor(place: PodLocation, stage: ChatDisplay, conversation: Conversation) {
     this.#place = place;
     this.#stage = stage;
     this.#conversation = conversation;
@@ -66,7 +70,7 @@ export class Talk {
   }
 
   /** Does what was typed; undefined when it was refused, which is printed. */
-  async submit(said: Said): Promise<Accepted | undefined> {
+  async submit(said: UserInput): Promise<Accepted | undefined> {
     try {
       return await this.#act(said);
     } catch (thrown) {
@@ -110,7 +114,7 @@ export class Talk {
     }
   }
 
-  async #act({ text, paths, whenBusy }: Said): Promise<Accepted> {
+  async #act({ text, paths, whenBusy }: UserInput): Promise<Accepted> {
     const input = inputIn(text);
     const { compactions } = this.view;
     let receipt: Receipt | undefined;
@@ -118,7 +122,7 @@ export class Talk {
       receipt = await this.#conversation.handle(command);
       return receipt;
     };
-    if (input.type === 'slash') await runSlash(input.name, input.rest, this.#desk(handle));
+    if (input.type === 'slash') await runSlash(input.name, input.rest, this.#context(handle));
     else if (input.type === 'shell')
       await handle({ type: 'shell', command: input.command, private: input.isPrivate });
     else {
@@ -132,7 +136,7 @@ export class Talk {
       : acceptedWith(receipt);
   }
 
-  #desk(handle: Desk['handle']): Desk {
+  #context(handle: SlashCommandContext['handle']): SlashCommandContext {
     const { suggest, copy, askAgain, leave, print } = this.#stage;
     return {
       place: this.#place,
@@ -169,7 +173,10 @@ export class Talk {
   }
 }
 
-function optionsFor(place: Place, { now, print, onView, leave, lost }: Stage): ConversationOptions {
+function optionsFor(
+  place: PodLocation,
+  { now, print, onView, leave, lost }: ChatDisplay,
+): ConversationOptions {
   return { place, now, onPrints: print, onView, onEnd: (how) => (how === 'lost' ? lost() : leave()) };
 }
 

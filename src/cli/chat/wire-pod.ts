@@ -1,7 +1,7 @@
 import { type JsonObject, numberOf, PolypodError, stringOf } from '../../base/index.ts';
 import { PodClient, type PodLine } from '../../client/index.ts';
 import type { PodHandle } from '../../daemon/index.ts';
-import { Batch, type Receipt, type Watched } from '../../pod/index.ts';
+import { EventBatch, type Receipt, type Watched } from '../../pod/index.ts';
 import { WireEvents } from './wire-events.ts';
 import { methodFor } from './wire-method.ts';
 import { wireSnapshot } from './wire-snapshot.ts';
@@ -58,7 +58,7 @@ export function wirePod(
 
 function* batchOf(line: PodLine, translated: WireEvents): Generator<Watched> {
   const events = translated.events(line);
-  if (line.seq !== undefined && events.length > 0) yield { type: 'events', batch: new Batch(events) };
+  if (line.seq !== undefined && events.length > 0) yield { type: 'events', batch: new EventBatch(events) };
 }
 
 const draining = new WeakSet<PodClient>();

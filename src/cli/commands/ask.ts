@@ -17,10 +17,10 @@ import { AnswerPrinter, JsonPrinter, type Printer } from '../output/answer-print
 import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
 import { type ReadyModel, readyModel } from '../args/model-choice.ts';
 import { MODEL } from '../args/model-option.ts';
-import { explain } from '../output/explain-failure.ts';
+import { explainFailure } from '../output/explain-failure.ts';
 import { promptFrom } from '../args/prompt-text.ts';
 import { secretsIn } from '../secrets.ts';
-import { harmless } from '../../terminal/index.ts';
+import { sanitizeLine } from '../../terminal/index.ts';
 
 /** `polypod ask`: one question, one streamed answer. */
 export const ask = runnable({
@@ -65,7 +65,7 @@ Examples:
     const printer = values.json ? new JsonPrinter(around.stdout) : new AnswerPrinter(around, values.quiet);
     try {
       if (!values.quiet)
-        for (const notice of ready.notices) around.stderr.write(`polypod: ${harmless(notice)}\n`);
+        for (const notice of ready.notices) around.stderr.write(`polypod: ${sanitizeLine(notice)}\n`);
       const { maxOutput } = ready.model;
       const maxTokens = values['max-tokens'] ?? maxOutput;
       const request: LlmRequest = {
@@ -104,7 +104,9 @@ async function answer(
       random: Math.random(),
     });
     if (delayMs === undefined) {
-      around.stderr.write(`polypod ask: ${explain(failure, ready.llm.account, referenceTo(ready.model))}\n`);
+      around.stderr.write(
+        `polypod ask: ${explainFailure(failure, ready.llm.account, referenceTo(ready.model))}\n`,
+      );
       return failure.kind === 'auth' || failure.kind === 'unknown-model' ? EXIT.usage : EXIT.broken;
     }
     printer.retry({ type: 'retry', attempt: attempts + 1, delayMs, failure });

@@ -1,11 +1,11 @@
 import { basename } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
-import { findSession, type Places } from '../../setup/index.ts';
+import { findSession, type DataPaths } from '../../setup/index.ts';
 import { sessionsIn } from '../../pod/sessions.ts';
-import { holdChat, placeElsewhere } from '../chat/index.ts';
+import { holdChat, podInOtherProcess } from '../chat/index.ts';
 import { runnable, type Surroundings } from '../command.ts';
-import { DATA_DIR, placesOf } from '../args/data-dir.ts';
-import { type Place, placeInDaemon, socketElsewhere } from '../hosting/index.ts';
+import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
+import { type PodLocation, hostInDaemon, socketOfOwner } from '../hosting/index.ts';
 
 /** `polypod attach`: the view of `chat` on a pod that others may be driving. */
 export const attach = runnable({
@@ -33,36 +33,36 @@ Examples:
     const [word, ...more] = positionals;
     if (word === undefined || more.length > 0)
       throw new PolypodError('bad-request', 'attach takes one pod: polypod ls lists them');
-    const places = placesOf(values, around);
-    const { place, name } = await placeOf(word, places, around);
+    const dataPaths = dataPathsOf(values, around);
+    const { place, name } = await placeOf(word, dataPaths, around);
     const pod = await place.open(name).catch(async (thrown: unknown) => {
       await place.close();
       throw thrown;
     });
     const { plain: isPlain } = values;
     return holdChat(
-      { place, pod, prompt: undefined, places, isPlain, isFleeting: false, isGuest: true },
+      { place, pod, prompt: undefined, dataPaths, isPlain, isFleeting: false, isGuest: true },
       around,
     );
   },
 });
 
 interface Found {
-  readonly place: Place;
+  readonly place: PodLocation;
   readonly name: string;
 }
 
 /** Where the pod lives: in whoever has its session open, else in the daemon, which wakes it. */
-async function placeOf(word: string, places: Places, around: Surroundings): Promise<Found> {
+async function placeOf(word: string, dataPaths: DataPaths, around: Surroundings): Promise<Found> {
   if (word.includes('/')) {
     const id = basename(word, '.sock');
-    return { place: placeElsewhere(id, word, around), name: id };
+    return { place: podInOtherProcess(id, word, around), name: id };
   }
-  const row = findSession(sessionsIn(places.dataDirectory), word);
-  const socket = socketElsewhere(row, places);
-  if (socket !== undefined) return { place: placeElsewhere(row.id, socket, around), name: row.id };
-  const place = await placeInDaemon(
-    { places, fresh: { cwd: row.cwd }, offline: false, allowPaths: [] },
+  const row = findSession(sessionsIn(dataPaths.dataDirectory), word);
+  const socket = socketOfOwner(row, dataPaths);
+  if (socket !== undefined) return { place: podInOtherProcess(row.id, socket, around), name: row.id };
+  const place = await hostInDaemon(
+    { dataPaths, fresh: { cwd: row.cwd }, offline: false, allowPaths: [] },
     around,
   );
   if (place !== undefined) return { place, name: row.id };

@@ -12,12 +12,12 @@ import {
 } from '../../audit/index.ts';
 import { nearest, PolypodError } from '../../base/index.ts';
 import { followLines } from '../../daemon/index.ts';
-import type { Places } from '../../setup/index.ts';
+import type { DataPaths } from '../../setup/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
-import { DATA_DIR, placesOf } from '../args/data-dir.ts';
+import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { momentIn } from '../args/time-argument.ts';
 import type { Values } from '../args/options.ts';
-import { type Brush, brush, wantsColour, harmless } from '../../terminal/index.ts';
+import { type Brush, brush, wantsColour, sanitizeLine } from '../../terminal/index.ts';
 
 const USUAL_LIMIT = 200;
 
@@ -71,14 +71,18 @@ Examples:
   async run({ values, positionals: [action, ...more] }, around) {
     if (action !== undefined && (action !== 'verify' || more.length > 0))
       throw new PolypodError('bad-request', 'say polypod audit, or polypod audit verify');
-    const places = placesOf(values, around);
-    return action === 'verify' ? verify(places, values, around) : show(places, values, around);
+    const dataPaths = dataPathsOf(values, around);
+    return action === 'verify' ? verify(dataPaths, values, around) : show(dataPaths, values, around);
   },
 });
 
-async function show(places: Places, values: Values<typeof OPTIONS>, around: Surroundings): Promise<ExitCode> {
+async function show(
+  dataPaths: DataPaths,
+  values: Values<typeof OPTIONS>,
+  around: Surroundings,
+): Promise<ExitCode> {
   const { stdout, stderr, env, signal } = around;
-  const files = auditFiles(places.dataDirectory);
+  const files = auditFiles(dataPaths.dataDirectory);
   const filter = filterOf(values);
   if (listAuditFiles(files).length === 0 && !existsSync(files.directory)) {
     stderr.write(`polypod: nothing has been recorded in ${files.directory} so far\n`);
@@ -157,32 +161,34 @@ function entryLine(entry: AuditEntry, paint: Brush): string {
   const rest = { session, key: keyId, target, from: remote, ...details };
   const isBad = event.endsWith('.refused') || event.endsWith('.denied') || BAD.has(event);
   return `${[
-    paint.dim(harmless(time).slice(0, 19).replace('T', ' ')),
-    isBad ? paint.red(harmless(event)) : paint.green(harmless(event)),
-    ...(by === undefined ? [] : [harmless(by)]),
-    ...(door === undefined ? [] : [`via ${harmless(door)}`]),
-    ...(action === undefined ? [] : [harmless(action)]),
-    ...(outcome === undefined || outcome === 'allowed' ? [] : [harmless(outcome)]),
+    paint.dim(sanitizeLine(time).slice(0, 19).replace('T', ' ')),
+    isBad ? paint.red(sanitizeLine(event)) : paint.green(sanitizeLine(event)),
+    ...(by === undefined ? [] : [sanitizeLine(by)]),
+    ...(door === undefined ? [] : [`via ${sanitizeLine(door)}`]),
+    ...(action === undefined ? [] : [sanitizeLine(action)]),
+    ...(outcome === undefined || outcome === 'allowed' ? [] : [sanitizeLine(outcome)]),
     ...(count === undefined ? [] : [`×${count}`]),
     ...Object.entries(rest)
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) =>
-        paint.dim(`${harmless(name)}=${harmless(typeof value === 'string' ? value : JSON.stringify(value))}`),
+        paint.dim(
+          `${sanitizeLine(name)}=${sanitizeLine(typeof value === 'string' ? value : JSON.stringify(value))}`,
+        ),
       ),
   ].join(' ')}\n`;
 }
 
 const BAD: ReadonlySet<string> = new Set(['audit.gap', 'audit.torn', 'approval.skipped']);
 
-function verify(places: Places, values: Values<typeof OPTIONS>, { stdout }: Surroundings): ExitCode {
-  const files = auditFiles(places.dataDirectory);
+function verify(dataPaths: DataPaths, values: Values<typeof OPTIONS>, { stdout }: Surroundings): ExitCode {
+  const files = auditFiles(dataPaths.dataDirectory);
   const expect = values.expect === undefined ? undefined : expectedIn(values.expect);
   const verdict = verifyAudit(files, { from: values.from, expect });
   const { problems, entries, head, torn } = verdict;
   if (values.json) stdout.write(`${JSON.stringify({ ok: problems.length === 0, ...verdict }, null, 2)}\n`);
   else {
     for (const { file, line, problem } of problems.slice(0, MOST_SHOWN))
-      stdout.write(`${harmless(file)}:${line}: ${problem}\n`);
+      stdout.write(`${sanitizeLine(file)}:${line}: ${problem}\n`);
     if (problems.length > MOST_SHOWN) stdout.write(`… ${problems.length - MOST_SHOWN} more\n`);
     const cut = torn === 0 ? '' : `, ${torn} cut by a crash and accounted for`;
     const counted = `${entries} ${entries === 1 ? 'entry' : 'entries'} in ${verdict.files} ${verdict.files === 1 ? 'file' : 'files'}${cut}`;

@@ -3,18 +3,18 @@ import { PolypodError } from '../../base/index.ts';
 import type { PodHandle } from '../../daemon/index.ts';
 import { findSession } from '../../setup/index.ts';
 import type { SettingsChange } from '../../pod/index.ts';
-import { ASK_WHICH, holdChat, pickSession, placeElsewhere, withBareResume } from '../chat/index.ts';
+import { ASK_WHICH, holdChat, pickSession, podInOtherProcess, withBareResume } from '../chat/index.ts';
 import { type Runnable, runnable, type Surroundings } from '../command.ts';
 import {
   AGENT_OPTIONS,
-  type AgentWish,
-  agentWish,
+  type AgentRequest,
+  readAgentRequest,
   exclusive,
-  type Place,
-  placeHere,
-  placeInDaemon,
+  type PodLocation,
+  hostInThisProcess,
+  hostInDaemon,
   refuseContradictions,
-  socketElsewhere,
+  socketOfOwner,
 } from '../hosting/index.ts';
 
 const command = runnable({
@@ -54,11 +54,11 @@ Examples:
     const { resume, continue: goesOn, plain: isPlain } = values;
     if (resume !== undefined && goesOn) throw exclusive('--resume', '--continue');
     refuseContradictions(values, resume !== undefined ? '--resume' : goesOn ? '--continue' : undefined);
-    const wish = await agentWish(values, around);
-    const { places, isFleeting } = wish;
+    const wish = await readAgentRequest(values, around);
+    const { dataPaths, isFleeting } = wish;
     const { place, pod, isGuest } = await opened(wish, values, around);
     const prompt = positionals.length === 0 ? undefined : positionals.join(' ');
-    return holdChat({ place, pod, prompt, places, isPlain, isFleeting, isGuest }, around);
+    return holdChat({ place, pod, prompt, dataPaths, isPlain, isFleeting, isGuest }, around);
   },
 });
 
@@ -76,22 +76,22 @@ interface Stated {
 
 /** Where to talk, and the session to go on with, set as the options say; no pod for a new one. */
 async function opened(
-  wish: AgentWish,
+  wish: AgentRequest,
   stated: Stated,
   around: Surroundings,
-): Promise<{ readonly place: Place; readonly pod: PodHandle | undefined; readonly isGuest: boolean }> {
+): Promise<{ readonly place: PodLocation; readonly pod: PodHandle | undefined; readonly isGuest: boolean }> {
   let place =
-    (wish.isHere ? undefined : await placeInDaemon(wish, around)) ?? (await placeHere(wish, around));
+    (wish.isHere ? undefined : await hostInDaemon(wish, around)) ?? (await hostInThisProcess(wish, around));
   try {
     const word = await wordFor(place, stated, around);
     if (word === undefined) return { place, pod: undefined, isGuest: false };
     const row = findSession(await place.sessions(), word);
-    const socket = socketElsewhere(row, wish.places);
+    const socket = socketOfOwner(row, wish.dataPaths);
     if (socket !== undefined) {
       refuseOwnProcess(wish, row.id);
       // Whoever has it open shares it.
       await place.close();
-      place = placeElsewhere(row.id, socket, around);
+      place = podInOtherProcess(row.id, socket, around);
       place.notices.post(`the session ${row.id} is open in another process: you have joined it there`);
     }
     const pod = await place.open(row.id);
@@ -104,7 +104,7 @@ async function opened(
 }
 
 /** What only this process could give its agent means nothing where another process has the session open. */
-function refuseOwnProcess({ sandbox, mcpServers }: AgentWish, id: string): void {
+function refuseOwnProcess({ sandbox, mcpServers }: AgentRequest, id: string): void {
   const option = sandbox ? '--sandbox' : mcpServers.length > 0 ? '--mcp-config' : undefined;
   if (option !== undefined)
     throw new PolypodError(
@@ -115,8 +115,8 @@ function refuseOwnProcess({ sandbox, mcpServers }: AgentWish, id: string): void 
 
 async function configure(
   pod: PodHandle,
-  place: Place,
-  { fresh: { model, mode, thinking, appendSystem }, offline, allowPaths }: AgentWish,
+  place: PodLocation,
+  { fresh: { model, mode, thinking, appendSystem }, offline, allowPaths }: AgentRequest,
 ): Promise<void> {
   const reference = offline ? 'sim/offline' : model;
   const set: SettingsChange = {
@@ -130,7 +130,7 @@ async function configure(
 }
 
 async function wordFor(
-  place: Place,
+  place: PodLocation,
   { resume, continue: goesOn, cwd = '.' }: Stated,
   around: Surroundings,
 ): Promise<string | undefined> {

@@ -1,9 +1,9 @@
 import { examine, type Finding } from '../../daemon/index.ts';
 import { EXIT, runnable } from '../command.ts';
 import { refuseArguments } from '../args/no-arguments.ts';
-import { DATA_DIR, placesOf } from '../args/data-dir.ts';
+import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { hostFiles } from '../hosting/host-in-process.ts';
-import { type Brush, brush, wantsColour, harmless, harmlessText } from '../../terminal/index.ts';
+import { type Brush, brush, wantsColour, sanitizeLine, sanitizeText } from '../../terminal/index.ts';
 
 /** `polypod doctor`: what is wrong, and what to do about it. */
 export const doctor = runnable({
@@ -26,9 +26,9 @@ Examples:
   polypod doctor --rebuild`,
   async run({ values, positionals }, around) {
     refuseArguments('doctor', positionals);
-    const places = placesOf(values, around);
+    const dataPaths = dataPathsOf(values, around);
     if (values.rebuild) {
-      const host = await hostFiles(places);
+      const host = await hostFiles(dataPaths);
       try {
         const { rows } = await host.rebuild();
         around.stderr.write(`polypod: the catalogue has ${rows} sessions now\n`);
@@ -36,7 +36,7 @@ Examples:
         await host.shutdown();
       }
     }
-    const findings = await examine({ env: around.env, places });
+    const findings = await examine({ env: around.env, dataPaths });
     const paint = brush(wantsColour(around.stdout, around.env));
     around.stdout.write(
       values.json
@@ -49,6 +49,6 @@ Examples:
 
 function told({ check, state, text, next }: Finding, paint: Brush): string {
   const mark = state === 'ok' ? paint.green('ok     ') : paint.red(state.padEnd(7));
-  const step = next === undefined ? '' : `${' '.repeat(10)}next: ${harmlessText(next)}\n`;
-  return `${mark}  ${paint.bold(harmless(check))}: ${harmlessText(text)}\n${step}`;
+  const step = next === undefined ? '' : `${' '.repeat(10)}next: ${sanitizeText(next)}\n`;
+  return `${mark}  ${paint.bold(sanitizeLine(check))}: ${sanitizeText(text)}\n${step}`;
 }

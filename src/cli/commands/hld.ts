@@ -4,7 +4,7 @@ import { freeHldSocket } from '../../protocols/index.ts';
 import { doors } from '../../registry.ts';
 import { EXIT, runnable } from '../command.ts';
 import { refuseArguments } from '../args/no-arguments.ts';
-import { placesOf } from '../args/data-dir.ts';
+import { dataPathsOf } from '../args/data-dir.ts';
 import { DAEMON_OPTIONS, runDaemon } from '../hosting/run-daemon.ts';
 
 /** `polypod hld`: a daemon with the HLD door alone. */
@@ -32,14 +32,14 @@ Examples:
   humanlayer launch "What does this project do?"`,
   async run({ values, positionals }, around) {
     refuseArguments('hld', positionals);
-    const places = placesOf(values, around);
+    const dataPaths = dataPathsOf(values, around);
     const asked = values.socket === undefined ? {} : { HUMANLAYER_DAEMON_SOCKET: resolve(values.socket) };
     const env = { ...around.env, ...asked };
     const only = doors.filter(({ name }) => name === 'hld');
     try {
       // Before sessions are touched that another daemon may be about to answer for.
-      const socket = await freeHldSocket({ home: places.home, env });
-      return await runDaemon({ env, places, doors: only, needsDoors: true, socket }, values, around);
+      const socket = await freeHldSocket({ home: dataPaths.home, env });
+      return await runDaemon({ env, dataPaths, doors: only, needsDoors: true, socket }, values, around);
     } catch (thrown) {
       const { code, message } = asPolypodError(thrown);
       if (code !== 'conflict') throw thrown;

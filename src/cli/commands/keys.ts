@@ -2,7 +2,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isOneLine, PolypodError } from '../../base/index.ts';
 import { changeKeys, keyEvent, keysFile, readClientKey, writeClientKey } from '../../daemon/index.ts';
-import type { Places } from '../../setup/index.ts';
+import type { DataPaths } from '../../setup/index.ts';
 import { recordAudit } from '../../daemon/index.ts';
 import {
   createKey,
@@ -16,17 +16,17 @@ import {
   REVOKED_TASKS,
   revokeKey,
   rotateKey,
-  type Scope,
+  type KeyPermission,
 } from '../../protocols/index.ts';
-import { ago } from '../output/relative-time.ts';
-import { nameOf } from '../current-user.ts';
+import { relativeTime } from '../output/relative-time.ts';
+import { currentUserName } from '../current-user.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
-import { DATA_DIR, placesOf } from '../args/data-dir.ts';
+import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { MODES } from '../args/modes.ts';
 import { momentIn, spanIn } from '../args/time-argument.ts';
 import type { Values } from '../args/options.ts';
 import { table } from '../output/table.ts';
-import { harmless } from '../../terminal/index.ts';
+import { sanitizeLine } from '../../terminal/index.ts';
 
 const LONGEST_OWNER = 200;
 
@@ -100,12 +100,12 @@ Examples:
   polypod keys rotate 1f0c9a4e77b2 --overlap 24h > ci.key
   polypod keys revoke 1f0c9a4e77b2 --tasks pause`,
   async run({ values, positionals: [action, ...words] }, around) {
-    const places = placesOf(values, around);
+    const dataPaths = dataPathsOf(values, around);
     refuseElsewhere(action, values);
-    if (action === 'list' && words.length === 0) return list(places, values.json, around);
-    if (action === 'create' && words.length === 0) return create(places, values, around);
-    if (action === 'rotate') return rotate(places, words, values, around);
-    if (action === 'revoke') return revoke(places, words, values, around);
+    if (action === 'list' && words.length === 0) return list(dataPaths, values.json, around);
+    if (action === 'create' && words.length === 0) return create(dataPaths, values, around);
+    if (action === 'rotate') return rotate(dataPaths, words, values, around);
+    if (action === 'revoke') return revoke(dataPaths, words, values, around);
     throw new PolypodError(
       'bad-request',
       action === 'create' || action === 'list'
@@ -140,11 +140,11 @@ function isGiven(value: unknown): boolean {
 }
 
 async function create(
-  places: Places,
+  dataPaths: DataPaths,
   values: Values<typeof OPTIONS>,
   around: Surroundings,
 ): Promise<ExitCode> {
-  const { owner = nameOf(around), grant } = values;
+  const { owner = currentUserName(around), grant } = values;
   refuseOddOwner(owner);
   const limits = limitsIn(values);
   const wish = {
@@ -155,8 +155,8 @@ async function create(
     ...(values.expires !== undefined && { expiresAt: expiryIn(values.expires) }),
     ...(values['four-eyes'] && { fourEyes: true }),
   };
-  const { key, record } = await changeKeys(places, (file) => createKey(file, wish));
-  await note(places, 'key.created', [record], around);
+  const { key, record } = await changeKeys(dataPaths, (file) => createKey(file, wish));
+  await note(dataPaths, 'key.created', [record], around);
   around.stdout.write(values.json ? `${JSON.stringify({ ...shown(record), key }, null, 2)}\n` : `${key}\n`);
   if (!values.json)
     around.stderr.write(
@@ -166,7 +166,7 @@ async function create(
 }
 
 async function rotate(
-  places: Places,
+  dataPaths: DataPaths,
   ids: readonly string[],
   values: Values<typeof OPTIONS>,
   around: Surroundings,
@@ -181,28 +181,32 @@ async function rotate(
       `--overlap takes a span such as 30m, 24h or 7d, not "${values.overlap}"`,
     );
   const expiresAt = values.expires === undefined ? undefined : expiryIn(values.expires);
-  const { key, record, old, isOwn } = await changeKeys(places, async (file) => {
+  const { key, record, old, isOwn } = await changeKeys(dataPaths, async (file) => {
     known(readKeys(file), id);
     const rotated = rotateKey(file, id, { overlapMs, expiresAt });
-    const own = readClientKey(places);
+    const own = readClientKey(dataPaths);
     // The key that polypod task sends: it must not stop working when the overlap is over.
     const isClient = own !== undefined && keyHash(own) === rotated.old.hash;
-    if (isClient) await writeClientKey(places, rotated.key);
+    if (isClient) await writeClientKey(dataPaths, rotated.key);
     return { ...rotated, isOwn: isClient };
   });
-  await note(places, 'key.rotated', [record], around);
+  await note(dataPaths, 'key.rotated', [record], around);
   around.stdout.write(values.json ? `${JSON.stringify({ ...shown(record), key }, null, 2)}\n` : `${key}\n`);
   if (!values.json)
     around.stderr.write(
-      `polypod keys: ${record.id} replaces ${old.id} of ${harmless(old.owner)}, which expires ${shortTime(old.expiresAt)}. It is not shown again.\n${
+      `polypod keys: ${record.id} replaces ${old.id} of ${sanitizeLine(old.owner)}, which expires ${shortTime(old.expiresAt)}. It is not shown again.\n${
         isOwn ? 'polypod keys: tasks/client.key has the new key\n' : ''
       }`,
     );
   return EXIT.ok;
 }
 
-async function list(places: Places, json: boolean, { stdout, stderr }: Surroundings): Promise<ExitCode> {
-  const file = keysFile(places);
+async function list(
+  dataPaths: DataPaths,
+  json: boolean,
+  { stdout, stderr }: Surroundings,
+): Promise<ExitCode> {
+  const file = keysFile(dataPaths);
   const uses = readKeyUses(file);
   const all = readKeys(file).map((record) => {
     const lastUsedAt = uses.get(record.id);
@@ -216,8 +220,8 @@ async function list(places: Places, json: boolean, { stdout, stderr }: Surroundi
       key.id,
       key.owner,
       key.scopes.join(','),
-      ago(key.createdAt, now),
-      key.lastUsedAt === undefined ? 'never' : `${ago(key.lastUsedAt, now)} ago`,
+      relativeTime(key.createdAt, now),
+      key.lastUsedAt === undefined ? 'never' : `${relativeTime(key.lastUsedAt, now)} ago`,
       stateIn(key, now),
       limitsText(key),
     ]);
@@ -232,7 +236,7 @@ function stateIn(key: Omit<KeyRecord, 'hash'>, now: Date): string {
   const next = rotatedTo === undefined ? '' : `, replaced by ${rotatedTo}`;
   switch (keyState(key, now.getTime())) {
     case 'revoked':
-      return `revoked ${ago(revokedAt ?? '', now)} ago`;
+      return `revoked ${relativeTime(revokedAt ?? '', now)} ago`;
     case 'expired':
       return `expired ${shortTime(expiresAt)}${next}`;
     case 'good':
@@ -256,23 +260,23 @@ function shortTime(time = ''): string {
 }
 
 async function revoke(
-  places: Places,
+  dataPaths: DataPaths,
   ids: readonly string[],
   { json, tasks = 'cancel' }: Values<typeof OPTIONS>,
   around: Surroundings,
 ): Promise<ExitCode> {
   const { stdout, stderr } = around;
   if (ids.length === 0) throw new PolypodError('bad-request', 'revoke what? polypod keys list shows the ids');
-  const revoked = await changeKeys(places, (file) => {
+  const revoked = await changeKeys(dataPaths, (file) => {
     // All or none: who named a wrong id among right ones should look again.
     for (const id of ids) known(readKeys(file), id);
     return ids.map((id) => revokeKey(file, id, tasks));
   });
-  await note(places, 'key.revoked', revoked, around);
+  await note(dataPaths, 'key.revoked', revoked, around);
   if (json) stdout.write(`${JSON.stringify(revoked.map(shown), null, 2)}\n`);
   else
     for (const { id, owner } of revoked)
-      stderr.write(`polypod keys: ${id} of ${harmless(owner)} opens nothing any more; ${TASKS[tasks]}\n`);
+      stderr.write(`polypod keys: ${id} of ${sanitizeLine(owner)} opens nothing any more; ${TASKS[tasks]}\n`);
   return EXIT.ok;
 }
 
@@ -290,14 +294,14 @@ function expiryIn(text: string): string {
 
 /** The change is made by now: an audit log that cannot be written is said, and does not undo it. */
 async function note(
-  places: Places,
+  dataPaths: DataPaths,
   event: Parameters<typeof keyEvent>[0],
   records: readonly KeyRecord[],
   around: Surroundings,
 ): Promise<void> {
-  const who = { by: nameOf(around), door: 'cli' };
+  const who = { by: currentUserName(around), door: 'cli' };
   const isWritten = await recordAudit(
-    places,
+    dataPaths,
     records.map((record) => keyEvent(event, record, who)),
   );
   if (!isWritten)
@@ -323,7 +327,7 @@ function shown({ hash: _, ...record }: KeyRecord): Omit<KeyRecord, 'hash'> {
   return record;
 }
 
-function scopesIn(words: readonly string[]): readonly Scope[] {
+function scopesIn(words: readonly string[]): readonly KeyPermission[] {
   if (words.length === 0) return ['submit', 'read'];
   const named = words.flatMap((word) => word.split(',')).map((word) => word.trim());
   return [...new Set(named)].map((word) => {

@@ -2,13 +2,13 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isObject, PolypodError, tryParse } from '../../base/index.ts';
 import { followLines } from '../../daemon/index.ts';
-import { daemonLogFile, findSession, type Places } from '../../setup/index.ts';
+import { daemonLogFile, findSession, type DataPaths } from '../../setup/index.ts';
 import { Layout, sessionsIn } from '../../pod/sessions.ts';
 import { EXIT, runnable, type Surroundings } from '../command.ts';
-import { DATA_DIR, placesOf } from '../args/data-dir.ts';
+import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { eventLine } from '../output/event-line.ts';
 import { entryIn, logLine } from '../output/log-line.ts';
-import { brush, wantsColour, harmless } from '../../terminal/index.ts';
+import { brush, wantsColour, sanitizeLine } from '../../terminal/index.ts';
 
 /** `polypod logs`: what the daemon wrote about itself, or what happened in a pod. */
 export const logs = runnable({
@@ -34,8 +34,9 @@ Examples:
   polypod logs -f 0192f3a4`,
   async run({ values, positionals: [word, ...more] }, around) {
     if (more.length > 0) throw new PolypodError('bad-request', 'logs takes one session at most');
-    const places = placesOf(values, around);
-    const source = word === undefined ? daemonSource(places) : podSource(places, word, values.after ?? 0);
+    const dataPaths = dataPathsOf(values, around);
+    const source =
+      word === undefined ? daemonSource(dataPaths) : podSource(dataPaths, word, values.after ?? 0);
     if (!existsSync(source.directory)) {
       around.stderr.write(`polypod: ${source.none}\n`);
       return EXIT.ok;
@@ -66,8 +67,8 @@ interface Source {
   readonly readable: (around: Surroundings) => (line: string) => string;
 }
 
-function daemonSource(places: Places): Source {
-  const file = daemonLogFile(places);
+function daemonSource(dataPaths: DataPaths): Source {
+  const file = daemonLogFile(dataPaths);
   const directory = dirname(file);
   return {
     files: () => [file],
@@ -78,13 +79,13 @@ function daemonSource(places: Places): Source {
       const paint = brush(wantsColour(stdout, env));
       return (line) => {
         const entry = entryIn(line);
-        return entry === undefined ? `${harmless(line)}\n` : logLine(entry, paint);
+        return entry === undefined ? `${sanitizeLine(line)}\n` : logLine(entry, paint);
       };
     },
   };
 }
 
-function podSource({ dataDirectory }: Places, word: string, after: number): Source {
+function podSource({ dataDirectory }: DataPaths, word: string, after: number): Source {
   const { id } = findSession(sessionsIn(dataDirectory), word);
   const directory = new Layout(dataDirectory).feed(id);
   let last = after;

@@ -1,11 +1,11 @@
 import { PolypodError } from '../../base/index.ts';
 import { shortIds } from '../../setup/index.ts';
 import { Layout, type Row, searched, sessionsIn } from '../../pod/sessions.ts';
-import { ago } from '../output/relative-time.ts';
+import { relativeTime } from '../output/relative-time.ts';
 import { EXIT, runnable, type Surroundings } from '../command.ts';
-import { DATA_DIR, placesOf } from '../args/data-dir.ts';
+import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { table } from '../output/table.ts';
-import { harmless, fitWidth, fitWidthEnd } from '../../terminal/index.ts';
+import { sanitizeLine, fitWidth, fitWidthEnd } from '../../terminal/index.ts';
 
 /** Which sessions are listed; `of` says of what, where a command does more than that. */
 export function listingOptions(of: string) {
@@ -42,7 +42,7 @@ Examples:
   async run({ values, positionals }, around) {
     if (positionals.length > 0)
       throw new PolypodError('bad-request', `ls takes no argument: try --search "${positionals.join(' ')}"`);
-    const { dataDirectory } = placesOf(values, around);
+    const { dataDirectory } = dataPathsOf(values, around);
     const rows = sessionsIn(dataDirectory);
     const found = values.search === undefined ? rows : searched(rows, values.search);
     const wanted = found.filter(({ archived }) => values.all || !archived).slice(0, values.limit);
@@ -61,7 +61,7 @@ Examples:
 function noneOf(isArchived: boolean, search: string | undefined): string {
   if (isArchived) return 'only archived sessions; polypod ls --all shows them';
   if (search !== undefined)
-    return `no session in which every word of "${harmless(search)}" occurs; polypod ls lists them all`;
+    return `no session in which every word of "${sanitizeLine(search)}" occurs; polypod ls lists them all`;
   return 'no sessions; polypod run begins one. If there should be some, see polypod doctor';
 }
 
@@ -92,13 +92,13 @@ function listed(
   const now = new Date();
   const cells = rows.map((row) => [
     ids.get(row.id) ?? row.id,
-    fitWidth(harmless(row.name ?? ''), NAME_WIDTH),
+    fitWidth(sanitizeLine(row.name ?? ''), NAME_WIDTH),
     row.archived ? `${row.state}, archived` : row.state,
-    ago(row.updatedAt, now),
+    relativeTime(row.updatedAt, now),
     row.totals.cost === undefined ? '' : `$${row.totals.cost.toFixed(2)}`,
     row.approvals.length === 0 ? '' : String(row.approvals.length),
     fitWidthEnd(
-      harmless(row.cwd.startsWith(`${home}/`) ? `~${row.cwd.slice(home.length)}` : row.cwd),
+      sanitizeLine(row.cwd.startsWith(`${home}/`) ? `~${row.cwd.slice(home.length)}` : row.cwd),
       DIRECTORY_WIDTH,
     ),
     row.firstPrompt ?? '',

@@ -1,9 +1,9 @@
 import { PolypodError, redactor } from '../../base/index.ts';
-import { keyVariables, placesFrom, readConfig } from '../../setup/index.ts';
+import { keyVariables, dataPathsFrom, readConfig } from '../../setup/index.ts';
 import { type McpServerSpec, McpServers } from '../../mcp/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
 import { version } from '../version.ts';
-import { harmless } from '../../terminal/index.ts';
+import { sanitizeLine } from '../../terminal/index.ts';
 
 /** `polypod mcp`: which MCP servers are configured, and whether they work. */
 export const mcp = runnable({
@@ -28,7 +28,7 @@ Examples:
     if (positionals.length !== 1 || (action !== 'list' && action !== 'status')) {
       throw new PolypodError('bad-request', 'say list or status: polypod mcp list');
     }
-    const { config } = await readConfig(placesFrom(around.env));
+    const { config } = await readConfig(dataPathsFrom(around.env));
     if (action === 'list') return list(config.mcpServers, values.json, around);
     return status(config.mcpServers, keyVariables(config), values.json, around);
   },
@@ -41,7 +41,7 @@ function list(specs: readonly McpServerSpec[], json: boolean, { stdout }: Surrou
     target: clean(spec.transport === 'stdio' ? [spec.command, ...spec.args].join(' ') : spec.url),
   }));
   const lines = rows.map(
-    ({ name, transport, target }) => `${harmless(`${name}  ${transport}  ${target}`)}\n`,
+    ({ name, transport, target }) => `${sanitizeLine(`${name}  ${transport}  ${target}`)}\n`,
   );
   stdout.write(json ? `${JSON.stringify(rows, null, 2)}\n` : lines.join('') || NONE);
   return EXIT.ok;
@@ -74,10 +74,10 @@ async function status(
     else {
       const lines = states.map(
         ({ name, state, tools: count, error }) =>
-          `${harmless(`${name}  ${state}  ${count} tools${error === undefined ? '' : `  ${error}`}`)}\n`,
+          `${sanitizeLine(`${name}  ${state}  ${count} tools${error === undefined ? '' : `  ${error}`}`)}\n`,
       );
       stdout.write(lines.join('') || NONE);
-      for (const { name } of tools) stdout.write(`  ${harmless(name)}\n`);
+      for (const { name } of tools) stdout.write(`  ${sanitizeLine(name)}\n`);
     }
     return states.every(({ state }) => state === 'ready') ? EXIT.ok : EXIT.broken;
   } finally {

@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { messageOf, PolypodError, tryParse } from '../../base/index.ts';
 import { type Model, parseModelsDev, referenceTo } from '../../llm/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
-import { download, placesFrom, readModels } from '../../setup/index.ts';
-import { harmless } from '../../terminal/index.ts';
+import { download, dataPathsFrom, readModels } from '../../setup/index.ts';
+import { sanitizeLine } from '../../terminal/index.ts';
 
 const CATALOGUE_URL = 'https://models.dev/api.json';
 
@@ -52,7 +52,7 @@ async function list(
   json: boolean,
   { env, stdout, stderr }: Surroundings,
 ): Promise<ExitCode> {
-  const { models: known, warnings } = await readModels(placesFrom(env));
+  const { models: known, warnings } = await readModels(dataPathsFrom(env));
   for (const warning of warnings) stderr.write(`polypod: ${warning}\n`);
   const shown = account === undefined ? known : known.filter((model) => model.account === account);
   if (shown.length === 0) {
@@ -80,7 +80,7 @@ function table(shown: readonly Model[]): string {
 
 function rowOf(model: Model): readonly string[] {
   return [
-    harmless(referenceTo(model)),
+    sanitizeLine(referenceTo(model)),
     tokens(model.contextWindow),
     tokens(model.maxOutput),
     model.price === undefined ? '?' : String(model.price.input),
@@ -99,7 +99,7 @@ async function refresh(url: string, { env, stdout, signal }: Surroundings): Prom
   if (catalogue === undefined)
     throw new PolypodError('provider-failed', `${url} sent no JSON; check the address`);
   const fresh = parseModelsDev(catalogue);
-  const file = placesFrom(env).refreshedModelsFile;
+  const file = dataPathsFrom(env).refreshedModelsFile;
   try {
     await mkdir(dirname(file), { recursive: true });
     await writeFile(`${file}.new`, `${JSON.stringify(fresh)}\n`);

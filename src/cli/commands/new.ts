@@ -1,10 +1,10 @@
 import { PolypodError, stringOf } from '../../base/index.ts';
 import { type ControlLink, daemonLink, newSession, type NewSession } from '../../daemon/index.ts';
-import { directoryAt, type Places } from '../../setup/index.ts';
+import { existingDirectory, type DataPaths } from '../../setup/index.ts';
 import { MODES } from '../args/modes.ts';
 import { EXIT, runnable, type Surroundings } from '../command.ts';
-import { DATA_DIR, placesOf } from '../args/data-dir.ts';
-import { hostHere } from '../hosting/host-in-process.ts';
+import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
+import { openHostInProcess } from '../hosting/host-in-process.ts';
 import { MODEL } from '../args/model-option.ts';
 
 /** `polypod new`: a session without a prompt. */
@@ -27,23 +27,23 @@ Examples:
   async run({ values, positionals }, around) {
     if (positionals.length > 0)
       throw new PolypodError('bad-request', `new takes no argument: try --name "${positionals.join(' ')}"`);
-    const places = placesOf(values, around);
+    const dataPaths = dataPathsOf(values, around);
     const { name, model, mode } = values;
     const wish = {
-      cwd: await directoryAt(values.cwd ?? '.'),
+      cwd: await existingDirectory(values.cwd ?? '.'),
       ...(name === undefined ? {} : { name }),
       ...(model === undefined ? {} : { model }),
       ...(mode === undefined ? {} : { mode }),
     };
-    const link = await daemonLink(places);
-    const id = link === undefined ? await madeHere(wish, places, around) : await madeThere(wish, link);
+    const link = await daemonLink(dataPaths);
+    const id = link === undefined ? await madeHere(wish, dataPaths, around) : await madeThere(wish, link);
     around.stdout.write(values.json ? `${JSON.stringify({ id })}\n` : `${id}\n`);
     return EXIT.ok;
   },
 });
 
-async function madeHere(wish: NewSession, places: Places, around: Surroundings): Promise<string> {
-  const { host, models, close } = await hostHere({ places }, around);
+async function madeHere(wish: NewSession, dataPaths: DataPaths, around: Surroundings): Promise<string> {
+  const { host, models, close } = await openHostInProcess({ dataPaths }, around);
   try {
     return (await newSession(host, models, wish)).id;
   } finally {

@@ -4,9 +4,9 @@ import { daemonLink, removeSession } from '../../daemon/index.ts';
 import { findSession } from '../../setup/index.ts';
 import { type Row, sessionsIn } from '../../pod/sessions.ts';
 import { EXIT, runnable, type Surroundings } from '../command.ts';
-import { DATA_DIR, placesOf } from '../args/data-dir.ts';
+import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { hostFiles } from '../hosting/host-in-process.ts';
-import { harmless } from '../../terminal/index.ts';
+import { sanitizeLine } from '../../terminal/index.ts';
 
 /** `polypod rm`: moves sessions to the trash. */
 export const rm = runnable({
@@ -30,16 +30,16 @@ Examples:
   async run({ values, positionals }, around) {
     if (positionals.length === 0)
       throw new PolypodError('bad-request', 'which session? Try: polypod rm ID; polypod ls lists them');
-    const places = placesOf(values, around);
-    const rows = sessionsIn(places.dataDirectory);
+    const dataPaths = dataPathsOf(values, around);
+    const rows = sessionsIn(dataPaths.dataDirectory);
     const meant = positionals.map((word) => findSession(rows, word));
     const isAsked = !values.yes && around.stdin.isTTY === true && around.stderr.isTTY === true;
     if (isAsked && !(await isConfirmed(meant, around))) return EXIT.failed;
-    const link = await daemonLink(places);
+    const link = await daemonLink(dataPaths);
     if (link === undefined) {
-      const host = await hostFiles(places);
+      const host = await hostFiles(dataPaths);
       try {
-        for (const { id } of meant) await removeSession(host, places.dataDirectory, id);
+        for (const { id } of meant) await removeSession(host, dataPaths.dataDirectory, id);
       } finally {
         await host.shutdown();
       }
@@ -57,7 +57,7 @@ Examples:
 
 async function isConfirmed(rows: readonly Row[], { stdin, stderr, signal }: Surroundings): Promise<boolean> {
   for (const { id, name, firstPrompt } of rows)
-    stderr.write(`  ${harmless([id, name, firstPrompt].filter(Boolean).join('  '))}\n`);
+    stderr.write(`  ${sanitizeLine([id, name, firstPrompt].filter(Boolean).join('  '))}\n`);
   const lines = createInterface({ input: stdin, output: stderr });
   try {
     const what = rows.length === 1 ? 'this session' : `these ${rows.length} sessions`;

@@ -1,12 +1,12 @@
 import { PolypodError } from '../../base/index.ts';
-import { type KeptRule, type Places, readRules, removeRules } from '../../setup/index.ts';
+import { type SavedRule, type DataPaths, readRules, removeRules } from '../../setup/index.ts';
 import { recordAudit } from '../../daemon/index.ts';
-import { ago } from '../output/relative-time.ts';
+import { relativeTime } from '../output/relative-time.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
-import { DATA_DIR, placesOf } from '../args/data-dir.ts';
-import { nameOf } from '../current-user.ts';
+import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
+import { currentUserName } from '../current-user.ts';
 import { table } from '../output/table.ts';
-import { harmless } from '../../terminal/index.ts';
+import { sanitizeLine } from '../../terminal/index.ts';
 
 /** `polypod rules`: what people have allowed for good. */
 export const rules = runnable({
@@ -26,9 +26,9 @@ Examples:
   polypod rules list
   polypod rules rm 3f1c9a4e77b2`,
   async run({ values, positionals: [action, ...words] }, around) {
-    const places = placesOf(values, around);
-    if (action === 'list' && words.length === 0) return list(places, values.json, around);
-    if (action === 'rm' && words.length > 0) return remove(places, words, values.json, around);
+    const dataPaths = dataPathsOf(values, around);
+    if (action === 'list' && words.length === 0) return list(dataPaths, values.json, around);
+    if (action === 'rm' && words.length > 0) return remove(dataPaths, words, values.json, around);
     throw new PolypodError(
       'bad-request',
       action === 'rm'
@@ -38,8 +38,12 @@ Examples:
   },
 });
 
-async function list(places: Places, json: boolean, { stdout, stderr }: Surroundings): Promise<ExitCode> {
-  const all = await readRules(places);
+async function list(
+  dataPaths: DataPaths,
+  json: boolean,
+  { stdout, stderr }: Surroundings,
+): Promise<ExitCode> {
+  const all = await readRules(dataPaths);
   if (json) stdout.write(`${JSON.stringify(all, null, 2)}\n`);
   else if (all.length === 0) stderr.write('there is no rule; answering "always" makes one\n');
   else {
@@ -48,8 +52,8 @@ async function list(places: Places, json: boolean, { stdout, stderr }: Surroundi
       kept.id,
       kept.owner ?? 'local user',
       kept.directory,
-      harmless(ruleText(kept)),
-      kept.createdAt === '' ? '' : ago(kept.createdAt, now),
+      sanitizeLine(ruleText(kept)),
+      kept.createdAt === '' ? '' : relativeTime(kept.createdAt, now),
     ]);
     stdout.write(
       table([['id', 'person', 'directory', 'rule', 'age'], ...cells], { columns: stdout.columns }),
@@ -59,15 +63,15 @@ async function list(places: Places, json: boolean, { stdout, stderr }: Surroundi
 }
 
 async function remove(
-  places: Places,
+  dataPaths: DataPaths,
   ids: readonly string[],
   json: boolean,
   around: Surroundings,
 ): Promise<ExitCode> {
-  const removed = await removeRules(places, ids);
-  const by = nameOf(around);
+  const removed = await removeRules(dataPaths, ids);
+  const by = currentUserName(around);
   await recordAudit(
-    places,
+    dataPaths,
     removed.map(({ id, rule, directory, owner }) => ({
       event: 'rule.removed',
       door: 'cli',
@@ -78,11 +82,12 @@ async function remove(
   );
   if (json) around.stdout.write(`${JSON.stringify(removed, null, 2)}\n`);
   else
-    for (const kept of removed) around.stderr.write(`polypod rules: removed ${harmless(ruleText(kept))}\n`);
+    for (const kept of removed)
+      around.stderr.write(`polypod rules: removed ${sanitizeLine(ruleText(kept))}\n`);
   return EXIT.ok;
 }
 
-function ruleText({ rule: { action, tool, command, exact, path } }: KeptRule): string {
+function ruleText({ rule: { action, tool, command, exact, path } }: SavedRule): string {
   return [
     action,
     ...(tool === undefined ? [] : [tool]),

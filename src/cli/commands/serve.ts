@@ -1,14 +1,14 @@
 import { NO_AUTH_WARNING } from '../../daemon/index.ts';
-import { type Places, readConfig } from '../../setup/index.ts';
+import { type DataPaths, readConfig } from '../../setup/index.ts';
 import { doors } from '../../registry.ts';
 import { runnable, type Surroundings } from '../command.ts';
 import { refuseArguments } from '../args/no-arguments.ts';
-import { placesOf } from '../args/data-dir.ts';
+import { dataPathsOf } from '../args/data-dir.ts';
 import { serveDetached } from '../hosting/start-daemon.ts';
 import { DAEMON_OPTIONS, runDaemon } from '../hosting/run-daemon.ts';
 
-async function warnOfOpenAgent(places: Places, { stderr }: Surroundings): Promise<void> {
-  const { config } = await readConfig(places);
+async function warnOfOpenAgent(dataPaths: DataPaths, { stderr }: Surroundings): Promise<void> {
+  const { config } = await readConfig(dataPaths);
   const { tasks, doors: wanted } = config.daemon;
   if (tasks?.no_auth === true && wanted.tasks !== false)
     stderr.write(`polypod serve: warning: ${NO_AUTH_WARNING}\n`);
@@ -42,10 +42,10 @@ Examples:
   polypod serve --data-dir ./sandbox --offline`,
   async run({ values, positionals }, around) {
     refuseArguments('serve', positionals);
-    const places = placesOf(values, around);
+    const dataPaths = dataPathsOf(values, around);
     // The log has it too, which is not shown then.
-    if (values.quiet || values.detach) await warnOfOpenAgent(places, around);
-    if (values.detach) return serveDetached(values, places, around);
-    return runDaemon({ env: around.env, places, doors }, values, around);
+    if (values.quiet || values.detach) await warnOfOpenAgent(dataPaths, around);
+    if (values.detach) return serveDetached(values, dataPaths, around);
+    return runDaemon({ env: around.env, dataPaths, doors }, values, around);
   },
 });

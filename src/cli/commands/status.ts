@@ -2,7 +2,7 @@ import { stringOf } from '../../base/index.ts';
 import { daemonLink, type DoorHealth, type Health } from '../../daemon/index.ts';
 import { span } from '../output/relative-time.ts';
 import { EXIT, runnable } from '../command.ts';
-import { DATA_DIR, placesOf } from '../args/data-dir.ts';
+import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { refuseArguments } from '../args/no-arguments.ts';
 import { table } from '../output/table.ts';
 
@@ -25,10 +25,10 @@ Examples:
   polypod status --metrics`,
   async run({ values, positionals }, around) {
     refuseArguments('status', positionals);
-    const places = placesOf(values, around);
-    const link = await daemonLink(places);
+    const dataPaths = dataPathsOf(values, around);
+    const link = await daemonLink(dataPaths);
     if (link === undefined) {
-      const { dataDirectory } = places;
+      const { dataDirectory } = dataPaths;
       if (values.json) around.stdout.write(`${JSON.stringify({ up: false, dataDirectory })}\n`);
       else around.stderr.write(`no daemon is up on ${dataDirectory}; polypod serve starts one\n`);
       return EXIT.broken;

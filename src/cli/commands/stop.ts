@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PolypodError } from '../../base/index.ts';
 import { type ControlLink, daemonLink } from '../../daemon/index.ts';
-import { daemonLock, type Places } from '../../setup/index.ts';
+import { daemonLock, type DataPaths } from '../../setup/index.ts';
 import { readLock } from '../../store/index.ts';
 import { EXIT, runnable } from '../command.ts';
-import { DATA_DIR, placesOf } from '../args/data-dir.ts';
+import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { refuseArguments } from '../args/no-arguments.ts';
 
 const PAUSE_MS = 20;
@@ -27,25 +27,25 @@ Examples:
   polypod stop && polypod serve --detach`,
   async run({ values, positionals }, around) {
     refuseArguments('stop', positionals);
-    const places = placesOf(values, around);
+    const dataPaths = dataPathsOf(values, around);
     const say = (text: string) => (values.quiet ? true : around.stderr.write(`polypod: ${text}\n`));
-    const link = await daemonLink(places);
+    const link = await daemonLink(dataPaths);
     if (link === undefined) {
-      say(`no daemon is up on ${places.dataDirectory}`);
+      say(`no daemon is up on ${dataPaths.dataDirectory}`);
       return EXIT.ok;
     }
-    await stopDaemon(link, places);
+    await stopDaemon(link, dataPaths);
     say('the daemon has stopped');
     return EXIT.ok;
   },
 });
 
 /** Ends the daemon behind a link, and waits until it is gone. */
-export async function stopDaemon(link: ControlLink, places: Places): Promise<void> {
-  const owner = readLock(daemonLock(places))?.owner;
+export async function stopDaemon(link: ControlLink, dataPaths: DataPaths): Promise<void> {
+  const owner = readLock(daemonLock(dataPaths))?.owner;
   await link.callSoon('stop');
   await link.hungUp();
-  for (let waited = 0; readLock(daemonLock(places))?.state === 'alive'; waited += PAUSE_MS) {
+  for (let waited = 0; readLock(daemonLock(dataPaths))?.state === 'alive'; waited += PAUSE_MS) {
     if (waited >= PATIENCE_MS)
       throw new PolypodError('internal', `the daemon, process ${owner?.pid}, does not end: see polypod logs`);
     await sleep(PAUSE_MS);

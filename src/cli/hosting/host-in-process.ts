@@ -6,7 +6,7 @@ import {
   DEFAULT_CONFIG,
   makeDataDirectory,
   modelAccess,
-  type Places,
+  type DataPaths,
   readConfig,
 } from '../../setup/index.ts';
 import { openAudit } from '../../daemon/index.ts';
@@ -17,7 +17,7 @@ import { version } from '../version.ts';
 
 export interface InProcessOptions
   extends Pick<AgentsOptions, 'allowPaths' | 'sandbox' | 'mcpServers' | 'onServerChange'> {
-  readonly places: Places;
+  readonly dataPaths: DataPaths;
   /** The model when nobody names one. */
   readonly model?: string | undefined;
   /** Only the simulated model, and no configuration of accounts. */
@@ -38,25 +38,28 @@ export interface InProcess {
 }
 
 /** Hosts pods in this process, on the same files as a daemon would. */
-export async function hostHere(options: InProcessOptions, { env }: Surroundings): Promise<InProcess> {
-  const { places, model, offline = false, isFleeting = false, ...agentOptions } = options;
-  const { config, warnings } = offline ? await withoutAccounts(places) : await readConfig(places);
-  const models = await modelAccess({ env, config, places, offline, reference: model });
+export async function openHostInProcess(
+  options: InProcessOptions,
+  { env }: Surroundings,
+): Promise<InProcess> {
+  const { dataPaths, model, offline = false, isFleeting = false, ...agentOptions } = options;
+  const { config, warnings } = offline ? await withoutAccounts(dataPaths) : await readConfig(dataPaths);
+  const models = await modelAccess({ env, config, dataPaths, offline, reference: model });
   const [{ Host }, { memoryFiles }] = await Promise.all([
     import('../../pod/index.ts'),
     import('../../store/index.ts'),
   ]);
-  if (!isFleeting) await makeDataDirectory(places);
+  if (!isFleeting) await makeDataDirectory(dataPaths);
   const { durability, approvals } = config.daemon;
-  const audit = isFleeting ? undefined : await openAudit(places, config.daemon.audit);
+  const audit = isFleeting ? undefined : await openAudit(dataPaths, config.daemon.audit);
   const host = await Host.open({
-    directory: places.dataDirectory,
+    directory: dataPaths.dataDirectory,
     ...(audit && { audit: audit.record }),
-    refuseStart: refuseRevoked(places),
+    refuseStart: refuseRevoked(dataPaths),
     agents: agentsFrom({
       env,
       config,
-      places,
+      dataPaths,
       models,
       version: version(),
       audit: audit?.record,
@@ -78,7 +81,7 @@ export async function hostHere(options: InProcessOptions, { env }: Surroundings)
 }
 
 /** Hosts what is done to sessions without waking their agents: no configuration is read, and no model is looked for. */
-export async function hostFiles({ dataDirectory }: Places): Promise<Host> {
+export async function hostFiles({ dataDirectory }: DataPaths): Promise<Host> {
   const { Host } = await import('../../pod/index.ts');
   const agents = (): never => {
     throw new PolypodError('internal', 'an agent was woken where only files were to be touched');
@@ -87,8 +90,8 @@ export async function hostFiles({ dataDirectory }: Places): Promise<Host> {
 }
 
 /** Permissions and servers count offline as well; keys and models do not. */
-async function withoutAccounts(places: Places): ReturnType<typeof readConfig> {
-  const { config } = await readConfig(places);
+async function withoutAccounts(dataPaths: DataPaths): ReturnType<typeof readConfig> {
+  const { config } = await readConfig(dataPaths);
   const { model: _, ...rest } = config;
   return { config: { ...rest, accounts: DEFAULT_CONFIG.accounts }, warnings: [] };
 }

@@ -4,33 +4,38 @@ import { findSession, readConfig, readModels } from '../../setup/index.ts';
 import { referenceTo } from '../../llm/index.ts';
 import { Layout, sessionsIn } from '../../pod/sessions.ts';
 import type { Surroundings } from '../command.ts';
-import { nameOf } from '../current-user.ts';
-import type { AgentWish } from '../args/agent-options.ts';
+import { currentUserName } from '../current-user.ts';
+import type { AgentRequest } from '../args/agent-options.ts';
 import { DaemonCalls, daemonPod } from './daemon-calls.ts';
 import { entriesIn, promptsAmong } from './earlier-prompts.ts';
-import { refuseHeld } from './session-owner.ts';
+import { refuseIfOpenElsewhere } from './session-owner.ts';
 import { NoticeBoard } from './notice-board.ts';
-import type { Place } from './pod-location.ts';
+import type { PodLocation } from './pod-location.ts';
 
 /** Pods of the daemon; undefined when none is up. */
-export async function placeInDaemon(
-  { places, fresh, offline, allowPaths }: Pick<AgentWish, 'places' | 'fresh' | 'offline' | 'allowPaths'>,
+export async function hostInDaemon(
+  {
+    dataPaths,
+    fresh,
+    offline,
+    allowPaths,
+  }: Pick<AgentRequest, 'dataPaths' | 'fresh' | 'offline' | 'allowPaths'>,
   around: Surroundings,
-): Promise<Place | undefined> {
-  const first = await daemonLink(places);
+): Promise<PodLocation | undefined> {
+  const first = await daemonLink(dataPaths);
   if (first === undefined) return undefined;
-  const daemon = new DaemonCalls(first, () => daemonLink(places));
-  const me = { by: nameOf(around), door: 'control' };
+  const daemon = new DaemonCalls(first, () => daemonLink(dataPaths));
+  const me = { by: currentUserName(around), door: 'control' };
   const reference = offline ? 'sim/offline' : fresh.model;
   const named = reference === undefined ? {} : { model: reference };
-  const sessions = async () => sessionsIn(places.dataDirectory);
+  const sessions = async () => sessionsIn(dataPaths.dataDirectory);
   try {
     // A model that cannot be had is refused before anything is made.
     const { notices } = await daemon.call('model', reference === undefined ? {} : { reference });
     return {
       me,
       // What the daemon goes by has no mistake in it, whatever the file says now.
-      usualMode: await readConfig(places).then(
+      usualMode: await readConfig(dataPaths).then(
         ({ config }) => config.permissions.mode ?? 'workspace-write',
         () => undefined,
       ),
@@ -44,7 +49,7 @@ export async function placeInDaemon(
       sessions,
       open: async (word) => {
         const row = findSession(await sessions(), word);
-        refuseHeld(row, places);
+        refuseIfOpenElsewhere(row, dataPaths);
         return daemonPod(row.id, daemon);
       },
       create: async () => {
@@ -58,9 +63,9 @@ export async function placeInDaemon(
         const row = (await sessions()).find((each) => each.id === id);
         return row === undefined
           ? []
-          : promptsAmong(await entriesIn(new Layout(places.dataDirectory).path(row.file)));
+          : promptsAmong(await entriesIn(new Layout(dataPaths.dataDirectory).path(row.file)));
       },
-      models: async () => (await readModels(places)).models.map(referenceTo),
+      models: async () => (await readModels(dataPaths)).models.map(referenceTo),
       model: async (word) => choiceIn(await daemon.call('model', { reference: word })),
       accountOf: async ({ provider, modelId }) =>
         accountIn(await daemon.call('model', { reference: `${provider}/${modelId}` })),

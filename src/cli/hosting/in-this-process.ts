@@ -2,22 +2,22 @@ import { newSession, removeSession } from '../../daemon/index.ts';
 import { findSession, readModels } from '../../setup/index.ts';
 import { referenceTo } from '../../llm/index.ts';
 import type { Surroundings } from '../command.ts';
-import { hostHere } from './host-in-process.ts';
-import { nameOf } from '../current-user.ts';
+import { openHostInProcess } from './host-in-process.ts';
+import { currentUserName } from '../current-user.ts';
 import { publishPods } from './publish-pods.ts';
-import type { AgentWish } from '../args/agent-options.ts';
+import type { AgentRequest } from '../args/agent-options.ts';
 import { promptsAmong } from './earlier-prompts.ts';
-import { refuseHeld } from './session-owner.ts';
+import { refuseIfOpenElsewhere } from './session-owner.ts';
 import { NoticeBoard } from './notice-board.ts';
-import type { Place } from './pod-location.ts';
+import type { PodLocation } from './pod-location.ts';
 
 /** Pods in this process. Others can attach to them as long as it lives. */
-export async function placeHere(wish: AgentWish, around: Surroundings): Promise<Place> {
-  const { places, fresh, offline, isFleeting, allowPaths, sandbox, mcpServers } = wish;
+export async function hostInThisProcess(wish: AgentRequest, around: Surroundings): Promise<PodLocation> {
+  const { dataPaths, fresh, offline, isFleeting, allowPaths, sandbox, mcpServers } = wish;
   const board = new NoticeBoard();
-  const here = await hostHere(
+  const here = await openHostInProcess(
     {
-      places,
+      dataPaths,
       offline,
       isFleeting,
       allowPaths,
@@ -35,10 +35,10 @@ export async function placeHere(wish: AgentWish, around: Surroundings): Promise<
     const { model, notices } = await models.choose(undefined, around.signal);
     for (const text of [...warnings, ...notices]) board.post(text);
     // Not waited for: the agent needs nobody who watches it.
-    const published = isFleeting ? undefined : publishPods({ host, places, config, audit });
+    const published = isFleeting ? undefined : publishPods({ host, dataPaths, config, audit });
     const named = fresh.model === undefined && !offline ? {} : { model: referenceTo(model) };
     return {
-      me: { by: nameOf(around), door: 'cli' },
+      me: { by: currentUserName(around), door: 'cli' },
       usualMode: config.permissions.mode ?? 'workspace-write',
       outlives: false,
       ifLost: { patienceMs: Number.POSITIVE_INFINITY, ending: () => '' },
@@ -46,14 +46,14 @@ export async function placeHere(wish: AgentWish, around: Surroundings): Promise<
       sessions: () => host.list(),
       open: async (word) => {
         const row = findSession(await host.list(), word);
-        refuseHeld(row, places);
+        refuseIfOpenElsewhere(row, dataPaths);
         return host.pod(row.id);
       },
       create: async () => host.pod((await newSession(host, models, { ...fresh, ...named })).id),
       fork: (id) => host.fork(id),
-      discard: (id) => removeSession(host, places.dataDirectory, id),
+      discard: (id) => removeSession(host, dataPaths.dataDirectory, id),
       prompts: async (id) => promptsAmong([...(await host.tree(id)).path()]),
-      models: async () => (await readModels(places)).models.map(referenceTo),
+      models: async () => (await readModels(dataPaths)).models.map(referenceTo),
       model: async (reference) => {
         const chosen = await models.choose(reference);
         return { provider: chosen.model.account, modelId: chosen.model.id };

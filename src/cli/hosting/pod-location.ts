@@ -5,7 +5,7 @@ import type { Row } from '../../pod/sessions.ts';
 import type { NoticeBoard } from './notice-board.ts';
 
 /** Where the pods of a command live: this process, the daemon, or another process that lets one be reached. */
-export interface Place {
+export interface PodLocation {
   /** As whom others see what is done here. */
   readonly me: Origin;
   /** What runs go by when nobody has set a mode, if it is known. */

@@ -1,7 +1,7 @@
 import type { Audit } from '../../audit/index.ts';
 import { logTo, redactor } from '../../base/index.ts';
 import { daemonLink, guardSockets } from '../../daemon/index.ts';
-import type { Config, Places } from '../../setup/index.ts';
+import type { Config, DataPaths } from '../../setup/index.ts';
 import type { Host } from '../../pod/index.ts';
 import type { OpenDoor } from '../../protocols/index.ts';
 import { doors } from '../../registry.ts';
@@ -9,7 +9,7 @@ import { version } from '../version.ts';
 
 export interface PublishOptions {
   readonly host: Host;
-  readonly places: Places;
+  readonly dataPaths: DataPaths;
   readonly config: Config;
   /** Undefined where nothing is kept. */
   readonly audit?: Audit | undefined;
@@ -17,15 +17,15 @@ export interface PublishOptions {
 
 /** Has the pods of this process listen on sockets of their own, so that others can attach; undefined where that cannot be. */
 export async function publishPods(options: PublishOptions): Promise<OpenDoor | undefined> {
-  const { host, places, config, audit } = options;
-  const unguard = await guardSockets(places, { config: () => config, audit });
+  const { host, dataPaths, config, audit } = options;
+  const unguard = await guardSockets(dataPaths, { config: () => config, audit });
   const log = logTo({ sinks: [], level: () => 'error', redact: () => redactor([]) });
   try {
     const door = doors.find(({ name }) => name === 'pod');
-    const claimSocket = (podId: string): Promise<void> => claimFromDaemon(podId, places);
+    const claimSocket = (podId: string): Promise<void> => claimFromDaemon(podId, dataPaths);
     const open = await door?.open({
       host,
-      directory: places.runtimeDirectory,
+      directory: dataPaths.runtimeDirectory,
       version: version(),
       log,
       claimSocket,
@@ -39,8 +39,8 @@ export async function publishPods(options: PublishOptions): Promise<OpenDoor | u
 }
 
 /** A daemon listens for named pods that it has not in memory; this one is in the memory of this process. */
-async function claimFromDaemon(podId: string, places: Places): Promise<void> {
-  const link = await daemonLink(places).catch(() => undefined);
+async function claimFromDaemon(podId: string, dataPaths: DataPaths): Promise<void> {
+  const link = await daemonLink(dataPaths).catch(() => undefined);
   try {
     await link?.callSoon('release-socket', { pod: podId });
   } catch {

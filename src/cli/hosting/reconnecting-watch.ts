@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { asPolypodError, isReaderTooSlow, PolypodError } from '../../base/index.ts';
 import type { PodHandle } from '../../daemon/index.ts';
 import type { Watched } from '../../pod/index.ts';
-import type { Place } from './pod-location.ts';
+import type { PodLocation } from './pod-location.ts';
 
-export interface SteadyOptions {
+export interface ReconnectingWatchOptions {
   readonly signal: AbortSignal;
   /** Whether the pod can be reached: asked after it could not be. */
   readonly isUp: () => Promise<boolean>;
   /** How long it is tried to come back, and what it fails with then. */
-  readonly ifLost: Place['ifLost'];
+  readonly ifLost: PodLocation['ifLost'];
   /** Told once when the pod cannot be reached, and once when it can again. */
   readonly onConnection: (state: 'lost' | 'back') => void;
 }
@@ -21,9 +21,9 @@ const WAITS_MS = [100, 200, 400, 800, 1600, 3000];
  * Everything that happens in a pod, in order and each event once, although the reader may be too slow or the daemon go away:
  * it goes on by number. Ends when the pod was closed or the signal fires; fails when there is no way back.
  */
-export async function* steadyWatch(
+export async function* reconnectingWatch(
   pod: PodHandle,
-  { signal, isUp, ifLost, onConnection }: SteadyOptions,
+  { signal, isUp, ifLost, onConnection }: ReconnectingWatchOptions,
 ): AsyncGenerator<Watched> {
   let after: number | undefined;
   while (!signal.aborted) {

@@ -17,7 +17,7 @@ export const DAEMON_OPTIONS = {
   json: { type: 'flag', help: 'tell process and socket as one JSON object when it is ready' },
 } as const;
 
-export interface DaemonWishes {
+export interface DaemonRequest {
   readonly offline: boolean;
   readonly sandbox: boolean;
   readonly 'log-level': LogLevel | undefined;
@@ -26,7 +26,7 @@ export interface DaemonWishes {
 }
 
 export interface ForegroundOptions
-  extends Pick<DaemonOptions, 'env' | 'places' | 'doors' | 'needsDoors' | 'agent'> {
+  extends Pick<DaemonOptions, 'env' | 'dataPaths' | 'doors' | 'needsDoors' | 'agent'> {
   /** The socket to tell of, if not the daemon's own. */
   readonly socket?: string;
   /** What is told beside it. */
@@ -36,7 +36,7 @@ export interface ForegroundOptions
 /** Runs a daemon in the foreground until a signal or a client ends it. */
 export async function runDaemon(
   { socket, more = () => ({}), ...options }: ForegroundOptions,
-  values: DaemonWishes,
+  values: DaemonRequest,
   around: Surroundings,
 ): Promise<ExitCode> {
   const paint = brush(wantsColour(around.stderr, around.env));

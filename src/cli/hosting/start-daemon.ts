@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { messageOf, objectIn, PolypodError } from '../../base/index.ts';
-import type { Places } from '../../setup/index.ts';
+import type { DataPaths } from '../../setup/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
 import { splitEnvironment } from '../secret-environment.ts';
 
@@ -20,7 +20,7 @@ const MAIN = fileURLToPath(new URL('main.js', import.meta.url));
 /** Starts `polypod serve` in the background. */
 export async function serveDetached(
   values: Wishes,
-  { dataDirectory }: Places,
+  { dataDirectory }: DataPaths,
   around: Surroundings,
 ): Promise<ExitCode> {
   const started = await startDetached(

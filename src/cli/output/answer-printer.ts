@@ -13,7 +13,7 @@ import {
   type Brush,
   brush,
   wantsColour,
-  harmless,
+  sanitizeLine,
   type TextStream,
   textStreamTo,
 } from '../../terminal/index.ts';
@@ -81,7 +81,9 @@ export class AnswerPrinter implements Printer {
   retry({ attempt, delayMs, failure }: RetryNotice): void {
     if (this.#quiet) return;
     const seconds = (delayMs / 1000).toFixed(1);
-    this.#around.stderr.write(`polypod: ${harmless(failure.message)}; attempt ${attempt} in ${seconds} s\n`);
+    this.#around.stderr.write(
+      `polypod: ${sanitizeLine(failure.message)}; attempt ${attempt} in ${seconds} s\n`,
+    );
   }
 
   /** What is not text; what was collected before it goes out first, so that the order on a terminal is the true one. */

@@ -1,14 +1,14 @@
 import { isObject, type JsonObject, objectIn, stringOf } from '../../base/index.ts';
-import { harmless, fitWidth } from '../../terminal/index.ts';
+import { sanitizeLine, fitWidth } from '../../terminal/index.ts';
 
 const WIDTH = 120;
 
 /** An event of a pod as one line: its number, what it is, and what of it a person looks for. */
 export function eventLine(line: string): string {
   const event = objectIn(line) ?? {};
-  const text = harmless(gist(event).replaceAll(/\s+/g, ' ').trim());
+  const text = sanitizeLine(gist(event).replaceAll(/\s+/g, ' ').trim());
   return (
-    `${String(event.seq).padStart(6)}  ${harmless(stringOf(event.type)).padEnd(17)}  ${fitWidth(text, WIDTH)}`.trimEnd() +
+    `${String(event.seq).padStart(6)}  ${sanitizeLine(stringOf(event.type)).padEnd(17)}  ${fitWidth(text, WIDTH)}`.trimEnd() +
     '\n'
   );
 }

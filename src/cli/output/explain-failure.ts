@@ -1,13 +1,13 @@
 import { type Account as FullAccount, type Failure, type FailureKind, vendorNamed } from '../../llm/index.ts';
-import { harmless } from '../../terminal/index.ts';
+import { sanitizeLine } from '../../terminal/index.ts';
 
 /** What of an account may be said. */
 type Account = Pick<FullAccount, 'name' | 'wire' | 'baseUrl'>;
 
 /** What happened and what to do about it, in one line. */
-export function explain(failure: Failure, account: Account, model: string): string {
+export function explainFailure(failure: Failure, account: Account, model: string): string {
   // A provider's words are foreign text.
-  const message = harmless(failure.message.replace(/[\s.]+$/, ''));
+  const message = sanitizeLine(failure.message.replace(/[\s.]+$/, ''));
   return `${account.name}: ${message}; ${NEXT[failure.kind](account, model)}`;
 }
 

@@ -1,5 +1,5 @@
 import { isObject, type LogEntry, type LogLevel, stringOf, tryParse } from '../../base/index.ts';
-import { type Brush, harmless, fitWidth } from '../../terminal/index.ts';
+import { type Brush, sanitizeLine, fitWidth } from '../../terminal/index.ts';
 
 /** What is longer is for programs: polypod logs --json shows all of it. */
 const WIDEST = 120;
@@ -8,8 +8,8 @@ const WIDEST = 120;
 export function logLine({ time, level, message, fields }: LogEntry, paint: Brush): string {
   const rest = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => paint.dim(`${harmless(key)}=${harmless(shown(value))}`));
-  return `${[paint.dim(clock(time)), painted(level, paint), harmless(message), ...rest].join(' ')}\n`;
+    .map(([key, value]) => paint.dim(`${sanitizeLine(key)}=${sanitizeLine(shown(value))}`));
+  return `${[paint.dim(clock(time)), painted(level, paint), sanitizeLine(message), ...rest].join(' ')}\n`;
 }
 
 /** Text as it is; of things that have names, these, with the state of those that have one; all else as JSON, not too long. */
@@ -47,5 +47,5 @@ function painted(level: LogLevel, paint: Brush): string {
 
 function clock(time: string): string {
   const at = new Date(time);
-  return Number.isNaN(at.getTime()) ? harmless(time) : at.toTimeString().slice(0, 8);
+  return Number.isNaN(at.getTime()) ? sanitizeLine(time) : at.toTimeString().slice(0, 8);
 }

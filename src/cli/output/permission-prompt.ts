@@ -2,10 +2,10 @@ import { createInterface } from 'node:readline/promises';
 import { ReadStream } from 'node:tty';
 import { onAbort } from '../../base/index.ts';
 import type { Approval, CommandOf } from '../../pod/index.ts';
-import { beyondTitle } from './call-details.ts';
+import { callDetails } from './call-details.ts';
 import type { Surroundings } from '../command.ts';
 import { callName } from './call-name.ts';
-import { brush, wantsColour, harmless } from '../../terminal/index.ts';
+import { brush, wantsColour, sanitizeLine } from '../../terminal/index.ts';
 import { numberText, QuestionNumbers } from './question-numbers.ts';
 import { RUN_WITHOUT_PERSON } from '../hosting/headless-approvals.ts';
 
@@ -80,9 +80,9 @@ async function askOnce(
   makeRoom();
   // The model wrote it: what it shows is what would run.
   around.stderr.write(
-    `\n${paint.bold(`${number}${harmless(tool)} wants to run:`)} ${harmless(title)}\n${beyondTitle(approval)}  ${paint.dim(harmless(reason))}\n`,
+    `\n${paint.bold(`${number}${sanitizeLine(tool)} wants to run:`)} ${sanitizeLine(title)}\n${callDetails(approval)}  ${paint.dim(sanitizeLine(reason))}\n`,
   );
-  const name = harmless(callName(approval));
+  const name = sanitizeLine(callName(approval));
   const confirm = (decision: Decision): Decision => {
     around.stderr.write(`${decision.decision === 'approve' ? 'approved' : 'denied'}: ${name}\n`);
     return decision;

@@ -11,6 +11,6 @@ export function span(seconds: number): string {
 }
 
 /** How long ago a time was. */
-export function ago(time: string, now: Date): string {
+export function relativeTime(time: string, now: Date): string {
   return span((now.getTime() - Date.parse(time)) / 1000);
 }

@@ -1,5 +1,5 @@
 import type { Surroundings } from '../command.ts';
-import { harmless, fitWidth } from '../../terminal/index.ts';
+import { sanitizeLine, fitWidth } from '../../terminal/index.ts';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const EVERY_MS = 120;
@@ -26,7 +26,7 @@ export class StatusLine {
 
   /** An empty text shows nothing. */
   set(text: string): void {
-    this.#text = harmless(text);
+    this.#text = sanitizeLine(text);
   }
 
   /** Stays away while a line of other output is unfinished: it would be erased with it. */

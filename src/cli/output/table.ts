@@ -1,4 +1,4 @@
-import { harmless, displayWidth, fitWidth } from '../../terminal/index.ts';
+import { sanitizeLine, displayWidth, fitWidth } from '../../terminal/index.ts';
 
 export interface TableStyle {
   /** Columns that are flush right, such as numbers. */
@@ -9,7 +9,7 @@ export interface TableStyle {
 
 /** Lines of cells under each other. Names, prompts and owners are foreign text: no cell can do more than be read. */
 export function table(cells: readonly (readonly string[])[], { right, columns }: TableStyle = {}): string {
-  const lines = cells.map((line) => line.map(harmless));
+  const lines = cells.map((line) => line.map(sanitizeLine));
   const [headings = []] = lines;
   // The last column is as wide as the rest of the line, and its texts are long: they are not measured.
   const widths = headings

@@ -1,12 +1,12 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join, relative, resolve } from 'node:path';
-import { type Places, placesFrom } from '../../setup/index.ts';
+import { type DataPaths, dataPathsFrom } from '../../setup/index.ts';
 import type { Environment } from '../../llm/index.ts';
 
 /** Where a program that hosts pi or xcsh has its files kept. */
 export interface HostDirectories {
-  readonly places: Places;
+  readonly dataPaths: DataPaths;
   /** Where it looks for the sessions of a working directory; undefined if it names no place. */
   readonly sessions?: string;
 }
@@ -17,8 +17,10 @@ export function hostDirectories(env: Environment, cwd: string): HostDirectories 
   const named = given(env, 'PI_CODING_AGENT_SESSION_DIR');
   const sessions = named ?? (agent && join(agent.path, 'sessions', directoryName(agent, cwd, homeIn(env))));
   return {
-    places:
-      agent === undefined ? placesFrom(env) : placesFrom(env, { dataDirectory: join(agent.path, 'polypod') }),
+    dataPaths:
+      agent === undefined
+        ? dataPathsFrom(env)
+        : dataPathsFrom(env, { dataDirectory: join(agent.path, 'polypod') }),
     ...(sessions === undefined ? {} : { sessions: resolve(cwd, sessions) }),
   };
 }
@@ -84,5 +86,5 @@ function given(env: Environment, name: string): string | undefined {
 }
 
 function homeIn(env: Environment): string {
-  return placesFrom(env).home;
+  return dataPathsFrom(env).home;
 }

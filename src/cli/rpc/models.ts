@@ -1,15 +1,15 @@
 import { PolypodError } from '../../base/index.ts';
-import { type Config, knownModels, type Places, readModels } from '../../setup/index.ts';
+import { type Config, knownModels, type DataPaths, readModels } from '../../setup/index.ts';
 import { type Environment, vendorNamed } from '../../llm/index.ts';
-import { type ModelWish, rpcBeginnings } from '../../protocols/index.ts';
+import { type ModelSelection, rpcBeginnings } from '../../protocols/index.ts';
 
 /** What decides about the model of a client. */
 export interface ModelCircumstances {
-  readonly wish: ModelWish;
+  readonly wish: ModelSelection;
   /** The patterns of `--models`. */
   readonly models: readonly string[];
   readonly env: Environment;
-  readonly places: Places;
+  readonly dataPaths: DataPaths;
   readonly config: Config;
 }
 
@@ -19,11 +19,11 @@ export async function withScope({
   models,
   env,
   config,
-  places,
-}: ModelCircumstances): Promise<ModelWish> {
+  dataPaths,
+}: ModelCircumstances): Promise<ModelSelection> {
   if (models.length === 0 || wish.reference !== undefined) return wish;
   const { modelScope, firstOf } = await rpcBeginnings();
-  const [first] = modelScope(await knownModels({ env, config, places }), models).models;
+  const [first] = modelScope(await knownModels({ env, config, dataPaths }), models).models;
   return first === undefined ? wish : firstOf(first, wish);
 }
 
@@ -33,7 +33,7 @@ export async function withScope({
  */
 export async function withKey(
   apiKey: string,
-  { wish, models, env, places, config }: ModelCircumstances,
+  { wish, models, env, dataPaths, config }: ModelCircumstances,
 ): Promise<Config> {
   const reference = wish.reference ?? models[0] ?? (env.POLYPOD_MODEL || config.model);
   if (reference === undefined)
@@ -44,7 +44,7 @@ export async function withKey(
   // The simulated model takes no key.
   if (reference.split('/')[0] === 'sim') return config;
   const name =
-    configuredFor(reference, config) ?? (await accountOf(reference, wish.reference === undefined, places));
+    configuredFor(reference, config) ?? (await accountOf(reference, wish.reference === undefined, dataPaths));
   const key = { text: apiKey, place: '--api-key' };
   const isConfigured = config.accounts.some((account) => account.name === name);
   return {
@@ -63,9 +63,9 @@ function configuredFor(reference: string, config: Config): string | undefined {
 }
 
 /** The account of a model in the catalogue. Only in a scope a part of its name is enough. */
-async function accountOf(reference: string, isPattern: boolean, places: Places): Promise<string> {
+async function accountOf(reference: string, isPattern: boolean, dataPaths: DataPaths): Promise<string> {
   const { modelScope } = await rpcBeginnings();
-  const known = (await readModels(places)).models.map(({ account, id, name }) => ({
+  const known = (await readModels(dataPaths)).models.map(({ account, id, name }) => ({
     provider: account,
     id,
     name,

@@ -12,7 +12,7 @@ import {
   modelAccess,
   offeredModel,
   offeredModels,
-  type Places,
+  type DataPaths,
   readConfig,
   refuseUnknownProvider,
 } from '../../setup/index.ts';
@@ -20,7 +20,7 @@ import { openAudit } from '../../daemon/index.ts';
 import type { Environment } from '../../llm/index.ts';
 import type { Host, HostOptions, ModelChoice } from '../../pod/index.ts';
 import {
-  type ModelWish,
+  type ModelSelection,
   rpcBeginnings,
   type LinkHeader,
   type OfferedModel,
@@ -30,7 +30,7 @@ import {
   type RpcParts,
   type RpcSessions,
   serveRpc,
-  UNASKED,
+  DEFAULT_RULES,
 } from '../../protocols/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
 import type { PublishOptions } from '../hosting/publish-pods.ts';
@@ -76,19 +76,19 @@ export async function rpc(argv: readonly string[], around: Surroundings): Promis
 
 /** Relays the client to the daemon until one of them ends. Resolves with false if no daemon can serve it. */
 async function servedByDaemon(options: RpcOptions, around: Surroundings): Promise<boolean> {
-  const socket = await daemonSocket(options, hostDirectories(around.env, process.cwd()).places);
+  const socket = await daemonSocket(options, hostDirectories(around.env, process.cwd()).dataPaths);
   if (socket === undefined) return false;
   await (await import('./relay.ts')).relay(socket, await headerOf(options, around), around);
   return true;
 }
 
 /** The daemon's socket when it has a door for this; not for what only this process can have, or must not be told. */
-async function daemonSocket(options: RpcOptions, places: Places): Promise<Socket | undefined> {
+async function daemonSocket(options: RpcOptions, dataPaths: DataPaths): Promise<Socket | undefined> {
   const { isHere, isSandboxed, isFleeting, isOffline, sessionDir, apiKey, extensions } = options;
   if (isHere || isSandboxed || isFleeting || isOffline || sessionDir !== undefined || apiKey !== undefined)
     return undefined;
   if (extensions.length > 0) return undefined;
-  const path = join(places.runtimeDirectory, RPC_SOCKET);
+  const path = join(dataPaths.runtimeDirectory, RPC_SOCKET);
   // Most people have no daemon, and need not wait for what connects to it.
   return existsSync(path) ? (await import('../../wire/index.ts')).connectUnix(path) : undefined;
 }
@@ -167,26 +167,31 @@ function userIn({ USER: user }: Environment): string {
 
 interface Composed {
   readonly env: Environment;
-  readonly places: Places;
+  readonly dataPaths: DataPaths;
   readonly config: Config;
-  readonly wish: ModelWish;
+  readonly wish: ModelSelection;
 }
 
 async function surroundingsOf(options: RpcOptions, { env, stderr }: Surroundings): Promise<Composed> {
-  const { modelWish } = await rpcBeginnings();
-  const { places } = hostDirectories(env, process.cwd());
-  const { config: written } = await readConfig(places);
+  const { modelSelection } = await rpcBeginnings();
+  const { dataPaths } = hostDirectories(env, process.cwd());
+  const { config: written } = await readConfig(dataPaths);
   const reachable = options.isOffline ? await onThisMachine(written, stderr) : written;
   if (options.provider !== undefined) await refuseUnknownProvider(options.provider, reachable);
-  const wish = modelWish(options);
+  const wish = modelSelection(options);
   const allowed = permitted(reachable, options);
   const { apiKey, models } = options;
-  if (apiKey === undefined && models.length === 0) return { env, places, config: allowed, wish };
+  if (apiKey === undefined && models.length === 0) return { env, dataPaths, config: allowed, wish };
   const { withKey, withScope } = await import('./models.ts');
   const config =
-    apiKey === undefined ? allowed : await withKey(apiKey, { wish, models, env, places, config: allowed });
+    apiKey === undefined ? allowed : await withKey(apiKey, { wish, models, env, dataPaths, config: allowed });
   const isNew = !goesOn(options);
-  return { env, places, config, wish: isNew ? await withScope({ wish, models, env, places, config }) : wish };
+  return {
+    env,
+    dataPaths,
+    config,
+    wish: isNew ? await withScope({ wish, models, env, dataPaths, config }) : wish,
+  };
 }
 
 /** Without the MCP servers that are reached over the network. Models are refused when they are asked. */
@@ -207,12 +212,12 @@ function permitted(config: Config, { isAsking, hasMcp }: RpcOptions): Config {
   return {
     ...config,
     mcpServers: hasMcp ? config.mcpServers : [],
-    permissions: isAsking ? permissions : { ...permissions, rules: [...permissions.rules, ...UNASKED] },
+    permissions: isAsking ? permissions : { ...permissions, rules: [...permissions.rules, ...DEFAULT_RULES] },
   };
 }
 
 async function serve(options: RpcOptions, composed: Composed, around: Surroundings): Promise<void> {
-  const { env, places, config, wish } = composed;
+  const { env, dataPaths, config, wish } = composed;
   const { stdin, stdout, stderr, signal } = around;
   if (options.apiKey !== undefined)
     stderr.write(
@@ -227,19 +232,19 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
   const access = await modelAccess({
     env,
     config,
-    places,
+    dataPaths,
     isLocal: options.isOffline,
     reference: wish.reference,
   });
   const { model, notices } = await access.choose();
   for (const notice of notices) stderr.write(`polypod: ${notice}\n`);
   if (options.extensions.length > 0) hideKeys(around, config);
-  const audit = options.isFleeting ? undefined : await openAudit(places, config.daemon.audit);
+  const audit = options.isFleeting ? undefined : await openAudit(dataPaths, config.daemon.audit);
   const agents = extended(
     agentsFrom({
       env,
       config,
-      places,
+      dataPaths,
       models: access,
       version: version(),
       sandbox: options.isSandboxed,
@@ -247,7 +252,12 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
     }),
   );
   const { approvals } = config.daemon;
-  const host = await openHost(options, { places, agents, approvals, ...(audit && { audit: audit.record }) });
+  const host = await openHost(options, {
+    dataPaths,
+    agents,
+    approvals,
+    ...(audit && { audit: audit.record }),
+  });
   const limits = await limitsOf(options);
   const sessions = await sessionsFor(options, cwd, {
     limits,
@@ -257,7 +267,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
     hosted: hostDirectories(env, cwd).sessions,
   });
   const { modelScope, scopeNotices, firstPod } = await rpcBeginnings();
-  const models = (): Promise<readonly OfferedModel[]> => offeredModels({ env, config, places, access });
+  const models = (): Promise<readonly OfferedModel[]> => offeredModels({ env, config, dataPaths, access });
   if (options.models.length > 0)
     for (const notice of scopeNotices(modelScope(await models(), options.models)))
       stderr.write(`polypod: ${notice}\n`);
@@ -273,7 +283,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
       // After the client's first commands, which need not wait for it.
       if (!options.isFleeting)
         later = setTimeout(() => {
-          published = publish({ host, places, config, audit: audit?.record });
+          published = publish({ host, dataPaths, config, audit: audit?.record });
         }, PUBLISH_AFTER_MS);
       return pod;
     },
@@ -283,7 +293,9 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
     toolNames: builtInNames,
     limits,
     extensions,
-    rules: options.hasRules ? config.streamRules.map((rule) => ({ ...rule, path: places.configFile })) : [],
+    rules: options.hasRules
+      ? config.streamRules.map((rule) => ({ ...rule, path: dataPaths.configFile }))
+      : [],
     version: version(),
     by: userIn(env),
     echoErrors: options.echoErrors,
@@ -319,15 +331,18 @@ function hideKeys({ env, exposeVariables }: Surroundings, config: Config): void 
 
 async function openHost(
   { isFleeting }: RpcOptions,
-  { places, ...house }: Pick<HostOptions, 'agents' | 'approvals' | 'audit'> & { readonly places: Places },
+  {
+    dataPaths,
+    ...callbacks
+  }: Pick<HostOptions, 'agents' | 'approvals' | 'audit'> & { readonly dataPaths: DataPaths },
 ): Promise<Host> {
   const [{ Host: Pods }, { memoryFiles }] = await Promise.all([
     import('../../pod/index.ts'),
     import('../../store/index.ts'),
   ]);
-  if (!isFleeting) await makeDataDirectory(places);
+  if (!isFleeting) await makeDataDirectory(dataPaths);
   const memory = { files: memoryFiles(), durability: 'none' } as const;
-  return Pods.open({ directory: places.dataDirectory, ...house, ...(isFleeting ? memory : {}) });
+  return Pods.open({ directory: dataPaths.dataDirectory, ...callbacks, ...(isFleeting ? memory : {}) });
 }
 
 interface SessionSettings {
@@ -335,7 +350,7 @@ interface SessionSettings {
   readonly model: ModelChoice;
   /** Whether the options name the model. */
   readonly isModelSaid: boolean;
-  readonly thinking: ModelWish['thinking'] | undefined;
+  readonly thinking: ModelSelection['thinking'] | undefined;
   /** Where the host program looks for session files. */
   readonly hosted: string | undefined;
 }

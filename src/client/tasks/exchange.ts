@@ -13,7 +13,7 @@ import {
 import { type HttpResponse, httpRefusal, httpRefusalIn, type Transport } from '../../wire/index.ts';
 
 /** Where the server is, and as whom it is asked. */
-export interface TasksPlace {
+export interface TasksServer {
   /** Without a slash at its end. */
   readonly url: string;
   readonly key: string | undefined;
@@ -33,7 +33,7 @@ const ANSWER_MS = 30_000;
 const MAX_ANSWER = 64 * 1024 * 1024;
 
 /** Sends a request and reads the JSON object that answers it; what is refused is thrown. */
-export async function askFor(place: TasksPlace, asked: Asked, signal: AbortSignal): Promise<JsonObject> {
+export async function askFor(place: TasksServer, asked: Asked, signal: AbortSignal): Promise<JsonObject> {
   return within(ANSWER_MS, place, signal, async (limited) => {
     const response = await send(place, asked, limited);
     const text = await textOf(response);
@@ -49,7 +49,7 @@ export async function askFor(place: TasksPlace, asked: Asked, signal: AbortSigna
 
 /** Sends a request whose answer streams; what is refused is thrown. */
 export async function openFor(
-  place: TasksPlace,
+  place: TasksServer,
   asked: Asked,
   signal: AbortSignal,
 ): Promise<Omit<HttpResponse, 'headers'> & { readonly type: string }> {
@@ -105,7 +105,7 @@ export function retryAfter(error: PolypodError): number | undefined {
   return numberOf(httpRefusalIn(error)?.details?.retryAfter);
 }
 
-async function send(place: TasksPlace, asked: Asked, signal: AbortSignal): Promise<HttpResponse> {
+async function send(place: TasksServer, asked: Asked, signal: AbortSignal): Promise<HttpResponse> {
   const { url, key, transport } = place;
   const { method, path, headers = {}, body } = asked;
   const request = {
@@ -155,7 +155,7 @@ function unreachable(url: string, thrown: unknown): PolypodError {
 
 async function within<T>(
   ms: number,
-  { url }: TasksPlace,
+  { url }: TasksServer,
   signal: AbortSignal,
   run: (limited: AbortSignal) => Promise<T>,
 ): Promise<T> {

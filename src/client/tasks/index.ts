@@ -7,7 +7,7 @@ export {
   type SubmittedTask,
   type TaskEvent,
   type TaskStatus,
-  type TaskWish,
+  type TaskRequest,
 } from './task.ts';
 export { type OpenedEvents, TasksClient, type TasksClientOptions } from './tasks-client.ts';
 export { type Watched, type WatchOptions, watchTask } from './watch-task.ts';

@@ -1,7 +1,7 @@
 import { arrayOf, type JsonObject, numberOf, objectOf, stringOf } from '../../base/index.ts';
 
 /** What a task is to be. Other keys of `context` are passed on as they are. */
-export interface TaskWish {
+export interface TaskRequest {
   readonly sessionId: string;
   readonly userPrompt: string;
   readonly taskType: string;

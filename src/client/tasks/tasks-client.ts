@@ -2,7 +2,7 @@ import { asPolypodError, derivedAbort, type JsonObject, PolypodError, uuidv7 } f
 import { httpRefusalIn, httpTransport, type Transport } from '../../wire/index.ts';
 import { type Backoff, DEFAULT_BACKOFF } from '../backoff.ts';
 import { EventReader } from './event-reader.ts';
-import { askFor, CUT, cutOff, failureIn, isPassing, openFor, silence, type TasksPlace } from './exchange.ts';
+import { askFor, CUT, cutOff, failureIn, isPassing, openFor, silence, type TasksServer } from './exchange.ts';
 import { pause } from './pause.ts';
 import {
   approvalsIn,
@@ -14,7 +14,7 @@ import {
   type TaskEvent,
   tasksIn,
   type TaskStatus,
-  type TaskWish,
+  type TaskRequest,
 } from './task.ts';
 
 export interface TasksClientOptions {
@@ -44,7 +44,7 @@ const SILENT_MS = 45_000;
 
 /** A client of the tasks API: each method is one request, but for a submission that was cut off, which is sent again. */
 export class TasksClient {
-  readonly #place: TasksPlace;
+  readonly #place: TasksServer;
   readonly #signal: AbortSignal;
   readonly #openMs: number;
   readonly #silentMs: number;
@@ -68,7 +68,7 @@ export class TasksClient {
   }
 
   /** Submits a task once, however often the connection breaks: without a key of the caller's there is one of ours. */
-  async submit(wish: TaskWish, idempotencyKey: string = uuidv7()): Promise<SubmittedTask> {
+  async submit(wish: TaskRequest, idempotencyKey: string = uuidv7()): Promise<SubmittedTask> {
     for (let attempt = 0; ; attempt += 1) {
       try {
         const headers = { 'idempotency-key': idempotencyKey };

@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path';
 import { type JsonObject, PolypodError, shape } from '../../base/index.ts';
 import { type ThinkingLevel, THINKING_LEVELS } from '../../llm/index.ts';
 import { type Host, type PodEvent, readCommand } from '../../pod/index.ts';
-import { directoryAt } from '../../setup/paths/index.ts';
+import { existingDirectory } from '../../setup/paths/index.ts';
 import { findSession } from '../../setup/index.ts';
 import type { Health } from '../observe/health.ts';
 import { metricsOf } from '../observe/metrics.ts';
@@ -83,7 +83,7 @@ export function methodsOf(parts: ControlParts): Readonly<Record<string, Method>>
     },
     new: async (params) => {
       const { cwd, ...wish } = read(NEW, params);
-      const wanted: NewSession = { cwd: await directoryAt(cwd), ...wish };
+      const wanted: NewSession = { cwd: await existingDirectory(cwd), ...wish };
       return { ...(await newSession(host, setup.models, wanted)) };
     },
     approvals: async (params) => {
@@ -126,7 +126,7 @@ export function methodsOf(parts: ControlParts): Readonly<Record<string, Method>>
     },
     'agent-start': async (params) => {
       const { cwd, config, stated, foreground = false } = read(AGENT, params);
-      const order = { cwd: await directoryAt(cwd), config, stated: stated ?? {} };
+      const order = { cwd: await existingDirectory(cwd), config, stated: stated ?? {} };
       return { ...(await parts.agents.start(order, { process: 'daemon', lasts: !foreground })) };
     },
     'agent-stop': async (params) => {

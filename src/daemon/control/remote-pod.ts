@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../base/index.ts';
 import {
-  Batch,
+  EventBatch,
   type Caller,
   type Pod,
   type PodCommand,
@@ -47,5 +47,5 @@ function asWatched(line: JsonObject): Watched {
     return line as Watched;
   }
   const events = Array.isArray(line.events) ? line.events : [];
-  return { type: 'events', batch: new Batch(events) };
+  return { type: 'events', batch: new EventBatch(events) };
 }

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { safeEnv } from '../../base/index.ts';
 import type { Environment } from '../../llm/index.ts';
-import type { Places } from '../../setup/paths/index.ts';
+import type { DataPaths } from '../../setup/paths/index.ts';
 
 /** Makes a sandbox around an empty directory and probes it. Returns what protects the host; throws why it does not work. */
 export async function checkSandbox(
   env: Environment,
-  { home }: Pick<Places, 'home'>,
+  { home }: Pick<DataPaths, 'home'>,
 ): Promise<readonly string[]> {
   const { openSandboxes } = await import('../../tools/index.ts');
   const directory = mkdtempSync(join(tmpdir(), 'polypod-sandbox-check-'));

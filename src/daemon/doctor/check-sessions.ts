@@ -4,7 +4,7 @@ import { messageOf } from '../../base/index.ts';
 import { Layout, repairKit, sessionsIn } from '../../pod/sessions.ts';
 import { realFiles } from '../../store/index.ts';
 import type { Finding } from './doctor.ts';
-import type { Places } from '../../setup/paths/index.ts';
+import type { DataPaths } from '../../setup/paths/index.ts';
 
 /** So long the session files are read; what is left is for `polypod log verify`. */
 const MOST_MS = 10_000;
@@ -13,7 +13,7 @@ const MOST_SHOWN = 20;
 
 /** Session files that cannot be used before they are repaired, the last changed first. */
 export async function damagedSessions(
-  { dataDirectory }: Places,
+  { dataDirectory }: DataPaths,
   mostMs = MOST_MS,
 ): Promise<readonly Finding[]> {
   const { isDamage, repairCommand, surveySession } = await repairKit();

@@ -7,14 +7,14 @@ import { badCatalogueLines, Layout, sessionsIn } from '../../pod/sessions.ts';
 import { readLock } from '../../store/index.ts';
 import { damagedSessions } from './check-sessions.ts';
 import { checkSandbox } from './check-sandbox.ts';
-import { type Config, readConfig, DEFAULT_CONFIG, namesIn } from '../../setup/config/index.ts';
+import { type Config, readConfig, DEFAULT_CONFIG, directoryNames } from '../../setup/config/index.ts';
 import { loadCommandSafety } from '../../setup/index.ts';
 import {
   diskFree,
   makeDataDirectory,
   controlSocket,
   daemonLock,
-  type Places,
+  type DataPaths,
   hasRoomForPods,
   SHORTER,
 } from '../../setup/paths/index.ts';
@@ -31,45 +31,47 @@ export interface Finding {
 
 export interface DoctorOptions {
   readonly env: Environment;
-  readonly places: Places;
+  readonly dataPaths: DataPaths;
 }
 
 /** Looks at everything that may be wrong, and mends nothing. Never says a key. */
-export async function examine({ env, places }: DoctorOptions): Promise<readonly Finding[]> {
-  const { config, findings } = await configuration(places);
+export async function examine({ env, dataPaths }: DoctorOptions): Promise<readonly Finding[]> {
+  const { config, findings } = await configuration(dataPaths);
   return [
     ...findings,
-    ...(await models(places)),
-    ...keys(env, config, places),
-    ...dataDirectory(places),
-    ...(await sockets(places)),
-    ...locks(places),
-    ...(await catalogue(places)),
-    ...(await damagedSessions(places)),
-    ...(await sandbox(env, config, places)),
+    ...(await models(dataPaths)),
+    ...keys(env, config, dataPaths),
+    ...dataDirectory(dataPaths),
+    ...(await sockets(dataPaths)),
+    ...locks(dataPaths),
+    ...(await catalogue(dataPaths)),
+    ...(await damagedSessions(dataPaths)),
+    ...(await sandbox(env, config, dataPaths)),
     ...(await commands(env, config)),
     ...environment(),
-    ...auditLog(places),
+    ...auditLog(dataPaths),
   ];
 }
 
 async function configuration(
-  places: Places,
+  dataPaths: DataPaths,
 ): Promise<{ readonly config: Config; readonly findings: readonly Finding[] }> {
   const check = 'configuration';
   try {
-    const { config, warnings } = await readConfig(places);
+    const { config, warnings } = await readConfig(dataPaths);
     const findings = warnings.map((text) => warning(check, text, 'do as it says'));
-    const isThere = statSync(places.configFile, { throwIfNoEntry: false }) !== undefined;
-    const found = isThere ? `${places.configFile} can be used` : `no ${places.configFile}: the defaults hold`;
+    const isThere = statSync(dataPaths.configFile, { throwIfNoEntry: false }) !== undefined;
+    const found = isThere
+      ? `${dataPaths.configFile} can be used`
+      : `no ${dataPaths.configFile}: the defaults hold`;
     return { config, findings: findings.length > 0 ? findings : [ok(check, found)] };
   } catch (thrown) {
-    const finding = bad(check, messageOf(thrown), `correct ${places.configFile}`);
+    const finding = bad(check, messageOf(thrown), `correct ${dataPaths.configFile}`);
     return { config: DEFAULT_CONFIG, findings: [finding] };
   }
 }
 
-function auditLog({ dataDirectory }: Places): readonly Finding[] {
+function auditLog({ dataDirectory }: DataPaths): readonly Finding[] {
   const check = 'audit log';
   const { entries, problems } = verifyAudit(auditFiles(dataDirectory));
   const [first] = problems;
@@ -83,17 +85,17 @@ function auditLog({ dataDirectory }: Places): readonly Finding[] {
   ];
 }
 
-async function models(places: Places): Promise<readonly Finding[]> {
+async function models(dataPaths: DataPaths): Promise<readonly Finding[]> {
   try {
-    const { models: known, warnings } = await readModels(places);
+    const { models: known, warnings } = await readModels(dataPaths);
     const findings = warnings.map((text) => warning('models', text, 'polypod models refresh'));
     return findings.length > 0 ? findings : [ok('models', `${known.length} models are known`)];
   } catch (thrown) {
-    return [bad('models', messageOf(thrown), `correct ${places.modelsFile}`)];
+    return [bad('models', messageOf(thrown), `correct ${dataPaths.modelsFile}`)];
   }
 }
 
-function keys(env: Environment, { accounts }: Config, { configFile }: Places): readonly Finding[] {
+function keys(env: Environment, { accounts }: Config, { configFile }: DataPaths): readonly Finding[] {
   const check = 'providers';
   try {
     const usable = accountsFrom(env, accounts).map(({ name }) => name);
@@ -122,37 +124,41 @@ function keys(env: Environment, { accounts }: Config, { configFile }: Places): r
 const SCARCE_BYTES = 1024 ** 3;
 const TOO_LITTLE_BYTES = 100 * 1024 ** 2;
 
-function dataDirectory(places: Places): readonly Finding[] {
+function dataDirectory(dataPaths: DataPaths): readonly Finding[] {
   const check = 'data directory';
   try {
-    makeDataDirectory(places);
+    makeDataDirectory(dataPaths);
   } catch (thrown) {
     return [bad(check, messageOf(thrown), 'correct its permissions, or use another with --data-dir')];
   }
-  const free = diskFree(places.dataDirectory);
-  const found = ok(check, `${places.dataDirectory} can be written`);
+  const free = diskFree(dataPaths.dataDirectory);
+  const found = ok(check, `${dataPaths.dataDirectory} can be written`);
   if (free === undefined) return [found];
-  const text = `${(free / 1024 ** 3).toFixed(1)} GB are free for ${places.dataDirectory}`;
+  const text = `${(free / 1024 ** 3).toFixed(1)} GB are free for ${dataPaths.dataDirectory}`;
   if (free < TOO_LITTLE_BYTES)
     return [found, bad('disk', text, 'free some space: sessions stop when it is full')];
   if (free < SCARCE_BYTES) return [found, warning('disk', text, 'free some space soon')];
   return [found, ok('disk', text)];
 }
 
-async function sockets(places: Places): Promise<readonly Finding[]> {
+async function sockets(dataPaths: DataPaths): Promise<readonly Finding[]> {
   const check = 'daemon';
-  const path = controlSocket(places);
+  const path = controlSocket(dataPaths);
   const state = await lookAtSocket(path);
-  const pods = join(places.runtimeDirectory, 'pods');
+  const pods = join(dataPaths.runtimeDirectory, 'pods');
   const stale: string[] = [];
-  for (const name of namesIn(pods)) {
+  for (const name of directoryNames(pods)) {
     if (name.endsWith('.sock') && (await lookAtSocket(join(pods, name))) === 'stale') stale.push(name);
   }
   return [
-    ...(hasRoomForPods(places)
+    ...(hasRoomForPods(dataPaths)
       ? []
       : [
-          warning('sockets', `paths in ${places.runtimeDirectory} are too long for sockets of pods`, SHORTER),
+          warning(
+            'sockets',
+            `paths in ${dataPaths.runtimeDirectory} are too long for sockets of pods`,
+            SHORTER,
+          ),
         ]),
     state === 'live'
       ? ok(check, `a daemon is up on ${path}`)
@@ -171,12 +177,12 @@ async function sockets(places: Places): Promise<readonly Finding[]> {
   ];
 }
 
-function locks(places: Places): readonly Finding[] {
-  const { sessions } = new Layout(places.dataDirectory);
-  const files = namesIn(sessions)
+function locks(dataPaths: DataPaths): readonly Finding[] {
+  const { sessions } = new Layout(dataPaths.dataDirectory);
+  const files = directoryNames(sessions)
     .filter((name) => name.endsWith('.jsonl.lock'))
     .map((name) => join(sessions, name.slice(0, -'.lock'.length)));
-  const found = [daemonLock(places), ...files].map((file) => ({ file, lock: readLock(file) }));
+  const found = [daemonLock(dataPaths), ...files].map((file) => ({ file, lock: readLock(file) }));
   const dead = found.filter(({ lock }) => lock?.state === 'dead');
   const elsewhere = found.filter(({ lock }) => lock?.state === 'elsewhere');
   const held = found.filter(({ lock }) => lock?.state === 'alive').length;
@@ -242,15 +248,15 @@ function environment(): readonly Finding[] {
 
 const KEY_FILES = 'give keys by key_file in config.yaml instead of variables';
 
-async function catalogue(places: Places): Promise<readonly Finding[]> {
+async function catalogue(dataPaths: DataPaths): Promise<readonly Finding[]> {
   const check = 'catalogue';
   const next = 'polypod doctor --rebuild makes it again from the session files';
-  const layout = new Layout(places.dataDirectory);
+  const layout = new Layout(dataPaths.dataDirectory);
   try {
-    const rows = sessionsIn(places.dataDirectory);
-    const badLines = await badCatalogueLines(places.dataDirectory);
+    const rows = sessionsIn(dataPaths.dataDirectory);
+    const badLines = await badCatalogueLines(dataPaths.dataDirectory);
     const listed = new Set(rows.map(({ id }) => layout.session(id)));
-    const files = namesIn(layout.sessions).filter((name) => name.endsWith('.jsonl'));
+    const files = directoryNames(layout.sessions).filter((name) => name.endsWith('.jsonl'));
     const unlisted = files.filter((name) => !listed.has(join(layout.sessions, name)));
     const gone = rows.filter(
       ({ file }) => statSync(layout.path(file), { throwIfNoEntry: false }) === undefined,
@@ -271,9 +277,9 @@ async function catalogue(places: Places): Promise<readonly Finding[]> {
 }
 
 /** Not bad where nobody asked for it: commands then ask, or run unprotected where they may. */
-async function sandbox(env: Environment, config: Config, places: Places): Promise<readonly Finding[]> {
+async function sandbox(env: Environment, config: Config, dataPaths: DataPaths): Promise<readonly Finding[]> {
   try {
-    const features = await checkSandbox(env, places);
+    const features = await checkSandbox(env, dataPaths);
     const when = config.sandbox.enabled === true ? 'on for every agent' : 'available with --sandbox';
     return [ok('sandbox', `${when}: ${features.join(', ')}`)];
   } catch (thrown) {

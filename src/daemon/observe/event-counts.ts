@@ -62,7 +62,7 @@ function without(some: RowFigures['approvals'] = [], others: RowFigures['approva
 }
 
 /** Counts what happens in the pods of a host, for as long as it lives; tells the counts so far. */
-export function tallyOf(host: Host): () => Counts {
+export function countEvents(host: Host): () => Counts {
   let counts = NO_COUNTS;
   /** The last number of each pod in memory. */
   const numbers = new Map<string, number>();

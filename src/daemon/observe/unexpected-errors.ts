@@ -9,7 +9,7 @@ const MOST_KNOWN = 100;
  * Takes errors that nothing else caught. Each ends the connection or the request it happened in, and no more: the daemon logs
  * it and goes on. The same error is logged once a minute, so that a client that causes it cannot fill the log.
  */
-export class LastResort {
+export class UnexpectedErrors {
   readonly #log: Log;
   readonly #now: () => number;
   readonly #logged = new Map<string, { readonly at: number; repeats: number }>();

@@ -3,7 +3,7 @@ import type { Audit } from '../../audit/index.ts';
 import { agentCommands } from '../../base/index.ts';
 import { type RefusedPeer, socketPeers } from '../../wire/index.ts';
 import type { Config } from '../../setup/config/index.ts';
-import { commandsDirectory, type Places } from '../../setup/paths/index.ts';
+import { commandsDirectory, type DataPaths } from '../../setup/paths/index.ts';
 
 export interface GuardOptions {
   readonly config: () => Pick<Config, 'daemon'>;
@@ -15,11 +15,11 @@ export interface GuardOptions {
  * Sets who may connect to the sockets of this process, and records who was refused. The configuration is read again for every
  * connection. Returns what ends the recording.
  */
-export function guardSockets(places: Pick<Places, 'dataDirectory'>, options: GuardOptions): () => void {
+export function guardSockets(dataPaths: Pick<DataPaths, 'dataDirectory'>, options: GuardOptions): () => void {
   const { config, audit, onRefused } = options;
   socketPeers.policy = {
     allowsAgents: () => config().daemon.allowAgentPeers === true,
-    othersRunCommands: () => othersIn(commandsDirectory(places)),
+    othersRunCommands: () => othersIn(commandsDirectory(dataPaths)),
   };
   return socketPeers.onRefused((refused) => {
     const { path, ...details } = refused;

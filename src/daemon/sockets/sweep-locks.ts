@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Layout } from '../../pod/sessions.ts';
 import { acquireLock } from '../../store/index.ts';
-import { namesIn } from '../../setup/config/index.ts';
-import type { Places } from '../../setup/paths/index.ts';
+import { directoryNames } from '../../setup/config/index.ts';
+import type { DataPaths } from '../../setup/paths/index.ts';
 
 const LOCK = '.lock';
 
@@ -11,9 +11,9 @@ const LOCK = '.lock';
  * Removes the locks of sessions that have no file: a process was killed while it created them, and nobody will ever open them.
  * Returns how many there were. The lock of a session that has a file is taken over when the session is opened.
  */
-export function sweepLocks({ dataDirectory }: Pick<Places, 'dataDirectory'>): number {
+export function sweepLocks({ dataDirectory }: Pick<DataPaths, 'dataDirectory'>): number {
   const { sessions } = new Layout(dataDirectory);
-  const files = namesIn(sessions)
+  const files = directoryNames(sessions)
     .filter((name) => name.endsWith(`.jsonl${LOCK}`))
     .map((name) => join(sessions, name.slice(0, -LOCK.length)));
   return files.filter((file) => !existsSync(file) && isReleased(file)).length;

@@ -1,11 +1,13 @@
 import { lstatSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { namesIn } from '../../setup/config/index.ts';
+import { directoryNames } from '../../setup/config/index.ts';
 import { lookAtSocket } from './socket-state.ts';
 
 /** Takes away the sockets of a directory that processes have left behind, and the links to them; answers with how many. */
 export async function sweepSockets(directory: string): Promise<number> {
-  const paths = namesIn(directory).flatMap((name) => (name.endsWith('.sock') ? [join(directory, name)] : []));
+  const paths = directoryNames(directory).flatMap((name) =>
+    name.endsWith('.sock') ? [join(directory, name)] : [],
+  );
   let swept = 0;
   // Many at a time: a daemon that was killed leaves one for every named pod, and the next one starts behind this.
   for (let from = 0; from < paths.length; from += AT_ONCE) {

@@ -9,11 +9,11 @@ import {
   readKeys,
   revokeKey,
 } from '../../protocols/index.ts';
-import type { Places } from '../../setup/paths/index.ts';
+import type { DataPaths } from '../../setup/paths/index.ts';
 import { type AgentRecord, DEFAULT_AGENT, doorName, NO_AUTH_WARNING, readClientKey } from './agent-files.ts';
 import { keyEvent } from './key-event.ts';
 import { changeKeys } from './key-file.ts';
-import { type AgentWish, pathFrom, tasksPlace, type TasksParts } from './tasks-place.ts';
+import { type AgentRequest, pathFrom, tasksListener, type TasksParts } from './tasks-place.ts';
 import { removeAgent, writeAgent, writeClientKey } from './write-agent.ts';
 
 /**
@@ -22,23 +22,23 @@ import { removeAgent, writeAgent, writeClientKey } from './write-agent.ts';
  */
 export function agentDoor(
   base: Door,
-  wish: AgentWish,
+  wish: AgentRequest,
   parts: TasksParts & { readonly process: AgentRecord['process'] },
 ): Door {
-  const { places } = parts;
+  const { dataPaths } = parts;
   const name = wish.stated.name ?? DEFAULT_AGENT;
   return {
     name: doorName(name),
     open: async (context) => {
-      const tasks = await tasksPlace(wish, parts);
+      const tasks = await tasksListener(wish, parts);
       if (wish.stated.no_auth === true)
         context.log.warn(NO_AUTH_WARNING, {
           agent: name,
         });
-      else await ensureKey(places, userName(parts.env), context.audit);
+      else await ensureKey(dataPaths, userName(parts.env), context.audit);
       const opened = await base.open({ ...context, tasks });
       try {
-        writeAgent(places, {
+        writeAgent(dataPaths, {
           version: 1,
           name,
           url: nearUrl(stringOf(opened.status().url)),
@@ -46,7 +46,7 @@ export function agentDoor(
           startedAt: new Date().toISOString(),
           process: parts.process,
           ...(wish.stated.no_auth === true && { noAuth: true }),
-          ...(wish.stated.tls && { cert: pathFrom(wish.from, wish.stated.tls.cert, places) }),
+          ...(wish.stated.tls && { cert: pathFrom(wish.from, wish.stated.tls.cert, dataPaths) }),
           ...(wish.stated.tls?.client_ca !== undefined && { clientCertificate: true }),
         });
       } catch (thrown) {
@@ -67,7 +67,7 @@ export function agentDoor(
         ...opened,
         close: async () => {
           note('agent.stopped');
-          removeAgent(places, name);
+          removeAgent(dataPaths, name);
           await opened.close();
         },
       };
@@ -76,13 +76,13 @@ export function agentDoor(
 }
 
 /** Keeps the key that there is as long as it is good: clients may have it open. */
-async function ensureKey(places: Places, owner: string, audit: Audit | undefined): Promise<void> {
-  await changeKeys(places, (file) => {
-    const known = readClientKey(places);
+async function ensureKey(dataPaths: DataPaths, owner: string, audit: Audit | undefined): Promise<void> {
+  await changeKeys(dataPaths, (file) => {
+    const known = readClientKey(dataPaths);
     if (known !== undefined && readKeys(file).some((record) => isGood(record, known))) return;
     const { key, record } = createKey(file, { owner, scopes: ['submit', 'read', 'approve'] });
     try {
-      writeClientKey(places, key);
+      writeClientKey(dataPaths, key);
     } catch (thrown) {
       // Nobody has it, and nobody ever will.
       revokeKey(file, record.id);

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shape, systemCodeOf, tryParse } from '../../base/index.ts';
-import type { Places } from '../../setup/paths/index.ts';
+import type { DataPaths } from '../../setup/paths/index.ts';
 import { AGENT_NAME } from '../../setup/config/index.ts';
 
-type DataPlace = Pick<Places, 'dataDirectory'>;
+type DataPlace = Pick<DataPaths, 'dataDirectory'>;
 
 const AGENT = shape.fields(
   {
@@ -49,49 +49,49 @@ export function tasksDirectory({ dataDirectory }: DataPlace): string {
 }
 
 /** Where the keys of a data directory's agents are kept, as hashes. */
-export function keysFile(places: DataPlace): string {
-  return join(tasksDirectory(places), 'keys.json');
+export function keysFile(dataPaths: DataPlace): string {
+  return join(tasksDirectory(dataPaths), 'keys.json');
 }
 
-function agentsDirectory(places: DataPlace): string {
-  return join(tasksDirectory(places), 'agents');
+function agentsDirectory(dataPaths: DataPlace): string {
+  return join(tasksDirectory(dataPaths), 'agents');
 }
 
 /** How agents were started that come back with the next daemon. */
-export function keptAgentsDirectory(places: DataPlace): string {
-  return join(tasksDirectory(places), 'kept');
+export function keptAgentsDirectory(dataPaths: DataPlace): string {
+  return join(tasksDirectory(dataPaths), 'kept');
 }
 
-export function keptFile(places: DataPlace, name: string): string {
-  return join(keptAgentsDirectory(places), `${name}.json`);
+export function keptFile(dataPaths: DataPlace, name: string): string {
+  return join(keptAgentsDirectory(dataPaths), `${name}.json`);
 }
 
 /** Whether an agent comes back with the next daemon. */
-export function isKept(places: DataPlace, name: string): boolean {
-  return existsSync(keptFile(places, name));
+export function isKept(dataPaths: DataPlace, name: string): boolean {
+  return existsSync(keptFile(dataPaths, name));
 }
 
 /** The key with which this user's own commands come in, at every agent of the data directory. */
-export function clientKeyFile(places: DataPlace): string {
-  return join(tasksDirectory(places), 'client.key');
+export function clientKeyFile(dataPaths: DataPlace): string {
+  return join(tasksDirectory(dataPaths), 'client.key');
 }
 
 /** Those that are written down, by name; one may have been killed since. */
-export function readAgents(places: DataPlace): readonly AgentRecord[] {
-  return jsonNamesIn(agentsDirectory(places)).flatMap((name) => readAgent(places, name) ?? []);
+export function readAgents(dataPaths: DataPlace): readonly AgentRecord[] {
+  return jsonNamesIn(agentsDirectory(dataPaths)).flatMap((name) => readAgent(dataPaths, name) ?? []);
 }
 
-export function readAgent(places: DataPlace, name: string): AgentRecord | undefined {
-  const text = readIfThere(recordFile(places, name));
+export function readAgent(dataPaths: DataPlace, name: string): AgentRecord | undefined {
+  const text = readIfThere(recordFile(dataPaths, name));
   return text === undefined ? undefined : AGENT.read(tryParse(text), [], () => {});
 }
 
-export function readClientKey(places: DataPlace): string | undefined {
-  return readIfThere(clientKeyFile(places))?.trim();
+export function readClientKey(dataPaths: DataPlace): string | undefined {
+  return readIfThere(clientKeyFile(dataPaths))?.trim();
 }
 
-export function recordFile(places: DataPlace, name: string): string {
-  return join(agentsDirectory(places), `${name}.json`);
+export function recordFile(dataPaths: DataPlace, name: string): string {
+  return join(agentsDirectory(dataPaths), `${name}.json`);
 }
 
 /** The names of the JSON files of a directory, without their ending. */

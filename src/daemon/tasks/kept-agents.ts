@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
 import { shape, tryParse } from '../../base/index.ts';
-import type { Places } from '../../setup/paths/index.ts';
+import type { DataPaths } from '../../setup/paths/index.ts';
 import { AGENT_NAME, TASKS } from '../../setup/config/index.ts';
 import { jsonNamesIn, keptAgentsDirectory, keptFile, readIfThere } from './agent-files.ts';
 import { writePrivate } from './write-agent.ts';
 
-type DataPlace = Pick<Places, 'dataDirectory'>;
+type DataPlace = Pick<DataPaths, 'dataDirectory'>;
 
 const KEPT = shape.fields(
   {
@@ -22,22 +22,22 @@ const KEPT = shape.fields(
 /** An agent that was started in a daemon, and how: it comes back with the next daemon, until somebody stops it. */
 export type KeptAgent = shape.ValueOf<typeof KEPT>;
 
-export function keepAgent(places: DataPlace, kept: Omit<KeptAgent, 'version'>): void {
-  writePrivate(keptFile(places, kept.name), `${JSON.stringify({ version: 1, ...kept }, undefined, 2)}\n`);
+export function keepAgent(dataPaths: DataPlace, kept: Omit<KeptAgent, 'version'>): void {
+  writePrivate(keptFile(dataPaths, kept.name), `${JSON.stringify({ version: 1, ...kept }, undefined, 2)}\n`);
 }
 
-export function forgetAgent(places: DataPlace, name: string): void {
-  rmSync(keptFile(places, name), { force: true });
+export function forgetAgent(dataPaths: DataPlace, name: string): void {
+  rmSync(keptFile(dataPaths, name), { force: true });
 }
 
 /** By name; undefined for one that cannot be read. */
-export function keptAgents(places: DataPlace): ReadonlyMap<string, KeptAgent | undefined> {
-  const names = jsonNamesIn(keptAgentsDirectory(places));
-  return new Map(names.map((name) => [name, readKept(places, name)]));
+export function keptAgents(dataPaths: DataPlace): ReadonlyMap<string, KeptAgent | undefined> {
+  const names = jsonNamesIn(keptAgentsDirectory(dataPaths));
+  return new Map(names.map((name) => [name, readKept(dataPaths, name)]));
 }
 
-function readKept(places: DataPlace, name: string): KeptAgent | undefined {
-  const text = readIfThere(keptFile(places, name));
+function readKept(dataPaths: DataPlace, name: string): KeptAgent | undefined {
+  const text = readIfThere(keptFile(dataPaths, name));
   const kept = text === undefined ? undefined : KEPT.read(tryParse(text), [], () => {});
   return kept?.version === 1 ? kept : undefined;
 }

@@ -1,16 +1,16 @@
 import { dirname } from 'node:path';
-import { lockSoon, type Places, makePrivate, refuseUnsafeFile } from '../../setup/paths/index.ts';
+import { lockWithRetry, type DataPaths, makePrivate, refuseUnsafeFile } from '../../setup/paths/index.ts';
 import { keysFile } from './agent-files.ts';
 
 /** Changes the keys while nobody else does: who reads, changes and writes beside another would lose what that one wrote. */
 export async function changeKeys<T>(
-  places: Pick<Places, 'dataDirectory'>,
+  dataPaths: Pick<DataPaths, 'dataDirectory'>,
   change: (file: string) => T | Promise<T>,
 ): Promise<T> {
-  const file = keysFile(places);
+  const file = keysFile(dataPaths);
   makePrivate(dirname(file));
   refuseUnsafeFile('the file of keys', file);
-  const lock = await lockSoon(file);
+  const lock = await lockWithRetry(file);
   try {
     return await change(file);
   } finally {

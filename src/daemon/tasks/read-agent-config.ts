@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
 import { refuseUnsafeFile } from '../../setup/paths/index.ts';
 import { parseYaml, readShape, type StatedTasks, TASKS } from '../../setup/config/index.ts';
-import type { AgentWish } from './tasks-place.ts';
+import type { AgentRequest } from './tasks-place.ts';
 
 export interface AgentOrder {
   /** The path of an agent-config.yaml. */
@@ -17,8 +17,8 @@ export interface AgentOrder {
 /** Reads what an agent is to be; without a file of its own as config.yaml says. Throws all mistakes with their places. */
 export async function readAgentConfig(
   { config, cwd, stated }: AgentOrder,
-  configured: AgentWish,
-): Promise<AgentWish> {
+  configured: AgentRequest,
+): Promise<AgentRequest> {
   if (config === undefined) return { ...configured, stated: { ...configured.stated, ...stated }, cwd };
   const file = resolve(cwd, config);
   refuseUnsafeFile("the agent's configuration", file);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { arrayOf, objectIn, objectOf, stringOf } from '../../base/index.ts';
 import type { Overrides } from '../../pod/index.ts';
-import type { Places } from '../../setup/paths/index.ts';
+import type { DataPaths } from '../../setup/paths/index.ts';
 import { keysFile } from './agent-files.ts';
 
 /**
@@ -9,12 +9,12 @@ import { keysFile } from './agent-files.ts';
  * holds for what waited while no process was up.
  */
 export function refuseRevoked(
-  places: Pick<Places, 'dataDirectory'>,
+  dataPaths: Pick<DataPaths, 'dataDirectory'>,
 ): (overrides: Overrides | undefined) => string | undefined {
   return (overrides) => {
     const { submitter } = overrides ?? {};
     if (submitter === undefined) return undefined;
-    const record = recordsIn(keysFile(places)).find(({ id }) => id === submitter.keyId);
+    const record = recordsIn(keysFile(dataPaths)).find(({ id }) => id === submitter.keyId);
     return stringOf(record?.revokedAt) === ''
       ? undefined
       : `the key ${submitter.keyId} of ${submitter.owner} was revoked before the task began`;

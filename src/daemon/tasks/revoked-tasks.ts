@@ -3,12 +3,12 @@ import type { Audit } from '../../audit/index.ts';
 import { asPolypodError, type Log } from '../../base/index.ts';
 import type { Caller, Host, Overrides, Row } from '../../pod/index.ts';
 import { type KeyRecord, readKeys, watchKeys } from '../../protocols/index.ts';
-import type { Places } from '../../setup/paths/index.ts';
+import type { DataPaths } from '../../setup/paths/index.ts';
 import { keysFile } from './agent-files.ts';
 
 export interface RevokedTasksParts {
   readonly host: Host;
-  readonly places: Pick<Places, 'dataDirectory'>;
+  readonly dataPaths: Pick<DataPaths, 'dataDirectory'>;
   readonly log: Log;
   readonly audit: Audit;
 }
@@ -23,7 +23,7 @@ export class RevokedTasks {
 
   constructor(parts: RevokedTasksParts) {
     this.#parts = parts;
-    this.#file = keysFile(parts.places);
+    this.#file = keysFile(parts.dataPaths);
   }
 
   /** Looks at what a process before this one left, and from now on at every change, if there are keys at all. */

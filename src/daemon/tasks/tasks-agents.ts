@@ -15,7 +15,7 @@ import {
 } from './agent-files.ts';
 import type { KeptAgent } from './kept-agents.ts';
 import type { AgentOrder } from './read-agent-config.ts';
-import type { AgentWish, TasksParts } from './tasks-place.ts';
+import type { AgentRequest, TasksParts } from './tasks-place.ts';
 
 /** The agents of a daemon that are started and stopped while it is up. */
 export class TasksAgents {
@@ -52,15 +52,15 @@ export class TasksAgents {
           'conflict',
           `the agent ${name} is up already at ${stringOf(open.status().url)}: use it, end it with polypod agent stop ${name}, or start this one under another name`,
         );
-      const { places } = this.#parts;
+      const { dataPaths } = this.#parts;
       await this.#doors.insist([agentDoor(baseDoor(), wish, { ...this.#parts, process })], this.#context);
-      const record = readAgent(places, name);
+      const record = readAgent(dataPaths, name);
       if (record === undefined)
         throw new PolypodError('internal', `the agent ${name} left no trace of where it is`);
       const { cwd, config, stated } = order;
       const file = config === undefined ? {} : { config };
-      if (lasts) keepAgent(places, { name, cwd, stated, ...file, port: portOf(record) });
-      else forgetAgent(places, name);
+      if (lasts) keepAgent(dataPaths, { name, cwd, stated, ...file, port: portOf(record) });
+      else forgetAgent(dataPaths, name);
       return record;
     });
   }
@@ -68,10 +68,10 @@ export class TasksAgents {
   /** Opens the doors of agents that were started in a daemon before this one. One that cannot be opened is reported. */
   restore(): Promise<void> {
     return this.#inTurn(async () => {
-      const { places } = this.#parts;
-      if (!existsSync(keptAgentsDirectory(places))) return;
+      const { dataPaths } = this.#parts;
+      if (!existsSync(keptAgentsDirectory(dataPaths))) return;
       const { keptAgents } = await loaded();
-      for (const [name, kept] of keptAgents(places)) {
+      for (const [name, kept] of keptAgents(dataPaths)) {
         if (this.#doors.get(doorName(name)) !== undefined) continue;
         await this.#doors.open([this.#doorOf(name, kept)], {}, this.#context);
       }
@@ -85,12 +85,12 @@ export class TasksAgents {
         if (kept === undefined)
           throw new PolypodError(
             'internal',
-            `${keptFile(this.#parts.places, name)} cannot be read: start the agent again with polypod agent start ${name}`,
+            `${keptFile(this.#parts.dataPaths, name)} cannot be read: start the agent again with polypod agent start ${name}`,
           );
         const { agentDoor } = await loaded();
         const { cwd, config, stated: asked } = kept;
         const wish = await this.#read({ cwd, config, stated: asked });
-        const open = (stated: AgentWish['stated']): Promise<OpenDoor> =>
+        const open = (stated: AgentRequest['stated']): Promise<OpenDoor> =>
           agentDoor(baseDoor(), { ...wish, stated }, { ...this.#parts, process: 'daemon' }).open(context);
         const stated = { ...wish.stated, name };
         if (stated.port !== 0) return open(stated);
@@ -100,7 +100,7 @@ export class TasksAgents {
     };
   }
 
-  async #read(order: AgentOrder): Promise<AgentWish> {
+  async #read(order: AgentOrder): Promise<AgentRequest> {
     const { readAgentConfig } = await loaded();
     const wish = await readAgentConfig(order, this.#parts.configured());
     await this.#note(order, wish);
@@ -110,26 +110,27 @@ export class TasksAgents {
   /** Closes its door. What it has begun goes on: it belongs to the daemon. */
   stop(name: string): Promise<AgentRecord | undefined> {
     return this.#inTurn(async () => {
-      const { places } = this.#parts;
+      const { dataPaths } = this.#parts;
       const isOpen = this.#doors.get(doorName(name)) !== undefined;
-      if (!isOpen && !isKept(places, name))
+      if (!isOpen && !isKept(dataPaths, name))
         throw new PolypodError(
           'not-found',
           `no agent ${name} is up; polypod agent list shows those that are`,
         );
-      (await loaded()).forgetAgent(places, name);
-      const record = readAgent(places, name);
+      (await loaded()).forgetAgent(dataPaths, name);
+      const record = readAgent(dataPaths, name);
       await this.#doors.shut(doorName(name));
       return record;
     });
   }
 
-  async #note({ config, cwd }: AgentOrder, { stated, from }: AgentWish): Promise<void> {
+  async #note({ config, cwd }: AgentOrder, { stated, from }: AgentRequest): Promise<void> {
     const { pathFrom } = await import('./tasks-place.ts');
     const { tls, webhooks = [] } = stated;
     const keys = [tls?.key, ...webhooks.map(({ secret_file }) => secret_file)];
     if (config !== undefined) this.#files.add(resolve(cwd, config));
-    for (const key of keys) if (key !== undefined) this.#files.add(pathFrom(from, key, this.#parts.places));
+    for (const key of keys)
+      if (key !== undefined) this.#files.add(pathFrom(from, key, this.#parts.dataPaths));
   }
 
   #inTurn<T>(act: () => Promise<T>): Promise<T> {

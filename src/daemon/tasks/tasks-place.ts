@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
 import type { Environment } from '../../llm/index.ts';
-import { podLines, type TasksPlace } from '../../protocols/index.ts';
+import { podLines, type TasksListener } from '../../protocols/index.ts';
 import { COMMAND_MODEL } from '../../setup/models/index.ts';
-import { type Places, refuseUnsafeFile } from '../../setup/paths/index.ts';
+import { type DataPaths, refuseUnsafeFile } from '../../setup/paths/index.ts';
 import { keysFile } from './agent-files.ts';
 import type { StatedTasks } from '../../setup/config/index.ts';
 
 /** What was stated about an agent, and what its paths are relative to. */
-export interface AgentWish {
+export interface AgentRequest {
   readonly stated: StatedTasks;
   /** The directory of the file that says it. */
   readonly from: string;
@@ -18,28 +18,31 @@ export interface AgentWish {
 }
 
 /** What a daemon gives its tasks doors. */
-export interface TasksParts extends Pick<TasksPlace, 'modelNamed' | 'usualMode' | 'isDraining'> {
+export interface TasksParts extends Pick<TasksListener, 'modelNamed' | 'usualMode' | 'isDraining'> {
   readonly env: Environment;
-  readonly places: Places;
+  readonly dataPaths: DataPaths;
   /** Called when a door with keys is open: from then on tasks of revoked keys are ended. */
   readonly watchKeys: () => void;
   /** What config.yaml says of its agent. */
-  readonly configured: () => AgentWish;
+  readonly configured: () => AgentRequest;
   /** Events that may wait for one reader. */
   readonly watcher: number;
 }
 
 /** Where a path leads that was written in a file of this directory. */
-export function pathFrom(from: string, path: string, { home }: Pick<Places, 'home'>): string {
+export function pathFrom(from: string, path: string, { home }: Pick<DataPaths, 'home'>): string {
   return resolve(from, path.replace(/^~(?=\/|$)/, home));
 }
 
 /** Makes of what was stated what the door is opened with: certificates and secrets are read now, and the mistakes told. */
-export async function tasksPlace({ stated, from, cwd }: AgentWish, parts: TasksParts): Promise<TasksPlace> {
-  const { env, places, watcher, modelNamed, usualMode, isDraining } = parts;
+export async function tasksListener(
+  { stated, from, cwd }: AgentRequest,
+  parts: TasksParts,
+): Promise<TasksListener> {
+  const { env, dataPaths, watcher, modelNamed, usualMode, isDraining } = parts;
   const { name, address, port, hosts, origins, mode, model } = stated;
-  const at = (path: string): string => pathFrom(from, path, places);
-  refuseUnsafeFile('the file of keys', keysFile(places));
+  const at = (path: string): string => pathFrom(from, path, dataPaths);
+  refuseUnsafeFile('the file of keys', keysFile(dataPaths));
   const directory = stated.directory === undefined ? cwd : at(stated.directory);
   const keys = (stated.keys ?? []).map(({ env: variable, owner, scopes }) => ({
     key: valueOf(variable, env, 'tasks.keys'),
@@ -71,7 +74,7 @@ export async function tasksPlace({ stated, from, cwd }: AgentWish, parts: TasksP
     ...(stated.no_auth !== undefined && { noAuth: stated.no_auth }),
     ...(hosts && { hosts }),
     ...(origins && { origins }),
-    keyFile: keysFile(places),
+    keyFile: keysFile(dataPaths),
     keys,
     cwd: directory,
     directories: [directory, ...(stated.directories ?? []).map(at)],
@@ -88,7 +91,7 @@ export async function tasksPlace({ stated, from, cwd }: AgentWish, parts: TasksP
   };
 }
 
-function limitsOf(stated: NonNullable<StatedTasks['limits']>): NonNullable<TasksPlace['limits']> {
+function limitsOf(stated: NonNullable<StatedTasks['limits']>): NonNullable<TasksListener['limits']> {
   const { requests_per_minute: perMinute, burst, request_timeout: requestMs } = stated;
   const { unauthenticated_per_minute: unauthenticated, handshakes_per_minute: handshakes } = stated;
   return {

@@ -1,22 +1,22 @@
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { uuidv7 } from '../../base/index.ts';
-import { type Places, makePrivate } from '../../setup/paths/index.ts';
+import { type DataPaths, makePrivate } from '../../setup/paths/index.ts';
 import { type AgentRecord, clientKeyFile, recordFile } from './agent-files.ts';
 
-type DataPlace = Pick<Places, 'dataDirectory'>;
+type DataPlace = Pick<DataPaths, 'dataDirectory'>;
 
 /** Writes down where an agent is, for clients on this machine. */
-export function writeAgent(places: DataPlace, record: AgentRecord): void {
-  writePrivate(recordFile(places, record.name), `${JSON.stringify(record, undefined, 2)}\n`);
+export function writeAgent(dataPaths: DataPlace, record: AgentRecord): void {
+  writePrivate(recordFile(dataPaths, record.name), `${JSON.stringify(record, undefined, 2)}\n`);
 }
 
-export function removeAgent(places: DataPlace, name: string): void {
-  rmSync(recordFile(places, name), { force: true });
+export function removeAgent(dataPaths: DataPlace, name: string): void {
+  rmSync(recordFile(dataPaths, name), { force: true });
 }
 
-export function writeClientKey(places: DataPlace, key: string): void {
-  writePrivate(clientKeyFile(places), `${key}\n`);
+export function writeClientKey(dataPaths: DataPlace, key: string): void {
+  writePrivate(clientKeyFile(dataPaths), `${key}\n`);
 }
 
 /** Whole or not at all, and for its owner's eyes only. */

@@ -2,7 +2,7 @@
 export type Numbered<Fact> = Fact & { readonly seq: number };
 
 /** What was published together. Every watcher gets the same one, so that a door's encoding is made once for all its links. */
-export class Batch<Fact> {
+export class EventBatch<Fact> {
   readonly events: readonly Numbered<Fact>[];
   readonly #encoded = new Map<unknown, unknown>();
 
@@ -27,9 +27,9 @@ export class Batch<Fact> {
   }
 
   /** What of it comes after a number; itself when that is all of it. */
-  after(seq: number): Batch<Fact> | undefined {
+  after(seq: number): EventBatch<Fact> | undefined {
     const [first] = this.events;
     if (first === undefined || this.lastSeq <= seq) return undefined;
-    return first.seq > seq ? this : new Batch(this.events.filter((event) => event.seq > seq));
+    return first.seq > seq ? this : new EventBatch(this.events.filter((event) => event.seq > seq));
   }
 }

@@ -1,5 +1,5 @@
 import { onAbort, type PolypodError } from '../../base/index.ts';
-import { Batch, type Numbered } from './batch.ts';
+import { EventBatch, type Numbered } from './batch.ts';
 import { Watcher } from './watcher.ts';
 
 /** Where what was told before is read again. */
@@ -32,7 +32,7 @@ export class Feed<Fact extends object> {
   }
 
   tell(events: readonly Numbered<Fact>[]): void {
-    const batch = new Batch(events);
+    const batch = new EventBatch(events);
     if (events.length === 0) return;
     this.#toldSeq = batch.lastSeq;
     for (const watcher of this.#watchers) watcher.push(batch);
@@ -42,7 +42,7 @@ export class Feed<Fact extends object> {
    * A watcher of all that is told after a number, from this call on: what is told before somebody listens waits. What
    * was told before this call is read from the past first. Whoever may never listen lets the signal fire.
    */
-  watch(after: number, signal: AbortSignal): AsyncGenerator<Batch<Fact>> {
+  watch(after: number, signal: AbortSignal): AsyncGenerator<EventBatch<Fact>> {
     const watcher = new Watcher<Fact>(this.#watcherLimit, after);
     // Registered before the past is read, so that nothing falls in between.
     const missed = this.#toldSeq;
@@ -64,7 +64,7 @@ export class Feed<Fact extends object> {
     after: number,
     missed: number,
     { signal, forget }: { readonly signal: AbortSignal; readonly forget: () => void },
-  ): AsyncGenerator<Batch<Fact>> {
+  ): AsyncGenerator<EventBatch<Fact>> {
     try {
       if (after < missed) yield* this.#read(watcher, after, missed, signal);
       for (let batch = await watcher.next(); batch !== undefined; batch = await watcher.next()) {
@@ -87,9 +87,9 @@ export class Feed<Fact extends object> {
     after: number,
     until: number,
     signal: AbortSignal,
-  ): AsyncGenerator<Batch<Fact>> {
+  ): AsyncGenerator<EventBatch<Fact>> {
     for await (const events of this.#past.read(after)) {
-      const batch = new Batch(events.filter(({ seq }) => seq > after && seq <= until));
+      const batch = new EventBatch(events.filter(({ seq }) => seq > after && seq <= until));
       if (batch.events.length === 0) continue;
       // Where the feed has ended the past is still read to its end: what is queued follows on it.
       if (signal.aborted) return;

@@ -1,5 +1,5 @@
 import { type PolypodError, ReaderTooSlow } from '../../base/index.ts';
-import type { Batch } from './batch.ts';
+import type { EventBatch } from './batch.ts';
 
 /**
  * One reader's queue. It never holds up the feed: past its bound the reader is cut off, with the number it may resume
@@ -7,7 +7,7 @@ import type { Batch } from './batch.ts';
  */
 export class Watcher<Fact> {
   readonly #limit: number;
-  #queue: Batch<Fact>[] = [];
+  #queue: EventBatch<Fact>[] = [];
   #queued = 0;
   #lastTaken: number;
   #end: 'open' | 'closed' | 'behind' = 'open';
@@ -25,7 +25,7 @@ export class Watcher<Fact> {
     return this.#end === 'behind';
   }
 
-  push(batch: Batch<Fact>): void {
+  push(batch: EventBatch<Fact>): void {
     if (this.#end !== 'open') return;
     this.#queue.push(batch);
     this.#queued += batch.events.length;
@@ -45,7 +45,7 @@ export class Watcher<Fact> {
   }
 
   /** Undefined when it is over; rejects with `overloaded` when the reader was too slow, or with why there is no more. */
-  async next(): Promise<Batch<Fact> | undefined> {
+  async next(): Promise<EventBatch<Fact> | undefined> {
     for (;;) {
       const next = this.#queue.shift();
       // As much as came in with it, also what of it is not handed out.

@@ -2,20 +2,20 @@ import { asPolypodError, type PolypodError } from '../../base/index.ts';
 import type { Caller, CommandOf } from '../command.ts';
 import type { Approval, Settlement } from '../event.ts';
 import type { LivePod } from '../live/live-pod.ts';
-import type { Residents } from './pod-cache.ts';
+import type { PodCache } from './pod-cache.ts';
 
-export interface FamilyParts {
-  readonly residents: Residents;
+export interface ChildPodsParts {
+  readonly podCache: PodCache;
   readonly exists: (id: string) => boolean;
   readonly now: () => Date;
   readonly onFailure: (error: PolypodError, podId: string) => void;
 }
 
 /** Pods that work for others: a child's questions are asked at its parent too, and may be decided at either. */
-export class Family {
-  readonly #parts: FamilyParts;
+export class ChildPods {
+  readonly #parts: ChildPodsParts;
 
-  constructor(parts: FamilyParts) {
+  constructor(parts: ChildPodsParts) {
     this.#parts = parts;
   }
 
@@ -30,7 +30,7 @@ export class Family {
   async decide(podId: string, command: CommandOf<'decide'>, { key, ...who }: Caller): Promise<void> {
     // The child has keys of its own: the parent's must not meet one of them.
     const caller = key === undefined ? who : { ...who, key: `parent ${key}` };
-    await this.#parts.residents.use(podId, (child) => child.handle(command, caller));
+    await this.#parts.podCache.use(podId, (child) => child.handle(command, caller));
   }
 
   /** A parent and its child keep the same questions, each in its own file: a crash may have come between the two. */
@@ -42,10 +42,10 @@ export class Family {
   }
 
   #lookAfterChild(parentId: string, podId: string, approvalId: string): void {
-    const { residents, exists, now, onFailure } = this.#parts;
+    const { podCache, exists, now, onFailure } = this.#parts;
     const cancelled: Settlement = { status: 'cancelled', at: now().toISOString() };
     const settlement = exists(podId)
-      ? residents.use(podId, async ({ view: { approvals } }) => {
+      ? podCache.use(podId, async ({ view: { approvals } }) => {
           const asked = approvals.get(approvalId);
           return asked === undefined ? cancelled : asked.settlement;
         })
@@ -53,7 +53,7 @@ export class Family {
     settlement
       .then(async (how) => {
         if (how !== undefined)
-          await residents.use(parentId, async (parent) => parent.mirrorSettled(approvalId, how));
+          await podCache.use(parentId, async (parent) => parent.mirrorSettled(approvalId, how));
       })
       .catch((thrown: unknown) => onFailure(asPolypodError(thrown), podId));
   }
@@ -62,7 +62,7 @@ export class Family {
     const { parentSessionId: parentId, spawned } = pod.header.extras ?? {};
     // A fork has a parent too, and goes its own way.
     if (typeof parentId !== 'string' || spawned !== true) return;
-    this.#parts.residents
+    this.#parts.podCache
       .use(parentId, async (parent) => tell(parent))
       .catch((thrown: unknown) => this.#parts.onFailure(asPolypodError(thrown), parentId));
   }

@@ -22,11 +22,11 @@ import {
 import { Layout } from './layout.ts';
 import { rowOf } from './listing.ts';
 import { LivePod } from '../live/live-pod.ts';
-import type { House } from '../live/pod-options.ts';
+import type { HostCallbacks } from '../live/pod-options.ts';
 import { Pod } from '../pod.ts';
 import { noSession, refuseDamaged } from '../repair/index.ts';
 import { readUnopened } from './read-session.ts';
-import { Residents } from './pod-cache.ts';
+import { PodCache } from './pod-cache.ts';
 import {
   FORMAT_VERSION,
   type Header,
@@ -36,12 +36,12 @@ import {
 } from '../session/index.ts';
 import { type RowSource, headerOf, idsIn, rowFromFile, rowsFromFiles } from './session-rows.ts';
 import { TextReader } from './session-texts.ts';
-import { Slots } from './run-slots.ts';
+import { RunSlots } from './run-slots.ts';
 import { emptyTrash, moveToTrash, removeDrafts } from './trash.ts';
 import { recordFailedRun } from './failed-run.ts';
-import { Family } from './child-pods.ts';
+import { ChildPods } from './child-pods.ts';
 import { writeFork } from './fork-file.ts';
-import { FreshPods } from './unsaved-pods.ts';
+import { UnsavedPods } from './unsaved-pods.ts';
 import { isSameFile, refuseTakenPlace, refuseUnsafeId } from './session-location.ts';
 import { unknownPod } from '../unknown-pod.ts';
 
@@ -52,14 +52,14 @@ export class Host {
   readonly #options: Required<Omit<HostOptions, 'limits'>> & { readonly limits: HostLimits };
   readonly #layout: Layout;
   readonly #catalogue: Catalogue;
-  readonly #residents: Residents;
-  readonly #fresh = new FreshPods();
+  readonly #podCache: PodCache;
+  readonly #fresh = new UnsavedPods();
   /** Sessions that are on their way to the trash: nobody opens them again. */
   readonly #removing = new Set<string>();
   /** Pods that are being made under a key. */
   readonly #making = new Map<string, Promise<Pod>>();
-  readonly #slots: Slots;
-  readonly #family: Family;
+  readonly #slots: RunSlots;
+  readonly #family: ChildPods;
   readonly #rowSource: RowSource;
   readonly #podListeners = new Set<(id: string, move: PodMove) => void>();
   readonly #onChange = new Set<(change: Change) => void>();
@@ -102,26 +102,26 @@ export class Host {
     this.#options = options;
     this.#layout = layout;
     this.#catalogue = catalogue;
-    this.#residents = new Residents({
+    this.#podCache = new PodCache({
       limit: options.limits.pods,
       hibernateAfterMs: options.hibernateAfterMs,
       open: (id) => this.#open(id),
       onMove: (id, move) => this.#moved(id, move),
     });
-    this.#slots = new Slots(options.limits.runs);
-    this.#family = new Family({
-      residents: this.#residents,
+    this.#slots = new RunSlots(options.limits.runs);
+    this.#family = new ChildPods({
+      podCache: this.#podCache,
       exists: (id) => this.#catalogue.get(id) !== undefined,
       now: options.now,
       onFailure: options.onFailure,
     });
     this.#rowSource = { files: options.files, layout, now: options.now, onFailure: options.onFailure };
-    this.texts = new TextReader(this.#rowSource, this.#residents);
+    this.texts = new TextReader(this.#rowSource, this.#podCache);
   }
 
   /** How much of what is allowed is in use. */
   get usage(): { readonly pods: number; readonly runs: number; readonly sessions: number } {
-    return { pods: this.#residents.size, runs: this.#slots.taken, sessions: this.#catalogue.size };
+    return { pods: this.#podCache.size, runs: this.#slots.taken, sessions: this.#catalogue.size };
   }
 
   async create(wish: NewPod): Promise<Pod> {
@@ -156,12 +156,12 @@ export class Host {
       ...(Object.keys(extras).length > 0 && { extras }),
     };
     this.#fresh.add({ header, ...(file !== undefined && { file }), ...(lazy && settings && { settings }) });
-    const pod = new Pod(id, this.#residents);
+    const pod = new Pod(id, this.#podCache);
     try {
       // The first entry: from here on the pod is there, also after a crash.
       if (!lazy) await pod.handle({ type: 'configure', set: settings ?? {} }, HOST);
     } catch (error) {
-      await this.#residents.close(id);
+      await this.#podCache.close(id);
       this.#fresh.delete(id);
       throw error;
     }
@@ -170,15 +170,15 @@ export class Host {
 
   /** Forgets a new pod in which nothing has happened; one that somebody looks at stays. */
   async discard(id: string): Promise<void> {
-    if (!this.#fresh.has(id) || this.#residents.get(id)?.isIdle === false) return;
-    await this.#residents.close(id);
+    if (!this.#fresh.has(id) || this.#podCache.get(id)?.isIdle === false) return;
+    await this.#podCache.close(id);
     this.#fresh.delete(id);
   }
 
   /** A pod by its id; refuses when there is none. */
   pod(id: string): Pod {
     if (!this.#fresh.has(id) && this.#catalogue.get(id) === undefined) throw unknownPod(id);
-    return new Pod(id, this.#residents);
+    return new Pod(id, this.#podCache);
   }
 
   /** Opens a session file of this program, of pi or of xcsh, wherever it is; it stays where it is. */
@@ -203,20 +203,20 @@ export class Host {
       this.#catalogue.put(await rowFromFile(this.#rowSource, file, now().toISOString()));
     try {
       // One that cannot be opened is not listed.
-      await this.#residents.use(id, async () => {});
+      await this.#podCache.use(id, async () => {});
     } catch (error) {
       if (known === undefined) this.#catalogue.remove(id);
       else if (isMoved) this.#catalogue.put(known);
       throw error;
     }
-    return new Pod(id, this.#residents);
+    return new Pod(id, this.#podCache);
   }
 
   /** A new session that begins with the conversation of another one, up to an entry. */
   async fork(id: string, { entryId, name, file: place }: Fork = {}): Promise<Pod> {
     this.pod(id);
     const { files, durability, now } = this.#options;
-    const [tree, live] = await this.#residents.use(
+    const [tree, live] = await this.#podCache.use(
       id,
       async (source) => [await source.whole(), source] as const,
     );
@@ -298,7 +298,7 @@ export class Host {
   }
 
   async #read(id: string, read: (live: LivePod) => Promise<SessionTree>): Promise<SessionTree> {
-    return this.#residents
+    return this.#podCache
       .use(id, read)
       .catch((thrown: unknown) => readUnopened(this.#rowSource, this.#fileOf(id), thrown));
   }
@@ -306,7 +306,7 @@ export class Host {
   /** Calls back for every pod in memory, now and as they come and leave, and for every pod that is removed. */
   onPods(listener: (id: string, move: PodMove) => void): () => void {
     this.#podListeners.add(listener);
-    for (const { id } of this.#residents.pods()) listener(id, 'in');
+    for (const { id } of this.#podCache.pods()) listener(id, 'in');
     return () => this.#podListeners.delete(listener);
   }
 
@@ -318,7 +318,7 @@ export class Host {
 
   /** Lets a pod leave memory; a run that is under way is cancelled. */
   async close(id: string): Promise<void> {
-    await this.#residents.close(id);
+    await this.#podCache.close(id);
   }
 
   /** Moves a session to the trash, where it stays for 30 days. */
@@ -326,7 +326,7 @@ export class Host {
     this.pod(id);
     this.#removing.add(id);
     try {
-      await this.#residents.close(id);
+      await this.#podCache.close(id);
       const file = this.#fileOf(id);
       if (file.startsWith(this.#layout.sessions))
         await moveToTrash(this.#options.files, this.#layout, id, this.#options.now());
@@ -343,7 +343,7 @@ export class Host {
     const rows = this.#catalogue.list().filter(isUnfinished);
     const opened = await Promise.all(
       rows.map(({ id }) =>
-        this.#residents
+        this.#podCache
           .use(id, async () => id)
           .catch((thrown: unknown) => {
             this.#options.onFailure(asPolypodError(thrown), id);
@@ -366,7 +366,7 @@ export class Host {
     this.#slots.drain();
     await new Promise<void>((resolve) => {
       const look = (): void => {
-        if (this.#residents.pods().some((pod) => pod.isProgressing)) return;
+        if (this.#podCache.pods().some((pod) => pod.isProgressing)) return;
         clearTimeout(timer);
         this.#onQuieter.delete(look);
         resolve();
@@ -384,7 +384,7 @@ export class Host {
   async shutdown(): Promise<void> {
     this.#slots.drain();
     this.#catalogue.beginClose();
-    await this.#residents.leaveAll();
+    await this.#podCache.leaveAll();
     await this.#catalogue.close();
   }
 
@@ -404,20 +404,20 @@ export class Host {
       watcherLimit: limits.watcher,
       approvals,
       now,
-      house: this.#house,
+      callbacks: this.#callbacks,
     });
     this.#family.compare(pod);
     return pod;
   }
 
-  readonly #house: House = {
+  readonly #callbacks: HostCallbacks = {
     takeSlot: () => this.#slots.take(),
     whyNoSlot: () => this.#slots.reason,
     releaseSlot: () => {
       this.#slots.release();
       // Prompts that wait at other pods may have waited for this place.
       setImmediate(() => {
-        for (const pod of this.#residents.pods()) pod.startNext();
+        for (const pod of this.#podCache.pods()) pod.startNext();
         for (const look of this.#onQuieter) look();
       });
     },
@@ -429,7 +429,7 @@ export class Host {
     decideForChild: (podId, command, caller) => this.#family.decide(podId, command, caller),
     gone: async (pod, error) => {
       if (error !== undefined) await this.#failed(pod, error);
-      this.#residents.forget(pod.id, pod);
+      this.#podCache.forget(pod.id, pod);
     },
   };
 
@@ -451,7 +451,7 @@ export class Host {
     const at = by === 'settings' ? before?.updatedAt : undefined;
     const row = rowOf({ header, view, totals, model: pod.model }, { file, before, now, updatedAt: at });
     this.#catalogue.put(by === 'closed' ? { ...row, closed: true } : row);
-    this.#residents.settle(id);
+    this.#podCache.settle(id);
     for (const hear of this.#onChange) hear({ id, before, ...pod.numbers });
     // It may wait for a person now.
     for (const look of this.#onQuieter) look();

@@ -10,7 +10,7 @@ interface Resident {
   closing: Promise<void> | undefined;
 }
 
-export interface ResidentsOptions {
+export interface PodCacheOptions {
   readonly limit: number;
   /** How long a pod that nobody needs stays in memory. */
   readonly hibernateAfterMs: number;
@@ -20,27 +20,27 @@ export interface ResidentsOptions {
 }
 
 /** The pods in memory. One that is wanted is opened; one that nobody needs any more leaves. */
-export class Residents {
-  readonly #options: ResidentsOptions;
+export class PodCache {
+  readonly #options: PodCacheOptions;
   /** The least recently used first. */
-  readonly #residents = new Map<string, Resident>();
+  readonly #podCache = new Map<string, Resident>();
   #isLeft = false;
 
-  constructor(options: ResidentsOptions) {
+  constructor(options: PodCacheOptions) {
     this.#options = options;
   }
 
   get size(): number {
-    return this.#residents.size;
+    return this.#podCache.size;
   }
 
   /** Those that are open now. */
   pods(): readonly LivePod[] {
-    return [...this.#residents.values()].flatMap(({ pod }) => pod ?? []);
+    return [...this.#podCache.values()].flatMap(({ pod }) => pod ?? []);
   }
 
   get(id: string): LivePod | undefined {
-    return this.#residents.get(id)?.pod;
+    return this.#podCache.get(id)?.pod;
   }
 
   /** Does something with a pod, which stays in memory as long as that takes. */
@@ -67,21 +67,21 @@ export class Residents {
 
   /** A pod became quiet: it may leave. */
   settle(id: string): void {
-    const resident = this.#residents.get(id);
+    const resident = this.#podCache.get(id);
     if (resident !== undefined) this.#settle(id, resident);
   }
 
   /** A pod has closed, or has failed. */
   forget(id: string, pod: LivePod): void {
-    const resident = this.#residents.get(id);
+    const resident = this.#podCache.get(id);
     if (resident?.pod !== pod) return;
     clearTimeout(resident.timer);
-    this.#residents.delete(id);
+    this.#podCache.delete(id);
     this.#options.onMove(id, 'out');
   }
 
   async close(id: string): Promise<void> {
-    const resident = this.#residents.get(id);
+    const resident = this.#podCache.get(id);
     if (resident === undefined) return;
     const pod = await resident.opening.catch(() => undefined);
     await pod?.close();
@@ -90,19 +90,19 @@ export class Residents {
   /** For the end of the process: runs that wait for a person are kept. */
   async leaveAll(): Promise<void> {
     this.#isLeft = true;
-    const opening = [...this.#residents.values()].map((resident) => resident.opening.catch(() => undefined));
+    const opening = [...this.#podCache.values()].map((resident) => resident.opening.catch(() => undefined));
     await Promise.all(opening.map(async (pod) => (await pod)?.leave()));
   }
 
   async #wake(id: string): Promise<Resident> {
     for (;;) {
       if (this.#isLeft) throw new PolypodError('conflict', 'the host is shut down: open it again');
-      const resident = this.#residents.get(id);
+      const resident = this.#podCache.get(id);
       if (resident === undefined) break;
       const closing = resident.closing ?? resident.pod?.closing;
       if (closing === undefined) {
-        this.#residents.delete(id);
-        this.#residents.set(id, resident);
+        this.#podCache.delete(id);
+        this.#podCache.set(id, resident);
         // Counted before anybody else has a turn: one that is wanted is not free.
         resident.uses += 1;
         clearTimeout(resident.timer);
@@ -110,19 +110,19 @@ export class Residents {
       }
       // How it went has been told to whoever closed it.
       await closing.catch(() => {});
-      if (this.#residents.get(id) === resident) this.#residents.delete(id);
+      if (this.#podCache.get(id) === resident) this.#podCache.delete(id);
     }
     this.#makeRoom();
     const opening = this.#options.open(id);
     const resident: Resident = { opening, pod: undefined, uses: 1, timer: undefined, closing: undefined };
-    this.#residents.set(id, resident);
+    this.#podCache.set(id, resident);
     opening.then(
       (pod) => {
         resident.pod = pod;
         this.#options.onMove(id, 'in');
       },
       () => {
-        if (this.#residents.get(id) === resident) this.#residents.delete(id);
+        if (this.#podCache.get(id) === resident) this.#podCache.delete(id);
       },
     );
     return resident;
@@ -137,7 +137,7 @@ export class Residents {
     clearTimeout(resident.timer);
     if (!isFree(resident)) return;
     resident.timer = setTimeout(() => {
-      if (isFree(resident) && this.#residents.get(id) === resident) this.#hibernate(id, resident);
+      if (isFree(resident) && this.#podCache.get(id) === resident) this.#hibernate(id, resident);
     }, this.#options.hibernateAfterMs);
     resident.timer.unref();
   }
@@ -150,15 +150,15 @@ export class Residents {
       // A disk that failed has been told of; the pod is opened anew.
       .catch(() => {})
       .finally(() => {
-        if (this.#residents.get(id) === resident) this.#residents.delete(id);
+        if (this.#podCache.get(id) === resident) this.#podCache.delete(id);
       });
   }
 
   /** At the limit the one that was not needed for longest leaves; if all are needed, no other comes in. */
   #makeRoom(): void {
-    const staying = [...this.#residents.values()].filter(({ closing }) => closing === undefined);
+    const staying = [...this.#podCache.values()].filter(({ closing }) => closing === undefined);
     if (staying.length < this.#options.limit) return;
-    for (const [id, resident] of this.#residents) {
+    for (const [id, resident] of this.#podCache) {
       if (!isFree(resident)) continue;
       this.#hibernate(id, resident);
       return;

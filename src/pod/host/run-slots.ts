@@ -1,5 +1,5 @@
 /** The places for runs: only so many run at a time, and none begins while the host comes to its end. */
-export class Slots {
+export class RunSlots {
   readonly #limit: number;
   #taken = 0;
   #isDraining = false;

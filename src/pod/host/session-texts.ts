@@ -2,7 +2,7 @@ import { uuidv7 } from '../../base/index.ts';
 import { textOf } from '../../llm/index.ts';
 import type { Row } from '../catalogue/index.ts';
 import { readWhole } from '../journal/index.ts';
-import type { Residents } from './pod-cache.ts';
+import type { PodCache } from './pod-cache.ts';
 import { type Entry, FORK, itemsOf, type SessionTree } from '../session/index.ts';
 import { headerOf, type RowSource } from './session-rows.ts';
 
@@ -22,14 +22,14 @@ export interface SessionTexts {
  */
 export class TextReader {
   readonly #source: RowSource;
-  readonly #residents: Pick<Residents, 'get' | 'use'>;
+  readonly #podCache: Pick<PodCache, 'get' | 'use'>;
   /** The least recently used first. */
   readonly #known = new Map<string, { readonly version: string; readonly texts: SessionTexts }>();
   #size = 0;
 
-  constructor(source: RowSource, residents: Pick<Residents, 'get' | 'use'>) {
+  constructor(source: RowSource, podCache: Pick<PodCache, 'get' | 'use'>) {
     this.#source = source;
-    this.#residents = residents;
+    this.#podCache = podCache;
   }
 
   /** The texts of these sessions by their ids, without those that cannot be read. */
@@ -63,7 +63,7 @@ export class TextReader {
   }
 
   async #treeOf({ id, file: name }: Row): Promise<SessionTree | undefined> {
-    if (this.#residents.get(id) !== undefined) return this.#residents.use(id, (pod) => pod.whole());
+    if (this.#podCache.get(id) !== undefined) return this.#podCache.use(id, (pod) => pod.whole());
     const { files, layout, now } = this.#source;
     const file = layout.path(name);
     const header = await headerOf(files, file);

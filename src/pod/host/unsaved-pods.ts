@@ -2,7 +2,7 @@ import type { Header } from '../session/index.ts';
 import type { SettingsChange } from '../settings.ts';
 
 /** A new pod that has no session file yet. */
-export interface FreshPod {
+export interface UnsavedPod {
   readonly header: Header;
   /** Where its file is to be, if not with the others. */
   readonly file?: string;
@@ -11,18 +11,18 @@ export interface FreshPod {
 }
 
 /** The new pods of a host, until they are in the catalogue. */
-export class FreshPods {
-  readonly #pods = new Map<string, FreshPod>();
+export class UnsavedPods {
+  readonly #pods = new Map<string, UnsavedPod>();
 
   has(id: string): boolean {
     return this.#pods.has(id);
   }
 
-  get(id: string): FreshPod | undefined {
+  get(id: string): UnsavedPod | undefined {
     return this.#pods.get(id);
   }
 
-  add(pod: FreshPod): void {
+  add(pod: UnsavedPod): void {
     this.#pods.set(pod.header.id, pod);
   }
 
@@ -40,7 +40,7 @@ export class FreshPods {
     return this.#find((pod) => pod.file === file);
   }
 
-  #find(fits: (pod: FreshPod) => boolean): string | undefined {
+  #find(fits: (pod: UnsavedPod) => boolean): string | undefined {
     return [...this.#pods.values()].find(fits)?.header.id;
   }
 }

@@ -1,6 +1,6 @@
 /** How a pod's events are numbered, written and read again. */
-export { type Draft, Journal } from './journal.ts';
+export { type UnnumberedEvent, Journal } from './journal.ts';
 export { makeDirectories, type OpenSession, openSession, headerIn, readWhole } from './open-session.ts';
 export { finishedCalls, interruptedShells, reconcile, recovery } from './recover.ts';
 export { Recorder } from './recorder.ts';
-export { kept, type Restored, restore } from './restore.ts';
+export { persistedState, type Restored, restore } from './restore.ts';

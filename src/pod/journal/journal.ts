@@ -2,7 +2,7 @@ import { asPolypodError, type JsonObject, PolypodError, tryParse } from '../../b
 import type { AppendLog } from '../../store/index.ts';
 import type { PodEvent, PodFact } from '../event.ts';
 import { Feed, type Segments } from '../feed/index.ts';
-import type { Signed } from '../live/receipts.ts';
+import type { RecordedReceipt } from '../live/receipts.ts';
 import {
   ACCEPTED,
   type AgentMessage,
@@ -15,10 +15,10 @@ import {
 import type { Recorder } from './recorder.ts';
 
 /** An event that is to be published, with what only the session file is told of it. */
-export interface Draft {
+export interface UnnumberedEvent {
   readonly fact: PodFact;
   /** The command that it is the effect of, if that came under a key. */
-  readonly signed?: Signed | undefined;
+  readonly signed?: RecordedReceipt | undefined;
   /** The message that stands for the input in the file, if it is not a plain one. */
   readonly message?: AgentMessage | undefined;
   readonly shellId?: string | undefined;
@@ -107,7 +107,7 @@ export class Journal {
   }
 
   /** Numbers an event now; it is written and told in the next turn of the loop. Answers with its first entry's id. */
-  publish(draft: Draft): string | undefined {
+  publish(draft: UnnumberedEvent): string | undefined {
     if (this.#failure !== undefined) throw this.#failure;
     const { fact, signed, message } = draft;
     const seq = (this.#lastSeq += 1);
@@ -272,7 +272,7 @@ function closed(): PolypodError {
 }
 
 /** What the entries of an event carry beside what they say. */
-function extrasOf(seq: number, { fact, shellId }: Draft): JsonObject {
+function extrasOf(seq: number, { fact, shellId }: UnnumberedEvent): JsonObject {
   return {
     seq,
     ...(fact.type === 'input' && fact.queueId !== undefined ? { queueId: fact.queueId } : {}),

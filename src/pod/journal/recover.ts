@@ -4,10 +4,10 @@ import { type Finished, NO_TOTALS } from '../../worker/index.ts';
 import type { PodFact } from '../event.ts';
 import type { Segments } from '../feed/index.ts';
 import { type OpenCall, openCallsIn } from '../live/open-calls.ts';
-import type { Draft } from './journal.ts';
+import type { UnnumberedEvent } from './journal.ts';
 import { eventIn, RESERVED } from './journal.ts';
 import { shellMessage } from '../live/shell.ts';
-import type { Restored, UntoldShell } from './restore.ts';
+import type { Restored, UnsentShellOutput } from './restore.ts';
 
 /** Where the numbers go on, and which of them may be lost. */
 export interface Numbering {
@@ -60,7 +60,7 @@ export function interruptedShells(
   { view }: Restored,
   at: Date,
   noteFor: (callId: string) => string | undefined,
-): readonly UntoldShell[] {
+): readonly UnsentShellOutput[] {
   return [...view.shells.values()].map(({ shellId, command, private: isPrivate }) => ({
     shellId,
     message: shellMessage(command, interruptedOutput(noteFor(shellId)), { cancelled: true, isPrivate, at }),
@@ -74,12 +74,12 @@ export function interruptedShells(
 export function recovery(
   restored: Restored,
   lost: Numbering['lost'],
-  interrupted: readonly UntoldShell[],
+  interrupted: readonly UnsentShellOutput[],
   noteFor: (callId: string) => string | undefined,
-): readonly Draft[] {
+): readonly UnnumberedEvent[] {
   const { view, totals, openCalls, earlyResults, placedResults, started } = restored;
-  const recovered: Draft[] = lost === undefined ? [] : [{ fact: { type: 'recovered', lost } }];
-  const ended = interrupted.map(({ shellId, message }): Draft => {
+  const recovered: UnnumberedEvent[] = lost === undefined ? [] : [{ fact: { type: 'recovered', lost } }];
+  const ended = interrupted.map(({ shellId, message }): UnnumberedEvent => {
     const { command = '', private: isPrivate = false } = view.shells.get(shellId) ?? {};
     const output = errorOutput(INTERRUPTED);
     return {
@@ -131,7 +131,7 @@ export function recovery(
 /** Results of calls that are still open after the recovery: they ended before an earlier call of their turn. */
 export function finishedCalls(
   { earlyResults, placedResults }: Restored,
-  drafts: readonly Draft[],
+  drafts: readonly UnnumberedEvent[],
   open: readonly OpenCall[],
 ): ReadonlyMap<string, Finished> {
   const finished = new Map<string, Finished>();

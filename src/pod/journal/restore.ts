@@ -3,7 +3,7 @@ import { type FailureKind, type Item, THINKING_LEVELS } from '../../llm/index.ts
 import { type Measured, type RunOutcome, type Totals, NO_TOTALS } from '../../worker/index.ts';
 import { CONTENT, OVERRIDES, TODO } from '../command.ts';
 import type { PodFact } from '../event.ts';
-import { readSigned, type Signed } from '../live/receipts.ts';
+import { readRecordedReceipt, type RecordedReceipt } from '../live/receipts.ts';
 import {
   type AgentMessage,
   APPROVAL_REQUEST,
@@ -34,7 +34,7 @@ import { type OpenCall, openCallsIn } from '../live/open-calls.ts';
 import { type EarlyResult, runEndData } from './recorder.ts';
 
 /** A shell command that has ended, and whose output is not in the conversation yet. */
-export interface UntoldShell {
+export interface UnsentShellOutput {
   readonly shellId: string;
   readonly message: AgentMessage;
 }
@@ -46,7 +46,7 @@ export interface Restored {
   readonly view: PodView;
   readonly entryIds: readonly string[];
   readonly totals: Totals | undefined;
-  readonly signed: readonly Signed[];
+  readonly signed: readonly RecordedReceipt[];
   /** What the context held at the last answer. */
   readonly measured?: Measured;
   /** The highest number on an entry. */
@@ -61,7 +61,7 @@ export interface Restored {
   readonly earlyResults: ReadonlyMap<string, EarlyResult>;
   /** Calls that began while others of their turn were undecided. */
   readonly started: ReadonlySet<string>;
-  readonly untoldShells: readonly UntoldShell[];
+  readonly unsentShellOutputs: readonly UnsentShellOutput[];
 }
 
 /** Reads the pod out of its session: every fact in the order of the file, the conversation at its leaf. */
@@ -92,7 +92,7 @@ export function restore(tree: SessionTree): Restored {
     placedResults: new Map(placed.map((item) => [item.callId, item])),
     earlyResults: reader.early,
     started: reader.started,
-    untoldShells: [...reader.shells.values()],
+    unsentShellOutputs: [...reader.shells.values()],
   };
 }
 
@@ -120,14 +120,14 @@ function inputTokensOf(entry: Entry): number | undefined {
 
 class Reader {
   view = new PodView();
-  signed: Signed[] = [];
+  signed: RecordedReceipt[] = [];
   lastSeq = 0;
   isForeign = false;
   /** Whether there are settings of ours. */
   isSet = false;
   early = new Map<string, EarlyResult>();
   readonly started = new Set<string>();
-  readonly shells = new Map<string, UntoldShell>();
+  readonly shells = new Map<string, UnsentShellOutput>();
 
   take(entry: Entry): void {
     const fork = FORK.in(entry);
@@ -138,7 +138,7 @@ class Reader {
     const checkpoint = CHECKPOINT.in(entry);
     if (checkpoint !== undefined) this.#resume(checkpoint.state ?? {});
     const { seq, receipt, queueId, shellId, more } = entry.extras ?? {};
-    const signed = readSigned(receipt);
+    const signed = readRecordedReceipt(receipt);
     if (signed !== undefined) this.signed.push(signed);
     this.isForeign = numberOf(seq) === undefined || more === true;
     this.lastSeq = Math.max(this.lastSeq, numberOf(seq) ?? 0);
@@ -329,14 +329,14 @@ function sound<const K extends string, T>(key: K, from: shape.Shape<T>, value: u
 }
 
 /** What a checkpoint keeps beside what is known of the pod by its events. */
-export interface KeptBeside {
-  readonly signed: readonly Signed[];
-  readonly untold: readonly UntoldShell[];
+export interface PersistedState {
+  readonly signed: readonly RecordedReceipt[];
+  readonly untold: readonly UnsentShellOutput[];
   readonly lastSeq: number;
 }
 
 /** What a checkpoint keeps of a pod, so that nothing before it has to be read. */
-export function kept(view: PodView, { signed, untold, lastSeq }: KeptBeside): JsonObject {
+export function persistedState(view: PodView, { signed, untold, lastSeq }: PersistedState): JsonObject {
   return {
     settings: view.settings,
     todos: view.todos,
@@ -356,7 +356,7 @@ export function kept(view: PodView, { signed, untold, lastSeq }: KeptBeside): Js
 }
 
 /** The same read again, through the readers of the facts that it stands for. */
-function readKept(state: JsonObject): { readonly view: PodView } & KeptBeside {
+function readKept(state: JsonObject): { readonly view: PodView } & PersistedState {
   const view = new PodView();
   const facts: readonly (readonly [string, unknown])[] = [
     ['settings', { settings: state.settings }],
@@ -372,17 +372,17 @@ function readKept(state: JsonObject): { readonly view: PodView } & KeptBeside {
     const fact = factIn({ ...PLACE, type: 'custom', customType: `polypod.${kind}`, data });
     if (fact !== undefined) view.apply(fact);
   }
-  const signed = listOf(state.signed).flatMap((one) => readSigned(one) ?? []);
+  const signed = listOf(state.signed).flatMap((one) => readRecordedReceipt(one) ?? []);
   const untold = listOf(state.untold).flatMap((shell) => readUntold(shell) ?? []);
   return { view, signed, untold, lastSeq: numberOf(state.lastSeq) ?? 0 };
 }
 
-function readUntold(data: unknown): UntoldShell | undefined {
+function readUntold(data: unknown): UnsentShellOutput | undefined {
   const shell = SHELL_END.in({ ...PLACE, type: 'custom', customType: 'polypod.shell-end', data });
   return shell && untoldIn(shell);
 }
 
-function untoldIn({ shellId, message }: NonNullable<ReturnType<typeof SHELL_END.in>>): UntoldShell {
+function untoldIn({ shellId, message }: NonNullable<ReturnType<typeof SHELL_END.in>>): UnsentShellOutput {
   return { shellId, message: { role: 'bashExecution', ...message } };
 }
 

@@ -2,10 +2,10 @@ import { resolve } from 'node:path';
 import {
   type Call,
   examine,
-  type Ground,
+  type FileFacts,
   isInside,
   type Mode,
-  type Place,
+  type PathLocation,
   type PreparedCall,
   type Scope,
 } from '../../tools/index.ts';
@@ -38,11 +38,11 @@ export function limitedSettings(settings: PodSettings, limit: Limit | undefined)
 export async function limitedScope(
   scope: Scope,
   { directories }: Limit,
-  { realPath }: Pick<Ground, 'realPath'>,
+  { realPath }: Pick<FileFacts, 'realPath'>,
 ): Promise<Scope> {
   if (directories === undefined) return scope;
-  const places = await Promise.all(directories.map((path) => realPath(resolve(path))));
-  const allowed = places.flatMap((place) => ('real' in place ? [place.real] : []));
+  const dataPaths = await Promise.all(directories.map((path) => realPath(resolve(path))));
+  const allowed = dataPaths.flatMap((place) => ('real' in place ? [place.real] : []));
   const write = scope.write.flatMap((root) =>
     allowed.some((one) => isInside(one, root)) ? [root] : allowed.filter((one) => isInside(root, one)),
   );
@@ -55,13 +55,13 @@ export async function beyondLimit(
   tool: string,
   { access }: PreparedCall,
   { directories }: Limit,
-  ground: Ground,
+  fileFacts: FileFacts,
 ): Promise<string | undefined> {
   if (directories === undefined) return undefined;
-  const roots = await Promise.all(directories.map((path) => ground.realPath(resolve(path))));
-  const isAllowed = (place: Place): boolean =>
+  const roots = await Promise.all(directories.map((path) => fileFacts.realPath(resolve(path))));
+  const isAllowed = (place: PathLocation): boolean =>
     'real' in place && roots.some((root) => 'real' in root && isInside(root.real, place.real));
-  const call: Call = { tool, access: await examine(access, ground) };
+  const call: Call = { tool, access: await examine(access, fileFacts) };
   for (const one of call.access) {
     if (one.type === 'foreign') continue;
     if (one.type !== 'command') {

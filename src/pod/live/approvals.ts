@@ -3,9 +3,9 @@ import type { Rule } from '../../tools/index.ts';
 import type { PermissionAnswer, PermissionQuestion, Reconsidered } from '../../worker/index.ts';
 import type { Caller, CommandOf, Limit } from '../command.ts';
 import type { Approval, PodFact, Settlement } from '../event.ts';
-import type { Draft } from '../journal/index.ts';
+import type { UnnumberedEvent } from '../journal/index.ts';
 import { type Person, personOf } from '../person.ts';
-import type { Signed } from './receipts.ts';
+import type { RecordedReceipt } from './receipts.ts';
 import type { Asked, PodView } from './view.ts';
 
 /** How long a question may stay open, and what happens then. Never consent. */
@@ -16,7 +16,7 @@ export interface DeadlinePolicy {
 
 export interface ApprovalsParts {
   readonly view: PodView;
-  readonly publish: (draft: Draft) => void;
+  readonly publish: (draft: UnnumberedEvent) => void;
   readonly now: () => Date;
   readonly newId: () => string;
   readonly policy: DeadlinePolicy;
@@ -66,13 +66,17 @@ export class Approvals {
   }
 
   /** A question that belongs to no call of this pod's own: a client's, or a child's. */
-  open(approval: Approval, signed?: Signed): void {
+  open(approval: Approval, signed?: RecordedReceipt): void {
     this.#parts.publish({ fact: { type: 'approval-request', approval }, signed });
     this.#arm(approval);
   }
 
   /** Refuses with who was first, if somebody was. */
-  async decide(command: CommandOf<'decide'>, caller: Caller, sign: () => Signed | undefined): Promise<void> {
+  async decide(
+    command: CommandOf<'decide'>,
+    caller: Caller,
+    sign: () => RecordedReceipt | undefined,
+  ): Promise<void> {
     const { approval } = this.#pending(command.approvalId);
     const { updatedArguments, remember, decision } = command;
     const isApproved = decision === 'approve';
@@ -114,7 +118,7 @@ export class Approvals {
   }
 
   /** False if it was settled already. */
-  settle(approvalId: string, how: Omit<Settlement, 'at'>, signed?: Signed): boolean {
+  settle(approvalId: string, how: Omit<Settlement, 'at'>, signed?: RecordedReceipt): boolean {
     const { view, publish, now } = this.#parts;
     const asked = view.approvals.get(approvalId);
     if (asked === undefined || asked.settlement !== undefined) return false;

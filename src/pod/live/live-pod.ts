@@ -9,10 +9,10 @@ import { perform, type PodParts } from './commands/index.ts';
 import type { Approval, Branch, PodFact, PodState, Settlement } from '../event.ts';
 import { openSegments, type Segments } from '../feed/index.ts';
 import {
-  type Draft,
+  type UnnumberedEvent,
   finishedCalls,
   Journal,
-  kept,
+  persistedState,
   type OpenSession,
   openSession,
   interruptedShells,
@@ -22,17 +22,17 @@ import {
   type Restored,
   restore,
 } from '../journal/index.ts';
-import { NextSteps } from './pending-work.ts';
+import { PendingWork } from './pending-work.ts';
 import { openCallsIn } from './open-calls.ts';
 import type { PodOptions } from './pod-options.ts';
-import { Receipts, type Signed } from './receipts.ts';
+import { Receipts, type RecordedReceipt } from './receipts.ts';
 import { type Briefing, Runner } from './runner.ts';
 import { conversation, type Header, type ModelChoice, type SessionTree } from '../session/index.ts';
 import { changed, DEFAULT_SETTINGS } from '../settings.ts';
 import { Shell } from './shell.ts';
 import { type Snapshot, snapshotOf } from '../snapshot.ts';
 import { stateOf } from './state.ts';
-import { Trunk } from './loaded-tree.ts';
+import { LoadedTree } from './loaded-tree.ts';
 import type { PodView } from './view.ts';
 import type { Watchable } from '../watch.ts';
 
@@ -43,14 +43,14 @@ export class LivePod {
   readonly header: Header;
   readonly #options: PodOptions;
   readonly #session: OpenSession;
-  readonly #trunk: Trunk;
+  readonly #loadedTree: LoadedTree;
   readonly #journal: Journal;
   readonly #receipts: Receipts;
   readonly #runner: Runner;
   readonly #approvals: Approvals;
   readonly #shell: Shell;
   readonly #agent: Agent;
-  readonly #next: NextSteps;
+  readonly #next: PendingWork;
   readonly #parts: PodParts;
   readonly #recorder: Recorder;
   #hasSlot = false;
@@ -105,15 +105,15 @@ export class LivePod {
     agent: Agent,
     lastSeq: number,
   ) {
-    const { now, house } = options;
+    const { now, callbacks } = options;
     this.#options = options;
     this.#session = session;
-    this.#trunk = new Trunk(session);
+    this.#loadedTree = new LoadedTree(session);
     this.#agent = agent;
     this.header = session.tree.header;
     this.id = this.header.id;
     this.view = restored.view;
-    const publish = (draft: Draft): string | undefined => this.publish(draft);
+    const publish = (draft: UnnumberedEvent): string | undefined => this.publish(draft);
     const written = () => this.#journal.written();
     this.#recorder = new Recorder(
       {
@@ -123,7 +123,7 @@ export class LivePod {
         settings: () => this.view.settings,
         isAwaiting: () => this.view.approvals.hasOwnCall(),
         state: () =>
-          kept(this.view, {
+          persistedState(this.view, {
             signed: this.#receipts.all(),
             untold: this.#shell.waiting,
             lastSeq: this.#journal.lastSeq,
@@ -133,7 +133,7 @@ export class LivePod {
     );
     this.#recorder.reopen(restored.openCalls, restored.earlyResults);
     this.#journal = new Journal({
-      tree: () => this.#trunk.tree,
+      tree: () => this.#loadedTree.tree,
       session: session.log,
       segments,
       recorder: this.#recorder,
@@ -165,7 +165,7 @@ export class LivePod {
       publish,
       written,
       ask: (question, runId, signal) => this.#approvals.ask(question, runId, signal),
-      audit: (event) => house.audit({ ...event, session: this.id }),
+      audit: (event) => callbacks.audit({ ...event, session: this.id }),
       clientTools: () => this.view.settings.clientTools.map((tool) => clientTools.toolFor(tool)),
       newRunId: uuidv7,
       now,
@@ -173,15 +173,15 @@ export class LivePod {
     });
     this.#shell = new Shell(
       { agent, cwd: this.header.cwd, publish, written, now, onEnd: () => this.#goOn() },
-      restored.untoldShells,
+      restored.unsentShellOutputs,
     );
-    this.#next = new NextSteps({
+    this.#next = new PendingWork({
       view: this.view,
       runner: this.#runner,
       shell: this.#shell,
       publish,
       takeSlot: () => this.#takeSlot(),
-      refuseStart: house.refuseStart,
+      refuseStart: callbacks.refuseStart,
     });
     this.#parts = {
       view: this.view,
@@ -194,13 +194,13 @@ export class LivePod {
       queueLimit: options.queueLimit,
       now,
       newId: uuidv7,
-      refuseStart: house.refuseStart,
+      refuseStart: callbacks.refuseStart,
       takeSlot: () => this.#takeSlot(),
       whyNoSlot: () =>
-        this.#closing === undefined ? house.whyNoSlot() : 'the pod is being closed: send it again',
-      reach: (entryId) => this.#trunk.reach(entryId, this.#journal),
+        this.#closing === undefined ? callbacks.whyNoSlot() : 'the pod is being closed: send it again',
+      reach: (entryId) => this.#loadedTree.reach(entryId, this.#journal),
       branchTo: (entryId) => this.#branchTo(entryId),
-      decideForChild: house.decideForChild,
+      decideForChild: callbacks.decideForChild,
       close: async (caller, signed) => this.#closeFor(caller, signed),
     };
   }
@@ -248,7 +248,7 @@ export class LivePod {
 
   /** As much of the session as the conversation is made of. */
   get tree(): SessionTree {
-    return this.#trunk.tree;
+    return this.#loadedTree.tree;
   }
 
   /** Accepts a command, with a receipt once its effect is safe, or refuses it. */
@@ -263,7 +263,7 @@ export class LivePod {
       const reply = await perform(command, caller, (how) => sign(receiptOf(how)), this.#parts).catch(
         (thrown: unknown) => {
           for (const event of refusedDecisionEvents(command, caller, thrown, this.id))
-            this.#options.house.audit(event);
+            this.#options.callbacks.audit(event);
           throw thrown;
         },
       );
@@ -303,15 +303,15 @@ export class LivePod {
 
   /** The whole tree, also what had not to be read so far. */
   whole(): Promise<SessionTree> {
-    return this.#trunk.whole(this.#journal);
+    return this.#loadedTree.whole(this.#journal);
   }
 
   /** Tells an event; what is known of the pod changes with it. After a failure nothing is told any more. */
-  publish(draft: Draft): string | undefined {
+  publish(draft: UnnumberedEvent): string | undefined {
     if (this.#journal.failure !== undefined) return undefined;
     if (this.#isUnrecorded) this.#recordSettings();
     if (!STEADY.has(draft.fact.type))
-      for (const event of auditEventsOf(draft.fact, this.view, this.id)) this.#options.house.audit(event);
+      for (const event of auditEventsOf(draft.fact, this.view, this.id)) this.#options.callbacks.audit(event);
     const entryId = this.#journal.publish(draft);
     this.view.apply(draft.fact);
     if (!STEADY.has(draft.fact.type)) this.#follow(draft.fact);
@@ -389,7 +389,7 @@ export class LivePod {
       cwd: this.header.cwd,
       createdAt: this.header.timestamp,
       model: { provider, modelId },
-      leafId: this.#trunk.tree.leafId,
+      leafId: this.#loadedTree.tree.leafId,
       stats: {
         totals: this.#runner.totals,
         contextTokens: this.#runner.contextTokens,
@@ -399,13 +399,13 @@ export class LivePod {
   }
 
   #tellHouse(fact: PodFact): void {
-    const { house } = this.#options;
+    const { callbacks } = this.#options;
     const isQuieter = fact.type === 'tool-end' && this.view.state === 'waiting';
-    if (LISTED.has(fact.type) || isQuieter) house.changed(this, fact.type);
-    if (fact.type === 'approval-request') this.#whenSafe(() => house.asked(this, fact.approval));
+    if (LISTED.has(fact.type) || isQuieter) callbacks.changed(this, fact.type);
+    if (fact.type === 'approval-request') this.#whenSafe(() => callbacks.asked(this, fact.approval));
     if (fact.type === 'approval-response') {
       const { type: _, approvalId, ...how } = fact;
-      this.#whenSafe(() => house.settled(this, approvalId, how));
+      this.#whenSafe(() => callbacks.settled(this, approvalId, how));
     }
   }
 
@@ -418,12 +418,12 @@ export class LivePod {
   #takeSlot(): boolean {
     // Somebody may have closed it while the run was prepared.
     if (this.#closing !== undefined) return false;
-    this.#hasSlot ||= this.#options.house.takeSlot();
+    this.#hasSlot ||= this.#options.callbacks.takeSlot();
     return this.#hasSlot;
   }
 
   #onQuiet(): void {
-    if (this.#hasSlot) this.#options.house.releaseSlot();
+    if (this.#hasSlot) this.#options.callbacks.releaseSlot();
     this.#hasSlot = false;
     if (this.#journal.failure !== undefined) return;
     const state = this.#state();
@@ -441,15 +441,15 @@ export class LivePod {
   }
 
   #branchTo(entryId: string | null): Branch {
-    const from = this.#trunk.tree.leafId;
-    this.#trunk.tree.branchTo(entryId);
-    const { items, entryIds, totals } = conversation(this.#trunk.tree);
+    const from = this.#loadedTree.tree.leafId;
+    this.#loadedTree.tree.branchTo(entryId);
+    const { items, entryIds, totals } = conversation(this.#loadedTree.tree);
     this.#recorder.rebase(entryIds);
     this.#runner.rebase(items, totals ?? this.totals);
     return { from, items, turn: this.totals.turns };
   }
 
-  async #closeFor({ by, door }: Caller, signed: Signed | undefined): Promise<void> {
+  async #closeFor({ by, door }: Caller, signed: RecordedReceipt | undefined): Promise<void> {
     // From its first moment on nothing else begins: what waits is for the next time.
     this.#closing ??= this.#close('everything', { fact: { type: 'closed', by, door }, signed });
     await this.#closing;
@@ -460,7 +460,7 @@ export class LivePod {
     await Promise.all([this.#runner.quiet(), this.#shell.close()]);
   }
 
-  async #close(ends: 'everything' | 'all but the run', last?: Draft): Promise<void> {
+  async #close(ends: 'everything' | 'all but the run', last?: UnnumberedEvent): Promise<void> {
     if (ends === 'everything') await this.#stop();
     // A child's question is none of a call here: what runs here waits for the child.
     else await Promise.all([this.view.approvals.hasOwnCall() && this.#runner.halt(), this.#shell.close()]);
@@ -471,7 +471,7 @@ export class LivePod {
     } finally {
       await this.#session.release();
       await this.#agent.close();
-      await this.#options.house.gone(this, undefined);
+      await this.#options.callbacks.gone(this, undefined);
     }
   }
 
@@ -487,7 +487,7 @@ export class LivePod {
       await Promise.allSettled([this.#session.release(), this.#agent.close()]);
     } finally {
       this.#approvals.close();
-      await this.#options.house.gone(this, error);
+      await this.#options.callbacks.gone(this, error);
     }
   }
 }

@@ -8,7 +8,7 @@ export interface Progress {
 }
 
 /** The tree of a session in memory: as much of it as was needed so far. */
-export class Trunk {
+export class LoadedTree {
   readonly #session: OpenSession;
   #tree: SessionTree;
   #isWhole: boolean;

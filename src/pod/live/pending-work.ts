@@ -2,18 +2,18 @@ import { messageOf } from '../../base/index.ts';
 import type { Caller } from '../command.ts';
 import type { RunPurpose } from '../event.ts';
 import type { RefuseStart } from '../host/host-options.ts';
-import type { Draft } from '../journal/index.ts';
+import type { UnnumberedEvent } from '../journal/index.ts';
 import { openCallsIn } from './open-calls.ts';
 import type { Runner } from './runner.ts';
 import { type Shell, shellItem } from './shell.ts';
 import { stateOf } from './state.ts';
 import type { PodView } from './view.ts';
 
-export interface NextStepsParts {
+export interface PendingWorkParts {
   readonly view: PodView;
   readonly runner: Runner;
   readonly shell: Shell;
-  readonly publish: (draft: Draft) => void;
+  readonly publish: (draft: UnnumberedEvent) => void;
   /** Takes one of the host's places for a run; false also when the pod is closing. */
   readonly takeSlot: () => boolean;
   /** Why a run must not start; undefined if it may. */
@@ -21,10 +21,10 @@ export interface NextStepsParts {
 }
 
 /** What a pod does without being told, once nothing is in the way: a run that ended, or was given up, may have been. */
-export class NextSteps {
-  readonly #parts: NextStepsParts;
+export class PendingWork {
+  readonly #parts: PendingWorkParts;
 
-  constructor(parts: NextStepsParts) {
+  constructor(parts: PendingWorkParts) {
     this.#parts = parts;
   }
 

@@ -26,11 +26,11 @@ export interface PodOptions {
   readonly watcherLimit: number;
   readonly approvals: DeadlinePolicy;
   readonly now: () => Date;
-  readonly house: House;
+  readonly callbacks: HostCallbacks;
 }
 
 /** What a pod asks of its host. */
-export interface House {
+export interface HostCallbacks {
   /** Takes one of the places for runs; false when there is none. `release` gives it back. */
   readonly takeSlot: () => boolean;
   /** What to tell who got none. */

@@ -4,7 +4,7 @@ import type { Caller, PodCommand, Receipt } from '../command.ts';
 import { field } from '../session/index.ts';
 
 /** An accepted command under its key. It is kept on the entry that the command left, so that both are there or neither. */
-export interface Signed {
+export interface RecordedReceipt {
   readonly key: string;
   readonly by: string;
   readonly digest: string;
@@ -24,7 +24,7 @@ export class KeyReused extends PolypodError {
 
 /** What was accepted under which idempotency key; keys belong to whoever used them. */
 export class Receipts {
-  readonly #signed = new Map<string, Signed>();
+  readonly #signed = new Map<string, RecordedReceipt>();
   readonly #underWay = new Map<string, { readonly digest: string; readonly receipt: Promise<Receipt> }>();
   readonly #now: () => Date;
 
@@ -39,7 +39,7 @@ export class Receipts {
   async once(
     command: PodCommand,
     caller: Caller,
-    perform: (sign: (receipt: Receipt) => Signed | undefined) => Promise<Receipt>,
+    perform: (sign: (receipt: Receipt) => RecordedReceipt | undefined) => Promise<Receipt>,
   ): Promise<Receipt> {
     const { key, by } = caller;
     if (key === undefined) return perform(() => undefined);
@@ -70,13 +70,13 @@ export class Receipts {
     }
   }
 
-  add(signed: Signed): void {
+  add(signed: RecordedReceipt): void {
     this.#signed.set(nameOf(signed.key, signed.by), signed);
     if (this.#signed.size > MOST_KEPT) this.#forget();
   }
 
   /** What has to be remembered. */
-  all(): readonly Signed[] {
+  all(): readonly RecordedReceipt[] {
     return [...this.#signed.values()].filter((signed) => !this.#isOld(signed));
   }
 
@@ -87,7 +87,7 @@ export class Receipts {
     }
   }
 
-  #isOld({ at }: Signed): boolean {
+  #isOld({ at }: RecordedReceipt): boolean {
     return this.#now().getTime() - Date.parse(at) > KEPT_MS;
   }
 }
@@ -98,7 +98,7 @@ const SIGNED = field.record(
 );
 
 /** A signature that we wrote ourselves, read again. */
-export function readSigned(value: unknown): Signed | undefined {
+export function readRecordedReceipt(value: unknown): RecordedReceipt | undefined {
   return SIGNED(value);
 }
 

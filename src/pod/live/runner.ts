@@ -28,12 +28,12 @@ import { acceptingEdits } from './accept-edits.ts';
 import type { Agent, ReadyModel } from '../agent.ts';
 import type { Limit, Overrides } from '../command.ts';
 import type { PodFact, RunPurpose } from '../event.ts';
-import type { Draft } from '../journal/index.ts';
+import type { UnnumberedEvent } from '../journal/index.ts';
 import { loadTools } from './load-tools.ts';
 import { beyondLimit, limitedMode, limitedScope, limitedSettings } from './apply-limit.ts';
 import { askTool, permissionTool } from './permission-tool.ts';
 import { personBehind } from '../person.ts';
-import type { Signed } from './receipts.ts';
+import type { RecordedReceipt } from './receipts.ts';
 import type { AgentMessage, ModelChoice } from '../session/index.ts';
 import { isWithinLimit } from '../tool-limit.ts';
 import type { PodView } from './view.ts';
@@ -44,7 +44,7 @@ export interface RunnerParts {
   readonly cwd: string;
   readonly totals: Totals | undefined;
   readonly measured: Measured | undefined;
-  readonly publish: (draft: Draft) => void;
+  readonly publish: (draft: UnnumberedEvent) => void;
   /** Resolves when all that was published is safe: a tool runs only when its call, and that it began, cannot be forgotten. */
   readonly written: () => Promise<void>;
   readonly ask: (
@@ -84,7 +84,7 @@ export interface Beginning {
   readonly runId?: string | undefined;
   /** What of the program wrote it, if no person did. */
   readonly customType?: string | undefined;
-  readonly sign: (runId: string) => Signed | undefined;
+  readonly sign: (runId: string) => RecordedReceipt | undefined;
 }
 
 /** Runs the pod's conversation, one run at a time, and says what happens in the pod's words. */
@@ -102,7 +102,7 @@ export class Runner {
   #queueId: string | undefined;
   #customType: string | undefined;
   #signed:
-    | { readonly on: 'run-start' | 'input'; readonly by: (runId: string) => Signed | undefined }
+    | { readonly on: 'run-start' | 'input'; readonly by: (runId: string) => RecordedReceipt | undefined }
     | undefined;
   #message: AgentMessage | undefined;
   #shellId: string | undefined;
@@ -155,7 +155,7 @@ export class Runner {
     ]);
     if (view.settings.permissionTool !== undefined) permissionTool(view.settings.permissionTool, tools);
     const { limit = {} } = overrides;
-    const scope = await limitedScope(whole, limit, agent.ground);
+    const scope = await limitedScope(whole, limit, agent.fileFacts);
     return {
       overrides,
       model,
@@ -187,7 +187,7 @@ export class Runner {
     // Asked by a client about something of its own: there is nothing that we could run.
     if (found === undefined) return { resolve: async (path) => path, rule: undefined };
     const policy = (): Policy => this.#policyWith(scope, overrides);
-    return reconsider({ policy, ground: agent.ground }, tool, found.prepare(tryParse(args), cwd));
+    return reconsider({ policy, fileFacts: agent.fileFacts }, tool, found.prepare(tryParse(args), cwd));
   }
 
   /** Why somebody with this limit may not allow a call; undefined if they may. */
@@ -195,7 +195,7 @@ export class Runner {
     const { agent, cwd } = this.#parts;
     const prepared = this.#toolNamed(tool, await agent.tools())?.prepare(tryParse(args), cwd);
     if (prepared === undefined || 'invalid' in prepared) return undefined;
-    return beyondLimit(tool, prepared, limit, agent.ground);
+    return beyondLimit(tool, prepared, limit, agent.fileFacts);
   }
 
   #toolNamed(name: string, tools: readonly Tool[]): Tool | undefined {
@@ -221,7 +221,7 @@ export class Runner {
   }
 
   /** Continues the last run where it was paused, or where calls wait that have been decided. It keeps its id. */
-  resume(ready: Ready, purpose: RunPurpose, sign: (runId: string) => Signed | undefined): string {
+  resume(ready: Ready, purpose: RunPurpose, sign: (runId: string) => RecordedReceipt | undefined): string {
     this.#purpose = purpose;
     this.#signed = { on: 'run-start', by: sign };
     return this.#begin(ready, this.#parts.view.lastRun?.runId, (signal) => this.#worker.resume(signal));
@@ -332,7 +332,7 @@ export class Runner {
     const { agent, view, cwd } = this.#parts;
     const byPolicy = approveByPolicy({
       policy: () => this.#policy(),
-      ground: agent.ground,
+      fileFacts: agent.fileFacts,
       ask: (question, signal) => this.#ask(question, signal),
     });
     const worker = new Worker({
@@ -460,7 +460,7 @@ export class Runner {
     this.#parts.publish(this.#draft(event));
   }
 
-  #draft(event: RunEvent): Draft {
+  #draft(event: RunEvent): UnnumberedEvent {
     switch (event.type) {
       case 'run-start':
         return { fact: { ...event, ...this.#purpose }, signed: this.#signature('run-start') };
@@ -478,7 +478,7 @@ export class Runner {
     }
   }
 
-  #signature(on: 'run-start' | 'input'): Signed | undefined {
+  #signature(on: 'run-start' | 'input'): RecordedReceipt | undefined {
     if (this.#signed?.on !== on) return undefined;
     const { by } = this.#signed;
     this.#signed = undefined;

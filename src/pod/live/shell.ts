@@ -2,14 +2,14 @@ import { numberOf, PolypodError } from '../../base/index.ts';
 import { errorOutput, printedText, type ToolOutput } from '../../tools/index.ts';
 import type { Agent } from '../agent.ts';
 import type { Origin } from '../event.ts';
-import type { Draft } from '../journal/index.ts';
-import type { Signed } from './receipts.ts';
+import type { UnnumberedEvent } from '../journal/index.ts';
+import type { RecordedReceipt } from './receipts.ts';
 import { type AgentMessage, itemsOf } from '../session/index.ts';
 
 export interface ShellParts {
   readonly agent: Agent;
   readonly cwd: string;
-  readonly publish: (draft: Draft) => void;
+  readonly publish: (draft: UnnumberedEvent) => void;
   readonly written: () => Promise<void>;
   readonly now: () => Date;
   /** Something can be put into the conversation, if nothing runs. */
@@ -43,7 +43,7 @@ export class Shell {
     command: string,
     isPrivate: boolean,
     { by, door }: Origin,
-    signed: Signed | undefined,
+    signed: RecordedReceipt | undefined,
   ): void {
     const stop = new AbortController();
     this.#running.set(shellId, stop);

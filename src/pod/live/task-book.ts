@@ -16,7 +16,7 @@ export interface TaskView {
 }
 
 /** The last tasks of a pod. */
-export class TaskBook {
+export class TaskIndex {
   readonly #tasks = new Map<string, TaskView>();
 
   /** A prompt waits for its turn. */

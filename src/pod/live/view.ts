@@ -3,7 +3,7 @@ import type { TodoItem, ToolOutput } from '../../tools/index.ts';
 import { type CallLine, type RunOutcome, summaryItem } from '../../worker/index.ts';
 import type { Approval, Lane, PodFact, PodState, Queued, RunPurpose, Settlement } from '../event.ts';
 import { DEFAULT_SETTINGS, type PodSettings } from '../settings.ts';
-import { TaskBook } from './task-book.ts';
+import { TaskIndex } from './task-book.ts';
 
 /** A part of an answer that is being written, or was just finished: from its start, for those who come late. */
 export type BlockView = BlockHead & {
@@ -47,11 +47,11 @@ export class PodView {
   contextTokens = 0;
   compacting = false;
   readonly queue: Queued[] = [];
-  readonly approvals = new ApprovalBook();
+  readonly approvals = new ApprovalIndex();
   readonly tools = new Map<string, ToolView>();
   readonly shells = new Map<string, ShellView>();
   /** The last tasks and where they stand. */
-  tasks = new TaskBook();
+  tasks = new TaskIndex();
   #blocks = new Map<number, OpenBlock>();
 
   /** The blocks of the answer under way, in order. */
@@ -258,7 +258,7 @@ export interface Asked {
 }
 
 /** All questions of a pod: those that wait, and the last ones that were settled, so that a late answer can be told by whom. */
-export class ApprovalBook {
+export class ApprovalIndex {
   readonly #asked = new Map<string, Asked>();
   /** Kept apart: after every event, deltas too, it is asked whether there are any. */
   #pending: readonly Approval[] = [];

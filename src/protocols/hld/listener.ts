@@ -7,7 +7,7 @@ import { Backlog } from './events/backlog.ts';
 import { Follower } from './events/follower.ts';
 import { Launcher } from './sessions/launch.ts';
 import { serveLink } from './link.ts';
-import { callMethod, type Desk } from './methods.ts';
+import { callMethod, type HldContext } from './methods.ts';
 import { skipping } from './sessions/session.ts';
 import { Sessions } from './sessions/sessions.ts';
 import { DEFAULT_HEARTBEAT_MS, DEFAULT_LIMITS, type HldSettings } from './settings.ts';
@@ -33,7 +33,7 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
     hear: (event, runId) => subscriptions.publish(event, runId),
   });
   await follower.start();
-  const desk = deskFor(settings, follower, now);
+  const context = contextFor(settings, follower, now);
   const links = new Set<Socket>();
   let [refused, cutOff] = [0, 0];
   const backlog = new Backlog({ ...DEFAULT_LIMITS, ...limits }, ({ reason, unread }) => {
@@ -45,7 +45,7 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
     containFailures(socket, (thrown) => settings.caught?.(thrown));
     socket.on('close', () => links.delete(socket));
     void serveLink(socket, {
-      serve: (call) => callMethod(call, desk),
+      serve: (call) => callMethod(call, context),
       subscriptions,
       backlog,
       onRefused: () => {
@@ -92,7 +92,7 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
   }
 }
 
-function deskFor(settings: HldSettings, follower: Follower, now: () => number): Desk {
+function contextFor(settings: HldSettings, follower: Follower, now: () => number): HldContext {
   const { host, version } = settings;
   const sessions = new Sessions(host, follower, now);
   return {

@@ -17,7 +17,7 @@ import { isUnused, type Phase } from './sessions/status.ts';
 import { titled, titleIn } from './sessions/title.ts';
 
 /** What the methods work with. */
-export interface Desk {
+export interface HldContext {
   readonly host: Host;
   readonly sessions: Sessions;
   readonly launcher: Launcher;
@@ -26,13 +26,13 @@ export interface Desk {
   readonly now: () => number;
 }
 
-type Method = (params: Params, desk: Desk) => Promise<unknown>;
+type Method = (params: Params, context: HldContext) => Promise<unknown>;
 
 /** Does what a call asks for; its result, or why not, is for the caller alone. */
-export async function callMethod({ method, params }: RpcCall, desk: Desk): Promise<unknown> {
+export async function callMethod({ method, params }: RpcCall, context: HldContext): Promise<unknown> {
   const own = METHODS.get(method);
   if (own === undefined) throw new PolypodError('unknown-method', `Method not found: ${method}`);
-  return own(new Params(params), desk);
+  return own(new Params(params), context);
 }
 
 /** All that can be asked, but for subscribing, which takes a connection over. */
@@ -70,7 +70,7 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
 ]);
 
 /** All sessions of which something was asked, and with `include_all` the others too. */
-async function listSessions(params: Params, { sessions }: Desk) {
+async function listSessions(params: Params, { sessions }: HldContext) {
   const isWanted = wantedPhase(params);
   const rows = await sessions.rows();
   return { sessions: await sessions.listed(rows.filter((row) => isWanted(sessions.phase(row)))) };
@@ -82,7 +82,7 @@ function wantedPhase(params: Params): (phase: Phase) => boolean {
 }
 
 /** Sessions that nobody has gone on with. One that works for another does not go on with it. */
-async function getSessionLeaves(params: Params, { sessions }: Desk) {
+async function getSessionLeaves(params: Params, { sessions }: HldContext) {
   const filter = params.text('filter');
   const isWanted = wantedPhase(params);
   const rows = await sessions.rows();
@@ -96,12 +96,12 @@ async function getSessionLeaves(params: Params, { sessions }: Desk) {
   return { sessions: await sessions.listed(rows.filter((row) => !parents.has(row.id) && wanted(row))) };
 }
 
-async function getSessionState(params: Params, { sessions }: Desk) {
+async function getSessionState(params: Params, { sessions }: HldContext) {
   const row = await sessions.row(params.required('session_id'), 'failed to get session');
   return { session: await sessions.state(row) };
 }
 
-async function interruptSession(params: Params, { host, sessions }: Desk) {
+async function interruptSession(params: Params, { host, sessions }: HldContext) {
   const id = params.required('session_id');
   const row = await sessions.row(id, 'failed to get session');
   const phase = sessions.phase(row);
@@ -118,8 +118,8 @@ async function interruptSession(params: Params, { host, sessions }: Desk) {
   return { success: true, session_id: id, status: 'interrupting' };
 }
 
-async function updateSessionSettings(params: Params, desk: Desk) {
-  const { host, sessions, approvals, now } = desk;
+async function updateSessionSettings(params: Params, context: HldContext) {
+  const { host, sessions, approvals, now } = context;
   const id = params.required('session_id');
   const acceptEdits = params.flag('auto_accept_edits');
   const skips = params.flag('dangerously_skip_permissions');
@@ -140,7 +140,7 @@ async function updateSessionSettings(params: Params, desk: Desk) {
   return { success: true };
 }
 
-async function updateSessionTitle(params: Params, { host, sessions }: Desk) {
+async function updateSessionTitle(params: Params, { host, sessions }: HldContext) {
   const id = params.required('session_id');
   const title = titleIn(params) ?? '';
   const { annotations } = await sessions.row(id, 'failed to update session');
@@ -154,28 +154,28 @@ async function updateSessionTitle(params: Params, { host, sessions }: Desk) {
   return { success: true };
 }
 
-async function archiveSession(params: Params, desk: Desk) {
+async function archiveSession(params: Params, context: HldContext) {
   const id = params.required('session_id');
-  await archive(id, params.flag('archived') ?? false, desk);
+  await archive(id, params.flag('archived') ?? false, context);
   return { success: true };
 }
 
-async function bulkArchiveSessions(params: Params, desk: Desk) {
+async function bulkArchiveSessions(params: Params, context: HldContext) {
   const ids = params.texts('session_ids');
   if (ids === undefined) throw wrongField('session_ids', 'session_ids is required and cannot be empty');
   const archived = params.flag('archived') ?? false;
   const failed: string[] = [];
-  for (const id of ids) await archive(id, archived, desk).catch(() => failed.push(id));
+  for (const id of ids) await archive(id, archived, context).catch(() => failed.push(id));
   return { success: failed.length === 0, ...(failed.length > 0 && { failed_sessions: failed }) };
 }
 
-async function archive(id: string, archived: boolean, { host, sessions }: Desk): Promise<void> {
+async function archive(id: string, archived: boolean, { host, sessions }: HldContext): Promise<void> {
   await sessions.row(id, 'failed to archive session');
   await host.pod(id).handle({ type: 'configure', set: { archived } }, CALLER);
 }
 
 /** By the session's id with all that it goes on with; by Claude's alone. */
-async function getConversation(params: Params, { host, sessions }: Desk) {
+async function getConversation(params: Params, { host, sessions }: HldContext) {
   const id = params.text('session_id');
   const claudeId = params.text('claude_session_id');
   if (claudeId !== undefined) {
@@ -187,13 +187,13 @@ async function getConversation(params: Params, { host, sessions }: Desk) {
   return { events: wholeConversation((await host.tree(id)).path(), id) };
 }
 
-async function getSessionSnapshots(params: Params, { host, sessions }: Desk) {
+async function getSessionSnapshots(params: Params, { host, sessions }: HldContext) {
   const id = params.required('session_id');
   await sessions.row(id, 'failed to get session');
   return { snapshots: fileSnapshots(ownConversation((await host.tree(id)).path(), id)) };
 }
 
-async function createApproval(params: Params, { approvals }: Desk) {
+async function createApproval(params: Params, { approvals }: HldContext) {
   const runId = params.required('run_id');
   const tool = params.required('tool_name');
   if (!params.has('tool_input')) throw wrongField('tool_input', 'tool_input is required');

@@ -1,17 +1,17 @@
 import { asPolypodError, PolypodError } from '../../base/index.ts';
-import { type Batch, isReaderTooSlow, type Pod, type PodEvent } from '../../pod/index.ts';
+import { type EventBatch, isReaderTooSlow, type Pod, type PodEvent } from '../../pod/index.ts';
 import { encode } from './encode.ts';
-import type { Said } from './wire-lines.ts';
-import { Scene } from './projection-state.ts';
+import type { WireLine } from './wire-lines.ts';
+import { ProjectionState } from './projection-state.ts';
 import { type Stand, statusLines } from './status.ts';
-import { Telling, type Told } from './event-lines.ts';
+import { EncodedBatch, type EventLines } from './event-lines.ts';
 
 /** One that hears a pod. */
 export interface Listener {
   /** Events of the pod, in order; what it has already it passes over. */
-  deliver(telling: Telling): void;
+  deliver(telling: EncodedBatch): void;
   /** An answer that goes to everybody. */
-  hear(said: readonly Said[]): void;
+  hear(said: readonly WireLine[]): void;
   /** The pod was closed, or has failed. */
   end(reason: PolypodError | undefined): void;
 }
@@ -25,12 +25,12 @@ export class Broadcast {
   readonly #listeners = new Set<Listener>();
   readonly #stop = new AbortController();
   readonly #onEnd: () => void;
-  #scene: Scene;
+  #projection: ProjectionState;
   #failure: PolypodError | undefined;
 
   /** Resolves when it hears: nothing that happens afterwards is missed. `onEnd` is called when it hears no more. */
   static async open(pod: Pod, onEnd: () => void): Promise<Broadcast> {
-    const broadcast = new Broadcast(pod, Scene.of(await pod.snapshot()), onEnd);
+    const broadcast = new Broadcast(pod, ProjectionState.of(await pod.snapshot()), onEnd);
     await new Promise<void>((resolve) => {
       broadcast
         .#listen(resolve)
@@ -44,19 +44,19 @@ export class Broadcast {
     return broadcast;
   }
 
-  private constructor(pod: Pod, scene: Scene, onEnd: () => void) {
+  private constructor(pod: Pod, projection: ProjectionState, onEnd: () => void) {
     this.pod = pod;
-    this.#scene = scene;
+    this.#projection = projection;
     this.#onEnd = onEnd;
   }
 
   /** The number of the last event that was told. */
   get seq(): number {
-    return this.#scene.seq;
+    return this.#projection.seq;
   }
 
   get isQuiet(): boolean {
-    return this.#scene.isQuiet;
+    return this.#projection.isQuiet;
   }
 
   /** Whether it hears no more. */
@@ -64,14 +64,14 @@ export class Broadcast {
     return this.#stop.signal.aborted;
   }
 
-  /** The pod as it was told last; what an earlier scene needs to know beside its own turn. */
+  /** The pod as it was told last; what an earlier projection state needs to know beside its own turn. */
   get stand(): Stand & { readonly turn: number } {
-    const { podId, name, state, turn } = this.#scene;
+    const { podId, name, state, turn } = this.#projection;
     return { podId, name, state, turn };
   }
 
-  status(): readonly Said[] {
-    return statusLines(this.#scene);
+  status(): readonly WireLine[] {
+    return statusLines(this.#projection);
   }
 
   add(listener: Listener): void {
@@ -85,7 +85,7 @@ export class Broadcast {
     this.#onEnd();
   }
 
-  say(said: readonly Said[]): void {
+  say(said: readonly WireLine[]): void {
     for (const listener of this.#listeners) listener.hear(said);
   }
 
@@ -110,16 +110,16 @@ export class Broadcast {
           'internal',
           `too much happened at once: connect again and subscribe after ${this.seq}`,
         );
-      if (watched.type === 'snapshot') this.#scene = Scene.of(watched.snapshot);
+      if (watched.type === 'snapshot') this.#projection = ProjectionState.of(watched.snapshot);
       else if (hasBegun) this.#tell(watched.batch);
-      else this.#scene.recall(watched.batch.events);
+      else this.#projection.recall(watched.batch.events);
       hasBegun = true;
       onBegin();
     }
   }
 
-  #tell(batch: Batch<PodEvent>): void {
-    const telling = tell(batch, this.#scene);
+  #tell(batch: EventBatch<PodEvent>): void {
+    const telling = encodeBatch(batch, this.#projection);
     for (const listener of this.#listeners) listener.deliver(telling);
   }
 
@@ -132,12 +132,12 @@ export class Broadcast {
   }
 }
 
-/** What is told of a batch, after which the scene is another. */
-export function tell(batch: Batch<PodEvent>, scene: Scene): Telling {
-  const told: Told[] = [];
+/** What is told of a batch, and updates the projection state. */
+export function encodeBatch(batch: EventBatch<PodEvent>, projection: ProjectionState): EncodedBatch {
+  const told: EventLines[] = [];
   for (const event of batch.events) {
-    told.push({ seq: event.seq, said: encode(event, scene) });
-    scene.apply(event);
+    told.push({ seq: event.seq, said: encode(event, projection) });
+    projection.apply(event);
   }
-  return new Telling(told);
+  return new EncodedBatch(told);
 }

@@ -1,14 +1,14 @@
 import { isReaderTooSlow, type Snapshot } from '../../pod/index.ts';
-import { type Broadcast, tell } from './broadcast.ts';
-import { type Said, toExtended } from './wire-lines.ts';
-import { Scene } from './projection-state.ts';
+import { type Broadcast, encodeBatch } from './broadcast.ts';
+import { type WireLine, toExtended } from './wire-lines.ts';
+import { ProjectionState } from './projection-state.ts';
 import { wireSnapshot } from './snapshot.ts';
-import type { Telling } from './event-lines.ts';
+import type { EncodedBatch } from './event-lines.ts';
 
 /** The one that catches up. */
 export interface Latecomer {
-  readonly say: (said: readonly Said[], seq?: number) => void;
-  readonly tell: (telling: Telling) => void;
+  readonly say: (said: readonly WireLine[], seq?: number) => void;
+  readonly tell: (telling: EncodedBatch) => void;
   /** It is where everybody is: from now on it is told what they are told. */
   readonly arrive: (seq: number) => void;
   /** Resolves when it has read what it was told: it gets the past at its own pace. */
@@ -20,7 +20,7 @@ export interface Latecomer {
  * Tells a client what was before its time, until it is where everybody is. Without a number to begin after, or where what
  * follows that is no longer kept, it begins with a snapshot.
  *
- * It has its own watch and its own scene, so that nobody waits for it.
+ * It has its own watch and its own projection state, so that nobody waits for it.
  */
 export async function catchUp(
   broadcast: Broadcast,
@@ -33,19 +33,19 @@ export async function catchUp(
   if (after === broadcast.seq) isKnown = saySubscribed(client, after);
   while (!client.signal.aborted && !broadcast.isOver) {
     if (isKnown && hasArrived(broadcast, seq, client)) return;
-    let scene: Scene | undefined;
+    let projection: ProjectionState | undefined;
     try {
       const { signal } = client;
       for await (const watched of broadcast.pod.watch({ after: seq, wholeTurn: true, signal })) {
         if (watched.type === 'snapshot') {
-          scene = Scene.of(watched.snapshot);
+          projection = ProjectionState.of(watched.snapshot);
           seq = showSnapshot(client, watched.snapshot, 'gap');
-        } else if (scene === undefined) {
-          scene = new Scene({ ...broadcast.stand, seq });
-          scene.recall(watched.batch.events);
+        } else if (projection === undefined) {
+          projection = new ProjectionState({ ...broadcast.stand, seq });
+          projection.recall(watched.batch.events);
           if (!isKnown) saySubscribed(client, seq);
         } else {
-          client.tell(tell(watched.batch, scene));
+          client.tell(encodeBatch(watched.batch, projection));
           seq = watched.batch.lastSeq;
         }
         isKnown = true;

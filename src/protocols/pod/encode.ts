@@ -1,31 +1,34 @@
 import type { PodEvent } from '../../pod/index.ts';
-import { given } from './without-undefined.ts';
+import { withoutUndefined } from './without-undefined.ts';
 import { callArguments, historyItems, richContent, textOf } from './items.ts';
-import { type Said, toAll, toExtended, toPlain } from './wire-lines.ts';
-import { isHeld, type OpenBlock, type Scene } from './projection-state.ts';
+import { type WireLine, toAll, toExtended, toPlain } from './wire-lines.ts';
+import { isHeld, type OpenBlock, type ProjectionState } from './projection-state.ts';
 import { wireSettings } from './settings.ts';
 import { wireApproval, wireQueued } from './snapshot.ts';
 import { statusLines } from './status.ts';
 import type { ExtraEvents, TurnResult, WireUsage } from './wire.ts';
 
 type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { type: T }>;
-type Say<T extends PodEvent['type']> = (event: EventOf<T>, scene: Scene) => readonly Said[];
+type Say<T extends PodEvent['type']> = (
+  event: EventOf<T>,
+  projection: ProjectionState,
+) => readonly WireLine[];
 
-const NOTHING: readonly Said[] = [];
+const NOTHING: readonly WireLine[] = [];
 /** Said on purpose: it means nothing on this wire. */
-const silent = (): readonly Said[] => NOTHING;
+const silent = (): readonly WireLine[] => NOTHING;
 
-/** What is told of an event, before which the scene was this. Every kind of event has to have an answer here. */
-export function encode(event: PodEvent, scene: Scene): readonly Said[] {
-  return sayWith(event, scene);
+/** What is told of an event, with the projection state before it. Every kind of event has to have an answer here. */
+export function encode(event: PodEvent, projection: ProjectionState): readonly WireLine[] {
+  return sayWith(event, projection);
 }
 
 function sayWith<T extends PodEvent['type']>(
   event: EventOf<T> & { readonly type: T },
-  scene: Scene,
-): readonly Said[] {
+  projection: ProjectionState,
+): readonly WireLine[] {
   const say: Say<T> = SAY[event.type];
-  return say(event, scene);
+  return say(event, projection);
 }
 
 const SAY: { readonly [T in PodEvent['type']]: Say<T> } = {
@@ -35,14 +38,14 @@ const SAY: { readonly [T in PodEvent['type']]: Say<T> } = {
   error: silent,
   usage: (event) => {
     const { input_tokens, output_tokens, ...more } = wireUsage(event);
-    const seed = { ...given({ input_tokens, output_tokens }) };
+    const seed = { ...withoutUndefined({ input_tokens, output_tokens }) };
     return [toPlain('usage', seed), toExtended('usage', { ...seed, ...more })];
   },
 
   'block-start': (event) =>
     event.blockType === 'tool-use' ? [toAll('tool_call_start', { id: event.id, name: event.name })] : NOTHING,
-  'block-delta': ({ index, delta }, scene) => {
-    const head = scene.blocks.get(index)?.head;
+  'block-delta': ({ index, delta }, projection) => {
+    const head = projection.blocks.get(index)?.head;
     if (head?.blockType === 'text' && delta.type === 'text')
       return [toAll('text_delta', { text: delta.text })];
     if (head?.blockType === 'thinking' && delta.type === 'thinking')
@@ -51,17 +54,17 @@ const SAY: { readonly [T in PodEvent['type']]: Say<T> } = {
       return [toAll('tool_call_args_delta', { id: head.id, json: delta.json })];
     return NOTHING;
   },
-  'block-stop': (event, scene) => {
-    const text = scene.blocks.get(event.index)?.pieces.join('') ?? '';
+  'block-stop': (event, projection) => {
+    const text = projection.blocks.get(event.index)?.pieces.join('') ?? '';
     if (event.blockType === 'text') return [toAll('text_done', { text })];
     if (event.blockType === 'thinking') return [toAll('thinking_done', { text })];
     if (event.blockType !== 'tool-use') return NOTHING;
     return [toAll('tool_call_done', { id: event.id, name: event.name, arguments: callArguments(text) })];
   },
-  'block-abort': ({ index, reason }, scene) => aborted(scene.blocks.get(index), reason),
+  'block-abort': ({ index, reason }, projection) => aborted(projection.blocks.get(index), reason),
 
   'run-start': ({ runId, by, door, taskId }) => [
-    toExtended('run_start', { run_id: runId, ...given({ by, door, task_id: taskId }) }),
+    toExtended('run_start', { run_id: runId, ...withoutUndefined({ by, door, task_id: taskId }) }),
   ],
   input: (event) => {
     const { origin, item, by, door, queueId } = event;
@@ -72,15 +75,15 @@ const SAY: { readonly [T in PodEvent['type']]: Say<T> } = {
         text: textOf(item.content),
         ...richContent(item.content),
         origin: origin === 'follow-up' ? 'follow_up' : origin,
-        ...given({ by, door, queue_id: queueId }),
+        ...withoutUndefined({ by, door, queue_id: queueId }),
       }),
     ];
   },
   'turn-start': ({ turn }) => [toAll('turn_start', { turn })],
-  'llm-end': (event, scene) =>
-    isHeld(event) ? NOTHING : turnEnd(scene, event.outcome === 'completed' ? 'finished' : event.outcome),
-  'tool-start': ({ call }, scene) => [
-    ...heldTurnEnd(scene, 'finished'),
+  'llm-end': (event, projection) =>
+    isHeld(event) ? NOTHING : turnEnd(projection, event.outcome === 'completed' ? 'finished' : event.outcome),
+  'tool-start': ({ call }, projection) => [
+    ...heldTurnEnd(projection, 'finished'),
     toExtended('tool_start', {
       id: call.callId,
       name: call.name,
@@ -97,10 +100,10 @@ const SAY: { readonly [T in PodEvent['type']]: Say<T> } = {
     ];
   },
   // Calls that were never begun, because their turn was left behind, have their results here only.
-  'turn-end': ({ results }, scene) => [
-    ...heldTurnEnd(scene, 'finished'),
+  'turn-end': ({ results }, projection) => [
+    ...heldTurnEnd(projection, 'finished'),
     ...results.flatMap((item) =>
-      item.type === 'tool-result' && !scene.answered.has(item.callId)
+      item.type === 'tool-result' && !projection.answered.has(item.callId)
         ? [toAll('tool_result', { id: item.callId, output: textOf(item.content), is_error: item.isError })]
         : [],
     ),
@@ -115,38 +118,45 @@ const SAY: { readonly [T in PodEvent['type']]: Say<T> } = {
     }),
   ],
   'retry-end': ({ attempt, success, failure }) => [
-    toExtended('retry_end', { attempt, success, ...given({ message: failure?.message }) }),
+    toExtended('retry_end', { attempt, success, ...withoutUndefined({ message: failure?.message }) }),
   ],
   'compaction-start': ({ reason }) => [toExtended('compact_start', { reason })],
   'compaction-end': ({ reason, result }) => [
     toExtended('compact_end', { reason, status: result.status, ...compacted(result) }),
   ],
-  'run-end': (event, scene) => [
-    ...[...scene.blocks.values()].flatMap((block) => aborted(block, 'the run ended')),
-    ...(scene.phase === 'over' ? NOTHING : turnEnd(scene, endOfTurn(event, scene))),
+  'run-end': (event, projection) => [
+    ...[...projection.blocks.values()].flatMap((block) => aborted(block, 'the run ended')),
+    ...(projection.phase === 'over' ? NOTHING : turnEnd(projection, endOfTurn(event, projection))),
     ...runError(event),
     toExtended('run_end', runEnd(event)),
   ],
 
   state: ({ state }, { podId, name }) => statusLines({ podId, name, state }),
   queued: (event) => [toExtended('queued', wireQueued(event))],
-  unqueued: ({ queueIds, reason }) => [toExtended('unqueued', { queue_ids: queueIds, ...given({ reason }) })],
+  unqueued: ({ queueIds, reason }) => [
+    toExtended('unqueued', { queue_ids: queueIds, ...withoutUndefined({ reason }) }),
+  ],
   'approval-request': ({ approval }) => [toExtended('approval_request', wireApproval(approval))],
   'approval-response': ({ approvalId, status, at, by, door, comment, updatedArguments, remember }) => [
     toExtended('approval_resolved', {
       approval_id: approvalId,
       status,
       at,
-      ...given({ by, door, comment, updated_arguments: updatedArguments, remember }),
+      ...withoutUndefined({ by, door, comment, updated_arguments: updatedArguments, remember }),
     }),
   ],
   settings: ({ settings, by, door }) => [
-    toExtended('settings', { settings: wireSettings(settings), ...given({ by, door }) }),
+    toExtended('settings', { settings: wireSettings(settings), ...withoutUndefined({ by, door }) }),
   ],
   todos: ({ items }) => [toExtended('todos', { items })],
   branched: ({ from, items, turn }) => [toExtended('branched', { from, items: historyItems(items), turn })],
   'shell-start': ({ shellId, command, private: isPrivate, by, door }) => [
-    toExtended('shell_start', { shell_id: shellId, command, private: isPrivate, ...given({ by, door }) }),
+    toExtended('shell_start', {
+      shell_id: shellId,
+      command,
+      private: isPrivate,
+      ...withoutUndefined({ by, door }),
+    }),
   ],
   'shell-update': ({ shellId, text }) => [toExtended('shell_update', { shell_id: shellId, text })],
   'shell-end': ({ shellId, command, status, output, private: isPrivate }) => [
@@ -164,25 +174,25 @@ const SAY: { readonly [T in PodEvent['type']]: Say<T> } = {
   ],
   'client-cancel': ({ callId }) => [toExtended('client_cancel', { call_id: callId })],
   recovered: ({ lost }) => [toExtended('recovered', { lost: { from: lost.from, to: lost.to } })],
-  commanded: ({ command, by, door }, scene) => [
+  commanded: ({ command, by, door }, projection) => [
     toExtended('commanded', { command, by, door }),
-    ...(command === 'cancel' ? heldTurnEnd(scene, 'cancelled') : NOTHING),
+    ...(command === 'cancel' ? heldTurnEnd(projection, 'cancelled') : NOTHING),
   ],
-  closed: ({ by, door }) => [toExtended('closed', given({ by, door }))],
+  closed: ({ by, door }) => [toExtended('closed', withoutUndefined({ by, door }))],
 };
 
-function heldTurnEnd(scene: Scene, result: TurnResult): readonly Said[] {
-  return scene.phase === 'held' ? turnEnd(scene, result) : NOTHING;
+function heldTurnEnd(projection: ProjectionState, result: TurnResult): readonly WireLine[] {
+  return projection.phase === 'held' ? turnEnd(projection, result) : NOTHING;
 }
 
 /** To a client without extras a turn is finished or paused: there is no third word. */
-function turnEnd({ turn }: Scene, result: TurnResult): readonly Said[] {
+function turnEnd({ turn }: ProjectionState, result: TurnResult): readonly WireLine[] {
   if (result === 'finished' || result === 'paused') return [toAll('turn_end', { turn, result })];
   return [toPlain('turn_end', { turn, result: 'finished' }), toExtended('turn_end', { turn, result })];
 }
 
 /** How a turn ends that was under way when its run ended. */
-function endOfTurn({ outcome }: EventOf<'run-end'>, { phase }: Scene): TurnResult {
+function endOfTurn({ outcome }: EventOf<'run-end'>, { phase }: ProjectionState): TurnResult {
   if (outcome.status === 'paused' || outcome.status === 'cancelled' || outcome.status === 'failed')
     return outcome.status;
   // The process ended while a decision was awaited: the decision still goes on with it.
@@ -191,7 +201,7 @@ function endOfTurn({ outcome }: EventOf<'run-end'>, { phase }: Scene): TurnResul
 }
 
 /** One error per run that did not end as the model wanted; those with extras read the rest in `run_end`. */
-function runError({ outcome }: EventOf<'run-end'>): readonly Said[] {
+function runError({ outcome }: EventOf<'run-end'>): readonly WireLine[] {
   switch (outcome.status) {
     case 'failed':
       return [toAll('error', { code: 'provider_error', message: outcome.failure.message })];
@@ -216,12 +226,12 @@ function runEnd({ runId, outcome, totals }: EventOf<'run-end'>): ExtraEvents['ru
   return {
     run_id: runId,
     result: outcome.status,
-    ...given({ message }),
+    ...withoutUndefined({ message }),
     turns: totals.turns,
     tool_calls: totals.toolCalls,
     input_tokens: totals.inputTokens,
     output_tokens: totals.outputTokens,
-    ...given({ cost: totals.cost }),
+    ...withoutUndefined({ cost: totals.cost }),
   };
 }
 
@@ -235,7 +245,7 @@ function compacted(result: EventOf<'compaction-end'>['result']): Partial<ExtraEv
   };
 }
 
-function aborted(block: OpenBlock | undefined, reason: string): readonly Said[] {
+function aborted(block: OpenBlock | undefined, reason: string): readonly WireLine[] {
   const head = block?.head;
   if (head?.blockType === 'tool-use')
     return [toExtended('block_aborted', { type: 'tool_call', reason, id: head.id })];
@@ -245,7 +255,7 @@ function aborted(block: OpenBlock | undefined, reason: string): readonly Said[] 
 }
 
 function wireUsage(usage: EventOf<'usage'>): WireUsage {
-  return given({
+  return withoutUndefined({
     input_tokens: usage.inputTokens,
     output_tokens: usage.outputTokens,
     total_tokens: usage.totalTokens,

@@ -1,10 +1,10 @@
-import { isFor, type Kind, type Said } from './wire-lines.ts';
+import { isFor, type ClientKind, type WireLine } from './wire-lines.ts';
 import type { RequestId, WireEvent } from './wire.ts';
 
 /** One event of the pod, as it is told. */
-export interface Told {
+export interface EventLines {
   readonly seq: number;
-  readonly said: readonly Said[];
+  readonly said: readonly WireLine[];
 }
 
 /** Lines that leave together, as objects and as bytes. */
@@ -23,11 +23,11 @@ export class Lines {
 }
 
 /** Events of a pod that were told together. Every client of a kind gets the same lines, so they are made once. */
-export class Telling {
-  readonly #told: readonly Told[];
-  readonly #lines = new Map<Kind, Lines>();
+export class EncodedBatch {
+  readonly #told: readonly EventLines[];
+  readonly #lines = new Map<ClientKind, Lines>();
 
-  constructor(told: readonly Told[]) {
+  constructor(told: readonly EventLines[]) {
     this.#told = told;
   }
 
@@ -36,7 +36,7 @@ export class Telling {
   }
 
   /** What of it comes after a number. */
-  lines(kind: Kind, after: number): Lines {
+  lines(kind: ClientKind, after: number): Lines {
     const first = this.#told[0];
     if (first !== undefined && first.seq <= after)
       return linesOf(
@@ -50,7 +50,7 @@ export class Telling {
 }
 
 /** Lines that stand for no event of the pod: answers and refusals. */
-export function answerLines(kind: Kind, said: readonly Said[], marks: Marks): Lines {
+export function answerLines(kind: ClientKind, said: readonly WireLine[], marks: Marks): Lines {
   return new Lines(said.filter((one) => isFor(kind, one)).map(({ line }) => ({ ...line, ...marks })));
 }
 
@@ -60,7 +60,7 @@ export interface Marks {
   readonly seq?: number;
 }
 
-function linesOf(kind: Kind, told: readonly Told[]): Lines {
+function linesOf(kind: ClientKind, told: readonly EventLines[]): Lines {
   const events: WireEvent[] = [];
   for (const { seq, said } of told)
     for (const one of said) if (isFor(kind, one)) events.push({ ...one.line, seq });

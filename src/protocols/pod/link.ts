@@ -11,11 +11,11 @@ import type { Broadcast, Listener } from './broadcast.ts';
 import { catchUp } from './catch-up.ts';
 import { decode, type Decoded, decodeObject, type Request } from './decode.ts';
 import { refusalOf } from './errors.ts';
-import { given } from './without-undefined.ts';
+import { withoutUndefined } from './without-undefined.ts';
 import { historyItems } from './items.ts';
-import { type Kind, type Said, toExtended, toPlain } from './wire-lines.ts';
+import { type ClientKind, type WireLine, toExtended, toPlain } from './wire-lines.ts';
 import { inFlight } from './snapshot.ts';
-import { answerLines, type Lines, type Telling } from './event-lines.ts';
+import { answerLines, type Lines, type EncodedBatch } from './event-lines.ts';
 import type { ExtraEvents, RequestId } from './wire.ts';
 
 /** Where a link's lines go. */
@@ -48,7 +48,7 @@ export class Link implements Listener {
   readonly #options: LinkOptions;
   readonly #gone = new AbortController();
   #by: string;
-  #kind: Kind = 'plain';
+  #kind: ClientKind = 'plain';
   /** The last event that this client has been told of, or that was before its time. */
   #seq: number;
   /** False while it is being told what was before its time. */
@@ -109,7 +109,7 @@ export class Link implements Listener {
     this.#options.onLeave?.();
   }
 
-  deliver(telling: Telling): void {
+  deliver(telling: EncodedBatch): void {
     if (!this.#isLive || telling.lastSeq <= this.#seq) return;
     if (this.#receiver.pending() > this.#options.pendingBytes) {
       this.#cutOff();
@@ -120,7 +120,7 @@ export class Link implements Listener {
     this.#leaveIfQuiet();
   }
 
-  hear(said: readonly Said[]): void {
+  hear(said: readonly WireLine[]): void {
     if (this.#isLive) this.#answer(said, undefined);
   }
 
@@ -204,7 +204,7 @@ export class Link implements Listener {
   }
 
   /** To everybody, unless the sender has marked its line. */
-  #reply(said: readonly Said[], requestId: RequestId | undefined): void {
+  #reply(said: readonly WireLine[], requestId: RequestId | undefined): void {
     if (requestId === undefined) this.#broadcast.say(said);
     else this.#answer(said, requestId);
   }
@@ -216,8 +216,8 @@ export class Link implements Listener {
     else this.#answer(said, requestId);
   }
 
-  #answer(said: readonly Said[], requestId: RequestId | undefined, seq?: number): void {
-    this.#take(answerLines(this.#kind, said, { ...given({ request_id: requestId, seq }) }));
+  #answer(said: readonly WireLine[], requestId: RequestId | undefined, seq?: number): void {
+    this.#take(answerLines(this.#kind, said, { ...withoutUndefined({ request_id: requestId, seq }) }));
   }
 
   #take(lines: Lines): void {
@@ -262,7 +262,7 @@ function told(): Promise<void> {
   });
 }
 
-function errorLines(error: PolypodError, method: string | undefined): readonly Said[] {
+function errorLines(error: PolypodError, method: string | undefined): readonly WireLine[] {
   const { plain, extended, message } = refusalOf(error, method);
   return [toPlain('error', { code: plain, message }), toExtended('error', { code: extended, message })];
 }
@@ -271,7 +271,7 @@ function accepted(receipt: Receipt): ExtraEvents['accepted'] {
   const { seq, runId, queueId, approvalId, shellId, entryId } = receipt;
   return {
     seq,
-    ...given({
+    ...withoutUndefined({
       run_id: runId,
       queue_id: queueId,
       approval_id: approvalId,

@@ -13,7 +13,7 @@ export interface OpenBlock {
  * block its whole text, and the end of a turn waits for what is decided about its calls. A new turn begins with nothing of
  * this, so the events since the last start of a turn are enough to know it.
  */
-export class Scene {
+export class ProjectionState {
   readonly podId: string;
   /** The number of the last event that it knows. */
   seq: number;
@@ -37,15 +37,15 @@ export class Scene {
   }
 
   /** As a snapshot has it; of the turn under way only what a snapshot tells. */
-  static of({ id, seq, state, settings, turn, run, blocks, queue }: Snapshot): Scene {
-    const scene = new Scene({ podId: id, seq, state, name: settings.name, turn });
-    for (const { lane, queueId } of queue) if (lane === 'prompt') scene.#waiting.add(queueId);
-    if (run === undefined) return scene;
+  static of({ id, seq, state, settings, turn, run, blocks, queue }: Snapshot): ProjectionState {
+    const projection = new ProjectionState({ podId: id, seq, state, name: settings.name, turn });
+    for (const { lane, queueId } of queue) if (lane === 'prompt') projection.#waiting.add(queueId);
+    if (run === undefined) return projection;
     for (const block of blocks)
-      if (block.open) scene.blocks.set(block.index, { head: block, pieces: [block.text] });
-    if (blocks.length > 0) scene.phase = 'answering';
-    else if (state === 'waiting') scene.phase = 'held';
-    return scene;
+      if (block.open) projection.blocks.set(block.index, { head: block, pieces: [block.text] });
+    if (blocks.length > 0) projection.phase = 'answering';
+    else if (state === 'waiting') projection.phase = 'held';
+    return projection;
   }
 
   /** Whether nothing runs, and nothing will without being told. */

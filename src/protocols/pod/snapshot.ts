@@ -1,5 +1,5 @@
 import type { Approval, Queued, Snapshot } from '../../pod/index.ts';
-import { given } from './without-undefined.ts';
+import { withoutUndefined } from './without-undefined.ts';
 import { historyItems, richContent, textOf } from './items.ts';
 import { wireSettings } from './settings.ts';
 import { wireStatus } from './status.ts';
@@ -18,7 +18,7 @@ export function wireSnapshot(snapshot: Snapshot, reason: 'joined' | 'gap'): Wire
     turn: snapshot.turn,
     items: historyItems(snapshot.items),
     in_flight: inFlight(snapshot),
-    ...given({ run_id: run?.runId }),
+    ...withoutUndefined({ run_id: run?.runId }),
     tools: tools.map(({ call, text }) => ({ id: call.callId, name: call.name, title: call.title, text })),
     shells: shells.map(({ shellId, command, private: isPrivate }) => ({
       shell_id: shellId,
@@ -26,13 +26,13 @@ export function wireSnapshot(snapshot: Snapshot, reason: 'joined' | 'gap'): Wire
       private: isPrivate,
     })),
     approvals: snapshot.approvals.map(wireApproval),
-    ...given({ denied: snapshot.denied }),
+    ...withoutUndefined({ denied: snapshot.denied }),
     queue: snapshot.queue.map(wireQueued),
     todos: snapshot.todos,
     settings: wireSettings(settings),
     compacting: snapshot.compacting,
     context_tokens: stats.contextTokens,
-    ...given({ context_window: stats.contextWindow, cost: stats.totals.cost }),
+    ...withoutUndefined({ context_window: stats.contextWindow, cost: stats.totals.cost }),
   };
 }
 
@@ -57,7 +57,7 @@ export function wireApproval(approval: Approval): WireApproval {
     arguments: approval.arguments,
     title: approval.title,
     reason: approval.reason,
-    ...given({
+    ...withoutUndefined({
       run_id: runId,
       call_id: callId,
       pod_id: podId,
@@ -74,6 +74,6 @@ export function wireQueued({ queueId, lane, content, by, door, taskId }: Queued)
     lane: lane === 'follow-up' ? 'follow_up' : lane,
     text: textOf(content),
     ...richContent(content),
-    ...given({ by, door, task_id: taskId }),
+    ...withoutUndefined({ by, door, task_id: taskId }),
   };
 }

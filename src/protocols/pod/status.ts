@@ -1,5 +1,5 @@
 import type { PodState } from '../../pod/index.ts';
-import { type Said, toExtended, toPlain } from './wire-lines.ts';
+import { type WireLine, toExtended, toPlain } from './wire-lines.ts';
 import type { WireStatus } from './wire.ts';
 
 export interface Stand {
@@ -9,7 +9,7 @@ export interface Stand {
 }
 
 /** What a pod is doing, for both kinds of clients. */
-export function statusLines(stand: Stand): readonly Said[] {
+export function statusLines(stand: Stand): readonly WireLine[] {
   const status = wireStatus(stand);
   return [toPlain('status', status), toExtended('status', { ...status, detail: stand.state })];
 }

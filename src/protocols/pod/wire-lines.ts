@@ -1,27 +1,27 @@
 import type { SeedEvents, WireEvent, WireEvents } from './wire.ts';
 
 /** Who gets it: clients that know the seed's words only, those that have asked for extras, or both. */
-export type Kind = 'plain' | 'extended';
+export type ClientKind = 'plain' | 'extended';
 
 /** One event for the wire, and whom it is for. */
-export interface Said {
-  readonly to: Kind | 'all';
+export interface WireLine {
+  readonly to: ClientKind | 'all';
   readonly line: WireEvent;
 }
 
-export function toAll<K extends keyof SeedEvents>(event: K, data: SeedEvents[K]): Said {
+export function toAll<K extends keyof SeedEvents>(event: K, data: SeedEvents[K]): WireLine {
   return { to: 'all', line: lineOf(event, data) };
 }
 
-export function toPlain<K extends keyof SeedEvents>(event: K, data: SeedEvents[K]): Said {
+export function toPlain<K extends keyof SeedEvents>(event: K, data: SeedEvents[K]): WireLine {
   return { to: 'plain', line: lineOf(event, data) };
 }
 
-export function toExtended<K extends keyof WireEvents>(event: K, data: WireEvents[K]): Said {
+export function toExtended<K extends keyof WireEvents>(event: K, data: WireEvents[K]): WireLine {
   return { to: 'extended', line: lineOf(event, data) };
 }
 
-export function isFor(kind: Kind, { to }: Said): boolean {
+export function isFor(kind: ClientKind, { to }: WireLine): boolean {
   return to === 'all' || to === kind;
 }
 

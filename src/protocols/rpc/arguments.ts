@@ -3,10 +3,10 @@ import { BASE64, MEDIA_TYPE, type PodCommand } from '../../pod/index.ts';
 import { LEVELS, type RpcThinkingLevel } from './wire.ts';
 
 /** What may be said to a model: text and images. */
-export type Said = Extract<PodCommand, { readonly type: 'prompt' }>['content'];
+export type UserContent = Extract<PodCommand, { readonly type: 'prompt' }>['content'];
 
 /** A command as it came: its type, and fields that nobody has looked at. Keys that we do not know are let be. */
-export interface Wish {
+export interface RpcCommand {
   readonly id: unknown;
   readonly type: string;
   readonly fields: JsonObject;
@@ -19,25 +19,25 @@ export interface CancelledRun {
   readonly runId: string | undefined;
 }
 
-export function textIn({ type, fields }: Wish, key: string): string {
+export function textIn({ type, fields }: RpcCommand, key: string): string {
   const value = fields[key];
   if (typeof value === 'string') return value;
   throw new PolypodError('bad-request', `${type} needs "${key}", which is text`);
 }
 
 /** Undefined when it is not there. */
-export function anyTextIn(wish: Wish, key: string): string | undefined {
+export function anyTextIn(wish: RpcCommand, key: string): string | undefined {
   const value = wish.fields[key];
   return value === undefined || value === null ? undefined : textIn(wish, key);
 }
 
-export function flagIn({ type, fields }: Wish, key: string): boolean {
+export function flagIn({ type, fields }: RpcCommand, key: string): boolean {
   const value = fields[key];
   if (typeof value === 'boolean') return value;
   throw new PolypodError('bad-request', `${type} needs "${key}", which is true or false`);
 }
 
-export function wordIn<const W extends string>(wish: Wish, key: string, words: readonly W[]): W {
+export function wordIn<const W extends string>(wish: RpcCommand, key: string, words: readonly W[]): W {
   const value = wish.fields[key];
   const word = words.find((candidate) => candidate === value);
   if (word !== undefined) return word;
@@ -45,17 +45,17 @@ export function wordIn<const W extends string>(wish: Wish, key: string, words: r
 }
 
 /** Undefined for what is no level, as the protocol has it. */
-export function levelIn({ fields }: Wish): RpcThinkingLevel | undefined {
+export function levelIn({ fields }: RpcCommand): RpcThinkingLevel | undefined {
   return LEVELS.find((level) => level === fields.level);
 }
 
 /** The message and its images. */
-export function saidIn(wish: Wish): Said {
+export function userContentIn(wish: RpcCommand): UserContent {
   const text = textIn(wish, 'message');
   return [{ type: 'text', text }, ...arrayOf(wish.fields.images).map((image) => imageIn(wish, image))];
 }
 
-function imageIn({ type }: Wish, image: unknown): Said[number] {
+function imageIn({ type }: RpcCommand, image: unknown): UserContent[number] {
   const read = shape.open(IMAGE).read(image, [], () => {});
   if (read !== undefined) return { type: 'image', mediaType: read.mimeType, data: read.data };
   throw new PolypodError(

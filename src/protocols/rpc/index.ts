@@ -8,11 +8,11 @@ export { readGreeting, RPC_SOCKET } from './link/greeting.ts';
 export type { LinkHeader } from './link/link-header.ts';
 export type { OfferedModel } from './encode/messages.ts';
 export type { ModelScope, NamedModel } from './sessions/model-scope.ts';
-export type { ModelWish } from './sessions/model-selection.ts';
+export type { ModelSelection } from './sessions/model-selection.ts';
 export type { ExtensionLink, RpcExtensions, RpcLimits, RpcParts, RpcSessions } from './parts.ts';
 export type { RpcStreams } from './link/serve.ts';
 export type { UiRequests } from './host-side/ui.ts';
-export { UNASKED } from './host-side/default-rules.ts';
+export { DEFAULT_RULES } from './host-side/default-rules.ts';
 export type { RpcRule } from './wire.ts';
 
 /** Serves one client, to whom `ready` is said once its first session is there. */

@@ -13,11 +13,11 @@ export {
   type KeyRecord,
   MODES,
   REVOKED_TASKS,
-  type Scope,
-  SCOPES,
+  type KeyPermission,
+  KEY_PERMISSIONS,
 } from './keys/key.ts';
 export type { GivenKey } from './keys/key-ring.ts';
-export type { OpenTasks, Project, TasksLimits, TasksPlace, TasksSettings } from './settings.ts';
+export type { OpenTasks, Project, TasksLimits, TasksListener, TasksSettings } from './settings.ts';
 export type { Webhook } from './webhooks/webhook.ts';
 export type { StreamLine, SubmitReply, SubmitRequest, TaskStatusReply } from './wire.ts';
 

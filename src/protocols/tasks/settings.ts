@@ -66,7 +66,7 @@ export function agentName({ name = 'polypod' }: Pick<TasksSettings, 'name'>): st
 }
 
 /** What the door needs beyond what every door gets. */
-export type TasksPlace = Omit<TasksSettings, 'host' | 'version' | 'log' | 'caught' | 'vitals' | 'audit'>;
+export type TasksListener = Omit<TasksSettings, 'host' | 'version' | 'log' | 'caught' | 'vitals' | 'audit'>;
 
 /**
  * A pod's lines after a number, then live; without a number, or where that is not kept, a snapshot first. They come as they are

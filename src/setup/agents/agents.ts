@@ -7,8 +7,8 @@ import type { McpServerSpec, McpServerStatus } from '../../mcp/index.ts';
 import type { Agent, OpenAgent, Workplace } from '../../pod/index.ts';
 import {
   builtinTools,
-  ground,
-  groundFor,
+  fileFacts,
+  fileFactsFor,
   type Mode,
   openSandboxes,
   orphanNote,
@@ -23,19 +23,19 @@ import { commandModel, isCommandModel } from '../models/command-model.ts';
 import type { Config } from '../config/config.ts';
 import { instructionsIn } from './instructions.ts';
 import { limiterFor } from './command-limits.ts';
-import { KeptRules } from './saved-rules.ts';
+import { SavedRules } from './saved-rules.ts';
 import { keyVariables } from '../config/key-variables.ts';
 import type { ModelAccess } from '../models/model-access.ts';
 import { ownPaths, socketPaths } from '../paths/own-paths.ts';
-import type { Places } from '../paths/data-paths.ts';
-import { PodServers } from './pod-mcp-servers.ts';
+import type { DataPaths } from '../paths/data-paths.ts';
+import { PodMcpServers } from './pod-mcp-servers.ts';
 import { commandLedger, endLeftCommands } from './running-commands.ts';
 
 export interface AgentsOptions {
   readonly env: Environment;
   /** This and the models are looked at for every run: they may have been loaded anew. */
   readonly config: Config;
-  readonly places: Places;
+  readonly dataPaths: DataPaths;
   readonly models: ModelAccess;
   readonly version: string;
   /** In place of what the configuration says. */
@@ -55,29 +55,29 @@ export interface AgentsOptions {
 
 /** Agents as the user has configured them: models by account, the built-in tools, MCP servers, permissions. */
 export function agentsFrom(options: AgentsOptions): OpenAgent {
-  let kept: Promise<KeptRules> | undefined;
+  let kept: Promise<SavedRules> | undefined;
   let swept: Promise<unknown> | undefined;
   return async (place) => {
     // Before a pod tells how its last calls ended.
-    await (swept ??= endLeftCommands(options.places));
-    return openAgent(options, place, await (kept ??= KeptRules.open(options.places.rulesFile)));
+    await (swept ??= endLeftCommands(options.dataPaths));
+    return openAgent(options, place, await (kept ??= SavedRules.open(options.dataPaths.rulesFile)));
   };
 }
 
 async function openAgent(
   options: AgentsOptions,
   { podId, cwd, todos, settings }: Workplace,
-  kept: KeptRules,
+  kept: SavedRules,
 ): Promise<Agent> {
-  const { config, env, places, version } = options;
+  const { config, env, dataPaths, version } = options;
   const { permissions } = config;
   const secretEnv = keyVariables(config);
   const toolEnv = safeEnv(env, { secret: secretEnv, pass: permissions.passEnv });
-  const protectedPaths = await ownPaths({ env, places, config, files: options.ownFiles?.() ?? [] }, cwd);
-  const fromHome = (path: string): string => path.replace(/^~(?=\/)/, places.home);
+  const protectedPaths = await ownPaths({ env, dataPaths, config, files: options.ownFiles?.() ?? [] }, cwd);
+  const fromHome = (path: string): string => path.replace(/^~(?=\/)/, dataPaths.home);
   // Rules that a person makes here belong to this directory, wherever a link to it is.
   const project = await realpath(cwd).catch(() => cwd);
-  const outputs = join(places.cacheDirectory, 'outputs', podId);
+  const outputs = join(dataPaths.cacheDirectory, 'outputs', podId);
   const scope = (paths: readonly string[]): Promise<Scope> =>
     scopeOf(cwd, outputs, [
       ...options.config.permissions.allowPaths,
@@ -95,7 +95,7 @@ async function openAgent(
       ? await openSandboxes(
           {
             env: toolEnv,
-            home: places.home,
+            home: dataPaths.home,
             hidden: [...protectedPaths, ...(settled.hide ?? []).map(fromHome)],
             readable: [...(settled.read ?? []).map(fromHome), outputs],
             shown: (settled.show ?? []).map(fromHome),
@@ -105,20 +105,21 @@ async function openAgent(
           usual,
         )
       : undefined;
-  const servers = new PodServers([...config.mcpServers, ...(options.mcpServers ?? [])], {
+  const servers = new PodMcpServers([...config.mcpServers, ...(options.mcpServers ?? [])], {
     env,
     secretEnv,
     cwd,
     clientVersion: version,
     onChange: (status) => options.onServerChange?.(podId, status),
   });
-  const ledger = commandLedger(places);
+  const ledger = commandLedger(dataPaths);
   const isolation =
     permissions.isolateCommands === false
       ? undefined
       : pidNamespace({
           env: toolEnv,
-          hidden: () => (options.config.daemon.allowAgentPeers === true ? [] : socketPaths({ env, places })),
+          hidden: () =>
+            options.config.daemon.allowAgentPeers === true ? [] : socketPaths({ env, dataPaths }),
         });
   const own = [...builtinTools, todoTool(todos)];
   await options.models.choose();
@@ -152,7 +153,7 @@ async function openAgent(
     rulesOf: (person) => kept.rulesFor(person, project),
     sandboxed: sandboxes !== undefined,
     protectedPaths,
-    ground: groundFor(toolEnv),
+    fileFacts: fileFactsFor(toolEnv),
     scope,
     surroundings: (callId, policy) => ({
       env: toolEnv,
@@ -183,8 +184,8 @@ async function openAgent(
 /** Outputs that were too long to show may be read on, although they are kept elsewhere. */
 async function scopeOf(cwd: string, outputs: string, paths: readonly string[]): Promise<Scope> {
   const [scope, kept] = await Promise.all([
-    scopeFrom(cwd, paths, ground.realPath),
-    scopeFrom(outputs, [], ground.realPath),
+    scopeFrom(cwd, paths, fileFacts.realPath),
+    scopeFrom(outputs, [], fileFacts.realPath),
   ]);
   return { read: [...scope.write, ...kept.write], write: scope.write };
 }

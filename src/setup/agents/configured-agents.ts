@@ -2,7 +2,7 @@ import type { OpenAgent } from '../../pod/index.ts';
 import type { Environment } from '../../llm/index.ts';
 import { readConfig } from '../config/config.ts';
 import { ModelAccess } from '../models/model-access.ts';
-import { placesFrom } from '../paths/data-paths.ts';
+import { dataPathsFrom } from '../paths/data-paths.ts';
 
 export interface ConfiguredAgentsOptions {
   readonly env: Environment;
@@ -18,11 +18,11 @@ export async function configuredAgents({ env, model, offline = false }: Configur
   /** Lets go of what the agents share. */
   readonly close: () => Promise<void>;
 }> {
-  const places = placesFrom(env);
-  const { config } = await readConfig(places);
-  const models = new ModelAccess({ env, config, places, offline, reference: model });
+  const dataPaths = dataPathsFrom(env);
+  const { config } = await readConfig(dataPaths);
+  const models = new ModelAccess({ env, config, dataPaths, offline, reference: model });
   // Tools and servers are loaded with the first agent, not with the program.
   const agents: OpenAgent = async (place) =>
-    (await import('./agents.ts')).agentsFrom({ env, config, places, models, version: 'embedded' })(place);
+    (await import('./agents.ts')).agentsFrom({ env, config, dataPaths, models, version: 'embedded' })(place);
   return { agents, close: () => models.close() };
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf, PolypodError, systemCodeOf } from '../../base/index.ts';
-import { ground, isInside, isSecret } from '../../tools/index.ts';
+import { fileFacts, isInside, isSecret } from '../../tools/index.ts';
 
 /** A text that a project addresses to every agent. */
 export interface Instructions {
@@ -14,7 +14,7 @@ const LONGEST = 100_000;
 
 /** What the project tells every agent. A link out of the project is not followed: it would hand a stranger's choice of file to the model. */
 export async function instructionsIn(cwd: string): Promise<readonly Instructions[]> {
-  const [here, place] = await Promise.all([ground.realPath(cwd), ground.realPath(join(cwd, FILE))]);
+  const [here, place] = await Promise.all([fileFacts.realPath(cwd), fileFacts.realPath(join(cwd, FILE))]);
   if (!('real' in here) || !('real' in place) || !isInside(here.real, place.real) || isSecret(place.real))
     return [];
   const text = await readFile(place.real, 'utf8').catch((thrown: unknown) => {

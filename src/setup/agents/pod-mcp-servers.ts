@@ -7,7 +7,7 @@ import type { Tool } from '../../tools/index.ts';
 type Given = Pick<PodSettings, 'mcpConfig' | 'mcpContext'>;
 
 /** The MCP servers of one pod: those that are configured, and those that a client has given it. */
-export class PodServers {
+export class PodMcpServers {
   readonly #configured: readonly McpServerSpec[];
   readonly #surroundings: McpSurroundings;
   #given = '';

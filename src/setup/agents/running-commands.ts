@@ -1,18 +1,18 @@
 import { type JsonObject, numberOf, stringOf } from '../../base/index.ts';
 import { stateOfProcess, thisProcess } from '../../store/index.ts';
 import { CommandLedger, type CommandRecord, endOrphans, type OwnerState } from '../../tools/index.ts';
-import { commandsDirectory, type Places } from '../paths/data-paths.ts';
+import { commandsDirectory, type DataPaths } from '../paths/data-paths.ts';
 
 /** The commands that run for agents of a data directory, whichever process hosts them. */
-export function commandLedger(places: Pick<Places, 'dataDirectory'>): CommandLedger {
-  return new CommandLedger(commandsDirectory(places), { ...thisProcess() });
+export function commandLedger(dataPaths: Pick<DataPaths, 'dataDirectory'>): CommandLedger {
+  return new CommandLedger(commandsDirectory(dataPaths), { ...thisProcess() });
 }
 
 /** Ends the commands that a killed process has left behind on this data directory. */
 export async function endLeftCommands(
-  places: Pick<Places, 'dataDirectory'>,
+  dataPaths: Pick<DataPaths, 'dataDirectory'>,
 ): Promise<readonly CommandRecord[]> {
-  return endOrphans(commandLedger(places), ownerState);
+  return endOrphans(commandLedger(dataPaths), ownerState);
 }
 
 function ownerState(owner: JsonObject): OwnerState {

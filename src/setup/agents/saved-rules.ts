@@ -4,7 +4,7 @@ import { dirname, sep } from 'node:path';
 import { messageOf, PolypodError, shape, systemCodeOf, tryParse, uuidv7 } from '../../base/index.ts';
 import type { Person } from '../../pod/index.ts';
 import type { Rule } from '../../tools/index.ts';
-import { lockSoon } from '../paths/lock-with-retry.ts';
+import { lockWithRetry } from '../paths/lock-with-retry.ts';
 import { refuseUnsafeFile } from '../paths/refuse-unsafe-file.ts';
 import { RULE } from '../config/rule-shape.ts';
 
@@ -25,7 +25,7 @@ const KEPT_RULE = shape.fields(
   },
 );
 /** A rule that a person made by answering "always", and where it holds. */
-export type KeptRule = shape.ValueOf<typeof KEPT_RULE>;
+export type SavedRule = shape.ValueOf<typeof KEPT_RULE>;
 
 const FILE = shape.fields({ version: shape.count(1), rules: shape.listOf(KEPT_RULE) }, {});
 const OLD_FILE: shape.Shape<readonly Rule[]> = shape.listOf(RULE);
@@ -35,18 +35,18 @@ const OLD_FILE: shape.Shape<readonly Rule[]> = shape.listOf(RULE);
  * and to the directory of the session. They stand behind those of the configuration, in a file of their own, which a person
  * may edit or remove at any time.
  */
-export class KeptRules {
+export class SavedRules {
   readonly #file: string;
-  #rules: readonly KeptRule[];
+  #rules: readonly SavedRule[];
   #mark: string;
 
-  static async open(file: string): Promise<KeptRules> {
+  static async open(file: string): Promise<SavedRules> {
     refuseUnsafeFile('the file of rules', file);
     const mark = markOf(file);
-    return new KeptRules(file, readRules(file), mark);
+    return new SavedRules(file, readRules(file), mark);
   }
 
-  private constructor(file: string, rules: readonly KeptRule[], mark: string) {
+  private constructor(file: string, rules: readonly SavedRule[], mark: string) {
     this.#file = file;
     this.#rules = rules;
     this.#mark = mark;
@@ -60,7 +60,7 @@ export class KeptRules {
       .map(({ rule }) => rule);
   }
 
-  async keep(rule: Rule, person: Person, directory: string): Promise<KeptRule> {
+  async keep(rule: Rule, person: Person, directory: string): Promise<SavedRule> {
     const kept = await keepRule(this.#file, rule, person, directory);
     this.#refresh();
     return kept;
@@ -80,7 +80,7 @@ export class KeptRules {
 }
 
 /** The rules of a file; none if it is missing. Those of the first version belong to the local user, in every directory. */
-export function readRules(file: string): readonly KeptRule[] {
+export function readRules(file: string): readonly SavedRule[] {
   const text = textOf(file);
   if (text === undefined) return [];
   const value = tryParse(text);
@@ -100,7 +100,7 @@ export function readRules(file: string): readonly KeptRule[] {
 }
 
 /** Removes rules by their ids, all or none. */
-export async function removeRules(file: string, ids: readonly string[]): Promise<readonly KeptRule[]> {
+export async function removeRules(file: string, ids: readonly string[]): Promise<readonly SavedRule[]> {
   return change(file, (rules) => {
     for (const id of ids)
       if (!rules.some((kept) => kept.id === id))
@@ -113,9 +113,9 @@ export async function removeRules(file: string, ids: readonly string[]): Promise
   });
 }
 
-async function keepRule(file: string, rule: Rule, person: Person, directory: string): Promise<KeptRule> {
+async function keepRule(file: string, rule: Rule, person: Person, directory: string): Promise<SavedRule> {
   const owner = ownerOf(person);
-  const kept: KeptRule = {
+  const kept: SavedRule = {
     id: uuidv7().replaceAll('-', '').slice(-12),
     ...(owner !== undefined && { owner }),
     directory,
@@ -136,10 +136,10 @@ async function keepRule(file: string, rule: Rule, person: Person, directory: str
 /** Reads, changes and writes while no other process does. */
 async function change<T>(
   file: string,
-  decide: (rules: readonly KeptRule[]) => { readonly rules: readonly KeptRule[]; readonly result: T },
+  decide: (rules: readonly SavedRule[]) => { readonly rules: readonly SavedRule[]; readonly result: T },
 ): Promise<T> {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const lock = await lockSoon(file);
+  const lock = await lockWithRetry(file);
   try {
     const { rules, result } = decide(readRules(file));
     if (Array.isArray(tryParse(textOf(file) ?? ''))) copyFileSync(file, `${file}.v1`);

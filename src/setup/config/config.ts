@@ -9,7 +9,7 @@ import type { Durability } from '../../store/index.ts';
 import type { Mode, Rule } from '../../tools/index.ts';
 import type { StatedAccount, StatedConfig, StatedLimits } from './config-shape.ts';
 import { DEFAULT_CONFIG } from './default-config.ts';
-import type { Places } from '../paths/data-paths.ts';
+import type { DataPaths } from '../paths/data-paths.ts';
 import { refuseUnsafeFile } from '../paths/refuse-unsafe-file.ts';
 import type { StatedTasks } from './tasks-shape.ts';
 
@@ -90,7 +90,7 @@ export interface LoadedConfig {
 export async function readConfig({
   configFile,
   home,
-}: Pick<Places, 'configFile' | 'home'>): Promise<LoadedConfig> {
+}: Pick<DataPaths, 'configFile' | 'home'>): Promise<LoadedConfig> {
   const content = await contentOf(configFile);
   if (content === undefined) return { config: DEFAULT_CONFIG, warnings: [] };
   const file = await parsed(content, configFile);

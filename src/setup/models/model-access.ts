@@ -18,7 +18,7 @@ import { isLoopbackUrl, loopbackTransport } from '../../wire/index.ts';
 import type { Config } from '../config/config.ts';
 import { download } from './download.ts';
 import { readModels } from './model-files.ts';
-import type { Places } from '../paths/data-paths.ts';
+import type { DataPaths } from '../paths/data-paths.ts';
 
 /** A model that is ready to be asked, and what the person should know about the choice. */
 export interface ReadyModel {
@@ -30,7 +30,7 @@ export interface ReadyModel {
 export interface ModelAccessOptions {
   readonly env: Environment;
   readonly config: Config;
-  readonly places: Places;
+  readonly dataPaths: DataPaths;
   /** What to use when nobody names a model: before the environment and the configuration. */
   readonly reference?: string | undefined;
   /** Only the simulated model. */
@@ -76,10 +76,10 @@ export class ModelAccess {
 
   /** How to refer to the first model of the catalogue that is called so, and for which there is an account. */
   async #newest(family: string): Promise<string | undefined> {
-    const { env, config, places, offline } = this.#options;
+    const { env, config, dataPaths, offline } = this.#options;
     if (offline === true) return undefined;
     const accounts = accountsFrom(env, config.accounts);
-    const model = (await readModels(places)).models.find(
+    const model = (await readModels(dataPaths)).models.find(
       ({ account, id }) => id.includes(family) && accounts.some(({ name }) => name === account),
     );
     return model && referenceTo(model);
@@ -103,15 +103,15 @@ export class ModelAccess {
   }
 
   async #choose(reference: string | undefined, signal: AbortSignal): Promise<ReadyModel> {
-    const { env, config, places } = this.#options;
-    const known = await readModels(places);
+    const { env, config, dataPaths } = this.#options;
+    const known = await readModels(dataPaths);
     const circumstances: Circumstances = {
       reference: reference ?? env.POLYPOD_MODEL ?? config.model,
       env,
       configured: config.accounts,
       models: known.models,
       ollamaModels: undefined,
-      configFile: places.configFile,
+      configFile: dataPaths.configFile,
     };
     const choice = chooseModel(circumstances) ?? (await this.#chooseFromOllama(circumstances, signal));
     if (choice === undefined) return this.#simulated([...known.warnings, NO_MODEL]);

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { messageOf, PolypodError, systemCodeOf } from '../../base/index.ts';
 import { MODEL_TABLE, type Model, type ModelEntry, mergeModels, parseModels } from '../../llm/index.ts';
-import type { Places } from '../paths/data-paths.ts';
+import type { DataPaths } from '../paths/data-paths.ts';
 
 /** Every model that is known here, and what the user should hear about the files it comes from. */
 export interface KnownModels {
@@ -13,7 +13,7 @@ export interface KnownModels {
 export async function readModels({
   modelsFile,
   refreshedModelsFile,
-}: Pick<Places, 'modelsFile' | 'refreshedModelsFile'>): Promise<KnownModels> {
+}: Pick<DataPaths, 'modelsFile' | 'refreshedModelsFile'>): Promise<KnownModels> {
   const own = await entriesIn(modelsFile);
   try {
     const refreshed = await entriesIn(refreshedModelsFile);

@@ -5,12 +5,12 @@ import { providers } from '../../registry.ts';
 import type { Config } from '../config/config.ts';
 import type { ModelAccess, ReadyModel } from './model-access.ts';
 import { readModels } from './model-files.ts';
-import type { Places } from '../paths/data-paths.ts';
+import type { DataPaths } from '../paths/data-paths.ts';
 
 export interface OfferOptions {
   readonly env: Environment;
   readonly config: Config;
-  readonly places: Places;
+  readonly dataPaths: DataPaths;
   readonly access: ModelAccess;
 }
 
@@ -18,10 +18,10 @@ export interface OfferOptions {
 export async function offeredModels({
   env,
   config,
-  places,
+  dataPaths,
   access,
 }: OfferOptions): Promise<readonly OfferedModel[]> {
-  const [known, best] = await Promise.all([knownModels({ env, config, places }), access.choose()]);
+  const [known, best] = await Promise.all([knownModels({ env, config, dataPaths }), access.choose()]);
   const chosen = offeredModel(best);
   const isKnown = known.some(({ provider, id }) => provider === chosen.provider && id === chosen.id);
   return isKnown ? known : [chosen, ...known];
@@ -31,9 +31,9 @@ export async function offeredModels({
 export async function knownModels({
   env,
   config,
-  places,
+  dataPaths,
 }: Omit<OfferOptions, 'access'>): Promise<readonly OfferedModel[]> {
-  const { models } = await readModels(places);
+  const { models } = await readModels(dataPaths);
   const accounts = accountsFrom(env, config.accounts);
   return models.flatMap((model) => {
     const account = accounts.find(({ name }) => name === model.account);

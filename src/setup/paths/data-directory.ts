@@ -1,10 +1,10 @@
 import { accessSync, chmodSync, constants, mkdirSync, statfsSync, statSync } from 'node:fs';
 import { messageOf, PolypodError, systemCodeOf } from '../../base/index.ts';
 import { acquireLock, type Lock, readLock } from '../../store/index.ts';
-import { daemonLock, type Places } from './data-paths.ts';
+import { daemonLock, type DataPaths } from './data-paths.ts';
 
 /** Makes the data directory, only for its user, or says why it cannot be used. */
-export function makeDataDirectory({ dataDirectory }: Pick<Places, 'dataDirectory'>): void {
+export function makeDataDirectory({ dataDirectory }: Pick<DataPaths, 'dataDirectory'>): void {
   try {
     mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
     if ((statSync(dataDirectory).mode & 0o077) !== 0) chmodSync(dataDirectory, 0o700);
@@ -29,17 +29,17 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** The right to be the daemon of a data directory. A second one is refused with who is the first. */
-export function lockDataDirectory(places: Pick<Places, 'dataDirectory'>): Lock {
+export function lockDataDirectory(dataPaths: Pick<DataPaths, 'dataDirectory'>): Lock {
   try {
-    return acquireLock(daemonLock(places));
+    return acquireLock(daemonLock(dataPaths));
   } catch (thrown) {
-    const holder = readLock(daemonLock(places));
+    const holder = readLock(daemonLock(dataPaths));
     if (holder === undefined || holder.state === 'dead') throw thrown;
     const { pid, host } = holder.owner;
     const where = holder.state === 'alive' ? '' : ` on the host ${host}`;
     throw new PolypodError(
       'conflict',
-      `a daemon is up already on ${places.dataDirectory}: process ${pid}${where}. Use it, end it with polypod stop, or start this one with another --data-dir.`,
+      `a daemon is up already on ${dataPaths.dataDirectory}: process ${pid}${where}. Use it, end it with polypod stop, or start this one with another --data-dir.`,
       { cause: thrown },
     );
   }

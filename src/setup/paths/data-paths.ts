@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Environment } from '../../llm/index.ts';
 
 /** Where Polypod keeps what on this machine. */
-export interface Places {
+export interface DataPaths {
   readonly home: string;
   readonly configFile: string;
   /** The user's own models, beside the configuration. */
@@ -22,22 +22,22 @@ export interface Places {
 }
 
 /** The daemon's own socket, by which the other commands reach it. */
-export function controlSocket({ runtimeDirectory }: Pick<Places, 'runtimeDirectory'>): string {
+export function controlSocket({ runtimeDirectory }: Pick<DataPaths, 'runtimeDirectory'>): string {
   return join(runtimeDirectory, 'daemon.sock');
 }
 
 /** What the daemon writes about itself. */
-export function daemonLogFile({ dataDirectory }: Pick<Places, 'dataDirectory'>): string {
+export function daemonLogFile({ dataDirectory }: Pick<DataPaths, 'dataDirectory'>): string {
   return join(dataDirectory, 'logs', 'polypod.log');
 }
 
 /** Records of the commands that run for agents. */
-export function commandsDirectory({ dataDirectory }: Pick<Places, 'dataDirectory'>): string {
+export function commandsDirectory({ dataDirectory }: Pick<DataPaths, 'dataDirectory'>): string {
   return join(dataDirectory, 'commands');
 }
 
 /** Whose lock it is to be the daemon of a data directory. */
-export function daemonLock({ dataDirectory }: Pick<Places, 'dataDirectory'>): string {
+export function daemonLock({ dataDirectory }: Pick<DataPaths, 'dataDirectory'>): string {
   return join(dataDirectory, 'daemon');
 }
 
@@ -45,10 +45,10 @@ export function daemonLock({ dataDirectory }: Pick<Places, 'dataDirectory'>): st
  * The places as the XDG base directory specification lays them out. POLYPOD_CONFIG names another configuration file,
  * POLYPOD_DATA_DIR another data directory, which an argument overrides, POLYPOD_RUNTIME_DIR another place for sockets.
  */
-export function placesFrom(
+export function dataPathsFrom(
   env: Environment,
   asked: { readonly dataDirectory?: string | undefined } = {},
-): Places {
+): DataPaths {
   const home = given(env.HOME) ?? homedir();
   const base = (variable: string, ...otherwise: string[]) =>
     join(absolute(env[variable]) ?? join(home, ...otherwise), 'polypod');

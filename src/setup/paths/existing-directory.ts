@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { messageOf, PolypodError, systemCodeOf } from '../../base/index.ts';
 
 /** The full path of a directory that is there; refuses with what is there instead. */
-export async function directoryAt(path: string): Promise<string> {
+export async function existingDirectory(path: string): Promise<string> {
   const full = resolve(path);
   const found = await stat(full).catch((thrown: unknown) => {
     const isMissing = systemCodeOf(thrown) === 'ENOENT';

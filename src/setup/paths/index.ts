@@ -5,11 +5,11 @@ export {
   controlSocket,
   daemonLock,
   daemonLogFile,
-  type Places,
-  placesFrom,
+  type DataPaths,
+  dataPathsFrom,
 } from './data-paths.ts';
-export { directoryAt } from './existing-directory.ts';
-export { lockSoon } from './lock-with-retry.ts';
+export { existingDirectory } from './existing-directory.ts';
+export { lockWithRetry } from './lock-with-retry.ts';
 export { makePrivate } from './private-directory.ts';
 export { refuseUnsafeFile } from './refuse-unsafe-file.ts';
 export { hasRoomForPods, refuseDeepSockets, SHORTER } from './socket-path-length.ts';

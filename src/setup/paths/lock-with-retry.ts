@@ -3,7 +3,7 @@ import { asPolypodError } from '../../base/index.ts';
 import { acquireLock, type Lock } from '../../store/index.ts';
 
 /** Locks a file that is changed in a moment: whoever finds it locked waits for its turn. */
-export async function lockSoon(file: string): Promise<Lock> {
+export async function lockWithRetry(file: string): Promise<Lock> {
   for (let waited = 0; ; waited += PAUSE_MS) {
     try {
       return acquireLock(file);

@@ -4,11 +4,11 @@ import type { Environment } from '../../llm/index.ts';
 import { hldSocketPath } from '../../protocols/index.ts';
 import { isInside, realPath } from '../../tools/index.ts';
 import type { Config } from '../config/config.ts';
-import { type Places, placesFrom } from './data-paths.ts';
+import { type DataPaths, dataPathsFrom } from './data-paths.ts';
 
 export interface OwnPathsOptions {
   readonly env: Environment;
-  readonly places: Places;
+  readonly dataPaths: DataPaths;
   readonly config: Pick<Config, 'accounts' | 'daemon'>;
   /** Further files: the configuration of an agent that was started with one, and what it names. */
   readonly files?: readonly string[];
@@ -30,17 +30,17 @@ export async function ownPaths(options: OwnPathsOptions, cwd: string): Promise<r
   return [...new Set(all)].filter((path) => !isInside(path, workspace)).toSorted();
 }
 
-function statedPaths({ env, places, config, files = [] }: OwnPathsOptions): readonly string[] {
+function statedPaths({ env, dataPaths, config, files = [] }: OwnPathsOptions): readonly string[] {
   // The usual directories hold secrets also while others are in use.
-  const usual = placesFrom({
-    HOME: places.home,
+  const usual = dataPathsFrom({
+    HOME: dataPaths.home,
     XDG_CONFIG_HOME: env.XDG_CONFIG_HOME,
     XDG_DATA_HOME: env.XDG_DATA_HOME,
     XDG_CACHE_HOME: env.XDG_CACHE_HOME,
     XDG_RUNTIME_DIR: env.XDG_RUNTIME_DIR,
   });
-  const { configFile, modelsFile, rulesFile, dataDirectory, cacheDirectory, runtimeDirectory } = places;
-  const hldSocket = hldSocketPath(env.HUMANLAYER_DAEMON_SOCKET, places.home);
+  const { configFile, modelsFile, rulesFile, dataDirectory, cacheDirectory, runtimeDirectory } = dataPaths;
+  const hldSocket = hldSocketPath(env.HUMANLAYER_DAEMON_SOCKET, dataPaths.home);
   return [
     dirname(usual.configFile),
     usual.dataDirectory,
@@ -52,28 +52,31 @@ function statedPaths({ env, places, config, files = [] }: OwnPathsOptions): read
     cacheDirectory,
     runtimeDirectory,
     ...runtimeDirectoriesIn(env.XDG_RUNTIME_DIR),
-    join(places.home, '.humanlayer'),
+    join(dataPaths.home, '.humanlayer'),
     hldSocket,
     ...(env.POLYPOD_AGENT_CONFIG ? [env.POLYPOD_AGENT_CONFIG] : []),
     ...(env.POLYPOD_API_KEY_FILE ? [env.POLYPOD_API_KEY_FILE] : []),
-    ...keyFiles(config, places),
+    ...keyFiles(config, dataPaths),
     ...files,
   ];
 }
 
 /** Directories with our sockets, and sockets elsewhere. */
-export function socketPaths({ env, places }: Pick<OwnPathsOptions, 'env' | 'places'>): readonly string[] {
+export function socketPaths({
+  env,
+  dataPaths,
+}: Pick<OwnPathsOptions, 'env' | 'dataPaths'>): readonly string[] {
   return [
-    places.runtimeDirectory,
+    dataPaths.runtimeDirectory,
     ...runtimeDirectoriesIn(env.XDG_RUNTIME_DIR),
-    hldSocketPath(env.HUMANLAYER_DAEMON_SOCKET, places.home),
+    hldSocketPath(env.HUMANLAYER_DAEMON_SOCKET, dataPaths.home),
   ];
 }
 
 /** Files that the configuration names as the location of a key. */
 function keyFiles(
   { accounts, daemon }: Pick<Config, 'accounts' | 'daemon'>,
-  places: Places,
+  dataPaths: DataPaths,
 ): readonly string[] {
   const { tls, webhooks = [] } = daemon.tasks ?? {};
   const named = [tls?.key, ...webhooks.map(({ secret_file }) => secret_file)].filter(
@@ -83,7 +86,9 @@ function keyFiles(
     ...accounts.flatMap(({ key }) =>
       key !== undefined && 'place' in key && isAbsolute(key.place) ? [key.place] : [],
     ),
-    ...named.map((path) => resolve(dirname(places.configFile), path.replace(/^~(?=\/|$)/, places.home))),
+    ...named.map((path) =>
+      resolve(dirname(dataPaths.configFile), path.replace(/^~(?=\/|$)/, dataPaths.home)),
+    ),
   ];
 }
 

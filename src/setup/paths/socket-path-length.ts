@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
 import { LONGEST_SOCKET_PATH } from '../../wire/index.ts';
-import { controlSocket, type Places } from './data-paths.ts';
+import { controlSocket, type DataPaths } from './data-paths.ts';
 
 /** What to do about a runtime directory that is too deep for sockets. */
 export const SHORTER = 'set POLYPOD_RUNTIME_DIR to a short directory of your own, or use another --data-dir';
@@ -10,8 +10,8 @@ export const SHORTER = 'set POLYPOD_RUNTIME_DIR to a short directory of your own
 const SOME_POD = join('pods', `${'0'.repeat(36)}.sock`);
 
 /** Refuses where the daemon's own socket would be too long for the system. */
-export function refuseDeepSockets(places: Pick<Places, 'runtimeDirectory'>): void {
-  const path = controlSocket(places);
+export function refuseDeepSockets(dataPaths: Pick<DataPaths, 'runtimeDirectory'>): void {
+  const path = controlSocket(dataPaths);
   if (fits(path)) return;
   throw new PolypodError(
     'bad-request',
@@ -20,7 +20,7 @@ export function refuseDeepSockets(places: Pick<Places, 'runtimeDirectory'>): voi
 }
 
 /** Whether the pods, whose paths are longer, can have sockets of their own. */
-export function hasRoomForPods({ runtimeDirectory }: Pick<Places, 'runtimeDirectory'>): boolean {
+export function hasRoomForPods({ runtimeDirectory }: Pick<DataPaths, 'runtimeDirectory'>): boolean {
   return fits(join(runtimeDirectory, SOME_POD));
 }
 

@@ -1,7 +1,7 @@
 import { displayWidth, fitWidth } from '../width.ts';
 import { graphemesOf } from '../graphemes.ts';
-import { harmless } from '../sanitize.ts';
-import type { Place } from '../screen/live.ts';
+import { sanitizeLine } from '../sanitize.ts';
+import type { CursorPosition } from '../screen/live.ts';
 import { type EditorState, foldedAt } from './state.ts';
 
 interface Cell {
@@ -37,7 +37,7 @@ export function rowsOf({ text, folded }: Pick<EditorState, 'text' | 'folded'>, w
     };
     for (const grapheme of graphemesOf(source)) {
       const label = foldedAt(grapheme, folded)?.label;
-      const shown = fitWidth(label ?? harmless(grapheme), width);
+      const shown = fitWidth(label ?? sanitizeLine(grapheme), width);
       const columns = displayWidth(shown);
       if (column + columns > width) endRow();
       cells.push({ offset, shown, column, isFolded: label !== undefined });
@@ -52,7 +52,7 @@ export function rowsOf({ text, folded }: Pick<EditorState, 'text' | 'folded'>, w
 }
 
 /** Where an offset is shown: at a soft break on the lower row, where the next character goes. */
-export function placeOf(rows: readonly Row[], offset: number): Place {
+export function placeOf(rows: readonly Row[], offset: number): CursorPosition {
   const row = Math.max(
     0,
     rows.findLastIndex(({ start }) => start <= offset),
@@ -63,7 +63,7 @@ export function placeOf(rows: readonly Row[], offset: number): Place {
 }
 
 /** The offset that is shown nearest to a place. */
-export function offsetAt(rows: readonly Row[], { row, column }: Place): number {
+export function offsetAt(rows: readonly Row[], { row, column }: CursorPosition): number {
   const at = rows[row];
   if (at === undefined) return 0;
   const cell = at.cells.findLast((each) => each.column <= column);

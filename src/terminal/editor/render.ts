@@ -1,5 +1,5 @@
 import { CYAN, DIM, type Line, span, widthOf } from '../style.ts';
-import type { Live, Place } from '../screen/live.ts';
+import type { Live, CursorPosition } from '../screen/live.ts';
 import { placeOf, type Row, rowsOf } from './layout.ts';
 import type { EditorState } from './state.ts';
 
@@ -19,7 +19,10 @@ export function textWidth({ width, prompt }: Pick<EditorStyle, 'width' | 'prompt
 }
 
 /** The input as lines, with the cursor's place. */
-export function renderEditor(state: EditorState, style: EditorStyle): Live & { readonly cursor: Place } {
+export function renderEditor(
+  state: EditorState,
+  style: EditorStyle,
+): Live & { readonly cursor: CursorPosition } {
   const rows = rowsOf(state, textWidth(style));
   const { row, column } = placeOf(rows, state.cursor);
   const indent = widthOf([span(style.prompt)]);

@@ -1,4 +1,4 @@
-import { DIM, type Line, type Look, PLAIN, span } from '../style.ts';
+import { DIM, type Line, type Style, PLAIN, span } from '../style.ts';
 
 /** A line of code with its strings, comments, numbers and keywords in colour; line by line, so that code can stream. */
 export function colouredCode(text: string, language: string): Line {
@@ -17,14 +17,14 @@ export function colouredCode(text: string, language: string): Line {
   return end < text.length ? [...line, span(text.slice(end))] : line;
 }
 
-export function diffLook(text: string): Look {
+export function diffLook(text: string): Style {
   if (text.startsWith('+++') || text.startsWith('---')) return DIM;
   if (text.startsWith('+')) return { colour: 'green' };
   if (text.startsWith('-')) return { colour: 'red' };
   return DIM;
 }
 
-function tokenLook(groups: Readonly<Record<string, string | undefined>>): Look {
+function tokenLook(groups: Readonly<Record<string, string | undefined>>): Style {
   if (groups.comment !== undefined) return DIM;
   if (groups.string !== undefined) return { colour: 'green' };
   if (groups.number !== undefined) return { colour: 'yellow' };

@@ -1,4 +1,4 @@
-import { type Line, type Look, type Span, span } from '../style.ts';
+import { type Line, type Style, type Span, span } from '../style.ts';
 import { type Piece, piecesAt } from './pieces.ts';
 
 export interface InlineStyle {
@@ -7,11 +7,11 @@ export interface InlineStyle {
 }
 
 /** The lines of a paragraph's text, one for each hard break, with emphasis, code and links as looks. */
-export function inlineLines(text: string, base: Look, style: InlineStyle): Line[] {
+export function inlineLines(text: string, base: Style, style: InlineStyle): Line[] {
   return hardLines(text).map((part) => inlineSpans(part, base, style));
 }
 
-function inlineSpans(text: string, base: Look, style: InlineStyle): Line {
+function inlineSpans(text: string, base: Style, style: InlineStyle): Line {
   const pieces: Piece[] = [];
   for (let offset = 0; offset < text.length; ) {
     const { pieces: found, length } = piecesAt(text, offset, style);
@@ -26,7 +26,7 @@ function inlineSpans(text: string, base: Look, style: InlineStyle): Line {
 }
 
 /** The look that the marks around each piece give it; marks that found their partner lose their text. */
-function emphasis(pieces: readonly Piece[], { marks }: InlineStyle): Look[] {
+function emphasis(pieces: readonly Piece[], { marks }: InlineStyle): Style[] {
   const changes = pieces.map(() => ({ bold: 0, italic: 0, strike: 0 }));
   const openers: number[] = [];
   pieces.forEach((piece, index) => {
@@ -55,7 +55,7 @@ function emphasis(pieces: readonly Piece[], { marks }: InlineStyle): Look[] {
 }
 
 /** Adds up how many marks of each kind are open at each piece. */
-function looksOf(changes: readonly Readonly<Record<Kind, number>>[]): Look[] {
+function looksOf(changes: readonly Readonly<Record<Kind, number>>[]): Style[] {
   const open = { bold: 0, italic: 0, strike: 0 };
   return changes.map((change) => {
     for (const kind of KINDS) open[kind] += change[kind];

@@ -1,9 +1,9 @@
-import { DIM, type Look, PLAIN } from '../style.ts';
+import { DIM, type Style, PLAIN } from '../style.ts';
 import type { InlineStyle } from './inline.ts';
 
 /** A stretch of a paragraph that has one look, or a run of emphasis marks. */
 export type Piece =
-  | { readonly type: 'text'; readonly text: string; readonly look: Look }
+  | { readonly type: 'text'; readonly text: string; readonly look: Style }
   | {
       readonly type: 'mark';
       text: string;
@@ -41,12 +41,12 @@ const READERS: Readonly<Record<string, Reader>> = {
   '&': entityAt,
 };
 
-const CODE: Look = { colour: 'cyan' };
-const LINK: Look = { underline: true };
+const CODE: Style = { colour: 'cyan' };
+const LINK: Style = { underline: true };
 /** How far a link's end is looked for: a text of nothing but brackets must not cost its square. */
 const REACH = 2000;
 
-function found(text: string, length: number, look: Look = PLAIN): Found {
+function found(text: string, length: number, look: Style = PLAIN): Found {
   return { pieces: [{ type: 'text', text, look }], length };
 }
 

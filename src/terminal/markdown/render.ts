@@ -1,5 +1,5 @@
-import { DIM, type Line, type Look, PLAIN, type Span, span, widthOf } from '../style.ts';
-import { harmless } from '../sanitize.ts';
+import { DIM, type Line, type Style, PLAIN, type Span, span, widthOf } from '../style.ts';
+import { sanitizeLine } from '../sanitize.ts';
 import { chopLine, wrapLine } from '../wrap.ts';
 import type { Block } from './block.ts';
 import { colouredCode } from './code.ts';
@@ -10,7 +10,7 @@ import { tableLines } from './table.ts';
 export interface MarkdownStyle extends InlineStyle {
   readonly width: number;
   /** The look of ordinary text, as for thoughts, which are dim. */
-  readonly base: Look;
+  readonly base: Style;
 }
 
 /** A whole markdown text as lines. */
@@ -27,7 +27,7 @@ export function markdownLines(text: string, style: MarkdownStyle, depth = 0): Li
 
 /** A line of markdown as the steps take it. */
 export function sourceLine(source: string): string {
-  return harmless(source.replace(/\r$/, ''));
+  return sanitizeLine(source.replace(/\r$/, ''));
 }
 
 export function blockLines(block: Block, style: MarkdownStyle, depth = 0): Line[] {
@@ -62,7 +62,7 @@ function contentLines(block: Block, style: MarkdownStyle, depth: number): Line[]
 const RULE_WIDTH = 60;
 
 function headingLines(level: number, text: string, style: MarkdownStyle): Line[] {
-  const look: Look = { ...style.base, bold: true, ...(level === 1 ? { underline: true } : {}) };
+  const look: Style = { ...style.base, bold: true, ...(level === 1 ? { underline: true } : {}) };
   const mark = style.marks || level > 2 ? [span(`${'#'.repeat(level)} `, { ...style.base, dim: true })] : [];
   const [first = [], ...rest] = inlineLines(text, look, style);
   return wrapped([[...mark, ...first], ...rest], style.width);

@@ -1,22 +1,22 @@
-import type { Place } from './live.ts';
+import type { CursorPosition } from './live.ts';
 
 /** Collects bytes and knows where they leave the cursor, so that it moves with the fewest. */
 export class Cursor {
   bytes = '';
-  #at: Place;
+  #at: CursorPosition;
   /** How many rows exist below the first; further ones are made by a line feed. */
   #existing: number;
   /** Whether it moves down by line feeds. These make the rows that a terminal which became lower has dropped. */
   readonly #feedsLines: boolean;
   #wraps = true;
 
-  constructor(at: Place, existing: number, feedsLines: boolean) {
+  constructor(at: CursorPosition, existing: number, feedsLines: boolean) {
     this.#at = at;
     this.#existing = existing;
     this.#feedsLines = feedsLines;
   }
 
-  goTo({ row, column }: Place): void {
+  goTo({ row, column }: CursorPosition): void {
     const last = this.#existing - 1;
     this.#vertically(Math.min(row, last));
     if (row > last) {

@@ -2,7 +2,7 @@ import { type Line, type Paint, paintLine, textOf, widthOf } from '../style.ts';
 import { chopLine, fitLine } from '../wrap.ts';
 import { Cursor } from './cursor.ts';
 import { withDrawnCursor } from './drawn-cursor.ts';
-import type { Live, Place } from './live.ts';
+import type { Live, CursorPosition } from './live.ts';
 
 export interface Size {
   readonly columns: number;
@@ -13,7 +13,7 @@ export interface Size {
 export interface Shown {
   readonly rows: readonly Row[];
   /** Where the terminal's cursor is, counted from the area's first row. */
-  readonly cursor: Place;
+  readonly cursor: CursorPosition;
   readonly cursorVisible: boolean;
   /** How many finished rows were written above the live area. */
   readonly above: number;
@@ -97,7 +97,7 @@ export function paintFrame(
   };
 }
 
-function restingPlace({ lines, cursor }: Live, isAnchored: boolean): Place {
+function restingPlace({ lines, cursor }: Live, isAnchored: boolean): CursorPosition {
   if (isAnchored) return { row: 0, column: 0 };
   return cursor ?? { row: lines.length - 1, column: 0 };
 }

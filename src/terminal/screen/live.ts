@@ -1,6 +1,6 @@
 import type { Line } from '../style.ts';
 
-export interface Place {
+export interface CursorPosition {
   readonly row: number;
   readonly column: number;
 }
@@ -9,13 +9,13 @@ export interface Place {
 export interface Live {
   readonly lines: readonly Line[];
   /** Where the person writes; without it the cursor is hidden. */
-  readonly cursor: Place | undefined;
+  readonly cursor: CursorPosition | undefined;
 }
 
 /** Parts of the live area, one below the other; the last cursor is the one that is seen. */
 export function stacked(parts: readonly Live[]): Live {
   let above = 0;
-  let cursor: Place | undefined;
+  let cursor: CursorPosition | undefined;
   for (const part of parts) {
     if (part.cursor !== undefined) cursor = { row: above + part.cursor.row, column: part.cursor.column };
     above += part.lines.length;

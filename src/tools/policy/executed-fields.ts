@@ -1,6 +1,6 @@
 import { objectOf, tryParse } from '../../base/index.ts';
-import type { Ground } from './file-facts.ts';
-import type { Place } from './real-path.ts';
+import type { FileFacts } from './file-facts.ts';
+import type { PathLocation } from './real-path.ts';
 import { plainPath } from './secret-files.ts';
 
 /** Fields of a package.json by which package managers and git hooks run something. */
@@ -36,14 +36,14 @@ function isHead(path: string): boolean {
 /** Whether a write leaves everything as it is that other programs run. False when that cannot be told. */
 export async function changesNothingRun(
   path: string,
-  place: Place,
+  place: PathLocation,
   after: ((before: string | undefined) => string | undefined) | undefined,
-  ground: Ground,
+  fileFacts: FileFacts,
 ): Promise<boolean> {
   if (after === undefined || !('real' in place)) return false;
   const names = [path, place.real];
   if (!names.some(isPartlyExecuted)) return false;
-  const content = await ground.read(place.real);
+  const content = await fileFacts.read(place.real);
   if (content !== undefined && 'problem' in content) return false;
   const before = content?.bytes.toString();
   const result = after(before);

@@ -5,7 +5,7 @@ import { type RealPath, realPath } from './real-path.ts';
 import { discoverRepository, type Discovery } from './git/repository.ts';
 
 /** What has to be known of the file system before a call can be judged. */
-export interface Ground {
+export interface FileFacts {
   readonly realPath: RealPath;
   /** What is in a directory: nothing if it is none; undefined when it cannot be told. */
   readonly list: (directory: string) => Promise<readonly Entry[] | undefined>;
@@ -27,7 +27,7 @@ export interface Entry {
 }
 
 /** This machine, as commands with this environment see it. */
-export function groundFor(env: Readonly<Record<string, string>>): Ground {
+export function fileFactsFor(env: Readonly<Record<string, string>>): FileFacts {
   const searchPath = env['PATH'] ?? '';
   return {
     realPath,
@@ -40,7 +40,7 @@ export function groundFor(env: Readonly<Record<string, string>>): Ground {
 }
 
 /** This machine, with the programs of the system alone. */
-export const ground: Ground = groundFor({ PATH: '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin' });
+export const fileFacts: FileFacts = fileFactsFor({ PATH: '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin' });
 
 async function list(directory: string): Promise<readonly Entry[] | undefined> {
   try {

@@ -1,7 +1,7 @@
 import { PolypodError } from '../../base/index.ts';
 import type { ToolSurroundings } from '../tool.ts';
 import { changesNothingRun } from './executed-fields.ts';
-import { ground } from './file-facts.ts';
+import { fileFacts } from './file-facts.ts';
 import { judge } from './judge.ts';
 import type { Call } from './judged.ts';
 import type { Policy } from './policy.ts';
@@ -24,7 +24,7 @@ export function guardFor(call: Call, policy: Policy, realPath: RealPath): ToolSu
     const content =
       after === undefined
         ? undefined
-        : { runsNothingNew: await changesNothingRun(path, place, () => after, ground) };
+        : { runsNothingNew: await changesNothingRun(path, place, () => after, fileFacts) };
     const judged = { type: access, path, place, ...(content && { content }) };
     const { decision, reason } = judge({ tool: call.tool, access: [judged] }, policy);
     const isAgreed =

@@ -1,13 +1,13 @@
 /** Whether a call may run: modes, rules, the scope, and a second look at the moment of use. */
 export { isApprovedByRules } from './approved-by-rules.ts';
 export { examine } from './examine.ts';
-export { type Ground, ground, groundFor } from './file-facts.ts';
+export { type FileFacts, fileFacts, fileFactsFor } from './file-facts.ts';
 export { guardFor } from './guard.ts';
 export { judge } from './judge.ts';
 export type { Call, Judged, JudgedGit } from './judged.ts';
 export type { Mode, Policy, Verdict } from './policy.ts';
 export { findProgram } from './shell/program.ts';
-export { type Place, realPath, type RealPath } from './real-path.ts';
+export { type PathLocation, realPath, type RealPath } from './real-path.ts';
 export { ruleFor } from './remember.ts';
 export { fixedGitEnvironment, type Repository } from './git/repository.ts';
 export { isAboutTool, type Rule } from './rule.ts';

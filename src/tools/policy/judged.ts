@@ -1,5 +1,5 @@
 import type { Program } from './shell/program.ts';
-import type { Place } from './real-path.ts';
+import type { PathLocation } from './real-path.ts';
 import type { Repository } from './git/repository.ts';
 import type { Step } from './shell/script-steps.ts';
 
@@ -16,7 +16,7 @@ export interface JudgedPath {
   readonly type: 'read' | 'write';
   /** As the call names it. */
   readonly path: string;
-  readonly place: Place;
+  readonly place: PathLocation;
   readonly content?: KnownContent;
 }
 
@@ -49,7 +49,7 @@ export interface JudgedStep extends Omit<Step, 'named' | 'directories' | 'git'> 
 export interface JudgedGit {
   readonly program: string;
   /** Real directories that it may run in, and the repository that it finds there. */
-  readonly places: readonly { readonly directory: string; readonly repository: Repository | undefined }[];
+  readonly dataPaths: readonly { readonly directory: string; readonly repository: Repository | undefined }[];
 }
 
 /** A file that a command names, through wildcards too. */
@@ -64,6 +64,6 @@ export interface Touched {
   readonly path: string;
   /** The words that stand for it, if it is one of those that a wildcard stands for: its own name may be a secret. */
   readonly pattern?: string;
-  readonly place: Place;
+  readonly place: PathLocation;
   readonly content?: KnownContent;
 }

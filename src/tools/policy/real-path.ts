@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { messageOf, systemCodeOf } from '../../base/index.ts';
 
 /** Where a path leads. */
-export type Place =
+export type PathLocation =
   | {
       /** Absolute, without links; for what does not exist yet, below the real location of what does. */
       readonly real: string;
@@ -13,14 +13,14 @@ export type Place =
   /** Why nobody can say where it leads. */
   | { readonly problem: string };
 
-export type RealPath = (path: string) => Promise<Place>;
+export type RealPath = (path: string) => Promise<PathLocation>;
 
 /**
  * Follows a path as the kernel does: a link is followed before the `..` behind it is, which is not what normalising the
  * text would give. What does not exist is where it would be created. Spelling is kept on file systems that ignore case,
  * so that another spelling of a location looks like another one: outside of the scope, hence a question, never a leak.
  */
-export async function realPath(path: string): Promise<Place> {
+export async function realPath(path: string): Promise<PathLocation> {
   if (!path.startsWith('/')) return { problem: `${path} is not an absolute path` };
   if (path.includes('\0')) return { problem: 'the path has a NUL byte in it' };
   if (path.length > MOST_CHARACTERS) return { problem: 'the path is longer than any can be' };
@@ -70,6 +70,6 @@ async function look(path: string): Promise<Found> {
   }
 }
 
-function placed(real: string, doubt: string | undefined): Place {
+function placed(real: string, doubt: string | undefined): PathLocation {
   return doubt === undefined ? { real } : { real, doubt };
 }

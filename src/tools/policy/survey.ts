@@ -1,13 +1,13 @@
 import { isJudgedByContent } from './credentials.ts';
 import { escapeExpression } from './glob.ts';
-import type { Ground } from './file-facts.ts';
+import type { FileFacts } from './file-facts.ts';
 import { isSecret } from './secret-files.ts';
 
 /** Paths, or why they cannot be told. */
 export type Found = { readonly paths: readonly string[] } | { readonly problem: string };
 
 /** The existing paths that wildcards stand for; the pattern itself when there are none, as in bash. */
-export async function matches(path: string, wild: readonly number[], ground: Ground): Promise<Found> {
+export async function matches(path: string, wild: readonly number[], fileFacts: FileFacts): Promise<Found> {
   let found: readonly string[] = [''];
   let offset = 1;
   for (const segment of path.slice(1).split('/')) {
@@ -23,7 +23,7 @@ export async function matches(path: string, wild: readonly number[], ground: Gro
       return { problem: `${segment} may stand for the directory above` };
     const next: string[] = [];
     for (const parent of found) {
-      const entries = await ground.list(parent === '' ? '/' : parent);
+      const entries = await fileFacts.list(parent === '' ? '/' : parent);
       if (entries === undefined) return { problem: 'a directory that it may stand for cannot be listed' };
       next.push(
         ...entries.filter(({ name }) => expression.test(name)).map(({ name }) => `${parent}/${name}`),
@@ -55,13 +55,13 @@ function segmentExpression(segment: string, wild: readonly number[]): RegExp {
 export async function notableBelow(
   directory: string,
   below: 'all' | 'visible',
-  ground: Ground,
+  fileFacts: FileFacts,
 ): Promise<Found> {
   const paths: string[] = [];
   const waiting = [directory];
   let left = MOST_ENTRIES;
   for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-    const entries = await ground.list(at);
+    const entries = await fileFacts.list(at);
     if (entries === undefined) return { problem: `what is in ${at} cannot be told` };
     left -= entries.length;
     if (left < 0) return { problem: `there is too much below ${directory} to look for secrets in it` };

@@ -8,7 +8,7 @@ const KEPT = new Set(
  * or read files, and without a home directory, in which programs look for such settings. A list of what is dangerous
  * would never be complete, so this one says what is kept.
  */
-export function neutralEnvironment(
+export function cleanEnvironment(
   env: Readonly<Record<string, string>>,
   searchPath: readonly string[],
 ): Readonly<Record<string, string>> {

@@ -2,7 +2,7 @@ import { PolypodError, unsearchedText } from '../../base/index.ts';
 import {
   type Call,
   examine,
-  type Ground,
+  type FileFacts,
   judge,
   type Judged,
   type JudgedGit,
@@ -11,16 +11,16 @@ import {
   type Repository,
 } from '../policy/index.ts';
 import type { ToolSurroundings } from '../tool.ts';
-import { type ExaminedGit, neutralRun } from './read-only-run.ts';
+import { type ExaminedGit, readOnlyRun } from './read-only-run.ts';
 
 /**
  * How a call runs that the policy allowed by itself because it only reads. Everything that the decision depends on is
  * examined again when the call starts: hours may have passed, and what was allowed then may need approval now.
  */
-export function neutralFor(
+export function prepareReadOnlyRun(
   call: Call,
   policy: () => Policy,
-  ground: Ground,
+  fileFacts: FileFacts,
 ): NonNullable<ToolSurroundings['neutral']> {
   return async ({ env, scratch }) => {
     const commands = await examine(
@@ -29,24 +29,24 @@ export function neutralFor(
           ? [{ type: access.type, command: access.command, cwd: access.cwd.path }]
           : [],
       ),
-      ground,
+      fileFacts,
     );
     const rules = policy();
     const { decision, reason, neutral } = judge({ tool: call.tool, access: commands }, rules);
     if (decision !== 'allow' || neutral !== true)
       throw new PolypodError('denied', `${reason} It was allowed before, and the files have changed since.`);
     const isWritable = async (path: string): Promise<boolean> => {
-      const place = await ground.realPath(path);
+      const place = await fileFacts.realPath(path);
       return 'problem' in place || mayWrite(rules.scope, place.real) || mayWrite(rules.scope, path);
     };
-    const bash = await ground.program('bash');
+    const bash = await fileFacts.program('bash');
     if (bash === undefined || bash.kind === 'script' || bash.kind === 'shim' || (await isWritable(bash.path)))
       throw new PolypodError(
         'denied',
         `Commands run without approval only with an installed bash, and none was found on PATH${unsearchedText(env['PATH'])}.`,
       );
     const git = examinedGit(commands.flatMap(gitOf));
-    return neutralRun({ env, scratch, bash: bash.path, git, isWritable });
+    return readOnlyRun({ env, scratch, bash: bash.path, git, isWritable });
   };
 }
 
@@ -60,7 +60,7 @@ function examinedGit(gits: readonly JudgedGit[]): ExaminedGit | undefined {
   if (first === undefined) return undefined;
   const found = new Map<string, { readonly repository: Repository; readonly directories: Set<string> }>();
   const none = new Set<string>();
-  for (const { directory, repository } of gits.flatMap(({ places }) => places)) {
+  for (const { directory, repository } of gits.flatMap(({ dataPaths }) => dataPaths)) {
     if (repository === undefined) {
       none.add(directory);
       continue;

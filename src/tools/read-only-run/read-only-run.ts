@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
 import type { Repository } from '../policy/index.ts';
-import type { NeutralRun } from '../tool.ts';
+import type { ReadOnlyRun } from '../tool.ts';
 import { gitShim, type ShimRepository } from './git-shim.ts';
-import { neutralEnvironment } from './clean-environment.ts';
+import { cleanEnvironment } from './clean-environment.ts';
 import { shadowConfig } from './shadow-config.ts';
 import { makeShadow } from './shadow-repository.ts';
 
@@ -31,13 +31,13 @@ interface NeutralRunParts {
 }
 
 /** Prepares what a command line that nobody approved needs to run without running anything else. */
-export async function neutralRun({
+export async function readOnlyRun({
   env,
   scratch,
   bash,
   git,
   isWritable,
-}: NeutralRunParts): Promise<NeutralRun> {
+}: NeutralRunParts): Promise<ReadOnlyRun> {
   const searchPath: string[] = [];
   for (const directory of (env['PATH'] ?? '').split(':').filter(isAbsolute))
     if (!(await isWritable(directory))) searchPath.push(directory);
@@ -46,7 +46,7 @@ export async function neutralRun({
     return {
       program: bash,
       args,
-      env: neutralEnvironment(env, searchPath),
+      env: cleanEnvironment(env, searchPath),
       close: async () => {},
     };
   const directory = await makeDirectory(scratch);
@@ -61,7 +61,7 @@ export async function neutralRun({
   return {
     program: bash,
     args,
-    env: neutralEnvironment(env, [programs, ...searchPath]),
+    env: cleanEnvironment(env, [programs, ...searchPath]),
     close,
   };
 }

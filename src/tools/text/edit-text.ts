@@ -38,8 +38,8 @@ function applyExactly(text: string, edit: TextEdit): EditResult {
   const starts = occurrences(text, edit.old);
   const failure = failureOf(text, edit, starts);
   if (failure !== undefined) return { type: 'failed', why: failure };
-  const places = starts.map((start) => ({ start, end: start + edit.old.length, text: edit.new }));
-  return { type: 'done', text: replaceAt(text, places), replaced: places.length };
+  const dataPaths = starts.map((start) => ({ start, end: start + edit.old.length, text: edit.new }));
+  return { type: 'done', text: replaceAt(text, dataPaths), replaced: dataPaths.length };
 }
 
 /**
@@ -54,11 +54,11 @@ function applyToCrlf(text: string, edit: TextEdit): EditResult {
   const failure = failureOf(plain, { ...edit, old }, starts);
   if (failure !== undefined) return { type: 'failed', why: failure };
   const originalOf = originalOffsets(text);
-  const places = starts.map((start) => {
+  const dataPaths = starts.map((start) => {
     const [from, to] = [originalOf(start), originalOf(start + old.length)];
     return { start: from, end: to, text: now.replaceAll('\n', lineEndingNear(text, from, to)) };
   });
-  return { type: 'done', text: replaceAt(text, places), replaced: places.length };
+  return { type: 'done', text: replaceAt(text, dataPaths), replaced: dataPaths.length };
 }
 
 function failureOf(text: string, { old, all }: TextEdit, starts: readonly number[]): string | undefined {
@@ -82,9 +82,9 @@ interface Place {
   readonly text: string;
 }
 
-function replaceAt(text: string, places: readonly Place[]): string {
+function replaceAt(text: string, dataPaths: readonly Place[]): string {
   let at = 0;
-  const parts = places.flatMap((place) => {
+  const parts = dataPaths.flatMap((place) => {
     const kept = text.slice(at, place.start);
     at = place.end;
     return [kept, place.text];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { callGlance, callLines } from '../../../src/cli/commands/approvals/call-lines.ts';
-import { under } from '../../../src/cli/commands/approvals/indented-lines.ts';
+import { indentedLines } from '../../../src/cli/commands/approvals/indented-lines.ts';
 
 const lines = (input: object): readonly string[] =>
   callLines({ title: 'a title', arguments: JSON.stringify(input) });
@@ -60,6 +60,6 @@ describe('a glance at a call', () => {
 });
 
 it('what stands under a line is indented, also where it is broken for a terminal', () => {
-  expect(under(['abcdefgh', '', '日本語'], 6)).toEqual(['  abcd', '  efgh', '  ', '  日本', '  語']);
-  expect(under(['abcdefgh'], undefined)).toEqual(['  abcdefgh']);
+  expect(indentedLines(['abcdefgh', '', '日本語'], 6)).toEqual(['  abcd', '  efgh', '  ', '  日本', '  語']);
+  expect(indentedLines(['abcdefgh'], undefined)).toEqual(['  abcdefgh']);
 });

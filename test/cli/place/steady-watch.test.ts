@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PolypodError } from '../../../src/base/index.ts';
-import { steadyWatch } from '../../../src/cli/hosting/reconnecting-watch.ts';
+import { reconnectingWatch } from '../../../src/cli/hosting/reconnecting-watch.ts';
 import type { PodHandle } from '../../../src/daemon/index.ts';
 import { ADA, say, stage } from '../../pod/stage.ts';
 
@@ -28,7 +28,7 @@ describe('a watch that survives broken connections', () => {
     const told: string[] = [];
     const numbers: number[] = [];
     const leave = new AbortController();
-    const watching = steadyWatch(breaking(pod, 2), {
+    const watching = reconnectingWatch(breaking(pod, 2), {
       signal: leave.signal,
       isUp: async () => true,
       ifLost: ENDING,
@@ -53,7 +53,7 @@ describe('a watch that survives broken connections', () => {
   it('fails with what to do when there is no way back', async () => {
     const { host, cwd } = await stage([]);
     const pod = await host.create({ cwd });
-    const watching = steadyWatch(breaking(pod, 1), {
+    const watching = reconnectingWatch(breaking(pod, 1), {
       signal: new AbortController().signal,
       isUp: async () => false,
       ifLost: ENDING,
@@ -69,7 +69,7 @@ describe('a watch that survives broken connections', () => {
   it('just ends when it is left while it is lost', async () => {
     const { host, cwd } = await stage([]);
     const leave = new AbortController();
-    const watching = steadyWatch(breaking(await host.create({ cwd }), 1), {
+    const watching = reconnectingWatch(breaking(await host.create({ cwd }), 1), {
       signal: leave.signal,
       isUp: async () => false,
       ifLost: { ...ENDING, patienceMs: Number.POSITIVE_INFINITY },

@@ -25,8 +25,8 @@ it('reads events with their ids, however the bytes are cut', () => {
   const bytes = Buffer.from(WIRE);
   fc.assert(
     fc.property(fc.uniqueArray(fc.nat(bytes.length), { maxLength: 12 }), (cuts) => {
-      const places = [0, ...cuts.toSorted((one, other) => one - other), bytes.length];
-      const pieces = places.slice(1).map((end, index) => bytes.subarray(places[index], end));
+      const dataPaths = [0, ...cuts.toSorted((one, other) => one - other), bytes.length];
+      const pieces = dataPaths.slice(1).map((end, index) => bytes.subarray(dataPaths[index], end));
       expect(read(pieces)).toEqual(EVENTS);
     }),
   );

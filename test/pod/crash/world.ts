@@ -7,7 +7,7 @@ import type { Answer, Script } from '../../../src/sim/index.ts';
 import {
   builtinTools,
   defineTool,
-  ground,
+  fileFacts,
   scopeFrom,
   type Tool,
   textOutput,
@@ -91,8 +91,8 @@ export function agentsIn(url: string, world: World): OpenAgent {
     mode: 'workspace-write',
     rules: [{ tool: 'note', action: 'auto' }],
     sandboxed: false,
-    ground,
-    scope: (paths) => scopeFrom(cwd, paths, ground.realPath),
+    fileFacts,
+    scope: (paths) => scopeFrom(cwd, paths, fileFacts.realPath),
     surroundings: () => ({
       env: { PATH: process.env.PATH ?? '', WITNESS: world.witness },
       scratch: cwd,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isObject, type JsonObject, objectIn, objectOf, stringOf } from '../../../src/base/index.ts';
-import { placesFrom } from '../../../src/setup/index.ts';
+import { dataPathsFrom } from '../../../src/setup/index.ts';
 import { call, says, type Site, site } from '../../cli/daemon.ts';
 import { start } from '../../cli/polypod.ts';
 import { Client, type Launched, statusOf } from './stage.ts';
@@ -37,7 +37,7 @@ it('a session is launched here, watched with Pod Protocol and approved over RPC'
   })) as Launched;
   await ear.hearStatus(session_id, 'waiting_input');
 
-  const { runtimeDirectory } = placesFrom(here.env);
+  const { runtimeDirectory } = dataPathsFrom(here.env);
   const watcher = await Client.open(join(runtimeDirectory, 'pods', `${session_id}.sock`));
   watcher.send({ method: 'subscribe' });
   const rpc = rpcClient(here, '--session', session_id);

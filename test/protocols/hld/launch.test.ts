@@ -164,12 +164,12 @@ describe('launchSession', () => {
   });
 
   it('gives mcp_config to the agent, as an object and as text; one without servers is none', async () => {
-    const places: Workplace[] = [];
+    const dataPaths: Workplace[] = [];
     const stage = await hldStage([says('one'), says('two'), says('three')], {});
     const host = await stage.reopen({
       directory: scratch(),
       agents: async (place) => {
-        places.push(place);
+        dataPaths.push(place);
         return agentsOn(stage.sim)(place);
       },
     });
@@ -185,7 +185,7 @@ describe('launchSession', () => {
       '',
     ])
       await client.call('launchSession', { query: 'hi', mcp_config });
-    expect(places.map((place) => place.settings().mcpConfig)).toEqual([
+    expect(dataPaths.map((place) => place.settings().mcpConfig)).toEqual([
       config,
       config,
       undefined,

@@ -1,17 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import type { PodEvent } from '../../../src/pod/index.ts';
-import { tell } from '../../../src/protocols/pod/broadcast.ts';
-import { Scene } from '../../../src/protocols/pod/projection-state.ts';
-import { Batch } from '../../../src/pod/index.ts';
+import { encodeBatch } from '../../../src/protocols/pod/broadcast.ts';
+import { ProjectionState } from '../../../src/protocols/pod/projection-state.ts';
+import { EventBatch } from '../../../src/pod/index.ts';
 
 /** What both kinds of clients are told of some events in a row: `event` and what of it is worth looking at. */
 function told(facts: readonly object[]): {
   readonly plain: readonly unknown[];
   readonly extended: readonly unknown[];
 } {
-  const scene = new Scene({ podId: 'pod', seq: 0, state: 'running', name: 'hello-pod', turn: 0 });
+  const projection = new ProjectionState({
+    podId: 'pod',
+    seq: 0,
+    state: 'running',
+    name: 'hello-pod',
+    turn: 0,
+  });
   const events = facts.map((fact, at) => ({ seq: at + 1, ...fact }) as PodEvent);
-  const telling = tell(new Batch(events), scene);
+  const telling = encodeBatch(new EventBatch(events), projection);
   const lines = (kind: 'plain' | 'extended') =>
     telling.lines(kind, 0).events.map(({ event, data }) => [event, data]);
   return { plain: lines('plain'), extended: lines('extended') };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { PodEvent, PodFact } from '../../../src/pod/index.ts';
-import { Scene } from '../../../src/protocols/pod/projection-state.ts';
+import { ProjectionState } from '../../../src/protocols/pod/projection-state.ts';
 
 const idle: PodFact = { type: 'state', state: 'idle' };
 const queued = (lane: 'prompt' | 'follow-up'): PodFact => ({
@@ -17,12 +17,12 @@ const taken: PodFact = {
 };
 
 function isQuietAfter(...facts: readonly PodFact[]): boolean {
-  const scene = new Scene({ podId: 'p', name: undefined, state: 'running', seq: 0, turn: 1 });
+  const projection = new ProjectionState({ podId: 'p', name: undefined, state: 'running', seq: 0, turn: 1 });
   for (const [index, fact] of facts.entries()) {
     const event: PodEvent = { ...fact, seq: index + 1 };
-    scene.apply(event);
+    projection.apply(event);
   }
-  return scene.isQuiet;
+  return projection.isQuiet;
 }
 
 it.each([

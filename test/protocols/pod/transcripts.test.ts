@@ -40,7 +40,7 @@ const TOUCH: Answer = {
 };
 
 /** What has to be so before a transcript of the page begins. */
-interface Scene {
+interface Scenario {
   readonly script: readonly Answer[];
   readonly agent?: AgentWish;
   /** Clients that have subscribed. */
@@ -63,7 +63,7 @@ const finished = async (client: Client): Promise<void> => {
   await client.hear(isState('idle'));
 };
 
-const SCENES: Readonly<Record<string, Scene>> = {
+const SCENARIOS: Readonly<Record<string, Scenario>> = {
   run: { script: [CAPITAL] },
   tools: { script: [LOOK, DONE] },
   'status-and-history': {
@@ -107,23 +107,23 @@ describe('the transcripts of the page', () => {
   const transcripts = transcriptsIn(PAGE);
 
   it('are all played', () => {
-    expect([...transcripts.keys()].toSorted()).toEqual(Object.keys(SCENES).toSorted());
+    expect([...transcripts.keys()].toSorted()).toEqual(Object.keys(SCENARIOS).toSorted());
   });
 
   // In process, as a program uses the package, and over a socket. Some lines can only be sent as bytes.
-  const played = Object.entries(SCENES).flatMap(([name, scene]) =>
-    (scene.isRaw === true ? (['sockets'] as const) : (['sockets', 'functions'] as const)).map((way) => ({
+  const played = Object.entries(SCENARIOS).flatMap(([name, scenario]) =>
+    (scenario.isRaw === true ? (['sockets'] as const) : (['sockets', 'functions'] as const)).map((way) => ({
       name,
       way,
-      scene,
+      scenario,
     })),
   );
 
-  it.each(played)('$name, by $way of the built package', async ({ name, way, scene }) => {
+  it.each(played)('$name, by $way of the built package', async ({ name, way, scenario }) => {
     const steps = transcripts.get(name) ?? [];
-    const { [way]: join } = await builtPod(scene.script, scene.agent);
-    await scene.before?.(await join());
-    await play(join, steps, scene.subscribed ?? []);
+    const { [way]: join } = await builtPod(scenario.script, scenario.agent);
+    await scenario.before?.(await join());
+    await play(join, steps, scenario.subscribed ?? []);
   });
 });
 

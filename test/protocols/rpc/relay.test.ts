@@ -7,7 +7,7 @@ import { RpcClient } from '@mariozechner/pi-coding-agent';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { objectOf } from '../../../src/base/index.ts';
 import type { Health } from '../../../src/daemon/index.ts';
-import { placesFrom } from '../../../src/setup/index.ts';
+import { dataPathsFrom } from '../../../src/setup/index.ts';
 import { RPC_SOCKET } from '../../../src/protocols/index.ts';
 import { connectUnix } from '../../../src/wire/index.ts';
 import { type Site, site } from '../../cli/daemon.ts';
@@ -36,7 +36,7 @@ async function relayed(config = ''): Promise<Relayed> {
 }
 
 function socketIn({ env }: Pick<Site, 'env'>, ...names: readonly string[]): string {
-  return join(placesFrom(env).runtimeDirectory, ...names);
+  return join(dataPathsFrom(env).runtimeDirectory, ...names);
 }
 
 /** A pod's socket comes a moment after the pod. */

@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { type Access, neutralFor } from '../../../src/tools/index.ts';
+import { type Access, prepareReadOnlyRun } from '../../../src/tools/index.ts';
 import {
   examine,
-  ground,
+  fileFacts,
   guardFor,
   judge,
   type Mode,
@@ -54,7 +54,7 @@ export async function judgeAttempt(
   around: Circumstances,
   workspace: Workspace,
 ): Promise<Verdict> {
-  const access = await examine([accessOf(attempt, workspace)], ground);
+  const access = await examine([accessOf(attempt, workspace)], fileFacts);
   return judge({ tool: attempt.tool, access }, await policyFor(around, workspace));
 }
 
@@ -66,12 +66,12 @@ export async function perform(
 ): Promise<string> {
   const access = accessOf(attempt, workspace);
   if (access.type === 'foreign') return '';
-  const call = { tool: attempt.tool, access: await examine([access], ground) };
+  const call = { tool: attempt.tool, access: await examine([access], fileFacts) };
   const policy = await policyFor(around, workspace);
   if (access.type === 'command') {
     const own = { env: environmentOf(workspace), scratch: join(workspace.root, 'scratch') };
     const isNeutral = judge(call, policy).neutral === true;
-    const neutral = isNeutral ? await neutralFor(call, () => policy, ground)(own) : undefined;
+    const neutral = isNeutral ? await prepareReadOnlyRun(call, () => policy, fileFacts)(own) : undefined;
     const output = await runAllowed(access.command, { ...workspace, cwd: access.cwd }, neutral);
     await neutral?.close();
     return output;

@@ -2,7 +2,14 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { builtinTools } from '../../../src/tools/index.ts';
-import { examine, ground, guardFor, judge, type Policy, realPath } from '../../../src/tools/policy/index.ts';
+import {
+  examine,
+  fileFacts,
+  guardFor,
+  judge,
+  type Policy,
+  realPath,
+} from '../../../src/tools/policy/index.ts';
 import { policyFor, usual } from './attempt.ts';
 import { plainWorkspace, type Workspace } from './workspace.ts';
 
@@ -18,7 +25,7 @@ async function decide(
   const prepared = builtinTools.find(({ name }) => name === tool)?.prepare(input, workspace.cwd);
   if (prepared === undefined || 'invalid' in prepared) throw new Error('not a call');
   const policy = { ...(await policyFor(usual, workspace)), ...change };
-  return judge({ tool, access: await examine(prepared.access, ground) }, policy).decision;
+  return judge({ tool, access: await examine(prepared.access, fileFacts) }, policy).decision;
 }
 
 function workspaceWithManifest(): Workspace {
@@ -72,7 +79,7 @@ describe('a package.json', () => {
     writeFileSync(file, '{ "name": "dummy" }\n');
     const access = await examine(
       [{ type: 'write', path: file, after: () => '{ "name": "scripts" }' }],
-      ground,
+      fileFacts,
     );
     const guard = guardFor({ tool: 'edit', access }, await policyFor(usual, workspace), realPath);
     expect(await guard(file, 'write', '{ "name": "scripts" }')).toBe(file);

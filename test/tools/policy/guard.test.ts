@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { Access } from '../../../src/tools/index.ts';
 import {
   examine,
-  ground,
+  fileFacts,
   guardFor,
   isInside,
   type Policy,
@@ -17,7 +17,7 @@ import { runsOf } from './runs.ts';
 import { discard, freshWorkspace, guarded, plainWorkspace, snapshot, type Workspace } from './workspace.ts';
 
 async function guardOf(access: readonly Access[], workspace: Workspace, policy?: Policy) {
-  const call = { tool: 'write', access: await examine(access, ground) };
+  const call = { tool: 'write', access: await examine(access, fileFacts) };
   return guardFor(call, policy ?? (await policyFor(usual, workspace)), realPath);
 }
 

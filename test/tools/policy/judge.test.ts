@@ -8,7 +8,7 @@ import {
   scopeFrom,
 } from '../../../src/tools/policy/index.ts';
 import type { Access } from '../../../src/tools/index.ts';
-import { ground } from '../../../src/tools/policy/index.ts';
+import { fileFacts } from '../../../src/tools/policy/index.ts';
 import { judgeAttempt, policyFor, usual } from './attempt.ts';
 import { freshWorkspace } from './workspace.ts';
 
@@ -67,7 +67,7 @@ describe('a verdict', () => {
       { type: 'read', path: `${workspace.cwd}/.env` },
       { type: 'write', path: `${workspace.cwd}/notes.txt` },
     ];
-    const call = { tool: 'edit', access: await examine(access, ground) };
+    const call = { tool: 'edit', access: await examine(access, fileFacts) };
     const policy = await policyFor(usual, workspace);
     expect(judge(call, policy).decision).toBe('ask');
     expect(judge(call, { ...policy, mode: 'read-only' }).decision).toBe('deny');

@@ -302,16 +302,16 @@ describe('what was judged is what runs', () => {
 
   it('the shim runs no other verb and in no other directory', async () => {
     const workspace = await freshWorkspace();
-    const { neutralFor } = await import('../../../src/tools/index.ts');
-    const { examine, ground } = await import('../../../src/tools/policy/index.ts');
+    const { prepareReadOnlyRun } = await import('../../../src/tools/index.ts');
+    const { examine, fileFacts } = await import('../../../src/tools/policy/index.ts');
     const { accessOf, policyFor } = await import('./attempt.ts');
     const attempt = { tool: 'bash', command: 'git status' } as const;
-    const call = { tool: 'bash', access: await examine([accessOf(attempt, workspace)], ground) };
+    const call = { tool: 'bash', access: await examine([accessOf(attempt, workspace)], fileFacts) };
     const policy = await policyFor(usual, workspace);
-    const run = await neutralFor(
+    const run = await prepareReadOnlyRun(
       call,
       () => policy,
-      ground,
+      fileFacts,
     )({
       env: environmentOf(workspace),
       scratch: join(workspace.root, 'scratch'),

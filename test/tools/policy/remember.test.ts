@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { examine, ground, judge, ruleFor } from '../../../src/tools/policy/index.ts';
+import { examine, fileFacts, judge, ruleFor } from '../../../src/tools/policy/index.ts';
 import { type Attempt, accessOf, policyFor, usual } from './attempt.ts';
 import { freshWorkspace } from './workspace.ts';
 
 async function remembered(attempt: Attempt, around = usual) {
   const workspace = await freshWorkspace();
   const policy = await policyFor(around, workspace);
-  const call = { tool: attempt.tool, access: await examine([accessOf(attempt, workspace)], ground) };
+  const call = { tool: attempt.tool, access: await examine([accessOf(attempt, workspace)], fileFacts) };
   const rule = ruleFor(call, policy);
   const place = (text: string) => text.replaceAll(workspace.root, 'ROOT');
   const shown = rule?.path === undefined ? rule : { ...rule, path: place(rule.path) };

@@ -17,7 +17,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll } from 'vitest';
-import type { NeutralRun } from '../../../src/tools/index.ts';
+import type { ReadOnlyRun } from '../../../src/tools/index.ts';
 
 /** What must never be seen in the output of a command that was allowed. */
 const CANARIES = /CANARY-[A-Z]+/;
@@ -141,7 +141,7 @@ function newDirectory(): string {
 export async function runAllowed(
   command: string,
   workspace: Workspace,
-  neutral: NeutralRun | undefined,
+  neutral: ReadOnlyRun | undefined,
 ): Promise<string> {
   const shell = neutral === undefined ? ['bash', '-c', command] : [neutral.program, ...neutral.args(command)];
   return await run('timeout', ['-k', '1', '2', ...shell], workspace, neutral?.env);

@@ -2,7 +2,7 @@ import type { ApprovalQuestion, ApprovalState } from './approval-dialog.ts';
 import {
   renderEditor,
   textWidth,
-  harmless,
+  sanitizeLine,
   wholeLines,
   BOLD,
   CYAN,
@@ -25,7 +25,7 @@ import {
 export function questionLines({ title, reason, detail, more }: ApprovalQuestion, width: number): Line[] {
   const look = (text: string) => (detail.type === 'diff' ? diffLook(text) : PLAIN);
   return [
-    ...wrapLine([span('? ', YELLOW), span(harmless(title), BOLD)], width),
+    ...wrapLine([span('? ', YELLOW), span(sanitizeLine(title), BOLD)], width),
     ...wholeLines(reason).flatMap((text) => inset([span(text, DIM)], width, wrapLine)),
     ...(detail.text === '' ? [] : [[]]),
     ...(detail.text === '' ? [] : wholeLines(detail.text.trimEnd())).flatMap((text) =>
@@ -42,7 +42,7 @@ export function renderApproval(state: ApprovalState, { width, rows }: { width: n
   const heading =
     state.mode === 'editing' ? 'The arguments, as JSON' : 'What should it do instead? Enter for nothing';
   const complaint =
-    state.complaint === undefined ? [] : wrapLine([span(harmless(state.complaint), RED)], width);
+    state.complaint === undefined ? [] : wrapLine([span(sanitizeLine(state.complaint), RED)], width);
   const around = still(wrapLine([span(`${heading} · Esc goes back`, DIM)], width));
   const editor = renderEditor(state.editor, { width, rows: Math.max(1, rows - 2), prompt, placeholder: '' });
   return stacked([around, editor, still(complaint)]);
@@ -71,9 +71,10 @@ function choiceLines({ rule, name }: ApprovalQuestion, width: number): Line[] {
     span(key, { ...CYAN, ...BOLD }),
     span(` ${meaning}`),
   ]);
-  const always = rule === undefined ? [] : wrapLine([span(`always means: ${harmless(rule)}`, DIM)], width);
+  const always =
+    rule === undefined ? [] : wrapLine([span(`always means: ${sanitizeLine(rule)}`, DIM)], width);
   // What else is printed meanwhile may stand between the call and the keys: they say what they are about.
-  const about = fitLine([span('? ', YELLOW), span(harmless(name), BOLD)], width);
+  const about = fitLine([span('? ', YELLOW), span(sanitizeLine(name), BOLD)], width);
   return [about, ...wrapLine(choices, width), ...always];
 }
 

@@ -1,13 +1,13 @@
 import { duration } from './activity.ts';
 import {
-  harmlessLines,
+  sanitizeLines,
   withoutColours,
   BOLD,
   CYAN,
   DIM,
   GREEN,
   type Line,
-  type Look,
+  type Style,
   RED,
   span,
   YELLOW,
@@ -66,7 +66,7 @@ export function isFolded(card: Card, style: CardStyle): boolean {
 
 function toolLines(card: ToolCard, style: CardStyle): Line[] {
   const { glyph, look } = GLYPHS[card.status];
-  const [first = '', ...others] = harmlessLines(card.title.trim());
+  const [first = '', ...others] = sanitizeLines(card.title.trim());
   const title = others.length > 0 && !style.expanded ? `${first} …` : first;
   const time = card.durationMs === undefined ? '' : `  ${duration(card.durationMs)}`;
   const word = WORDS[card.status];
@@ -83,9 +83,9 @@ function body(card: ToolCard, style: CardStyle): Line[] {
   const summary =
     card.summary === ''
       ? []
-      : harmlessLines(card.summary.trim()).map((text) => [span(text, isWrong ? RED : DIM)]);
-  const diff = harmlessLines(card.diff.trimEnd()).map((text) => [span(text, diffLook(text))]);
-  const output = harmlessLines(withoutColours(card.output).trimEnd()).map((text) => [
+      : sanitizeLines(card.summary.trim()).map((text) => [span(text, isWrong ? RED : DIM)]);
+  const diff = sanitizeLines(card.diff.trimEnd()).map((text) => [span(text, diffLook(text))]);
+  const output = sanitizeLines(withoutColours(card.output).trimEnd()).map((text) => [
     span(text, isWrong ? RED : DIM),
   ]);
   return [
@@ -128,7 +128,7 @@ function thoughtLines({ text, durationMs }: ThoughtCard, style: CardStyle): Line
 
 /** What a person wrote. */
 export function messageLines(text: string, width: number): Line[] {
-  return harmlessLines(text.trim())
+  return sanitizeLines(text.trim())
     .flatMap((line) => wrapLine([span(line, BOLD)], width - INDENT.length))
     .map((line, index) => [index === 0 ? span('❯ ', CYAN) : span(INDENT), ...line]);
 }
@@ -137,9 +137,9 @@ export type NoticeTone = 'quiet' | 'warning' | 'error';
 
 /** Something to know that is part of nobody's text: `ada approved through hld`. */
 export function noticeLines(text: string, tone: NoticeTone, width: number): Line[] {
-  const look: Look = { quiet: DIM, warning: YELLOW, error: RED }[tone];
+  const look: Style = { quiet: DIM, warning: YELLOW, error: RED }[tone];
   const glyph = { quiet: '· ', warning: '! ', error: '✗ ' }[tone];
-  return harmlessLines(text.trim())
+  return sanitizeLines(text.trim())
     .flatMap((line) => wrapLine([span(line, look)], width - INDENT.length))
     .map((line, index) => [span(index === 0 ? glyph : INDENT, look), ...line]);
 }
@@ -152,7 +152,7 @@ function indented(lines: readonly Line[], width: number): Line[] {
     .map((line) => (line.length === 0 ? line : [span(INDENT), ...line]));
 }
 
-const GLYPHS: Readonly<Record<CardStatus, { readonly glyph: string; readonly look: Look }>> = {
+const GLYPHS: Readonly<Record<CardStatus, { readonly glyph: string; readonly look: Style }>> = {
   waiting: { glyph: '?', look: YELLOW },
   running: { glyph: '●', look: CYAN },
   done: { glyph: '✓', look: GREEN },

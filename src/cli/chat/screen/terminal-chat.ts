@@ -18,15 +18,15 @@ import { completionOf, type Known } from '../slash/completions.ts';
 import { foldedImage } from '../view/content.ts';
 import type { HistoryFile } from '../history-file.ts';
 import { chatArea } from './live-area.ts';
-import type { Place } from '../../hosting/index.ts';
+import type { PodLocation } from '../../hosting/index.ts';
 import { Presenter } from './presenter.ts';
 import { notice, type Print } from '../view/print.ts';
 import { QuestionBox } from './question-box.ts';
-import { type Said, Talk } from '../talk.ts';
+import { type UserInput, ChatSession } from '../talk.ts';
 import { isBusy, type View } from '../view/view.ts';
 
 export interface ChatOptions {
-  readonly place: Place;
+  readonly place: PodLocation;
   /** The session to go on with; a new one otherwise. */
   readonly pod: PodHandle | undefined;
   /** What to say first. */
@@ -52,7 +52,7 @@ class TerminalChat {
   readonly #left: Promise<void>;
   #leave: () => void = () => {};
   /** Keys come before it is open: what they ask for waits for it, and one thing for the other. */
-  #talk: Promise<Talk> | undefined;
+  #talk: Promise<ChatSession> | undefined;
   #said: Promise<unknown> = Promise.resolve();
   #view: View | undefined;
   #isLost = false;
@@ -96,7 +96,7 @@ class TerminalChat {
     this.#around.onHangUp(() => this.#leave());
     try {
       place.notices.listen((text) => this.#print([notice(text, 'warning')]));
-      this.#talk = Talk.open(place, pod, this.#stage());
+      this.#talk = ChatSession.open(place, pod, this.#stage());
       const talk = await this.#talk;
       void this.#learn();
       if (prompt !== undefined) this.#submit({ text: prompt, paths: [], whenBusy: 'steer' });
@@ -207,7 +207,7 @@ class TerminalChat {
   }
 
   /** The chord that the editor has no use for. */
-  #onEditorKey(key: Key, whenBusy: Said['whenBusy'] = 'steer'): string | undefined {
+  #onEditorKey(key: Key, whenBusy: UserInput['whenBusy'] = 'steer'): string | undefined {
     const width = textWidth({ width: this.#screen.size.columns, prompt: PROMPT });
     const { state, event } = updateEditor(this.#editor, key, {
       width,
@@ -255,7 +255,7 @@ class TerminalChat {
     this.#pose();
   }
 
-  #submit(said: Said): void {
+  #submit(said: UserInput): void {
     this.#options.history?.add(said.text);
     this.#said = this.#said.then(async () => (await this.#talk)?.submit(said)).catch(() => {});
   }

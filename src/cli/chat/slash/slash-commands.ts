@@ -4,7 +4,7 @@ import { nearest, PolypodError, systemCodeOf } from '../../../base/index.ts';
 import { THINKING_LEVELS } from '../../../llm/index.ts';
 import { builtinTools } from '../../../tools/index.ts';
 import { MODES } from '../../args/modes.ts';
-import type { Desk } from './slash-context.ts';
+import type { SlashCommandContext } from './slash-context.ts';
 import { markdownOf } from './export.ts';
 import { branchRows, costRows, sessionRows } from './slash-rows.ts';
 
@@ -14,11 +14,11 @@ export interface SlashCommand {
   /** Its argument, as help shows it; empty for none. */
   readonly takes: string;
   readonly summary: string;
-  readonly run: (rest: string, desk: Desk) => Promise<void> | void;
+  readonly run: (rest: string, context: SlashCommandContext) => Promise<void> | void;
 }
 
 /** Runs a command by its name; refuses an unknown one with the nearest. */
-export async function runSlash(name: string, rest: string, desk: Desk): Promise<void> {
+export async function runSlash(name: string, rest: string, context: SlashCommandContext): Promise<void> {
   const command = SLASH_COMMANDS.find((each) => each.name === name);
   if (command === undefined) {
     const near = nearest(
@@ -30,7 +30,7 @@ export async function runSlash(name: string, rest: string, desk: Desk): Promise<
   }
   if (rest !== '' && command.takes === '')
     throw new PolypodError('bad-request', `/${name} takes nothing behind it`);
-  await command.run(rest, desk);
+  await command.run(rest, context);
 }
 
 export const SLASH_COMMANDS: readonly SlashCommand[] = [
@@ -79,14 +79,14 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     name: 'branch',
     takes: '[NUMBER]',
     summary: 'go back to before an earlier prompt',
-    async run(rest, desk) {
-      const prompts = await desk.place.prompts(desk.pod.id);
-      if (rest === '') return desk.list(branchRows(prompts.map(({ text }) => text)));
+    async run(rest, context) {
+      const prompts = await context.place.prompts(context.pod.id);
+      if (rest === '') return context.list(branchRows(prompts.map(({ text }) => text)));
       const prompt = prompts[Number(rest) - 1];
       if (prompt === undefined)
         throw new PolypodError('not-found', `there is no earlier prompt ${rest}: /branch lists them`);
-      await desk.handle({ type: 'branch', entryId: prompt.before });
-      desk.suggest(prompt.text);
+      await context.handle({ type: 'branch', entryId: prompt.before });
+      context.suggest(prompt.text);
     },
   },
   {
@@ -220,7 +220,7 @@ function helpRows(): readonly string[] {
   return rows.map(([left, right]) => `${left.padEnd(width)}  ${right}`);
 }
 
-async function exportTo(rest: string, { pod, view, say }: Desk): Promise<void> {
+async function exportTo(rest: string, { pod, view, say }: SlashCommandContext): Promise<void> {
   const name = rest === '' ? `polypod-${pod.id.slice(0, 13)}.md` : rest;
   const path = isAbsolute(name) ? name : join(view.cwd, name);
   try {

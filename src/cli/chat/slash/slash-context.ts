@@ -1,12 +1,12 @@
 import type { PodHandle } from '../../../daemon/index.ts';
 import type { PodCommand, Receipt } from '../../../pod/index.ts';
 import type { NoticeTone } from '../screen/cards.ts';
-import type { Place } from '../../hosting/index.ts';
+import type { PodLocation } from '../../hosting/index.ts';
 import type { View } from '../view/view.ts';
 
 /** What a command that a person types can use and do. */
-export interface Desk {
-  readonly place: Place;
+export interface SlashCommandContext {
+  readonly place: PodLocation;
   readonly view: View;
   readonly pod: PodHandle;
   readonly say: (text: string, tone?: NoticeTone) => void;

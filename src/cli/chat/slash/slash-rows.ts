@@ -1,6 +1,6 @@
 import { shortIds } from '../../../setup/index.ts';
-import { ago } from '../../output/relative-time.ts';
-import type { Place } from '../../hosting/index.ts';
+import { relativeTime } from '../../output/relative-time.ts';
+import type { PodLocation } from '../../hosting/index.ts';
 import { dollars, inShort } from '../screen/status.ts';
 import type { View } from '../view/view.ts';
 
@@ -12,13 +12,13 @@ export function branchRows(texts: readonly string[]): readonly string[] {
 }
 
 /** The last sessions, with as much of their ids as tells them apart. */
-export async function sessionRows(place: Place): Promise<readonly string[]> {
+export async function sessionRows(place: PodLocation): Promise<readonly string[]> {
   const rows = (await place.sessions()).filter(({ archived }) => !archived);
   const ids = shortIds(rows.map(({ id }) => id));
   const now = new Date();
   return rows.slice(0, 20).map(({ id, name, updatedAt, firstPrompt = '' }) => {
     const about = name === undefined ? inALine(firstPrompt) : `${name}: ${inALine(firstPrompt)}`;
-    return [ids.get(id) ?? id, ago(updatedAt, now).padStart(6), about].join('  ');
+    return [ids.get(id) ?? id, relativeTime(updatedAt, now).padStart(6), about].join('  ');
   });
 }
 

@@ -2,7 +2,7 @@ import { PolypodError } from '../../../base/index.ts';
 import { DEFAULT_AGENT } from '../../../daemon/index.ts';
 import { agentName, OPTIONS, refuseStartOptions } from './options.ts';
 import { runnable } from '../../command.ts';
-import { placesOf } from '../../args/data-dir.ts';
+import { dataPathsOf } from '../../args/data-dir.ts';
 
 const ACTIONS = ['start', 'stop', 'status', 'list'];
 
@@ -43,10 +43,12 @@ Examples:
       );
     if (action !== 'start') refuseStartOptions(action, values);
     if (action === 'start') return (await import('./start.ts')).start(word, values, around);
-    const places = placesOf(values, around);
+    const dataPaths = dataPathsOf(values, around);
     const name = agentName(word) ?? DEFAULT_AGENT;
-    if (action === 'stop') return (await import('./stop.ts')).stop(name, places, values, around);
+    if (action === 'stop') return (await import('./stop.ts')).stop(name, dataPaths, values, around);
     const { list, status } = await import('./look.ts');
-    return action === 'list' ? list(places, values.json, around) : status(name, places, values.json, around);
+    return action === 'list'
+      ? list(dataPaths, values.json, around)
+      : status(name, dataPaths, values.json, around);
   },
 });

@@ -7,8 +7,8 @@ import {
   readAgents,
   readClientKey,
 } from '../../../daemon/index.ts';
-import type { Places } from '../../../setup/index.ts';
-import { ago } from '../../output/relative-time.ts';
+import type { DataPaths } from '../../../setup/index.ts';
+import { relativeTime } from '../../output/relative-time.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { table } from '../../output/table.ts';
 import { askWhether, type Probed } from './probe.ts';
@@ -21,21 +21,21 @@ interface Seen {
 
 /** `polypod agent list`: those of a data directory. */
 export async function list(
-  places: Places,
+  dataPaths: DataPaths,
   json: boolean,
   { stdout, stderr }: Surroundings,
 ): Promise<ExitCode> {
-  const seen = await Promise.all(readAgents(places).map((record) => look(record, places)));
+  const seen = await Promise.all(readAgents(dataPaths).map((record) => look(record, dataPaths)));
   if (json) stdout.write(`${JSON.stringify(seen.map(described), null, 2)}\n`);
   else if (seen.length === 0)
-    stderr.write(`no agent is up on ${places.dataDirectory}; polypod agent start starts one\n`);
+    stderr.write(`no agent is up on ${dataPaths.dataDirectory}; polypod agent start starts one\n`);
   else {
     const now = new Date();
     const cells = seen.map(({ record, answer }) => [
       record.name,
       stateOf(answer),
       String(record.pid),
-      answer === undefined ? '' : ago(record.startedAt, now),
+      answer === undefined ? '' : relativeTime(record.startedAt, now),
       record.url,
     ]);
     stdout.write(
@@ -48,17 +48,17 @@ export async function list(
 /** `polypod agent status`: whether one is up, and what it does. */
 export async function status(
   name: string,
-  places: Places,
+  dataPaths: DataPaths,
   json: boolean,
   { stdout, stderr }: Surroundings,
 ): Promise<ExitCode> {
-  const record = readAgent(places, name);
-  const seen = record && (await look(record, places));
+  const record = readAgent(dataPaths, name);
+  const seen = record && (await look(record, dataPaths));
   const isUp = seen?.answer !== undefined;
   if (json) stdout.write(`${JSON.stringify(seen === undefined ? { up: false, name } : described(seen))}\n`);
   else if (seen === undefined || !isUp)
     stderr.write(
-      `the agent ${name} is not up on ${places.dataDirectory}; ${isKept(places, name) ? 'it comes back with the daemon: polypod serve' : `polypod agent start${name === DEFAULT_AGENT ? '' : ` ${name}`} starts it`}\n`,
+      `the agent ${name} is not up on ${dataPaths.dataDirectory}; ${isKept(dataPaths, name) ? 'it comes back with the daemon: polypod serve' : `polypod agent start${name === DEFAULT_AGENT ? '' : ` ${name}`} starts it`}\n`,
     );
   else {
     const { running, pending, currentTask, version } = seen.answer?.body ?? {};
@@ -76,16 +76,16 @@ export async function status(
 }
 
 /** The agent that is written down under a name; refuses with the next step. */
-export function recorded(name: string, places: Places): AgentRecord {
-  const record = readAgent(places, name);
+export function recorded(name: string, dataPaths: DataPaths): AgentRecord {
+  const record = readAgent(dataPaths, name);
   if (record !== undefined) return record;
-  const others = readAgents(places).map((other) => other.name);
+  const others = readAgents(dataPaths).map((other) => other.name);
   const hint = others.length === 0 ? 'none is' : `there is ${others.join(', ')}`;
-  throw new PolypodError('not-found', `no agent ${name} is up on ${places.dataDirectory}: ${hint}`);
+  throw new PolypodError('not-found', `no agent ${name} is up on ${dataPaths.dataDirectory}: ${hint}`);
 }
 
-async function look(record: AgentRecord, places: Places): Promise<Seen> {
-  const key = record.process === 'program' ? undefined : readClientKey(places);
+async function look(record: AgentRecord, dataPaths: DataPaths): Promise<Seen> {
+  const key = record.process === 'program' ? undefined : readClientKey(dataPaths);
   const answer = await askWhether(record, '/status', key).catch(() => undefined);
   return { record, answer };
 }

@@ -5,12 +5,12 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { explainStartFailure, PolypodError } from '../../../base/index.ts';
 import { type AgentRecord, removeAgent, writeAgent } from '../../../daemon/index.ts';
-import type { Places } from '../../../setup/index.ts';
+import type { DataPaths } from '../../../setup/index.ts';
 import { processBirth } from '../../../store/index.ts';
 import type { Surroundings } from '../../command.ts';
 import { ask } from './probe.ts';
 
-export interface ProgramWish {
+export interface ProgramRequest {
   readonly name: string;
   readonly command: readonly string[];
   readonly url: string;
@@ -19,8 +19,8 @@ export interface ProgramWish {
 
 /** Starts an agent that is a program of the user's own, and waits until it answers over HTTP. */
 export async function startProgram(
-  { name, command: [program = '', ...args], url, cwd }: ProgramWish,
-  places: Places,
+  { name, command: [program = '', ...args], url, cwd }: ProgramRequest,
+  dataPaths: DataPaths,
   { env, signal }: Surroundings,
 ): Promise<AgentRecord> {
   if (await answers(url))
@@ -28,7 +28,7 @@ export async function startProgram(
       'conflict',
       `somebody answers at ${url} already: end it, or choose another address`,
     );
-  const log = join(places.dataDirectory, 'logs', `agent-${name}.log`);
+  const log = join(dataPaths.dataDirectory, 'logs', `agent-${name}.log`);
   mkdirSync(dirname(log), { recursive: true, mode: 0o700 });
   const output = openSync(log, 'a', 0o600);
   const child = spawn(program, args, {
@@ -69,12 +69,12 @@ export async function startProgram(
     process: 'program',
     ...bornAt(pid),
   };
-  await writeAgent(places, record);
+  await writeAgent(dataPaths, record);
   return record;
 }
 
 /** Ends it, and waits until it is gone. A process that only has its number is left alone. */
-export async function stopProgram({ name, pid, born }: AgentRecord, places: Places): Promise<void> {
+export async function stopProgram({ name, pid, born }: AgentRecord, dataPaths: DataPaths): Promise<void> {
   if (born === undefined || processBirth(process.pid) === undefined) refuseUnknown(name, pid);
   const isUp = (): boolean => born !== undefined && processBirth(pid) === born;
   for (let waited = 0; isUp(); waited += PAUSE_MS) {
@@ -82,7 +82,7 @@ export async function stopProgram({ name, pid, born }: AgentRecord, places: Plac
     if (waited === GRACE_MS) process.kill(pid, 'SIGKILL');
     await sleep(PAUSE_MS);
   }
-  await removeAgent(places, name);
+  await removeAgent(dataPaths, name);
 }
 
 /** Whatever it says: who refuses us is there. */

@@ -11,10 +11,10 @@ import {
   readAgentWish,
   readClientKey,
 } from '../../../daemon/index.ts';
-import { directoryAt, type Places } from '../../../setup/index.ts';
+import { existingDirectory, type DataPaths } from '../../../setup/index.ts';
 import { doors } from '../../../registry.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
-import { placesOf } from '../../args/data-dir.ts';
+import { dataPathsOf } from '../../args/data-dir.ts';
 import { daemonArguments, startDetached } from '../../hosting/start-daemon.ts';
 import { runDaemon } from '../../hosting/run-daemon.ts';
 import { agentName, type AgentValues, argumentsFor, orderFrom } from './options.ts';
@@ -28,34 +28,34 @@ export async function start(
   values: AgentValues,
   around: Surroundings,
 ): Promise<ExitCode> {
-  const places = placesOf(values, around);
+  const dataPaths = dataPathsOf(values, around);
   const name = agentName(word);
   const order = orderFrom(name, values, around);
-  await directoryAt(order.cwd);
-  const { stated, cwd } = await readAgentWish(order, places);
+  await existingDirectory(order.cwd);
+  const { stated, cwd } = await readAgentWish(order, dataPaths);
   const called = stated.name ?? DEFAULT_AGENT;
   if (stated.start !== undefined) {
-    const record = await startProgram({ name: called, ...stated.start, cwd }, places, around);
-    return announce(record, undefined, places, values, around);
+    const record = await startProgram({ name: called, ...stated.start, cwd }, dataPaths, around);
+    return announce(record, undefined, dataPaths, values, around);
   }
   if (values.prompt !== undefined && stated.tls?.client_ca !== undefined)
     throw new PolypodError(
       'bad-request',
       '--prompt has no client certificate to show: start the agent without it, then run polypod task submit --cert FILE --key FILE',
     );
-  const link = await daemonLink(places);
+  const link = await daemonLink(dataPaths);
   const isInForeground = link === undefined && values.foreground;
   // In the foreground the log is on stderr, unless it is unwanted there.
   if (stated.no_auth === true && (!isInForeground || values.quiet))
     around.stderr.write(`polypod agent: warning: ${NO_AUTH_WARNING}\n`);
   if (isInForeground) {
-    const more = (): object => ({ agent: readAgent(places, called) });
-    return runDaemon({ env: around.env, places, doors, agent: order, more }, values, around);
+    const more = (): object => ({ agent: readAgent(dataPaths, called) });
+    return runDaemon({ env: around.env, dataPaths, doors, agent: order, more }, values, around);
   }
   if (link === undefined) {
-    const args = [...argumentsFor(name, order), '--foreground', '--data-dir', places.dataDirectory];
+    const args = [...argumentsFor(name, order), '--foreground', '--data-dir', dataPaths.dataDirectory];
     const started = await startDetached('agent start', [...args, ...daemonArguments(values)], around);
-    return 'code' in started ? started.code : announceReady(called, stated, places, values, around);
+    return 'code' in started ? started.code : announceReady(called, stated, dataPaths, values, around);
   }
   try {
     if (values.offline || values.sandbox || values['log-level'] !== undefined)
@@ -63,8 +63,8 @@ export async function start(
         'polypod agent: a daemon is up, which --offline, --sandbox and --log-level do not change\n',
       );
     await link.call('agent-start', { ...order, foreground: values.foreground });
-    const code = await announceReady(called, stated, places, values, around);
-    return values.foreground ? await stay(called, places, link, around) : code;
+    const code = await announceReady(called, stated, dataPaths, values, around);
+    return values.foreground ? await stay(called, dataPaths, link, around) : code;
   } finally {
     link.close();
   }
@@ -73,15 +73,15 @@ export async function start(
 async function announceReady(
   called: string,
   stated: Pick<AgentOrder['stated'], 'no_auth'>,
-  places: Places,
+  dataPaths: DataPaths,
   values: AgentValues,
   around: Surroundings,
 ): Promise<ExitCode> {
-  const record = readAgent(places, called);
+  const record = readAgent(dataPaths, called);
   if (record === undefined) throw new PolypodError('internal', `the agent ${called} did not say where it is`);
-  const key = stated.no_auth === true ? undefined : readClientKey(places);
+  const key = stated.no_auth === true ? undefined : readClientKey(dataPaths);
   await ready(record, key);
-  return announce(record, key, places, values, around);
+  return announce(record, key, dataPaths, values, around);
 }
 
 /** That it listens was said; that it answers is seen. */
@@ -105,12 +105,12 @@ async function ready(record: AgentRecord, key: string | undefined): Promise<void
 async function announce(
   record: AgentRecord,
   key: string | undefined,
-  places: Places,
+  dataPaths: DataPaths,
   values: AgentValues,
   { stdout, stderr }: Surroundings,
 ): Promise<ExitCode> {
   const task = values.prompt === undefined ? undefined : await submit(record, key, values.prompt);
-  const keyFile = key === undefined ? undefined : clientKeyFile(places);
+  const keyFile = key === undefined ? undefined : clientKeyFile(dataPaths);
   if (values.json)
     stdout.write(`${JSON.stringify({ ...record, ...(keyFile && { keyFile }), ...(task && { task }) })}\n`);
   else if (!values.quiet) {

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ControlLink, readAgent } from '../../../daemon/index.ts';
-import type { Places } from '../../../setup/index.ts';
+import type { DataPaths } from '../../../setup/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 
 /** Stays with an agent of a daemon that was up before: Ctrl-C closes the agent's door and leaves the daemon up. */
 export async function stay(
   name: string,
-  places: Places,
+  dataPaths: DataPaths,
   link: ControlLink,
   { signal, stderr }: Surroundings,
 ): Promise<ExitCode> {
@@ -19,7 +19,7 @@ export async function stay(
       ? Promise.resolve('interrupted')
       : once(signal, 'abort').then(() => 'interrupted' as const),
     ear.hungUp().then(() => 'daemon gone'),
-    closed(name, places, over.signal).then(() => 'closed'),
+    closed(name, dataPaths, over.signal).then(() => 'closed'),
   ];
   const end = await Promise.race(ends);
   over.abort();
@@ -37,9 +37,9 @@ const SAY = {
 } as const;
 
 /** Resolves when the agent is no longer the one that was started. */
-async function closed(name: string, places: Places, signal: AbortSignal): Promise<void> {
-  const startedAt = readAgent(places, name)?.startedAt;
-  while (!signal.aborted && readAgent(places, name)?.startedAt === startedAt)
+async function closed(name: string, dataPaths: DataPaths, signal: AbortSignal): Promise<void> {
+  const startedAt = readAgent(dataPaths, name)?.startedAt;
+  while (!signal.aborted && readAgent(dataPaths, name)?.startedAt === startedAt)
     await sleep(LOOK_MS, undefined, { signal }).catch(() => {});
 }
 

@@ -7,7 +7,7 @@ import {
   readAgents,
   removeAgent,
 } from '../../../daemon/index.ts';
-import type { Places } from '../../../setup/index.ts';
+import type { DataPaths } from '../../../setup/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { stopDaemon } from '../stop.ts';
 import { recorded } from './look.ts';
@@ -16,12 +16,12 @@ import { stopProgram } from './program.ts';
 /** `polypod agent stop`: with its process, if that is its own. */
 export async function stop(
   name: string,
-  places: Places,
+  dataPaths: DataPaths,
   { json, quiet }: { readonly json: boolean; readonly quiet: boolean },
   { stdout, stderr }: Surroundings,
 ): Promise<ExitCode> {
-  const isComingBack = readAgent(places, name) === undefined && isKept(places, name);
-  const what = isComingBack ? await forget(name, places) : await end(recorded(name, places), places);
+  const isComingBack = readAgent(dataPaths, name) === undefined && isKept(dataPaths, name);
+  const what = isComingBack ? await forget(name, dataPaths) : await end(recorded(name, dataPaths), dataPaths);
   if (json) stdout.write(`${JSON.stringify({ name, ended: what })}\n`);
   else if (!quiet) stderr.write(`polypod agent: ${name} ${SAY[what]}\n`);
   return EXIT.ok;
@@ -35,29 +35,31 @@ const SAY = {
 } as const;
 
 /** An agent that is not up: its daemon is down, or could not open it. */
-async function forget(name: string, places: Places): Promise<keyof typeof SAY> {
-  const link = await daemonLink(places);
-  if (link === undefined) await forgetAgent(places, name);
+async function forget(name: string, dataPaths: DataPaths): Promise<keyof typeof SAY> {
+  const link = await daemonLink(dataPaths);
+  if (link === undefined) await forgetAgent(dataPaths, name);
   else await link.call('agent-stop', { name }).finally(() => link.close());
   return 'kept';
 }
 
-async function end(record: AgentRecord, places: Places): Promise<keyof typeof SAY> {
+async function end(record: AgentRecord, dataPaths: DataPaths): Promise<keyof typeof SAY> {
   if (record.process === 'program') {
-    await stopProgram(record, places);
+    await stopProgram(record, dataPaths);
     return 'process';
   }
-  const link = await daemonLink(places);
+  const link = await daemonLink(dataPaths);
   if (link === undefined) {
     // It was killed, and left its trace behind.
-    await removeAgent(places, record.name);
-    await forgetAgent(places, record.name);
+    await removeAgent(dataPaths, record.name);
+    await forgetAgent(dataPaths, record.name);
     return 'nothing';
   }
   try {
-    const others = readAgents(places).filter(({ name, pid }) => name !== record.name && pid === record.pid);
+    const others = readAgents(dataPaths).filter(
+      ({ name, pid }) => name !== record.name && pid === record.pid,
+    );
     if (record.process === 'own' && others.length === 0) {
-      await stopDaemon(link, places);
+      await stopDaemon(link, dataPaths);
       return 'process';
     }
     await link.call('agent-stop', { name: record.name });

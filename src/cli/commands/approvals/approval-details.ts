@@ -1,11 +1,11 @@
 import type { WaitingApproval } from '../../../daemon/index.ts';
-import { ago } from '../../output/relative-time.ts';
-import { harmless } from '../../../terminal/index.ts';
+import { relativeTime } from '../../output/relative-time.ts';
+import { sanitizeLine } from '../../../terminal/index.ts';
 import { callLines } from './call-lines.ts';
-import { under } from './indented-lines.ts';
+import { indentedLines } from './indented-lines.ts';
 
 /** All that is known of an approval, one fact per line, and under that the whole call. */
-export function shown(
+export function approvalDetails(
   approval: WaitingApproval,
   { now, columns }: { readonly now: Date; readonly columns: number | undefined },
 ): string {
@@ -14,15 +14,15 @@ export function shown(
     ['id', id],
     ['session', name === undefined ? session : `${name}  ${session}`],
     ['directory', cwd],
-    ['asked', `${requestedAt} (${ago(requestedAt, now)} ago)`],
+    ['asked', `${requestedAt} (${relativeTime(requestedAt, now)} ago)`],
     ['until', deadline],
     ['why', reason],
     ['tool', tool],
   ];
   const lines = facts.flatMap(([word, text]) =>
-    text === undefined || text === '' ? [] : [`${word.padEnd(WIDTH)} ${harmless(text)}`],
+    text === undefined || text === '' ? [] : [`${word.padEnd(WIDTH)} ${sanitizeLine(text)}`],
   );
-  return `${[...lines, ...under(callLines(approval), columns)].join('\n')}\n`;
+  return `${[...lines, ...indentedLines(callLines(approval), columns)].join('\n')}\n`;
 }
 
 const WIDTH = 9;

@@ -1,16 +1,16 @@
 import { arrayOf, PolypodError } from '../../../base/index.ts';
 import type { ApprovalNews, ControlLink, WaitingApproval } from '../../../daemon/index.ts';
 import { callLines } from './call-lines.ts';
-import { listed } from './approval-list.ts';
-import { approvalMeant } from './resolve-approval.ts';
+import { approvalList } from './approval-list.ts';
+import { resolveApproval } from './resolve-approval.ts';
 import { newsLines } from './news-lines.ts';
-import { shown } from './approval-details.ts';
-import { under } from './indented-lines.ts';
-import { nameOf } from '../../current-user.ts';
+import { approvalDetails } from './approval-details.ts';
+import { indentedLines } from './indented-lines.ts';
+import { currentUserName } from '../../current-user.ts';
 import { EXIT, runnable, type Surroundings } from '../../command.ts';
-import { DATA_DIR, placesOf } from '../../args/data-dir.ts';
-import { daemonFor } from '../sessions/require-daemon.ts';
-import { harmless } from '../../../terminal/index.ts';
+import { DATA_DIR, dataPathsOf } from '../../args/data-dir.ts';
+import { requireDaemon } from '../sessions/require-daemon.ts';
+import { sanitizeLine } from '../../../terminal/index.ts';
 
 /** `polypod approvals`: what agents wait for, and the answers. */
 export const approvals = runnable({
@@ -57,7 +57,7 @@ Examples:
     if (action === 'show') refuseNone(action, words);
     else if (decision === undefined && words.length > 0)
       throw new PolypodError('bad-request', `${action} takes no argument, not "${words.join(' ')}"`);
-    const link = await daemonFor(placesOf(values, around));
+    const link = await requireDaemon(dataPathsOf(values, around));
     try {
       if (action === 'watch') await watch(link, values.json, around);
       else if (action === 'show') show(await waitingIn(link), words, values.json, around);
@@ -104,7 +104,7 @@ function list(
 ): void {
   if (isJson) stdout.write(`${JSON.stringify(waiting, null, 2)}\n`);
   else if (waiting.length === 0) stderr.write('nothing waits for an approval\n');
-  else stdout.write(listed(waiting, { now: new Date(), columns: stdout.columns }));
+  else stdout.write(approvalList(waiting, { now: new Date(), columns: stdout.columns }));
 }
 
 function show(
@@ -113,10 +113,10 @@ function show(
   isJson: boolean,
   { stdout }: Pick<Surroundings, 'stdout'>,
 ): void {
-  const meant = words.map((word) => approvalMeant(waiting, word));
+  const meant = words.map((word) => resolveApproval(waiting, word));
   const style = { now: new Date(), columns: stdout.columns };
   if (isJson) stdout.write(`${JSON.stringify(meant, null, 2)}\n`);
-  else stdout.write(meant.map((approval) => shown(approval, style)).join('\n'));
+  else stdout.write(meant.map((approval) => approvalDetails(approval, style)).join('\n'));
 }
 
 /** A program is told all there is, a person what it takes to decide. */
@@ -134,16 +134,16 @@ async function decide(
   around: Surroundings,
 ): Promise<void> {
   const waiting = await waitingIn(link);
-  const meant = words.map((word) => approvalMeant(waiting, word));
+  const meant = words.map((word) => resolveApproval(waiting, word));
   for (const approval of meant) {
     const { id, session, tool, title } = approval;
     if (!isJson && decision.decision === 'approve')
       around.stderr.write(
-        `polypod: approving ${harmless(tool)}\n${under(callLines(approval), around.stdout.columns).join('\n')}\n`,
+        `polypod: approving ${sanitizeLine(tool)}\n${indentedLines(callLines(approval), around.stdout.columns).join('\n')}\n`,
       );
     const command = { type: 'decide', approvalId: id, ...decision };
-    await link.call('command', { pod: session, command, by: nameOf(around) });
-    if (!isJson) around.stderr.write(`polypod: ${DONE[decision.decision]} ${id}: ${harmless(title)}\n`);
+    await link.call('command', { pod: session, command, by: currentUserName(around) });
+    if (!isJson) around.stderr.write(`polypod: ${DONE[decision.decision]} ${id}: ${sanitizeLine(title)}\n`);
   }
   const decided = meant.map(({ id, session }) => ({ id, session, ...decision }));
   if (isJson) around.stdout.write(`${JSON.stringify(decided, null, 2)}\n`);

@@ -1,5 +1,5 @@
 import { beginningOf, isObject, tryParse } from '../../../base/index.ts';
-import { harmless, wholeLines } from '../../../terminal/index.ts';
+import { sanitizeLine, wholeLines } from '../../../terminal/index.ts';
 
 /** What is decided about a call. */
 export interface AskedCall {
@@ -14,10 +14,10 @@ export interface AskedCall {
  */
 export function callLines({ title, arguments: json }: AskedCall): readonly string[] {
   if (json === undefined)
-    return [harmless(title), 'its arguments are not known here: do not decide by this line'];
+    return [sanitizeLine(title), 'its arguments are not known here: do not decide by this line'];
   const input = tryParse(json);
   if (!isObject(input)) return wholeLines(json);
-  const named = Object.entries(input).flatMap(([name, value]) => argumentLines(harmless(name), value));
+  const named = Object.entries(input).flatMap(([name, value]) => argumentLines(sanitizeLine(name), value));
   return named.length === 0 ? ['without arguments'] : named;
 }
 

@@ -4,7 +4,7 @@ import { fillParts } from '../../../terminal/index.ts';
  * Lines under the one that they belong to. On a terminal a long one is broken here and not there, where its rest would begin
  * at the edge: what a call says must not pass for a line of ours.
  */
-export function under(lines: readonly string[], columns: number | undefined): readonly string[] {
+export function indentedLines(lines: readonly string[], columns: number | undefined): readonly string[] {
   return lines.flatMap((line) => broken(line, columns)).map((line) => `${INDENT}${line}`);
 }
 

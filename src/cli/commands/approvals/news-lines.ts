@@ -1,17 +1,17 @@
 import type { ApprovalNews } from '../../../daemon/index.ts';
-import { harmless, displayWidth, fitWidth } from '../../../terminal/index.ts';
+import { sanitizeLine, displayWidth, fitWidth } from '../../../terminal/index.ts';
 import { callGlance } from './call-lines.ts';
-import { under } from './indented-lines.ts';
+import { indentedLines } from './indented-lines.ts';
 
 /** What happened to an approval: what, which and where, with who decided; of one that is asked the call under it. */
 export function newsLines(news: ApprovalNews, columns: number | undefined): string {
   const { id, name, session, tool, title } = news;
   const where = name ?? session.slice(0, SHORT);
   if (news.type === 'asked') {
-    const call = under(callGlance(news, `polypod approvals show ${id}`), columns);
-    return `${[`${'asked'.padEnd(WORD_WIDTH)} ${id}  ${harmless(`${where}  ${tool}`)}`, ...call].join('\n')}\n`;
+    const call = indentedLines(callGlance(news, `polypod approvals show ${id}`), columns);
+    return `${[`${'asked'.padEnd(WORD_WIDTH)} ${id}  ${sanitizeLine(`${where}  ${tool}`)}`, ...call].join('\n')}\n`;
   }
-  const about = harmless(`${where}  ${tool}  ${title}${answerIn(news)}`);
+  const about = sanitizeLine(`${where}  ${tool}  ${title}${answerIn(news)}`);
   const line = `${news.status.padEnd(WORD_WIDTH)} ${id}  ${about}`;
   return `${columns === undefined || displayWidth(line) <= columns ? line : fitWidth(line, columns)}\n`;
 }

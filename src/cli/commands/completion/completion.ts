@@ -1,13 +1,13 @@
 import { isOneLine, PolypodError } from '../../../base/index.ts';
 import { keysFile } from '../../../daemon/index.ts';
-import { type Places, readModels } from '../../../setup/index.ts';
+import { type DataPaths, readModels } from '../../../setup/index.ts';
 import { type Row, sessionsIn } from '../../../pod/sessions.ts';
 import { EXIT, runnable } from '../../command.ts';
 import { COMMANDS } from '../../commands.ts';
 import { type Completable, SHELLS } from './completion-scripts.ts';
-import { DATA_DIR, placesOf } from '../../args/data-dir.ts';
+import { DATA_DIR, dataPathsOf } from '../../args/data-dir.ts';
 import type { Listing } from '../../args/options.ts';
-import { harmless } from '../../../terminal/index.ts';
+import { sanitizeLine } from '../../../terminal/index.ts';
 
 /** `polypod completion`: what a shell needs to complete commands, options and sessions. */
 export const completion = runnable({
@@ -25,9 +25,9 @@ Examples:
     const [shell = ''] = positionals;
     const [, listing] = Object.entries(LISTINGS).find(([name]) => name === shell) ?? [];
     if (listing !== undefined) {
-      const rows = await listing(placesOf(values, around));
+      const rows = await listing(dataPathsOf(values, around));
       around.stdout.write(
-        rows.map(([word, about]) => `${word}\t${harmless(about.replaceAll(/\s+/g, ' '))}\n`).join(''),
+        rows.map(([word, about]) => `${word}\t${sanitizeLine(about.replaceAll(/\s+/g, ' '))}\n`).join(''),
       );
       return EXIT.ok;
     }
@@ -49,7 +49,7 @@ Examples:
   },
 });
 
-type List = (places: Places) => Promise<readonly (readonly [word: string, about: string])[]>;
+type List = (dataPaths: DataPaths) => Promise<readonly (readonly [word: string, about: string])[]>;
 
 /** What the scripts ask for while somebody types: words, each with what tells it apart. */
 const LISTINGS: Readonly<Record<Listing, List>> = {
@@ -58,13 +58,13 @@ const LISTINGS: Readonly<Record<Listing, List>> = {
     sessionsIn(dataDirectory).flatMap(({ approvals }) =>
       approvals.map(({ approvalId, title }) => [approvalId, title] as const),
     ),
-  models: async (places) => {
+  models: async (dataPaths) => {
     const { referenceTo } = await import('../../../llm/index.ts');
-    return (await readModels(places)).models.map((model) => [referenceTo(model), model.name]);
+    return (await readModels(dataPaths)).models.map((model) => [referenceTo(model), model.name]);
   },
-  keys: async (places) => {
+  keys: async (dataPaths) => {
     const { readKeys } = await import('../../../protocols/index.ts');
-    return readKeys(keysFile(places))
+    return readKeys(keysFile(dataPaths))
       .filter(({ revokedAt }) => revokedAt === undefined)
       .map(({ id, owner, scopes }) => [id, `${owner}: ${scopes.join(', ')}`]);
   },

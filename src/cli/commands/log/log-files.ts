@@ -1,7 +1,7 @@
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PolypodError } from '../../../base/index.ts';
-import { findSession, type Places } from '../../../setup/index.ts';
+import { findSession, type DataPaths } from '../../../setup/index.ts';
 import { Layout, type Row, sessionsIn } from '../../../pod/sessions.ts';
 
 /** A file of a session, or of its feed. */
@@ -14,7 +14,7 @@ export interface LogFile {
 }
 
 /** Of each session the file and its feed; a path is taken as it is. Without words all there are. */
-export function filesMeant({ dataDirectory }: Places, words: readonly string[]): readonly LogFile[] {
+export function filesMeant({ dataDirectory }: DataPaths, words: readonly string[]): readonly LogFile[] {
   const layout = new Layout(dataDirectory);
   const rows = sessionsIn(dataDirectory);
   const withRow = (path: string): LogFile => {

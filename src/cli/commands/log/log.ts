@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { PolypodError } from '../../../base/index.ts';
 import { runnable } from '../../command.ts';
-import { DATA_DIR, placesOf } from '../../args/data-dir.ts';
+import { DATA_DIR, dataPathsOf } from '../../args/data-dir.ts';
 
 const ACTIONS = ['verify', 'repair'];
 
@@ -56,7 +56,7 @@ Examples:
     if (action === 'verify') {
       refuseRepairOptions(values['dry-run'], values.cwd);
       const { verify } = await import('./verify.ts');
-      return verify(filesMeant(placesOf(values, around), words), values.json, around);
+      return verify(filesMeant(dataPathsOf(values, around), words), values.json, around);
     }
     if (words.length === 0)
       throw new PolypodError(
@@ -65,7 +65,7 @@ Examples:
       );
     const { repair } = await import('./repair.ts');
     const cwd = resolve(values.cwd ?? '.');
-    const files = filesMeant(placesOf(values, around), words);
+    const files = filesMeant(dataPathsOf(values, around), words);
     return repair(files, { isJson: values.json, isDryRun: values['dry-run'], cwd }, around);
   },
 });

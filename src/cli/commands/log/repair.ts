@@ -1,10 +1,10 @@
 import { PolypodError } from '../../../base/index.ts';
 import { type Note, type RepairReport, repairKit } from '../../../pod/sessions.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
-import { harmless } from '../../../terminal/index.ts';
+import { sanitizeLine } from '../../../terminal/index.ts';
 import type { LogFile } from './log-files.ts';
 
-export interface RepairWish {
+export interface RepairRequest {
   readonly isJson: boolean;
   readonly isDryRun: boolean;
   /** The working directory of a session of which it is not known. */
@@ -14,7 +14,7 @@ export interface RepairWish {
 /** `polypod log repair`: makes damaged session files usable again, and says what is lost. */
 export async function repair(
   files: readonly LogFile[],
-  { isJson, isDryRun, cwd }: RepairWish,
+  { isJson, isDryRun, cwd }: RepairRequest,
   { stdout }: Surroundings,
 ): Promise<ExitCode> {
   const { repairSession } = await repairKit();
@@ -41,21 +41,21 @@ function sessions(files: readonly LogFile[]): readonly LogFile[] {
 }
 
 function inWords({ file, outcome, original, lines, entries, lost, notes }: RepairReport): string {
-  const name = harmless(file);
+  const name = sanitizeLine(file);
   if (outcome === 'sound') return `${name}: nothing to repair\n`;
   const told = notes.map((note) => `  ${line(note)}\n`).join('');
   const sum = `${counted(lines, 'line', 'lines')} read, ${counted(entries, 'entry', 'entries')} kept, ${lost === 0 ? 'nothing is lost' : counted(lost, 'loss', 'losses')}`;
   const end =
     original === undefined
       ? 'nothing was changed; without --dry-run the file is repaired'
-      : `the damaged file is kept as ${harmless(original)}`;
+      : `the damaged file is kept as ${sanitizeLine(original)}`;
   return `${name}: ${outcome === 'repaired' ? 'repaired' : 'damaged'}\n${told}  ${sum}\n  ${end}\n`;
 }
 
 function line({ kind, line: number, text, offset, bytes }: Note): string {
   const where = number === undefined ? '' : `line ${number}: `;
   const range = bytes === undefined ? '' : ` (${counted(bytes, 'byte', 'bytes')} from byte ${offset} on)`;
-  return `${WORDS[kind].padEnd(8)}  ${where}${harmless(text)}${range}`;
+  return `${WORDS[kind].padEnd(8)}  ${where}${sanitizeLine(text)}${range}`;
 }
 
 const WORDS: Readonly<Record<Note['kind'], string>> = {

@@ -2,7 +2,7 @@ import { PolypodError } from '../../../base/index.ts';
 import { type Defect, repairKit } from '../../../pod/sessions.ts';
 import { readLines, realFiles } from '../../../store/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
-import { harmless } from '../../../terminal/index.ts';
+import { sanitizeLine } from '../../../terminal/index.ts';
 import type { LogFile } from './log-files.ts';
 
 /** What was found in a file. */
@@ -35,8 +35,8 @@ export async function verify(
     verdicts.push(verdict);
     if (isJson) continue;
     for (const { line, status, text } of verdict.bad)
-      stdout.write(`${harmless(file.path)}:${line}: ${status === 'corrupt' ? 'damaged: ' : ''}${text}\n`);
-    if (verdict.repair !== undefined) stdout.write(`  to repair it: ${harmless(verdict.repair)}\n`);
+      stdout.write(`${sanitizeLine(file.path)}:${line}: ${status === 'corrupt' ? 'damaged: ' : ''}${text}\n`);
+    if (verdict.repair !== undefined) stdout.write(`  to repair it: ${sanitizeLine(verdict.repair)}\n`);
   }
   const sum = (count: (verdict: Verdict) => number) => verdicts.reduce((total, one) => total + count(one), 0);
   const damaged = sum(({ bad }) => bad.filter(({ status }) => status === 'corrupt').length);

@@ -3,13 +3,13 @@ import type { PodHandle } from '../../../daemon/index.ts';
 import type { Approval, Caller, CommandOf, Origin, PodEvent, Snapshot } from '../../../pod/index.ts';
 import type { RunOutcome } from '../../../worker/index.ts';
 import type { Ask } from '../../output/permission-prompt.ts';
-import { type Place, steadyWatch } from '../../hosting/index.ts';
+import { type PodLocation, reconnectingWatch } from '../../hosting/index.ts';
 import { tellsOfCompany } from '../../hosting/headless-approvals.ts';
 
 export interface Drive {
   readonly prompt: Omit<CommandOf<'prompt'>, 'type'>;
   /** Where the pod lives, and as whom others see what is done here. */
-  readonly place: Pick<Place, 'me' | 'isUp'>;
+  readonly place: Pick<PodLocation, 'me' | 'isUp'>;
   readonly ask: Ask;
   /** What happens in the run, from its start to its end. */
   readonly show: (events: readonly PodEvent[]) => void;
@@ -40,7 +40,7 @@ export async function driveRun(
   let cancelledBy: Origin | undefined;
   let isOurs = false;
   let isAway = false;
-  const watching = steadyWatch(pod, {
+  const watching = reconnectingWatch(pod, {
     signal: leave.signal,
     isUp: place.isUp,
     ifLost: IF_LOST,
@@ -97,7 +97,7 @@ export async function driveRun(
 
 const LOST: RunOutcome = { status: 'interrupted' };
 
-const IF_LOST: Place['ifLost'] = {
+const IF_LOST: PodLocation['ifLost'] = {
   patienceMs: 10_000,
   ending: (id) =>
     `the daemon is gone, and the run with it: polypod serve starts it again, and polypod run --resume ${id} goes on`,

@@ -10,8 +10,8 @@ import {
   brush,
   paintedDiff,
   wantsColour,
-  harmless,
-  harmlessLines,
+  sanitizeLine,
+  sanitizeLines,
   withoutColours,
   type TextStream,
   textStreamTo,
@@ -106,7 +106,7 @@ export class RunPrinter {
         this.#thinking = false;
         return;
       case 'tool-start':
-        this.#note(`${paint.cyan('●')} ${harmless(event.call.title)}`);
+        this.#note(`${paint.cyan('●')} ${sanitizeLine(event.call.title)}`);
         this.#status.set(event.call.title);
         return;
       case 'tool-update':
@@ -118,7 +118,7 @@ export class RunPrinter {
       case 'retry-start':
         this.#note(
           paint.dim(
-            `  ${harmless(event.failure.message)}; trying again in ${(event.delayMs / 1000).toFixed(1)} s`,
+            `  ${sanitizeLine(event.failure.message)}; trying again in ${(event.delayMs / 1000).toFixed(1)} s`,
           ),
         );
         return;
@@ -139,7 +139,7 @@ export class RunPrinter {
 
   #toolEnd(status: CallStatus, summary: string, diff: string): void {
     const paint = this.#paint;
-    const line = fitWidth(harmless(withoutColours(summary)), SUMMARY_WIDTH);
+    const line = fitWidth(sanitizeLine(withoutColours(summary)), SUMMARY_WIDTH);
     this.#note(
       `  ${status === 'done' ? paint.green('✓') : paint.red('✗')} ${status === 'done' ? line : `${status}: ${line}`}`,
     );
@@ -149,7 +149,7 @@ export class RunPrinter {
 
   #runEnd(outcome: RunOutcome, totals: Totals): void {
     this.#status.set('');
-    if (outcome.status === 'limited') this.#note(`polypod run: stopped: ${harmless(outcome.message)}`);
+    if (outcome.status === 'limited') this.#note(`polypod run: stopped: ${sanitizeLine(outcome.message)}`);
     if (this.#isTerminal) this.#note(this.#paint.dim(figures(totals)));
   }
 
@@ -216,7 +216,7 @@ function figures(totals: Totals): string {
 
 /** Programs draw their progress over and over in one line. */
 function lastLineOf(text: string): string {
-  return harmlessLines(withoutColours(text.trimEnd().split('\n').at(-1) ?? '')).at(-1) ?? '';
+  return sanitizeLines(withoutColours(text.trimEnd().split('\n').at(-1) ?? '')).at(-1) ?? '';
 }
 
 function indented(text: string): string {

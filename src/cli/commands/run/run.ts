@@ -3,20 +3,20 @@ import type { ModelChoice, Origin, Overrides } from '../../../pod/index.ts';
 import type { RunOutcome } from '../../../worker/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from '../../command.ts';
 import { driveRun } from './drive-run.ts';
-import { explain } from '../../output/explain-failure.ts';
+import { explainFailure } from '../../output/explain-failure.ts';
 import { askOnTerminal, denyAll } from '../../output/permission-prompt.ts';
 import {
   AGENT_OPTIONS,
-  type AgentWish,
-  agentWish,
-  type Place,
-  placeHere,
-  placeInDaemon,
+  type AgentRequest,
+  readAgentRequest,
+  type PodLocation,
+  hostInThisProcess,
+  hostInDaemon,
   refuseContradictions,
 } from '../../hosting/index.ts';
 import { promptFrom } from '../../args/prompt-text.ts';
 import { jsonPrinter, RunPrinter } from './run-printer.ts';
-import { harmless } from '../../../terminal/index.ts';
+import { sanitizeLine } from '../../../terminal/index.ts';
 
 /** `polypod run`: an agent that works on a directory until the task is done. */
 export const run = runnable({
@@ -58,14 +58,14 @@ Examples:
   async run({ values, positionals }, around) {
     const prompt = await promptFrom(positionals, around.stdin, 'polypod run "Fix the failing test"');
     refuseContradictions(values, values.resume === undefined ? undefined : '--resume');
-    const wish = await agentWish(values, around);
+    const wish = await readAgentRequest(values, around);
     const { fresh, allowPaths, isFleeting } = wish;
     const place = await placeFor(wish, around);
     const printer = values.json ? jsonPrinter(around.stdout) : new RunPrinter(around, values.quiet);
     const say = (text: string): void => {
       if (values.quiet) return;
       printer.makeRoom();
-      around.stderr.write(`polypod: ${harmless(text)}\n`);
+      around.stderr.write(`polypod: ${sanitizeLine(text)}\n`);
     };
     try {
       const pod = values.resume === undefined ? await place.create() : await place.open(values.resume);
@@ -108,10 +108,10 @@ Examples:
 });
 
 /** The daemon has the pod when one is up; else this process has it, on the same files. */
-async function placeFor(wish: AgentWish, around: Surroundings): Promise<Place> {
+async function placeFor(wish: AgentRequest, around: Surroundings): Promise<PodLocation> {
   // Paths are allowed for this run only: they go with its prompt, and not into the session's settings.
-  const there = wish.isHere ? undefined : await placeInDaemon({ ...wish, allowPaths: [] }, around);
-  return there ?? placeHere(wish, around);
+  const there = wish.isHere ? undefined : await hostInDaemon({ ...wish, allowPaths: [] }, around);
+  return there ?? hostInThisProcess(wish, around);
 }
 
 interface Stated {
@@ -138,7 +138,7 @@ function overridesOf(values: Stated, paths: readonly string[], model: ModelChoic
 
 interface Ending {
   readonly denied: number;
-  readonly place: Place;
+  readonly place: PodLocation;
   readonly model: ModelChoice | undefined;
   readonly around: Surroundings;
   readonly cancelledBy: Origin | undefined;
@@ -162,7 +162,7 @@ async function exitCodeOf(outcome: RunOutcome, ending: Ending): Promise<ExitCode
     case 'failed': {
       const { provider, modelId } = model ?? { provider: '', modelId: '' };
       const account = await place.accountOf({ provider, modelId });
-      stderr.write(`polypod run: ${explain(outcome.failure, account, `${provider}/${modelId}`)}\n`);
+      stderr.write(`polypod run: ${explainFailure(outcome.failure, account, `${provider}/${modelId}`)}\n`);
       return outcome.failure.kind === 'auth' || outcome.failure.kind === 'unknown-model'
         ? EXIT.usage
         : EXIT.broken;

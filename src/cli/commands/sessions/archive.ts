@@ -1,7 +1,7 @@
 import { daemonLink } from '../../../daemon/index.ts';
-import type { Places } from '../../../setup/index.ts';
+import type { DataPaths } from '../../../setup/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
-import { hostHere } from '../../hosting/host-in-process.ts';
+import { openHostInProcess } from '../../hosting/host-in-process.ts';
 import { callerIn, type SessionsCall, sessionsMeant } from './sessions-call.ts';
 
 /** `polypod sessions archive`: lists leave them out from now on; or, undone, show them again. */
@@ -12,7 +12,7 @@ export async function archive(
   const meant = sessionsMeant(call, 'archive');
   const archived = !call.isUndone;
   const ids = meant.map(({ id }) => id);
-  await setArchived(ids, archived, call.places, around);
+  await setArchived(ids, archived, call.dataPaths, around);
   const done = archived ? 'archived' : 'took out of the archive';
   if (call.isJson) around.stdout.write(`${JSON.stringify(ids.map((id) => ({ id, archived })))}\n`);
   else for (const id of ids) around.stderr.write(`polypod: ${done} ${id}\n`);
@@ -23,12 +23,12 @@ export async function archive(
 async function setArchived(
   ids: readonly string[],
   archived: boolean,
-  places: Places,
+  dataPaths: DataPaths,
   around: Surroundings,
 ): Promise<void> {
   const command = { type: 'configure', set: { archived } } as const;
   const caller = callerIn(around);
-  const link = await daemonLink(places);
+  const link = await daemonLink(dataPaths);
   if (link !== undefined) {
     try {
       for (const id of ids) await link.call('command', { pod: id, command, by: caller.by });
@@ -37,7 +37,7 @@ async function setArchived(
     }
     return;
   }
-  const { host, close } = await hostHere({ places, offline: true }, around);
+  const { host, close } = await openHostInProcess({ dataPaths, offline: true }, around);
   try {
     for (const id of ids) await host.pod(id).handle(command, caller);
   } finally {

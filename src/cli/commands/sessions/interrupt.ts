@@ -3,12 +3,12 @@ import { type ControlLink, remotePod } from '../../../daemon/index.ts';
 import type { Caller } from '../../../pod/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { callerIn, type SessionsCall, sessionsMeant } from './sessions-call.ts';
-import { daemonFor } from './require-daemon.ts';
+import { requireDaemon } from './require-daemon.ts';
 
 /** `polypod sessions interrupt`: ends what runs or waits. */
 export async function interrupt(call: SessionsCall, around: Surroundings): Promise<ExitCode> {
   const meant = sessionsMeant(call, 'interrupt');
-  const link = await daemonFor(call.places);
+  const link = await requireDaemon(call.dataPaths);
   try {
     for (const { id } of meant) {
       if (!(await endRunOf(id, link, callerIn(around))))

@@ -1,20 +1,20 @@
 import { arrayOf, objectOf } from '../../../base/index.ts';
 import { daemonLink } from '../../../daemon/index.ts';
-import type { Places } from '../../../setup/index.ts';
+import type { DataPaths } from '../../../setup/index.ts';
 import type { Row } from '../../../pod/sessions.ts';
 import type { Surroundings } from '../../command.ts';
-import { hostHere } from '../../hosting/host-in-process.ts';
+import { openHostInProcess } from '../../hosting/host-in-process.ts';
 
 /** What sessions ask, whole: the arguments as JSON text, by the ids of the approvals. The catalogue has no more than a title. */
-export async function argumentsAsked(
+export async function pendingArguments(
   rows: readonly Pick<Row, 'id' | 'approvals'>[],
-  places: Places,
+  dataPaths: DataPaths,
   around: Surroundings,
 ): Promise<ReadonlyMap<string, string>> {
   const asking = rows.filter(({ approvals }) => approvals.length > 0);
   if (asking.length === 0) return new Map();
-  const link = await daemonLink(places);
-  if (link === undefined) return argumentsHere(asking, places, around);
+  const link = await daemonLink(dataPaths);
+  if (link === undefined) return argumentsHere(asking, dataPaths, around);
   try {
     const approvals = arrayOf((await link.call('approvals')).approvals).map(objectOf);
     return new Map(
@@ -30,10 +30,10 @@ export async function argumentsAsked(
 /** Without a daemon, in this process. */
 async function argumentsHere(
   rows: readonly Pick<Row, 'id'>[],
-  places: Places,
+  dataPaths: DataPaths,
   around: Surroundings,
 ): Promise<ReadonlyMap<string, string>> {
-  const { host, close } = await hostHere({ places, offline: true }, around);
+  const { host, close } = await openHostInProcess({ dataPaths, offline: true }, around);
   try {
     const found = new Map<string, string>();
     for (const { id } of rows) {

@@ -1,13 +1,13 @@
 import { PolypodError } from '../../../base/index.ts';
 import { type ControlLink, daemonLink } from '../../../daemon/index.ts';
-import type { Places } from '../../../setup/index.ts';
+import type { DataPaths } from '../../../setup/index.ts';
 
 /** The daemon, without which it cannot be done; refuses with what to do when none is up. */
-export async function daemonFor(places: Places): Promise<ControlLink> {
-  const link = await daemonLink(places);
+export async function requireDaemon(dataPaths: DataPaths): Promise<ControlLink> {
+  const link = await daemonLink(dataPaths);
   if (link !== undefined) return link;
   throw new PolypodError(
     'provider-failed',
-    `no daemon is up on ${places.dataDirectory}; polypod serve starts one`,
+    `no daemon is up on ${dataPaths.dataDirectory}; polypod serve starts one`,
   );
 }

@@ -1,8 +1,8 @@
-import { ago } from '../../output/relative-time.ts';
+import { relativeTime } from '../../output/relative-time.ts';
 import { callLines } from '../approvals/call-lines.ts';
-import { under } from '../approvals/indented-lines.ts';
+import { indentedLines } from '../approvals/indented-lines.ts';
 import type { Shown } from '../ls.ts';
-import { harmless } from '../../../terminal/index.ts';
+import { sanitizeLine } from '../../../terminal/index.ts';
 
 /** A session with what it asks in full, and the sessions that went on from it. */
 export interface ShownSession extends Shown {
@@ -11,12 +11,12 @@ export interface ShownSession extends Shown {
 }
 
 /** All that is known of a session, one fact per line; what it asks stands whole under the line that says so. */
-export function described(
+export function sessionDetails(
   session: ShownSession,
   { now, columns }: { readonly now: Date; readonly columns: number | undefined },
 ): string {
   const { id, name, state, model, cwd, totals, parentId, children, firstPrompt, lastText } = session;
-  const when = (time: string): string => `${time} (${ago(time, now)} ago)`;
+  const when = (time: string): string => `${time} (${relativeTime(time, now)} ago)`;
   const facts: readonly (readonly [string, string | undefined, (readonly string[])?])[] = [
     ['id', id],
     ['name', name],
@@ -39,7 +39,7 @@ export function described(
     .flatMap(([word, text, lines = []]) =>
       text === undefined || text === ''
         ? []
-        : [`${word.padEnd(WIDTH)} ${harmless(text)}`, ...under(lines, columns)],
+        : [`${word.padEnd(WIDTH)} ${sanitizeLine(text)}`, ...indentedLines(lines, columns)],
     )
     .map((line) => `${line}\n`)
     .join('');

@@ -1,9 +1,9 @@
 import { PolypodError } from '../../../base/index.ts';
 import { runnable } from '../../command.ts';
-import { DATA_DIR, placesOf } from '../../args/data-dir.ts';
+import { DATA_DIR, dataPathsOf } from '../../args/data-dir.ts';
 import { listingOptions, ls } from '../ls.ts';
 import { archive } from './archive.ts';
-import { goOn } from './continue-session.ts';
+import { continueSession } from './continue-session.ts';
 import { interrupt } from './interrupt.ts';
 import { show } from './show.ts';
 
@@ -38,14 +38,14 @@ Examples:
   polypod sessions archive 0192f3a4 0192f3b7
   polypod sessions show --json refactoring | jq '.[].totals.cost'`,
   async run({ values, positionals: [action = 'list', ...words] }, around) {
-    const call = { places: placesOf(values, around), words, isJson: values.json };
+    const call = { dataPaths: dataPathsOf(values, around), words, isJson: values.json };
     switch (action) {
       case 'list':
         return ls.run([...listOptions(values), ...words], around);
       case 'show':
         return show(call, around);
       case 'continue':
-        return goOn(call, around);
+        return continueSession(call, around);
       case 'interrupt':
         return interrupt(call, around);
       case 'archive':

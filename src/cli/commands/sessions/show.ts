@@ -1,17 +1,17 @@
 import { Layout, sessionsIn } from '../../../pod/sessions.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { withTrueStates } from '../ls.ts';
-import { argumentsAsked } from './pending-arguments.ts';
+import { pendingArguments } from './pending-arguments.ts';
 import { type SessionsCall, sessionsMeant } from './sessions-call.ts';
-import { described } from './session-details.ts';
+import { sessionDetails } from './session-details.ts';
 
 /** `polypod sessions show`: all that is known of sessions, from the catalogue, and of what they ask from themselves. */
 export async function show(call: SessionsCall, around: Surroundings): Promise<ExitCode> {
   const { stdout } = around;
-  const { dataDirectory } = call.places;
+  const { dataDirectory } = call.dataPaths;
   const rows = sessionsIn(dataDirectory);
   const shown = await withTrueStates(sessionsMeant(call, 'show'), new Layout(dataDirectory));
-  const asked = await argumentsAsked(shown, call.places, around);
+  const asked = await pendingArguments(shown, call.dataPaths, around);
   const whole = shown.map((row) => ({
     ...row,
     approvals: row.approvals.map((approval) => {
@@ -22,6 +22,6 @@ export async function show(call: SessionsCall, around: Surroundings): Promise<Ex
   }));
   const style = { now: new Date(), columns: stdout.columns };
   if (call.isJson) stdout.write(`${JSON.stringify(whole, null, 2)}\n`);
-  else stdout.write(whole.map((session) => described(session, style)).join('\n'));
+  else stdout.write(whole.map((session) => sessionDetails(session, style)).join('\n'));
   return EXIT.ok;
 }

@@ -3,7 +3,7 @@ import { type JsonObject, PolypodError, uuidv7 } from '../../../base/index.ts';
 import { isOver, type TasksClient } from '../../../client/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { promptFrom } from '../../args/prompt-text.ts';
-import { harmless } from '../../../terminal/index.ts';
+import { sanitizeLine } from '../../../terminal/index.ts';
 import { commandLine } from './command-line.ts';
 import { clientFor } from './connect.ts';
 import { asked, follow } from './follow.ts';
@@ -14,7 +14,7 @@ import { listText, statusText, statusWith } from './show.ts';
 import { WaitingView } from './view.ts';
 
 /** All that an action has at hand. */
-interface Desk {
+interface ActionContext {
   readonly client: TasksClient;
   readonly words: readonly string[];
   readonly values: TaskValues;
@@ -31,17 +31,17 @@ export async function act(
   return DO[action]({ client: await clientFor(values, around), words, values, around });
 }
 
-const DO: Readonly<Record<Action, (desk: Desk) => Promise<ExitCode>>> = {
+const DO: Readonly<Record<Action, (context: ActionContext) => Promise<ExitCode>>> = {
   submit,
   status,
   watch,
   cancel,
   list,
-  approve: (desk) => decide('approve', desk),
-  deny: (desk) => decide('deny', desk),
+  approve: (context) => decide('approve', context),
+  deny: (context) => decide('deny', context),
 };
 
-async function submit({ client, words, values, around }: Desk): Promise<ExitCode> {
+async function submit({ client, words, values, around }: ActionContext): Promise<ExitCode> {
   if (values.wait && values.watch)
     throw new PolypodError('bad-request', 'say --wait or --watch, not both: --watch waits too');
   const userPrompt = await promptFrom(
@@ -58,25 +58,25 @@ async function submit({ client, words, values, around }: Desk): Promise<ExitCode
   if (submitted.status === 'rejected') {
     if (values.json) print(around, { ...submitted, sessionId });
     const why = submitted.message ?? 'no reason was given';
-    around.stderr.write(`polypod task: the task was rejected: ${harmless(why)}\n`);
+    around.stderr.write(`polypod task: the task was rejected: ${sanitizeLine(why)}\n`);
     return EXIT.broken;
   }
   if (!isFollowed) {
     if (values.json) print(around, { ...submitted, sessionId });
-    else around.stdout.write(`${harmless(taskId)}\n`);
+    else around.stdout.write(`${sanitizeLine(taskId)}\n`);
     if (!values.json && !values.quiet)
       around.stderr.write(
-        `polypod task: accepted in session ${harmless(sessionId)}\n  ${commandLine(['watch', taskId], values)}\n`,
+        `polypod task: accepted in session ${sanitizeLine(sessionId)}\n  ${commandLine(['watch', taskId], values)}\n`,
       );
     return EXIT.ok;
   }
   if (values.json && values.watch) around.stdout.write(`${JSON.stringify({ ...submitted, sessionId })}\n`);
   else if (!values.json && !values.quiet)
-    around.stderr.write(`polypod task: ${harmless(taskId)} in session ${harmless(sessionId)}\n`);
+    around.stderr.write(`polypod task: ${sanitizeLine(taskId)} in session ${sanitizeLine(sessionId)}\n`);
   return follow(client, { taskId, sessionId }, values, around);
 }
 
-async function status({ client, words, values, around }: Desk): Promise<ExitCode> {
+async function status({ client, words, values, around }: ActionContext): Promise<ExitCode> {
   const found = await client.status(await taskMeant(client, onlyId('status', words)));
   const approvals = found.state === 'waiting_approval' ? await asked(client, found.sessionId) : [];
   if (values.json) {
@@ -91,14 +91,14 @@ async function status({ client, words, values, around }: Desk): Promise<ExitCode
   return exitCodeOf(found);
 }
 
-async function watch({ client, words, values, around }: Desk): Promise<ExitCode> {
+async function watch({ client, words, values, around }: ActionContext): Promise<ExitCode> {
   const taskId = await taskMeant(client, onlyId('watch', words));
   // A task that is not there, or a key that is not good, is said at once and not tried again.
   const { sessionId } = await client.status(taskId);
   return follow(client, { taskId, sessionId }, values, around);
 }
 
-async function cancel({ client, words, values, around }: Desk): Promise<ExitCode> {
+async function cancel({ client, words, values, around }: ActionContext): Promise<ExitCode> {
   const taskId = await taskMeant(client, onlyId('cancel', words));
   const after = await client.cancel(taskId);
   if (values.json) print(around, after);
@@ -108,7 +108,7 @@ async function cancel({ client, words, values, around }: Desk): Promise<ExitCode
   return EXIT.ok;
 }
 
-async function list({ client, words, values, around }: Desk): Promise<ExitCode> {
+async function list({ client, words, values, around }: ActionContext): Promise<ExitCode> {
   if (words.length > 0)
     throw new PolypodError('bad-request', `list takes no argument: try --session ${words.join(' ')}`);
   const { session, status: only, limit } = values;
@@ -125,7 +125,7 @@ async function list({ client, words, values, around }: Desk): Promise<ExitCode> 
 
 async function decide(
   decision: 'approve' | 'deny',
-  { client, words, values, around }: Desk,
+  { client, words, values, around }: ActionContext,
 ): Promise<ExitCode> {
   const { comment } = values;
   if (words.length === 0)
@@ -134,7 +134,7 @@ async function decide(
     throw new PolypodError('bad-request', 'deny needs --comment TEXT: the model reads it, and goes on by it');
   for (const approvalId of words) {
     await client.decide(approvalId, { decision, ...(comment !== undefined && { comment }) });
-    if (!values.json) around.stderr.write(`polypod task: ${DECIDED[decision]} ${harmless(approvalId)}\n`);
+    if (!values.json) around.stderr.write(`polypod task: ${DECIDED[decision]} ${sanitizeLine(approvalId)}\n`);
   }
   if (values.json)
     print(

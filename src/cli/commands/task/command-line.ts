@@ -1,4 +1,4 @@
-import { harmless } from '../../../terminal/index.ts';
+import { sanitizeLine } from '../../../terminal/index.ts';
 import type { TaskValues } from './options.ts';
 
 type Way = Pick<TaskValues, 'url' | 'agent' | 'key-file' | 'ca' | 'cert' | 'key' | 'insecure' | 'data-dir'>;
@@ -11,7 +11,7 @@ export function commandLine(words: readonly string[], values: Way): string {
   });
   if (values.insecure) way.push('--insecure');
   // Ids come from the server.
-  return harmless(['polypod', 'task', ...words, ...way.map(quoted)].join(' '));
+  return sanitizeLine(['polypod', 'task', ...words, ...way.map(quoted)].join(' '));
 }
 
 const WAY = ['agent', 'url', 'key-file', 'ca', 'cert', 'key', 'data-dir'] as const;

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { messageOf, PolypodError } from '../../../base/index.ts';
 import { knowsKey, provingTransport, TasksClient } from '../../../client/index.ts';
 import { type AgentRecord, DEFAULT_AGENT, readAgents, readClientKey } from '../../../daemon/index.ts';
-import type { Places } from '../../../setup/index.ts';
+import type { DataPaths } from '../../../setup/index.ts';
 import { transportTrusting, type Trust } from '../../../wire/index.ts';
 import type { Surroundings } from '../../command.ts';
-import { placesOf } from '../../args/data-dir.ts';
+import { dataPathsOf } from '../../args/data-dir.ts';
 import type { TaskValues } from './options.ts';
 
 type Stated = Pick<
@@ -19,9 +19,9 @@ type Stated = Pick<
  */
 export async function clientFor(values: Stated, around: Surroundings): Promise<TasksClient> {
   const { env, signal } = around;
-  const places = placesOf(values, around);
+  const dataPaths = dataPathsOf(values, around);
   const stated = values.url ?? (values.agent === undefined ? env.POLYPOD_URL || undefined : undefined);
-  const own = stated === undefined ? agentHere(places, values.agent) : undefined;
+  const own = stated === undefined ? agentHere(dataPaths, values.agent) : undefined;
   const url = addressIn(stated ?? own?.url ?? '');
   const named = await namedKey(values, env);
   if (named !== undefined && url.protocol === 'http:' && !isLoopback(url) && !values.insecure)
@@ -35,7 +35,7 @@ export async function clientFor(values: Stated, around: Surroundings): Promise<T
   const transport = transportTrusting(trust);
   const client = { url: `${url.origin}${url.pathname}`, signal, transport };
   // The key of this user's own agents. It is for them alone.
-  const key = named ?? (isLoopback(url) && own?.process !== 'program' ? readClientKey(places) : undefined);
+  const key = named ?? (isLoopback(url) && own?.process !== 'program' ? readClientKey(dataPaths) : undefined);
   if (key === undefined || own?.noAuth === true) return new TasksClient(client);
   const isTrusted =
     own === undefined ? named !== undefined : own.cert !== undefined || own.process === 'program';
@@ -48,9 +48,9 @@ export async function clientFor(values: Stated, around: Surroundings): Promise<T
 }
 
 /** An agent that polypod agent start started on this machine: the one of that name, the usual one, or the only one. */
-function agentHere(places: Places, name: string | undefined): AgentRecord {
+function agentHere(dataPaths: DataPaths, name: string | undefined): AgentRecord {
   if (name === undefined) {
-    const all = readAgents(places);
+    const all = readAgents(dataPaths);
     const usual =
       all.find((agent) => agent.name === DEFAULT_AGENT) ?? (all.length === 1 ? all[0] : undefined);
     if (usual !== undefined) return usual;
@@ -61,7 +61,7 @@ function agentHere(places: Places, name: string | undefined): AgentRecord {
         : `several agents are up here: name one with --agent ${all.map((agent) => agent.name).join('|')}`,
     );
   }
-  const agent = readAgents(places).find((one) => one.name === name);
+  const agent = readAgents(dataPaths).find((one) => one.name === name);
   if (agent !== undefined) return agent;
   throw new PolypodError(
     'not-found',

@@ -7,7 +7,7 @@ import {
   type Watched,
 } from '../../../client/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
-import { harmless } from '../../../terminal/index.ts';
+import { sanitizeLine } from '../../../terminal/index.ts';
 import { commandLine } from './command-line.ts';
 import type { TaskValues } from './options.ts';
 import { exitCodeOf } from './result.ts';
@@ -102,5 +102,5 @@ function jsonAtTheEnd(values: TaskValues, around: Surroundings): TaskView {
 }
 
 function trouble(why: string): string {
-  return `polypod task: ${harmless(why)}\n`;
+  return `polypod task: ${sanitizeLine(why)}\n`;
 }

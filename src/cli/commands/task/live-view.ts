@@ -4,7 +4,7 @@ import { WireEvents } from '../../chat/wire-events.ts';
 import { wireSnapshot } from '../../chat/wire-snapshot.ts';
 import type { Surroundings } from '../../command.ts';
 import { RunPrinter } from '../run/run-printer.ts';
-import { harmless } from '../../../terminal/index.ts';
+import { sanitizeLine } from '../../../terminal/index.ts';
 import type { TaskValues } from './options.ts';
 import { showResult } from './result.ts';
 import { type Question, type TaskView, WaitingView } from './view.ts';
@@ -66,7 +66,7 @@ export class LiveView implements TaskView {
         return;
       case 'error':
         this.#printer.pause();
-        this.#waiting.note(harmless(stringOf(data.message)));
+        this.#waiting.note(sanitizeLine(stringOf(data.message)));
         return;
       // What came of it is the status's to tell.
       case 'run_end':

@@ -1,14 +1,14 @@
 import { PolypodError, stringOf } from '../../../base/index.ts';
 import { failureIn, isTlsFailure } from '../../../client/index.ts';
 import { httpRefusalIn } from '../../../wire/index.ts';
-import { harmless } from '../../../terminal/index.ts';
+import { sanitizeLine } from '../../../terminal/index.ts';
 import type { Action } from './options.ts';
 
 /** An error of the agent, or of the way to it, with what can be done about it on this command line. */
 export function explained(error: PolypodError, action: Action | undefined): PolypodError {
   const next = nextStep(error, action);
   // A server's words are foreign text.
-  const message = harmless(inOurWords(error).replace(/[\s.]+$/, ''));
+  const message = sanitizeLine(inOurWords(error).replace(/[\s.]+$/, ''));
   return new PolypodError(error.code, next === undefined ? message : `${message}; ${next}`, {
     cause: error.cause,
   });

@@ -5,8 +5,8 @@ import {
   brush,
   paintedDiff,
   wantsColour,
-  harmless,
-  harmlessText,
+  sanitizeLine,
+  sanitizeText,
   withoutColours,
 } from '../../../terminal/index.ts';
 
@@ -29,7 +29,7 @@ export function showResult(
   else if (withText) stdout.write(ended(shownOn(stdout, result.text)));
   const paint = brush(wantsColour(stderr, around.env));
   for (const { path, tool, diff } of arrayOf(result.changes).map(objectOf)) {
-    stderr.write(`${paint.green('✓')} ${harmless(stringOf(path))} (${harmless(stringOf(tool))})\n`);
+    stderr.write(`${paint.green('✓')} ${sanitizeLine(stringOf(path))} (${sanitizeLine(stringOf(tool))})\n`);
     if (typeof diff === 'string') stderr.write(`${paintedDiff(diff, paint, DIFF_LINES)}\n`);
   }
 }
@@ -53,14 +53,14 @@ function showCommand({ stdout, stderr, exitCode }: JsonObject, around: Surroundi
 /** Most servers say no more than the state does. */
 function failureText({ state = '', errorMessage = '' }: TaskStatus): string {
   const what = FAILURES[state] ?? 'the task failed';
-  const why = harmless(errorMessage);
+  const why = sanitizeLine(errorMessage);
   if (why === '') return what;
   return why.startsWith(what) ? why : `${what}: ${why}`;
 }
 
 /** A pipe gets what the agent sent; on a terminal it can do no more than be read. */
 function shownOn(stream: { readonly isTTY?: boolean }, text: string): string {
-  return stream.isTTY === true ? harmlessText(withoutColours(text)) : text;
+  return stream.isTTY === true ? sanitizeText(withoutColours(text)) : text;
 }
 
 function ended(text: string): string {

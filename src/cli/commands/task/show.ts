@@ -1,5 +1,5 @@
 import type { AskedApproval, ListedTask, TaskStatus } from '../../../client/index.ts';
-import { ago } from '../../output/relative-time.ts';
+import { relativeTime } from '../../output/relative-time.ts';
 import type { Surroundings } from '../../command.ts';
 import { table } from '../../output/table.ts';
 import { shortTaskIds } from './short-id.ts';
@@ -28,7 +28,7 @@ export function listText(tasks: readonly ListedTask[], { stdout }: Surroundings)
     short.get(taskId) ?? taskId,
     sessionId,
     state,
-    ago(updatedAt, now),
+    relativeTime(updatedAt, now),
     oneLine(userPrompt),
   ]);
   // Not every server tells what was asked.

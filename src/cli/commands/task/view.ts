@@ -1,9 +1,9 @@
 import { stringOf } from '../../../base/index.ts';
 import type { AskedApproval, TaskEvent, TaskStatus, Watched } from '../../../client/index.ts';
 import type { Surroundings } from '../../command.ts';
-import { beyondTitle } from '../../output/call-details.ts';
+import { callDetails } from '../../output/call-details.ts';
 import { StatusLine } from '../../output/status-line.ts';
-import { harmless } from '../../../terminal/index.ts';
+import { sanitizeLine } from '../../../terminal/index.ts';
 import { commandLine } from './command-line.ts';
 import type { TaskValues } from './options.ts';
 import { progressBar } from './progress-bar.ts';
@@ -40,7 +40,7 @@ export class WaitingView implements TaskView {
   take(watched: Watched): void {
     switch (watched.type) {
       case 'lost':
-        this.note(`${harmless(watched.why)}; trying again`);
+        this.note(`${sanitizeLine(watched.why)}; trying again`);
         this.#line.set('connecting again');
         return;
       case 'back':
@@ -48,7 +48,7 @@ export class WaitingView implements TaskView {
         this.#line.set(this.#state);
         return;
       case 'polling':
-        this.note(`${harmless(watched.why)}: asking again and again`);
+        this.note(`${sanitizeLine(watched.why)}: asking again and again`);
         return;
       case 'status':
         this.#show(watched.status);
@@ -69,7 +69,7 @@ export class WaitingView implements TaskView {
       ];
       this.#line.clear();
       this.#around.stderr.write(
-        `polypod task: waiting for an approval: ${harmless(tool)}: ${harmless(title)}\n${beyondTitle(question)}  ${approve}\n  ${deny}\n`,
+        `polypod task: waiting for an approval: ${sanitizeLine(tool)}: ${sanitizeLine(title)}\n${callDetails(question)}  ${approve}\n  ${deny}\n`,
       );
       this.#line.set('waiting for an approval');
     }
@@ -101,7 +101,7 @@ export class WaitingView implements TaskView {
     if (event === 'queued') this.#tell('pending', 'waiting for its turn');
     if (event === 'run_start') this.#tell('running', 'running');
     if (event === 'approval_resolved')
-      this.note(harmless(`${stringOf(data.status)} by ${stringOf(data.by) || 'nobody'}`));
+      this.note(sanitizeLine(`${stringOf(data.status)} by ${stringOf(data.by) || 'nobody'}`));
     if (event === 'approval_request') {
       const [tool, title, json] = [stringOf(data.tool), stringOf(data.title), stringOf(data.arguments)];
       this.ask([
@@ -119,6 +119,6 @@ export class WaitingView implements TaskView {
     this.#line.set(text);
     if (state === this.#state) return;
     this.#state = state;
-    if (this.#around.stderr.isTTY !== true) this.note(harmless(text));
+    if (this.#around.stderr.isTTY !== true) this.note(sanitizeLine(text));
   }
 }

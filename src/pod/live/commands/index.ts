@@ -1,7 +1,7 @@
 /** What each command does to a pod. */
 import type { Caller, CommandOf, PodCommand } from '../../command.ts';
 import * as others from './others.ts';
-import type { Handler, PodParts, Reply, Sign } from './parts.ts';
+import type { Handler, PodParts, Reply, RecordReceipt } from './parts.ts';
 import * as running from './running.ts';
 
 const HANDLERS: { readonly [T in PodCommand['type']]: Handler<T> } = {
@@ -29,11 +29,11 @@ const HANDLERS: { readonly [T in PodCommand['type']]: Handler<T> } = {
 export function perform<T extends PodCommand['type']>(
   command: CommandOf<T> & { readonly type: T },
   caller: Caller,
-  sign: Sign,
+  sign: RecordReceipt,
   pod: PodParts,
 ): Promise<Reply> {
   const handler: Handler<T> = HANDLERS[command.type];
   return handler(command, caller, sign, pod);
 }
 
-export type { PodParts, Reply, Sign } from './parts.ts';
+export type { PodParts, Reply, RecordReceipt } from './parts.ts';

@@ -4,8 +4,8 @@ import type { ClientTools } from '../client-tools.ts';
 import type { Caller, CommandOf, PodCommand, Receipt } from '../../command.ts';
 import type { Branch } from '../../event.ts';
 import type { RefuseStart } from '../../host/host-options.ts';
-import type { Draft } from '../../journal/index.ts';
-import type { Signed } from '../receipts.ts';
+import type { UnnumberedEvent } from '../../journal/index.ts';
+import type { RecordedReceipt } from '../receipts.ts';
 import type { Runner } from '../runner.ts';
 import type { Shell } from '../shell.ts';
 import type { PodView } from '../view.ts';
@@ -19,7 +19,7 @@ export interface PodParts {
   readonly clientTools: ClientTools;
   readonly shell: Shell;
   /** Numbers an event and has it written; answers with the id of the entry that keeps it. */
-  readonly publish: (draft: Draft) => string | undefined;
+  readonly publish: (draft: UnnumberedEvent) => string | undefined;
   readonly queueLimit: number;
   readonly now: () => Date;
   readonly newId: () => string;
@@ -35,23 +35,28 @@ export interface PodParts {
   readonly branchTo: (entryId: string | null) => Branch;
   /** Hands a decision to the child whose approval it is. */
   readonly decideForChild: (podId: string, command: CommandOf<'decide'>, caller: Caller) => Promise<void>;
-  readonly close: (caller: Caller, signed: Signed | undefined) => Promise<void>;
+  readonly close: (caller: Caller, signed: RecordedReceipt | undefined) => Promise<void>;
 }
 
 /** What a command has brought, before it has its number. */
 export type Reply = Omit<Receipt, 'accepted' | 'seq'>;
 
 /** Signs what was accepted, for a command that came under a key. */
-export type Sign = (reply: Reply) => Signed | undefined;
+export type RecordReceipt = (reply: Reply) => RecordedReceipt | undefined;
 
 export type Handler<T extends PodCommand['type']> = (
   command: CommandOf<T>,
   caller: Caller,
-  sign: Sign,
+  sign: RecordReceipt,
   pod: PodParts,
 ) => Promise<Reply>;
 
 /** For a command that leaves no event of its own: who gave it is told, and its receipt is kept. */
-export function accept({ type }: PodCommand, { by, door }: Caller, sign: Sign, { publish }: PodParts): void {
+export function accept(
+  { type }: PodCommand,
+  { by, door }: Caller,
+  sign: RecordReceipt,
+  { publish }: PodParts,
+): void {
   publish({ fact: { type: 'commanded', command: type, by, door }, signed: sign({}) });
 }

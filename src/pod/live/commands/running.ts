@@ -4,7 +4,7 @@ import { NO_TOTALS } from '../../../worker/index.ts';
 import { podBusy } from '../../busy.ts';
 import type { Caller, Overrides } from '../../command.ts';
 import type { Lane } from '../../event.ts';
-import { accept, type Handler, type PodParts, type Reply, type Sign } from './parts.ts';
+import { accept, type Handler, type PodParts, type Reply, type RecordReceipt } from './parts.ts';
 
 /** Begins a run, or lets the prompt wait as it says. */
 export const prompt: Handler<'prompt'> = async (command, caller, sign, pod) => {
@@ -110,7 +110,7 @@ export const compact: Handler<'compact'> = async (command, caller, sign, pod) =>
 interface Waiting {
   readonly content: readonly Content[];
   readonly caller: Caller;
-  readonly sign: Sign;
+  readonly sign: RecordReceipt;
   readonly overrides?: Overrides | undefined;
   readonly taskId?: string | undefined;
 }

@@ -14,7 +14,7 @@ import { notesIn } from '../sessions/notes.ts';
 import { approvalIdIn, timeOf, wireApprovalId } from '../sessions/identity.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import { CALLER } from '../settings.ts';
-import { waiverFor } from '../sessions/auto-approval.ts';
+import { autoApprovalFor } from '../sessions/auto-approval.ts';
 import type { WireApproval } from '../wire.ts';
 
 /** A question, its answer if there is one, and the session it is asked in. */
@@ -102,7 +102,7 @@ export class Approvals {
         { type: 'ask', tool, arguments: JSON.stringify(input), ...(callId === undefined ? {} : { callId }) },
         CALLER,
       );
-    const comment = waiverFor(row, tool, this.#now());
+    const comment = autoApprovalFor(row, tool, this.#now());
     if (comment !== undefined)
       await this.#host
         .pod(row.id)

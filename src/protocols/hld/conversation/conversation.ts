@@ -8,7 +8,7 @@ import {
 } from '../../../pod/index.ts';
 import { approvalWord } from '../approvals/approval-word.ts';
 import { claudeSessionId, rowId, wireApprovalId } from '../sessions/identity.ts';
-import { saidIn, saidInBroken, type Said, summarised } from './transcript-rows.ts';
+import { transcriptRows, transcriptRowsOfBroken, type TranscriptRow, summarised } from './transcript-rows.ts';
 import { wholeSeconds } from '../sessions/session.ts';
 import type { ApprovalWord, ConversationEvent } from '../wire.ts';
 
@@ -55,7 +55,7 @@ function rowsOf(sessionId: string, entries: readonly Entry[]): readonly Conversa
 }
 
 interface Row {
-  readonly said: Said;
+  readonly said: TranscriptRow;
   readonly at: string;
   isCompleted: boolean;
   approval: Question | undefined;
@@ -85,7 +85,7 @@ class RowWriter {
     const ended = TOOL_END.in(entry);
     if (ended !== undefined)
       for (const item of itemsOf({ role: 'toolResult', ...ended.message }))
-        for (const said of saidIn(item)) this.#add(said, at);
+        for (const said of transcriptRows(item)) this.#add(said, at);
     const request = APPROVAL_REQUEST.in(entry);
     // A child's question is about a call of the child's.
     if (request !== undefined && request.podId === undefined) this.#ask(request);
@@ -94,7 +94,7 @@ class RowWriter {
     if (question !== undefined) question.status = approvalWord(response?.status);
   }
 
-  #add(said: Said, at: string): void {
+  #add(said: TranscriptRow, at: string): void {
     if (said.type === 'tool_result' && !this.#complete(said.callId)) return;
     const row: Row = { said, at, isCompleted: false, approval: undefined };
     this.rows.push(row);
@@ -134,11 +134,11 @@ class RowWriter {
   }
 }
 
-function saidInMessage(message: Message): readonly Said[] {
+function saidInMessage(message: Message): readonly TranscriptRow[] {
   // What a failed answer said is in the file only.
   const shown = message.stopReason === 'error' ? { ...message, stopReason: 'stop' } : message;
   const items = itemsOf(shown);
-  return shown === message ? items.flatMap(saidIn) : saidInBroken(items);
+  return shown === message ? items.flatMap(transcriptRows) : transcriptRowsOfBroken(items);
 }
 
 /** By the call's id; where nobody said it, by the tool's name, if the call has no question yet. */
@@ -169,7 +169,7 @@ function wireRow(
   };
 }
 
-function wireSaid(said: Said): Partial<ConversationEvent> {
+function wireSaid(said: TranscriptRow): Partial<ConversationEvent> {
   switch (said.type) {
     case 'message':
       return { role: said.role, content: said.content };

@@ -4,7 +4,7 @@ type Item = Snapshot['items'][number];
 type Content = Extract<Item, { type: 'message' }>['content'];
 
 /** One thing that was said, called or brought: a row of a conversation, and what subscribers are told of it. */
-export type Said =
+export type TranscriptRow =
   | { readonly type: 'message'; readonly role: 'user' | 'assistant' | 'system'; readonly content: string }
   | { readonly type: 'thinking'; readonly content: string }
   | { readonly type: 'tool_call'; readonly callId: string; readonly name: string; readonly arguments: string }
@@ -12,7 +12,7 @@ export type Said =
   | { readonly type: 'system'; readonly subtype: string; readonly content: string };
 
 /** What an item of the conversation says here; what a provider did by itself has no row. */
-export function saidIn(item: Item): readonly Said[] {
+export function transcriptRows(item: Item): readonly TranscriptRow[] {
   switch (item.type) {
     case 'message': {
       const content = textOf(item.content);
@@ -37,11 +37,15 @@ export function saidIn(item: Item): readonly Said[] {
 }
 
 /** The row that Claude Code writes where an answer was interrupted. */
-const INTERRUPTION: Said = { type: 'message', role: 'user', content: '[Request interrupted by user]' };
+const INTERRUPTION: TranscriptRow = {
+  type: 'message',
+  role: 'user',
+  content: '[Request interrupted by user]',
+};
 
 /** What an answer that broke off said. The model is not sent it again, but people have seen it. */
-export function saidInBroken(items: readonly Item[]): readonly Said[] {
-  return items.filter(({ type }) => type === 'message').flatMap(saidIn);
+export function transcriptRowsOfBroken(items: readonly Item[]): readonly TranscriptRow[] {
+  return items.filter(({ type }) => type === 'message').flatMap(transcriptRows);
 }
 
 /** The text alone: images have no place on this wire. */
@@ -49,7 +53,7 @@ export function textOf(content: Content): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
 }
 
-export function summarised(summary: string): Said {
+export function summarised(summary: string): TranscriptRow {
   return { type: 'system', subtype: 'compact', content: summary };
 }
 

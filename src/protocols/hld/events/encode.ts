@@ -1,34 +1,44 @@
 import { isObject, type JsonObject, tryParse } from '../../../base/index.ts';
 import type { PodEvent } from '../../../pod/index.ts';
 import { claudeSessionId, wireApprovalId } from '../sessions/identity.ts';
-import { saidIn, saidInBroken, type Said, summarised, textOf } from '../conversation/transcript-rows.ts';
-import type { Scene } from './projection-state.ts';
+import {
+  transcriptRows,
+  transcriptRowsOfBroken,
+  type TranscriptRow,
+  summarised,
+  textOf,
+} from '../conversation/transcript-rows.ts';
+import type { ProjectionState } from './projection-state.ts';
 import { FOR_GOOD } from '../sessions/session.ts';
 import { type Phase, wireStatus } from '../sessions/status.ts';
 import { titleOf } from '../sessions/title.ts';
 import type { EventType } from '../wire.ts';
 
 /** What subscribers are told, before it has its time. */
-export interface Told {
+export interface UntimedEvent {
   readonly type: EventType;
   readonly data: JsonObject & { readonly session_id: string };
 }
 
 type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { type: T }>;
-type Tell<T extends PodEvent['type']> = (event: EventOf<T>, scene: Scene, now: number) => readonly Told[];
+type Tell<T extends PodEvent['type']> = (
+  event: EventOf<T>,
+  projection: ProjectionState,
+  now: number,
+) => readonly UntimedEvent[];
 
-const NOTHING: readonly Told[] = [];
+const NOTHING: readonly UntimedEvent[] = [];
 /** Said on purpose: it means nothing on this wire, or its status says it. */
-const silent = (): readonly Told[] => NOTHING;
+const silent = (): readonly UntimedEvent[] => NOTHING;
 
-/** What is told of an event by itself, before which the scene was this. Every kind of event has to have an answer here. */
-export function encode(event: PodEvent, scene: Scene, now: number): readonly Told[] {
-  return tellWith(event, scene, now);
+/** What is told of an event by itself, with the projection state before it. Every kind of event has to have an answer here. */
+export function encode(event: PodEvent, projection: ProjectionState, now: number): readonly UntimedEvent[] {
+  return tellWith(event, projection, now);
 }
 
 /** What is told when a session's phase is another one. */
-export function phaseChange(scene: Scene, before: Phase, after: Phase): Told {
-  const { sessionId, parentId, lastRun } = scene;
+export function phaseChange(projection: ProjectionState, before: Phase, after: Phase): UntimedEvent {
+  const { sessionId, parentId, lastRun } = projection;
   const { status, detail } = wireStatus(after);
   return {
     type: 'session_status_changed',
@@ -45,11 +55,11 @@ export function phaseChange(scene: Scene, before: Phase, after: Phase): Told {
 
 function tellWith<T extends PodEvent['type']>(
   event: EventOf<T> & { readonly type: T },
-  scene: Scene,
+  projection: ProjectionState,
   now: number,
-): readonly Told[] {
+): readonly UntimedEvent[] {
   const tell: Tell<T> = TELL[event.type];
-  return tell(event, scene, now);
+  return tell(event, projection, now);
 }
 
 const TELL: { readonly [T in PodEvent['type']]: Tell<T> } = {
@@ -85,23 +95,27 @@ const TELL: { readonly [T in PodEvent['type']]: Tell<T> } = {
   closed: silent,
 
   // Whoever launched the session knows its first prompt.
-  input: ({ item }, scene) => (scene.isPrompted ? conversation(saidIn(item), scene) : NOTHING),
-  'llm-end': ({ items, outcome, broken = [], usage }, scene) => [
-    ...(usage === undefined || outcome !== 'completed' ? NOTHING : [tokenUpdate(scene)]),
-    ...conversation(outcome === 'failed' ? saidInBroken(broken) : items.flatMap(saidIn), scene),
+  input: ({ item }, projection) =>
+    projection.isPrompted ? conversation(transcriptRows(item), projection) : NOTHING,
+  'llm-end': ({ items, outcome, broken = [], usage }, projection) => [
+    ...(usage === undefined || outcome !== 'completed' ? NOTHING : [tokenUpdate(projection)]),
+    ...conversation(
+      outcome === 'failed' ? transcriptRowsOfBroken(broken) : items.flatMap(transcriptRows),
+      projection,
+    ),
   ],
-  'tool-end': ({ callId, output }, scene) =>
-    conversation([{ type: 'tool_result', callId, content: textOf(output.content) }], scene),
+  'tool-end': ({ callId, output }, projection) =>
+    conversation([{ type: 'tool_result', callId, content: textOf(output.content) }], projection),
   // Calls that were never begun have their results here only.
-  'turn-end': ({ results }, scene) =>
+  'turn-end': ({ results }, projection) =>
     conversation(
       results.flatMap((item) =>
-        item.type === 'tool-result' && !scene.answered.has(item.callId) ? saidIn(item) : [],
+        item.type === 'tool-result' && !projection.answered.has(item.callId) ? transcriptRows(item) : [],
       ),
-      scene,
+      projection,
     ),
-  'compaction-end': ({ result }, scene) =>
-    result.status === 'compacted' ? conversation([summarised(result.summary)], scene) : NOTHING,
+  'compaction-end': ({ result }, projection) =>
+    result.status === 'compacted' ? conversation([summarised(result.summary)], projection) : NOTHING,
 
   'approval-request': ({ approval }, { sessionId }) => [
     {
@@ -129,11 +143,13 @@ const TELL: { readonly [T in PodEvent['type']]: Tell<T> } = {
     ];
   },
   // What a session begins with is no change.
-  settings: ({ settings }, scene, now) =>
-    scene.isNew ? NOTHING : [...settingsChange(settings, scene, now), ...titleChange(settings, scene)],
+  settings: ({ settings }, projection, now) =>
+    projection.isNew
+      ? NOTHING
+      : [...settingsChange(settings, projection, now), ...titleChange(settings, projection)],
 };
 
-function tokenUpdate({ sessionId, phase }: Scene): Told {
+function tokenUpdate({ sessionId, phase }: ProjectionState): UntimedEvent {
   const { status } = wireStatus(phase);
   return {
     type: 'session_status_changed',
@@ -143,9 +159,9 @@ function tokenUpdate({ sessionId, phase }: Scene): Told {
 
 function settingsChange(
   { acceptEdits, skipPermissionsUntil: until, skipPermissionsForMs }: EventOf<'settings'>['settings'],
-  { sessionId, settings: before }: Scene,
+  { sessionId, settings: before }: ProjectionState,
   now: number,
-): readonly Told[] {
+): readonly UntimedEvent[] {
   const isOn = until !== undefined && Date.parse(until) > now;
   const changes = {
     ...(acceptEdits === before.acceptEdits ? {} : { auto_accept_edits: acceptEdits }),
@@ -165,14 +181,17 @@ function settingsChange(
 
 function titleChange(
   settings: EventOf<'settings'>['settings'],
-  { sessionId, settings: before }: Scene,
-): readonly Told[] {
+  { sessionId, settings: before }: ProjectionState,
+): readonly UntimedEvent[] {
   const title = titleOf(settings);
   if (title === titleOf(before)) return NOTHING;
   return [{ type: 'session_status_changed', data: { session_id: sessionId, title } }];
 }
 
-function conversation(said: readonly Said[], { sessionId }: Scene): readonly Told[] {
+function conversation(
+  said: readonly TranscriptRow[],
+  { sessionId }: ProjectionState,
+): readonly UntimedEvent[] {
   return said.map((one) => ({
     type: 'conversation_updated',
     data: {
@@ -186,7 +205,7 @@ function conversation(said: readonly Said[], { sessionId }: Scene): readonly Tol
   }));
 }
 
-const CONTENT_TYPES: Readonly<Record<Said['type'], string>> = {
+const CONTENT_TYPES: Readonly<Record<TranscriptRow['type'], string>> = {
   message: 'text',
   thinking: 'thinking',
   tool_call: 'tool_use',
@@ -194,7 +213,7 @@ const CONTENT_TYPES: Readonly<Record<Said['type'], string>> = {
   system: 'system',
 };
 
-function saidFields(said: Said): JsonObject {
+function saidFields(said: TranscriptRow): JsonObject {
   switch (said.type) {
     case 'message':
       return { role: said.role, content: said.content };

@@ -7,9 +7,9 @@ import {
   type PodEvent,
   type Row,
 } from '../../../pod/index.ts';
-import { encode, phaseChange, type Told } from './encode.ts';
+import { encode, phaseChange, type UntimedEvent } from './encode.ts';
 import { isVerbose } from '../sessions/notes.ts';
-import { Scene } from './projection-state.ts';
+import { ProjectionState } from './projection-state.ts';
 import { FOR_GOOD } from '../sessions/session.ts';
 import { isUnused, wireStatus } from '../sessions/status.ts';
 import type { HldEvent } from '../wire.ts';
@@ -23,7 +23,7 @@ export interface FollowerParts {
 }
 
 interface Followed {
-  readonly scene: Scene;
+  readonly projection: ProjectionState;
   readonly stop: AbortController;
   /** The last event that is known to be coming. */
   last: number;
@@ -59,7 +59,7 @@ export class Follower {
   }
 
   isInterrupting(sessionId: string): boolean {
-    return this.#followed.get(sessionId)?.scene.isInterrupting ?? false;
+    return this.#followed.get(sessionId)?.projection.isInterrupting ?? false;
   }
 
   close(): void {
@@ -89,45 +89,45 @@ export class Follower {
       return;
     }
     if (followed !== undefined) this.#letGo(followed);
-    const scene = Scene.before(change, this.#parts.host.row(change.id));
+    const projection = ProjectionState.before(change, this.#parts.host.row(change.id));
     if (failure !== undefined) {
-      this.#fail(followed?.scene ?? scene, failure);
+      this.#fail(followed?.projection ?? projection, failure);
       return;
     }
-    this.#begin(this.#add(scene, last));
+    this.#begin(this.#add(projection, last));
   }
 
   async #join(id: string): Promise<void> {
     const { host } = this.#parts;
     const row = host.row(id);
     if (row === undefined || this.#followed.has(id)) return;
-    const following = this.#add(Scene.before({ id, before: row, told: 0, last: 0 }, row), 0);
+    const following = this.#add(ProjectionState.before({ id, before: row, told: 0, last: 0 }, row), 0);
     const snapshot = await host
       .pod(id)
       .snapshot()
       .catch(() => undefined);
-    if (snapshot !== undefined) following.scene.rebase(snapshot);
-    if (snapshot === undefined || (following.scene.isQuiet && following.last <= snapshot.seq))
+    if (snapshot !== undefined) following.projection.rebase(snapshot);
+    if (snapshot === undefined || (following.projection.isQuiet && following.last <= snapshot.seq))
       this.#letGo(following);
     else this.#begin(following);
   }
 
-  #add(scene: Scene, last: number): Followed {
-    const following = { scene, stop: new AbortController(), last, isCutOff: false, failure: undefined };
-    this.#followed.set(scene.sessionId, following);
+  #add(projection: ProjectionState, last: number): Followed {
+    const following = { projection, stop: new AbortController(), last, isCutOff: false, failure: undefined };
+    this.#followed.set(projection.sessionId, following);
     return following;
   }
 
   #begin(following: Followed): void {
-    const { scene } = following;
+    const { projection } = following;
     this.#follow(following)
       .catch((thrown: unknown) => {
         this.#parts.log.error('a session cannot be followed', {
-          sessionId: scene.sessionId,
+          sessionId: projection.sessionId,
           reason: asPolypodError(thrown).message,
         });
         following.isCutOff = following.failure === undefined;
-        if (following.failure !== undefined) this.#fail(scene, following.failure);
+        if (following.failure !== undefined) this.#fail(projection, following.failure);
       })
       .finally(() => {
         if (!following.isCutOff) this.#letGo(following);
@@ -135,16 +135,16 @@ export class Follower {
   }
 
   /** No event of the session says that its run is over: its log could not be written. */
-  #fail(scene: Scene, { message }: PolypodError): void {
-    const before = scene.phase;
-    const { lastRun } = this.#parts.host.row(scene.sessionId) ?? {};
+  #fail(projection: ProjectionState, { message }: PolypodError): void {
+    const before = projection.phase;
+    const { lastRun } = this.#parts.host.row(projection.sessionId) ?? {};
     if (lastRun?.status !== 'failed' || wireStatus(before).status === 'failed') return;
-    const { type, data } = phaseChange(scene, before, 'failed');
-    this.#tell({ type, data: { ...data, error_message: message } }, scene, scene.seq);
+    const { type, data } = phaseChange(projection, before, 'failed');
+    this.#tell({ type, data: { ...data, error_message: message } }, projection, projection.seq);
   }
 
   #letGo(followed: Followed): void {
-    const { sessionId } = followed.scene;
+    const { sessionId } = followed.projection;
     if (this.#followed.get(sessionId) === followed) this.#followed.delete(sessionId);
   }
 
@@ -161,52 +161,55 @@ export class Follower {
   }
 
   async #listen(followed: Followed): Promise<void> {
-    const { scene, stop } = followed;
+    const { projection, stop } = followed;
     // It may begin in the middle of a turn: the first batch has the results of the turn that were sent before.
-    const from = { after: scene.seq, wholeTurn: true, signal: stop.signal };
+    const from = { after: projection.seq, wholeTurn: true, signal: stop.signal };
     let isFirst = true;
-    for await (const watched of this.#parts.host.pod(scene.sessionId).watch(from)) {
-      if (watched.type === 'snapshot') this.#compare(scene, () => scene.rebase(watched.snapshot));
-      else if (isFirst) scene.recall(watched.batch.events);
+    for await (const watched of this.#parts.host.pod(projection.sessionId).watch(from)) {
+      if (watched.type === 'snapshot') this.#compare(projection, () => projection.rebase(watched.snapshot));
+      else if (isFirst) projection.recall(watched.batch.events);
       else
         for (const event of watched.batch.events) {
-          if (scene.lacksQuestion(event)) await this.#lookUp(scene, event.approvalId);
-          this.#take(scene, event);
+          if (projection.lacksQuestion(event)) await this.#lookUp(projection, event.approvalId);
+          this.#take(projection, event);
         }
       isFirst = false;
       // Nothing more comes by itself; the next change finds it again.
-      if (!scene.isQuiet || scene.seq < followed.last) continue;
+      if (!projection.isQuiet || projection.seq < followed.last) continue;
       this.#letGo(followed);
       return;
     }
   }
 
   /** The session itself knows what its question was about; without it, that is left out. */
-  async #lookUp(scene: Scene, approvalId: string): Promise<void> {
-    const tree = await this.#parts.host.tree(scene.sessionId).catch(() => undefined);
+  async #lookUp(projection: ProjectionState, approvalId: string): Promise<void> {
+    const tree = await this.#parts.host.tree(projection.sessionId).catch(() => undefined);
     const asked = [...(tree?.entries() ?? [])].flatMap((entry) => APPROVAL_REQUEST.in(entry) ?? []);
-    scene.completeQuestion(approvalId, asked.find((request) => request.approvalId === approvalId)?.callId);
+    projection.completeQuestion(
+      approvalId,
+      asked.find((request) => request.approvalId === approvalId)?.callId,
+    );
   }
 
-  #take(scene: Scene, event: PodEvent): void {
+  #take(projection: ProjectionState, event: PodEvent): void {
     const now = this.#parts.now();
-    for (const told of encode(event, scene, now)) this.#tell(told, scene, event.seq);
-    const { skipPermissionsUntil: before } = scene.settings;
-    this.#compare(scene, () => scene.apply(event, now));
-    const { skipPermissionsUntil: after } = scene.settings;
-    if (after !== before) this.watchExpiry(scene.sessionId, after);
+    for (const told of encode(event, projection, now)) this.#tell(told, projection, event.seq);
+    const { skipPermissionsUntil: before } = projection.settings;
+    this.#compare(projection, () => projection.apply(event, now));
+    const { skipPermissionsUntil: after } = projection.settings;
+    if (after !== before) this.watchExpiry(projection.sessionId, after);
   }
 
-  #compare(scene: Scene, change: () => void): void {
-    const before = scene.phase;
+  #compare(projection: ProjectionState, change: () => void): void {
+    const before = projection.phase;
     change();
-    const after = scene.phase;
+    const after = projection.phase;
     // A session that is being launched is told of when it runs, or fails; one that nobody used is in no usual list.
     if (after !== before && after !== 'starting' && !isUnused(after))
-      this.#tell(phaseChange(scene, before, after), scene, scene.seq);
+      this.#tell(phaseChange(projection, before, after), projection, projection.seq);
   }
 
-  #tell(told: Told, { lastRun, settings }: About, seq?: number): void {
+  #tell(told: UntimedEvent, { lastRun, settings }: About, seq?: number): void {
     const timestamp = new Date(this.#parts.now()).toISOString();
     const event = { ...told, timestamp, ...(seq === undefined ? {} : { seq }) };
     if (isVerbose(settings?.annotations)) this.#parts.log.info('happened in a verbose session', gist(event));

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../../base/index.ts';
 import type { Change, PodEvent, Row, Snapshot } from '../../../pod/index.ts';
 import { type Phase, phaseOf } from '../sessions/status.ts';
-import { waiverFor } from '../sessions/auto-approval.ts';
+import { autoApprovalFor } from '../sessions/auto-approval.ts';
 
 type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { type: T }>;
 
 /** What subscribers are told about settings. */
-export interface ToldSettings {
+export interface ProjectedSettings {
   readonly name?: string;
   readonly acceptEdits: boolean;
   readonly skipPermissionsUntil?: string;
@@ -23,13 +23,13 @@ interface Question {
 }
 
 /** A session as its events have told it so far: what the next event has to be compared with. */
-export class Scene {
+export class ProjectionState {
   readonly sessionId: string;
   readonly parentId: string | undefined;
   seq: number;
   state: Row['state'] = 'idle';
   lastRun: Row['lastRun'] | undefined;
-  settings: ToldSettings = { acceptEdits: false };
+  settings: ProjectedSettings = { acceptEdits: false };
   /** Whether nothing is known of it but that it is there. */
   isNew = true;
   /** Whether something was asked of the session. */
@@ -43,14 +43,14 @@ export class Scene {
   readonly answered = new Set<string>();
 
   /** Before the change, after the event that was told last. */
-  static before({ id, before, told }: Change, now: Row | undefined): Scene {
+  static before({ id, before, told }: Change, now: Row | undefined): ProjectionState {
     // Of a session that nobody knew, everything is new.
-    const scene = new Scene(id, (before ?? now)?.parentId, before === undefined ? 0 : told);
-    if (before === undefined) return scene;
-    scene.isNew = false;
-    scene.state = before.state;
-    scene.lastRun = before.lastRun;
-    scene.settings = {
+    const projection = new ProjectionState(id, (before ?? now)?.parentId, before === undefined ? 0 : told);
+    if (before === undefined) return projection;
+    projection.isNew = false;
+    projection.state = before.state;
+    projection.lastRun = before.lastRun;
+    projection.settings = {
       acceptEdits: before.acceptEdits ?? false,
       ...(before.name === undefined ? {} : { name: before.name }),
       ...(before.skipPermissionsUntil === undefined
@@ -59,10 +59,10 @@ export class Scene {
       ...(before.annotations && { annotations: before.annotations }),
     };
     // A fork has prompts before its first run: they are its parent's.
-    scene.isPrompted = before.lastRun !== undefined;
+    projection.isPrompted = before.lastRun !== undefined;
     for (const { approvalId } of before.approvals)
-      scene.approvals.set(approvalId, { isWaived: false, isFromList: true });
-    return scene;
+      projection.approvals.set(approvalId, { isWaived: false, isFromList: true });
+    return projection;
   }
 
   private constructor(sessionId: string, parentId: string | undefined, seq: number) {
@@ -180,7 +180,7 @@ export class Scene {
   #question({ approval }: EventOf<'approval-request'>, now: number): Question {
     const { runId, podId, callId, tool } = approval;
     const isClients = runId === undefined && podId === undefined;
-    const isWaived = isClients && waiverFor(this.settings, tool, now) !== undefined;
+    const isWaived = isClients && autoApprovalFor(this.settings, tool, now) !== undefined;
     return { ...(callId && { callId }), isWaived, isFromList: false };
   }
 

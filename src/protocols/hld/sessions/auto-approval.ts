@@ -1,14 +1,14 @@
 import { skipping } from './session.ts';
 
 /** What of a session's settings answers questions before they are asked. */
-export interface Leave {
+export interface AutoApprovalSettings {
   readonly acceptEdits?: boolean;
   readonly skipPermissionsUntil?: string;
 }
 
 /** Why nobody has to decide about a call of a client's, in the words that clients know; undefined when somebody has to. */
-export function waiverFor(
-  { acceptEdits = false, skipPermissionsUntil }: Leave,
+export function autoApprovalFor(
+  { acceptEdits = false, skipPermissionsUntil }: AutoApprovalSettings,
   tool: string,
   now: number,
 ): string | undefined {

@@ -9,7 +9,7 @@ import type { ToolLists } from './tool-rules.ts';
 import { NATIVE_PERMISSION_TOOL } from '../wire.ts';
 
 /** What launching and going on have in common: each is inherited unless something is said. */
-export interface Wish extends ToolLists {
+export interface LaunchRequest extends ToolLists {
   readonly query: string;
   readonly systemPrompt?: string;
   readonly appendSystemPrompt?: string;
@@ -21,7 +21,7 @@ export interface Wish extends ToolLists {
 }
 
 /** Reads all that is to be honoured, before anything is made. */
-export function wishIn(params: Params): Omit<Wish, 'query'> {
+export function readLaunchRequest(params: Params): Omit<LaunchRequest, 'query'> {
   return given({
     systemPrompt: params.text('system_prompt'),
     appendSystemPrompt: params.text('append_system_prompt'),
@@ -83,13 +83,16 @@ export function skipFor(
 const LATEST = 8_640_000_000_000_000;
 
 /** The system prompt's additions as one text, from which both can be read again. */
-export function appended({ appendSystemPrompt, customInstructions }: Partial<Wish>): string | undefined {
+export function appended({
+  appendSystemPrompt,
+  customInstructions,
+}: Partial<LaunchRequest>): string | undefined {
   const custom = customInstructions === undefined ? [] : [`${HEADING}${customInstructions}`];
   const parts = [...(appendSystemPrompt === undefined ? [] : [appendSystemPrompt]), ...custom];
   return parts.length === 0 ? undefined : parts.join('\n\n');
 }
 
-export function additionsIn({ appendSystem }: Pick<PodSettings, 'appendSystem'>): Partial<Wish> {
+export function additionsIn({ appendSystem }: Pick<PodSettings, 'appendSystem'>): Partial<LaunchRequest> {
   if (appendSystem === undefined) return {};
   const at = appendSystem.indexOf(HEADING);
   if (at < 0) return { appendSystemPrompt: appendSystem };
@@ -103,7 +106,7 @@ export function additionsIn({ appendSystem }: Pick<PodSettings, 'appendSystem'>)
 const HEADING = '# Custom instructions\n\n';
 
 /** The wish in the words of the pod's settings. */
-export function settingsOf(wish: Partial<Wish>): SettingsChange {
+export function settingsOf(wish: Partial<LaunchRequest>): SettingsChange {
   const appendSystem = appended(wish);
   return given({
     system: wish.systemPrompt,

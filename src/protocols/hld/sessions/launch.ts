@@ -11,7 +11,14 @@ import {
 } from '../../../pod/index.ts';
 import { whileDoing } from '../errors.ts';
 import { claudeSessionId } from './identity.ts';
-import { additionsIn, directoryIn, settingsOf, skipFor, type Wish, wishIn } from './launch-request.ts';
+import {
+  additionsIn,
+  directoryIn,
+  settingsOf,
+  skipFor,
+  type LaunchRequest,
+  readLaunchRequest,
+} from './launch-request.ts';
 import { annotated, type Notes, notesIn } from './notes.ts';
 import type { Params } from '../params.ts';
 import { skipping } from './session.ts';
@@ -36,7 +43,7 @@ export class Launcher {
 
   async launch(params: Params): Promise<{ readonly session_id: string; readonly run_id: string }> {
     const query = params.required('query');
-    const wish: Wish = { query, ...wishIn(params) };
+    const wish: LaunchRequest = { query, ...readLaunchRequest(params) };
     const title = titleIn(params);
     const skips = params.flag('dangerously_skip_permissions') ?? false;
     const timeoutMs = params.count('dangerously_skip_permissions_timeout');
@@ -66,7 +73,7 @@ export class Launcher {
   async goOn(params: Params) {
     const parentId = params.required('session_id');
     const query = params.required('query');
-    const asked = wishIn(params);
+    const asked = readLaunchRequest(params);
     const parent = await this.#sessions.row(parentId, 'failed to get parent session');
     const { host } = this.#settings;
     if (this.#phaseToGoOn(parent) === 'running') await endRun(host.pod(parentId), CALLER);
@@ -96,7 +103,7 @@ export class Launcher {
   }
 
   /** What makes a fork of the parent the session that is wanted. The rest it has from the fork. */
-  #changeFor(id: string, wish: Wish, notes: Notes, parent: PodSettings): PodCommand {
+  #changeFor(id: string, wish: LaunchRequest, notes: Notes, parent: PodSettings): PodCommand {
     const { rules, toolLimit, annotations, skipPermissionsUntil, mcpConfig } = parent;
     const isExpired = !skipping(skipPermissionsUntil, this.#now()).isOn;
     const before = notesIn(annotations) ?? {};
@@ -156,7 +163,12 @@ function checked(settings: SettingsChange): SettingsChange {
 }
 
 /** The session's first run. A session that cannot begin stays, with the reason. */
-async function begin(pod: Pod, { query, maxTurns }: Wish, notes: Notes, doing: string): Promise<void> {
+async function begin(
+  pod: Pod,
+  { query, maxTurns }: LaunchRequest,
+  notes: Notes,
+  doing: string,
+): Promise<void> {
   try {
     await pod.handle(
       {
@@ -193,7 +205,7 @@ const ASK_BEFORE_EDITS: PodSettings['rules'] = [
 
 const LONGEST_ERROR = 1_000;
 
-function notesOf({ query, allowedTools, disallowedTools }: Wish): Notes {
+function notesOf({ query, allowedTools, disallowedTools }: LaunchRequest): Notes {
   return {
     query,
     launch: randomUUID(),
@@ -204,7 +216,12 @@ function notesOf({ query, allowedTools, disallowedTools }: Wish): Notes {
 }
 
 /** What is asked for, and for the rest what the parent had. How many turns it may take is not inherited. */
-function inherited(asked: Omit<Wish, 'query'>, query: string, settings: PodSettings, parent: Row): Wish {
+function inherited(
+  asked: Omit<LaunchRequest, 'query'>,
+  query: string,
+  settings: PodSettings,
+  parent: Row,
+): LaunchRequest {
   const { allowedTools, disallowedTools } = notesIn(parent.annotations) ?? {};
   return {
     ...additionsIn(settings),

@@ -1,5 +1,5 @@
-import type { Wish } from '../arguments.ts';
-import type { Seat } from '../sessions/rpc-session.ts';
+import type { RpcCommand } from '../arguments.ts';
+import type { RpcSession } from '../sessions/rpc-session.ts';
 
 /**
  * What a command does. It answers with the data of its response; one that has to answer before it is done calls `answer`,
@@ -7,8 +7,8 @@ import type { Seat } from '../sessions/rpc-session.ts';
  * commands can be answered meanwhile.
  */
 export type Command = (
-  wish: Wish,
-  seat: Seat,
+  wish: RpcCommand,
+  session: RpcSession,
   answer: (data?: unknown) => void,
   longWait: <T>(awaited: Promise<T>) => Promise<T>,
 ) => Promise<unknown>;

@@ -6,12 +6,12 @@ import { TEXTS } from '../errors.ts';
 import type { Command } from './command.ts';
 
 /** The path is answered as it was given. */
-export const exportHtml: Command = async (wish, seat) => {
-  const { host, sessions, version } = seat.parts;
+export const exportHtml: Command = async (wish, session) => {
+  const { host, sessions, version } = session.parts;
   if (sessions.inMemory) throw new PolypodError('conflict', TEXTS.memoryExport);
-  const file = host.fileOf(seat.pod.id);
+  const file = host.fileOf(session.pod.id);
   const path = anyTextIn(wish, 'outputPath') ?? `polypod-session-${basename(file, '.jsonl')}.html`;
-  const [snapshot, messages] = await Promise.all([seat.pod.snapshot(), host.messages(seat.pod.id)]);
+  const [snapshot, messages] = await Promise.all([session.pod.snapshot(), host.messages(session.pod.id)]);
   // Loaded when somebody wants a page: start-up is a feature.
   const { exportPage } = await import('../export/page.ts');
   const page = exportPage({ snapshot, messages: messages.map(({ message }) => message), version });

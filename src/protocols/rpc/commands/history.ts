@@ -3,14 +3,14 @@ import { type AgentMessage, encodeEntry, type Entry } from '../../../pod/index.t
 import { anyTextIn } from '../arguments.ts';
 import { splitMentions } from '../host-side/file-mentions.ts';
 import { textOf } from '../encode/messages.ts';
-import type { Seat } from '../sessions/rpc-session.ts';
+import type { RpcSession } from '../sessions/rpc-session.ts';
 import type { RpcSessionStats } from '../wire.ts';
 import type { Command } from './command.ts';
 import { sessionFile } from './session-file.ts';
 
 /** Every message of a person's, on all branches. */
-export const getBranchMessages: Command = async (_, seat) => {
-  const tree = await seat.parts.host.tree(seat.pod.id);
+export const getBranchMessages: Command = async (_, session) => {
+  const tree = await session.parts.host.tree(session.pod.id);
   const messages = [...tree.entries()].flatMap((entry) => {
     const text = entry.type === 'message' && entry.message.role === 'user' ? saidIn(entry.message) : '';
     return text === '' ? [] : [{ entryId: entry.id, text }];
@@ -24,15 +24,15 @@ export function saidIn(message: AgentMessage): string {
 }
 
 /** The conversation as clients are shown it. */
-export async function messagesOf({ parts, pod }: Seat): Promise<readonly AgentMessage[]> {
+export async function messagesOf({ parts, pod }: RpcSession): Promise<readonly AgentMessage[]> {
   return (await parts.host.messages(pod.id)).flatMap(({ message }) => splitMentions(message));
 }
 
-export const getMessages: Command = async (_, seat) => ({ messages: await messagesOf(seat) });
+export const getMessages: Command = async (_, session) => ({ messages: await messagesOf(session) });
 
 /** Without a text the key is missing. */
-export const getLastAssistantText: Command = async (_, seat) => {
-  const messages = await messagesOf(seat);
+export const getLastAssistantText: Command = async (_, session) => {
+  const messages = await messagesOf(session);
   const last = messages.findLast((message) => message.role === 'assistant' && !isNothing(message));
   const text = last === undefined ? '' : textOf(last).trim();
   return text === '' ? {} : { text };
@@ -42,8 +42,8 @@ function isNothing({ stopReason, content }: AgentMessage): boolean {
   return stopReason === 'aborted' && arrayOf(content).length === 0;
 }
 
-export const getSessionStats: Command = async (_, seat): Promise<RpcSessionStats> => {
-  const [snapshot, messages] = await Promise.all([seat.pod.snapshot(), messagesOf(seat)]);
+export const getSessionStats: Command = async (_, session): Promise<RpcSessionStats> => {
+  const [snapshot, messages] = await Promise.all([session.pod.snapshot(), messagesOf(session)]);
   const of = (role: string) => messages.filter((message) => message.role === role);
   const answers = of('assistant');
   const used = (key: string) =>
@@ -57,7 +57,7 @@ export const getSessionStats: Command = async (_, seat): Promise<RpcSessionStats
   };
   const { contextTokens, contextWindow } = snapshot.stats;
   return {
-    ...sessionFile(seat, snapshot),
+    ...sessionFile(session, snapshot),
     sessionId: snapshot.id,
     userMessages: of('user').length,
     assistantMessages: answers.length,
@@ -83,9 +83,9 @@ function callsIn(content: unknown): number {
   return arrayOf(content).filter((block) => objectOf(block).type === 'toolCall').length;
 }
 
-export const getEntries: Command = async (wish, seat) => {
+export const getEntries: Command = async (wish, session) => {
   const since = anyTextIn(wish, 'since');
-  const tree = await seat.parts.host.tree(seat.pod.id);
+  const tree = await session.parts.host.tree(session.pod.id);
   const entries = [...tree.entries()];
   const at = since === undefined ? -1 : entries.findIndex(({ id }) => id === since);
   if (since !== undefined && at < 0) throw new PolypodError('not-found', `Entry not found: ${since}`);

@@ -1,19 +1,19 @@
 import { clientTools } from '../host-side/host-tools.ts';
-import type { Seat } from '../sessions/rpc-session.ts';
+import type { RpcSession } from '../sessions/rpc-session.ts';
 import type { RpcHostTool } from '../wire.ts';
 
 /**
  * Makes the client's tools those of the pod before it, in place of the ones that the client had offered. The client is also
  * whom one would ask about them: they run unasked.
  */
-export async function offer(seat: Seat, tools: readonly RpcHostTool[]): Promise<void> {
-  const { settings } = await seat.pod.snapshot();
-  const before = new Set(seat.hostTools.tools.map(({ name }) => name));
+export async function offer(session: RpcSession, tools: readonly RpcHostTool[]): Promise<void> {
+  const { settings } = await session.pod.snapshot();
+  const before = new Set(session.hostTools.tools.map(({ name }) => name));
   const isOld = (name: string | undefined): boolean => name !== undefined && before.has(name);
   const names = tools.map(({ name }) => name);
   const rules = settings.rules.filter(({ tool, action }) => !(action === 'auto' && isOld(tool)));
   const own = names.map((name) => ({ tool: name, action: 'auto' }) as const);
-  await seat.handle({
+  await session.handle({
     type: 'configure',
     set: {
       clientTools: clientTools(tools),
@@ -22,5 +22,5 @@ export async function offer(seat: Seat, tools: readonly RpcHostTool[]): Promise<
       ...(settings.tools && { tools: [...settings.tools.filter((name) => !isOld(name)), ...names] }),
     },
   });
-  seat.hostTools.offer(tools);
+  session.hostTools.offer(tools);
 }

@@ -1,96 +1,98 @@
 import { PolypodError } from '../../../base/index.ts';
-import { saidIn, type Said, textIn, type Wish, wordIn } from '../arguments.ts';
+import { userContentIn, type UserContent, textIn, type RpcCommand, wordIn } from '../arguments.ts';
 import { endRun, unlessConflict } from '../sessions/end-run.ts';
 import { TEXTS } from '../errors.ts';
-import { busy, type Seat } from '../sessions/rpc-session.ts';
+import { busy, type RpcSession } from '../sessions/rpc-session.ts';
 import type { Command } from './command.ts';
 
 /**
  * Acknowledged before anything happens; what goes wrong after that is told later, under the same id. A prompt during a run
  * that does not say how to queue is refused instead of acknowledged: clients take the first response for the outcome.
  */
-export const prompt: Command = async (wish, seat, answer) => {
-  const content = saidIn(wish);
-  if (ranCommand(textIn(wish, 'message'), seat)) return { disposition: 'handled' };
+export const prompt: Command = async (wish, session, answer) => {
+  const content = userContentIn(wish);
+  if (ranCommand(textIn(wish, 'message'), session)) return { disposition: 'handled' };
   const whenBusy = whenBusyIn(wish);
-  const isBusy = await isRunning(seat);
+  const isBusy = await isRunning(session);
   if (isBusy && whenBusy === 'refuse') throw new PolypodError('conflict', TEXTS.busy);
   answer({ disposition: isBusy ? 'queued' : 'started' });
-  return seat.prompt({ type: 'prompt', content: await named(content, seat), whenBusy }).catch(busy);
+  return session.prompt({ type: 'prompt', content: await named(content, session), whenBusy }).catch(busy);
 };
 
 /**
  * The link learns of a run's end later than the pod: only a run that the link knows of is looked up. A session that was removed, or
  * can no longer be written, refuses before anything is acknowledged.
  */
-async function isRunning(seat: Seat): Promise<boolean> {
-  return (seat.isBusy || seat.isCutOff) && (await seat.pod.snapshot()).run !== undefined;
+async function isRunning(session: RpcSession): Promise<boolean> {
+  return (session.isBusy || session.isCutOff) && (await session.pod.snapshot()).run !== undefined;
 }
 
-export const steer: Command = async (wish, seat) => {
-  await seat.handle({ type: 'steer', content: queueable(wish, seat) });
+export const steer: Command = async (wish, session) => {
+  await session.handle({ type: 'steer', content: queueable(wish, session) });
   return { disposition: 'queued' };
 };
 
-export const followUp: Command = async (wish, seat) => {
-  await seat.handle({ type: 'follow-up', content: queueable(wish, seat) });
+export const followUp: Command = async (wish, session) => {
+  await session.handle({ type: 'follow-up', content: queueable(wish, session) });
   return { disposition: 'queued' };
 };
 
-export const abort: Command = async ({ cancelled }, seat) => {
-  await endRun(seat, cancelled);
+export const abort: Command = async ({ cancelled }, session) => {
+  await endRun(session, cancelled);
 };
 
-export const abortAndPrompt: Command = async (wish, seat, answer) => {
-  const content = saidIn(wish);
-  await endRun(seat, wish.cancelled);
+export const abortAndPrompt: Command = async (wish, session, answer) => {
+  const content = userContentIn(wish);
+  await endRun(session, wish.cancelled);
   answer({ disposition: 'started' });
-  await seat.prompt({ type: 'prompt', content: await named(content, seat), whenBusy: 'refuse' }).catch(busy);
+  await session
+    .prompt({ type: 'prompt', content: await named(content, session), whenBusy: 'refuse' })
+    .catch(busy);
 };
 
-export const abortRetry: Command = async (_, seat) => {
-  await seat.handle({ type: 'abort-retry' }).catch(unlessConflict);
+export const abortRetry: Command = async (_, session) => {
+  await session.handle({ type: 'abort-retry' }).catch(unlessConflict);
 };
 
 /** What waited, so that the client can put it back into its editor. */
-export const clearQueue: Command = async (_, seat) => {
-  const { queue } = await seat.pod.snapshot();
-  await seat.handle({ type: 'clear-queue' });
+export const clearQueue: Command = async (_, session) => {
+  const { queue } = await session.pod.snapshot();
+  await session.handle({ type: 'clear-queue' });
   const texts = (lane: string): readonly string[] =>
     queue.filter((queued) => queued.lane === lane).map(({ content }) => textOf(content));
   return { steering: texts('steer'), followUp: texts('follow-up') };
 };
 
 /** With the files that it names; nothing is looked for, or loaded, for a prompt without an `@`. */
-async function named(content: Said, { parts }: Seat): Promise<Said> {
+async function named(content: UserContent, { parts }: RpcSession): Promise<UserContent> {
   if (!textOf(content).includes('@')) return content;
   return (await import('../host-side/mentions.ts')).withMentions(content, parts.sessions.cwd);
 }
 
-function whenBusyIn({ type, id, fields }: Wish): 'steer' | 'follow-up' | 'refuse' {
+function whenBusyIn({ type, id, fields }: RpcCommand): 'steer' | 'follow-up' | 'refuse' {
   if (fields.streamingBehavior === undefined || fields.streamingBehavior === null) return 'refuse';
   const wish = { type, id, fields };
   return wordIn(wish, 'streamingBehavior', ['steer', 'followUp']) === 'steer' ? 'steer' : 'follow-up';
 }
 
 /** A command of an extension's runs at once, also during a run; `/x` that nobody knows is ordinary text. */
-function ranCommand(text: string, seat: Seat): boolean {
+function ranCommand(text: string, session: RpcSession): boolean {
   const [, name = '', args = ''] = COMMAND.exec(text) ?? [];
-  return name !== '' && seat.parts.extensions.run(name, args);
+  return name !== '' && session.parts.extensions.run(name, args);
 }
 
 const COMMAND = /^\/(\S+)\s*([\s\S]*)$/;
 
-function queueable(wish: Wish, seat: Seat): Said {
+function queueable(wish: RpcCommand, session: RpcSession): UserContent {
   const [, name = ''] = COMMAND.exec(textIn(wish, 'message')) ?? [];
-  if (seat.parts.extensions.commands().some((command) => command.name === name))
+  if (session.parts.extensions.commands().some((command) => command.name === name))
     throw new PolypodError(
       'bad-request',
       `Extension command "/${name}" cannot be queued. Use prompt() or execute the command when not streaming.`,
     );
-  return saidIn(wish);
+  return userContentIn(wish);
 }
 
-function textOf(content: Said): string {
+function textOf(content: UserContent): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }

@@ -3,26 +3,26 @@ import type { Pod, SettingsChange } from '../../../pod/index.ts';
 import { anyTextIn, textIn } from '../arguments.ts';
 import { TEXTS } from '../errors.ts';
 import { openSessionFile, refuseBadPath } from '../sessions/open-session-file.ts';
-import type { Seat } from '../sessions/rpc-session.ts';
+import type { RpcSession } from '../sessions/rpc-session.ts';
 import { fileIn } from '../sessions/session-directory.ts';
 import { endRun } from '../sessions/end-run.ts';
 import type { Command } from './command.ts';
 import { saidIn } from './history.ts';
 import { offer } from './offer.ts';
 
-export const newSession: Command = async (wish, seat) => {
+export const newSession: Command = async (wish, session) => {
   const parent = anyTextIn(wish, 'parentSession');
-  const { host, extensions, sessions } = seat.parts;
+  const { host, extensions, sessions } = session.parts;
   if (await extensions.cancelsSwitch('new')) return { cancelled: true };
   const { cwd, directory } = sessions;
   const pod = await host.create({
     cwd,
-    settings: await followingSettings(seat),
+    settings: await followingSettings(session),
     lazy: true,
     ...fileIn(directory),
     ...(parent === undefined ? {} : { parentSession: parent }),
   });
-  await seat.leaveFor(pod);
+  await session.leaveFor(pod);
   return { cancelled: false };
 };
 
@@ -30,67 +30,67 @@ export const newSession: Command = async (wish, seat) => {
  * What a new session begins with: a choice of model, tools and modes is the person's, not the session's. There may be no
  * account for the model of the session that is left: then the new one gets the model that new ones get.
  */
-async function followingSettings(seat: Seat): Promise<SettingsChange> {
-  const { name: _, archived: _archived, annotations: _notes, ...settings } = await seat.settings();
-  const isUsable = await seat.pod.requireModel().then(
+async function followingSettings(session: RpcSession): Promise<SettingsChange> {
+  const { name: _, archived: _archived, annotations: _notes, ...settings } = await session.settings();
+  const isUsable = await session.pod.requireModel().then(
     () => true,
     (thrown: unknown) => asPolypodError(thrown).code !== 'bad-request',
   );
   if (isUsable) return settings;
   const { model: _model, ...others } = settings;
-  const { model } = seat.parts.sessions.settings ?? {};
+  const { model } = session.parts.sessions.settings ?? {};
   return { ...others, ...(model && { model }) };
 }
 
-export const switchSession: Command = async (wish, seat) => {
-  const { host, extensions, sessions } = seat.parts;
+export const switchSession: Command = async (wish, session) => {
+  const { host, extensions, sessions } = session.parts;
   const path = textIn(wish, 'sessionPath');
   refuseBadPath(path, 'sessionPath');
   if (await extensions.cancelsSwitch('resume')) return { cancelled: true };
   // Opened before anything ends: where it cannot be, the client stays with the session it has, and with its run.
-  const settings = await followingSettings(seat);
+  const settings = await followingSettings(session);
   const pod = await openSessionFile(host, path, { cwd: sessions.cwd, settings });
-  await seat.leaveFor(pod);
-  if (seat.hostTools.tools.length > 0) await offer(seat, seat.hostTools.tools);
+  await session.leaveFor(pod);
+  if (session.hostTools.tools.length > 0) await offer(session, session.hostTools.tools);
   return { cancelled: false };
 };
 
 const forkAt =
   (refusal: string): Command =>
-  async (wish, seat) => {
+  async (wish, session) => {
     const entryId = textIn(wish, 'entryId');
-    const entry = (await seat.parts.host.tree(seat.pod.id)).get(entryId);
+    const entry = (await session.parts.host.tree(session.pod.id)).get(entryId);
     if (entry?.type !== 'message' || entry.message.role !== 'user')
       throw new PolypodError('bad-request', refusal);
     const text = saidIn(entry.message);
-    if (await seat.parts.extensions.cancelsSwitch('fork')) return { text, cancelled: true };
-    await endRun(seat);
-    await seat.leaveFor(await forked(seat, entry.parentId ?? 'root'));
+    if (await session.parts.extensions.cancelsSwitch('fork')) return { text, cancelled: true };
+    await endRun(session);
+    await session.leaveFor(await forked(session, entry.parentId ?? 'root'));
     return { text, cancelled: false };
   };
 
 export const branch = forkAt(TEXTS.branchEntry);
 export const fork = forkAt(TEXTS.forkEntry);
 
-export const clone: Command = async (_, seat) => {
-  const { leafId } = await seat.parts.host.tree(seat.pod.id);
+export const clone: Command = async (_, session) => {
+  const { leafId } = await session.parts.host.tree(session.pod.id);
   if (leafId === null) throw new PolypodError('conflict', TEXTS.nothingToClone);
-  if (await seat.parts.extensions.cancelsSwitch('fork')) return { cancelled: true };
-  await endRun(seat);
-  await seat.leaveFor(await forked(seat, undefined));
+  if (await session.parts.extensions.cancelsSwitch('fork')) return { cancelled: true };
+  await endRun(session);
+  await session.leaveFor(await forked(session, undefined));
   return { cancelled: false };
 };
 
-function forked({ pod, parts }: Seat, entryId: string | undefined): Promise<Pod> {
+function forked({ pod, parts }: RpcSession, entryId: string | undefined): Promise<Pod> {
   const { directory } = parts.sessions;
   return parts.host.fork(pod.id, { ...fileIn(directory), ...(entryId === undefined ? {} : { entryId }) });
 }
 
-export const setSessionName: Command = async (wish, seat) => {
+export const setSessionName: Command = async (wish, session) => {
   const name = textIn(wish, 'name')
     .replaceAll(/[\p{Cc} ]+/gu, ' ')
     .trim();
   if (name === '') throw new PolypodError('bad-request', TEXTS.emptyName);
   if (name.length > 200) throw new PolypodError('bad-request', TEXTS.longName);
-  await seat.handle({ type: 'configure', set: { name } });
+  await session.handle({ type: 'configure', set: { name } });
 };

@@ -3,7 +3,7 @@ import { isWithinLimit } from '../../../pod/index.ts';
 import { flagIn, wordIn } from '../arguments.ts';
 import { hostToolsIn } from '../host-side/host-tools.ts';
 import { modelFrame, type OfferedModel } from '../encode/messages.ts';
-import type { Seat } from '../sessions/rpc-session.ts';
+import type { RpcSession } from '../sessions/rpc-session.ts';
 import { phasesIn } from '../host-side/todos.ts';
 import type { RpcState, RpcThinkingLevel } from '../wire.ts';
 import type { Command } from './command.ts';
@@ -11,10 +11,14 @@ import { messagesOf } from './history.ts';
 import { offer } from './offer.ts';
 import { sessionFile } from './session-file.ts';
 
-export const getState: Command = async (_, seat): Promise<RpcState> => {
-  const [snapshot, messages, told] = await Promise.all([seat.state(), messagesOf(seat), briefing(seat)]);
+export const getState: Command = async (_, session): Promise<RpcState> => {
+  const [snapshot, messages, told] = await Promise.all([
+    session.state(),
+    messagesOf(session),
+    briefing(session),
+  ]);
   const { settings, queue } = snapshot;
-  const model = seat.modelOf(snapshot.model);
+  const model = session.modelOf(snapshot.model);
   const level = levelOf(settings.thinking, model);
   return {
     model: modelFrame(model),
@@ -24,14 +28,14 @@ export const getState: Command = async (_, seat): Promise<RpcState> => {
     steeringMode: settings.delivery.steering,
     followUpMode: settings.delivery.followUps,
     interruptMode: settings.delivery.interrupt,
-    ...sessionFile(seat, snapshot),
+    ...sessionFile(session, snapshot),
     sessionId: snapshot.id,
     ...(settings.name === undefined ? {} : { sessionName: settings.name }),
     autoCompactionEnabled: settings.autoCompaction,
     messageCount: messages.length,
     queuedMessageCount: queue.length,
     pendingMessageCount: queue.length,
-    todoPhases: seat.todos.phases,
+    todoPhases: session.todos.phases,
     ...told,
   };
 };
@@ -39,7 +43,7 @@ export const getState: Command = async (_, seat): Promise<RpcState> => {
 /** A server that is slow to start must not keep the state from a client. */
 const PATIENCE_MS = 1_000;
 
-async function briefing({ pod }: Seat): Promise<Pick<RpcState, 'systemPrompt' | 'dumpTools'>> {
+async function briefing({ pod }: RpcSession): Promise<Pick<RpcState, 'systemPrompt' | 'dumpTools'>> {
   const enough = new AbortController();
   const told = pod.briefing().then(
     ({ system, tools }) => ({ systemPrompt: system, dumpTools: tools }),
@@ -57,41 +61,47 @@ export function levelOf(
   return reasoning || thinking === 'off' ? thinking : undefined;
 }
 
-export const setTodos: Command = async ({ fields }, seat) => {
-  await seat.todos.set(phasesIn(fields.phases));
-  return { todoPhases: seat.todos.phases };
+export const setTodos: Command = async ({ fields }, session) => {
+  await session.todos.set(phasesIn(fields.phases));
+  return { todoPhases: session.todos.phases };
 };
 
-export const setHostTools: Command = async ({ fields }, seat) => {
-  const { limits, toolNames } = seat.parts;
+export const setHostTools: Command = async ({ fields }, session) => {
+  const { limits, toolNames } = session.parts;
   // A name that the limit has freed may be a tool of the host.
   const taken = (await toolNames()).filter((name) => isWithinLimit(name, limits.toolLimit));
   const tools = hostToolsIn(fields.tools, taken);
-  await offer(seat, tools);
+  await offer(session, tools);
   return { toolNames: tools.map(({ name }) => name) };
 };
 
 const DELIVERY = ['all', 'one-at-a-time'] as const;
 
-export const setSteeringMode: Command = async (wish, seat) => {
-  await seat.handle({ type: 'configure', set: { delivery: { steering: wordIn(wish, 'mode', DELIVERY) } } });
+export const setSteeringMode: Command = async (wish, session) => {
+  await session.handle({
+    type: 'configure',
+    set: { delivery: { steering: wordIn(wish, 'mode', DELIVERY) } },
+  });
 };
 
-export const setFollowUpMode: Command = async (wish, seat) => {
-  await seat.handle({ type: 'configure', set: { delivery: { followUps: wordIn(wish, 'mode', DELIVERY) } } });
+export const setFollowUpMode: Command = async (wish, session) => {
+  await session.handle({
+    type: 'configure',
+    set: { delivery: { followUps: wordIn(wish, 'mode', DELIVERY) } },
+  });
 };
 
-export const setInterruptMode: Command = async (wish, seat) => {
+export const setInterruptMode: Command = async (wish, session) => {
   const interrupt = wordIn(wish, 'mode', ['immediate', 'wait']);
-  await seat.handle({ type: 'configure', set: { delivery: { interrupt } } });
+  await session.handle({ type: 'configure', set: { delivery: { interrupt } } });
 };
 
-export const setAutoCompaction: Command = async (wish, seat) => {
-  await seat.handle({ type: 'configure', set: { autoCompaction: flagIn(wish, 'enabled') } });
+export const setAutoCompaction: Command = async (wish, session) => {
+  await session.handle({ type: 'configure', set: { autoCompaction: flagIn(wish, 'enabled') } });
 };
 
-export const setAutoRetry: Command = async (wish, seat) => {
-  await seat.handle({ type: 'configure', set: { autoRetry: flagIn(wish, 'enabled') } });
+export const setAutoRetry: Command = async (wish, session) => {
+  await session.handle({ type: 'configure', set: { autoRetry: flagIn(wish, 'enabled') } });
 };
 
 export const getCommands: Command = async (_, { parts }) => ({
@@ -106,7 +116,7 @@ export const getCommands: Command = async (_, { parts }) => ({
 /** Polypod speaks one language. */
 export const setLocale: Command = async () => {};
 
-export const getIntegrations: Command = async (_, seat) => {
-  const { provider } = seat.model;
-  return { version: seat.parts.version, model: { state: 'connected', provider }, services: [] };
+export const getIntegrations: Command = async (_, session) => {
+  const { provider } = session.model;
+  return { version: session.parts.version, model: { state: 'connected', provider }, services: [] };
 };

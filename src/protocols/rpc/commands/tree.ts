@@ -3,8 +3,8 @@ import { encodeEntry, type Entry, type SessionTree } from '../../../pod/index.ts
 import { EncodedJson } from '../encode/encoded-json.ts';
 import type { Command } from './command.ts';
 
-export const getTree: Command = async (_, seat) => {
-  const tree = await seat.parts.host.tree(seat.pod.id);
+export const getTree: Command = async (_, session) => {
+  const tree = await session.parts.host.tree(session.pod.id);
   return new EncodedJson(`{"tree":${encodeTree(tree)},"leafId":${JSON.stringify(tree.leafId)}}`);
 };
 

@@ -3,21 +3,21 @@ import type { PodEvent } from '../../../pod/index.ts';
 import { anyTextIn, textIn } from '../arguments.ts';
 import { TEXTS } from '../errors.ts';
 import { endRun, unlessConflict } from '../sessions/end-run.ts';
-import type { Seat } from '../sessions/rpc-session.ts';
+import type { RpcSession } from '../sessions/rpc-session.ts';
 import { bashResult } from '../host-side/shells.ts';
 import type { Command } from './command.ts';
 
 type CompactionEnd = Extract<PodEvent, { readonly type: 'compaction-end' }>;
 
 /** Answered when it is done; a run that is under way is ended first. */
-export const compact: Command = async (wish, seat, _, longWait) =>
-  longWait(compactNow(anyTextIn(wish, 'customInstructions'), seat));
+export const compact: Command = async (wish, session, _, longWait) =>
+  longWait(compactNow(anyTextIn(wish, 'customInstructions'), session));
 
-async function compactNow(instructions: string | undefined, seat: Seat): Promise<unknown> {
-  await endRun(seat);
-  if (await isCompacted(seat)) throw new PolypodError('conflict', TEXTS.compacted);
-  const ended = seat.listen(({ type }) => type === 'compaction-end');
-  await seat
+async function compactNow(instructions: string | undefined, session: RpcSession): Promise<unknown> {
+  await endRun(session);
+  if (await isCompacted(session)) throw new PolypodError('conflict', TEXTS.compacted);
+  const ended = session.listen(({ type }) => type === 'compaction-end');
+  await session
     .handle({ type: 'compact', ...(instructions === undefined ? {} : { instructions }) })
     .catch((thrown) => {
       ended.forget();
@@ -26,13 +26,13 @@ async function compactNow(instructions: string | undefined, seat: Seat): Promise
   const end = await ended.heard;
   if (end.type !== 'compaction-end')
     throw new PolypodError('internal', 'a compaction ended as something else');
-  return compacted(end, seat);
+  return compacted(end, session);
 }
 
-async function compacted({ result, entryId }: CompactionEnd, seat: Seat): Promise<unknown> {
+async function compacted({ result, entryId }: CompactionEnd, session: RpcSession): Promise<unknown> {
   switch (result.status) {
     case 'compacted':
-      return seat.compaction(entryId);
+      return session.compaction(entryId);
     case 'cancelled':
       throw new PolypodError('conflict', TEXTS.compactionCancelled);
     case 'failed':
@@ -43,7 +43,7 @@ async function compacted({ result, entryId }: CompactionEnd, seat: Seat): Promis
 }
 
 /** Whether nothing was said since the last compaction. Facts of ours hang behind it, and say nothing to the model. */
-async function isCompacted({ parts, pod }: Seat): Promise<boolean> {
+async function isCompacted({ parts, pod }: RpcSession): Promise<boolean> {
   const path = (await parts.host.tree(pod.id)).path();
   return path.findLast(({ type }) => !QUIET.has(type))?.type === 'compaction';
 }
@@ -55,15 +55,15 @@ const QUIET: ReadonlySet<string> = new Set([
   'session_info',
 ]);
 
-export const bash: Command = async (wish, seat, _, longWait) => {
+export const bash: Command = async (wish, session, _, longWait) => {
   const command = textIn(wish, 'command');
   const isPrivate = wish.fields.excludeFromContext === true;
-  const starting = seat.handle({ type: 'shell', command, private: isPrivate });
-  seat.shells.opening = starting.catch(() => {});
+  const starting = session.handle({ type: 'shell', command, private: isPrivate });
+  session.shells.opening = starting.catch(() => {});
   const { shellId = '' } = await starting;
-  return bashResult(await longWait(seat.whileFollowed(seat.shells.wait(shellId))));
+  return bashResult(await longWait(session.whileFollowed(session.shells.wait(shellId))));
 };
 
-export const abortBash: Command = async (_, seat) => {
-  await seat.handle({ type: 'abort-shell' }).catch(unlessConflict);
+export const abortBash: Command = async (_, session) => {
+  await session.handle({ type: 'abort-shell' }).catch(unlessConflict);
 };

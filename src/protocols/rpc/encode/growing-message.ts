@@ -26,7 +26,7 @@ export class GrowingMessage {
   readonly #rest: JsonObject;
   readonly #blocks: GrowingBlock[] = [];
   /** The provider's number of a block to its place in the content. */
-  readonly #places = new Map<number, number>();
+  readonly #dataPaths = new Map<number, number>();
 
   /** `rest` is all of the message but its content. */
   constructor(rest: JsonObject) {
@@ -35,7 +35,7 @@ export class GrowingMessage {
 
   /** The block's place in the content, and its kind; undefined for one that is not shown. */
   at(index: number): ContentPlace | undefined {
-    const contentIndex = this.#places.get(index);
+    const contentIndex = this.#dataPaths.get(index);
     const block = contentIndex === undefined ? undefined : this.#blocks[contentIndex];
     return contentIndex === undefined || block === undefined ? undefined : { contentIndex, kind: block.kind };
   }
@@ -43,7 +43,7 @@ export class GrowingMessage {
   start(event: BlockStart): void {
     const block = blockFrom(event);
     if (block === undefined) return;
-    this.#places.set(event.index, this.#blocks.length);
+    this.#dataPaths.set(event.index, this.#blocks.length);
     this.#blocks.push(block);
   }
 

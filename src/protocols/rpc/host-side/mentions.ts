@@ -1,6 +1,6 @@
 import { open, realpath } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
-import type { Said } from '../arguments.ts';
+import type { UserContent } from '../arguments.ts';
 import { fileText, TOO_LARGE } from './file-mentions.ts';
 
 /** A larger file is named and not shown: the agent can read the part that it needs. */
@@ -11,7 +11,7 @@ const MOST_FILES = 20;
  * What a person said, with the files of the working directory that it names as `@path` behind it, each as a text of its own.
  * Whatever else stands behind an `@` is let be.
  */
-export async function withMentions(said: Said, cwd: string): Promise<Said> {
+export async function withMentions(said: UserContent, cwd: string): Promise<UserContent> {
   const text = said.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
   const names = [...text.matchAll(MENTION)].map(([, quoted, plain = '']) => quoted ?? plain);
   if (names.length === 0) return said;

@@ -1,7 +1,7 @@
 import { settlesWithin } from '../../../base/index.ts';
 import type { RpcLink } from './link.ts';
 import type { Outbox } from './outbox.ts';
-import type { Seat } from '../sessions/rpc-session.ts';
+import type { RpcSession } from '../sessions/rpc-session.ts';
 
 /** How long a `bash` or `compact` may take after the end of the input before it is cancelled. */
 const PATIENCE_MS = 2_000;
@@ -11,18 +11,18 @@ const LONGEST_MS = 60_000;
 export interface LastParts {
   readonly link: Pick<RpcLink, 'idle' | 'endLongCommand'>;
   readonly out: Pick<Outbox, 'isOverfull'>;
-  readonly seat: Pick<Seat, 'dismissDialogs'>;
+  readonly session: Pick<RpcSession, 'dismissDialogs'>;
 }
 
 /** Resolves when all commands received before the end of input are answered, or the client no longer reads. */
-export async function lastAnswers({ link, out, seat }: LastParts, ended: Promise<unknown>): Promise<void> {
+export async function lastAnswers({ link, out, session }: LastParts, ended: Promise<unknown>): Promise<void> {
   const idle = Promise.race([link.idle(), ended]);
   for (let waited = 0; waited < LONGEST_MS; waited += PATIENCE_MS) {
     if (await settlesWithin(idle, PATIENCE_MS)) return;
     // A client that does not read must not keep the process alive.
     if (out.isOverfull) return;
     // The client cannot answer dialogs any more.
-    seat.dismissDialogs();
+    session.dismissDialogs();
     link.endLongCommand();
   }
 }

@@ -4,9 +4,9 @@ import { choiceOf, firstPod, newSettings, settingsFor } from '../sessions/first-
 import type { LinkHeader } from './link-header.ts';
 import { type ModelScope, modelScope, scopeNotices } from '../sessions/model-scope.ts';
 import type { OfferedModel } from '../encode/messages.ts';
-import { firstOf, isSameModel, type ModelWish, modelWish } from '../sessions/model-selection.ts';
+import { firstOf, isSameModel, type ModelSelection, modelSelection } from '../sessions/model-selection.ts';
 import { NO_EXTENSIONS, type RpcLimits, type RpcParts } from '../parts.ts';
-import { UNASKED } from '../host-side/default-rules.ts';
+import { DEFAULT_RULES } from '../host-side/default-rules.ts';
 
 export interface LinkSurroundings {
   readonly host: Host;
@@ -71,7 +71,7 @@ export async function linkParts(
     extensions: NO_EXTENSIONS,
     rules: hasRules ? inventory.streamRules() : [],
     limits,
-    fallbackRules: isAsking ? [] : UNASKED,
+    fallbackRules: isAsking ? [] : DEFAULT_RULES,
     outlivesClient: true,
     onRefused,
     version,
@@ -86,8 +86,8 @@ export async function linkParts(
 const NO_SCOPE: ModelScope<OfferedModel> = { models: [], unmatched: [] };
 
 /** A new session begins with the first model of its scope, unless another one is named. */
-function wishOf(header: LinkHeader, { models: [first] }: ModelScope<OfferedModel>): ModelWish {
-  const wish = modelWish(header);
+function wishOf(header: LinkHeader, { models: [first] }: ModelScope<OfferedModel>): ModelSelection {
+  const wish = modelSelection(header);
   const isNew = header.resume === undefined && header.fork === undefined && header.isContinued !== true;
   return first === undefined || !isNew || wish.reference !== undefined ? wish : firstOf(first, wish);
 }

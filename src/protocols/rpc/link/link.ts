@@ -1,5 +1,5 @@
 import { asPolypodError, errorText, isObject, type JsonObject } from '../../../base/index.ts';
-import type { CancelledRun, Wish } from '../arguments.ts';
+import type { CancelledRun, RpcCommand } from '../arguments.ts';
 import { CommandOrder } from './command-order.ts';
 import { COMMANDS, type Command } from '../commands/index.ts';
 import { cancelRun } from '../sessions/end-run.ts';
@@ -7,7 +7,7 @@ import { refusalText } from '../errors.ts';
 import type { Frame } from './frames.ts';
 import type { Outbox } from './outbox.ts';
 import type { ExtensionContent } from '../parts.ts';
-import type { Seat } from '../sessions/rpc-session.ts';
+import type { RpcSession } from '../sessions/rpc-session.ts';
 
 /** The name of a command as it is sent back; no name of ours is longer. */
 function typeName(type: unknown): string {
@@ -44,7 +44,7 @@ export interface RpcLinkOptions {
 
 /** One client: its frames are read and answered in order; what is urgent, or need not wait for a long command, is done meanwhile. */
 export class RpcLink {
-  readonly #seat: Seat;
+  readonly #session: RpcSession;
   readonly #out: Outbox;
   readonly #echoErrors: boolean;
   readonly #onAnswered: () => void;
@@ -58,8 +58,8 @@ export class RpcLink {
   #shells = 0;
   #waiting = 0;
 
-  constructor(seat: Seat, out: Outbox, options: RpcLinkOptions) {
-    this.#seat = seat;
+  constructor(session: RpcSession, out: Outbox, options: RpcLinkOptions) {
+    this.#session = session;
     this.#out = out;
     this.#echoErrors = options.echoErrors;
     this.#onAnswered = options.onAnswered;
@@ -79,7 +79,7 @@ export class RpcLink {
   /** Cancels the `bash` or `compact` that takes long; it is answered as a cancelled one. */
   endLongCommand(): void {
     if (!this.#order.isWaitingLong) return;
-    this.#seat.handle({ type: this.#shells > 0 ? 'abort-shell' : 'cancel' }).catch(() => {});
+    this.#session.handle({ type: this.#shells > 0 ? 'abort-shell' : 'cancel' }).catch(() => {});
   }
 
   receive(frame: Frame): void {
@@ -90,7 +90,7 @@ export class RpcLink {
     if (this.#isAnswer(fields)) return;
     const type = typeName(fields.type);
     const cancelled = CANCELLING.has(type) && { cancelled: this.#cancelRun() };
-    const wish: Wish = { id: fields.id ?? undefined, type, fields, ...cancelled };
+    const wish: RpcCommand = { id: fields.id ?? undefined, type, fields, ...cancelled };
     const command =
       typeof fields.type === 'string' && Object.hasOwn(COMMANDS, wish.type) ? COMMANDS[wish.type] : undefined;
     if (command === undefined) return void this.#enqueue(false, () => this.#unknown(wish, fields.type));
@@ -111,7 +111,7 @@ export class RpcLink {
         ),
         whenBusy: whenBusy === undefined ? 'refuse' : WHEN_BUSY[whenBusy],
       } as const;
-      await this.#seat.prompt(prompt).catch((thrown: unknown) => {
+      await this.#session.prompt(prompt).catch((thrown: unknown) => {
         const { message: error } = asPolypodError(thrown);
         this.#out.say({ type: 'response', command: 'extension_send_user', success: false, error });
       });
@@ -122,19 +122,19 @@ export class RpcLink {
   #isAnswer(fields: JsonObject): boolean {
     switch (fields.type) {
       case 'extension_ui_response':
-        this.#seat.ui.answer(fields);
+        this.#session.ui.answer(fields);
         return true;
       case 'host_tool_update':
-        return this.#seat.hostTools.update(fields);
+        return this.#session.hostTools.update(fields);
       case 'host_tool_result':
-        return this.#seat.hostTools.result(fields);
+        return this.#session.hostTools.result(fields);
       default:
         return false;
     }
   }
 
   /** At once, but not before the prompt or the command that it is about. */
-  #urgent(wish: Wish, command: Command): void {
+  #urgent(wish: RpcCommand, command: Command): void {
     this.#waiting += 1;
     const before = wish.type === 'abort_bash' ? this.#beforeAbortBash() : this.#prompts;
     // It overtakes what stands before it, and nothing that stands behind it overtakes it.
@@ -146,19 +146,19 @@ export class RpcLink {
     return this.#shells > 0 ? Promise.resolve() : this.#bash;
   }
 
-  #ordinary(wish: Wish, command: Command): void {
+  #ordinary(wish: RpcCommand, command: Command): void {
     // A prompt during a run is queued or refused: it need not wait for anything.
-    const isOrdered = ORDERED.has(wish.type) && !(wish.type === 'prompt' && this.#seat.isBusy);
+    const isOrdered = ORDERED.has(wish.type) && !(wish.type === 'prompt' && this.#session.isBusy);
     const done = this.#enqueue(isOrdered, () => this.#perform(wish, command), LEAVING.has(wish.type));
     if (PROMPTS.has(wish.type)) this.#prompts = Promise.all([this.#prompts, done]);
   }
 
-  #shell(wish: Wish, command: Command): void {
+  #shell(wish: RpcCommand, command: Command): void {
     this.#bash = new Promise((begun) => {
       void this.#enqueue(true, async () => {
         this.#shells += 1;
         const performed = this.#perform(wish, command);
-        begun(this.#seat.shells.opening);
+        begun(this.#session.shells.opening);
         await performed;
         this.#shells -= 1;
       });
@@ -167,7 +167,7 @@ export class RpcLink {
 
   /** At once, whatever has to be sent to the client before it learns of the end. */
   #cancelRun(): Promise<CancelledRun | undefined> {
-    return cancelRun(this.#seat).catch(() => undefined);
+    return cancelRun(this.#session).catch(() => undefined);
   }
 
   /** Not before the client has taken most of what was said to it. */
@@ -182,21 +182,21 @@ export class RpcLink {
     this.#waiting -= 1;
   }
 
-  async #perform(wish: Wish, command: Command): Promise<void> {
+  async #perform(wish: RpcCommand, command: Command): Promise<void> {
     let isAnswered = false;
     const answer = (data?: unknown): void => {
       if (!isAnswered) this.#succeed(wish, data);
       isAnswered = true;
     };
     try {
-      answer(await command(wish, this.#seat, answer, (awaited) => this.#order.longWait(awaited)));
+      answer(await command(wish, this.#session, answer, (awaited) => this.#order.longWait(awaited)));
     } catch (thrown) {
       this.#fail(wish, thrown);
     }
     this.#onAnswered();
   }
 
-  #succeed({ id, type }: Wish, data: unknown): void {
+  #succeed({ id, type }: RpcCommand, data: unknown): void {
     this.#out.say({
       ...(id === undefined ? {} : { id }),
       type: 'response',
@@ -207,7 +207,7 @@ export class RpcLink {
   }
 
   /** Every command that could be read is answered under its id and name, whatever went wrong. */
-  #fail({ id, type }: Wish, thrown: unknown): void {
+  #fail({ id, type }: RpcCommand, thrown: unknown): void {
     const head = id === undefined ? {} : { id };
     this.#refuse({ ...head, command: type }, refusalText(thrown));
   }
@@ -216,7 +216,7 @@ export class RpcLink {
     this.#refuse({ command: 'parse' }, `Failed to parse command: ${reason}`);
   }
 
-  #unknown({ id, type }: Wish, given: unknown): void {
+  #unknown({ id, type }: RpcCommand, given: unknown): void {
     const head = id === undefined || !this.#echoErrors ? {} : { id };
     const command = given === undefined ? {} : { command: type };
     this.#refuse({ ...head, ...command }, `Unknown command: ${type}`);

@@ -1,7 +1,7 @@
 import { asPolypodError, type PolypodError } from '../../../base/index.ts';
 import { isReaderTooSlow, type Pod, type PodEvent, type Snapshot } from '../../../pod/index.ts';
 
-export interface PumpParts {
+export interface EventForwarderParts {
   readonly join: (snapshot: Snapshot) => Promise<void>;
   readonly tell: (event: PodEvent) => void | Promise<void>;
   /** What is told until it is let go leaves together. */
@@ -13,9 +13,9 @@ export interface PumpParts {
 }
 
 /** Brings a pod's events to the link, as fast as the client takes them: what it has not taken stays in the pod's log. */
-export class Pump {
+export class EventForwarder {
   readonly pod: Pod;
-  readonly #parts: PumpParts;
+  readonly #parts: EventForwarderParts;
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
   #isOver = false;
@@ -23,7 +23,7 @@ export class Pump {
   #seq = -1;
   #waiting: { readonly seq: number; readonly resolve: () => void }[] = [];
 
-  constructor(pod: Pod, parts: PumpParts) {
+  constructor(pod: Pod, parts: EventForwarderParts) {
     this.pod = pod;
     this.#parts = parts;
     this.#start();

@@ -7,7 +7,7 @@ import { lastAnswers } from './last-answers.ts';
 import { RpcLink } from './link.ts';
 import { Outbox } from './outbox.ts';
 import type { RpcParts } from '../parts.ts';
-import { Seat } from '../sessions/rpc-session.ts';
+import { RpcSession } from '../sessions/rpc-session.ts';
 
 /** Where a client's bytes come from and go to. */
 export interface RpcStreams {
@@ -27,11 +27,11 @@ export async function serveRpc(
   signal: AbortSignal,
 ): Promise<void> {
   const out = new Outbox(output);
-  const seat = new Seat(parts, out);
+  const session = new RpcSession(parts, out);
   let isEndWanted = false;
   const over = new AbortController();
   const forget = onAbort(signal, () => over.abort());
-  const link = new RpcLink(seat, out, {
+  const link = new RpcLink(session, out, {
     echoErrors: parts.echoErrors,
     onRefused: parts.onRefused,
     onAnswered: () => {
@@ -39,34 +39,34 @@ export async function serveRpc(
     },
   });
   try {
-    await seat.move(await parts.first());
+    await session.move(await parts.first());
     out.write(readyLine(parts.version));
     await parts.extensions.start({
-      ui: seat.ui,
+      ui: session.ui,
       failed: (extensionPath, event, error) =>
-        seat.say({ type: 'extension_error', extensionPath, event, error }),
+        session.say({ type: 'extension_error', extensionPath, event, error }),
       send: (content, whenBusy) => link.send(content, whenBusy),
-      isIdle: () => !seat.isBusy,
-      abort: () => void seat.handle({ type: 'cancel' }).catch(() => {}),
+      isIdle: () => !session.isBusy,
+      abort: () => void session.handle({ type: 'cancel' }).catch(() => {}),
       shutdown: () => {
         isEndWanted = true;
       },
     });
-    await read(input, { link, out, seat }, over.signal);
+    await read(input, { link, out, session }, over.signal);
   } finally {
     forget();
     await settlesWithin(parts.extensions.close(), LAST_WORDS_MS);
     // Nothing more is said: a client that does not read must not hold us up.
     out.close();
-    if (parts.outlivesClient === true && seat.hostTools.tools.length > 0)
-      await offer(seat, []).catch(() => {});
-    await seat.close();
+    if (parts.outlivesClient === true && session.hostTools.tools.length > 0)
+      await offer(session, []).catch(() => {});
+    await session.close();
   }
 }
 
 async function read(
   input: AsyncIterable<Uint8Array>,
-  { link, out, seat }: { readonly link: RpcLink; readonly out: Outbox; readonly seat: Seat },
+  { link, out, session }: { readonly link: RpcLink; readonly out: Outbox; readonly session: RpcSession },
   signal: AbortSignal,
 ): Promise<void> {
   const frames = new FrameReader();
@@ -78,7 +78,7 @@ async function read(
     const next = await Promise.race([chunks.next(), ended]);
     if (next === undefined) return;
     for (const frame of next.done ? frames.end() : frames.push(next.value)) link.receive(frame);
-    if (next.done) return lastAnswers({ link, out, seat }, ended);
+    if (next.done) return lastAnswers({ link, out, session }, ended);
     if (link.waiting > MOST_WAITING) await Promise.race([link.idle(), ended]);
     if (out.isOverfull) await Promise.race([out.drained(), ended]);
   }

@@ -1,14 +1,14 @@
 import { PolypodError } from '../../../base/index.ts';
 import type { Snapshot } from '../../../pod/index.ts';
 import type { CancelledRun } from '../arguments.ts';
-import type { Seat } from './rpc-session.ts';
+import type { RpcSession } from './rpc-session.ts';
 
 /** Cancels the current run. Resolves with undefined if there is none. */
-export async function cancelRun(seat: Pick<Seat, 'pod' | 'handle'>): Promise<CancelledRun | undefined> {
+export async function cancelRun(session: Pick<RpcSession, 'pod' | 'handle'>): Promise<CancelledRun | undefined> {
   // The snapshot is requested first, but the cancellation does not wait for it.
   const [{ run }, receipt] = await Promise.all([
-    seat.pod.snapshot(),
-    seat.handle({ type: 'cancel' }).catch(unlessConflict),
+    session.pod.snapshot(),
+    session.handle({ type: 'cancel' }).catch(unlessConflict),
   ]);
   return receipt && { runId: receipt.runId ?? run?.runId };
 }
@@ -18,17 +18,17 @@ export async function cancelRun(seat: Pick<Seat, 'pod' | 'handle'>): Promise<Can
  * A queued prompt may start then, as another run.
  */
 export async function endRun(
-  seat: Pick<Seat, 'pod' | 'handle' | 'followed' | 'listen'>,
+  session: Pick<RpcSession, 'pod' | 'handle' | 'followed' | 'listen'>,
   already?: Promise<CancelledRun | undefined>,
 ): Promise<void> {
-  const pump = seat.followed;
-  const cancelled = (await already) ?? (await cancelRun(seat));
+  const pump = session.followed;
+  const cancelled = (await already) ?? (await cancelRun(session));
   const isOver = ({ state, run }: Snapshot): boolean =>
     (state !== 'running' && state !== 'waiting') ||
     (cancelled?.runId !== undefined && run?.runId !== cancelled.runId);
   // `abort` overtakes other commands: one of them may have moved to another pod, with other event numbers.
   while (!pump.isStopped) {
-    const changed = seat.listen(({ type }) => type === 'state' || type === 'run-end' || type === 'closed');
+    const changed = session.listen(({ type }) => type === 'state' || type === 'run-end' || type === 'closed');
     const now = await pump.pod.snapshot();
     if (isOver(now)) {
       changed.forget();

@@ -6,7 +6,7 @@ import type { RpcSessions } from '../parts.ts';
 import { calledIn, fileIn, latestIn } from './session-directory.ts';
 
 /** Which session the command line asks for. */
-export interface SessionWish {
+export interface SessionSelection {
   /** A path, an id, or the beginning of one. */
   readonly resume?: string;
   readonly fork?: string;
@@ -20,7 +20,7 @@ export type FindSession = (word: string) => Promise<{ readonly id: string }>;
 export async function firstPod(
   host: Host,
   sessions: RpcSessions,
-  { resume, fork, isContinued = false }: SessionWish,
+  { resume, fork, isContinued = false }: SessionSelection,
   find: FindSession,
 ): Promise<Pod> {
   const { cwd, settings, flags, directory } = sessions;

@@ -3,13 +3,13 @@ import type { OfferedModel } from '../encode/messages.ts';
 import type { ScopedModel } from './model-scope.ts';
 
 /** Which model is asked for: how it is called, and how much it is to think. */
-export interface ModelWish {
+export interface ModelSelection {
   readonly reference?: string;
   readonly thinking?: ThinkingLevel;
 }
 
 /** `--provider X --model Y`, where Y may be `X/id` and may end in a level: `gpt-6:high`. */
-export function modelWish({
+export function modelSelection({
   provider,
   model,
   thinking,
@@ -17,7 +17,7 @@ export function modelWish({
   readonly provider?: string;
   readonly model?: string;
   readonly thinking?: string;
-}): ModelWish {
+}): ModelSelection {
   const [, id = model, level] = /^(.+):([a-z]+)$/.exec(model ?? '') ?? [];
   const isLevel = THINKING_LEVELS.some((known) => known === level);
   const named = isLevel ? id : model;
@@ -36,8 +36,8 @@ function joined(provider: string | undefined, id: string): string {
 /** The wish for a model of a scope; `--thinking` goes before its own level. */
 export function firstOf(
   { model, thinking }: ScopedModel<Pick<OfferedModel, 'provider' | 'id'>>,
-  wish: ModelWish,
-): ModelWish {
+  wish: ModelSelection,
+): ModelSelection {
   return { reference: `${model.provider}/${model.id}`, ...(thinking && { thinking }), ...wish };
 }
 

@@ -22,7 +22,7 @@ import type { OfferedModel } from '../encode/messages.ts';
 import { OpenRun } from '../encode/open-run.ts';
 import type { Outbox } from '../link/outbox.ts';
 import type { RpcParts } from '../parts.ts';
-import { Pump } from '../link/pump.ts';
+import { EventForwarder } from '../link/pump.ts';
 import { Shells } from '../host-side/shells.ts';
 import { TodoBoard } from '../host-side/todo-board.ts';
 import { UiRequests } from '../host-side/ui.ts';
@@ -38,7 +38,7 @@ export interface Listening {
 export type KnownState = Pick<Snapshot, 'id' | 'model' | 'settings' | 'queue' | 'run' | 'compacting'>;
 
 /** Where a client sits: before one pod at a time, with all that the link keeps about it. */
-export class Seat {
+export class RpcSession {
   readonly parts: RpcParts;
   readonly ui: UiRequests;
   readonly hostTools: HostTools;
@@ -50,7 +50,7 @@ export class Seat {
   readonly #continuations: Continuations;
   readonly #openRun = new OpenRun();
   #encoder: EventEncoder;
-  #pump: Pump | undefined;
+  #pump: EventForwarder | undefined;
   #models: readonly OfferedModel[] = [];
   /** The session's own, if it is not among the others: ids are newer than lists. */
   #unlisted: OfferedModel | undefined;
@@ -107,7 +107,7 @@ export class Seat {
   }
 
   /** What brings the events of the pod. */
-  get followed(): Pump {
+  get followed(): EventForwarder {
     if (this.#pump === undefined) throw new PolypodError('internal', 'the link has no pod yet');
     return this.#pump;
   }
@@ -163,7 +163,7 @@ export class Seat {
     const isJoined = new Promise<void>((resolve) => {
       joined = resolve;
     });
-    const pump = new Pump(pod, {
+    const pump = new EventForwarder(pod, {
       join: async (snapshot) => {
         await this.#lookUp(snapshot.model);
         this.#join(snapshot);

@@ -11,7 +11,7 @@ interface Dropped {
  * Counts what comes from an address without a good key. Beyond the rate requests are refused before anything is done for them;
  * the audit log then gets one line per address and interval with their number, not a line each.
  */
-export class Refusals {
+export class AddressLimits {
   readonly #rate: RateTable;
   readonly #audit: RequestAudit | undefined;
   readonly #unwritten = new Map<string, Dropped>();

@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type PolypodError } from '../../../base/index.ts';
 import { httpRefusal, networkOf, RateTable, type RequestTarget } from '../../../wire/index.ts';
-import { allows, type KeyRecord, type Scope } from '../keys/key.ts';
+import { allows, type KeyRecord, type KeyPermission } from '../keys/key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { TasksLimits } from '../settings.ts';
 import { StreamTickets, type TicketTarget } from '../stream/stream-tickets.ts';
 
 /** Who comes in: by a key that is good, not too often, and only for what the key is for. */
-export class Entrance {
+export class Authenticator {
   readonly #ring: KeyRing | undefined;
   readonly #rates: RateTable;
   readonly #wrong: RateTable;
@@ -98,7 +98,7 @@ const NOT_GOOD = {
   expired: 'the key has expired: ask for another one, or for the one that replaced it',
 } as const;
 
-export function requireScope(key: KeyRecord, scope: Scope): void {
+export function requirePermission(key: KeyRecord, scope: KeyPermission): void {
   if (allows(key, scope)) return;
   throw httpRefusal(403, 'missing_scope', `this key may not do that: it needs the scope ${scope}`, {
     details: { scope },

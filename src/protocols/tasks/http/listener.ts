@@ -2,18 +2,18 @@ import { PolypodError } from '../../../base/index.ts';
 import { type HttpServer, isLoopback, serveHttp } from '../../../wire/index.ts';
 import { Approvals } from '../work/approvals.ts';
 import { Delegations } from '../work/delegations.ts';
-import { Entrance } from './authenticator.ts';
+import { Authenticator } from './authenticator.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { LiveStreams } from '../stream/live-streams.ts';
 import { openApi } from './openapi.ts';
 import { OwnedSessions } from '../work/owned-sessions.ts';
 import { RefusalCounts } from './refusal-counts.ts';
-import { Refusals } from './address-limits.ts';
-import { remoteOf } from './client-address.ts';
+import { AddressLimits } from './address-limits.ts';
+import { clientAddress } from './client-address.ts';
 import { RequestAudit } from './request-audit.ts';
-import type { Desk } from './route.ts';
+import type { TasksContext } from './route.ts';
 import { ROUTES } from './routes.ts';
-import { type Counter, serveRequest } from './serve-request.ts';
+import { type RequestContext, serveRequest } from './serve-request.ts';
 import { serveSocket } from '../stream/web-socket.ts';
 import { type OpenTasks, TASKS_LIMITS, type TasksSettings } from '../settings.ts';
 import { Tasks } from '../work/tasks.ts';
@@ -28,11 +28,11 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
   const ring = settings.noAuth === true ? undefined : ringOf(settings);
   const sessions = await OwnedSessions.open(host);
   const streams = new LiveStreams(limits.streams);
-  const entrance = new Entrance(ring, limits);
+  const entrance = new Authenticator(ring, limits);
   const delegations = new Delegations(host, log, limits.delegations);
   await delegations.open();
   const refused = new RefusalCounts();
-  const desk: Desk = {
+  const context: TasksContext = {
     settings,
     limits,
     sessions,
@@ -50,18 +50,18 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
     );
   });
   const audit = settings.audit === undefined ? undefined : new RequestAudit(settings.audit);
-  const refusals = new Refusals(limits.unauthenticated, audit);
+  const refusals = new AddressLimits(limits.unauthenticated, audit);
   const guard = { hosts: settings.hosts ?? [], origins: settings.origins ?? [] };
-  const counter: Counter = {
+  const counter: RequestContext = {
     routes: ROUTES,
     guard,
     entrance,
     refusals,
-    desk,
+    context,
     audit,
     log,
     caught,
-    remoteOf: (request) => remoteOf(request, settings.behindProxy === true),
+    remoteOf: (request) => clientAddress(request, settings.behindProxy === true),
   };
   const webhooks = new Webhooks(host, settings.webhooks ?? [], log, limits.webhooks);
   const letGo = async (): Promise<void> => {
@@ -108,8 +108,8 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
 const ENDING_MS = 2_000;
 
 /** Counts and notes a connection that was refused before it was a request. Returns whether the client is told why. */
-function noteConnection(remote: string, word: string, { refusals, audit, desk }: Counter): boolean {
-  desk.refused.add(word);
+function noteConnection(remote: string, word: string, { refusals, audit, context }: RequestContext): boolean {
+  context.refused.add(word);
   const isWithin = refusals.count(remote);
   if (isWithin) audit?.connection(word, remote);
   else refusals.drop(remote);

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { JsonObject } from '../../../base/index.ts';
 import type { RouteAddress } from '../../../wire/index.ts';
 import type { Approvals } from '../work/approvals.ts';
-import type { KeyRecord, Scope } from '../keys/key.ts';
+import type { KeyRecord, KeyPermission } from '../keys/key.ts';
 import type { LiveStreams } from '../stream/live-streams.ts';
 import type { OwnedSessions } from '../work/owned-sessions.ts';
 import type { StreamTickets } from '../stream/stream-tickets.ts';
@@ -12,7 +12,7 @@ import type { TasksLimits, TasksSettings } from '../settings.ts';
 import type { Tasks } from '../work/tasks.ts';
 
 /** What requests are answered with. */
-export interface Desk {
+export interface TasksContext {
   readonly settings: TasksSettings;
   readonly limits: TasksLimits;
   readonly sessions: OwnedSessions;
@@ -73,7 +73,7 @@ export interface Route extends RouteAddress {
   readonly operationId: string;
   readonly summary: string;
   /** What a key has to be for. */
-  readonly scope: Scope;
+  readonly scope: KeyPermission;
   readonly body?: SchemaName;
   readonly query?: Readonly<Record<string, Parameter>>;
   readonly headers?: Readonly<Record<string, Parameter>>;
@@ -83,5 +83,5 @@ export interface Route extends RouteAddress {
   readonly alsoOpenTo?: 'this-machine' | 'tickets' | 'subprotocols';
   /** Refusals beside those of every route. */
   readonly refusals?: readonly number[];
-  readonly answer: (call: Call, desk: Desk) => Promise<Reply>;
+  readonly answer: (call: Call, context: TasksContext) => Promise<Reply>;
 }

@@ -16,27 +16,27 @@ import {
   type RequestTarget,
 } from '../../../wire/index.ts';
 import {
-  type Entrance,
+  type Authenticator,
   offersKey,
   refuseKeyInAddress,
-  requireScope,
+  requirePermission,
   tooManyStrangers,
 } from './authenticator.ts';
 import { type WireError, wireError } from './errors.ts';
 import type { KeyRecord } from '../keys/key.ts';
-import type { Refusals } from './address-limits.ts';
+import type { AddressLimits } from './address-limits.ts';
 import type { RequestAudit, RequestNote } from './request-audit.ts';
-import type { Desk, Reply, ReplyHead, Route } from './route.ts';
+import type { TasksContext, Reply, ReplyHead, Route } from './route.ts';
 
 /** What every request goes past before, and after, it is answered. */
-export interface Counter {
+export interface RequestContext {
   readonly routes: readonly Route[];
   readonly guard: GuardOptions;
-  readonly entrance: Entrance;
-  readonly refusals: Refusals;
+  readonly entrance: Authenticator;
+  readonly refusals: AddressLimits;
   /** The address that a request comes from. */
   readonly remoteOf: (request: IncomingMessage) => string;
-  readonly desk: Desk;
+  readonly context: TasksContext;
   readonly audit: RequestAudit | undefined;
   readonly log: Log;
   /** Reports an unexpected error that has ended a connection. */
@@ -44,7 +44,7 @@ export interface Counter {
 }
 
 /** Answers one request, whatever becomes of it. */
-export async function serveRequest(exchange: HttpExchange, counter: Counter): Promise<void> {
+export async function serveRequest(exchange: HttpExchange, counter: RequestContext): Promise<void> {
   const { request, response, requestId, clientRequestId, url } = exchange;
   const remote = counter.remoteOf(request);
   let head: ReplyHead = [...EVERY_REPLY, 'x-request-id', requestId, ...proofFor(request, counter)];
@@ -52,7 +52,7 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
   const wait = counter.refusals.wait(remote);
   if (wait > 0 && counter.entrance.find(request.headers, ticket) === undefined) {
     counter.refusals.drop(remote);
-    counter.desk.refused.add('rate_limited');
+    counter.context.refused.add('rate_limited');
     sendError(response, wireError(tooManyStrangers(wait), requestId), [...head, 'connection', 'close']);
     return;
   }
@@ -85,13 +85,13 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
     const { route, params } = findRoute(counter.routes, request.method ?? '', url.pathname);
     const [id = ''] = params.values();
     if (ticket !== undefined) counter.entrance.spend(ticket, { path: route.path, id });
-    requireScope(key, route.scope);
+    requirePermission(key, route.scope);
     const { headers } = request;
     if (route.body !== undefined && headers.expect !== undefined) response.writeContinue();
-    const body = route.body === undefined ? {} : await readJsonBody(request, counter.desk.limits.body);
+    const body = route.body === undefined ? {} : await readJsonBody(request, counter.context.limits.body);
     const isHead = request.method === 'HEAD';
     const call = { key, params, query: url.searchParams, headers, body, response, head, isHead };
-    const reply = await route.answer(call, counter.desk);
+    const reply = await route.answer(call, counter.context);
     send(response, reply, head);
     if (request.method === 'POST')
       note({ policyResult: 'allowed', ...('json' in reply ? { ...reply.audit } : {}) });
@@ -99,7 +99,7 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
     const error = asPolypodError(thrown);
     const refusal = wireError(error, requestId);
     const { status, word } = refusal;
-    counter.desk.refused.add(word);
+    counter.context.refused.add(word);
     if (status >= 500)
       counter.log.error('a request failed', {
         requestId,
@@ -119,7 +119,7 @@ export async function serveRequest(exchange: HttpExchange, counter: Counter): Pr
 }
 
 /** Proves to a client that asks, whatever else it asks for, that this is the agent of its key. */
-function proofFor({ headers, socket }: IncomingMessage, { entrance }: Counter): ReplyHead {
+function proofFor({ headers, socket }: IncomingMessage, { entrance }: RequestContext): ReplyHead {
   const text = headers[CHALLENGE_HEADER];
   const challenge = typeof text === 'string' ? decodeChallenge(text) : undefined;
   const hash = challenge && entrance.hashOf(challenge.keyId);
@@ -131,7 +131,7 @@ function proofFor({ headers, socket }: IncomingMessage, { entrance }: Counter): 
 function isOpenHealth(
   { request }: HttpExchange,
   { pathname }: RequestTarget,
-  { remoteOf }: Counter,
+  { remoteOf }: RequestContext,
 ): boolean {
   return (
     pathname === '/health' &&

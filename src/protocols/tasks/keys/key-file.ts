@@ -17,7 +17,14 @@ import {
   tryParse,
   uuidv7,
 } from '../../../base/index.ts';
-import { KEY_RECORD, type KeyLimits, type KeyRecord, mintKey, type RevokedTasks, type Scope } from './key.ts';
+import {
+  KEY_RECORD,
+  type KeyLimits,
+  type KeyRecord,
+  mintKey,
+  type RevokedTasks,
+  type KeyPermission,
+} from './key.ts';
 
 /** 2 added expiry, rotation, four eyes and what becomes of tasks. */
 const VERSION = 2;
@@ -25,7 +32,7 @@ const KEY_FILE = shape.fields({ version: shape.count(1), keys: shape.listOf(KEY_
 
 export interface NewKey {
   readonly owner: string;
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly KeyPermission[];
   readonly limits?: KeyLimits;
   readonly grants?: readonly string[];
   readonly expiresAt?: string;

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { type Log, messageOf } from '../../../base/index.ts';
-import { hashOf, idIn, isSameHash, type KeyRecord, type Scope } from './key.ts';
+import { hashOf, idIn, isSameHash, type KeyRecord, type KeyPermission } from './key.ts';
 import { readKeys } from './key-file.ts';
 import { keyState } from './key-state.ts';
 import { KeyUses } from './key-uses.ts';
@@ -10,7 +10,7 @@ import { watchFile } from './watch-file.ts';
 export interface GivenKey {
   readonly key: string;
   readonly owner: string;
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly KeyPermission[];
 }
 
 export interface KeyRingOptions {

@@ -2,8 +2,8 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { shape } from '../../../base/index.ts';
 
 /** What a key may do; `admin` may do all of it, to every session. */
-export const SCOPES = ['submit', 'read', 'approve', 'admin'] as const;
-export type Scope = (typeof SCOPES)[number];
+export const KEY_PERMISSIONS = ['submit', 'read', 'approve', 'admin'] as const;
+export type KeyPermission = (typeof KEY_PERMISSIONS)[number];
 
 export const MODES = ['read-only', 'workspace-write', 'full-access'] as const;
 
@@ -33,7 +33,7 @@ export const KEY_RECORD = shape.fields(
     id: shape.text('a key id', (id) => /^[0-9a-z]{8,32}$/.test(id)),
     /** Whose it is: sessions belong to owners, so that a new key finds those of the old one. */
     owner: shape.text(),
-    scopes: shape.listOf(shape.choice(SCOPES)),
+    scopes: shape.listOf(shape.choice(KEY_PERMISSIONS)),
     hash: HASH,
     createdAt: shape.text(),
   },
@@ -83,6 +83,6 @@ export function isSameHash(one: string, other: string): boolean {
   return timingSafeEqual(Buffer.from(one, 'latin1'), Buffer.from(other, 'latin1'));
 }
 
-export function allows({ scopes }: Pick<KeyRecord, 'scopes'>, scope: Scope): boolean {
+export function allows({ scopes }: Pick<KeyRecord, 'scopes'>, scope: KeyPermission): boolean {
   return scopes.includes(scope) || scopes.includes('admin');
 }

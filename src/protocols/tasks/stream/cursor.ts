@@ -36,10 +36,10 @@ export interface PlacedLine {
 }
 
 /** Lines that are told together: one or more whole events, or something about the stream itself. */
-export type Batch = readonly PlacedLine[];
+export type LineBatch = readonly PlacedLine[];
 
 /** Gives lines their places. No event is told in two lists, so the places are the same for all who hear them. */
-export const placed = oncePer((lines: readonly StreamLine[]): Batch => {
+export const placed = oncePer((lines: readonly StreamLine[]): LineBatch => {
   let seq: number | undefined;
   let index = 0;
   return lines.map((line) => {
@@ -52,7 +52,7 @@ export const placed = oncePer((lines: readonly StreamLine[]): Batch => {
 });
 
 /** Leaves out what was seen before: lines of the event in which the stream broke off. */
-export function unseen(batch: Batch, { seq, line: lastSeen = -1 }: Cursor): Batch {
+export function unseen(batch: LineBatch, { seq, line: lastSeen = -1 }: Cursor): LineBatch {
   const isSeen = ({ line, index = Infinity }: PlacedLine): boolean => line.seq === seq && index <= lastSeen;
   return batch.some(isSeen) ? batch.filter((one) => !isSeen(one)) : batch;
 }

@@ -1,6 +1,6 @@
 import { afterOf, type Cursor, readCursor } from './cursor.ts';
-import type { Call, Desk, Reply } from '../http/route.ts';
-import { openPassage, type Wanted, whyClosed } from './resumable-stream.ts';
+import type { Call, TasksContext, Reply } from '../http/route.ts';
+import { openResumableStream, type StreamRequest, whyClosed } from './resumable-stream.ts';
 import { sseHead, streamSse } from './sse-stream.ts';
 import { unknown } from '../http/errors.ts';
 import { taskLines } from './task-lines.ts';
@@ -8,27 +8,30 @@ import { readTicketRequest, streamAddress, TASK_EVENTS } from '../http/ticket-re
 import { isOver } from '../work/task-status.ts';
 
 /** `GET /sessions/{sessionId}/events` */
-export async function streamSession(call: Call, desk: Desk): Promise<Reply> {
-  const row = desk.sessions.get(call.key, call.params.get('sessionId') ?? '');
-  return stream(call, desk, { podId: row.id, from: cursorIn(call) });
+export async function streamSession(call: Call, context: TasksContext): Promise<Reply> {
+  const row = context.sessions.get(call.key, call.params.get('sessionId') ?? '');
+  return stream(call, context, { podId: row.id, from: cursorIn(call) });
 }
 
 /** `GET /tasks/{taskId}/events`: from the task's first event on, if nothing else is said, to its last. */
-export async function streamTask(call: Call, desk: Desk): Promise<Reply> {
+export async function streamTask(call: Call, context: TasksContext): Promise<Reply> {
   const taskId = call.params.get('taskId') ?? '';
-  const { row, state } = await desk.tasks.find(call.key, taskId);
-  const history = await desk.tasks.history(row.id, taskId);
+  const { row, state } = await context.tasks.find(call.key, taskId);
+  const history = await context.tasks.history(row.id, taskId);
   if (history === undefined) throw unknown(`task ${taskId}`);
   const from = cursorIn(call);
   // To a client that has seen the end: a browser would else come back for ever.
   if (from !== undefined && isOver(state) && from.seq >= (history.lastSeq ?? Infinity))
     return { nothing: true };
   const after = from === undefined ? history.firstSeq - 1 : afterOf(from);
-  return stream(call, desk, { podId: row.id, from, after, pick: taskLines(taskId, history, after) });
+  return stream(call, context, { podId: row.id, from, after, pick: taskLines(taskId, history, after) });
 }
 
 /** `POST /stream_tickets`: for a stream that the key may see now. */
-export async function createTicket({ key, body }: Call, { sessions, tasks, tickets }: Desk): Promise<Reply> {
+export async function createTicket(
+  { key, body }: Call,
+  { sessions, tasks, tickets }: TasksContext,
+): Promise<Reply> {
   const target = readTicketRequest(body);
   if (target.path === TASK_EVENTS) await tasks.find(key, target.id);
   else sessions.get(key, target.id);
@@ -45,20 +48,24 @@ function cursorIn({ query, headers }: Call): Cursor | undefined {
   return after === null ? undefined : readCursor(after, 'after');
 }
 
-async function stream({ key, response, head, isHead }: Call, desk: Desk, wanted: Wanted): Promise<Reply> {
+async function stream(
+  { key, response, head, isHead }: Call,
+  context: TasksContext,
+  wanted: StreamRequest,
+): Promise<Reply> {
   if (isHead) {
     response.writeHead(200, [...sseHead(head)]).end();
     return { sent: true };
   }
-  const { streams, limits } = desk;
+  const { streams, limits } = context;
   const over = new AbortController();
   const forget = streams.add(key, (why) => over.abort(why));
   response.on('close', () => over.abort('the client is gone'));
   const { keepAliveMs, unreadBytes } = limits;
   const { signal } = over;
   try {
-    const passage = openPassage(desk, key, wanted, signal);
-    const whyEnded = (): string => whyClosed(desk);
+    const passage = openResumableStream(context, key, wanted, signal);
+    const whyEnded = (): string => whyClosed(context);
     await streamSse(response, passage, { head, keepAliveMs, unreadBytes, signal, whyEnded });
   } finally {
     over.abort();

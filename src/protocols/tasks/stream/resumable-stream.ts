@@ -1,11 +1,11 @@
-import { afterOf, type Batch, type Cursor, placed, unseen } from './cursor.ts';
+import { afterOf, type LineBatch, type Cursor, placed, unseen } from './cursor.ts';
 import type { KeyRecord } from '../keys/key.ts';
-import type { Desk } from '../http/route.ts';
+import type { TasksContext } from '../http/route.ts';
 import type { LinePick } from './task-lines.ts';
 import type { StreamLine } from '../wire.ts';
 
 /** Which lines of a session a client is told. */
-export interface Wanted {
+export interface StreamRequest {
   readonly podId: string;
   /** What the client has seen; undefined to begin with a snapshot, if `after` says nothing else. */
   readonly from: Cursor | undefined;
@@ -16,19 +16,19 @@ export interface Wanted {
 }
 
 /** A session's lines as they are told, and what of each list the client gets. Nothing is between the two that would wait. */
-export interface Passage {
+export interface ResumableStream {
   readonly told: AsyncIterable<readonly StreamLine[]>;
   /** Which may be nothing, and may be the last. */
-  readonly take: (lines: readonly StreamLine[]) => { readonly batch: Batch; readonly isLast: boolean };
+  readonly take: (lines: readonly StreamLine[]) => { readonly batch: LineBatch; readonly isLast: boolean };
 }
 
 /** What a client is told. Ends with the session or the signal, or where the pick says so. */
-export function openPassage(
-  { settings: { host, project } }: Desk,
+export function openResumableStream(
+  { settings: { host, project } }: TasksContext,
   { owner: by }: KeyRecord,
-  { podId, from, after = from && afterOf(from), pick = all }: Wanted,
+  { podId, from, after = from && afterOf(from), pick = all }: StreamRequest,
   signal: AbortSignal,
-): Passage {
+): ResumableStream {
   return {
     told: project(host.pod(podId), { by, signal, ...(after !== undefined && { after }) }),
     take: (lines) => {
@@ -39,7 +39,7 @@ export function openPassage(
 }
 
 /** Why a session's lines ended by themselves: the sessions of a daemon that stops are closed before its doors. */
-export function whyClosed({ settings: { isDraining } }: Desk): string {
+export function whyClosed({ settings: { isDraining } }: TasksContext): string {
   return isDraining?.() === true ? 'the agent stops' : 'the session was closed';
 }
 

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { asPolypodError } from '../../../base/index.ts';
-import type { Batch } from './cursor.ts';
+import type { LineBatch } from './cursor.ts';
 import { wireError } from '../http/errors.ts';
 import { oncePer } from './once-per.ts';
-import type { Passage } from './resumable-stream.ts';
+import type { ResumableStream } from './resumable-stream.ts';
 import type { ReplyHead } from '../http/route.ts';
 
 export interface SseOptions {
@@ -20,7 +20,7 @@ export interface SseOptions {
 /** Sends lines as server-sent events, all that are told together in one write, until there are no more, or the client is gone. */
 export async function streamSse(
   response: ServerResponse,
-  { told, take }: Passage,
+  { told, take }: ResumableStream,
   { head, keepAliveMs, unreadBytes, signal, whyEnded }: SseOptions,
 ): Promise<void> {
   response.writeHead(200, [...sseHead(head)]);
@@ -81,7 +81,7 @@ function readBy(response: ServerResponse, bytes: Buffer, signal: AbortSignal): P
   });
 }
 
-const bytesOf = oncePer((batch: Batch): Buffer => {
+const bytesOf = oncePer((batch: LineBatch): Buffer => {
   let text = '';
   for (const { line, id } of batch) {
     if (id !== undefined) text += `id: ${id}\n`;

@@ -1,11 +1,11 @@
 import { arrayOf, isObject, type JsonObject } from '../../../base/index.ts';
-import type { Batch, PlacedLine } from './cursor.ts';
+import type { LineBatch, PlacedLine } from './cursor.ts';
 import { oncePer } from './once-per.ts';
 import type { TaskHistory } from '../work/task-history.ts';
 import type { StreamLine } from '../wire.ts';
 
 /** Takes a session's lines in their order, and says which of them count and whether they were the last. */
-export type LinePick = (batch: Batch) => { readonly batch: Batch; readonly isLast: boolean };
+export type LinePick = (batch: LineBatch) => { readonly batch: LineBatch; readonly isLast: boolean };
 
 /**
  * Of a session's lines those of one task: that it waits, and all from the start of its run to its end, with which they end.
@@ -34,7 +34,7 @@ class TaskLines {
     this.#isOpen = runSeq !== undefined && runSeq <= after;
   }
 
-  pick(batch: Batch): ReturnType<LinePick> {
+  pick(batch: LineBatch): ReturnType<LinePick> {
     // Nearly always so while it runs: nothing is looked at for each client.
     if (this.#isOpen && !hasTurn(batch)) return { batch, isLast: false };
     const own: PlacedLine[] = [];
@@ -84,7 +84,7 @@ class TaskLines {
 }
 
 /** Whether a task may begin or end in it. */
-const hasTurn = oncePer((batch: Batch): boolean => batch.some(({ line }) => TURNS.has(line.event)));
+const hasTurn = oncePer((batch: LineBatch): boolean => batch.some(({ line }) => TURNS.has(line.event)));
 
 const TURNS: ReadonlySet<string> = new Set(['queued', 'unqueued', 'run_start', 'run_end', 'snapshot']);
 const NOTHING: JsonObject = {};

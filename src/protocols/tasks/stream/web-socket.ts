@@ -20,24 +20,24 @@ import {
   WebSocketLink,
   webSocketHandshake,
 } from '../../../wire/index.ts';
-import { type Batch, type Cursor, readCursor } from './cursor.ts';
-import { refuseKeyInAddress, requireScope, tooManyStrangers } from '../http/authenticator.ts';
+import { type LineBatch, type Cursor, readCursor } from './cursor.ts';
+import { refuseKeyInAddress, requirePermission, tooManyStrangers } from '../http/authenticator.ts';
 import { readFields, wireError, wrongField } from '../http/errors.ts';
-import type { KeyRecord, Scope } from '../keys/key.ts';
+import type { KeyRecord, KeyPermission } from '../keys/key.ts';
 import { oncePer } from './once-per.ts';
-import { openPassage, whyClosed } from './resumable-stream.ts';
-import type { Desk } from '../http/route.ts';
-import { clean, type Counter, noPath } from '../http/serve-request.ts';
+import { openResumableStream, whyClosed } from './resumable-stream.ts';
+import type { TasksContext } from '../http/route.ts';
+import { clean, type RequestContext, noPath } from '../http/serve-request.ts';
 import { ENDED } from './sse-stream.ts';
 import { known, readSubmit } from '../work/submit-request.ts';
 
 /** What a client sends: `{method, params?, request_id?}`. What answers it carries the same `request_id`. */
-type Method = (params: JsonObject, seat: Seat) => Promise<object>;
+type Method = (params: JsonObject, session: SocketSession) => Promise<object>;
 
 /** One client, and what it listens to. */
-interface Seat {
+interface SocketSession {
   readonly key: KeyRecord;
-  readonly desk: Desk;
+  readonly context: TasksContext;
   readonly link: WebSocketLink;
   /** Counts a message against the key's rate; refuses it beyond that. */
   readonly charge: () => void;
@@ -54,9 +54,9 @@ interface Seat {
 }
 
 /** Takes a connection over, or refuses it as any other request. */
-export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promise<void> {
+export async function serveSocket(upgrade: HttpUpgrade, counter: RequestContext): Promise<void> {
   const { request, socket, requestId, clientRequestId, url } = upgrade;
-  const { entrance, refusals, audit, desk } = counter;
+  const { entrance, refusals, audit, context } = counter;
   const action = clean(`GET ${url?.pathname ?? request.url}`);
   const remote = counter.remoteOf(request);
   let key: KeyRecord | undefined;
@@ -70,7 +70,7 @@ export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promi
     upgrade.trust(key.id);
     entrance.charge(key);
     refuseKeyInAddress(url);
-    requireScope(key, 'read');
+    requirePermission(key, 'read');
     if (request.method !== 'GET') throw wrongField('method', 'must be GET for a WebSocket');
     if (url.pathname !== '/ws') throw wrongField('path', 'must be /ws for a WebSocket');
     const answer = webSocketHandshake(
@@ -82,7 +82,7 @@ export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promi
     audit?.write({ requestId, clientRequestId, remote, actor, keyId, action, policyResult: 'allowed' });
   } catch (thrown) {
     const { status, word, body, headers = {} } = wireError(asPolypodError(thrown), requestId);
-    desk.refused.add(word);
+    context.refused.add(word);
     const text = JSON.stringify(body);
     const lines = [
       `HTTP/1.1 ${status} Refused`,
@@ -104,11 +104,11 @@ export async function serveSocket(upgrade: HttpUpgrade, counter: Counter): Promi
 function open(
   { socket, head, requestId, request }: HttpUpgrade,
   key: KeyRecord,
-  { desk, log, audit, remoteOf, entrance, refusals, caught }: Counter,
+  { context, log, audit, remoteOf, entrance, refusals, caught }: RequestContext,
   answer: string,
 ): void {
   const gone = new AbortController();
-  const forget = desk.streams.add(key, (why) => link.close(CLOSED_BY_US, why));
+  const forget = context.streams.add(key, (why) => link.close(CLOSED_BY_US, why));
   containFailures(socket, caught);
   socket.write(answer);
   // One message after the other: what a client sends is done in its order.
@@ -118,17 +118,17 @@ function open(
   const refused = new TokenBucket(REFUSED_MESSAGES);
   const link: WebSocketLink = new WebSocketLink(socket, head, {
     limits: {
-      messageBytes: desk.limits.body.bytes,
-      pingMs: desk.limits.keepAliveMs,
-      ...desk.limits.webSocket,
+      messageBytes: context.limits.body.bytes,
+      pingMs: context.limits.keepAliveMs,
+      ...context.limits.webSocket,
     },
     onText: (text) => {
       waiting += 1;
       waitingCharacters += text.length;
-      if (waiting > MOST_WAITING || waitingCharacters > desk.limits.unreadBytes)
+      if (waiting > MOST_WAITING || waitingCharacters > context.limits.unreadBytes)
         link.close(RATE_LIMITED, 'too many messages wait: send fewer at once');
       turn = turn
-        .then(() => answerText(text, seat))
+        .then(() => answerText(text, session))
         .catch((thrown: unknown) => {
           // What is wrong with a message has been answered; this is our own failure, and this client's alone.
           caught(thrown);
@@ -144,9 +144,9 @@ function open(
       forget();
     },
   });
-  const seat: Seat = {
+  const session: SocketSession = {
     key,
-    desk,
+    context,
     link,
     charge: () => {
       try {
@@ -172,7 +172,7 @@ function open(
         policyResult,
       }),
     say: (line) => {
-      if (link.pending > desk.limits.unreadBytes)
+      if (link.pending > context.limits.unreadBytes)
         link.close(TOO_SLOW, 'too much is unread: connect again, and subscribe after the last id');
       else link.send(JSON.stringify(line));
     },
@@ -180,18 +180,18 @@ function open(
       const error = asPolypodError(thrown);
       if (error.code === 'internal') log.error('a message failed', { message: error.message });
       const { body } = wireError(error, '');
-      seat.say({ event: 'error', data: body.error, ...marks });
+      session.say({ event: 'error', data: body.error, ...marks });
     },
   };
 }
 
-async function answerText(text: string, seat: Seat): Promise<void> {
-  const read = readMessage(text, seat.desk.limits.body.depth);
+async function answerText(text: string, session: SocketSession): Promise<void> {
+  const read = readMessage(text, session.context.limits.body.depth);
   const message = 'value' in read ? read.value : undefined;
   const { method, params } = objectOf(message);
   const requestId = isRequestId(objectOf(message).request_id) ? objectOf(message).request_id : undefined;
   try {
-    seat.charge();
+    session.charge();
     if ('problem' in read) throw messageRefusal('the message', read);
     if (!isObject(message)) throw httpRefusal(400, 'invalid_request', 'the message must be a JSON object');
     if (message.request_id !== requestId)
@@ -199,16 +199,17 @@ async function answerText(text: string, seat: Seat): Promise<void> {
     const [scope, answer] = METHODS.get(stringOf(method)) ?? [];
     if (scope === undefined || answer === undefined)
       throw wrongField('method', `must be one of ${[...METHODS.keys()].join(', ')}`);
-    requireScope(seat.key, scope);
-    const data = await answer(readFields('params', shape.anyObject, params ?? {}), seat);
-    seat.say({ event: 'accepted', data, ...marked(requestId) });
-    if (scope !== 'read') seat.note(stringOf(method), { ...objectOf(params), ...data }, 'allowed', requestId);
+    requirePermission(session.key, scope);
+    const data = await answer(readFields('params', shape.anyObject, params ?? {}), session);
+    session.say({ event: 'accepted', data, ...marked(requestId) });
+    if (scope !== 'read')
+      session.note(stringOf(method), { ...objectOf(params), ...data }, 'allowed', requestId);
   } catch (thrown) {
-    seat.fail(thrown, marked(requestId));
+    session.fail(thrown, marked(requestId));
     const { status, word } = wireError(asPolypodError(thrown), '');
-    seat.desk.refused.add(word);
-    if (status === 429) seat.drop();
-    else seat.note(stringOf(method).slice(0, 50), objectOf(params), word, requestId);
+    session.context.refused.add(word);
+    if (status === 429) session.drop();
+    else session.note(stringOf(method).slice(0, 50), objectOf(params), word, requestId);
   }
 }
 
@@ -232,16 +233,16 @@ const SUBSCRIBE = known(shape.fields({ sessionId: shape.text() }, { after: CURSO
 const TASK = known(shape.fields({ taskId: shape.text() }, {}));
 const APPROVAL = known(shape.fields({ approvalId: shape.text() }, {}));
 
-const METHODS: ReadonlyMap<string, readonly [Scope, Method]> = new Map([
+const METHODS: ReadonlyMap<string, readonly [KeyPermission, Method]> = new Map([
   [
     'subscribe',
     [
       'read',
-      async (params, seat) => {
+      async (params, session) => {
         const { sessionId, after } = readFields('params', SUBSCRIBE, params);
-        const row = seat.desk.sessions.get(seat.key, sessionId);
+        const row = session.context.sessions.get(session.key, sessionId);
         const from = after === undefined ? undefined : readCursor(after, 'after');
-        listen(sessionId, row.id, from, seat);
+        listen(sessionId, row.id, from, session);
         return { sessionId };
       },
     ],
@@ -257,51 +258,53 @@ const METHODS: ReadonlyMap<string, readonly [Scope, Method]> = new Map([
       },
     ],
   ],
-  ['prompt', ['submit', (params, { desk, key }) => desk.tasks.submit(key, readSubmit(params))]],
+  ['prompt', ['submit', (params, { context, key }) => context.tasks.submit(key, readSubmit(params))]],
   [
     'status',
     [
       'read',
-      async (params, { desk, key }) => desk.tasks.status(key, readFields('params', TASK, params).taskId),
+      async (params, { context, key }) =>
+        context.tasks.status(key, readFields('params', TASK, params).taskId),
     ],
   ],
   [
     'cancel',
     [
       'submit',
-      async (params, { desk, key }) => desk.tasks.cancel(key, readFields('params', TASK, params).taskId),
+      async (params, { context, key }) =>
+        context.tasks.cancel(key, readFields('params', TASK, params).taskId),
     ],
   ],
   [
     'decide',
     [
       'approve',
-      async (params, { desk, key }) => {
+      async (params, { context, key }) => {
         const { approvalId } = readFields('params', APPROVAL, params);
-        return { approvalId, decision: await desk.approvals.decide(key, approvalId, params) };
+        return { approvalId, decision: await context.approvals.decide(key, approvalId, params) };
       },
     ],
   ],
 ]);
 
 /** Sends a session's lines until the client leaves it. */
-function listen(sessionId: string, podId: string, from: Cursor | undefined, seat: Seat): void {
-  const { desk, key, link, gone, listening, say, fail } = seat;
-  if (!listening.has(sessionId) && listening.size >= desk.limits.subscriptions)
+function listen(sessionId: string, podId: string, from: Cursor | undefined, session: SocketSession): void {
+  const { context, key, link, gone, listening, say, fail } = session;
+  if (!listening.has(sessionId) && listening.size >= context.limits.subscriptions)
     throw httpRefusal(429, 'too_many_streams', `this connection has ${listening.size} subscriptions already`);
   listening.get(sessionId)?.abort();
   const stop = new AbortController();
   listening.set(sessionId, stop);
   const signal = AbortSignal.any([gone, stop.signal]);
   const send = async (): Promise<void> => {
-    const { told, take } = openPassage(desk, key, { podId, from }, signal);
+    const { told, take } = openResumableStream(context, key, { podId, from }, signal);
     for await (const lines of told) {
       if (signal.aborted) return;
       link.sendFrames(framesOf(take(lines).batch, sessionId));
-      if (link.pending > desk.limits.unreadBytes) await link.drained();
+      if (link.pending > context.limits.unreadBytes) await link.drained();
     }
     if (!signal.aborted)
-      say({ event: 'error', data: { code: ENDED, message: whyClosed(desk) }, session_id: sessionId });
+      say({ event: 'error', data: { code: ENDED, message: whyClosed(context) }, session_id: sessionId });
   };
   send()
     .catch((thrown: unknown) => fail(thrown, { session_id: sessionId }))
@@ -311,7 +314,7 @@ function listen(sessionId: string, podId: string, from: Cursor | undefined, seat
 }
 
 /** All who call the session the same are sent the same bytes. */
-function framesOf(batch: Batch, sessionId: string): Buffer {
+function framesOf(batch: LineBatch, sessionId: string): Buffer {
   const byName = framesByName(batch);
   const known = byName.get(sessionId);
   if (known !== undefined) return known;
@@ -324,7 +327,7 @@ function framesOf(batch: Batch, sessionId: string): Buffer {
   return frames;
 }
 
-const framesByName = oncePer((_: Batch) => new Map<string, Buffer>());
+const framesByName = oncePer((_: LineBatch) => new Map<string, Buffer>());
 
 /**
  * Ours if it was offered, and otherwise none: an offer may hold a key, which is never sent back. Browsers and the `ws` package

@@ -1,5 +1,5 @@
 import { type JsonObject, objectOf, stringOf } from '../../../base/index.ts';
-import { gather, type Said, type SimRequest } from '../../request.ts';
+import { gather, type GatheredText, type SimRequest } from '../../request.ts';
 import { objectsOf, textOf } from '../content.ts';
 
 export function read(body: JsonObject): SimRequest {
@@ -17,10 +17,10 @@ export function read(body: JsonObject): SimRequest {
   };
 }
 
-function said(message: JsonObject): readonly Said[] {
+function said(message: JsonObject): readonly GatheredText[] {
   const role = message['role'] === 'assistant' ? 'assistant' : 'user';
   if (typeof message['content'] === 'string') return [{ role, text: message['content'] }];
-  return objectsOf(message['content']).flatMap((block): readonly Said[] => {
+  return objectsOf(message['content']).flatMap((block): readonly GatheredText[] => {
     if (block['type'] === 'text') return [{ role, text: stringOf(block['text']) }];
     if (block['type'] === 'tool_use') return [{ role: 'assistant', call: callOf(block) }];
     if (block['type'] === 'tool_result') return [{ role: 'tool', result: resultOf(block) }];

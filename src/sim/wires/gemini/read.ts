@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, objectOf, stringOf } from '../../../base/index.ts';
-import { gather, type Said, type SimRequest } from '../../request.ts';
+import { gather, type GatheredText, type SimRequest } from '../../request.ts';
 import { objectsOf, textOf } from '../content.ts';
 
 /** Gemini says model and method in the path: `…/models/<model>:streamGenerateContent`. */
@@ -23,9 +23,9 @@ export function read(body: JsonObject, url: URL): SimRequest {
 
 export const METHOD = /\/models\/([^/:]+):(streamGenerateContent|generateContent)$/;
 
-function said(content: JsonObject): readonly Said[] {
+function said(content: JsonObject): readonly GatheredText[] {
   const role = content['role'] === 'model' ? 'assistant' : 'user';
-  return objectsOf(content['parts']).flatMap((part): readonly Said[] => {
+  return objectsOf(content['parts']).flatMap((part): readonly GatheredText[] => {
     if (isObject(part['functionCall'])) return [{ role: 'assistant', call: callOf(part['functionCall']) }];
     if (isObject(part['functionResponse']))
       return [{ role: 'tool', result: resultOf(part['functionResponse']) }];

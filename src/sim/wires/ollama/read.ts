@@ -1,5 +1,5 @@
 import { type JsonObject, objectOf, stringOf } from '../../../base/index.ts';
-import { gather, type Said, type SimRequest } from '../../request.ts';
+import { gather, type GatheredText, type SimRequest } from '../../request.ts';
 import { objectsOf } from '../content.ts';
 
 export function read(body: JsonObject): SimRequest {
@@ -22,12 +22,12 @@ export function read(body: JsonObject): SimRequest {
   };
 }
 
-function said(message: JsonObject): readonly Said[] {
+function said(message: JsonObject): readonly GatheredText[] {
   const text = stringOf(message['content']);
   if (message['role'] === 'tool') return [{ role: 'tool', result: resultOf(message, text) }];
   if (message['role'] !== 'assistant') return [{ role: 'user', text }];
   const calls = objectsOf(message['tool_calls']).map(
-    (call): Said => ({ role: 'assistant', call: callOf(call) }),
+    (call): GatheredText => ({ role: 'assistant', call: callOf(call) }),
   );
   return text === '' && calls.length > 0 ? calls : [{ role: 'assistant', text }, ...calls];
 }

@@ -1,5 +1,5 @@
 import { type JsonObject, objectOf, stringOf, tryParse } from '../../../base/index.ts';
-import { gather, type Said, type SimRequest } from '../../request.ts';
+import { gather, type GatheredText, type SimRequest } from '../../request.ts';
 import { objectsOf, textOf } from '../content.ts';
 
 export function read(body: JsonObject): SimRequest {
@@ -25,7 +25,7 @@ function isSystem(message: JsonObject): boolean {
   return message['role'] === 'system' || message['role'] === 'developer';
 }
 
-function said(message: JsonObject): readonly Said[] {
+function said(message: JsonObject): readonly GatheredText[] {
   const text = textOf(message['content']);
   if (message['role'] === 'tool') {
     const id = stringOf(message['tool_call_id']);
@@ -33,7 +33,7 @@ function said(message: JsonObject): readonly Said[] {
   }
   if (message['role'] !== 'assistant') return [{ role: 'user', text }];
   const calls = objectsOf(message['tool_calls']).map(
-    (call): Said => ({ role: 'assistant', call: callOf(call) }),
+    (call): GatheredText => ({ role: 'assistant', call: callOf(call) }),
   );
   return text === '' && calls.length > 0 ? calls : [{ role: 'assistant', text }, ...calls];
 }

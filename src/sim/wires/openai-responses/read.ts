@@ -1,5 +1,5 @@
 import { type JsonObject, objectOf, stringOf, tryParse } from '../../../base/index.ts';
-import { gather, type Said, type SimRequest } from '../../request.ts';
+import { gather, type GatheredText, type SimRequest } from '../../request.ts';
 import { objectsOf, textOf } from '../content.ts';
 
 export function read(body: JsonObject): SimRequest {
@@ -28,7 +28,7 @@ function isSystem(item: JsonObject): boolean {
   return item['role'] === 'system' || item['role'] === 'developer';
 }
 
-function said(item: JsonObject): readonly Said[] {
+function said(item: JsonObject): readonly GatheredText[] {
   if (item['type'] === 'function_call') return [{ role: 'assistant', call: callOf(item) }];
   if (item['type'] === 'function_call_output') return [{ role: 'tool', result: resultOf(item) }];
   if (item['role'] === undefined) return [];

@@ -51,17 +51,17 @@ export function stepsOf(command: string, cwd: string): Steps {
   if ('opaque' in script) return script;
   const steps: Step[] = [];
   // Whether a `cd` works is known when it runs, so everything after it may happen in either directory.
-  const places = [cwd];
+  const dataPaths = [cwd];
   for (const simple of script.commands) {
     const reading = readOnlyReading(unwrapped(simple.words));
-    steps.push(stepOf(simple, reading, places));
+    steps.push(stepOf(simple, reading, dataPaths));
     const entered = 'unknown' in reading ? undefined : reading.enters;
     if (entered === undefined) continue;
     // Bash leaves a directory by `..` the way that it came in, which programs after it do not.
-    const isLost = places.length > 1 && entered.text.split('/').includes('..');
-    const next = places.flatMap((place) => waysInto(place, entered.text));
-    places.push(...next.filter((place) => !places.includes(place)));
-    if (isLost || places.length > MOST_PLACES) return { opaque: 'it changes the directory too often' };
+    const isLost = dataPaths.length > 1 && entered.text.split('/').includes('..');
+    const next = dataPaths.flatMap((place) => waysInto(place, entered.text));
+    dataPaths.push(...next.filter((place) => !dataPaths.includes(place)));
+    if (isLost || dataPaths.length > MOST_PLACES) return { opaque: 'it changes the directory too often' };
   }
   return { steps };
 }
@@ -79,7 +79,7 @@ function waysInto(place: string, directory: string): readonly string[] {
 function stepOf(
   simple: SimpleCommand,
   reading: Reading | { unknown: string },
-  places: readonly string[],
+  dataPaths: readonly string[],
 ): Step {
   const words = unwrapped(simple.words);
   const known = 'unknown' in reading ? undefined : reading;
@@ -92,7 +92,7 @@ function stepOf(
   const shown = known?.namesOnly !== true && known?.git?.shows !== 'names';
   const from = known?.git?.from;
   const start = (place: string): string => (from === undefined ? place : absolute(place, from.text));
-  const named = places.flatMap((place) => [
+  const named = dataPaths.flatMap((place) => [
     ...simple.redirections.flatMap(({ access, target }) =>
       access === 'neither' ? [] : [nameIn(place, target, { ...PLAIN, access, byShell: true })],
     ),
@@ -113,8 +113,8 @@ function stepOf(
     hazard: hazardOf(simple),
     unknown: 'unknown' in reading ? reading.unknown : undefined,
     named,
-    directories: [...places],
-    git: known?.git && { directories: places.map(start), shows: known.git.shows },
+    directories: [...dataPaths],
+    git: known?.git && { directories: dataPaths.map(start), shows: known.git.shows },
   };
 }
 
