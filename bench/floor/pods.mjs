@@ -1,7 +1,7 @@
 import { anthropic } from '../../dist/llm/anthropic/index.js';
 import { connect, textContent } from '../../dist/llm/index.js';
 import { Host } from '../../dist/pod/index.js';
-import { ground, scopeFrom } from '../../dist/tools/index.js';
+import { fileFacts, scopeFrom } from '../../dist/tools/index.js';
 
 const model = { account: 'sim', id: 'sim', name: 'sim', reasoning: false, input: ['text'] };
 
@@ -29,8 +29,8 @@ export function openHost(provider, directory, options = {}) {
     mode: 'full-access',
     rules: [],
     sandboxed: false,
-    ground,
-    scope: (paths) => scopeFrom(cwd, paths, ground.realPath),
+    fileFacts,
+    scope: (paths) => scopeFrom(cwd, paths, fileFacts.realPath),
     surroundings: () => ({ env: {}, scratch: cwd, sandbox: undefined }),
     remember: async () => {},
     close: async () => {},
