@@ -4,7 +4,9 @@ import type { CancelledRun } from '../arguments.ts';
 import type { RpcSession } from './rpc-session.ts';
 
 /** Cancels the current run. Resolves with undefined if there is none. */
-export async function cancelRun(session: Pick<RpcSession, 'pod' | 'handle'>): Promise<CancelledRun | undefined> {
+export async function cancelRun(
+  session: Pick<RpcSession, 'pod' | 'handle'>,
+): Promise<CancelledRun | undefined> {
   // The snapshot is requested first, but the cancellation does not wait for it.
   const [{ run }, receipt] = await Promise.all([
     session.pod.snapshot(),
