@@ -35,7 +35,6 @@ export {
   clientKeyFile,
   readAgents,
   readClientKey,
-  keysFile,
 } from './tasks/agent-files.ts';
 export { keyEvent } from './tasks/key-event.ts';
 export { refuseRevoked } from './tasks/refuse-revoked.ts';

@@ -21,6 +21,7 @@ export {
   daemonLogFile,
   type DataPaths,
   dataPathsFrom,
+  keysFile,
 } from './paths/index.ts';
 export type { AgentsOptions, ConfiguredAgentsOptions, SavedRule } from './agents/index.ts';
 export { AGENT_NAME, type Config, type LoadedConfig, DEFAULT_CONFIG, keyVariables } from './config/index.ts';

@@ -1,8 +1,8 @@
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isOneLine, PolypodError } from '../../base/index.ts';
-import { changeKeys, keyEvent, keysFile, readClientKey, writeClientKey } from '../../daemon/index.ts';
-import type { DataPaths } from '../../setup/index.ts';
+import { changeKeys, keyEvent, readClientKey, writeClientKey } from '../../daemon/index.ts';
+import { type DataPaths, keysFile } from '../../setup/index.ts';
 import { recordAudit } from '../../daemon/index.ts';
 import {
   createKey,

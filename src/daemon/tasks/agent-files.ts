@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shape, systemCodeOf, tryParse } from '../../base/index.ts';
-import type { DataPaths } from '../../setup/paths/index.ts';
+import { type DataPaths, tasksDirectory } from '../../setup/paths/index.ts';
 import { AGENT_NAME } from '../../setup/config/index.ts';
 
 type DataPlace = Pick<DataPaths, 'dataDirectory'>;
@@ -41,16 +41,6 @@ export const DEFAULT_AGENT = 'polypod';
 /** Whose door it is, as a daemon's health names it. */
 export function doorName(agent: string): string {
   return agent === DEFAULT_AGENT ? 'tasks' : `tasks:${agent}`;
-}
-
-/** What belongs to the agents of a data directory: keys, and where they are. */
-export function tasksDirectory({ dataDirectory }: DataPlace): string {
-  return join(dataDirectory, 'tasks');
-}
-
-/** Where the keys of a data directory's agents are kept, as hashes. */
-export function keysFile(dataPaths: DataPlace): string {
-  return join(tasksDirectory(dataPaths), 'keys.json');
 }
 
 function agentsDirectory(dataPaths: DataPlace): string {

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { lockWithRetry, type DataPaths, makePrivate, refuseUnsafeFile } from '../../setup/paths/index.ts';
-import { keysFile } from './agent-files.ts';
+import { keysFile } from '../../setup/paths/index.ts';
 
 /** Changes the keys while nobody else does: who reads, changes and writes beside another would lose what that one wrote. */
 export async function changeKeys<T>(

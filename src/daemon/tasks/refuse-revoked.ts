@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { arrayOf, objectIn, objectOf, stringOf } from '../../base/index.ts';
 import type { Overrides } from '../../pod/index.ts';
 import type { DataPaths } from '../../setup/paths/index.ts';
-import { keysFile } from './agent-files.ts';
+import { keysFile } from '../../setup/paths/index.ts';
 
 /**
  * Keeps a task from starting whose key was revoked since it was submitted. Asked right before the start, so that it also

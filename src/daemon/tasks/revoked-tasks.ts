@@ -4,7 +4,7 @@ import { asPolypodError, type Log } from '../../base/index.ts';
 import type { Caller, Host, Overrides, Row } from '../../pod/index.ts';
 import { type KeyRecord, readKeys, watchKeys } from '../../protocols/index.ts';
 import type { DataPaths } from '../../setup/paths/index.ts';
-import { keysFile } from './agent-files.ts';
+import { keysFile } from '../../setup/paths/index.ts';
 
 export interface RevokedTasksParts {
   readonly host: Host;

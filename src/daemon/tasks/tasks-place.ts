@@ -5,7 +5,7 @@ import type { Environment } from '../../llm/index.ts';
 import { podLines, type TasksListener } from '../../protocols/index.ts';
 import { COMMAND_MODEL } from '../../setup/models/index.ts';
 import { type DataPaths, refuseUnsafeFile } from '../../setup/paths/index.ts';
-import { keysFile } from './agent-files.ts';
+import { keysFile } from '../../setup/paths/index.ts';
 import type { StatedTasks } from '../../setup/config/index.ts';
 
 /** What was stated about an agent, and what its paths are relative to. */

@@ -36,6 +36,16 @@ export function commandsDirectory({ dataDirectory }: Pick<DataPaths, 'dataDirect
   return join(dataDirectory, 'commands');
 }
 
+/** The keys of the agents, and the records of where they run. */
+export function tasksDirectory({ dataDirectory }: Pick<DataPaths, 'dataDirectory'>): string {
+  return join(dataDirectory, 'tasks');
+}
+
+/** The keys of all agents of a data directory, as hashes. */
+export function keysFile(dataPaths: Pick<DataPaths, 'dataDirectory'>): string {
+  return join(tasksDirectory(dataPaths), 'keys.json');
+}
+
 /** Whose lock it is to be the daemon of a data directory. */
 export function daemonLock({ dataDirectory }: Pick<DataPaths, 'dataDirectory'>): string {
   return join(dataDirectory, 'daemon');

@@ -7,6 +7,8 @@ export {
   daemonLogFile,
   type DataPaths,
   dataPathsFrom,
+  keysFile,
+  tasksDirectory,
 } from './data-paths.ts';
 export { existingDirectory } from './existing-directory.ts';
 export { lockWithRetry } from './lock-with-retry.ts';

@@ -1,6 +1,5 @@
 import { isOneLine, PolypodError } from '../../../base/index.ts';
-import { keysFile } from '../../../daemon/index.ts';
-import { type DataPaths, readModels } from '../../../setup/index.ts';
+import { type DataPaths, keysFile, readModels } from '../../../setup/index.ts';
 import { type Row, sessionsIn } from '../../../pod/sessions.ts';
 import { EXIT, runnable } from '../../command.ts';
 import { COMMANDS } from '../../commands.ts';
