@@ -6,6 +6,7 @@ export type ErrorCode =
   | 'conflict'
   | 'denied'
   | 'overloaded'
+  | 'unreachable'
   | 'provider-failed'
   | 'tool-failed'
   | 'internal';

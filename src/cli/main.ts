@@ -15,6 +15,7 @@ const EXIT_CODES: Readonly<Record<ErrorCode, ExitCode>> = {
   conflict: EXIT.usage,
   denied: EXIT.usage,
   overloaded: EXIT.broken,
+  unreachable: EXIT.broken,
   'provider-failed': EXIT.broken,
   'tool-failed': EXIT.failed,
   internal: EXIT.broken,

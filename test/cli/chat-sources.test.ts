@@ -175,6 +175,6 @@ describe('the same pod, watched in process and over its socket', () => {
     const watching = remote.watch();
     expect((await watching.next()).value).toMatchObject({ type: 'snapshot' });
     await host.close(pod.id);
-    await expect(watching.next()).rejects.toMatchObject({ code: 'provider-failed' });
+    await expect(watching.next()).rejects.toMatchObject({ code: 'unreachable' });
   });
 });

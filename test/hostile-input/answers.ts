@@ -132,6 +132,7 @@ const CONTROL_CODES: ReadonlySet<unknown> = new Set([
     'conflict',
     'denied',
     'overloaded',
+    'unreachable',
     'provider-failed',
     'tool-failed',
   ],

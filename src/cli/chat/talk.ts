@@ -76,8 +76,7 @@ export class ChatSession {
     } catch (thrown) {
       this.#stage.print([notice(messageOf(thrown), 'error')]);
       // Where nobody was there to hear it, it is not to be typed again.
-      if (this.view.isAway || asPolypodError(thrown).code === 'provider-failed')
-        this.#stage.suggest(said.text);
+      if (this.view.isAway || asPolypodError(thrown).code === 'unreachable') this.#stage.suggest(said.text);
       return undefined;
     }
   }

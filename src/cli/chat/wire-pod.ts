@@ -45,7 +45,7 @@ export function wirePod(
           } else yield* batchOf(line, translated);
         }
       } catch (thrown) {
-        throw new PolypodError('provider-failed', 'the pod cannot be reached any more', { cause: thrown });
+        throw new PolypodError('unreachable', 'the pod cannot be reached any more', { cause: thrown });
       } finally {
         await client.close();
       }

@@ -27,7 +27,7 @@ export class DaemonCalls {
     try {
       return await ask(this.#link);
     } catch (thrown) {
-      if (asPolypodError(thrown).code !== 'provider-failed' || !(await this.isUp())) throw thrown;
+      if (asPolypodError(thrown).code !== 'unreachable' || !(await this.isUp())) throw thrown;
       return ask(this.#link);
     }
   }

@@ -35,14 +35,13 @@ export async function* reconnectingWatch(
       }
     } catch (thrown) {
       const isTooSlow = isReaderTooSlow(thrown);
-      if (after === undefined || !(isTooSlow || asPolypodError(thrown).code === 'provider-failed'))
-        throw thrown;
+      if (after === undefined || !(isTooSlow || asPolypodError(thrown).code === 'unreachable')) throw thrown;
       if (isTooSlow) continue;
     }
     if (signal.aborted) return;
     onConnection('lost');
     if (await isBack(isUp, ifLost.patienceMs, signal)) onConnection('back');
-    else if (!signal.aborted) throw new PolypodError('provider-failed', ifLost.ending(pod.id));
+    else if (!signal.aborted) throw new PolypodError('unreachable', ifLost.ending(pod.id));
   }
 }
 

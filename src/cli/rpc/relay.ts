@@ -40,7 +40,7 @@ export async function relay(
 
 function gone(cause?: unknown): PolypodError {
   return new PolypodError(
-    'provider-failed',
+    'unreachable',
     'the daemon ended the link: see polypod status and polypod logs; the session is kept',
     { cause },
   );

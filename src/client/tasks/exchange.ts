@@ -69,7 +69,7 @@ export function isPassing(error: PolypodError): boolean {
 /** Why the server could not be reached: a system's code, or `cut` for an answer that broke off. */
 export function failureIn({ code, cause }: PolypodError): string | undefined {
   // A file that cannot be read has a system's code as well.
-  return code === 'provider-failed' ? systemCodeOf(cause) : undefined;
+  return code === 'unreachable' ? systemCodeOf(cause) : undefined;
 }
 
 /** Whether its certificate is not one that we trust. */
@@ -80,7 +80,7 @@ export function isTlsFailure(code: string): boolean {
 /** A stream that broke off: what is missing comes when it is asked for again. */
 export function cutOff(url: string, thrown: unknown): PolypodError {
   return asPolypodError(thrown).code === 'internal'
-    ? new PolypodError('provider-failed', `the connection to ${url} broke off: ${messageOf(thrown)}`, {
+    ? new PolypodError('unreachable', `the connection to ${url} broke off: ${messageOf(thrown)}`, {
         cause: { code: CUT },
       })
     : asPolypodError(thrown);
@@ -88,12 +88,12 @@ export function cutOff(url: string, thrown: unknown): PolypodError {
 
 /** A stream that the server ended before its last event, and why. */
 export function endedEarly(url: string, why: string): PolypodError {
-  return new PolypodError('provider-failed', `${url} ended the stream: ${why}`, { cause: { code: CUT } });
+  return new PolypodError('unreachable', `${url} ended the stream: ${why}`, { cause: { code: CUT } });
 }
 
 /** A stream of which not a single byte came: somebody in between holds it back. */
 export function silence(): PolypodError {
-  return new PolypodError('provider-failed', 'nothing came through the stream', { cause: { code: SILENT } });
+  return new PolypodError('unreachable', 'nothing came through the stream', { cause: { code: SILENT } });
 }
 
 export function isSilence(thrown: unknown): boolean {
@@ -148,7 +148,7 @@ function refuse({ status, headers }: HttpResponse, text: string): void {
 }
 
 function unreachable(url: string, thrown: unknown): PolypodError {
-  return new PolypodError('provider-failed', `cannot reach ${url}: ${messageOf(thrown)}`, {
+  return new PolypodError('unreachable', `cannot reach ${url}: ${messageOf(thrown)}`, {
     cause: { code: systemCodeOf(thrown) ?? CUT },
   });
 }
@@ -187,7 +187,7 @@ async function textOf({ body }: HttpResponse): Promise<string> {
       pieces.push(piece);
     }
   } catch (thrown) {
-    throw new PolypodError('provider-failed', `the answer broke off: ${messageOf(thrown)}; ask again`, {
+    throw new PolypodError('unreachable', `the answer broke off: ${messageOf(thrown)}; ask again`, {
       cause: { code: CUT },
     });
   }

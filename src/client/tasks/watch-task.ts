@@ -132,7 +132,7 @@ class Contact {
     this.waitMs = (retryAfter(error) ?? 0) * 1000;
     if (now + this.waitMs - this.#lostAt > this.#patienceMs)
       throw new PolypodError(
-        'provider-failed',
+        'unreachable',
         `${error.message}; given up after ${Math.round((now - this.#lostAt) / 1000)} s`,
         { cause: error.cause },
       );

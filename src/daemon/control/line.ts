@@ -59,6 +59,7 @@ const CODES: readonly ErrorCode[] = [
   'conflict',
   'denied',
   'overloaded',
+  'unreachable',
   'provider-failed',
   'tool-failed',
   'internal',

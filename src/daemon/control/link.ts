@@ -41,7 +41,7 @@ export class ControlLink {
     } catch (thrown) {
       if (!isLate) throw thrown;
       const message = `the daemon does not answer within ${SOON_MS / 1000} s: see polypod logs; if it hangs, end its process`;
-      throw new PolypodError('provider-failed', message, { cause: thrown });
+      throw new PolypodError('unreachable', message, { cause: thrown });
     } finally {
       clearTimeout(timer);
     }
@@ -113,5 +113,5 @@ async function* linesFrom(socket: Socket): AsyncGenerator<JsonObject> {
 }
 
 function gone(): PolypodError {
-  return new PolypodError('provider-failed', 'the daemon went away: see polypod status and polypod logs');
+  return new PolypodError('unreachable', 'the daemon went away: see polypod status and polypod logs');
 }

@@ -16,6 +16,7 @@ const CODES: Readonly<Record<ErrorCode, number>> = {
   conflict: RPC_CODES.internalError,
   denied: RPC_CODES.internalError,
   overloaded: RPC_CODES.internalError,
+  unreachable: RPC_CODES.internalError,
   'provider-failed': RPC_CODES.internalError,
   'tool-failed': RPC_CODES.internalError,
   internal: RPC_CODES.internalError,

@@ -10,6 +10,7 @@ const CODES: Readonly<Record<ErrorCode, readonly [SeedErrorCode, WireErrorCode]>
   conflict: ['internal', 'conflict'],
   denied: ['internal', 'denied'],
   overloaded: ['internal', 'overloaded'],
+  unreachable: ['provider_error', 'provider_error'],
   'provider-failed': ['provider_error', 'provider_error'],
   'tool-failed': ['tool_error', 'tool_error'],
   internal: ['internal', 'internal'],

@@ -25,6 +25,6 @@ async function get(
     return await httpTransport({ method: 'GET', url, headers }, { signal, onOpen: () => {} });
   } catch (thrown) {
     const message = `cannot read ${url}: ${messageOf(thrown)}; check the connection`;
-    throw new PolypodError('provider-failed', message, { cause: thrown });
+    throw new PolypodError('unreachable', message, { cause: thrown });
   }
 }

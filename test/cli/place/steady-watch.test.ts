@@ -15,7 +15,7 @@ function breaking(pod: PodHandle, messages: number): PodHandle {
       let left = messages;
       for await (const watched of pod.watch(options)) {
         yield watched;
-        if ((left -= 1) === 0) throw new PolypodError('provider-failed', 'the daemon went away');
+        if ((left -= 1) === 0) throw new PolypodError('unreachable', 'the daemon went away');
       }
     },
   };
@@ -61,7 +61,7 @@ describe('a watch that survives broken connections', () => {
     });
     await watching.next();
     await expect(watching.next()).rejects.toMatchObject({
-      code: 'provider-failed',
+      code: 'unreachable',
       message: `${pod.id} is gone: start it again`,
     });
   });

@@ -210,7 +210,7 @@ describe('a submission', () => {
     const { door, key } = await tasksStage([]);
     const client = clientOf({ url: door().url, key: key() });
     await door().close();
-    await expect(client.submit(wish())).rejects.toMatchObject({ code: 'provider-failed' });
+    await expect(client.submit(wish())).rejects.toMatchObject({ code: 'unreachable' });
   });
 
   it('goes over TLS to a certificate that is trusted, and to no other', async () => {

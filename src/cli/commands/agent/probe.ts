@@ -39,7 +39,7 @@ export function ask(
         response.on('error', reject);
       },
     );
-    sent.on('timeout', () => sent.destroy(new PolypodError('provider-failed', `${url} does not answer`)));
+    sent.on('timeout', () => sent.destroy(new PolypodError('unreachable', `${url} does not answer`)));
     sent.on('error', reject);
     sent.end(body === undefined ? undefined : JSON.stringify(body));
   });
@@ -68,7 +68,7 @@ export async function askWhether(
       resolve({ status: 401, body: {} });
     });
     socket.on('timeout', () =>
-      socket.destroy(new PolypodError('provider-failed', `${record.url} does not answer`)),
+      socket.destroy(new PolypodError('unreachable', `${record.url} does not answer`)),
     );
     socket.on('error', reject);
   });

@@ -55,7 +55,7 @@ export async function startProgram(
       throw new PolypodError('provider-failed', `${program} did not get ready: ${end}; see ${log}`);
     if (waited >= READY_MS || signal.aborted) {
       child.kill('SIGKILL');
-      throw new PolypodError('provider-failed', `${program} does not answer at ${url}; see ${log}`);
+      throw new PolypodError('unreachable', `${program} does not answer at ${url}; see ${log}`);
     }
     await sleep(PAUSE_MS);
   }

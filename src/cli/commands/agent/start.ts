@@ -95,7 +95,7 @@ async function ready(record: AgentRecord, key: string | undefined): Promise<void
     if (failure === undefined) return;
     if (attempt >= ATTEMPTS)
       throw new PolypodError(
-        'provider-failed',
+        'unreachable',
         `the agent ${record.name} does not answer at ${record.url}: ${failure}; see polypod logs`,
       );
     await sleep(PAUSE_MS);

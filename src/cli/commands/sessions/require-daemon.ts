@@ -7,7 +7,7 @@ export async function requireDaemon(dataPaths: DataPaths): Promise<ControlLink> 
   const link = await daemonLink(dataPaths);
   if (link !== undefined) return link;
   throw new PolypodError(
-    'provider-failed',
+    'unreachable',
     `no daemon is up on ${dataPaths.dataDirectory}; polypod serve starts one`,
   );
 }

@@ -10,6 +10,7 @@ const CODES: Readonly<Record<ErrorCode, readonly [status: number, word: string]>
   conflict: [409, 'conflict'],
   denied: [403, 'forbidden'],
   overloaded: [429, 'overloaded'],
+  unreachable: [500, 'provider_error'],
   'provider-failed': [500, 'provider_error'],
   'tool-failed': [500, 'tool_error'],
   internal: [500, 'internal'],
