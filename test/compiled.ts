@@ -10,8 +10,8 @@ export interface Compiled {
   readonly remove: () => void;
 }
 
-/** Compiles a file, or all in a folder, and whatever they import. */
-export function compiled(path: string): Compiled {
+/** Compiles files, or all in folders, and whatever they import. */
+export function compiled(...paths: readonly string[]): Compiled {
   const directory = mkdtempSync(join(tmpdir(), 'polypod-compiled-'));
   const config = {
     extends: resolve('tsconfig.json'),
@@ -23,7 +23,7 @@ export function compiled(path: string): Compiled {
       sourceMap: false,
       noCheck: true,
     },
-    include: [resolve(path)],
+    include: paths.map((path) => resolve(path)),
   };
   writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(config));
   writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');

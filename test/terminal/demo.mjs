@@ -1,32 +1,27 @@
 // A conversation with nobody, on the real terminal that it is started in: what the tests with tmux drive.
 // `md`, `card`, `tall`, `ask` and `crash` do what they say; everything else is answered by its own words.
-// Its first argument is where the parts of the terminal are, compiled.
+// Its first argument is the directory with the compiled sources.
 const {
-  approvalWidth,
-  activityLine,
   COLOURED,
-  FoldedCards,
-  FRAME_MS,
   MarkdownStream,
   line,
   menuLines,
-  messageLines,
-  newApproval,
   newEditor,
-  noticeLines,
   openTerminal,
-  questionLines,
   REAL_TIMER,
-  renderApproval,
   renderEditor,
   Screen,
   stacked,
-  statusLine,
   still,
   textWidth,
-  updateApproval,
   updateEditor,
-} = await import(process.argv[2]);
+} = await import(`${process.argv[2]}/src/terminal/index.js`);
+const screenPart = (name) => import(`${process.argv[2]}/src/cli/chat/screen/${name}.js`);
+const { activityLine, FRAME_MS, statusLine } = await screenPart('activity');
+const { newApproval, updateApproval } = await screenPart('approval-dialog');
+const { approvalWidth, questionLines, renderApproval } = await screenPart('approval-lines');
+const { messageLines, noticeLines } = await screenPart('cards');
+const { FoldedCards } = await screenPart('folded-cards');
 
 const SAMPLE = `# 見出し
 

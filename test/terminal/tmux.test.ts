@@ -2,6 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Compiled, compiled } from '../compiled.ts';
 import { demoCommand, hasTmux, openDemo, type Pane } from './tmux.ts';
 
+/** What the demo shows beside the library: cards and approvals of the chat. */
+const SCREEN_PARTS = ['activity', 'approval-dialog', 'approval-lines', 'cards', 'folded-cards'].map(
+  (name) => `src/cli/chat/screen/${name}.ts`,
+);
+
 /** The lines from the first that is the demo's own. */
 function shown(lines: readonly string[]): string[] {
   return lines.slice(lines.indexOf('· ready'));
@@ -38,7 +43,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
   let built: Compiled | undefined;
   let demo = '';
   beforeAll(() => {
-    built = compiled('src/terminal/index.ts');
+    built = compiled('src/terminal/index.ts', ...SCREEN_PARTS);
     demo = demoCommand(built);
   });
   afterAll(() => built?.remove());

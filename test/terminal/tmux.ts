@@ -32,7 +32,7 @@ const PATIENCE = 3_000;
 
 /** What starts the demo, with the parts of the terminal as they were compiled. */
 export function demoCommand({ directory }: Pick<Compiled, 'directory'>): string {
-  return `node ${resolve('test/terminal/demo.mjs')} ${join(directory, 'src/cli/terminal/index.js')}`;
+  return `node ${resolve('test/terminal/demo.mjs')} ${directory}`;
 }
 
 /** The demo in a real terminal, started from a shell as a person would. */
