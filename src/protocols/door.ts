@@ -2,8 +2,8 @@ import type { Duplex } from 'node:stream';
 import type { Audit } from '../audit/index.ts';
 import type { JsonObject, Log } from '../base/index.ts';
 import type { Host, ModelChoice, Pod } from '../pod/index.ts';
+import type { StreamRule } from '../reminders/index.ts';
 import type { OfferedModel } from './rpc/encode/messages.ts';
-import type { RpcRule } from './rpc/wire.ts';
 import type { TasksListener } from './tasks/settings.ts';
 
 /** What a door is given by the process that opens it. */
@@ -45,7 +45,7 @@ export interface Inventory {
   /** The tools that agents have of their own. */
   readonly toolNames: () => Promise<readonly string[]>;
   /** What models must not write. */
-  readonly streamRules: () => readonly RpcRule[];
+  readonly streamRules: () => readonly StreamRule[];
   /** The session that a word means: its id, the beginning of it, or its name. */
   readonly session: (word: string) => Promise<{ readonly id: string }>;
 }

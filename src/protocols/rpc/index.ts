@@ -13,7 +13,6 @@ export type { ExtensionLink, RpcExtensions, RpcLimits, RpcParts, RpcSessions } f
 export type { RpcStreams } from './link/serve.ts';
 export type { UiRequests } from './host-side/ui.ts';
 export { DEFAULT_RULES } from './host-side/default-rules.ts';
-export type { RpcRule } from './wire.ts';
 
 /** Serves one client, to whom `ready` is said once its first session is there. */
 export async function serveRpc(streams: RpcStreams, parts: RpcParts, signal: AbortSignal): Promise<void> {

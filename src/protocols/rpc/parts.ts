@@ -1,7 +1,8 @@
 import type { Host, Pod, Rule, SettingsChange, ToolLimit } from '../../pod/index.ts';
+import type { StreamRule } from '../../reminders/index.ts';
 import type { OfferedModel } from './encode/messages.ts';
 import type { UiRequests } from './host-side/ui.ts';
-import type { RpcEvent, RpcRule } from './wire.ts';
+import type { RpcEvent } from './wire.ts';
 
 /** What an RPC link is given by whoever composes the program. */
 export interface RpcParts {
@@ -19,7 +20,8 @@ export interface RpcParts {
   /** The tools that agents have of their own. */
   readonly toolNames: () => Promise<readonly string[]>;
   readonly extensions: RpcExtensions;
-  readonly rules: readonly RpcRule[];
+  /** What models must not write. */
+  readonly rules: readonly StreamRule[];
   /** What every session of the link is limited to, as the host program was told; nothing said means no limit. */
   readonly limits: RpcLimits;
   /** What a pod does unasked where the user has said nothing; as it is set if nothing is said here. */

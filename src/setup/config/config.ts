@@ -5,6 +5,7 @@ import { isObject, type LogLevel, messageOf, PolypodError, systemCodeOf } from '
 import { type ConfiguredAccount, httpUrl, type KeySource } from '../../llm/index.ts';
 import type { McpServerSpec } from '../../mcp/index.ts';
 import type { DeadlinePolicy, HostLimits } from '../../pod/index.ts';
+import type { StreamRule } from '../../reminders/index.ts';
 import type { Durability } from '../../store/index.ts';
 import type { Mode, Rule } from '../../tools/index.ts';
 import type { StatedAccount, StatedConfig, StatedLimits } from './config-shape.ts';
@@ -22,7 +23,7 @@ export interface Config {
   readonly sandbox: SandboxSettings;
   readonly mcpServers: readonly McpServerSpec[];
   /** What the model must not write: an answer that does is cut, and begun again. */
-  readonly streamRules: readonly StreamRule[];
+  readonly streamRules: readonly StatedStreamRule[];
   readonly daemon: DaemonSettings;
   readonly log: { readonly level?: LogLevel };
 }
@@ -47,13 +48,8 @@ export interface DaemonSettings {
   readonly audit?: Partial<AuditLimits>;
 }
 
-export interface StreamRule {
-  readonly name: string;
-  /** What the model is told when it breaks the rule. */
-  readonly content: string;
-  /** Regular expressions. */
-  readonly condition: readonly string[];
-}
+/** A stream rule as the configuration file states it. */
+export type StatedStreamRule = Omit<StreamRule, 'path'>;
 
 /** What an agent may do, as far as the user has said; the command line says more. */
 export interface Permissions {

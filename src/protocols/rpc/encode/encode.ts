@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../../base/index.ts';
 import { type Answer, fileStopReason, type PodEvent } from '../../../pod/index.ts';
+import { TODO_REMINDER } from '../../../reminders/index.ts';
 import { TEXTS } from '../errors.ts';
 import { splitMentions } from '../host-side/file-mentions.ts';
 import { GrowingMessage } from './growing-message.ts';
 import type { MessageUpdates } from './message-updates.ts';
-import { REMINDER } from '../continuations.ts';
 import {
   answerFrame,
   argumentsFrame,
@@ -32,8 +32,8 @@ export interface EncoderParts {
     readonly partialOf: (callId: string) => RpcToolResult | undefined;
     readonly takeResult: (callId: string) => RpcToolResult | undefined;
   };
-  /** A run is over. Whether another one is about to begin by itself. */
-  readonly goesOn: (outcome: Outcome) => boolean;
+  /** Called when a run has ended. Starts the next run where no person has to prompt for it, and returns whether it did. */
+  readonly startsNextRun: (outcome: Outcome) => boolean;
 }
 
 /**
@@ -141,7 +141,7 @@ export class EventEncoder {
     // What a person ran is not announced, and what is kept of a broken answer has been shown as that.
     if (item.type !== 'message' || item.role === 'assistant' || origin === 'shell') return;
     this.#openTurn();
-    if (customType === REMINDER) return;
+    if (customType === TODO_REMINDER) return;
     const now = this.#parts.now();
     const frame = customType === undefined ? inputFrame(item, now) : customFrame(item, customType, now);
     for (const message of splitMentions(frame)) this.#whole(message);
@@ -363,7 +363,7 @@ export class EventEncoder {
     if (this.#outcome === undefined || state === 'running' || state === 'waiting') return;
     const outcome = this.#outcome;
     this.#outcome = undefined;
-    if (!this.#parts.goesOn(outcome))
+    if (!this.#parts.startsNextRun(outcome))
       this.#parts.say({ type: 'agent_settled', aborted: outcome.status === 'cancelled' });
   }
 

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../../pod/index.ts';
-import { followed, itemsOf, openTasks, without } from './todos.ts';
+import { followed, itemsOf, without } from './todos.ts';
 import type { RpcEvent, RpcTodoPhase } from '../wire.ts';
 
 export interface TodoBoardParts {
@@ -10,15 +10,11 @@ export interface TodoBoardParts {
   readonly clearAfterMs: number;
 }
 
-/** How often an agent that stops with open tasks is told so, for one prompt. */
-const MOST_REMINDERS = 3;
-
 /** The client's view of the agent's list: in phases, with ids; what is done leaves it after a while. */
 export class TodoBoard {
   readonly #parts: TodoBoardParts;
   readonly #timers = new Map<string, NodeJS.Timeout>();
   #phases: readonly RpcTodoPhase[] = [];
-  #reminders = 0;
 
   constructor(parts: TodoBoardParts) {
     this.#parts = parts;
@@ -39,22 +35,6 @@ export class TodoBoard {
   follow(items: Snapshot['todos']): void {
     this.#phases = followed(this.#phases, items);
     this.#watchDone();
-  }
-
-  /** A person has said something: reminders begin anew. */
-  prompted(): void {
-    this.#reminders = 0;
-  }
-
-  /** What to tell an agent that has stopped; undefined when all is done, or it was told often enough. */
-  reminder(): string | undefined {
-    const open = openTasks(this.#phases);
-    if (open.length === 0 || this.#reminders >= MOST_REMINDERS) return undefined;
-    this.#reminders += 1;
-    const todos = open.map(({ id, content, status }) => ({ id, content, status }));
-    this.#parts.say({ type: 'todo_reminder', todos, attempt: this.#reminders, maxAttempts: MOST_REMINDERS });
-    const lines = open.map(({ content }) => `- ${content}`).join('\n');
-    return `You stopped with tasks that are not done:\n${lines}\n\nGo on with them, or mark them as completed if they are.`;
   }
 
   close(): void {

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, PolypodError, stringOf } from '../../../base/index.ts';
 import type { Snapshot } from '../../../pod/index.ts';
+import type { OpenTodo } from '../../../reminders/index.ts';
 import type { RpcTodo, RpcTodoPhase } from '../wire.ts';
 
 type TodoItem = Snapshot['todos'][number];
@@ -84,10 +85,12 @@ function isSame(one: readonly TodoItem[], other: readonly TodoItem[]): boolean {
   );
 }
 
-/** What is still to be done. */
-export function openTasks(phases: readonly RpcTodoPhase[]): readonly RpcTodo[] {
+/** The tasks that are not done. */
+export function openTasks(phases: readonly RpcTodoPhase[]): readonly OpenTodo[] {
   return phases.flatMap(({ tasks }) =>
-    tasks.filter(({ status }) => status === 'pending' || status === 'in_progress'),
+    tasks.flatMap(({ id, content, status }) =>
+      status === 'pending' || status === 'in_progress' ? [{ id, content, status }] : [],
+    ),
   );
 }
 

@@ -11,8 +11,8 @@ import {
   type Receipt,
   type Snapshot,
 } from '../../../pod/index.ts';
+import { Continuations } from '../../../reminders/index.ts';
 import { ApprovalPrompts } from '../host-side/approvals.ts';
-import { Continuations } from '../continuations.ts';
 import { EventEncoder } from '../encode/encode.ts';
 import { endRun } from './end-run.ts';
 import { TEXTS } from '../errors.ts';
@@ -25,6 +25,7 @@ import type { RpcParts } from '../parts.ts';
 import { EventForwarder } from '../link/pump.ts';
 import { Shells } from '../host-side/shells.ts';
 import { TodoBoard } from '../host-side/todo-board.ts';
+import { openTasks } from '../host-side/todos.ts';
 import { UiRequests } from '../host-side/ui.ts';
 import type { RpcCompaction, RpcEvent } from '../wire.ts';
 
@@ -86,11 +87,13 @@ export class RpcSession {
       decide: async (decision) => this.#inform({ type: 'decide', ...decision }),
     });
     this.#continuations = new Continuations({
-      say: (event) => this.say(event),
-      todos: this.todos,
       rules: parts.rules,
+      openTodos: () => openTasks(this.todos.phases),
       cancel: () => this.#inform({ type: 'cancel' }),
-      prompt: (text, customType) => {
+      onRulesBroken: (rules) => this.say({ type: 'ttsr_triggered', rules }),
+      onReminder: ({ todos, attempt, maxAttempts }) =>
+        this.say({ type: 'todo_reminder', todos, attempt, maxAttempts }),
+      prompt: ({ text, customType }) => {
         this.#handle({ type: 'prompt', content: [{ type: 'text', text }], customType }, customType)
           // Somebody else may be quicker: then the agent goes on anyway.
           .catch((thrown: unknown) => {
@@ -149,7 +152,7 @@ export class RpcSession {
     if (receipt.runId === undefined) return;
     // It may be over by now.
     this.#isBusy ||= receipt.seq > this.#quietSeq;
-    this.#continuations.prompted();
+    this.#continuations.onPrompt();
   }
 
   /** Sits down before another pod. */
@@ -288,7 +291,7 @@ export class RpcSession {
     this.#updates.end();
     this.#approvals.close();
     this.todos.close();
-    this.#continuations.leave();
+    this.#continuations.reset();
     this.#isBusy = false;
     this.#quietSeq = 0;
   }
@@ -346,7 +349,7 @@ export class RpcSession {
   #tell(event: PodEvent): void | Promise<void> {
     if (event.type === 'block-delta') {
       this.#encoder.encode(event);
-      this.#continuations.look(event);
+      this.#continuations.check(event);
       return;
     }
     if (event.type === 'compaction-end' && event.reason !== 'manual')
@@ -395,7 +398,7 @@ export class RpcSession {
         if (!this.#isBusy) this.#quietSeq = event.seq;
         return;
       case 'block-start':
-        this.#continuations.look(event);
+        this.#continuations.check(event);
         return;
       default:
     }
@@ -408,7 +411,7 @@ export class RpcSession {
       now: this.parts.now,
       model: () => this.model,
       hostTools: this.hostTools,
-      goesOn: (outcome) => this.#continuations.goesOn(outcome),
+      startsNextRun: (outcome) => this.#continuations.onRunEnd(outcome),
     });
   }
 }
