@@ -41,8 +41,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   registry: ['base', 'llm', 'protocols', 'tools', 'sim'],
   terminal: ['base'],
   setup: BELOW_SETUP,
-  daemon: [...BELOW_SETUP, 'setup'],
-  cli: [...BELOW_SETUP, 'setup', 'daemon', 'terminal'],
+  control: ['base', 'wire', 'pod', 'protocols', 'setup'],
+  daemon: [...BELOW_SETUP, 'setup', 'control'],
+  cli: [...BELOW_SETUP, 'setup', 'control', 'daemon', 'terminal'],
   index: ['base', 'llm', 'timeline', 'sim', 'worker', 'pod', 'protocols', 'registry', 'setup', 'daemon'],
 };
 

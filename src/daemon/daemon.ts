@@ -12,6 +12,7 @@ import {
   PolypodError,
   userName,
 } from '../base/index.ts';
+import { attachTo, type ControlServer, listenForControl, podMethods } from '../control/index.ts';
 import type { Environment } from '../llm/index.ts';
 import { DEFAULT_LIMITS, Host, type ModelChoice } from '../pod/index.ts';
 import type { Door, DoorContext } from '../protocols/index.ts';
@@ -20,9 +21,7 @@ import type { CommandRecord } from '../tools/index.ts';
 import { socketPeers } from '../wire/index.ts';
 import type { AgentsOptions } from '../setup/agents/index.ts';
 import { openAudit } from './audit.ts';
-import { attachTo } from './control/attach.ts';
-import { methodsOf } from './control/methods.ts';
-import { ControlServer } from './control/server.ts';
+import { daemonMethods } from './control/methods.ts';
 import { checkSandbox } from './doctor/check-sandbox.ts';
 import {
   lockDataDirectory,
@@ -283,27 +282,29 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   if (options.agent !== undefined) await tasksAgents.start(options.agent, { process: 'own', lasts: false });
   await tasksAgents.restore();
   const socket = controlSocket(dataPaths);
-  const control = (parts.control = new ControlServer({
+  parts.control = await listenForControl({
     path: socket,
-    methods: methodsOf({
-      host,
-      setup,
-      dataDirectory: dataPaths.dataDirectory,
-      health,
-      commands: async () => {
-        const { commandSafety, safetyTexts } = await loadCommandSafety();
-        return safetyTexts(await commandSafety(env, setup.config));
-      },
-      reload,
-      stop: () => void stop('asked on the control socket'),
-      agents: tasksAgents,
-      releaseSocket: async (podId) => openDoors.get('pod')?.release?.(podId),
-    }),
-    takeOvers: { attach: attachTo(host, openDoors) },
+    methods: {
+      ...(await podMethods(host, () => setup.models)),
+      ...daemonMethods({
+        host,
+        setup,
+        dataDirectory: dataPaths.dataDirectory,
+        health,
+        commands: async () => {
+          const { commandSafety, safetyTexts } = await loadCommandSafety();
+          return safetyTexts(await commandSafety(env, setup.config));
+        },
+        reload,
+        stop: () => void stop('asked on the control socket'),
+        agents: tasksAgents,
+        releaseSocket: async (podId) => openDoors.get('pod')?.release?.(podId),
+      }),
+    },
+    takeOvers: { attach: await attachTo(host, () => openDoors.get('pod')) },
     log,
     caught: (thrown) => lastResort.caught(thrown, 'control'),
-  }));
-  await control.listen();
+  });
   state = 'ready';
   openDoors.ready();
   log.info('ready', { pid: process.pid, version, socket, doors: openDoors.health() });

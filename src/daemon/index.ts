@@ -1,9 +1,8 @@
 /** The daemon: the process that hosts pods and opens doors, and what commands need to reach it. */
 import { dirname } from 'node:path';
 import type { AuditEvent, AuditLimits, AuditLog } from '../audit/index.ts';
+import { type ControlLink, openControlLink } from '../control/index.ts';
 import type { Host } from '../pod/index.ts';
-import type { ControlLink } from './control/link.ts';
-import type { PodHandle } from './control/remote-pod.ts';
 import type { Daemon, DaemonOptions } from './daemon.ts';
 import type { DoctorOptions, Finding } from './doctor/doctor.ts';
 import type { FollowOptions } from './observe/follow-lines.ts';
@@ -16,8 +15,6 @@ import type { AgentRecord } from './tasks/agent-files.ts';
 import type { AgentOrder } from './tasks/read-agent-config.ts';
 import type { AgentRequest } from './tasks/tasks-place.ts';
 
-export type { ControlLink } from './control/link.ts';
-export type { PodHandle } from './control/remote-pod.ts';
 export type { ApprovalNews } from './control/watch-approvals.ts';
 export type { Daemon, DaemonOptions } from './daemon.ts';
 export type { Reloaded } from './setup.ts';
@@ -48,11 +45,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 /** A link to the daemon of a data directory; undefined when none is up. */
 export async function daemonLink(dataPaths: DataPaths): Promise<ControlLink | undefined> {
-  return (await import('./control/link.ts')).ControlLink.open(controlSocket(dataPaths));
-}
-
-export async function remotePod(id: string, link: ControlLink): Promise<PodHandle> {
-  return (await import('./control/remote-pod.ts')).remotePod(id, link);
+  return openControlLink(controlSocket(dataPaths));
 }
 
 export async function newSession(

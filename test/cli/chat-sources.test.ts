@@ -7,7 +7,7 @@ import { reconnectingWatch } from '../../src/cli/hosting/reconnecting-watch.ts';
 import type { View } from '../../src/cli/chat/view/view.ts';
 import { wirePod } from '../../src/cli/chat/wire-pod.ts';
 import { asPolypodError } from '../../src/base/index.ts';
-import type { PodHandle } from '../../src/daemon/index.ts';
+import type { PodHandle } from '../../src/control/index.ts';
 import { openPodDoor } from '../../src/protocols/pod/index.ts';
 import type { Answer } from '../../src/sim/index.ts';
 import { BOB, say, stage } from '../pod/stage.ts';

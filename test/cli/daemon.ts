@@ -1,7 +1,8 @@
 import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { daemonLink, type ControlLink, type PodHandle, remotePod } from '../../src/daemon/index.ts';
+import { type ControlLink, type PodHandle, remotePod } from '../../src/control/index.ts';
+import { daemonLink } from '../../src/daemon/index.ts';
 import { dataPathsFrom } from '../../src/setup/index.ts';
 import type { PodEvent } from '../../src/pod/index.ts';
 import { type Answer, type Sim, startSim } from '../../src/sim/index.ts';

@@ -1,5 +1,5 @@
 import { messageOf, PolypodError } from '../../base/index.ts';
-import type { PodHandle } from '../../daemon/index.ts';
+import type { PodHandle } from '../../control/index.ts';
 import type { PodCommand, Receipt, Watched } from '../../pod/index.ts';
 import { type PodLocation, reconnectingWatch } from '../hosting/index.ts';
 import { joined } from './view/joined-view.ts';

@@ -1,4 +1,4 @@
-import type { PodHandle } from '../../daemon/index.ts';
+import type { PodHandle } from '../../control/index.ts';
 import type { DataPaths } from '../../setup/index.ts';
 import type { ExitCode, Surroundings } from '../command.ts';
 import { wantsPlain } from '../../terminal/index.ts';

@@ -1,5 +1,5 @@
 import { asPolypodError, messageOf } from '../../base/index.ts';
-import type { PodHandle } from '../../daemon/index.ts';
+import type { PodHandle } from '../../control/index.ts';
 import type { PodCommand, Receipt } from '../../pod/index.ts';
 import type { ApprovalAnswer } from './screen/approval-dialog.ts';
 import { textOf } from './view/answer-steps.ts';

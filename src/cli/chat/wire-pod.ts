@@ -1,6 +1,6 @@
 import { type JsonObject, numberOf, PolypodError, stringOf } from '../../base/index.ts';
 import { PodClient, type PodLine } from '../../client/index.ts';
-import type { PodHandle } from '../../daemon/index.ts';
+import type { PodHandle } from '../../control/index.ts';
 import { EventBatch, type Receipt, type Watched } from '../../pod/index.ts';
 import { WireEvents } from './wire-events.ts';
 import { methodFor } from './wire-method.ts';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
-import type { PodHandle } from '../../daemon/index.ts';
+import type { PodHandle } from '../../control/index.ts';
 import { findSession } from '../../setup/index.ts';
 import type { SettingsChange } from '../../pod/index.ts';
 import { ASK_WHICH, holdChat, pickSession, podInOtherProcess, withBareResume } from '../chat/index.ts';

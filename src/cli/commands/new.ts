@@ -1,5 +1,6 @@
 import { PolypodError, stringOf } from '../../base/index.ts';
-import { type ControlLink, daemonLink, newSession, type NewSession } from '../../daemon/index.ts';
+import type { ControlLink } from '../../control/index.ts';
+import { daemonLink, newSession, type NewSession } from '../../daemon/index.ts';
 import { existingDirectory, type DataPaths } from '../../setup/index.ts';
 import { MODES } from '../args/modes.ts';
 import { EXIT, runnable, type Surroundings } from '../command.ts';

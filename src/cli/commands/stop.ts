@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PolypodError } from '../../base/index.ts';
-import { type ControlLink, daemonLink } from '../../daemon/index.ts';
+import type { ControlLink } from '../../control/index.ts';
+import { daemonLink } from '../../daemon/index.ts';
 import { daemonLock, type DataPaths } from '../../setup/index.ts';
 import { readLock } from '../../store/index.ts';
 import { EXIT, runnable } from '../command.ts';

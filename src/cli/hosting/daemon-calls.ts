@@ -1,5 +1,5 @@
 import { asPolypodError, uuidv7 } from '../../base/index.ts';
-import { type ControlLink, type PodHandle, remotePod } from '../../daemon/index.ts';
+import { type ControlLink, type PodHandle, remotePod } from '../../control/index.ts';
 import type { Caller } from '../../pod/index.ts';
 
 /** A daemon that may be away for a while: what was asked when it went is asked once more when it is back. */

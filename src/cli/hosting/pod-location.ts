@@ -1,4 +1,4 @@
-import type { PodHandle } from '../../daemon/index.ts';
+import type { PodHandle } from '../../control/index.ts';
 import type { Account } from '../../llm/index.ts';
 import type { ModelChoice, Origin } from '../../pod/index.ts';
 import type { Row } from '../../pod/sessions.ts';

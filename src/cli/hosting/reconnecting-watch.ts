@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asPolypodError, isReaderTooSlow, PolypodError } from '../../base/index.ts';
-import type { PodHandle } from '../../daemon/index.ts';
+import type { PodHandle } from '../../control/index.ts';
 import type { Watched } from '../../pod/index.ts';
 import type { PodLocation } from './pod-location.ts';
 

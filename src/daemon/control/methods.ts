@@ -1,7 +1,8 @@
 import { isAbsolute } from 'node:path';
-import { type JsonObject, PolypodError, shape } from '../../base/index.ts';
+import { shape } from '../../base/index.ts';
+import { type Method, readParams } from '../../control/index.ts';
 import { type ThinkingLevel, THINKING_LEVELS } from '../../llm/index.ts';
-import { type Host, type PodEvent, readCommand } from '../../pod/index.ts';
+import type { Host } from '../../pod/index.ts';
 import { existingDirectory } from '../../setup/paths/index.ts';
 import { findSession } from '../../setup/index.ts';
 import type { Health } from '../observe/health.ts';
@@ -11,9 +12,7 @@ import { pendingApprovals } from '../sessions/pending-approvals.ts';
 import { removeSession } from '../sessions/remove-session.ts';
 import type { Reloaded, Setup } from '../setup.ts';
 import { TASKS } from '../../setup/config/index.ts';
-import { encode } from './line.ts';
 import type { TasksAgents } from '../tasks/tasks-agents.ts';
-import type { Method } from './server.ts';
 import { watchApprovals } from './watch-approvals.ts';
 
 /** What the methods work with. */
@@ -49,109 +48,71 @@ const NEW = shape.fields(
 
 const POD = shape.fields({ pod: text }, {});
 const FORK = shape.fields({ pod: text }, { entryId: text, name: text });
-const WATCH = shape.fields({ pod: text }, { after: shape.count(0) });
-const COMMAND = shape.fields({ pod: text, command: shape.anyObject, by: text }, { key: text });
 const LIST = shape.fields({}, { search: text });
 const AGENT = shape.fields({ cwd: directory }, { config: text, stated: TASKS, foreground: shape.flag });
 const NOTHING = shape.fields({}, {});
 
-/** All that can be asked of a daemon on its own socket. */
-export function methodsOf(parts: ControlParts): Readonly<Record<string, Method>> {
+/** The methods that only the daemon has, beside those of its pods. */
+export function daemonMethods(parts: ControlParts): Readonly<Record<string, Method>> {
   const { host, setup, dataDirectory } = parts;
-  const podNamed = async (word: string) => host.pod(findSession(await host.list(), word).id);
   return {
     status: async (params) => {
-      read(NOTHING, params);
+      readParams(NOTHING, params);
       return { ...(await parts.health()), commands: { ...(await parts.commands()) } };
     },
     metrics: async (params) => {
-      read(NOTHING, params);
+      readParams(NOTHING, params);
       return { text: metricsOf(await parts.health()) };
     },
     reload: async (params) => {
-      read(NOTHING, params);
+      readParams(NOTHING, params);
       return { ...(await parts.reload()) };
     },
     stop: async (params) => {
-      read(NOTHING, params);
+      readParams(NOTHING, params);
       parts.stop();
       return { stopping: true };
     },
     ls: async (params) => {
-      const { search } = read(LIST, params);
+      const { search } = readParams(LIST, params);
       return { sessions: search === undefined ? await host.list() : await host.search(search) };
     },
     new: async (params) => {
-      const { cwd, ...wish } = read(NEW, params);
+      const { cwd, ...wish } = readParams(NEW, params);
       const wanted: NewSession = { cwd: await existingDirectory(cwd), ...wish };
       return { ...(await newSession(host, setup.models, wanted)) };
     },
     approvals: async (params) => {
-      read(NOTHING, params);
+      readParams(NOTHING, params);
       return { approvals: await pendingApprovals(host) };
     },
     'watch-approvals': async (params, link) => {
-      read(NOTHING, params);
+      readParams(NOTHING, params);
       await watchApprovals(host, link);
       return { ended: true };
     },
     fork: async (params) => {
-      const { pod, ...from } = read(FORK, params);
+      const { pod, ...from } = readParams(FORK, params);
       return { id: (await host.fork(findSession(await host.list(), pod).id, from)).id };
     },
     rm: async (params) => {
-      const { id } = findSession(await host.list(), read(POD, params).pod);
+      const { id } = findSession(await host.list(), readParams(POD, params).pod);
       await removeSession(host, dataDirectory, id);
       return { id };
     },
-    model: async (params) => {
-      const { reference } = read(shape.fields({}, { reference: text }), params);
-      const { llm, model, notices } = await setup.models.choose(reference);
-      const { name, wire, baseUrl } = llm.account;
-      return {
-        choice: { provider: model.account, modelId: model.id },
-        account: { name, wire, baseUrl },
-        notices,
-      };
-    },
-    command: async (params) => {
-      const { pod, command, by, key } = read(COMMAND, params);
-      const caller = { by, door: 'control', ...(key === undefined ? {} : { key }) };
-      return { ...(await (await podNamed(pod)).handle(readCommand(command), caller)) };
-    },
     'release-socket': async (params) => {
-      const { pod } = read(POD, params);
+      const { pod } = readParams(POD, params);
       await parts.releaseSocket(pod);
       return { pod };
     },
     'agent-start': async (params) => {
-      const { cwd, config, stated, foreground = false } = read(AGENT, params);
+      const { cwd, config, stated, foreground = false } = readParams(AGENT, params);
       const order = { cwd: await existingDirectory(cwd), config, stated: stated ?? {} };
       return { ...(await parts.agents.start(order, { process: 'daemon', lasts: !foreground })) };
     },
     'agent-stop': async (params) => {
-      const { name } = read(shape.fields({ name: text }, {}), params);
+      const { name } = readParams(shape.fields({ name: text }, {}), params);
       return { ...(await parts.agents.stop(name)) };
     },
-    watch: async (params, { send, signal }) => {
-      const { pod, after } = read(WATCH, params);
-      const watching = (await podNamed(pod)).watch({ signal, ...(after === undefined ? {} : { after }) });
-      for await (const watched of watching)
-        await send(
-          watched.type === 'snapshot' ? encode({ watched: { ...watched } }) : watched.batch.as(encodeEvents),
-        );
-      return { ended: true };
-    },
   };
-}
-
-function encodeEvents(events: readonly PodEvent[]): string {
-  return encode({ watched: { type: 'events', events } });
-}
-
-function read<T>(expected: shape.Shape<T>, params: JsonObject): T {
-  const problems: shape.Problem[] = [];
-  const value = expected.read(params, [], (problem) => problems.push(problem));
-  if (value !== undefined) return value;
-  throw new PolypodError('bad-request', shape.sentence('the params', problems));
 }

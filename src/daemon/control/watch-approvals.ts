@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { encode, type LinkSide } from '../../control/index.ts';
 import { APPROVAL_RESPONSE, type Host, type Row, type Settlement } from '../../pod/index.ts';
 import {
   pendingApprovals,
@@ -6,8 +7,6 @@ import {
   type WaitingApproval,
   waitingIn,
 } from '../sessions/pending-approvals.ts';
-import { encode } from './line.ts';
-import type { LinkSide } from './server.ts';
 
 /** What happens to approvals: one waits now, or it has its answer. */
 export type ApprovalNews =

@@ -1,5 +1,5 @@
 import { onAbort } from '../../../base/index.ts';
-import type { PodHandle } from '../../../daemon/index.ts';
+import type { PodHandle } from '../../../control/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import {
   chord,

@@ -1,4 +1,4 @@
-import type { PodHandle } from '../../../daemon/index.ts';
+import type { PodHandle } from '../../../control/index.ts';
 import type { Item } from '../../../llm/index.ts';
 import { textOf } from '../view/answer-steps.ts';
 import { snapshotOf } from '../view/current-snapshot.ts';

@@ -1,4 +1,4 @@
-import type { PodHandle } from '../../../daemon/index.ts';
+import type { PodHandle } from '../../../control/index.ts';
 import type { PodCommand, Receipt } from '../../../pod/index.ts';
 import type { NoticeTone } from '../screen/cards.ts';
 import type { PodLocation } from '../../hosting/index.ts';

@@ -1,5 +1,5 @@
 import { PolypodError } from '../../../base/index.ts';
-import type { PodHandle } from '../../../daemon/index.ts';
+import type { PodHandle } from '../../../control/index.ts';
 import type { Snapshot } from '../../../pod/index.ts';
 
 /** How a pod stands now. */

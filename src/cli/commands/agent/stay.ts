@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ControlLink, readAgent } from '../../../daemon/index.ts';
+import type { ControlLink } from '../../../control/index.ts';
+import { readAgent } from '../../../daemon/index.ts';
 import type { DataPaths } from '../../../setup/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 

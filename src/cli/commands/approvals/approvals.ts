@@ -1,5 +1,6 @@
 import { arrayOf, PolypodError } from '../../../base/index.ts';
-import type { ApprovalNews, ControlLink, WaitingApproval } from '../../../daemon/index.ts';
+import type { ControlLink } from '../../../control/index.ts';
+import type { ApprovalNews, WaitingApproval } from '../../../daemon/index.ts';
 import { callLines } from './call-lines.ts';
 import { approvalList } from './approval-list.ts';
 import { resolveApproval } from './resolve-approval.ts';

@@ -1,5 +1,5 @@
 import { onAbort } from '../../../base/index.ts';
-import type { PodHandle } from '../../../daemon/index.ts';
+import type { PodHandle } from '../../../control/index.ts';
 import type { Approval, Caller, CommandOf, Origin, PodEvent, Snapshot } from '../../../pod/index.ts';
 import type { RunOutcome } from '../../../worker/index.ts';
 import type { Ask } from '../../output/permission-prompt.ts';

@@ -1,5 +1,5 @@
 import { PolypodError, stringOf } from '../../../base/index.ts';
-import { type ControlLink, remotePod } from '../../../daemon/index.ts';
+import { type ControlLink, remotePod } from '../../../control/index.ts';
 import type { Row } from '../../../pod/sessions.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { promptFrom } from '../../args/prompt-text.ts';

@@ -1,5 +1,5 @@
 import { PolypodError } from '../../../base/index.ts';
-import { type ControlLink, remotePod } from '../../../daemon/index.ts';
+import { type ControlLink, remotePod } from '../../../control/index.ts';
 import type { Caller } from '../../../pod/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { callerIn, type SessionsCall, sessionsMeant } from './sessions-call.ts';

@@ -1,5 +1,6 @@
 import { PolypodError } from '../../../base/index.ts';
-import { type ControlLink, daemonLink } from '../../../daemon/index.ts';
+import type { ControlLink } from '../../../control/index.ts';
+import { daemonLink } from '../../../daemon/index.ts';
 import type { DataPaths } from '../../../setup/index.ts';
 
 /** The daemon, without which it cannot be done; refuses with what to do when none is up. */

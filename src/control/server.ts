@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
-import { type JsonObject, type Log, messageOf, PolypodError } from '../../base/index.ts';
-import { containFailures, listenUnix } from '../../wire/index.ts';
+import { type JsonObject, type Log, messageOf, PolypodError } from '../base/index.ts';
+import { containFailures, listenUnix } from '../wire/index.ts';
 import { Intake } from './intake.ts';
 import { encode, encodeError, readQuestion } from './line.ts';
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { PolypodError } from '../../base/index.ts';
+import { PolypodError } from '../base/index.ts';
 
 /** Far more than a prompt with images takes. */
 const LONGEST_LINE = 64 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../base/index.ts';
+import { isObject, type JsonObject } from '../base/index.ts';
 import {
   EventBatch,
   type Caller,
@@ -6,7 +6,7 @@ import {
   type PodCommand,
   type Receipt,
   type Watched,
-} from '../../pod/index.ts';
+} from '../pod/index.ts';
 import type { ControlLink } from './link.ts';
 
 /** What can be done with a pod, wherever it lives. */

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { isObject, type JsonObject, onAbort, PolypodError, tryParse } from '../../base/index.ts';
-import { connectUnix, lineReader } from '../../wire/index.ts';
+import { isObject, type JsonObject, onAbort, PolypodError, tryParse } from '../base/index.ts';
+import { connectUnix, lineReader } from '../wire/index.ts';
 import { encode, errorIn } from './line.ts';
 
 /** A client's connection to the daemon. */

@@ -9,7 +9,7 @@ import {
   readMessage,
   ReaderTooSlow,
   stringOf,
-} from '../../base/index.ts';
+} from '../base/index.ts';
 
 /**
  * The daemon's own socket speaks lines of JSON. A client asks `{"method":…,"params":{…}}`; each question gets one line

@@ -1,0 +1,46 @@
+/** The control protocol: how Polypod's own commands use the pods of another process. */
+import type { Host } from '../pod/index.ts';
+import type { OpenDoor } from '../protocols/index.ts';
+import type { ModelAccess } from '../setup/index.ts';
+import type { ControlLink } from './link.ts';
+import type { PodHandle } from './remote-pod.ts';
+import type { ControlServer, ControlServerOptions, Method, TakeOver } from './server.ts';
+
+export { encode } from './line.ts';
+export type { ControlLink } from './link.ts';
+export { readParams } from './read-params.ts';
+export type { PodHandle } from './remote-pod.ts';
+export type { ControlServer, LinkSide, Method } from './server.ts';
+
+// Loaded when it is used: most commands need neither a server nor a connection.
+
+/** A connection to the control socket at a path; undefined if no process listens there. */
+export async function openControlLink(path: string): Promise<ControlLink | undefined> {
+  return (await import('./link.ts')).ControlLink.open(path);
+}
+
+/** A pod of the process behind a connection. */
+export async function remotePod(id: string, link: ControlLink): Promise<PodHandle> {
+  return (await import('./remote-pod.ts')).remotePod(id, link);
+}
+
+/** Serves the control protocol on a socket of this process. */
+export async function listenForControl(options: ControlServerOptions): Promise<ControlServer> {
+  const { ControlServer } = await import('./server.ts');
+  const server = new ControlServer(options);
+  await server.listen();
+  return server;
+}
+
+/** The methods of every process that hosts pods. */
+export async function podMethods(
+  host: Host,
+  models: () => Pick<ModelAccess, 'choose'>,
+): Promise<Readonly<Record<string, Method>>> {
+  return (await import('./pod-methods.ts')).podMethods(host, models);
+}
+
+/** Turns a connection to a control socket into one of the pod door. */
+export async function attachTo(host: Host, podDoor: () => OpenDoor | undefined): Promise<TakeOver> {
+  return (await import('./attach.ts')).attachTo(host, podDoor);
+}

@@ -1,0 +1,56 @@
+import { shape } from '../base/index.ts';
+import { type Host, type Pod, type PodEvent, readCommand } from '../pod/index.ts';
+import { findSession, type ModelAccess } from '../setup/index.ts';
+import { encode } from './line.ts';
+import { readParams } from './read-params.ts';
+import type { Method } from './server.ts';
+
+const text = shape.text();
+const COMMAND = shape.fields({ pod: text, command: shape.anyObject, by: text }, { key: text });
+const WATCH = shape.fields({ pod: text }, { after: shape.count(0) });
+const MODEL = shape.fields({}, { reference: text });
+
+/** The methods of every process that hosts pods: what a chat needs to use them from another process. */
+export function podMethods(
+  host: Host,
+  models: () => Pick<ModelAccess, 'choose'>,
+): Readonly<Record<string, Method>> {
+  return {
+    command: async (params) => {
+      const { pod, command, by, key } = readParams(COMMAND, params);
+      const caller = { by, door: 'control', ...(key === undefined ? {} : { key }) };
+      return { ...(await (await podNamed(host, pod)).handle(readCommand(command), caller)) };
+    },
+    watch: async (params, { send, signal }) => {
+      const { pod, after } = readParams(WATCH, params);
+      const watching = (await podNamed(host, pod)).watch({
+        signal,
+        ...(after === undefined ? {} : { after }),
+      });
+      for await (const watched of watching)
+        await send(
+          watched.type === 'snapshot' ? encode({ watched: { ...watched } }) : watched.batch.as(encodeEvents),
+        );
+      return { ended: true };
+    },
+    model: async (params) => {
+      const { reference } = readParams(MODEL, params);
+      const { llm, model, notices } = await models().choose(reference);
+      const { name, wire, baseUrl } = llm.account;
+      return {
+        choice: { provider: model.account, modelId: model.id },
+        account: { name, wire, baseUrl },
+        notices,
+      };
+    },
+  };
+}
+
+/** By its id, the beginning of it, or its name. */
+async function podNamed(host: Host, word: string): Promise<Pod> {
+  return host.pod(findSession(await host.list(), word).id);
+}
+
+function encodeEvents(events: readonly PodEvent[]): string {
+  return encode({ watched: { type: 'events', events } });
+}

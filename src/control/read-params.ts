@@ -1,0 +1,9 @@
+import { type JsonObject, PolypodError, shape } from '../base/index.ts';
+
+/** The params of a method, or a `bad-request` that names what is wrong with them. */
+export function readParams<T>(expected: shape.Shape<T>, params: JsonObject): T {
+  const problems: shape.Problem[] = [];
+  const value = expected.read(params, [], (problem) => problems.push(problem));
+  if (value !== undefined) return value;
+  throw new PolypodError('bad-request', shape.sentence('the params', problems));
+}
