@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { asPolypodError, type ErrorCode, nearest, PolypodError, systemCodeOf } from '../base/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from './command.ts';
 import { COMMANDS } from './commands.ts';
-import { isRpcMode } from './rpc/options.ts';
+import { isRpcMode } from './rpc/is-rpc-mode.ts';
 import { exposeVariables, takeEnvironment } from './secret-environment.ts';
 import { sanitizeText } from '../terminal/index.ts';
 import { version } from './version.ts';

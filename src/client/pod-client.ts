@@ -1,3 +1,4 @@
+import type { Decision } from './decision.ts';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JsonObject, onAbort, PolypodError, stringOf } from '../base/index.ts';
@@ -111,7 +112,7 @@ export class PodClient {
     await this.call('steer', { input });
   }
 
-  async decide(approvalId: string, decision: 'approve' | 'deny', more: JsonObject = {}): Promise<void> {
+  async decide(approvalId: string, decision: Decision, more: JsonObject = {}): Promise<void> {
     await this.call('decide', { approval_id: approvalId, decision, ...more });
   }
 

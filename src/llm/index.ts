@@ -32,6 +32,7 @@ export {
   type CacheMarkers,
   type Content,
   type Item,
+  type ItemOf,
   type LlmRequest,
   THINKING_LEVELS,
   type ThinkingLevel,

@@ -43,6 +43,8 @@ export type Item =
   | { readonly type: 'reasoning'; readonly text: string; readonly seal?: Seal }
   | { readonly type: 'opaque'; readonly name: string; readonly seal: Seal };
 
+export type ItemOf<T extends Item['type']> = Extract<Item, { readonly type: T }>;
+
 export type Content =
   | { readonly type: 'text'; readonly text: string }
   /** `data` is base64. */

@@ -1,7 +1,7 @@
 import type { Llm, Model } from '../llm/index.ts';
 import type {
   FileFacts,
-  Mode,
+  PermissionMode,
   OwnSurroundings,
   Policy,
   Rule,
@@ -22,7 +22,7 @@ export interface Agent {
   readonly tools: () => Promise<readonly Tool[]>;
   /** What the agent is told about itself and its surroundings. */
   readonly system: () => Promise<string>;
-  readonly mode: Mode;
+  readonly mode: PermissionMode;
   /** Those of the configuration: they hold for everybody. */
   readonly rules: readonly Rule[];
   /** Those that a person has made by answering "always". */

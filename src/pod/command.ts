@@ -1,5 +1,7 @@
 import { PolypodError, shape } from '../base/index.ts';
 import type { Content } from '../llm/index.ts';
+import { PERMISSION_MODES, TODO_STATUSES } from '../tools/index.ts';
+import { DEADLINE_FALLBACKS, DECISIONS, REMEMBER_OPTIONS } from './decision.ts';
 import { CLEARABLE, MODEL_CHOICE, PATH, SETTINGS_CHANGE, TIME } from './settings.ts';
 
 const text = shape.text();
@@ -23,7 +25,7 @@ export const CONTENT: shape.Shape<readonly Content[]> = shape.ruled(
 export const LIMIT = shape.fields(
   {},
   {
-    mode: shape.choice(['read-only', 'workspace-write', 'full-access']),
+    mode: shape.choice(PERMISSION_MODES),
     /** Absolute paths: files elsewhere are outside of the scope, whatever else allows them. */
     directories: shape.listOf(PATH),
   },
@@ -47,7 +49,7 @@ export const OVERRIDES = shape.fields(
   {},
   {
     model: MODEL_CHOICE,
-    mode: shape.choice(['read-only', 'workspace-write', 'full-access']),
+    mode: shape.choice(PERMISSION_MODES),
     tools: shape.listOf(text),
     /** Paths beside the working directory. */
     paths: shape.listOf(PATH),
@@ -62,14 +64,11 @@ export const OVERRIDES = shape.fields(
 );
 export type Overrides = shape.ValueOf<typeof OVERRIDES>;
 
-export const TODO = shape.fields(
-  { content: text, status: shape.choice(['pending', 'in_progress', 'completed']) },
-  {},
-);
+export const TODO = shape.fields({ content: text, status: shape.choice(TODO_STATUSES) }, {});
 
 const RUN_ID = shape.text('a UUID', (id) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id));
 
-const FALLBACK = shape.choice(['deny', 'pause']);
+const FALLBACK = shape.choice(DEADLINE_FALLBACKS);
 
 const COMMAND = shape.tagged('type', {
   /** Begins a run. While one goes on it is refused, unless it may wait for its turn. */
@@ -95,12 +94,12 @@ const COMMAND = shape.tagged('type', {
   resume: shape.fields({}, {}),
   'abort-retry': shape.fields({}, {}),
   decide: shape.fields(
-    { approvalId: text, decision: shape.choice(['approve', 'deny']) },
+    { approvalId: text, decision: shape.choice(DECISIONS) },
     {
       comment: shape.anyText,
       /** JSON text of the arguments in place of the model's. */
       updatedArguments: text,
-      remember: shape.choice(['once', 'session', 'always']),
+      remember: shape.choice(REMEMBER_OPTIONS),
       /** What the one who decides may allow. */
       limit: LIMIT,
     },
@@ -129,7 +128,7 @@ const COMMAND = shape.tagged('type', {
 
 /** A wish for a pod; accepted with a receipt, or refused. */
 export type PodCommand = shape.ValueOf<typeof COMMAND>;
-export type CommandOf<T extends PodCommand['type']> = Extract<PodCommand, { readonly type: T }>;
+export type PodCommandOf<T extends PodCommand['type']> = Extract<PodCommand, { readonly type: T }>;
 
 /** JSON Schema of all commands, for doors and their documents. */
 export const commandSchema = COMMAND.schema;

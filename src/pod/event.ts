@@ -1,3 +1,4 @@
+import type { DeadlineFallback, RememberOption } from './decision.ts';
 import type { Content, Item } from '../llm/index.ts';
 import type { Rule, TodoItem, ToolOutput } from '../tools/index.ts';
 import type { RunEvent, Totals } from '../worker/index.ts';
@@ -23,6 +24,8 @@ export interface Origin {
 
 /** All that can be told about a pod: what its runs do, and what people do to it. */
 export type PodFact = Told<RunEvent> | PodOwnEvent;
+
+export type PodFactOf<T extends PodFact['type']> = Extract<PodFact, { readonly type: T }>;
 
 /** The worker's events, with what only the pod knows of them. */
 type Told<E extends RunEvent> = E extends { readonly type: 'run-start' }
@@ -86,6 +89,8 @@ export type PodOwnEvent =
 /** Numbered, and with the entry of the session file that keeps it, if one does. */
 export type PodEvent = Numbered<PodFact & { readonly entryId?: string }>;
 
+export type PodEventOf<T extends PodEvent['type']> = Extract<PodEvent, { readonly type: T }>;
+
 export type Lane = 'prompt' | 'steer' | 'follow-up';
 
 /** A message that waits. */
@@ -115,7 +120,7 @@ export interface Approval {
   readonly rule?: Rule;
   readonly deadline?: string;
   /** What happens at the deadline. */
-  readonly fallback?: 'deny' | 'pause';
+  readonly fallback?: DeadlineFallback;
 }
 
 export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'expired' | 'cancelled';
@@ -126,5 +131,5 @@ export interface Settlement extends Partial<Origin> {
   readonly at: string;
   readonly comment?: string;
   readonly updatedArguments?: string;
-  readonly remember?: 'once' | 'session' | 'always';
+  readonly remember?: RememberOption;
 }

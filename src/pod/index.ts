@@ -6,7 +6,7 @@ export type { Filter, ListOptions, PendingApproval, Row, TaskRow } from './catal
 export {
   BASE64,
   type Caller,
-  type CommandOf,
+  type PodCommandOf,
   commandSchema,
   type Limit,
   MEDIA_TYPE,
@@ -16,6 +16,14 @@ export {
   readCommand,
   type Receipt,
 } from './command.ts';
+export {
+  DEADLINE_FALLBACKS,
+  type DeadlineFallback,
+  type Decision,
+  DECISIONS,
+  REMEMBER_OPTIONS,
+  type RememberOption,
+} from './decision.ts';
 export { endRun } from './end-run.ts';
 export type {
   Approval,
@@ -23,6 +31,7 @@ export type {
   Lane,
   Origin,
   PodEvent,
+  PodEventOf,
   PodFact,
   PodState,
   Queued,
@@ -85,6 +94,12 @@ export type { BlockView, RunView, ShellView, ToolView } from './live/view.ts';
 export type { TaskView } from './live/task-book.ts';
 
 /** Words of the layers below that the pod's own are made with. */
-export { THINKING_LEVELS, type ThinkingLevel } from '../llm/index.ts';
+export { type ItemOf, THINKING_LEVELS, type ThinkingLevel } from '../llm/index.ts';
 export { NO_TOTALS } from '../worker/index.ts';
-export { printedText, type Rule } from '../tools/index.ts';
+export {
+  PERMISSION_MODES,
+  type PermissionMode,
+  printedText,
+  type Rule,
+  TODO_STATUSES,
+} from '../tools/index.ts';

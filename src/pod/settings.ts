@@ -1,6 +1,6 @@
 import { isOneLine, type JsonObject, shape } from '../base/index.ts';
 import { THINKING_LEVELS, type ThinkingLevel } from '../llm/index.ts';
-import type { Mode, Rule } from '../tools/index.ts';
+import { type PermissionMode, type Rule, PERMISSION_MODES, RULE_ACTIONS } from '../tools/index.ts';
 import type { InboxModes } from '../worker/index.ts';
 import type { ModelChoice } from './session/index.ts';
 import { TOOL_LIMIT, type ToolLimit } from './tool-limit.ts';
@@ -25,7 +25,7 @@ export interface PodSettings {
   readonly model?: ModelChoice;
   readonly thinking?: ThinkingLevel;
   /** The agent's own if none is chosen. */
-  readonly mode?: Mode;
+  readonly mode?: PermissionMode;
   /** Asked before the agent's own; the first that fits decides. */
   readonly rules: readonly Rule[];
   /** Asked after the agent's own: what holds where the user has said nothing. */
@@ -79,11 +79,10 @@ export const PATH = shape.text(
   (path) => path.length <= 4_096 && !path.includes('\0'),
 );
 
-const MODES: readonly Mode[] = ['read-only', 'workspace-write', 'full-access'];
 const DELIVERY = ['one-at-a-time', 'all'] as const;
 
 export const RULE: shape.Shape<Rule> = shape.fields(
-  { action: shape.choice(['auto', 'ask', 'deny']) },
+  { action: shape.choice(RULE_ACTIONS) },
   { tool: shape.text(), command: shape.text(), exact: shape.flag, path: shape.text() },
 );
 
@@ -127,7 +126,7 @@ const MOST_ANNOTATED = 65_536;
 const SETTINGS = {
   model: MODEL_CHOICE,
   thinking: shape.choice(THINKING_LEVELS),
-  mode: shape.choice(MODES),
+  mode: shape.choice(PERMISSION_MODES),
   rules: shape.listOf(RULE),
   fallbackRules: shape.listOf(RULE),
   acceptEdits: shape.flag,

@@ -1,8 +1,6 @@
-import type { PodEvent } from '../pod/index.ts';
+import type { PodEventOf } from '../pod/index.ts';
 import { brokenRulesText, type StreamRule, StreamRules } from './stream-rules.ts';
 import { type OpenTodo, TODO_REMINDER, type TodoReminder, TodoReminders } from './todo-reminders.ts';
-
-type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { readonly type: T }>;
 
 /** A prompt that continues the work of an agent. `customType` marks it in the session file. */
 export interface Continuation {
@@ -51,7 +49,7 @@ export class Continuations {
   }
 
   /** Checks the model's output; cancels the run when the output breaks a rule. */
-  check(event: EventOf<'block-start'> | EventOf<'block-delta'>): void {
+  check(event: PodEventOf<'block-start'> | PodEventOf<'block-delta'>): void {
     if (event.type === 'block-start') return this.#rules.startBlock();
     const { delta } = event;
     const broken = this.#rules.append(delta.type === 'input-json' ? delta.json : delta.text);
@@ -62,7 +60,7 @@ export class Continuations {
   }
 
   /** Starts another run where one is due. Returns whether it did. */
-  onRunEnd({ status }: EventOf<'run-end'>['outcome']): boolean {
+  onRunEnd({ status }: PodEventOf<'run-end'>['outcome']): boolean {
     const broken = this.#broken;
     this.#broken = [];
     if (broken.length > 0) {

@@ -29,6 +29,6 @@ export { type Isolation, type IsolationState, pidNamespace } from './process/iso
 export { endOrphans, orphanNote, type OwnerState } from './process/orphans.ts';
 export { printedText } from './text/printed.ts';
 export * from './sandbox/index.ts';
-export { type TodoItem, type TodoStore, todoTool } from './todo.ts';
+export { TODO_STATUSES, type TodoItem, type TodoStore, todoTool } from './todo.ts';
 export { prepareReadOnlyRun } from './read-only-run/index.ts';
 export * from './policy/index.ts';

@@ -2,12 +2,12 @@ import { shape } from '../base/index.ts';
 import { counted } from './text/shorten.ts';
 import { defineTool, type Tool, type ToolOutput, textOutput } from './tool.ts';
 
-const STATUSES = ['pending', 'in_progress', 'completed'] as const;
+export const TODO_STATUSES = ['pending', 'in_progress', 'completed'] as const;
 
 /** One step of a plan. */
 export interface TodoItem {
   readonly content: string;
-  readonly status: (typeof STATUSES)[number];
+  readonly status: (typeof TODO_STATUSES)[number];
 }
 
 /** Where a list is kept; it outlives the call. */
@@ -23,7 +23,7 @@ const input = shape.fields(
         shape.fields(
           {
             content: shape.described(shape.text(), 'The step, in one line.'),
-            status: shape.described(shape.choice(STATUSES), 'At most one step is in_progress.'),
+            status: shape.described(shape.choice(TODO_STATUSES), 'At most one step is in_progress.'),
           },
           {},
         ),

@@ -1,5 +1,5 @@
 import { messageOf, onAbort, tryParse } from '../base/index.ts';
-import { type Item, readArguments } from '../llm/index.ts';
+import { readArguments, type ItemOf } from '../llm/index.ts';
 import {
   errorOutput,
   type PreparedCall,
@@ -11,7 +11,7 @@ import type { Approval, Approve, PendingApproval } from './approval.ts';
 import type { CallLine, CallStatus } from './event.ts';
 import { consult, type Hook } from './hooks.ts';
 
-export type Call = Extract<Item, { type: 'tool-call' }>;
+export type Call = ItemOf<'tool-call'>;
 
 export type Decided =
   | {

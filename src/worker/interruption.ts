@@ -1,4 +1,4 @@
-import { type Content, type Item, textContent, textOf } from '../llm/index.ts';
+import { type Content, type Item, textContent, textOf, type ItemOf } from '../llm/index.ts';
 
 /**
  * What an interrupted answer leaves in the conversation: its text so far, marked where it broke off. Thoughts without their
@@ -35,7 +35,7 @@ export function withInterruptions(items: readonly Item[]): readonly Item[] {
 
 const NOTE = '[Request interrupted by user]';
 
-type Message = Extract<Item, { type: 'message' }>;
+type Message = ItemOf<'message'>;
 
 function assistantMessage(text: string): Message {
   return { type: 'message', role: 'assistant', content: textContent(text) };

@@ -1,4 +1,4 @@
-import { type Item, textContent, textOf } from '../llm/index.ts';
+import { type Item, textContent, textOf, type ItemOf } from '../llm/index.ts';
 import { tokensOf } from './tokens.ts';
 
 export interface PrunePolicy {
@@ -27,7 +27,7 @@ export function pruned(items: readonly Item[], policy: PrunePolicy = DEFAULT_PRU
   return saving >= policy.leastSaving ? shortened.toReversed() : items;
 }
 
-function shortenedResult(item: Extract<Item, { type: 'tool-result' }>): Item {
+function shortenedResult(item: ItemOf<'tool-result'>): Item {
   const [firstLine = ''] = textOf(item.content).split('\n');
   const line = firstLine.length > MAX_LINE ? `${firstLine.slice(0, MAX_LINE)}…` : firstLine;
   return { ...item, content: textContent(`${line}\n[older output left out; run the tool again to see it]`) };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { modelSelection } from '../../src/protocols/rpc/sessions/model-selection.ts';
-import { isRpcMode, readRpcOptions } from '../../src/cli/rpc/options.ts';
+import { isRpcMode } from '../../src/cli/rpc/is-rpc-mode.ts';
+import { readRpcOptions } from '../../src/cli/rpc/options.ts';
 
 describe('the command line of RPC mode', () => {
   it.each([

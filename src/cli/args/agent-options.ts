@@ -8,14 +8,18 @@ import type { McpServerSpec } from '../../mcp/index.ts';
 import type { Surroundings } from '../command.ts';
 import { DATA_DIR, dataPathsOf } from './data-dir.ts';
 import { MODEL } from './model-option.ts';
-import { MODES } from './modes.ts';
+import { PERMISSION_MODES } from '../../tools/index.ts';
 import type { Values } from './options.ts';
 
 /** What can be said of an agent and its session, whatever is done with it. */
 export const AGENT_OPTIONS = {
   name: { type: 'text', short: 'n', value: 'NAME', help: 'what the new session is called' },
   ...MODEL,
-  mode: { type: 'choice', choices: MODES, help: 'what it may do unasked (default: workspace-write)' },
+  mode: {
+    type: 'choice',
+    choices: PERMISSION_MODES,
+    help: 'what it may do unasked (default: workspace-write)',
+  },
   thinking: { type: 'choice', choices: THINKING_LEVELS, help: 'how long to think before each step' },
   'allow-path': {
     type: 'texts',

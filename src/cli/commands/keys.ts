@@ -22,7 +22,7 @@ import { relativeTime } from '../output/relative-time.ts';
 import { currentUserName } from '../current-user.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
 import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
-import { MODES } from '../args/modes.ts';
+import { PERMISSION_MODES } from '../../tools/index.ts';
 import { momentIn, spanIn } from '../args/time-argument.ts';
 import type { Values } from '../args/options.ts';
 import { table } from '../output/table.ts';
@@ -42,7 +42,7 @@ const OPTIONS = {
     value: 'SCOPE',
     help: `create: what it is for, ${KEY_SCOPES.join(', ')}; may be repeated (default: submit and read)`,
   },
-  mode: { type: 'choice', choices: MODES, help: 'create: the most that its tasks may do unasked' },
+  mode: { type: 'choice', choices: PERMISSION_MODES, help: 'create: the most that its tasks may do unasked' },
   directory: { type: 'texts', value: 'DIR', help: 'create: where its tasks may work; may be repeated' },
   model: { type: 'texts', value: 'PROVIDER/ID', help: 'create: the models that it may use; may be repeated' },
   grant: {

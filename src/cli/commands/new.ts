@@ -2,7 +2,7 @@ import { PolypodError, stringOf } from '../../base/index.ts';
 import type { ControlLink } from '../../control/index.ts';
 import { daemonLink, newSession, type NewSession } from '../../daemon/index.ts';
 import { existingDirectory, type DataPaths } from '../../setup/index.ts';
-import { MODES } from '../args/modes.ts';
+import { PERMISSION_MODES } from '../../tools/index.ts';
 import { EXIT, runnable, type Surroundings } from '../command.ts';
 import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { openHostInProcess } from '../hosting/host-in-process.ts';
@@ -17,7 +17,11 @@ export const newCommand = runnable({
     name: { type: 'text', short: 'n', value: 'NAME', help: 'what it is called' },
     cwd: { type: 'text', short: 'C', value: 'DIR', help: 'the directory to work in (default: this one)' },
     ...MODEL,
-    mode: { type: 'choice', choices: MODES, help: 'what it may do unasked (default: as configured)' },
+    mode: {
+      type: 'choice',
+      choices: PERMISSION_MODES,
+      help: 'what it may do unasked (default: as configured)',
+    },
     json: { type: 'flag', help: 'print one JSON object' },
     ...DATA_DIR,
   },

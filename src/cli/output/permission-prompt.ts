@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { ReadStream } from 'node:tty';
 import { onAbort } from '../../base/index.ts';
-import type { Approval, CommandOf } from '../../pod/index.ts';
+import type { Approval, PodCommandOf } from '../../pod/index.ts';
 import { callDetails } from './call-details.ts';
 import type { Surroundings } from '../command.ts';
 import { callName } from './call-name.ts';
@@ -19,7 +19,7 @@ export interface Asking {
   readonly isAlone: boolean;
 }
 
-export interface Decision extends Pick<CommandOf<'decide'>, 'decision' | 'comment' | 'remember'> {
+export interface Decision extends Pick<PodCommandOf<'decide'>, 'decision' | 'comment' | 'remember'> {
   /** Who has decided, if it was not the person here. */
   readonly by?: string;
 }

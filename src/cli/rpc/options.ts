@@ -1,3 +1,4 @@
+import { THINKING_LEVELS } from '../../pod/index.ts';
 import { nearest, PolypodError } from '../../base/index.ts';
 
 /** What the command line of `polypod --mode rpc` says: the options that hosts of pi and xcsh pass, and our own. */
@@ -167,14 +168,6 @@ const BY_NAME: ReadonlyMap<string, Name> = new Map(
   (Object.keys(OPTIONS) as Name[]).flatMap((key) => OPTIONS[key].names.map((name) => [name, key] as const)),
 );
 
-/** Whether a command line asks for this mode: options may stand in any order, but no command before them. */
-export function isRpcMode(argv: readonly string[]): boolean {
-  const at = argv.findIndex(
-    (word, index) => word === '--mode=rpc' || (word === '--mode' && argv[index + 1] === 'rpc'),
-  );
-  return at >= 0 && argv[0]?.startsWith('-') === true;
-}
-
 /** The text of `polypod --mode rpc --help`. */
 export function rpcHelp(): string {
   const rows = Object.values<Option>(OPTIONS)
@@ -244,16 +237,16 @@ function toolsIn(list: string | undefined, has: (name: Name) => boolean): ToolCh
 }
 
 function noticesOn(thinking: string | undefined, has: (name: Name) => boolean): readonly string[] {
-  const isLevel = thinking === undefined || LEVELS.includes(thinking);
+  const isLevel = thinking === undefined || THINKING_LEVELS.some((level) => level === thinking);
   return [
-    ...(isLevel ? [] : [`--thinking cannot be "${thinking}", and is left out: ${LEVELS.join(', ')}`]),
+    ...(isLevel
+      ? []
+      : [`--thinking cannot be "${thinking}", and is left out: ${THINKING_LEVELS.join(', ')}`]),
     ...(has('providerSessionId')
       ? ['--provider-session-id has no effect: providers are sent no session id']
       : []),
   ];
 }
-
-const LEVELS: readonly string[] = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh'];
 
 interface Sorted {
   /** For each option the values it was given; one without a value has empty ones. */

@@ -1,3 +1,4 @@
+import type { Decision } from '../decision.ts';
 import { asPolypodError, derivedAbort, type JsonObject, PolypodError, uuidv7 } from '../../base/index.ts';
 import { httpRefusalIn, httpTransport, type Transport } from '../../wire/index.ts';
 import { type Backoff, DEFAULT_BACKOFF } from '../backoff.ts';
@@ -109,7 +110,7 @@ export class TasksClient {
 
   async decide(
     approvalId: string,
-    decision: { readonly decision: 'approve' | 'deny'; readonly comment?: string },
+    decision: { readonly decision: Decision; readonly comment?: string },
   ): Promise<void> {
     await this.#ask('POST', `/approvals/${encodeURIComponent(approvalId)}/decide`, { body: { ...decision } });
   }

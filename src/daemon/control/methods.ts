@@ -1,3 +1,4 @@
+import { PERMISSION_MODES } from '../../tools/index.ts';
 import { isAbsolute } from 'node:path';
 import { shape } from '../../base/index.ts';
 import { type Method, readParams } from '../../control/index.ts';
@@ -40,7 +41,7 @@ const NEW = shape.fields(
   {
     name: text,
     model: text,
-    mode: shape.choice(['read-only', 'workspace-write', 'full-access']),
+    mode: shape.choice(PERMISSION_MODES),
     thinking: shape.choice<ThinkingLevel>(THINKING_LEVELS),
     appendSystem: shape.anyText,
   },

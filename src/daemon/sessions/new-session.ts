@@ -1,6 +1,6 @@
 import type { ThinkingLevel } from '../../llm/index.ts';
 import type { Host } from '../../pod/index.ts';
-import type { Mode } from '../../tools/index.ts';
+import type { PermissionMode } from '../../tools/index.ts';
 import type { ModelAccess } from '../../setup/models/index.ts';
 
 /** A session that somebody wants. */
@@ -9,7 +9,7 @@ export interface NewSession {
   readonly name?: string;
   /** `provider/id`, an id, or a provider's name. */
   readonly model?: string;
-  readonly mode?: Mode;
+  readonly mode?: PermissionMode;
   readonly thinking?: ThinkingLevel;
   readonly appendSystem?: string;
 }

@@ -1,5 +1,13 @@
 import type { JsonObject } from '../../base/index.ts';
-import type { CacheMarkers, Content, Item, LlmRequest, ThinkingLevel, ToolChoice } from '../request.ts';
+import type {
+  CacheMarkers,
+  Content,
+  Item,
+  LlmRequest,
+  ThinkingLevel,
+  ToolChoice,
+  ItemOf,
+} from '../request.ts';
 import { argumentsObject } from '../tool-arguments.ts';
 
 /** Our request as the body of a Messages API call. */
@@ -156,7 +164,7 @@ function blocksOf(item: Item): JsonObject[] {
   }
 }
 
-function callOf({ callId, name, arguments: text, seal }: Extract<Item, { type: 'tool-call' }>): JsonObject {
+function callOf({ callId, name, arguments: text, seal }: ItemOf<'tool-call'>): JsonObject {
   const caller = seal?.wire === 'anthropic' && seal.data.caller ? { caller: seal.data.caller } : {};
   return { type: 'tool_use', id: idOf(callId), name, input: argumentsObject(text), ...caller };
 }

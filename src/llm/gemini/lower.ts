@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, stringOf } from '../../base/index.ts';
-import type { Content, Item, LlmRequest, ThinkingLevel, ToolChoice } from '../request.ts';
+import type { Content, Item, LlmRequest, ThinkingLevel, ToolChoice, ItemOf } from '../request.ts';
 import { textOf } from '../request.ts';
 import { argumentsObject } from '../tool-arguments.ts';
 
@@ -97,7 +97,7 @@ function contentsOf({ model, items }: LlmRequest): readonly Turn[] {
   return turns;
 }
 
-type Call = Extract<Item, { type: 'tool-call' }>;
+type Call = ItemOf<'tool-call'>;
 
 function isModel(item: Item): boolean {
   if (item.type === 'message') return item.role === 'assistant';
@@ -143,7 +143,7 @@ function callPart(item: Call, model: string): JsonObject {
   return { functionCall, ...(signature === '' ? {} : { thoughtSignature: signature }) };
 }
 
-function resultParts(item: Extract<Item, { type: 'tool-result' }>, call: Call | undefined): JsonObject[] {
+function resultParts(item: ItemOf<'tool-result'>, call: Call | undefined): JsonObject[] {
   const text = textOf(item.content);
   const response = item.isError ? { error: text } : { output: text };
   const images = item.content.filter((part) => part.type === 'image').map(contentPart);

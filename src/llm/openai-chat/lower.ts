@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/index.ts';
-import type { Content, Item, LlmRequest, ToolChoice } from '../request.ts';
+import type { Content, Item, LlmRequest, ToolChoice, ItemOf } from '../request.ts';
 import { textOf } from '../request.ts';
 import { resultText } from '../tool-arguments.ts';
 
@@ -90,7 +90,7 @@ function assistantFields(item: Item): JsonObject | undefined {
   }
 }
 
-function callOf(item: Extract<Item, { type: 'tool-call' }>): JsonObject {
+function callOf(item: ItemOf<'tool-call'>): JsonObject {
   const spoken = { name: item.name, arguments: item.arguments || '{}' };
   const extra = item.seal?.wire === 'openai-chat' ? item.seal.data : {};
   return { id: item.callId, type: 'function', function: spoken, ...extra };

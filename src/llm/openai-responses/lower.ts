@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../base/index.ts';
-import type { Content, Item, LlmRequest, ToolChoice } from '../request.ts';
+import type { Content, Item, LlmRequest, ToolChoice, ItemOf } from '../request.ts';
 import { textOf } from '../request.ts';
 import { resultText } from '../tool-arguments.ts';
 
@@ -71,7 +71,7 @@ function inputOf(item: Item): readonly JsonObject[] {
   }
 }
 
-function assistantMessage({ content, seal }: Extract<Item, { type: 'message' }>): readonly JsonObject[] {
+function assistantMessage({ content, seal }: ItemOf<'message'>): readonly JsonObject[] {
   const text = textOf(content);
   const phase = seal?.wire === 'openai-responses' && seal.data.phase ? { phase: seal.data.phase } : {};
   return text === ''
@@ -88,7 +88,7 @@ function partOf(part: Content): JsonObject {
   return { type: 'input_image', image_url: `data:${part.mediaType};base64,${part.data}` };
 }
 
-function callOf(item: Extract<Item, { type: 'tool-call' }>): JsonObject {
+function callOf(item: ItemOf<'tool-call'>): JsonObject {
   const { callId, name } = item;
   const { custom, ...extras } = item.seal?.wire === 'openai-responses' ? item.seal.data : { custom: false };
   if (custom === true)
@@ -96,7 +96,7 @@ function callOf(item: Extract<Item, { type: 'tool-call' }>): JsonObject {
   return { type: 'function_call', call_id: callId, name, arguments: item.arguments || '{}', ...extras };
 }
 
-function outputOf({ content, isError }: Extract<Item, { type: 'tool-result' }>): unknown {
+function outputOf({ content, isError }: ItemOf<'tool-result'>): unknown {
   const hasImage = content.some((part) => part.type === 'image');
   return hasImage ? content.map(partOf) : resultText(textOf(content), isError);
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/index.ts';
-import { type Item, type StopReason, textOf, type Wire } from '../../llm/index.ts';
+import { type Item, type StopReason, textOf, type Wire, type ItemOf } from '../../llm/index.ts';
 import type { ModelChoice } from '../session/index.ts';
 import {
   type AgentMessage,
@@ -29,7 +29,7 @@ import {
   UNQUEUED,
 } from '../session/index.ts';
 import type { RunOutcome, Totals } from '../../worker/index.ts';
-import type { PodFact } from '../event.ts';
+import type { PodFact, PodFactOf } from '../event.ts';
 import { type OpenCall, openCallsIn } from '../live/open-calls.ts';
 import type { PodSettings } from '../settings.ts';
 
@@ -52,9 +52,7 @@ export interface EarlyResult {
   readonly message: AgentMessage;
 }
 
-type ResultItem = Extract<Item, { type: 'tool-result' }>;
-type EventOf<T extends PodFact['type']> = Extract<PodFact, { readonly type: T }>;
-
+type ResultItem = ItemOf<'tool-result'>;
 /**
  * Says which entries of the session file keep an event. An event that leaves none is live only: it is in the feed for as
  * long as that is kept.
@@ -204,7 +202,7 @@ export class Recorder {
   }
 
   /** What no person wrote is no message of a user's: other programs would count it, and offer to branch there. */
-  #inputBody({ customType }: EventOf<'input'>, item: Extract<Item, { type: 'message' }>): Body {
+  #inputBody({ customType }: PodFactOf<'input'>, item: ItemOf<'message'>): Body {
     return customType === undefined
       ? { type: 'message', message: inputMessage(item, this.#known.now()) }
       : { type: 'custom_message', customType, content: textOf(item.content), display: false };
@@ -214,20 +212,20 @@ export class Recorder {
     for (let count = 0; count < items; count += 1) this.#entryIds.push(id);
   }
 
-  #answer(items: readonly Item[], spent: Partial<EventOf<'llm-end'>>, place: (body: Body) => Entry): void {
+  #answer(items: readonly Item[], spent: Partial<PodFactOf<'llm-end'>>, place: (body: Body) => Entry): void {
     const message = answerMessage(items, this.#about(items, spent));
     this.#say(items.length, place({ type: 'message', message }));
   }
 
   /** One that failed is in no conversation; of one that was interrupted the model is sent the text. */
-  #broken(end: EventOf<'llm-end'>, place: (body: Body) => Entry): void {
+  #broken(end: PodFactOf<'llm-end'>, place: (body: Body) => Entry): void {
     const errorMessage = end.outcome === 'cancelled' ? ABORTED : this.#error;
     const about = this.#about([], end);
     const answer = errorMessage === undefined ? about : { ...about, errorMessage };
     this.#say(end.items.length, place({ type: 'message', message: brokenMessage(end.broken ?? [], answer) }));
   }
 
-  #about(items: readonly Item[], spent: Partial<EventOf<'llm-end'>>): Answer {
+  #about(items: readonly Item[], spent: Partial<PodFactOf<'llm-end'>>): Answer {
     const { provider, modelId, wire } = this.#known.model();
     const { outcome = 'completed', usage, cost } = spent;
     return {
@@ -253,7 +251,7 @@ export class Recorder {
   }
 
   /** Whatever has no result in the file yet gets it: also calls that were never run. */
-  #closeTurn({ results }: EventOf<'turn-end'>, place: (body: Body) => Entry): void {
+  #closeTurn({ results }: PodFactOf<'turn-end'>, place: (body: Body) => Entry): void {
     for (const item of results) {
       const [call] = this.#calls;
       if (item.type !== 'tool-result' || call?.callId !== item.callId) continue;
@@ -271,7 +269,7 @@ export class Recorder {
     for (const [callId, { message }] of early) this.#early.set(callId, message);
   }
 
-  #change({ settings, by, door }: EventOf<'settings'>, place: (body: Body) => Entry): void {
+  #change({ settings, by, door }: PodFactOf<'settings'>, place: (body: Body) => Entry): void {
     const before = this.#known.settings();
     const { model, thinking, name } = settings;
     if (model !== undefined && !isSame(model, before.model)) place({ type: 'model_change', ...model });

@@ -1,5 +1,5 @@
 import { type JsonObject, numberOf, objectOf, shape, stringOf } from '../../base/index.ts';
-import { type FailureKind, type Item, THINKING_LEVELS } from '../../llm/index.ts';
+import { type FailureKind, type Item, THINKING_LEVELS, type ItemOf } from '../../llm/index.ts';
 import { type Measured, type RunOutcome, type Totals, NO_TOTALS } from '../../worker/index.ts';
 import { CONTENT, OVERRIDES, TODO } from '../command.ts';
 import type { PodFact } from '../event.ts';
@@ -39,7 +39,7 @@ export interface UnsentShellOutput {
   readonly message: AgentMessage;
 }
 
-type ResultItem = Extract<Item, { type: 'tool-result' }>;
+type ResultItem = ItemOf<'tool-result'>;
 
 /** What a session file says of its pod. */
 export interface Restored {

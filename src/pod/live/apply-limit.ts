@@ -4,21 +4,20 @@ import {
   examine,
   type FileFacts,
   isInside,
-  type Mode,
+  type PermissionMode,
   type PathLocation,
   type PreparedCall,
   type Scope,
+  PERMISSION_MODES,
 } from '../../tools/index.ts';
 import type { Limit } from '../command.ts';
 import type { PodSettings } from '../settings.ts';
 
 /** The lesser of what was chosen and what the limit allows. */
-export function limitedMode(mode: Mode, limit: Limit | undefined): Mode {
+export function limitedMode(mode: PermissionMode, limit: Limit | undefined): PermissionMode {
   const most = limit?.mode;
-  return most !== undefined && RANKS.indexOf(most) < RANKS.indexOf(mode) ? most : mode;
+  return most !== undefined && PERMISSION_MODES.indexOf(most) < PERMISSION_MODES.indexOf(mode) ? most : mode;
 }
-
-const RANKS: readonly Mode[] = ['read-only', 'workspace-write', 'full-access'];
 
 /**
  * The session's settings without those that allow something before anybody was asked. Rules stay: a person made them by

@@ -1,7 +1,7 @@
 import { messageOf, onAbort, PolypodError } from '../../base/index.ts';
 import type { Rule } from '../../tools/index.ts';
 import type { PermissionAnswer, PermissionQuestion, Reconsidered } from '../../worker/index.ts';
-import type { Caller, CommandOf, Limit } from '../command.ts';
+import type { Caller, PodCommandOf, Limit } from '../command.ts';
 import type { Approval, PodFact, Settlement } from '../event.ts';
 import type { UnnumberedEvent } from '../journal/index.ts';
 import { type Person, personOf } from '../person.ts';
@@ -73,7 +73,7 @@ export class Approvals {
 
   /** Refuses with who was first, if somebody was. */
   async decide(
-    command: CommandOf<'decide'>,
+    command: PodCommandOf<'decide'>,
     caller: Caller,
     sign: () => RecordedReceipt | undefined,
   ): Promise<void> {

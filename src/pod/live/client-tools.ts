@@ -1,6 +1,6 @@
 import { onAbort, PolypodError, schemaProblems } from '../../base/index.ts';
 import { errorOutput, invalidArguments, type Tool, type ToolOutput } from '../../tools/index.ts';
-import type { CommandOf } from '../command.ts';
+import type { PodCommandOf } from '../command.ts';
 import type { PodFact } from '../event.ts';
 import type { ClientTool } from '../settings.ts';
 
@@ -32,14 +32,14 @@ export class ClientTools {
     };
   }
 
-  result({ callId, content, isError = false, details }: CommandOf<'tool-result'>): void {
+  result({ callId, content, isError = false, details }: PodCommandOf<'tool-result'>): void {
     const waiting = this.#waiting.get(callId);
     if (waiting === undefined) throw unknownCall(callId);
     const summary = isError ? 'failed' : 'done';
     waiting.finish({ summary, content, isError, ...(details && { details }) });
   }
 
-  update({ callId, text }: CommandOf<'tool-update'>): void {
+  update({ callId, text }: PodCommandOf<'tool-update'>): void {
     const waiting = this.#waiting.get(callId);
     if (waiting === undefined) throw unknownCall(callId);
     waiting.update(text);

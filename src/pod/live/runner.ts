@@ -27,7 +27,7 @@ import {
 import { acceptingEdits } from './accept-edits.ts';
 import type { Agent, ReadyModel } from '../agent.ts';
 import type { Limit, Overrides } from '../command.ts';
-import type { PodFact, RunPurpose } from '../event.ts';
+import type { RunPurpose, PodFactOf } from '../event.ts';
 import type { UnnumberedEvent } from '../journal/index.ts';
 import { loadTools } from './load-tools.ts';
 import { beyondLimit, limitedMode, limitedScope, limitedSettings } from './apply-limit.ts';
@@ -486,7 +486,7 @@ export class Runner {
   }
 
   /** Who said it: for what waited, as it was noted then. Messages of a lane are delivered in their order. */
-  #from(origin: Extract<PodFact, { type: 'input' }>['origin']): Partial<Extract<PodFact, { type: 'input' }>> {
+  #from(origin: PodFactOf<'input'>['origin']): Partial<PodFactOf<'input'>> {
     if (origin === 'prompt') {
       const { by, door } = this.#purpose;
       return {

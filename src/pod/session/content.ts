@@ -1,5 +1,5 @@
 import { arrayOf, isObject, type JsonObject, objectOf } from '../../base/index.ts';
-import type { Content, Item } from '../../llm/index.ts';
+import type { Content, Item, ItemOf } from '../../llm/index.ts';
 
 /** Text and images in the spelling of the file. */
 export function encodeContent(content: readonly Content[]): readonly JsonObject[] {
@@ -51,7 +51,7 @@ export function readItem(value: unknown): Item | undefined {
   }
 }
 
-function sealIn(value: unknown): Extract<Item, { type: 'opaque' }>['seal'] | undefined {
+function sealIn(value: unknown): ItemOf<'opaque'>['seal'] | undefined {
   if (!isObject(value) || typeof value.wire !== 'string' || !isObject(value.data)) return undefined;
   return { wire: value.wire, data: value.data };
 }

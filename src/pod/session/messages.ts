@@ -1,5 +1,5 @@
 import { arrayOf, isObject, type JsonObject, objectOf, stringOf } from '../../base/index.ts';
-import type { Cost, Item, StopReason, Usage, Wire } from '../../llm/index.ts';
+import type { Cost, Item, StopReason, Usage, Wire, ItemOf } from '../../llm/index.ts';
 import { interruptedItems } from '../../worker/index.ts';
 import { apiOf, callIdOf, itemOfBlock } from './block.ts';
 import { encodeContent, readContent } from './content.ts';
@@ -24,8 +24,8 @@ export interface Answer {
   readonly timestamp: number;
 }
 
-type MessageItem = Extract<Item, { type: 'message' }>;
-type ResultItem = Extract<Item, { type: 'tool-result' }>;
+type MessageItem = ItemOf<'message'>;
+type ResultItem = ItemOf<'tool-result'>;
 
 /** A person's message, or one of the system's. */
 export function inputMessage(item: MessageItem, timestamp: number): AgentMessage {

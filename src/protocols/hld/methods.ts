@@ -1,7 +1,7 @@
 import { PolypodError } from '../../base/index.ts';
 import type { Host, PodCommand, Row } from '../../pod/index.ts';
 import type { RpcCall } from '../../wire/index.ts';
-import type { Approvals, Decision } from './approvals/approvals.ts';
+import type { Approvals, DecisionRequest } from './approvals/approvals.ts';
 import { ownConversation, wholeConversation } from './conversation/conversation.ts';
 import { wrongField } from './errors.ts';
 import { fileSnapshots } from './sessions/file-snapshots.ts';
@@ -206,7 +206,7 @@ async function createApproval(params: Params, { approvals }: HldContext) {
   return { approval_id: approvalId };
 }
 
-function decisionIn(params: Params): Decision {
+function decisionIn(params: Params): DecisionRequest {
   const approvalId = params.required('approval_id');
   const decision = params.required('decision');
   const comment = params.text('comment');

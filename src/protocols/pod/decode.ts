@@ -1,4 +1,14 @@
 import {
+  TODO_STATUSES,
+  BASE64,
+  MEDIA_TYPE,
+  type PodCommand,
+  readCommand,
+  DEADLINE_FALLBACKS,
+  DECISIONS,
+  REMEMBER_OPTIONS,
+} from '../../pod/index.ts';
+import {
   asPolypodError,
   isObject,
   type JsonObject,
@@ -7,7 +17,6 @@ import {
   readMessage,
   shape,
 } from '../../base/index.ts';
-import { BASE64, MEDIA_TYPE, type PodCommand, readCommand } from '../../pod/index.ts';
 import { ourNames, ourSettings, wireProblem } from './settings.ts';
 import type { RequestId } from './wire.ts';
 
@@ -69,9 +78,7 @@ type ReadParams = (method: string, params: unknown) => Request;
 const text = shape.text();
 const none = shape.fields({}, {});
 const image = shape.open(shape.fields({ media_type: MEDIA_TYPE, data: BASE64 }, {}));
-const todo = shape.open(
-  shape.fields({ content: text, status: shape.choice(['pending', 'in_progress', 'completed']) }, {}),
-);
+const todo = shape.open(shape.fields({ content: text, status: shape.choice(TODO_STATUSES) }, {}));
 /** The words, and pictures to go with them. */
 const message = { input: text } as const;
 const pictures = { images: shape.listOf(image) } as const;
@@ -115,11 +122,11 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
   abort_retry: taking(none, () => command('abort-retry', {})),
   decide: taking(
     shape.fields(
-      { approval_id: text, decision: shape.choice(['approve', 'deny']) },
+      { approval_id: text, decision: shape.choice(DECISIONS) },
       {
         comment: shape.anyText,
         updated_arguments: text,
-        remember: shape.choice(['once', 'session', 'always']),
+        remember: shape.choice(REMEMBER_OPTIONS),
       },
     ),
     ({ approval_id, updated_arguments, ...rest }) =>
@@ -137,7 +144,7 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
         reason: shape.anyText,
         call_id: text,
         deadline: text,
-        fallback: shape.choice(['deny', 'pause']),
+        fallback: shape.choice(DEADLINE_FALLBACKS),
       },
     ),
     ({ call_id, ...rest }) => command('ask', { ...(call_id && { callId: call_id }), ...rest }),

@@ -1,4 +1,4 @@
-import type { PodEvent } from '../../pod/index.ts';
+import type { PodEvent, PodEventOf } from '../../pod/index.ts';
 import { withoutUndefined } from './without-undefined.ts';
 import { callArguments, historyItems, richContent, textOf } from './items.ts';
 import { type WireLine, toAll, toExtended, toPlain } from './wire-lines.ts';
@@ -8,9 +8,8 @@ import { wireApproval, wireQueued } from './snapshot.ts';
 import { statusLines } from './status.ts';
 import type { ExtraEvents, TurnResult, WireUsage } from './wire.ts';
 
-type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { type: T }>;
 type Say<T extends PodEvent['type']> = (
-  event: EventOf<T>,
+  event: PodEventOf<T>,
   projection: ProjectionState,
 ) => readonly WireLine[];
 
@@ -24,7 +23,7 @@ export function encode(event: PodEvent, projection: ProjectionState): readonly W
 }
 
 function sayWith<T extends PodEvent['type']>(
-  event: EventOf<T> & { readonly type: T },
+  event: PodEventOf<T> & { readonly type: T },
   projection: ProjectionState,
 ): readonly WireLine[] {
   const say: Say<T> = SAY[event.type];
@@ -192,7 +191,7 @@ function turnEnd({ turn }: ProjectionState, result: TurnResult): readonly WireLi
 }
 
 /** How a turn ends that was under way when its run ended. */
-function endOfTurn({ outcome }: EventOf<'run-end'>, { phase }: ProjectionState): TurnResult {
+function endOfTurn({ outcome }: PodEventOf<'run-end'>, { phase }: ProjectionState): TurnResult {
   if (outcome.status === 'paused' || outcome.status === 'cancelled' || outcome.status === 'failed')
     return outcome.status;
   // The process ended while a decision was awaited: the decision still goes on with it.
@@ -201,7 +200,7 @@ function endOfTurn({ outcome }: EventOf<'run-end'>, { phase }: ProjectionState):
 }
 
 /** One error per run that did not end as the model wanted; those with extras read the rest in `run_end`. */
-function runError({ outcome }: EventOf<'run-end'>): readonly WireLine[] {
+function runError({ outcome }: PodEventOf<'run-end'>): readonly WireLine[] {
   switch (outcome.status) {
     case 'failed':
       return [toAll('error', { code: 'provider_error', message: outcome.failure.message })];
@@ -216,7 +215,7 @@ function runError({ outcome }: EventOf<'run-end'>): readonly WireLine[] {
 
 const INTERRUPTED = 'the process ended during the run: check what its last calls did before you go on';
 
-function runEnd({ runId, outcome, totals }: EventOf<'run-end'>): ExtraEvents['run_end'] {
+function runEnd({ runId, outcome, totals }: PodEventOf<'run-end'>): ExtraEvents['run_end'] {
   const message =
     outcome.status === 'failed'
       ? outcome.failure.message
@@ -235,7 +234,7 @@ function runEnd({ runId, outcome, totals }: EventOf<'run-end'>): ExtraEvents['ru
   };
 }
 
-function compacted(result: EventOf<'compaction-end'>['result']): Partial<ExtraEvents['compact_end']> {
+function compacted(result: PodEventOf<'compaction-end'>['result']): Partial<ExtraEvents['compact_end']> {
   if (result.status === 'failed') return { message: result.failure.message };
   if (result.status !== 'compacted') return {};
   return {
@@ -254,7 +253,7 @@ function aborted(block: OpenBlock | undefined, reason: string): readonly WireLin
   return NOTHING;
 }
 
-function wireUsage(usage: EventOf<'usage'>): WireUsage {
+function wireUsage(usage: PodEventOf<'usage'>): WireUsage {
   return withoutUndefined({
     input_tokens: usage.inputTokens,
     output_tokens: usage.outputTokens,

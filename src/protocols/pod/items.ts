@@ -1,8 +1,8 @@
-import type { Snapshot } from '../../pod/index.ts';
+import type { ItemOf, Snapshot } from '../../pod/index.ts';
 import type { WireContent, WireItem } from './wire.ts';
 
 export type Item = Snapshot['items'][number];
-export type Content = Extract<Item, { type: 'message' }>['content'];
+export type Content = ItemOf<'message'>['content'];
 
 /** The conversation as `history` has it. What a provider did by itself has no place there. */
 export function historyItems(items: readonly Item[]): readonly WireItem[] {

@@ -1,7 +1,7 @@
-import type { PodEvent, PodState, Snapshot } from '../../pod/index.ts';
+import type { PodEvent, PodState, Snapshot, PodEventOf } from '../../pod/index.ts';
 import type { Stand } from './status.ts';
 
-type BlockStart = Extract<PodEvent, { type: 'block-start' }>;
+type BlockStart = PodEventOf<'block-start'>;
 
 export interface OpenBlock {
   readonly head: BlockStart | Snapshot['blocks'][number];
@@ -122,6 +122,6 @@ export class ProjectionState {
 }
 
 /** Whether the end of the turn has to wait: the model asked for calls, and nobody has decided about them yet. */
-export function isHeld({ outcome, items }: Extract<PodEvent, { type: 'llm-end' }>): boolean {
+export function isHeld({ outcome, items }: PodEventOf<'llm-end'>): boolean {
   return outcome === 'completed' && items.some(({ type }) => type === 'tool-call');
 }

@@ -1,9 +1,14 @@
 import { arrayOf, type JsonObject, PolypodError, shape } from '../../base/index.ts';
-import { BASE64, MEDIA_TYPE, type PodCommand } from '../../pod/index.ts';
-import { LEVELS, type RpcThinkingLevel } from './wire.ts';
+import {
+  BASE64,
+  MEDIA_TYPE,
+  THINKING_LEVELS,
+  type ThinkingLevel,
+  type PodCommandOf,
+} from '../../pod/index.ts';
 
 /** What may be said to a model: text and images. */
-export type UserContent = Extract<PodCommand, { readonly type: 'prompt' }>['content'];
+export type UserContent = PodCommandOf<'prompt'>['content'];
 
 /** A command as it came: its type, and fields that nobody has looked at. Keys that we do not know are let be. */
 export interface RpcCommand {
@@ -45,8 +50,8 @@ export function wordIn<const W extends string>(wish: RpcCommand, key: string, wo
 }
 
 /** Undefined for what is no level, as the protocol has it. */
-export function levelIn({ fields }: RpcCommand): RpcThinkingLevel | undefined {
-  return LEVELS.find((level) => level === fields.level);
+export function levelIn({ fields }: RpcCommand): ThinkingLevel | undefined {
+  return THINKING_LEVELS.find((level) => level === fields.level);
 }
 
 /** The message and its images. */

@@ -1,9 +1,7 @@
+import type { ThinkingLevel } from '../../pod/index.ts';
 import type { JsonObject } from '../../base/index.ts';
 
 /** The protocol's own spellings. A key whose value is undefined is absent on the wire, never null. */
-
-export type RpcThinkingLevel = (typeof LEVELS)[number];
-export const LEVELS = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
 
 export interface RpcModel {
   readonly id: string;
@@ -30,8 +28,8 @@ export interface RpcModel {
 /** How a model is asked to think, and between which levels. */
 export interface RpcThinking {
   readonly mode: 'effort' | 'budget' | 'google-level' | 'anthropic-adaptive' | 'anthropic-budget-effort';
-  readonly minLevel: Exclude<RpcThinkingLevel, 'off'>;
-  readonly maxLevel: Exclude<RpcThinkingLevel, 'off'>;
+  readonly minLevel: Exclude<ThinkingLevel, 'off'>;
+  readonly maxLevel: Exclude<ThinkingLevel, 'off'>;
 }
 
 /** A message of any role, as in the session file. */
@@ -66,7 +64,7 @@ export interface RpcHostTool {
 
 export interface RpcState {
   readonly model?: RpcModel;
-  readonly thinkingLevel?: RpcThinkingLevel;
+  readonly thinkingLevel?: ThinkingLevel;
   readonly isStreaming: boolean;
   readonly isCompacting: boolean;
   readonly steeringMode: 'all' | 'one-at-a-time';

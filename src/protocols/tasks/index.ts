@@ -11,7 +11,6 @@ export {
   hashOf,
   type KeyLimits,
   type KeyRecord,
-  MODES,
   REVOKED_TASKS,
   type KeyPermission,
   KEY_PERMISSIONS,

@@ -1,14 +1,12 @@
+import type { PermissionMode, Host, ModelChoice, Pod } from '../../pod/index.ts';
 import type { Audit } from '../../audit/index.ts';
 import type { JsonObject, Log } from '../../base/index.ts';
-import type { Host, ModelChoice, Pod } from '../../pod/index.ts';
 import type { BodyLimits, HttpServerLimits, Rate, WebSocketLimits } from '../../wire/index.ts';
 import type { Vitals } from '../door.ts';
 import type { GivenKey } from './keys/key-ring.ts';
 import type { Webhook } from './webhooks/webhook.ts';
 import type { WebhookLimits } from './webhooks/webhooks.ts';
 import type { StreamLine } from './wire.ts';
-
-export type Mode = 'read-only' | 'workspace-write' | 'full-access';
 
 /** What the door is given by the process that opens it. */
 export interface TasksSettings {
@@ -38,9 +36,9 @@ export interface TasksSettings {
   readonly cwd: string;
   readonly directories?: readonly string[];
   /** The most that a key permits which says nothing about it. */
-  readonly mode?: Mode;
+  readonly mode?: PermissionMode;
   /** What holds for every agent here. Where it is less than usual it counts too; more has to be said of the door itself. */
-  readonly usualMode?: () => Mode | undefined;
+  readonly usualMode?: () => PermissionMode | undefined;
   /** No owner approves what their own tasks ask, whichever key they have. */
   readonly fourEyes?: boolean;
   /** The model of tasks that name none, as a reference; the agent's own if nothing is said. */

@@ -1,3 +1,4 @@
+import type { PermissionMode } from '../../pod/index.ts';
 import type { JsonObject } from '../../base/index.ts';
 
 export const TASK_TYPES = ['chat', 'command_execution', 'file_operation', 'complex_task'] as const;
@@ -16,7 +17,7 @@ export interface WireContext {
   readonly workingDirectory?: string;
   /** A reference such as `groq/llama-3.3-70b`. */
   readonly model?: string;
-  readonly permissionMode?: 'read-only' | 'workspace-write' | 'full-access';
+  readonly permissionMode?: PermissionMode;
   /** Paths beside the working directory. */
   readonly allowedPaths?: readonly string[];
   /** Files that the task is about. */

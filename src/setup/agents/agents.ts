@@ -9,7 +9,7 @@ import {
   builtinTools,
   fileFacts,
   fileFactsFor,
-  type Mode,
+  type PermissionMode,
   openSandboxes,
   orphanNote,
   pidNamespace,
@@ -39,7 +39,7 @@ export interface AgentsOptions {
   readonly models: ModelAccess;
   readonly version: string;
   /** In place of what the configuration says. */
-  readonly mode?: Mode | undefined;
+  readonly mode?: PermissionMode | undefined;
   readonly allowPaths?: readonly string[];
   readonly sandbox?: boolean;
   /** Beside those of the configuration. */

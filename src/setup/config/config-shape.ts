@@ -1,3 +1,5 @@
+import { PERMISSION_MODES } from '../../tools/index.ts';
+import { DEADLINE_FALLBACKS } from '../../pod/index.ts';
 import { LOG_LEVELS, shape } from '../../base/index.ts';
 import { httpUrl, VENDORS, vendorNamed, WIRES } from '../../llm/index.ts';
 import { MCP_SERVERS } from '../../mcp/index.ts';
@@ -38,7 +40,7 @@ const account = fields(
 const permissions = fields(
   {},
   {
-    mode: choice(['read-only', 'workspace-write', 'full-access']),
+    mode: choice(PERMISSION_MODES),
     rules: listOf(RULE),
     allow_paths: listOf(text('a path')),
     pass_env: listOf(text('the name of an environment variable', (name) => /^[A-Za-z_]\w*$/.test(name))),
@@ -89,7 +91,7 @@ const limits = fields(
   { pods: count(1), runs: count(1), queue: count(1), watcher: count(1), commands: commandLimits },
 );
 
-const approvals = fields({}, { deadline: DURATION, fallback: choice(['deny', 'pause']) });
+const approvals = fields({}, { deadline: DURATION, fallback: choice(DEADLINE_FALLBACKS) });
 
 /** The whole configuration file, key by key: what is not in this table is not in the format. */
 export const CONFIG = fields(

@@ -7,7 +7,7 @@ import type { McpServerSpec } from '../../mcp/index.ts';
 import type { DeadlinePolicy, HostLimits } from '../../pod/index.ts';
 import type { StreamRule } from '../../reminders/index.ts';
 import type { Durability } from '../../store/index.ts';
-import type { Mode, Rule } from '../../tools/index.ts';
+import type { PermissionMode, Rule } from '../../tools/index.ts';
 import type { StatedAccount, StatedConfig, StatedLimits } from './config-shape.ts';
 import { DEFAULT_CONFIG } from './default-config.ts';
 import type { DataPaths } from '../paths/data-paths.ts';
@@ -53,7 +53,7 @@ export type StatedStreamRule = Omit<StreamRule, 'path'>;
 
 /** What an agent may do, as far as the user has said; the command line says more. */
 export interface Permissions {
-  readonly mode?: Mode;
+  readonly mode?: PermissionMode;
   readonly rules: readonly Rule[];
   readonly allowPaths: readonly string[];
   /** Variables that commands get although they may hold secrets. */

@@ -1,3 +1,4 @@
+import { PERMISSION_MODES } from '../../tools/index.ts';
 import { isSecretName, shape } from '../../base/index.ts';
 import { KEY_SCOPES } from '../../protocols/index.ts';
 import { DURATION } from './duration.ts';
@@ -77,7 +78,7 @@ export const TASKS = fields(
     origins: listOf(text('an origin such as https://ui.example', isOrigin)),
     directory: path,
     directories: listOf(path),
-    mode: choice(['read-only', 'workspace-write', 'full-access']),
+    mode: choice(PERMISSION_MODES),
     model: text('a model, as account/id'),
     four_eyes: flag,
     keys: listOf(

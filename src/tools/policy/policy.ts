@@ -1,23 +1,10 @@
+import type { PermissionMode } from './permission-mode.ts';
 import type { Rule } from './rule.ts';
 import type { Scope } from './scope.ts';
 
-/**
- * What happens to that which no rule decides.
- *
- * - `read-only`: nothing is written, and only commands that are known to only read are run. Rules cannot lift this.
- * - `workspace-write`: files inside of the scope are read and written; commands ask, unless they only read or run in a
- *   sandbox.
- * - `full-access`: everything goes, secrets too. Rules that ask or deny still do.
- *
- * What is outside of the scope asks in the first two, for reading as for writing: a coding agent that reads a file
- * elsewhere is rare enough to be worth a question, and what it reads leaves the machine. Who wants reads to go
- * everywhere says so with the scope (`readingAnywhere`).
- */
-export type Mode = 'read-only' | 'workspace-write' | 'full-access';
-
 /** All that a decision depends on, beside the call. */
 export interface Policy {
-  readonly mode: Mode;
+  readonly mode: PermissionMode;
   readonly rules: readonly Rule[];
   readonly scope: Scope;
   /** Whether commands run where they can write inside of the scope only and reach no network. */

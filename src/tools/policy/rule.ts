@@ -3,6 +3,9 @@ import type { JudgedStep, Touched } from './judged.ts';
 import { mayBeRun, mayBeRunIn, runs } from './shell/command-pattern.ts';
 import { mayRead, type Scope } from './scope.ts';
 
+/** What a rule does with the calls that it matches. */
+export const RULE_ACTIONS = ['auto', 'ask', 'deny'] as const;
+
 /**
  * What a person decided beforehand. A rule is about whatever all of its patterns match; without any it is about
  * everything. The first one that matches decides.
@@ -19,7 +22,7 @@ export interface Rule {
   readonly exact?: boolean;
   /** A glob for a path. From the root on, or at any depth: `build/**`. */
   readonly path?: string;
-  readonly action: 'auto' | 'ask' | 'deny';
+  readonly action: (typeof RULE_ACTIONS)[number];
 }
 
 /** A part of a call: the call as a whole, a program that it runs, a file that it touches. */

@@ -3,7 +3,7 @@ import { lstatSync, realpathSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { messageOf, PolypodError, unsearchedText } from '../../base/index.ts';
 import { programOnPath } from '../process/on-path.ts';
-import type { Mode } from '../policy/policy.ts';
+import type { PermissionMode } from '../policy/permission-mode.ts';
 import { isInside } from '../policy/scope.ts';
 import type { Sandbox, SandboxedCommand, SandboxRequest } from '../tool.ts';
 import { bubblewrapAt } from './bubblewrap.ts';
@@ -46,7 +46,7 @@ export interface SandboxOptions {
 export interface SandboxScope {
   readonly writable: readonly string[];
   /** `read-only`: nothing is written. `full-access`: repositories and start-up files may be changed. */
-  readonly mode: Mode;
+  readonly mode: PermissionMode;
 }
 
 /** Sandboxes for the commands of one agent. */

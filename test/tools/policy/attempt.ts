@@ -6,7 +6,7 @@ import {
   fileFacts,
   guardFor,
   judge,
-  type Mode,
+  type PermissionMode,
   type Policy,
   realPath,
   type Rule,
@@ -21,7 +21,7 @@ export type Attempt =
   | { readonly tool: 'read' | 'write'; readonly path: string };
 
 export interface Circumstances {
-  readonly mode: Mode;
+  readonly mode: PermissionMode;
   readonly rules: readonly Rule[];
   readonly allowPaths: readonly string[];
   readonly sandboxed: boolean;

@@ -1,5 +1,5 @@
 import { arrayOf, isObject, type JsonObject, objectIn, stringOf } from '../../../base/index.ts';
-import type { Approval, CommandOf } from '../../../pod/index.ts';
+import type { Approval, PodCommandOf } from '../../../pod/index.ts';
 import type { Rule } from '../../../tools/index.ts';
 import { callLines } from '../../commands/approvals/call-lines.ts';
 import { callName } from '../../output/call-name.ts';
@@ -28,7 +28,7 @@ export function questionAbout(approval: Approval, number: QuestionNumber = ONLY)
 const ONLY: QuestionNumber = { number: 1, of: 1 };
 
 /** What is decided with an answer; undefined for one that decides nothing. */
-export function decisionFor(approvalId: string, answer: ApprovalAnswer): CommandOf<'decide'> | undefined {
+export function decisionFor(approvalId: string, answer: ApprovalAnswer): PodCommandOf<'decide'> | undefined {
   switch (answer.type) {
     case 'once':
       return { type: 'decide', approvalId, decision: 'approve' };

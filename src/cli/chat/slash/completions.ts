@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { THINKING_LEVELS } from '../../../llm/index.ts';
-import { MODES } from '../../args/modes.ts';
+import { PERMISSION_MODES } from '../../../tools/index.ts';
 import type { Choice, Completion } from '../../../terminal/index.ts';
 import { SLASH_COMMANDS } from './slash-commands.ts';
 
@@ -43,7 +43,7 @@ function valuesFor(name: string, { models, sessions }: Known): readonly Choice[]
     case 'model':
       return models.map((model) => plain(model));
     case 'mode':
-      return MODES.map((mode) => plain(mode));
+      return PERMISSION_MODES.map((mode) => plain(mode));
     case 'thinking':
       return THINKING_LEVELS.map((level) => plain(level));
     case 'resume':

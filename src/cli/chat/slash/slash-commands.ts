@@ -3,7 +3,7 @@ import { isAbsolute, join } from 'node:path';
 import { nearest, PolypodError, systemCodeOf } from '../../../base/index.ts';
 import { THINKING_LEVELS } from '../../../llm/index.ts';
 import { builtinTools } from '../../../tools/index.ts';
-import { MODES } from '../../args/modes.ts';
+import { PERMISSION_MODES } from '../../../tools/index.ts';
 import type { SlashCommandContext } from './slash-context.ts';
 import { markdownOf } from './export.ts';
 import { branchRows, costRows, sessionRows } from './slash-rows.ts';
@@ -55,7 +55,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     summary: 'show or change what it may do unasked',
     async run(rest, { view, place, handle, say }) {
       if (rest === '') return say(view.settings.mode ?? place.usualMode ?? 'as configured');
-      await handle({ type: 'configure', set: { mode: oneOf(MODES, rest, 'mode') } });
+      await handle({ type: 'configure', set: { mode: oneOf(PERMISSION_MODES, rest, 'mode') } });
     },
   },
   {

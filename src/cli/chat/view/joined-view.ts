@@ -1,5 +1,5 @@
 import { isObject, stringOf, tryParse } from '../../../base/index.ts';
-import type { Item } from '../../../llm/index.ts';
+import type { Item, ItemOf } from '../../../llm/index.ts';
 import type { Origin, Snapshot } from '../../../pod/index.ts';
 import { shellTitle, textOf } from './answer-steps.ts';
 import { notice, type Print } from './print.ts';
@@ -77,7 +77,7 @@ function past({ items, approvals, denied }: Snapshot): readonly Print[] {
   return [...skipped, ...shown.flatMap((item) => printsOf(item, results, new Set(denied)))];
 }
 
-type Result = Extract<Item, { readonly type: 'tool-result' }>;
+type Result = ItemOf<'tool-result'>;
 
 function printsOf(
   item: Item,

@@ -1,4 +1,4 @@
-import type { PodCommand, PodEvent, PodSettings } from '../../../pod/index.ts';
+import type { PodCommand, PodSettings, PodEventOf } from '../../../pod/index.ts';
 import type { CompactionResult, RunOutcome } from '../../../worker/index.ts';
 import { callName } from '../../output/call-name.ts';
 import type { ToolCard } from '../screen/cards.ts';
@@ -52,10 +52,7 @@ export function compacted(result: CompactionResult): Print {
 }
 
 /** Who decided what: `approved: bash npm test`, `ada approved through hld: bash npm test`. */
-export function settled(
-  { me, decided, approvals }: View,
-  event: Extract<PodEvent, { type: 'approval-response' }>,
-): Print {
+export function settled({ me, decided, approvals }: View, event: PodEventOf<'approval-response'>): Print {
   const { approvalId, status, by, door, comment, remember, updatedArguments } = event;
   const about = approvals.find((approval) => approval.approvalId === approvalId);
   const call = about === undefined ? '' : `: ${callName(about)}`;

@@ -1,4 +1,4 @@
-import type { PodEvent } from '../../../pod/index.ts';
+import type { PodEvent, PodEventOf } from '../../../pod/index.ts';
 import { sumOfTotals } from '../../../worker/index.ts';
 import { tellsOfCompany } from '../../hosting/headless-approvals.ts';
 import {
@@ -22,12 +22,10 @@ export interface Stepped {
   readonly prints: readonly Print[];
 }
 
-export type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { type: T }>;
-
 /** What an event changes, and what it leaves in the scrollback. */
 export type Step<T extends PodEvent['type']> = (
   view: View,
-  event: EventOf<T>,
+  event: PodEventOf<T>,
   now: number,
 ) => Partial<View> & { readonly prints?: readonly Print[] };
 
@@ -40,7 +38,7 @@ export function step(view: View, event: PodEvent, now: number): Stepped {
 
 function stepWith<T extends PodEvent['type']>(
   view: View,
-  event: EventOf<T> & { readonly type: T },
+  event: PodEventOf<T> & { readonly type: T },
   now: number,
 ): Stepped {
   const take: Step<T> = STEPS[event.type];

@@ -3,7 +3,7 @@ import { PolypodError } from '../../../base/index.ts';
 import type { AgentOrder } from '../../../daemon/index.ts';
 import { AGENT_NAME } from '../../../setup/index.ts';
 import type { Surroundings } from '../../command.ts';
-import { MODES } from '../../args/modes.ts';
+import { PERMISSION_MODES } from '../../../tools/index.ts';
 import type { Values } from '../../args/options.ts';
 import { DAEMON_OPTIONS } from '../../hosting/run-daemon.ts';
 
@@ -42,7 +42,7 @@ export const OPTIONS = {
     value: 'DIR',
     help: 'start: where its tasks work (default: this directory)',
   },
-  mode: { type: 'choice', choices: MODES, help: 'start: the most that tasks may do unasked' },
+  mode: { type: 'choice', choices: PERMISSION_MODES, help: 'start: the most that tasks may do unasked' },
   prompt: { type: 'text', value: 'TEXT', help: 'start: submit this as its first task' },
   foreground: {
     type: 'flag',

@@ -1,3 +1,4 @@
+import type { Decision } from '../../../pod/index.ts';
 import { arrayOf, PolypodError } from '../../../base/index.ts';
 import type { ControlLink } from '../../../control/index.ts';
 import type { ApprovalNews, WaitingApproval } from '../../../daemon/index.ts';
@@ -74,14 +75,14 @@ Examples:
 /** What changes nothing. */
 const LOOKS: ReadonlySet<string> = new Set(['list', 'show', 'watch']);
 
-interface Decision {
-  readonly decision: 'approve' | 'deny';
+interface DecisionRequest {
+  readonly decision: Decision;
   readonly comment?: string;
 }
 
-const DONE: Readonly<Record<Decision['decision'], string>> = { approve: 'approved', deny: 'denied' };
+const DONE: Readonly<Record<Decision, string>> = { approve: 'approved', deny: 'denied' };
 
-function decisionIn(action: string, words: readonly string[], comment: string | undefined): Decision {
+function decisionIn(action: string, words: readonly string[], comment: string | undefined): DecisionRequest {
   if (action !== 'approve' && action !== 'deny')
     throw new PolypodError(
       'bad-request',
@@ -131,7 +132,7 @@ async function watch(link: ControlLink, isJson: boolean, { stdout, signal }: Sur
 
 async function decide(
   link: ControlLink,
-  { words, decision, isJson }: { words: readonly string[]; decision: Decision; isJson: boolean },
+  { words, decision, isJson }: { words: readonly string[]; decision: DecisionRequest; isJson: boolean },
   around: Surroundings,
 ): Promise<void> {
   const waiting = await waitingIn(link);

@@ -1,13 +1,13 @@
 import { onAbort } from '../../../base/index.ts';
 import type { PodHandle } from '../../../control/index.ts';
-import type { Approval, Caller, CommandOf, Origin, PodEvent, Snapshot } from '../../../pod/index.ts';
+import type { Approval, Caller, PodCommandOf, Origin, PodEvent, Snapshot } from '../../../pod/index.ts';
 import type { RunOutcome } from '../../../worker/index.ts';
 import type { Ask } from '../../output/permission-prompt.ts';
 import { type PodLocation, reconnectingWatch } from '../../hosting/index.ts';
 import { tellsOfCompany } from '../../hosting/headless-approvals.ts';
 
 export interface Drive {
-  readonly prompt: Omit<CommandOf<'prompt'>, 'type'>;
+  readonly prompt: Omit<PodCommandOf<'prompt'>, 'type'>;
   /** Where the pod lives, and as whom others see what is done here. */
   readonly place: Pick<PodLocation, 'me' | 'isUp'>;
   readonly ask: Ask;

@@ -1,3 +1,4 @@
+import type { Decision } from '../../../pod/index.ts';
 import { resolve } from 'node:path';
 import { type JsonObject, PolypodError, uuidv7 } from '../../../base/index.ts';
 import { isOver, type TasksClient } from '../../../client/index.ts';
@@ -124,7 +125,7 @@ async function list({ client, words, values, around }: ActionContext): Promise<E
 }
 
 async function decide(
-  decision: 'approve' | 'deny',
+  decision: Decision,
   { client, words, values, around }: ActionContext,
 ): Promise<ExitCode> {
   const { comment } = values;

@@ -1,6 +1,6 @@
 import type { Values } from '../../args/options.ts';
 import { DATA_DIR } from '../../args/data-dir.ts';
-import { MODES } from '../../args/modes.ts';
+import { PERMISSION_MODES } from '../../../tools/index.ts';
 
 const TYPES = ['chat', 'command_execution', 'file_operation', 'complex_task'] as const;
 const STATUSES = ['pending', 'in_progress', 'completed', 'failed'] as const;
@@ -16,7 +16,7 @@ export const OPTIONS = {
   },
   model: { type: 'text', short: 'm', value: 'PROVIDER/ID', help: 'which model' },
   cwd: { type: 'text', short: 'C', value: 'DIR', help: 'where the agent works, on its own machine' },
-  mode: { type: 'choice', choices: MODES, help: 'what it may do unasked' },
+  mode: { type: 'choice', choices: PERMISSION_MODES, help: 'what it may do unasked' },
   'allow-path': { type: 'texts', value: 'PATH', help: 'a path beside the directory; may be repeated' },
   file: {
     type: 'texts',

@@ -7,6 +7,7 @@ import {
   type Host,
   type Row,
   type Settlement,
+  type Decision,
 } from '../../../pod/index.ts';
 import { approvalWord } from './approval-word.ts';
 import { noSession } from '../errors.ts';
@@ -37,9 +38,9 @@ export interface NewApproval {
   readonly callId: string | undefined;
 }
 
-export interface Decision {
+export interface DecisionRequest {
   readonly approvalId: string;
-  readonly decision: 'approve' | 'deny';
+  readonly decision: Decision;
   readonly comment: string | undefined;
 }
 
@@ -79,7 +80,7 @@ export class Approvals {
   }
 
   /** What becomes of a decision is a result, not an error. */
-  async decide({ approvalId: wireId, decision, comment }: Decision): Promise<JsonObject> {
+  async decide({ approvalId: wireId, decision, comment }: DecisionRequest): Promise<JsonObject> {
     const found = await this.#find(wireId);
     if (found === undefined) return failed(`failed to get approval: approval not found: ${wireId}`);
     if (found.settlement !== undefined) return failed(alreadyDecided(wireId, found));
@@ -115,11 +116,7 @@ export class Approvals {
     for (const found of await this.#pendingOf(row)) await this.#settle(found, 'approve', comment);
   }
 
-  async #settle(
-    { row, approval }: Found,
-    decision: Decision['decision'],
-    comment: string | undefined,
-  ): Promise<void> {
+  async #settle({ row, approval }: Found, decision: Decision, comment: string | undefined): Promise<void> {
     const { approvalId } = approval;
     await this.#host
       .pod(row.id)

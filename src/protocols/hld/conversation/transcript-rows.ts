@@ -1,7 +1,7 @@
-import type { Snapshot } from '../../../pod/index.ts';
+import type { ItemOf, Snapshot } from '../../../pod/index.ts';
 
 type Item = Snapshot['items'][number];
-type Content = Extract<Item, { type: 'message' }>['content'];
+type Content = ItemOf<'message'>['content'];
 
 /** One thing that was said, called or brought: a row of a conversation, and what subscribers are told of it. */
 export type TranscriptRow =

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, tryParse } from '../../../base/index.ts';
-import type { PodEvent } from '../../../pod/index.ts';
+import type { PodEvent, PodEventOf } from '../../../pod/index.ts';
 import { claudeSessionId, wireApprovalId } from '../sessions/identity.ts';
 import {
   transcriptRows,
@@ -20,9 +20,8 @@ export interface UntimedEvent {
   readonly data: JsonObject & { readonly session_id: string };
 }
 
-type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { type: T }>;
 type Tell<T extends PodEvent['type']> = (
-  event: EventOf<T>,
+  event: PodEventOf<T>,
   projection: ProjectionState,
   now: number,
 ) => readonly UntimedEvent[];
@@ -54,7 +53,7 @@ export function phaseChange(projection: ProjectionState, before: Phase, after: P
 }
 
 function tellWith<T extends PodEvent['type']>(
-  event: EventOf<T> & { readonly type: T },
+  event: PodEventOf<T> & { readonly type: T },
   projection: ProjectionState,
   now: number,
 ): readonly UntimedEvent[] {
@@ -158,7 +157,7 @@ function tokenUpdate({ sessionId, phase }: ProjectionState): UntimedEvent {
 }
 
 function settingsChange(
-  { acceptEdits, skipPermissionsUntil: until, skipPermissionsForMs }: EventOf<'settings'>['settings'],
+  { acceptEdits, skipPermissionsUntil: until, skipPermissionsForMs }: PodEventOf<'settings'>['settings'],
   { sessionId, settings: before }: ProjectionState,
   now: number,
 ): readonly UntimedEvent[] {
@@ -180,7 +179,7 @@ function settingsChange(
 }
 
 function titleChange(
-  settings: EventOf<'settings'>['settings'],
+  settings: PodEventOf<'settings'>['settings'],
   { sessionId, settings: before }: ProjectionState,
 ): readonly UntimedEvent[] {
   const title = titleOf(settings);

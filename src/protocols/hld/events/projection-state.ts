@@ -1,9 +1,7 @@
 import type { JsonObject } from '../../../base/index.ts';
-import type { Change, PodEvent, Row, Snapshot } from '../../../pod/index.ts';
+import type { Change, PodEvent, Row, Snapshot, PodEventOf } from '../../../pod/index.ts';
 import { type Phase, phaseOf } from '../sessions/status.ts';
 import { autoApprovalFor } from '../sessions/auto-approval.ts';
-
-type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { type: T }>;
 
 /** What subscribers are told about settings. */
 export interface ProjectedSettings {
@@ -116,7 +114,7 @@ export class ProjectionState {
   }
 
   /** Whether the question that the event answers is known from a list only. */
-  lacksQuestion(event: PodEvent): event is EventOf<'approval-response'> {
+  lacksQuestion(event: PodEvent): event is PodEventOf<'approval-response'> {
     return event.type === 'approval-response' && this.approvals.get(event.approvalId)?.isFromList === true;
   }
 
@@ -177,14 +175,14 @@ export class ProjectionState {
   }
 
   /** A client's own question that the settings answer is answered at once: nobody waits. Calls of ours are not even asked about. */
-  #question({ approval }: EventOf<'approval-request'>, now: number): Question {
+  #question({ approval }: PodEventOf<'approval-request'>, now: number): Question {
     const { runId, podId, callId, tool } = approval;
     const isClients = runId === undefined && podId === undefined;
     const isWaived = isClients && autoApprovalFor(this.settings, tool, now) !== undefined;
     return { ...(callId && { callId }), isWaived, isFromList: false };
   }
 
-  #command({ command }: EventOf<'commanded'>): void {
+  #command({ command }: PodEventOf<'commanded'>): void {
     if (command === 'cancel' && this.state !== 'idle') this.isInterrupting = true;
   }
 }

@@ -1,8 +1,8 @@
+import { THINKING_LEVELS } from '../../../pod/index.ts';
 import { PolypodError } from '../../../base/index.ts';
 import { levelIn, textIn } from '../arguments.ts';
 import { modelFrame } from '../encode/messages.ts';
 import { modelScope } from '../sessions/model-scope.ts';
-import { LEVELS } from '../wire.ts';
 import type { Command } from './command.ts';
 import { levelOf } from './state.ts';
 
@@ -53,12 +53,14 @@ export const setThinkingLevel: Command = async (wish, session) => {
 export const cycleThinkingLevel: Command = async (_, session) => {
   const { model, settings } = await session.pod.snapshot();
   if (!session.modelOf(model).reasoning) return null;
-  const thinking = LEVELS[(LEVELS.indexOf(settings.thinking ?? 'off') + 1) % LEVELS.length] ?? 'off';
+  const thinking =
+    THINKING_LEVELS[(THINKING_LEVELS.indexOf(settings.thinking ?? 'off') + 1) % THINKING_LEVELS.length] ??
+    'off';
   await session.handle({ type: 'configure', set: { thinking } });
   return { level: thinking };
 };
 
 export const getAvailableThinkingLevels: Command = async (_, session) => {
   const { model } = await session.pod.snapshot();
-  return { levels: session.modelOf(model).reasoning ? LEVELS : ['off'] };
+  return { levels: session.modelOf(model).reasoning ? THINKING_LEVELS : ['off'] };
 };

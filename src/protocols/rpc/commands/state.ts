@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isWithinLimit } from '../../../pod/index.ts';
+import { isWithinLimit, type ThinkingLevel } from '../../../pod/index.ts';
 import { flagIn, wordIn } from '../arguments.ts';
 import { hostToolsIn } from '../host-side/host-tools.ts';
 import { modelFrame, type OfferedModel } from '../encode/messages.ts';
 import type { RpcSession } from '../sessions/rpc-session.ts';
 import { phasesIn } from '../host-side/todos.ts';
-import type { RpcState, RpcThinkingLevel } from '../wire.ts';
+import type { RpcState } from '../wire.ts';
 import type { Command } from './command.ts';
 import { messagesOf } from './history.ts';
 import { offer } from './offer.ts';
@@ -55,9 +55,9 @@ async function briefing({ pod }: RpcSession): Promise<Pick<RpcState, 'systemProm
 
 /** None for a model that cannot do what it is set to. */
 export function levelOf(
-  thinking: RpcThinkingLevel = 'off',
+  thinking: ThinkingLevel = 'off',
   { reasoning }: OfferedModel,
-): RpcThinkingLevel | undefined {
+): ThinkingLevel | undefined {
   return reasoning || thinking === 'off' ? thinking : undefined;
 }
 

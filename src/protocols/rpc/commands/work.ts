@@ -1,5 +1,5 @@
 import { PolypodError } from '../../../base/index.ts';
-import type { PodEvent } from '../../../pod/index.ts';
+import type { PodEventOf } from '../../../pod/index.ts';
 import { anyTextIn, textIn } from '../arguments.ts';
 import { TEXTS } from '../errors.ts';
 import { endRun, unlessConflict } from '../sessions/end-run.ts';
@@ -7,7 +7,7 @@ import type { RpcSession } from '../sessions/rpc-session.ts';
 import { bashResult } from '../host-side/shells.ts';
 import type { Command } from './command.ts';
 
-type CompactionEnd = Extract<PodEvent, { readonly type: 'compaction-end' }>;
+type CompactionEnd = PodEventOf<'compaction-end'>;
 
 /** Answered when it is done; a run that is under way is ended first. */
 export const compact: Command = async (wish, session, _, longWait) =>

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../base/index.ts';
-import { type Answer, fileStopReason, type PodEvent } from '../../../pod/index.ts';
+import { type Answer, fileStopReason, type PodEvent, type PodEventOf } from '../../../pod/index.ts';
 import { TODO_REMINDER } from '../../../reminders/index.ts';
 import { TEXTS } from '../errors.ts';
 import { splitMentions } from '../host-side/file-mentions.ts';
@@ -17,8 +17,7 @@ import {
 } from './messages.ts';
 import type { RpcCompaction, RpcEvent, RpcMessage, RpcToolResult } from '../wire.ts';
 
-type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { readonly type: T }>;
-type Outcome = EventOf<'run-end'>['outcome'];
+type Outcome = PodEventOf<'run-end'>['outcome'];
 
 /** What the encoder is told by the rest of the link. */
 export interface EncoderParts {
@@ -49,7 +48,7 @@ export class EventEncoder {
   #answer: RpcMessage | undefined;
   #results: RpcMessage[] = [];
   readonly #calls = new Map<string, { readonly name: string; readonly args: JsonObject }>();
-  #stopReason: Extract<EventOf<'status'>, { status: 'completed' }>['stopReason'] | undefined;
+  #stopReason: Extract<PodEventOf<'status'>, { status: 'completed' }>['stopReason'] | undefined;
   #error = '';
   #retryEnd: Extract<RpcEvent, { type: 'auto_retry_end' }> | undefined;
   /** The wait for another attempt was given up: what ends after that has been told. */
@@ -67,14 +66,14 @@ export class EventEncoder {
     else this.#tell(event);
   }
 
-  #tell<T extends PodEvent['type']>(event: EventOf<T> & { readonly type: T }): void {
-    const tell: ((event: EventOf<T>) => void) | undefined = this.#table[event.type];
+  #tell<T extends PodEvent['type']>(event: PodEventOf<T> & { readonly type: T }): void {
+    const tell: ((event: PodEventOf<T>) => void) | undefined = this.#table[event.type];
     tell?.(event);
   }
 
   /** Every event there is; undefined for one that the protocol does not tell, or another part of the link does. */
   readonly #table: {
-    readonly [T in PodEvent['type']]: ((event: EventOf<T>) => void) | undefined;
+    readonly [T in PodEvent['type']]: ((event: PodEventOf<T>) => void) | undefined;
   } = {
     'run-start': () => this.#openLoop(),
     input: (event) => this.#input(event),
@@ -136,7 +135,7 @@ export class EventEncoder {
     this.#parts.say({ type: 'turn_start' });
   }
 
-  #input(event: EventOf<'input'>): void {
+  #input(event: PodEventOf<'input'>): void {
     const { item, origin, customType } = event;
     // What a person ran is not announced, and what is kept of a broken answer has been shown as that.
     if (item.type !== 'message' || item.role === 'assistant' || origin === 'shell') return;
@@ -164,7 +163,7 @@ export class EventEncoder {
     this.#parts.updates.begin(this.#growing);
   }
 
-  #blockStart(event: EventOf<'block-start'>): void {
+  #blockStart(event: PodEventOf<'block-start'>): void {
     this.#beginAnswer();
     this.#growing?.start(event);
     const place = this.#growing?.at(event.index);
@@ -173,14 +172,14 @@ export class EventEncoder {
     this.#parts.updates.tell({ type: `${kind}_start`, contentIndex }, event.seq);
   }
 
-  #delta({ index, delta, seq }: EventOf<'block-delta'>): void {
+  #delta({ index, delta, seq }: PodEventOf<'block-delta'>): void {
     const place = this.#growing?.at(index);
     if (place === undefined) return;
     const text = delta.type === 'input-json' ? delta.json : delta.text;
     this.#parts.updates.delta(place, text, seq);
   }
 
-  #blockStop({ index, seq }: EventOf<'block-stop'>): void {
+  #blockStop({ index, seq }: PodEventOf<'block-stop'>): void {
     const growing = this.#growing;
     const place = growing?.at(index);
     if (growing === undefined || place === undefined) return;
@@ -196,7 +195,7 @@ export class EventEncoder {
     );
   }
 
-  #endAnswer({ outcome, items, broken, usage, cost }: EventOf<'llm-end'>): void {
+  #endAnswer({ outcome, items, broken, usage, cost }: PodEventOf<'llm-end'>): void {
     if (this.#isGivenUp) return;
     this.#beginAnswer();
     const about = this.#about(fileStopReason(outcome, this.#stopReason, items));
@@ -226,7 +225,7 @@ export class EventEncoder {
     this.#parts.say({ type: 'message_end', message });
   }
 
-  #toolStart({ callId, name, arguments: text }: EventOf<'tool-start'>['call']): void {
+  #toolStart({ callId, name, arguments: text }: PodEventOf<'tool-start'>['call']): void {
     this.#openTurn();
     const args = argumentsFrame(text);
     this.#calls.set(callId, { name, args });
@@ -245,7 +244,7 @@ export class EventEncoder {
     });
   }
 
-  #toolEnd({ callId, name, output }: EventOf<'tool-end'>): void {
+  #toolEnd({ callId, name, output }: PodEventOf<'tool-end'>): void {
     const { isError, content } = output;
     const said = this.#parts.hostTools.takeResult(callId);
     const result = isError || said === undefined ? toolResultFrame(output) : said;
@@ -264,7 +263,7 @@ export class EventEncoder {
     this.#whole(message);
   }
 
-  #closeTurn(results: EventOf<'turn-end'>['results']): void {
+  #closeTurn(results: PodEventOf<'turn-end'>['results']): void {
     if (!this.#isTurnOpen || this.#isGivenUp) return;
     for (const item of results) {
       // A call that was not run at all has no end of its own.
@@ -286,7 +285,7 @@ export class EventEncoder {
     this.#sayRetryEnd();
   }
 
-  #retry({ attempt, maxAttempts, delayMs, failure }: EventOf<'retry-start'>): void {
+  #retry({ attempt, maxAttempts, delayMs, failure }: PodEventOf<'retry-start'>): void {
     this.#beginAnswer();
     this.#error = failure.message;
     this.#breakAnswer('failed');
@@ -303,7 +302,7 @@ export class EventEncoder {
     });
   }
 
-  #retried({ attempt, success, failure }: EventOf<'retry-end'>): void {
+  #retried({ attempt, success, failure }: PodEventOf<'retry-end'>): void {
     this.#isGivenUp = !success && this.#loop === undefined;
     const finalError = this.#isGivenUp ? TEXTS.retryCancelled : failure?.message;
     this.#retryEnd = {
@@ -323,13 +322,13 @@ export class EventEncoder {
   }
 
   /** One that was asked for is told by its answer alone. */
-  #compacting(reason: EventOf<'compaction-start'>['reason']): void {
+  #compacting(reason: PodEventOf<'compaction-start'>['reason']): void {
     if (reason === 'manual') return;
     if (reason === 'overflow') this.#closeLoop();
     this.#parts.say({ type: 'auto_compaction_start', reason, action: 'context-full' });
   }
 
-  #compacted({ reason, result }: EventOf<'compaction-end'>, compaction: RpcCompaction | undefined): void {
+  #compacted({ reason, result }: PodEventOf<'compaction-end'>, compaction: RpcCompaction | undefined): void {
     if (reason === 'manual') return;
     const failed = reason === 'overflow' ? 'Context overflow recovery failed' : 'Auto-compaction failed';
     this.#parts.say({
@@ -359,7 +358,7 @@ export class EventEncoder {
     this.#outcome = outcome;
   }
 
-  #settle(state: EventOf<'state'>['state']): void {
+  #settle(state: PodEventOf<'state'>['state']): void {
     if (this.#outcome === undefined || state === 'running' || state === 'waiting') return;
     const outcome = this.#outcome;
     this.#outcome = undefined;

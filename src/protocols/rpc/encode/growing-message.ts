@@ -1,9 +1,9 @@
 import { type JsonObject, objectIn } from '../../../base/index.ts';
-import type { PodEvent } from '../../../pod/index.ts';
+import type { PodEventOf } from '../../../pod/index.ts';
 import { partialObject } from './partial-json.ts';
 import type { RpcMessage } from '../wire.ts';
 
-type BlockStart = Extract<PodEvent, { readonly type: 'block-start' }>;
+type BlockStart = PodEventOf<'block-start'>;
 
 /** Which of the protocol's three kinds of content a block is shown as; what a provider did by itself is not shown. */
 export type ContentKind = 'text' | 'thinking' | 'toolcall';

@@ -1,6 +1,10 @@
-import { NO_TOTALS, type PodEvent, type PodFact, type Snapshot } from '../../../pod/index.ts';
-
-type EventOf<T extends PodEvent['type']> = Extract<PodEvent, { readonly type: T }>;
+import {
+  NO_TOTALS,
+  type PodEvent,
+  type PodFact,
+  type Snapshot,
+  type PodEventOf,
+} from '../../../pod/index.ts';
 
 /**
  * Knows what of a run has begun and not ended. When its events break off, since the session can no longer be written, the client
@@ -15,7 +19,7 @@ export class OpenRun {
   readonly #calls = new Map<string, string>();
   readonly #clientCalls = new Set<string>();
   #retry: number | undefined;
-  #compaction: EventOf<'compaction-start'>['reason'] | undefined;
+  #compaction: PodEventOf<'compaction-start'>['reason'] | undefined;
   #isBrokenOff = false;
 
   /** Begins in the middle. */

@@ -1,11 +1,11 @@
 import { objectIn } from '../../../base/index.ts';
-import type { Approval, CommandOf } from '../../../pod/index.ts';
+import type { Approval, PodCommandOf } from '../../../pod/index.ts';
 import type { UiRequests } from './ui.ts';
 
 export interface ApprovalPromptsParts {
   readonly ui: UiRequests;
   /** Hands in the decision; one that comes too late is let go. */
-  readonly decide: (decision: Omit<CommandOf<'decide'>, 'type'>) => Promise<void>;
+  readonly decide: (decision: Omit<PodCommandOf<'decide'>, 'type'>) => Promise<void>;
 }
 
 const ONCE = 'Allow once';
@@ -53,7 +53,7 @@ export class ApprovalPrompts {
   async #answer(
     approval: Approval,
     signal: AbortSignal,
-  ): Promise<Omit<CommandOf<'decide'>, 'type' | 'approvalId'>> {
+  ): Promise<Omit<PodCommandOf<'decide'>, 'type' | 'approvalId'>> {
     const { tool, title, reason, rule } = approval;
     const { ui } = this.#parts;
     if (rule === undefined) {

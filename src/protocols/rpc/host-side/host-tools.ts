@@ -1,5 +1,5 @@
 import { arrayOf, isObject, type JsonObject, PolypodError, stringOf } from '../../../base/index.ts';
-import { type ClientTool, type CommandOf, TOOL_NAME } from '../../../pod/index.ts';
+import { type ClientTool, type PodCommandOf, TOOL_NAME } from '../../../pod/index.ts';
 import { TEXTS } from '../errors.ts';
 import { argumentsFrame } from '../encode/messages.ts';
 import type { RpcEvent, RpcHostTool, RpcToolResult } from '../wire.ts';
@@ -8,7 +8,7 @@ export interface HostToolsParts {
   readonly say: (event: RpcEvent) => void;
   readonly newId: () => string;
   /** Hands in what the host says; what comes too late is let go. */
-  readonly handle: (command: CommandOf<'tool-result'> | CommandOf<'tool-update'>) => void;
+  readonly handle: (command: PodCommandOf<'tool-result'> | PodCommandOf<'tool-update'>) => void;
 }
 
 interface OpenCall {
@@ -169,8 +169,8 @@ function resultIn(value: unknown): RpcToolResult | undefined {
 }
 
 /** What the model can read of it; a result without anything is an empty text. */
-function contentIn({ content }: RpcToolResult): CommandOf<'tool-result'>['content'] {
-  const parts = arrayOf(content).flatMap((part): CommandOf<'tool-result'>['content'] => {
+function contentIn({ content }: RpcToolResult): PodCommandOf<'tool-result'>['content'] {
+  const parts = arrayOf(content).flatMap((part): PodCommandOf<'tool-result'>['content'] => {
     const { type, text, data, mimeType } = isObject(part) ? part : {};
     if (type === 'text' && typeof text === 'string') return [{ type, text }];
     if (type !== 'image' || typeof data !== 'string' || typeof mimeType !== 'string') return [];

@@ -1,9 +1,9 @@
 import { open } from 'node:fs/promises';
 import { type JsonObject, numberOf, stringOf } from '../../../base/index.ts';
-import { type PodEvent, printedText } from '../../../pod/index.ts';
+import { printedText, type PodEventOf } from '../../../pod/index.ts';
 import type { RpcBashResult } from '../wire.ts';
 
-export type ShellEnd = Extract<PodEvent, { readonly type: 'shell-end' }>;
+export type ShellEnd = PodEventOf<'shell-end'>;
 
 /** Commands that the client runs: whoever asked for one gets its end, whichever comes first. */
 export class Shells {

@@ -10,6 +10,7 @@ import {
   type PodSettings,
   type Receipt,
   type Snapshot,
+  type PodCommandOf,
 } from '../../../pod/index.ts';
 import { Continuations } from '../../../reminders/index.ts';
 import { ApprovalPrompts } from '../host-side/approvals.ts';
@@ -147,7 +148,7 @@ export class RpcSession {
   }
 
   /** Begins a run, or lets the message wait. */
-  async prompt(command: Extract<PodCommand, { readonly type: 'prompt' }>): Promise<void> {
+  async prompt(command: PodCommandOf<'prompt'>): Promise<void> {
     const receipt = await this.handle(command);
     if (receipt.runId === undefined) return;
     // It may be over by now.

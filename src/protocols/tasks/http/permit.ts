@@ -1,9 +1,15 @@
+import {
+  PERMISSION_MODES,
+  type PermissionMode,
+  type Limit,
+  type Overrides,
+  type Submitter,
+} from '../../../pod/index.ts';
 import { realpath, stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
-import type { Limit, Overrides, Submitter } from '../../../pod/index.ts';
 import { notForKey, wrongField } from './errors.ts';
-import { type KeyRecord, MODES } from '../keys/key.ts';
-import { agentName, type Mode, type TasksSettings } from '../settings.ts';
+import type { KeyRecord } from '../keys/key.ts';
+import { agentName, type TasksSettings } from '../settings.ts';
 import type { WireContext } from '../wire.ts';
 
 type PermitSettings = Pick<
@@ -95,7 +101,11 @@ async function isWithin(path: string, directories: readonly string[]): Promise<b
   return real !== undefined && roots.some((root) => isBelow(real, root));
 }
 
-function permittedMode(asked: Mode | undefined, { limits }: KeyRecord, settings: PermitSettings): Mode {
+function permittedMode(
+  asked: PermissionMode | undefined,
+  { limits }: KeyRecord,
+  settings: PermitSettings,
+): PermissionMode {
   const usual = settings.mode ?? lesser(settings.usualMode?.() ?? 'workspace-write', 'workspace-write');
   const most = limits?.mode ?? usual;
   const mode = asked ?? lesser(usual, most);
@@ -103,12 +113,12 @@ function permittedMode(asked: Mode | undefined, { limits }: KeyRecord, settings:
   throw notForKey('context.permissionMode', `this key permits ${most} at most`);
 }
 
-function lesser(one: Mode, other: Mode): Mode {
+function lesser(one: PermissionMode, other: PermissionMode): PermissionMode {
   return rank(one) < rank(other) ? one : other;
 }
 
-function rank(mode: Mode): number {
-  return MODES.indexOf(mode);
+function rank(mode: PermissionMode): number {
+  return PERMISSION_MODES.indexOf(mode);
 }
 
 async function permittedModel(

@@ -1,3 +1,4 @@
+import { PERMISSION_MODES } from '../../../pod/index.ts';
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { shape } from '../../../base/index.ts';
 
@@ -5,14 +6,12 @@ import { shape } from '../../../base/index.ts';
 export const KEY_PERMISSIONS = ['submit', 'read', 'approve', 'admin'] as const;
 export type KeyPermission = (typeof KEY_PERMISSIONS)[number];
 
-export const MODES = ['read-only', 'workspace-write', 'full-access'] as const;
-
 /** Bounds on what a key's tasks may ask for; what is not said is bound by the agent alone. */
 const LIMITS = shape.fields(
   {},
   {
     /** The most that may be permitted without being asked. */
-    mode: shape.choice(MODES),
+    mode: shape.choice(PERMISSION_MODES),
     /** Where sessions may work, in place of the door's own directories. */
     directories: shape.listOf(shape.text('an absolute path', (path) => path.startsWith('/'))),
     /** References of models. */

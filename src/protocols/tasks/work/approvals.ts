@@ -1,5 +1,5 @@
 import { shape } from '../../../base/index.ts';
-import type { Host, Row, Snapshot } from '../../../pod/index.ts';
+import { type Host, type Row, type Snapshot, DECISIONS, REMEMBER_OPTIONS } from '../../../pod/index.ts';
 import { readFields, unknown } from '../http/errors.ts';
 import type { KeyRecord } from '../keys/key.ts';
 import { limitOf, refuseElsewhere } from '../http/permit.ts';
@@ -12,11 +12,11 @@ import type { ApprovalLine } from '../wire.ts';
 /** The body of `POST /approvals/{approvalId}/decide`. */
 export const DECISION = known(
   shape.fields(
-    { decision: shape.choice(['approve', 'deny']) },
+    { decision: shape.choice(DECISIONS) },
     {
       comment: shape.anyText,
       updatedArguments: filledText,
-      remember: shape.choice(['once', 'session', 'always']),
+      remember: shape.choice(REMEMBER_OPTIONS),
       sessionId: filledText,
     },
   ),

@@ -1,6 +1,6 @@
+import { PERMISSION_MODES } from '../../../pod/index.ts';
 import { isObject, type JsonObject, shape } from '../../../base/index.ts';
 import { readFields } from '../http/errors.ts';
-import { MODES } from '../keys/key.ts';
 import { filledText, wireCount, wireText } from '../http/text-fields.ts';
 import { type SubmitRequest, TASK_TYPES, type WireContext } from '../wire.ts';
 
@@ -26,7 +26,7 @@ const CONTEXT: shape.Shape<WireContext> = known(
     {
       workingDirectory: path,
       model: wireText({ must: 'a model reference such as openai/gpt-5', longest: 200 }),
-      permissionMode: shape.choice(MODES),
+      permissionMode: shape.choice(PERMISSION_MODES),
       allowedPaths: bounded(shape.listOf(path)),
       files: bounded(shape.listOf(filledText)),
       maxTurns: wireCount(1),

@@ -1,0 +1,2 @@
+/** What a client decides about a tool call that needs approval. */
+export type Decision = 'approve' | 'deny';
