@@ -31,27 +31,27 @@ function model({ messages }: SimRequest): Answer {
   return last?.text.endsWith('Wait.') ? STALLS : says('Hello.');
 }
 
-/** What is done at another door, in the words of the page. */
+/** Performs an action at another door, as the page describes it. */
 async function atAnotherDoor(sentence: string, { host, cwd }: HldStage, names: Map<string, string>) {
   const [what, text = ''] = sentence.split(': ');
-  if (what === 'a session is made') {
+  if (what === 'another door creates a session') {
     const { id } = await host.create({ cwd });
     names.set('elsewhere', id).set(text.slice(1), id);
     return;
   }
   const pod = host.pod(names.get('elsewhere') ?? '');
   switch (what) {
-    case 'it is asked':
+    case 'another door sends a prompt':
       await pod.handle(say(text), ADA);
       return;
-    case 'it is cancelled':
+    case 'another door cancels the run':
       await pod.handle({ type: 'cancel' }, ADA);
       return;
-    case 'it is closed':
+    case 'another door closes the session':
       await pod.handle({ type: 'close' }, ADA);
       return;
     default:
-      throw new Error(`nobody knows what this means: ${sentence}`);
+      throw new Error(`unknown action: ${sentence}`);
   }
 }
 

@@ -61,7 +61,7 @@ describe('the page', () => {
       `${handshakes.perMinute.toLocaleString('en')} a minute per address (\`handshakes_per_minute\`)`,
       `${connections.toLocaleString('en')} (\`connections\`), ${connectionsPerAddress.toLocaleString('en')} per address`,
       `${handshakeMs / 1000} s (\`handshake_timeout\`)`,
-      `| a response that nobody reads | ${stalledMs / 1000} s `,
+      `| a response that the client does not read | ${stalledMs / 1000} s `,
     ])
       expect(PAGE).toContain(bound);
     expect(TASKS_LIMITS).toMatchObject({
