@@ -28,7 +28,7 @@ export { REDACTED, type Redact, redactor } from './redact.ts';
 export { type Env, type EnvRule, isSecretName, isSecretVariable, safeEnv } from './safe-env.ts';
 export { schemaProblems } from './schema-problems.ts';
 export { settlesWithin } from './settles-within.ts';
-export { uuidv7 } from './uuid.ts';
+export { uuidv7, uuidv7Time } from './uuid.ts';
 export * as shape from './shape.ts';
 export { explainStartFailure, type StartFailure, unsearchedText } from './start-failure.ts';
 export { userName } from './user-name.ts';

@@ -2,7 +2,7 @@
 export type { Person } from './person.ts';
 export type { Agent, OpenAgent, ReadyModel, Workplace } from './agent.ts';
 export type { DeadlinePolicy } from './live/approvals.ts';
-export type { Filter, ListOptions, PendingApproval, Row, TaskRow } from './catalogue/index.ts';
+export type { ApprovalRow, Filter, ListOptions, Row, TaskRow } from './catalogue/index.ts';
 export {
   BASE64,
   type Caller,
@@ -44,6 +44,7 @@ export { isUnknownPod } from './unknown-pod.ts';
 export { KeyReused } from './live/receipts.ts';
 export { EventBatch, type Numbered } from './feed/index.ts';
 export { Host } from './host/host.ts';
+export type { ApprovalDecision, SessionApproval } from './host/host-approvals.ts';
 export type { SessionTexts } from './host/session-texts.ts';
 export {
   type Change,

@@ -26,7 +26,7 @@ test('a question that a session asks for its child is listed once, at the child'
   const ear = new Listener(parent);
   await child.handle(say('Go'), ADA);
   const { approval } = await ear.hearType('approval-request');
-  expect(await host.pendingApprovals()).toHaveLength(2);
+  expect(await host.approvals.pending()).toHaveLength(2);
   expect(await pendingApprovals(host)).toMatchObject([
     { id: approval.approvalId, session: child.id, name: 'child' },
   ]);

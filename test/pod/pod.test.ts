@@ -362,10 +362,10 @@ describe('the host', () => {
     const { host, cwd } = await stage([]);
     const pod = await host.create({ cwd });
     const { approvalId = '' } = await pod.handle({ type: 'ask', tool: 'Bash', arguments: '{}' }, ADA);
-    expect((await host.pendingApprovals()).map(({ approval }) => approval.approvalId)).toEqual([approvalId]);
+    expect((await host.approvals.pending()).map(({ approval }) => approval.approvalId)).toEqual([approvalId]);
     expect((await pod.snapshot()).state).toBe('idle');
     await pod.handle({ type: 'decide', approvalId, decision: 'deny', comment: 'no' }, BOB);
-    expect(await host.pendingApprovals()).toEqual([]);
+    expect(await host.approvals.pending()).toEqual([]);
   });
 });
 

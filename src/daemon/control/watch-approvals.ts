@@ -1,12 +1,7 @@
 import { once } from 'node:events';
 import { encode, type LinkSide } from '../../control/index.ts';
-import { APPROVAL_RESPONSE, type Host, type Row, type Settlement } from '../../pod/index.ts';
-import {
-  pendingApprovals,
-  questionOf,
-  type WaitingApproval,
-  waitingIn,
-} from '../sessions/pending-approvals.ts';
+import type { Host, Settlement } from '../../pod/index.ts';
+import { encodeApproval, pendingApprovals, type WaitingApproval } from '../sessions/pending-approvals.ts';
 
 /** What happens to approvals: one waits now, or it has its answer. */
 export type ApprovalNews =
@@ -24,18 +19,17 @@ export async function watchApprovals(host: Host, { send, signal }: LinkSide): Pr
     // What a session asks for a child of its own is the child's, who asked before.
     if (waiting.has(approval.id)) return;
     waiting.set(approval.id, approval);
-    tell(async () => ({ type: 'asked', ...approval, ...(await questionOf(host, approval)) }));
+    tell(async () => ({ type: 'asked', ...(await withCall(host, approval)) }));
   };
   const compare = (id: string): void => {
-    const asked = askedIn(host.row(id));
+    const asked = pendingIn(host, id);
     for (const approval of asked) ask(approval);
     for (const approval of waiting.values()) {
       if (approval.session !== id || asked.some((one) => one.id === approval.id)) continue;
       waiting.delete(approval.id);
       tell(async () => ({
         type: 'settled',
-        ...approval,
-        ...(await questionOf(host, approval)),
+        ...(await withCall(host, approval)),
         ...(await settlementOf(host, approval)),
       }));
     }
@@ -44,7 +38,7 @@ export async function watchApprovals(host: Host, { send, signal }: LinkSide): Pr
   try {
     // It may have been settled while the list was made.
     for (const approval of await pendingApprovals(host))
-      if (askedIn(host.row(approval.session)).some(({ id }) => id === approval.id)) ask(approval);
+      if (pendingIn(host, approval.session).some(({ id }) => id === approval.id)) ask(approval);
     if (!signal.aborted) await once(signal, 'abort');
   } finally {
     forget();
@@ -52,16 +46,25 @@ export async function watchApprovals(host: Host, { send, signal }: LinkSide): Pr
   await telling;
 }
 
-function askedIn(row: Row | undefined): readonly WaitingApproval[] {
-  return row === undefined ? [] : row.approvals.map((approval) => waitingIn(row, approval));
+function pendingIn(host: Host, sessionId: string): readonly WaitingApproval[] {
+  const row = host.row(sessionId);
+  return row === undefined ? [] : row.approvals.map((approval) => encodeApproval(row, approval));
 }
 
-/** The answer, as the session has kept it; one that is gone with its session was taken back. */
-async function settlementOf(host: Host, { id, session }: WaitingApproval): Promise<Settlement> {
-  const tree = await host.tree(session).catch(() => undefined);
-  const found = [...(tree?.entries() ?? [])].flatMap((entry) => APPROVAL_RESPONSE.in(entry) ?? []);
-  const answer = found.findLast(({ approvalId }) => approvalId === id);
-  if (answer === undefined) return { status: 'cancelled', at: new Date().toISOString() };
-  const { approvalId: _, ...settlement } = answer;
-  return settlement;
+/** A call that is too long for the row of its session is added; it is left out if another process has the session open. */
+async function withCall(host: Host, approval: WaitingApproval): Promise<WaitingApproval> {
+  if (approval.arguments !== undefined) return approval;
+  const found = await host.approvals.get(approval.id).catch(() => undefined);
+  const { arguments: json, reason } = found?.approval ?? {};
+  return {
+    ...approval,
+    ...(json === undefined ? {} : { arguments: json }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+/** An approval whose session was removed counts as cancelled. */
+async function settlementOf(host: Host, { id }: WaitingApproval): Promise<Settlement> {
+  const found = await host.approvals.get(id).catch(() => undefined);
+  return found?.settlement ?? { status: 'cancelled', at: new Date().toISOString() };
 }

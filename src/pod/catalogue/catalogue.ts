@@ -5,7 +5,7 @@ import { acquireLock, type Files, type Lock, realFiles } from '../../store/index
 import { CatalogueFile } from './catalogue-file.ts';
 import type { Change } from './change.ts';
 import { type Cursor, type Filter, type ListOptions, listed, newestFirst } from './list.ts';
-import type { PendingApproval, Row } from './row.ts';
+import type { ApprovalRow, Row } from './row.ts';
 import { found } from './search.ts';
 import { Table } from './table.ts';
 
@@ -97,7 +97,7 @@ export class Catalogue {
   }
 
   /** Those that wait longest first. */
-  pendingApprovals(): readonly { readonly row: Row; readonly approval: PendingApproval }[] {
+  pendingApprovals(): readonly { readonly row: Row; readonly approval: ApprovalRow }[] {
     return this.#table.rows
       .flatMap((row) => row.approvals.map((approval) => ({ row, approval })))
       .toSorted((one, other) => (one.approval.requestedAt < other.approval.requestedAt ? -1 : 1));

@@ -1,17 +1,33 @@
 import { isObject, type JsonObject } from '../../base/index.ts';
 import type { Totals } from '../../worker/index.ts';
+import { REMEMBER_OPTIONS } from '../decision.ts';
+import type { Settlement } from '../event.ts';
 import { type Check, flag, list, number, optional, record, text, word } from './check.ts';
 
 /** What a pod is doing. */
 export type RowState = 'idle' | 'running' | 'waiting' | 'paused';
 
-/** A question that waits for a person. */
-export interface PendingApproval {
+/** An approval of a session, with the call that is decided. */
+export interface ApprovalRow {
   readonly approvalId: string;
   readonly tool: string;
+  /** The call in one line, which may be cut. */
   readonly title: string;
   readonly requestedAt: string;
   readonly deadline?: string;
+  /** Absent for an approval that a client requested. */
+  readonly runId?: string;
+  readonly callId?: string;
+  /** The pod that makes the call, if it is a child of this session's pod. */
+  readonly podId?: string;
+  /** JSON text. Absent if it is too long for a row, and in rows of earlier versions. */
+  readonly arguments?: string;
+  readonly reason?: string;
+}
+
+/** An approval with its outcome. */
+export interface SettledApprovalRow extends ApprovalRow {
+  readonly settlement: Settlement;
 }
 
 /** A task of a session and where it stands. */
@@ -59,7 +75,10 @@ export interface Row {
   readonly lastText?: string;
   readonly totals: Totals;
   readonly lastRun?: LastRun;
-  readonly approvals: readonly PendingApproval[];
+  /** The pending ones. */
+  readonly approvals: readonly ApprovalRow[];
+  /** The last 5 approvals of the session's own calls that were settled, without those that are too long for a row. */
+  readonly settled?: readonly SettledApprovalRow[];
   /** How many messages wait in the queue. */
   readonly queued: number;
   /** The last 100 at most. */
@@ -84,12 +103,32 @@ const isTotals = record<Totals>({
   cost: optional(number),
 });
 
-const isApproval = record<PendingApproval>({
+const APPROVAL = {
   approvalId: text,
   tool: text,
   title: text,
   requestedAt: text,
   deadline: optional(text),
+  runId: optional(text),
+  callId: optional(text),
+  podId: optional(text),
+  arguments: optional(text),
+  reason: optional(text),
+};
+
+const isApproval = record<ApprovalRow>(APPROVAL);
+
+const isSettledApproval = record<SettledApprovalRow>({
+  ...APPROVAL,
+  settlement: record<Settlement>({
+    status: word('approved', 'denied', 'expired', 'cancelled'),
+    at: text,
+    by: optional(text),
+    door: optional(text),
+    comment: optional(text),
+    updatedArguments: optional(text),
+    remember: optional(word(...REMEMBER_OPTIONS)),
+  }),
 });
 
 const isTask = record<TaskRow>({
@@ -128,6 +167,7 @@ export const isRow: Check<Row> = record<Row>({
   totals: isTotals,
   lastRun: optional(isLastRun),
   approvals: list(isApproval),
+  settled: optional(list(isSettledApproval)),
   queued: number,
   tasks: list(isTask),
   key: optional(text),

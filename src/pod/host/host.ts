@@ -1,12 +1,6 @@
 import { asPolypodError, type JsonObject, PolypodError, uuidv7 } from '../../base/index.ts';
 import { realFiles } from '../../store/index.ts';
-import {
-  Catalogue,
-  type Filter,
-  type ListOptions,
-  type PendingApproval,
-  type Row,
-} from '../catalogue/index.ts';
+import { Catalogue, type Filter, type ListOptions, type Row } from '../catalogue/index.ts';
 import type { Caller } from '../command.ts';
 import type { PodFact } from '../event.ts';
 import { makeDirectories } from '../journal/index.ts';
@@ -19,13 +13,13 @@ import {
   type NewPod,
   type PodMove,
 } from './host-options.ts';
+import { HostApprovals } from './host-approvals.ts';
 import { Layout } from './layout.ts';
 import { rowOf } from './listing.ts';
 import { LivePod } from '../live/live-pod.ts';
 import type { HostCallbacks } from '../live/pod-options.ts';
 import { Pod } from '../pod.ts';
 import { noSession, refuseDamaged } from '../repair/index.ts';
-import { readUnopened } from './read-session.ts';
 import { PodCache } from './pod-cache.ts';
 import {
   FORMAT_VERSION,
@@ -34,6 +28,7 @@ import {
   keptMessages,
   type SessionTree,
 } from '../session/index.ts';
+import { SessionReader } from './session-reader.ts';
 import { type RowSource, headerOf, idsIn, rowFromFile, rowsFromFiles } from './session-rows.ts';
 import { TextReader } from './session-texts.ts';
 import { RunSlots } from './run-slots.ts';
@@ -49,6 +44,8 @@ import { unknownPod } from '../unknown-pod.ts';
 export class Host {
   /** Whole texts, of which rows have the beginning. */
   readonly texts: TextReader;
+  /** Finds and decides approvals. */
+  readonly approvals: HostApprovals;
   readonly #options: Required<Omit<HostOptions, 'limits'>> & { readonly limits: HostLimits };
   readonly #layout: Layout;
   readonly #catalogue: Catalogue;
@@ -61,6 +58,7 @@ export class Host {
   readonly #slots: RunSlots;
   readonly #family: ChildPods;
   readonly #rowSource: RowSource;
+  readonly #reader: SessionReader;
   readonly #podListeners = new Set<(id: string, move: PodMove) => void>();
   readonly #onChange = new Set<(change: Change) => void>();
   /** Called when a pod may have become quiet. */
@@ -116,7 +114,10 @@ export class Host {
       onFailure: options.onFailure,
     });
     this.#rowSource = { files: options.files, layout, now: options.now, onFailure: options.onFailure };
-    this.texts = new TextReader(this.#rowSource, this.#podCache);
+    const [source, podCache] = [this.#rowSource, this.#podCache];
+    this.#reader = new SessionReader({ source, podCache, fileOf: (id) => this.fileOf(id) });
+    this.texts = new TextReader(source, podCache);
+    this.approvals = new HostApprovals({ catalogue, podCache, reader: this.#reader, source });
   }
 
   /** How much of what is allowed is in use. */
@@ -256,11 +257,6 @@ export class Host {
     return this.#catalogue.search(text, filter);
   }
 
-  async pendingApprovals(): Promise<readonly { readonly row: Row; readonly approval: PendingApproval }[]> {
-    await this.#catalogue.refresh();
-    return this.#catalogue.pendingApprovals();
-  }
-
   /**
    * Hears whenever a row changes by what a pod of this process does. Who watches the pod after `told`, or a new one after 0,
    * misses nothing, so a door need not watch pods in which nothing happens. Answers with how to hear no more.
@@ -289,18 +285,12 @@ export class Host {
 
   /** The conversation of a pod as its file has it. */
   async messages(id: string): Promise<readonly KeptMessage[]> {
-    return keptMessages(await this.#read(id, async (live) => live.tree));
+    return keptMessages(await this.#reader.loaded(id));
   }
 
   /** All that a session file has, on every branch. */
   async tree(id: string): Promise<SessionTree> {
-    return this.#read(id, (live) => live.whole());
-  }
-
-  async #read(id: string, read: (live: LivePod) => Promise<SessionTree>): Promise<SessionTree> {
-    return this.#podCache
-      .use(id, read)
-      .catch((thrown: unknown) => readUnopened(this.#rowSource, this.#fileOf(id), thrown));
+    return this.#reader.whole(id);
   }
 
   /** Calls back for every pod in memory, now and as they come and leave, and for every pod that is removed. */

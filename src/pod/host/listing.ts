@@ -2,6 +2,7 @@ import { beginningOf, stringOf } from '../../base/index.ts';
 import { type Item, textOf } from '../../llm/index.ts';
 import type { RunOutcome, Totals } from '../../worker/index.ts';
 import type { Row } from '../catalogue/index.ts';
+import { approvalRows } from './approval-rows.ts';
 import type { Header, ModelChoice } from '../session/index.ts';
 import { MOST_TASKS } from '../live/task-book.ts';
 import type { PodView } from '../live/view.ts';
@@ -42,13 +43,7 @@ export function rowOf(
     state: view.state,
     archived,
     totals,
-    approvals: view.approvals.pending().map(({ approvalId, tool, title, requestedAt, deadline }) => ({
-      approvalId,
-      tool,
-      title,
-      requestedAt,
-      ...(deadline === undefined ? {} : { deadline }),
-    })),
+    ...approvalRows(view.approvals, before?.settled),
     queued: view.queue.length,
     tasks: tasksOf(view, before, now),
     ...(name === undefined ? {} : { name }),

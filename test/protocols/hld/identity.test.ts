@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
-import { uuidv7 } from '../../../src/base/index.ts';
+import { uuidv7, uuidv7Time } from '../../../src/base/index.ts';
 import {
   approvalIdIn,
   claudeSessionId,
   rowId,
-  timeOf,
   wireApprovalId,
 } from '../../../src/protocols/hld/sessions/identity.ts';
 
@@ -28,8 +27,8 @@ it('rows have numbers that grow within a session and that every reader of JSON c
 it('the id of an approval says when it was asked', () => {
   const at = Date.parse('2026-01-02T03:04:05.678Z');
   const id = uuidv7(at);
-  expect(timeOf(approvalIdIn(wireApprovalId(id)))).toBe(at);
+  expect(uuidv7Time(approvalIdIn(wireApprovalId(id)))).toBe(at);
   expect(approvalIdIn(id)).toBe(id);
-  expect(timeOf('nonsense')).toBeUndefined();
-  expect(timeOf(claudeSessionId(id))).toBeUndefined();
+  expect(uuidv7Time('nonsense')).toBeUndefined();
+  expect(uuidv7Time(claudeSessionId(id))).toBeUndefined();
 });

@@ -1,26 +1,24 @@
-import { arrayOf, objectOf } from '../../../base/index.ts';
+import { arrayOf, objectOf, stringOf } from '../../../base/index.ts';
 import { daemonLink } from '../../../daemon/index.ts';
 import type { DataPaths } from '../../../setup/index.ts';
 import type { Row } from '../../../pod/sessions.ts';
 import type { Surroundings } from '../../command.ts';
 import { openHostInProcess } from '../../hosting/host-in-process.ts';
 
-/** What sessions ask, whole: the arguments as JSON text, by the ids of the approvals. The catalogue has no more than a title. */
+/** The arguments of pending calls as JSON text, by the ids of the approvals. Calls that are too long for a row are looked up. */
 export async function pendingArguments(
   rows: readonly Pick<Row, 'id' | 'approvals'>[],
   dataPaths: DataPaths,
   around: Surroundings,
 ): Promise<ReadonlyMap<string, string>> {
-  const asking = rows.filter(({ approvals }) => approvals.length > 0);
-  if (asking.length === 0) return new Map();
+  const approvals = rows.flatMap((row) => row.approvals);
+  if (approvals.every((approval) => approval.arguments !== undefined)) return argumentsById(approvals);
   const link = await daemonLink(dataPaths);
-  if (link === undefined) return argumentsHere(asking, dataPaths, around);
+  if (link === undefined) return argumentsHere(rows, dataPaths, around);
   try {
-    const approvals = arrayOf((await link.call('approvals')).approvals).map(objectOf);
-    return new Map(
-      approvals.flatMap(({ id, arguments: json }) =>
-        typeof id === 'string' && typeof json === 'string' ? [[id, json] as const] : [],
-      ),
+    const pending = arrayOf((await link.call('approvals')).approvals).map(objectOf);
+    return argumentsById(
+      pending.map(({ id, arguments: json }) => ({ approvalId: stringOf(id), arguments: json })),
     );
   } finally {
     link.close();
@@ -35,17 +33,20 @@ async function argumentsHere(
 ): Promise<ReadonlyMap<string, string>> {
   const { host, close } = await openHostInProcess({ dataPaths, offline: true }, around);
   try {
-    const found = new Map<string, string>();
-    for (const { id } of rows) {
-      // One that another process has open is not told of: that process asks.
-      const snapshot = await host
-        .pod(id)
-        .snapshot()
-        .catch(() => undefined);
-      for (const { approvalId, arguments: json } of snapshot?.approvals ?? []) found.set(approvalId, json);
-    }
-    return found;
+    const ids = new Set(rows.map(({ id }) => id));
+    const pending = await host.approvals.pending(({ id }) => ids.has(id));
+    return argumentsById(pending.map(({ approval }) => approval));
   } finally {
     await close();
   }
+}
+
+function argumentsById(
+  approvals: readonly { readonly approvalId: string; readonly arguments?: unknown }[],
+): ReadonlyMap<string, string> {
+  return new Map(
+    approvals.flatMap(({ approvalId, arguments: json }) =>
+      typeof json === 'string' ? [[approvalId, json] as const] : [],
+    ),
+  );
 }

@@ -1,12 +1,5 @@
 import { asPolypodError, type JsonObject, type Log, type PolypodError } from '../../../base/index.ts';
-import {
-  APPROVAL_REQUEST,
-  type Change,
-  type Host,
-  isReaderTooSlow,
-  type PodEvent,
-  type Row,
-} from '../../../pod/index.ts';
+import { type Change, type Host, isReaderTooSlow, type PodEvent, type Row } from '../../../pod/index.ts';
 import { encode, phaseChange, type UntimedEvent } from './encode.ts';
 import { isVerbose } from '../sessions/notes.ts';
 import { ProjectionState } from './projection-state.ts';
@@ -168,27 +161,13 @@ export class Follower {
     for await (const watched of this.#parts.host.pod(projection.sessionId).watch(from)) {
       if (watched.type === 'snapshot') this.#compare(projection, () => projection.rebase(watched.snapshot));
       else if (isFirst) projection.recall(watched.batch.events);
-      else
-        for (const event of watched.batch.events) {
-          if (projection.lacksQuestion(event)) await this.#lookUp(projection, event.approvalId);
-          this.#take(projection, event);
-        }
+      else for (const event of watched.batch.events) this.#take(projection, event);
       isFirst = false;
       // Nothing more comes by itself; the next change finds it again.
       if (!projection.isQuiet || projection.seq < followed.last) continue;
       this.#letGo(followed);
       return;
     }
-  }
-
-  /** The session itself knows what its question was about; without it, that is left out. */
-  async #lookUp(projection: ProjectionState, approvalId: string): Promise<void> {
-    const tree = await this.#parts.host.tree(projection.sessionId).catch(() => undefined);
-    const asked = [...(tree?.entries() ?? [])].flatMap((entry) => APPROVAL_REQUEST.in(entry) ?? []);
-    projection.completeQuestion(
-      approvalId,
-      asked.find((request) => request.approvalId === approvalId)?.callId,
-    );
   }
 
   #take(projection: ProjectionState, event: PodEvent): void {

@@ -16,8 +16,6 @@ interface Question {
   readonly callId?: string;
   /** Nobody has to answer it. */
   readonly isWaived: boolean;
-  /** Lists do not know the calls. */
-  readonly isFromList: boolean;
 }
 
 /** A session as its events have told it so far: what the next event has to be compared with. */
@@ -58,8 +56,8 @@ export class ProjectionState {
     };
     // A fork has prompts before its first run: they are its parent's.
     projection.isPrompted = before.lastRun !== undefined;
-    for (const { approvalId } of before.approvals)
-      projection.approvals.set(approvalId, { isWaived: false, isFromList: true });
+    for (const { approvalId, callId } of before.approvals)
+      projection.approvals.set(approvalId, { ...(callId && { callId }), isWaived: false });
     return projection;
   }
 
@@ -103,7 +101,7 @@ export class ProjectionState {
     this.isInterrupting &&= run !== undefined;
     this.approvals.clear();
     for (const { approvalId, callId } of approvals)
-      this.approvals.set(approvalId, { ...(callId && { callId }), isWaived: false, isFromList: false });
+      this.approvals.set(approvalId, { ...(callId && { callId }), isWaived: false });
     this.queued.clear();
     for (const { queueId, lane } of queue) if (lane === 'prompt') this.queued.add(queueId);
   }
@@ -111,16 +109,6 @@ export class ProjectionState {
   /** Knows again which calls of the turn under way have had their results sent. */
   recall(turn: readonly PodEvent[]): void {
     for (const event of turn) if (event.type === 'tool-end') this.answered.add(event.callId);
-  }
-
-  /** Whether the question that the event answers is known from a list only. */
-  lacksQuestion(event: PodEvent): event is PodEventOf<'approval-response'> {
-    return event.type === 'approval-response' && this.approvals.get(event.approvalId)?.isFromList === true;
-  }
-
-  /** The call that a question is about, which the list did not know. */
-  completeQuestion(approvalId: string, callId: string | undefined): void {
-    this.approvals.set(approvalId, { ...(callId && { callId }), isWaived: false, isFromList: false });
   }
 
   apply(event: PodEvent, now: number): void {
@@ -179,7 +167,7 @@ export class ProjectionState {
     const { runId, podId, callId, tool } = approval;
     const isClients = runId === undefined && podId === undefined;
     const isWaived = isClients && autoApprovalFor(this.settings, tool, now) !== undefined;
-    return { ...(callId && { callId }), isWaived, isFromList: false };
+    return { ...(callId && { callId }), isWaived };
   }
 
   #command({ command }: PodEventOf<'commanded'>): void {

@@ -31,9 +31,3 @@ export function wireApprovalId(approvalId: string): string {
 export function approvalIdIn(wireId: string): string {
   return wireId.startsWith(APPROVAL_PREFIX) ? wireId.slice(APPROVAL_PREFIX.length) : wireId;
 }
-
-/** When an id of ours was made, which stands in it; undefined for what is no id of ours. */
-export function timeOf(id: string): number | undefined {
-  if (!/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(id)) return undefined;
-  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
-}

@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest';
+import { uuidv7 } from '../../src/base/index.ts';
+import type { Host } from '../../src/pod/index.ts';
+import { ADA, BOB, Listener, say, stage } from './stage.ts';
+
+const asks = (command = 'node -e 1') => ({
+  parts: [{ toolCall: { name: 'bash', arguments: { command } } }],
+});
+const approve = { decision: 'approve' } as const;
+
+/** A session that waits for an approval. */
+async function waiting(host: Host, cwd: string) {
+  const pod = await host.create({ cwd });
+  const ear = new Listener(pod);
+  await pod.handle(say('Go'), ADA);
+  const { approval } = await ear.hearType('approval-request');
+  return { pod, ear, approval };
+}
+
+test('the row of a session has the call of a pending approval, then its outcome', async () => {
+  const { host, cwd } = await stage([asks(), { parts: [{ text: 'Done.' }] }]);
+  const { pod, ear, approval } = await waiting(host, cwd);
+  const { approvalId, runId, callId, reason } = approval;
+  const call = { approvalId, runId, callId, reason, tool: 'bash', arguments: approval.arguments };
+  expect(host.row(pod.id)).toMatchObject({ approvals: [call] });
+  await host.approvals.decide({ approvalId, ...approve, comment: 'Fine.' }, BOB);
+  await ear.hearType('run-end');
+  const settlement = { status: 'approved', by: 'bob', door: 'other', comment: 'Fine.' };
+  expect(host.row(pod.id)).toMatchObject({ approvals: [], settled: [{ ...call, settlement }] });
+});
+
+test('approvals are found after a restart without opening their sessions', async () => {
+  const { host, cwd, reopen } = await stage([asks(), { parts: [{ text: 'Done.' }] }, asks('node -e 2')]);
+  const settled = await waiting(host, cwd);
+  await host.approvals.decide({ approvalId: settled.approval.approvalId, ...approve }, ADA);
+  await settled.ear.hearType('run-end');
+  const pending = await waiting(host, cwd);
+  await Promise.all([settled.ear.stop(), pending.ear.stop()]);
+  await host.shutdown();
+  const again = await reopen();
+  const { approval } = pending;
+  expect(await again.approvals.pending()).toMatchObject([
+    { row: { id: pending.pod.id }, approval: { arguments: approval.arguments, reason: approval.reason } },
+  ]);
+  expect(await again.approvals.get(approval.approvalId)).toMatchObject({
+    approval: { arguments: approval.arguments },
+  });
+  expect(await again.approvals.get(settled.approval.approvalId)).toMatchObject({
+    row: { id: settled.pod.id },
+    settlement: { status: 'approved', by: 'ada' },
+  });
+  expect(again.usage.pods).toBe(0);
+});
+
+test('a call that is too long for a row is read from its session', async () => {
+  const { host, cwd, reopen } = await stage([]);
+  const pod = await host.create({ cwd });
+  const json = JSON.stringify({ content: 'x'.repeat(100_000) });
+  await pod.handle({ type: 'ask', tool: 'write', arguments: json }, ADA);
+  expect(JSON.stringify(host.row(pod.id)).length).toBeLessThan(10_000);
+  await host.shutdown();
+  const [found] = await (await reopen()).approvals.pending();
+  expect(found?.approval.arguments).toBe(json);
+});
+
+test('an approval that the row no longer has is found in the session file', async () => {
+  const calls = Array.from({ length: 8 }, (_, index) => ({
+    toolCall: { name: 'bash', arguments: { command: `node -e ${index}` } },
+  }));
+  const { host, cwd, reopen } = await stage([{ parts: calls }, { parts: [{ text: 'Done.' }] }]);
+  const { pod, ear, approval } = await waiting(host, cwd);
+  await expect.poll(() => host.row(pod.id)?.approvals.length).toBe(8);
+  for (const { approvalId } of host.row(pod.id)?.approvals ?? [])
+    await host.approvals.decide({ approvalId, decision: 'deny', comment: 'No.' }, ADA);
+  await ear.hearType('run-end');
+  expect(host.row(pod.id)?.settled).toHaveLength(5);
+  await ear.stop();
+  await host.shutdown();
+  const again = await reopen();
+  expect(await again.approvals.find(approval.approvalId)).toBeUndefined();
+  expect(await again.approvals.get(approval.approvalId)).toMatchObject({
+    approval: { arguments: approval.arguments },
+    settlement: { status: 'denied', comment: 'No.' },
+  });
+});
+
+test('the first decision counts, and a decision about nothing is refused', async () => {
+  const { host, cwd } = await stage([asks(), { parts: [{ text: 'Done.' }] }]);
+  const { approval } = await waiting(host, cwd);
+  const { approvalId } = approval;
+  await host.approvals.decide({ approvalId, ...approve }, ADA);
+  await expect(host.approvals.decide({ approvalId, ...approve }, BOB)).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('already approved by ada'),
+  });
+  const unknown = host.approvals.decide({ approvalId: uuidv7(), ...approve }, ADA);
+  await expect(unknown).rejects.toMatchObject({ code: 'not-found' });
+});
+
+test('an approval of a child pod is found in the child', async () => {
+  const { host, cwd } = await stage([asks()]);
+  const parent = await host.create({ cwd });
+  const child = await host.spawn(parent.id, { cwd });
+  const ear = new Listener(parent);
+  await child.handle(say('Go'), ADA);
+  const { approval } = await ear.hearType('approval-request');
+  expect((await host.approvals.pending()).map(({ row }) => row.id).toSorted()).toEqual(
+    [parent.id, child.id].toSorted(),
+  );
+  expect((await host.approvals.find(approval.approvalId))?.row.id).toBe(child.id);
+});
