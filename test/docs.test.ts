@@ -42,6 +42,21 @@ describe('the pages', () => {
     expect(missing.map(([row]) => row)).toEqual([]);
   });
 
+  it('define only exported names in the glossary, each once', () => {
+    const rows = readFileSync('GLOSSARY.md', 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('|'));
+    const names = rows.flatMap((row) => [...row.matchAll(/`([A-Z][a-z]\w*)`/g)].map(([, name]) => name));
+    const source = readdirSync('src', { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts'))
+      .map((path) => readFileSync(join('src', path), 'utf8'))
+      .join('\n');
+    const exported = [...source.matchAll(/^export (?:class|interface|type) (\w+)/gm)].map(([, name]) => name);
+    expect(names.length).toBeGreaterThan(100);
+    expect(names.filter((name) => !exported.includes(name))).toEqual([]);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  });
+
   it('name every decision', () => {
     const index = readFileSync('docs/decisions/README.md', 'utf8');
     for (const page of readdirSync('docs/decisions'))
