@@ -9,31 +9,31 @@ export const ACTIONS = {
   cancel: 'cancel a run',
   withdraw: 'cancel a run that waits for an approval',
   decide: 'approve or deny a call',
-  resume: 'resume after a number',
-  late: 'see what was before it connected',
+  resume: 'resume after an event number',
+  late: 'read the history before it connected',
 } as const;
 export type Action = keyof typeof ACTIONS;
 
 /** What happens to a session, as the numbered log has it; the rest of the log's events are in docs/pod.md. */
 export const FACTS = {
-  'run-start': 'a run begins',
+  'run-start': 'a run starts',
   input: 'a message reaches the model',
-  'turn-start': 'a turn begins',
-  'block-start': 'a block begins',
-  'block-delta': 'a piece of a block',
+  'turn-start': 'a turn starts',
+  'block-start': 'a block starts',
+  'block-delta': 'a block grows',
   'block-stop': 'a block is complete',
-  'block-abort': 'a block breaks off',
-  usage: 'tokens of a request',
+  'block-abort': 'a block is aborted',
+  usage: 'usage of a request',
   'llm-end': 'an answer is complete',
-  'tool-start': 'a call begins to run',
+  'tool-start': 'a call starts',
   'tool-end': 'a call has a result',
   'turn-end': 'a turn ends',
   'run-end': 'a run ends',
   state: 'the state changes',
-  queued: 'a message waits',
-  'approval-request': 'a call needs approval',
+  queued: 'a message is queued',
+  'approval-request': 'a call requires approval',
   'approval-response': 'an approval is decided or withdrawn',
-  commanded: 'somebody cancels',
+  commanded: 'a client cancels the run',
 } as const satisfies Partial<Record<PodEvent['type'], string>>;
 export type Fact = keyof typeof FACTS;
 
@@ -126,7 +126,7 @@ export const TABLE: Readonly<Record<string, DoorRow>> = {
       withdraw: '`abort`',
       decide: '`extension_ui_response`',
       resume: undefined,
-      late: '`get_messages`, and the open questions',
+      late: '`get_messages`, and the pending approvals',
     },
     facts: {
       'run-start': ['agent_start'],
