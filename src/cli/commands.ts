@@ -5,47 +5,47 @@ export const COMMANDS: Readonly<
   Record<string, { readonly summary: string; readonly load: () => Promise<Runnable> }>
 > = {
   run: {
-    summary: 'Give an agent a task in this directory.',
+    summary: 'Run an agent on a task in this directory.',
     load: async () => (await import('./commands/run/run.ts')).run,
   },
   chat: {
-    summary: 'Talk with an agent that works in this directory.',
+    summary: 'Chat with an agent that works in this directory.',
     load: async () => (await import('./commands/chat.ts')).chat,
   },
   attach: {
-    summary: 'Watch and drive a pod that lives in the daemon or elsewhere.',
+    summary: 'Attach to a pod in the daemon or in another process.',
     load: async () => (await import('./commands/attach.ts')).attach,
   },
   ask: {
-    summary: 'Ask a model one question and stream its answer.',
+    summary: 'Send one prompt to a model and stream the answer.',
     load: async () => (await import('./commands/ask.ts')).ask,
   },
   task: {
-    summary: 'Hand work to an agent over HTTP, follow it, get its result.',
+    summary: 'Submit tasks to an agent over HTTP and follow them.',
     load: async () => (await import('./commands/task/task.ts')).task,
   },
   serve: {
-    summary: 'Host agents in a daemon.',
+    summary: 'Start the daemon, which hosts agents.',
     load: async () => (await import('./commands/serve.ts')).serve,
   },
   hld: {
-    summary: 'Host agents in a daemon for HumanLayer clients alone.',
+    summary: 'Start a daemon for HumanLayer clients only.',
     load: async () => (await import('./commands/hld.ts')).hld,
   },
   agent: {
-    summary: 'Start and stop agents that are given tasks over HTTP.',
+    summary: 'Start, stop and list agents that accept tasks over HTTP.',
     load: async () => (await import('./commands/agent/agent.ts')).agent,
   },
   keys: {
-    summary: 'Create, list and revoke the keys of agents over HTTP.',
+    summary: 'Create, list, rotate and revoke API keys of the tasks door.',
     load: async () => (await import('./commands/keys.ts')).keys,
   },
   status: {
-    summary: 'Tell whether a daemon is up, and how it is.',
+    summary: 'Show the status of the daemon.',
     load: async () => (await import('./commands/status.ts')).status,
   },
   stop: {
-    summary: 'End the daemon.',
+    summary: 'Stop the daemon.',
     load: async () => (await import('./commands/stop.ts')).stop,
   },
   ls: {
@@ -53,7 +53,7 @@ export const COMMANDS: Readonly<
     load: async () => (await import('./commands/ls.ts')).ls,
   },
   new: {
-    summary: 'Make a session and print its id.',
+    summary: 'Create a session and print its id.',
     load: async () => (await import('./commands/new.ts')).newCommand,
   },
   rm: {
@@ -61,15 +61,15 @@ export const COMMANDS: Readonly<
     load: async () => (await import('./commands/rm.ts')).rm,
   },
   sessions: {
-    summary: 'Show a session, go on with it, interrupt or archive it.',
+    summary: 'Show, continue, interrupt or archive sessions.',
     load: async () => (await import('./commands/sessions/sessions.ts')).sessions,
   },
   approvals: {
-    summary: 'List what waits for an approval, approve or deny it.',
+    summary: 'List, watch, approve or deny pending approvals.',
     load: async () => (await import('./commands/approvals/approvals.ts')).approvals,
   },
   rules: {
-    summary: 'List and remove what was allowed by answering "always".',
+    summary: 'List and remove rules created by answering "always".',
     load: async () => (await import('./commands/rules.ts')).rules,
   },
   logs: {
@@ -77,7 +77,7 @@ export const COMMANDS: Readonly<
     load: async () => (await import('./commands/logs.ts')).logs,
   },
   audit: {
-    summary: 'Show who approved, changed or was refused what; verify it.',
+    summary: 'Show or verify the audit log.',
     load: async () => (await import('./commands/audit.ts')).audit,
   },
   log: {
@@ -85,7 +85,7 @@ export const COMMANDS: Readonly<
     load: async () => (await import('./commands/log/log.ts')).log,
   },
   doctor: {
-    summary: 'Check that everything is well, and what to do if not.',
+    summary: 'Check the installation and print a fix for each problem.',
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   models: {
@@ -93,7 +93,7 @@ export const COMMANDS: Readonly<
     load: async () => (await import('./commands/models.ts')).models,
   },
   mcp: {
-    summary: 'List the configured MCP servers and whether they work.',
+    summary: 'List the configured MCP servers and check them.',
     load: async () => (await import('./commands/mcp.ts')).mcp,
   },
   decode: {
@@ -101,15 +101,15 @@ export const COMMANDS: Readonly<
     load: async () => (await import('./commands/decode.ts')).decode,
   },
   record: {
-    summary: 'Record every exchange with a provider, secrets removed.',
+    summary: 'Record exchanges with a provider, without secrets.',
     load: async () => (await import('./commands/record.ts')).record,
   },
   replay: {
-    summary: 'Serve recorded exchanges back, without a network.',
+    summary: 'Replay recorded exchanges without network access.',
     load: async () => (await import('./commands/replay.ts')).replay,
   },
   sim: {
-    summary: 'Run a simulated provider that speaks all five wires.',
+    summary: 'Run a simulated provider for all five provider APIs.',
     load: async () => (await import('./commands/sim.ts')).sim,
   },
   completion: {

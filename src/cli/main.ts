@@ -111,9 +111,9 @@ Usage: polypod COMMAND [OPTIONS]
 Commands:
 ${rows.join('\n')}
 
-  polypod COMMAND --help tells more of each; polypod --version tells the version.
+  Run "polypod COMMAND --help" for the options of a command, and "polypod --version" for the version.
 
-Without a key in the environment and without Ollama on this machine, answers come from a built-in simulated model.
+Without a provider key in the environment and without Ollama on this machine, a built-in simulated model answers.
 `;
 }
 

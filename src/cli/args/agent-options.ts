@@ -13,30 +13,33 @@ import type { Values } from './options.ts';
 
 /** What can be said of an agent and its session, whatever is done with it. */
 export const AGENT_OPTIONS = {
-  name: { type: 'text', short: 'n', value: 'NAME', help: 'what the new session is called' },
+  name: { type: 'text', short: 'n', value: 'NAME', help: 'the name of the new session' },
   ...MODEL,
   mode: {
     type: 'choice',
     choices: PERMISSION_MODES,
-    help: 'what it may do unasked (default: workspace-write)',
+    help: 'the permission mode (default: workspace-write)',
   },
-  thinking: { type: 'choice', choices: THINKING_LEVELS, help: 'how long to think before each step' },
+  thinking: { type: 'choice', choices: THINKING_LEVELS, help: 'the thinking level' },
   'allow-path': {
     type: 'texts',
     value: 'PATH',
-    help: 'a path beside the directory that it may use; may be repeated',
+    help: 'an additional path that the agent can use; can be repeated',
   },
-  sandbox: { type: 'flag', help: 'run commands in a bubblewrap sandbox: writes only here, no network' },
+  sandbox: {
+    type: 'flag',
+    help: 'run commands in a bubblewrap sandbox: writes only in this directory, no network',
+  },
   cwd: { type: 'text', short: 'C', value: 'DIR', help: 'the directory to work in (default: this one)' },
-  system: { type: 'text', short: 's', value: 'TEXT', help: 'added to what the agent is told about itself' },
+  system: { type: 'text', short: 's', value: 'TEXT', help: 'text to append to the system prompt' },
   'mcp-config': {
     type: 'text',
     value: 'FILE',
     help: 'MCP servers to use, as JSON: { "mcpServers": { … } }',
   },
   offline: { type: 'flag', help: 'use the built-in simulated model' },
-  'no-session': { type: 'flag', help: 'keep nothing' },
-  'no-daemon': { type: 'flag', help: 'run in this process, also if a daemon is up' },
+  'no-session': { type: 'flag', help: 'do not store the session' },
+  'no-daemon': { type: 'flag', help: 'run in this process, even if the daemon is running' },
   ...DATA_DIR,
 } as const;
 

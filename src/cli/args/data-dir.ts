@@ -6,7 +6,7 @@ export const DATA_DIR = {
   'data-dir': {
     type: 'text',
     value: 'DIR',
-    help: 'where sessions are kept (default: POLYPOD_DATA_DIR, or as XDG says)',
+    help: 'the data directory (default: POLYPOD_DATA_DIR, or the XDG data directory)',
   },
 } as const;
 

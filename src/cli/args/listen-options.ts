@@ -6,7 +6,7 @@ export const LISTEN = {
     value: 'N',
     min: 0,
     max: 65_535,
-    help: 'where to listen (default: a free port)',
+    help: 'the port to listen on (default: a free port)',
   },
-  json: { type: 'flag', help: 'tell the address as one JSON object' },
+  json: { type: 'flag', help: 'print the address as one JSON object' },
 } as const;

@@ -5,6 +5,6 @@ export const MODEL = {
     short: 'm',
     value: 'PROVIDER/ID',
     completes: 'models',
-    help: 'which model; a provider alone takes its default',
+    help: 'the model; PROVIDER alone selects its default model',
   },
 } as const;

@@ -25,29 +25,33 @@ import { sanitizeLine } from '../../terminal/index.ts';
 /** `polypod ask`: one question, one streamed answer. */
 export const ask = runnable({
   name: 'ask',
-  summary: 'Ask a model one question and stream its answer.',
+  summary: 'Send one prompt to a model and stream the answer.',
   usage: '[OPTIONS] PROMPT…',
   options: {
     ...MODEL,
     system: { type: 'text', short: 's', value: 'TEXT', help: 'the system prompt' },
-    image: { type: 'texts', short: 'i', value: 'FILE', help: 'an image to look at; may be repeated' },
-    thinking: { type: 'choice', choices: THINKING_LEVELS, help: 'how long to think first' },
-    'max-tokens': { type: 'number', value: 'N', min: 1, help: 'the longest answer' },
-    temperature: { type: 'number', value: 'T', min: 0, max: 2, help: 'how freely it chooses its words' },
+    image: { type: 'texts', short: 'i', value: 'FILE', help: 'an image to attach; can be repeated' },
+    thinking: { type: 'choice', choices: THINKING_LEVELS, help: 'the thinking level' },
+    'max-tokens': { type: 'number', value: 'N', min: 1, help: 'the maximum length of the answer, in tokens' },
+    temperature: { type: 'number', value: 'T', min: 0, max: 2, help: 'the sampling temperature' },
     offline: { type: 'flag', help: 'use the built-in simulated model' },
-    record: { type: 'text', value: 'DIR', help: 'write every exchange as a cassette, secrets removed' },
-    replay: { type: 'text', value: 'DIR', help: 'answer from cassettes, without a network' },
+    record: {
+      type: 'text',
+      value: 'DIR',
+      help: 'write every exchange to DIR as a cassette, without secrets',
+    },
+    replay: { type: 'text', value: 'DIR', help: 'answer from the cassettes in DIR, without network access' },
     json: { type: 'flag', help: 'print the event stream, one JSON object per line' },
-    quiet: { type: 'flag', short: 'q', help: 'only the answer: no thoughts, no notices, no figures' },
+    quiet: { type: 'flag', short: 'q', help: 'print only the answer: no reasoning, notices or statistics' },
   },
   details: `
-The prompt is read from stdin when it is - or missing. Without --model the best provider at hand answers: one whose key
-is in the environment or the configuration, else Ollama on this machine, else the built-in simulated model.
-The answer goes to stdout, everything else to stderr. A pipe gets it byte for byte; on a terminal control characters are shown as
-pictures (␛), so that no answer can act on it.
+The prompt is read from stdin if it is - or missing. Without --model, Polypod selects the first available provider: one
+whose key is in the environment or the configuration, then Ollama on this machine, then the built-in simulated model.
+The answer is written to stdout, everything else to stderr. A pipe receives the answer byte for byte. On a terminal, control characters
+are replaced with visible symbols (␛), so that an answer cannot control the terminal.
 
-Exit codes: 0 answered, 1 refused, 2 usage or configuration, also a key or a model that the provider does not take, 3 provider
-or network, 130 interrupted.
+Exit codes: 0 answered, 1 the model declined, 2 usage or configuration error (including a key or a model that the provider
+rejects), 3 provider or network error, 130 interrupted.
 
 Examples:
   polypod ask "Why is the sky blue?"

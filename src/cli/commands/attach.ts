@@ -10,20 +10,20 @@ import { type PodLocation, hostInDaemon, socketOfOwner } from '../hosting/index.
 /** `polypod attach`: the view of `chat` on a pod that others may be driving. */
 export const attach = runnable({
   name: 'attach',
-  summary: 'Watch and drive a pod that lives in the daemon or in another process.',
+  summary: 'Attach to a pod in the daemon or in another process, to watch and drive it.',
   usage: '[OPTIONS] POD',
   options: {
-    plain: { type: 'flag', help: 'lines only, as without a terminal' },
+    plain: { type: 'flag', help: 'print plain lines, as without a terminal' },
     ...DATA_DIR,
   },
   takes: 'sessions',
   details: `
-POD is a session's id, the beginning of one, its name, or the path of its socket. All see the same in the same order, with
-who prompted and who approved. After a broken connection it goes on where it was; when there is no way back it says what to
-do, and exits with 3. Leaving ends nothing: what runs goes on.
+POD is the id, an id prefix, the name or the socket path of a session. All clients see the same events in the same order,
+with the authors of prompts and approvals. If the connection is lost, attach reconnects and resumes after the last event. If it
+cannot reconnect, it prints the next step and exits with 3. Exiting does not stop the run.
 
-Without a terminal it prints what happens, says each line of its input, and leaves when the input has ended and the pod is
-quiet. What the pod asks when the input has ended is left to others (polypod approvals).
+Without a terminal, attach prints the events, sends each input line, and exits when the input has ended and the pod is idle.
+After the input has ended, approval requests stay pending for other clients (polypod approvals).
 
 Examples:
   polypod attach refactoring

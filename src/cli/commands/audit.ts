@@ -22,13 +22,25 @@ import { type Brush, brush, wantsColour, sanitizeLine } from '../../terminal/ind
 const USUAL_LIMIT = 200;
 
 const OPTIONS = {
-  since: { type: 'text', value: 'TIME', help: 'from this time on: 2026-01-31, 2026-01-31T12:00Z, 2h, 30d' },
-  until: { type: 'text', value: 'TIME', help: 'up to this time' },
-  door: { type: 'text', value: 'DOOR', help: 'through this door: pod, rpc, hld, tasks, control, cli' },
-  by: { type: 'text', value: 'NAME', help: 'by this user or owner of a key' },
-  event: { type: 'text', value: 'EVENT', help: 'of this kind, such as key.revoked, or all of key' },
-  key: { type: 'text', value: 'ID', help: 'done with this key, or to it' },
-  session: { type: 'text', value: 'ID', help: 'in this session, by its id or the beginning of it' },
+  since: {
+    type: 'text',
+    value: 'TIME',
+    help: 'only entries since this time: 2026-01-31, 2026-01-31T12:00Z, 2h, 30d',
+  },
+  until: { type: 'text', value: 'TIME', help: 'only entries until this time' },
+  door: {
+    type: 'text',
+    value: 'DOOR',
+    help: 'only entries of this door: pod, rpc, hld, tasks, control, cli',
+  },
+  by: { type: 'text', value: 'NAME', help: 'only entries of this user or key owner' },
+  event: {
+    type: 'text',
+    value: 'EVENT',
+    help: 'only this event, such as key.revoked, or all events of a group, such as key',
+  },
+  key: { type: 'text', value: 'ID', help: 'only entries with or about this key' },
+  session: { type: 'text', value: 'ID', help: 'only entries of this session (id or id prefix)' },
   limit: {
     type: 'number',
     short: 'n',
@@ -36,9 +48,9 @@ const OPTIONS = {
     min: 1,
     help: `the last N entries (default: ${USUAL_LIMIT})`,
   },
-  follow: { type: 'flag', short: 'f', help: 'go on as more comes, until it is interrupted' },
-  from: { type: 'number', value: 'SEQ', min: 1, help: 'verify: from this entry on' },
-  expect: { type: 'text', value: 'SEQ:HASH', help: 'verify: an entry that was noted earlier must be there' },
+  follow: { type: 'flag', short: 'f', help: 'print new lines until interrupted' },
+  from: { type: 'number', value: 'SEQ', min: 1, help: 'verify: start with this entry' },
+  expect: { type: 'text', value: 'SEQ:HASH', help: 'verify: fail unless this earlier entry exists' },
   json: { type: 'flag', help: 'print JSON: entries as lines, the verdict as one object' },
   ...DATA_DIR,
 } as const;
@@ -46,22 +58,22 @@ const OPTIONS = {
 /** `polypod audit`: who did what, and whether the record is whole. */
 export const audit = runnable({
   name: 'audit',
-  summary: 'Show who approved, changed or was refused what; verify the record.',
+  summary: 'Show or verify the audit log: decisions, changes and rejected requests.',
   usage: '[verify] [OPTIONS]',
   options: OPTIONS,
   words: ['verify'],
   details: `
-The audit log is logs/audit.jsonl in the data directory, one chain for all processes: each entry has the hash of the one
-before. A file of 8 MB, or 30 days, is closed and a new one begun; 24 are kept (audit in config.yaml).
+The audit log is logs/audit.jsonl in the data directory, one hash chain for all processes: each entry contains the hash of
+the previous one. The file rotates at 8 MB or after 30 days; 24 files are kept (audit in config.yaml).
 
-verify proves that no entry was changed, removed, repeated or reordered, over all files, and names the first line that is
-not as it was written. The last entry is also kept in logs/audit.head, so removed last lines are noticed. Who may write
-both files can replace the whole chain: to notice that, keep the printed SEQ:HASH on another machine and pass it with
+verify checks in all files that no entry was changed, removed, repeated or reordered, and prints the first bad line. The last
+entry is also stored in logs/audit.head, so that removed last lines are detected. A process that can write both files can
+replace the complete chain: to detect this, store the printed SEQ:HASH on another machine and pass it with
 --expect.
 
 Events: ${AUDIT_EVENTS.filter((name) => !name.startsWith('audit.')).join(', ')}.
 
-Exit codes: 0 done, 1 the chain is broken, 2 usage.
+Exit codes: 0 done, 1 the chain is broken, 2 usage error.
 
 Examples:
   polypod audit --since 1d --event approval

@@ -19,7 +19,7 @@ import {
 
 const command = runnable({
   name: 'chat',
-  summary: 'Talk with an agent that works in this directory.',
+  summary: 'Chat with an agent that works in this directory.',
   usage: '[OPTIONS] [PROMPT…]',
   options: {
     resume: {
@@ -27,22 +27,23 @@ const command = runnable({
       short: 'r',
       value: 'ID|NAME',
       completes: 'sessions',
-      help: 'go on with a session; alone: choose one',
+      help: 'resume a session; without a value: choose from a list',
     },
-    continue: { type: 'flag', short: 'c', help: 'go on with the last session of this directory' },
+    continue: { type: 'flag', short: 'c', help: 'resume the last session of this directory' },
     ...AGENT_OPTIONS,
-    plain: { type: 'flag', help: 'lines only, as without a terminal' },
+    plain: { type: 'flag', help: 'print plain lines, as without a terminal' },
   },
   details: `
-Enter sends; while the agent works it steers, and Alt-Enter says it when the agent is done. Ctrl-C cancels the run, Ctrl-D
-leaves. What it may not do by itself it asks: y, n with a word on what to do instead, always, or edit the call first.
-/help lists the commands, !COMMAND runs one of your own, @ completes a file, and an image is sent by pasting its path.
+Enter sends the message; during a run it steers the agent, and Alt-Enter queues the message until the run ends. Ctrl-C
+cancels the run, Ctrl-D exits. For a call that requires approval, answer yes, no (with an instruction for the model) or
+always, or edit the call first. /help lists the commands, !COMMAND runs a shell command, @ completes a file name, and pasting the
+path of an image attaches it.
 
-Without a terminal, and with --plain, each line of the input is a prompt, or the answer to a question, and the exit code
-says how the runs ended: 0 well, 1 stopped by a bound, 2 refused or denied because nobody answered, 3 provider or system.
+Without a terminal, and with --plain, each input line is a prompt or the answer to an approval request, and the exit code
+reports how the runs ended: 0 success, 1 stopped by a limit, 2 rejected, or denied because no one answered, 3 provider or system error.
 
-The session is kept and listed (polypod ls). With a daemon up (polypod serve) it lives there; without one it lives in this
-process, and polypod attach reaches it as long as this runs.
+The session is stored and listed (polypod ls). If the daemon is running (polypod serve), it hosts the session. Otherwise
+this process hosts it, and polypod attach can connect to it while this process runs.
 
 Examples:
   polypod chat

@@ -14,13 +14,13 @@ export const decode = runnable({
   summary: "Print a provider's recorded stream as normalised events, one JSON object per line.",
   usage: '--wire WIRE [FILE]',
   options: {
-    wire: { type: 'choice', short: 'w', choices: WIRES, help: 'the protocol it was recorded from' },
-    trace: { type: 'flag', help: 'also print what became no event, on stderr' },
+    wire: { type: 'choice', short: 'w', choices: WIRES, help: 'the provider API of the recording' },
+    trace: { type: 'flag', help: 'print parts of the stream without an event to stderr' },
   },
   details: `
-FILE may hold server-sent events, NDJSON, or one JSON payload per line; without it (or with -), stdin is read.
-Events are printed as they are decoded. The exit code is 0 for a stream that came to its end, 3 for one that was
-cut off or failed.
+FILE can contain server-sent events, NDJSON, or one JSON payload per line. Without FILE, or with -, stdin is read.
+Events are printed as they are decoded. The exit code is 0 for a complete stream, and 3 for a truncated or failed
+one.
 
 Examples:
   curl -sN https://api.openai.com/v1/chat/completions … | polypod decode --wire openai-chat

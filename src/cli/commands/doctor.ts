@@ -12,14 +12,14 @@ export const doctor = runnable({
     'Check configuration, keys, disk, sockets, locks, the catalogue, the session files and the sandbox.',
   usage: '[OPTIONS]',
   options: {
-    rebuild: { type: 'flag', help: 'make the catalogue again from the session files, then check' },
+    rebuild: { type: 'flag', help: 'rebuild the catalogue from the session files before the check' },
     json: { type: 'flag', help: 'print a JSON list' },
     ...DATA_DIR,
   },
   details: `
-Every finding that is not well comes with the next step. Keys are looked for and never shown; nothing is sent anywhere.
+Every problem is printed with the next step. Keys are checked but never printed, and nothing is sent over the network.
 
-Exit codes: 0 nothing is bad, 1 something is, 2 usage.
+Exit codes: 0 no problems, 1 problems found, 2 usage error.
 
 Examples:
   polypod doctor

@@ -10,7 +10,7 @@ import { DAEMON_OPTIONS, runDaemon } from '../hosting/run-daemon.ts';
 /** `polypod hld`: a daemon with the HLD door alone. */
 export const hld = runnable({
   name: 'hld',
-  summary: 'Be the HumanLayer daemon, and nothing else: its clients find it where they look.',
+  summary: 'Start a daemon with only the HLD door, on the socket that HumanLayer clients use.',
   usage: '[OPTIONS]',
   options: {
     socket: {
@@ -21,10 +21,10 @@ export const hld = runnable({
     ...DAEMON_OPTIONS,
   },
   details: `
-It is polypod serve without its other doors; status, stop, approvals and the other commands reach it just the same.
-polypod serve opens this door too, unless config.yaml says doors: { hld: false }.
+This is polypod serve without the other doors; status, stop, approvals and the other commands work with it.
+polypod serve also opens this door, unless config.yaml has doors: { hld: false }.
 
-Exit codes: 0 stopped as asked, 1 another daemon holds the socket or the data directory, 2 configuration, 3 system.
+Exit codes: 0 stopped on request, 1 another daemon uses the socket or the data directory, 2 configuration error, 3 system error.
 
 Examples:
   polypod hld

@@ -34,40 +34,52 @@ const OPTIONS = {
   owner: {
     type: 'text',
     value: 'NAME',
-    help: 'create: whose key it is; sessions belong to owners (default: you)',
+    help: 'create: the owner of the key and of its sessions (default: you)',
   },
   scope: {
     type: 'texts',
     short: 's',
     value: 'SCOPE',
-    help: `create: what it is for, ${KEY_SCOPES.join(', ')}; may be repeated (default: submit and read)`,
+    help: `create: a permission, ${KEY_SCOPES.join(', ')}; can be repeated (default: submit and read)`,
   },
-  mode: { type: 'choice', choices: PERMISSION_MODES, help: 'create: the most that its tasks may do unasked' },
-  directory: { type: 'texts', value: 'DIR', help: 'create: where its tasks may work; may be repeated' },
-  model: { type: 'texts', value: 'PROVIDER/ID', help: 'create: the models that it may use; may be repeated' },
+  mode: {
+    type: 'choice',
+    choices: PERMISSION_MODES,
+    help: 'create: the highest permission mode of its tasks',
+  },
+  directory: {
+    type: 'texts',
+    value: 'DIR',
+    help: 'create: a directory that its tasks can use; can be repeated',
+  },
+  model: {
+    type: 'texts',
+    value: 'PROVIDER/ID',
+    help: 'create: a model that its tasks can use; can be repeated',
+  },
   grant: {
     type: 'texts',
     value: 'POD',
-    help: "create: a session of somebody else's, by its id; may be repeated",
+    help: 'create: the id of a session of another owner; can be repeated',
   },
   expires: {
     type: 'text',
     value: 'WHEN',
-    help: 'create, rotate: when it expires: 30d, 2026-01-31, 2026-01-31T12:00Z (default: never)',
+    help: 'create, rotate: the expiry: 30d, 2026-01-31, 2026-01-31T12:00Z (default: never)',
   },
   'four-eyes': {
     type: 'flag',
-    help: 'create: its owner cannot approve what its tasks ask, with whichever key',
+    help: 'create: its owner cannot approve calls of its tasks, with any key',
   },
   overlap: {
     type: 'text',
     value: 'SPAN',
-    help: 'rotate: how long the old key may still be used: 30m, 24h, 7d, 0s (default: 24h)',
+    help: 'rotate: how long the old key stays valid: 30m, 24h, 7d, 0s (default: 24h)',
   },
   tasks: {
     type: 'choice',
     choices: REVOKED_TASKS,
-    help: 'revoke: what becomes of its running tasks (default: cancel)',
+    help: 'revoke: what to do with its running tasks (default: cancel)',
   },
   json: { type: 'flag', help: 'print JSON' },
   ...DATA_DIR,
@@ -76,22 +88,22 @@ const OPTIONS = {
 /** `polypod keys`: who may come in over HTTP. */
 export const keys = runnable({
   name: 'keys',
-  summary: 'Create, list, rotate and revoke the keys with which agents are reached over HTTP.',
+  summary: 'Create, list, rotate and revoke the API keys of the tasks door.',
   usage: 'create|list|rotate ID|revoke ID… [OPTIONS]',
   options: OPTIONS,
   words: ['create', 'list', 'rotate', 'revoke'],
   takes: { rotate: 'keys', revoke: 'keys' },
   details: `
-create and rotate print the key once, on stdout: it is kept as a hash only, in tasks/keys.json in the data directory, which
-nobody else may read. Agents that are up know of every change at once.
-Scopes: submit (also cancel), read, approve, and admin, which may do all of it to every session. Without --scope approve a
-key cannot answer what its own tasks ask.
+create and rotate print the key once, on stdout. Only a hash of it is stored, in tasks/keys.json in the data directory, which
+only you can read. Running agents apply every change immediately.
+Permissions (--scope): submit (includes cancel), read, approve, and admin, which includes all of them for every session. Without
+--scope approve, a key cannot decide the approvals of its own tasks.
 
-rotate makes a key that may do the same; the old one expires after the overlap. revoke ends a key and its open streams at
-once; its running tasks are cancelled, or with --tasks pause paused, or with --tasks keep left alone, and those that wait
-never start. That also holds for an agent that is down now. Every change is recorded: polypod audit --event key.
+rotate creates a key with the same permissions; the old one expires after the overlap. revoke ends a key and its open streams.
+Its running tasks are cancelled, or paused (--tasks pause), or continue (--tasks keep), and its pending tasks never start. An
+agent that is not running applies this at its next start. Every change is recorded: polypod audit --event key.
 
-Exit codes: 0 done, 2 usage, or no such key, 3 system.
+Exit codes: 0 done, 2 usage error, or unknown key, 3 system error.
 
 Examples:
   polypod keys create --owner ci --scope submit --scope read --expires 30d > ci.key

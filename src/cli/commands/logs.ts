@@ -16,17 +16,16 @@ export const logs = runnable({
   summary: "Show the daemon's log, or the events of a pod.",
   usage: '[OPTIONS] [ID|NAME]',
   options: {
-    follow: { type: 'flag', short: 'f', help: 'go on as more comes, until it is interrupted' },
-    lines: { type: 'number', short: 'n', value: 'N', min: 0, help: 'only the last so many of what is there' },
-    after: { type: 'number', value: 'SEQ', min: 0, help: 'of a pod: only events with a greater number' },
-    json: { type: 'flag', help: 'print the lines as they are: JSON' },
+    follow: { type: 'flag', short: 'f', help: 'print new lines until interrupted' },
+    lines: { type: 'number', short: 'n', value: 'N', min: 0, help: 'print only the last N existing lines' },
+    after: { type: 'number', value: 'SEQ', min: 0, help: 'of a pod: print only events after this number' },
+    json: { type: 'flag', help: 'print the JSON lines unchanged' },
     ...DATA_DIR,
   },
   takes: 'sessions',
   details: `
-It reads the files, so it works whether the daemon is up or not, and also for a pod of another process. Events have
-numbers that only grow: with --after it goes on where you stopped. Who approved, changed or was refused what is in
-polypod audit.
+This command reads the files, so it works without a daemon and for pods of other processes. Event numbers only increase: use
+--after to continue after the last number you have seen. See polypod audit for decisions, changes and rejected requests.
 
 Examples:
   polypod logs -f

@@ -10,29 +10,29 @@ import { sanitizeLine, fitWidth, fitWidthEnd } from '../../terminal/index.ts';
 /** Which sessions are listed; `of` says of what, where a command does more than that. */
 export function listingOptions(of: string) {
   return {
-    all: { type: 'flag', short: 'a', help: `${of}archived ones too` },
+    all: { type: 'flag', short: 'a', help: `${of}include archived sessions` },
     search: {
       type: 'text',
       short: 's',
       value: 'TEXT',
-      help: `${of}only those in which every word of the text occurs`,
+      help: `${of}only sessions that contain every word of TEXT`,
     },
-    limit: { type: 'number', short: 'n', value: 'N', min: 1, help: `${of}at most so many` },
+    limit: { type: 'number', short: 'n', value: 'N', min: 1, help: `${of}at most N sessions` },
   } as const;
 }
 
 /** `polypod ls`: the sessions there are. */
 export const ls = runnable({
   name: 'ls',
-  summary: 'List the sessions, those that changed last first.',
+  summary: 'List the sessions, most recently changed first.',
   usage: '[OPTIONS]',
   options: {
     ...listingOptions(''),
-    json: { type: 'flag', help: 'print a JSON list, with all that is known of each' },
+    json: { type: 'flag', help: 'print a JSON list with all fields' },
     ...DATA_DIR,
   },
   details: `
-It reads the catalogue and needs no daemon. What the ids show is enough to name a session in other commands.
+This command reads the catalogue and needs no daemon. Other commands accept the displayed part of an id.
 States: idle, running, waiting (for an approval), paused, interrupted (its process ended during a run).
 
 Examples:

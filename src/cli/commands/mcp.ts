@@ -8,17 +8,17 @@ import { sanitizeLine } from '../../terminal/index.ts';
 /** `polypod mcp`: which MCP servers are configured, and whether they work. */
 export const mcp = runnable({
   name: 'mcp',
-  summary: 'List the configured MCP servers, or start them to see whether they work.',
+  summary: 'List the configured MCP servers, or start them and check that they work.',
   usage: 'list|status [--json]',
   options: { json: { type: 'flag', help: 'print a JSON list' } },
   words: ['list', 'status'],
   details: `
-Servers are configured in config.yaml; their tools are called mcp__SERVER__TOOL and are under the same rules as all others:
+Servers are configured in config.yaml. Their tools are named mcp__SERVER__TOOL and have the same permission rules as all others:
   mcp_servers:
     files: { command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", .] }
     wiki: { url: "https://example.com/mcp" }
 
-list shows what is configured; status starts or reaches each server and shows its tools.
+list shows the configured servers; status starts or connects to each server and shows its tools.
 
 Examples:
   polypod mcp list

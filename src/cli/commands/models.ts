@@ -19,16 +19,16 @@ export const models = runnable({
     url: {
       type: 'text',
       value: 'URL',
-      help: `where refresh reads the catalogue (default: ${CATALOGUE_URL})`,
+      help: `the address of the catalogue for refresh (default: ${CATALOGUE_URL})`,
     },
   },
   words: ['refresh'],
   details: `
-The built-in table is small. "polypod models refresh" reads the models.dev catalogue once and keeps it; nothing is ever
-fetched unasked. Your own models.json beside config.yaml overrides and extends both:
+Polypod has a small built-in list. "polypod models refresh" downloads the models.dev catalogue once and stores it; Polypod
+downloads nothing automatically. models.json in the configuration directory overrides and extends both:
   [{ "account": "ollama", "id": "qwen3:8b", "contextWindow": 40960, "reasoning": true }]
 
-A model that is in no list can be used all the same: polypod ask -m PROVIDER/ID.
+Models that are not listed also work: polypod ask -m PROVIDER/ID.
 
 Examples:
   polypod models --account anthropic

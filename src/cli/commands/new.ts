@@ -11,16 +11,16 @@ import { MODEL } from '../args/model-option.ts';
 /** `polypod new`: a session without a prompt. */
 export const newCommand = runnable({
   name: 'new',
-  summary: 'Make a session and print its id.',
+  summary: 'Create a session and print its id.',
   usage: '[OPTIONS]',
   options: {
-    name: { type: 'text', short: 'n', value: 'NAME', help: 'what it is called' },
+    name: { type: 'text', short: 'n', value: 'NAME', help: 'the name of the session' },
     cwd: { type: 'text', short: 'C', value: 'DIR', help: 'the directory to work in (default: this one)' },
     ...MODEL,
     mode: {
       type: 'choice',
       choices: PERMISSION_MODES,
-      help: 'what it may do unasked (default: as configured)',
+      help: 'the permission mode (default: as configured)',
     },
     json: { type: 'flag', help: 'print one JSON object' },
     ...DATA_DIR,

@@ -10,17 +10,23 @@ import { serveUntilInterrupted } from '../hosting/until-interrupted.ts';
 /** `polypod record`: stands between any client and a provider and writes down what passes. */
 export const record = runnable({
   name: 'record',
-  summary: 'Stand between any client and a provider on loopback, and record every exchange as a cassette.',
+  summary:
+    'Run a proxy on loopback that records every exchange between a client and a provider as a cassette.',
   usage: '--to DIR PROVIDER|URL',
   options: {
-    to: { type: 'text', short: 't', value: 'DIR', help: 'where the cassettes go, one file per exchange' },
+    to: {
+      type: 'text',
+      short: 't',
+      value: 'DIR',
+      help: 'the directory for the cassettes, one file per exchange',
+    },
     ...LISTEN,
   },
   details: `
-Point the client's base URL at the address it prints. Keys are passed on and never written; what is known to be secret
-is removed from addresses, headers and bodies. It runs until it is interrupted.
+Set the base URL of the client to the printed address. Keys are forwarded but never written; known secrets are removed from
+addresses, headers and bodies. The proxy runs until it is interrupted.
 
-To record our own requests there is no need of it: polypod ask --record DIR does the same.
+To record Polypod's own requests, use polypod ask --record DIR.
 
 Examples:
   polypod record --to cassettes anthropic

@@ -7,15 +7,15 @@ import { serveUntilInterrupted } from '../hosting/until-interrupted.ts';
 /** `polypod replay`: recorded exchanges once more, for any client, without a network. */
 export const replay = runnable({
   name: 'replay',
-  summary: 'Serve recorded exchanges back on loopback, byte for byte, without a network.',
+  summary: 'Replay recorded exchanges on loopback, byte for byte, without network access.',
   usage: 'DIR',
   options: {
     ...LISTEN,
-    instant: { type: 'flag', help: 'without the pauses that were recorded' },
+    instant: { type: 'flag', help: 'replay without the recorded delays' },
   },
   details: `
-A request is answered with the recording of the same method, path and body. One that was not recorded is refused, with
-what differs from the nearest one. It runs until it is interrupted.
+A request is answered with the recording of the same method, path and body. A request that was not recorded fails with its
+differences from the nearest recording. The server runs until it is interrupted.
 
 Examples:
   polypod replay cassettes --port 8100

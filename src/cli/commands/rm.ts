@@ -14,15 +14,15 @@ export const rm = runnable({
   summary: 'Move sessions to the trash, where they are kept for 30 days.',
   usage: '[OPTIONS] ID|NAME…',
   options: {
-    yes: { type: 'flag', short: 'y', help: 'do not ask' },
+    yes: { type: 'flag', short: 'y', help: 'do not ask for confirmation' },
     ...DATA_DIR,
   },
   takes: 'sessions',
   details: `
-An id may be shortened to what tells it from the others. On a terminal it asks first. What is in the trash can be moved
-back by hand: trash/TIME-ID in the data directory holds the session and its feed; then polypod doctor --rebuild.
+ID can be a unique id prefix. On a terminal, rm asks for confirmation. To restore a session from the trash, move the files of
+trash/TIME-ID in the data directory (the session and its feed) back, then run polypod doctor --rebuild.
 
-Exit codes: 0 moved, 1 not moved since the answer was no, 2 unknown, or in use by another process.
+Exit codes: 0 moved, 1 not confirmed, 2 unknown session, or in use by another process.
 
 Examples:
   polypod rm 0192f3a4

@@ -11,16 +11,16 @@ import { sanitizeLine } from '../../terminal/index.ts';
 /** `polypod rules`: what people have allowed for good. */
 export const rules = runnable({
   name: 'rules',
-  summary: 'List and remove the rules that answering "always" has made.',
+  summary: 'List and remove the rules created by answering "always".',
   usage: 'list|rm ID… [OPTIONS]',
   options: { json: { type: 'flag', help: 'print JSON' }, ...DATA_DIR },
   words: ['list', 'rm'],
   details: `
-A rule belongs to the person who made it, the local user or the owner of a key, and to the directory that the session worked
-in: it holds for that person's tasks there and below. They are kept in rules.json beside the configuration; rules for
-everybody are written into config.yaml (permissions.rules). A running daemon knows of every change at once.
+A rule belongs to the person who created it (the local user or the owner of a key) and to the directory of the session. It
+applies to that person's tasks in that directory and below. The rules are stored in rules.json in the configuration directory.
+Rules for all users belong in config.yaml (permissions.rules). A running daemon applies every change immediately.
 
-Exit codes: 0 done, 2 usage, or no such rule, 3 system.
+Exit codes: 0 done, 2 usage error, or unknown rule, 3 system error.
 
 Examples:
   polypod rules list

@@ -17,24 +17,25 @@ async function warnOfOpenAgent(dataPaths: DataPaths, { stderr }: Surroundings): 
 /** `polypod serve`: the daemon. */
 export const serve = runnable({
   name: 'serve',
-  summary: 'Host agents in one process that any number of clients drive and watch.',
+  summary: 'Start the daemon: one process that hosts agents for any number of clients.',
   usage: '[OPTIONS]',
   options: {
     detach: {
       type: 'flag',
       short: 'd',
-      help: 'in the background; returns when it is ready, or tells why not',
+      help: 'run in the background; returns when the daemon is ready, or prints why it failed',
     },
     ...DAEMON_OPTIONS,
   },
   details: `
-It owns a data directory: a second one there is refused. Its log is logs/polypod.log in it (see polypod logs).
-SIGTERM and SIGINT: no run begins any more, those under way may end (shutdown_grace in config.yaml, 10 s), the rest is
-interrupted, and it exits with 0. Runs that wait for an approval are kept, and go on when it is back and they are decided.
-SIGHUP: reads config.yaml again; the log says what is in force at once and what needs a restart.
-Which doors are open, limits, durability and deadlines are configured there too (see docs/daemon.md).
+The daemon locks its data directory: a second daemon on it fails to start. Its log is logs/polypod.log in the data directory
+(see polypod logs).
+SIGTERM and SIGINT: no new run starts, active runs can finish within shutdown_grace (config.yaml, 10 s), the daemon interrupts
+the rest and exits with 0. Runs with a pending approval are kept; they resume after a restart when the approval is decided.
+SIGHUP: reloads config.yaml; the log shows which changes are in force and which need a restart.
+Doors, limits, durability and deadlines are configured in config.yaml (see docs/daemon.md).
 
-Exit codes: 0 stopped as asked, 2 configuration, or a daemon is up already, 3 system.
+Exit codes: 0 stopped on request, 2 configuration error, or a daemon is already running, 3 system error.
 
 Examples:
   polypod serve

@@ -12,21 +12,21 @@ const DIRECTIVES = Object.entries(DIRECTIVE_KEYS).map(([key, meaning]) => `  ${k
 export const sim = runnable({
   name: 'sim',
   summary:
-    'Run a simulated provider on loopback that speaks the bytes of Anthropic, OpenAI, Gemini and Ollama.',
+    'Run a simulated provider on loopback that implements the APIs of Anthropic, OpenAI, Gemini and Ollama.',
   usage: '[OPTIONS]',
   options: {
     ...LISTEN,
     script: {
       type: 'text',
       value: 'FILE',
-      help: 'answers to give, a JSON list; else the built-in offline model answers',
+      help: 'a JSON list of answers (default: the built-in offline model)',
     },
-    delay: { type: 'number', value: 'MS', min: 0, help: 'pause between two writes' },
-    fault: { type: 'choice', value: 'KIND', choices: FAULT_KINDS, help: 'what goes wrong with every answer' },
+    delay: { type: 'number', value: 'MS', min: 0, help: 'the delay between two writes' },
+    fault: { type: 'choice', value: 'KIND', choices: FAULT_KINDS, help: 'a fault for every answer' },
     key: { type: 'flag', help: 'accept only the key in POLYPOD_SIM_KEY' },
   },
   details: `
-It runs until it is interrupted. Any client can ask for more in its prompt, with [[sim key=value …]]:
+The server runs until it is interrupted. A prompt can control the answer with [[sim key=value …]]:
 ${DIRECTIVES.join('\n')}
 
 Faults: ${FAULT_KINDS.join(', ')}.

@@ -9,15 +9,15 @@ import { table } from '../output/table.ts';
 /** `polypod status`: whether a daemon is up, and how it is. */
 export const status = runnable({
   name: 'status',
-  summary: 'Tell whether a daemon is up, with its doors, pods and runs.',
+  summary: 'Show whether the daemon is running, with its doors, pods and runs.',
   usage: '[OPTIONS]',
   options: {
     ...DATA_DIR,
     json: { type: 'flag', help: 'print one JSON object' },
-    metrics: { type: 'flag', help: 'print metrics in the text format of Prometheus' },
+    metrics: { type: 'flag', help: 'print metrics in the Prometheus text format' },
   },
   details: `
-Exit codes: 0 a daemon is up, 3 none is up, 2 usage.
+Exit codes: 0 a daemon is running, 3 no daemon is running, 2 usage error.
 
 Examples:
   polypod status

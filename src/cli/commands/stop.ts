@@ -14,14 +14,14 @@ const PATIENCE_MS = 5000;
 /** `polypod stop`: ends the daemon and waits for it. */
 export const stop = runnable({
   name: 'stop',
-  summary: 'End the daemon, and wait until it is gone.',
+  summary: 'Stop the daemon and wait until it has exited.',
   usage: '[OPTIONS]',
-  options: { ...DATA_DIR, quiet: { type: 'flag', short: 'q', help: 'say nothing' } },
+  options: { ...DATA_DIR, quiet: { type: 'flag', short: 'q', help: 'print nothing' } },
   details: `
-Runs under way may end within shutdown_grace (10 s unless configured), then they are interrupted. Runs that wait for an
-approval are kept.
+Active runs can finish within shutdown_grace (default: 10 s), then they are interrupted. Runs with a pending approval are
+kept.
 
-Exit codes: 0 no daemon is up any more, also when none was, 2 usage, 3 it did not end.
+Exit codes: 0 no daemon is running (also if none was), 2 usage error, 3 the daemon did not stop.
 
 Examples:
   polypod stop

@@ -10,11 +10,11 @@ import { version } from '../version.ts';
 /** What can be said of every daemon. */
 export const DAEMON_OPTIONS = {
   ...DATA_DIR,
-  offline: { type: 'flag', help: 'only the built-in simulated model' },
+  offline: { type: 'flag', help: 'use only the built-in simulated model' },
   sandbox: { type: 'flag', help: 'run the commands of all agents in a bubblewrap sandbox' },
-  'log-level': { type: 'choice', choices: LOG_LEVELS, help: 'how much is logged (default: info)' },
-  quiet: { type: 'flag', short: 'q', help: 'log to the file only, not to stderr' },
-  json: { type: 'flag', help: 'tell process and socket as one JSON object when it is ready' },
+  'log-level': { type: 'choice', choices: LOG_LEVELS, help: 'the log level (default: info)' },
+  quiet: { type: 'flag', short: 'q', help: 'log only to the file, not to stderr' },
+  json: { type: 'flag', help: 'print the process id and socket as one JSON object when ready' },
 } as const;
 
 export interface DaemonRequest {

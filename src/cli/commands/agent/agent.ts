@@ -9,20 +9,21 @@ const ACTIONS = ['start', 'stop', 'status', 'list'];
 /** `polypod agent`: agents that are given work over HTTP. */
 export const agent = runnable({
   name: 'agent',
-  summary: 'Start, stop and list agents that are given tasks over HTTP.',
+  summary: 'Start, stop and list agents that accept tasks over HTTP.',
   usage: 'start|stop|status|list [NAME] [OPTIONS]',
   options: OPTIONS,
   words: ACTIONS,
   details: `
-start opens the tasks door (docs/protocols/tasks.md) in the daemon that is up, or else in a process of its own in the
-background, and returns when it answers. It listens on 127.0.0.1; another address is refused without a certificate and its
-key, or --behind-proxy. A key is always needed: one for this user's own commands is put into tasks/client.key in the data
-directory, and polypod keys makes others. Secrets are given by the environment or by files, never as arguments.
-stop closes it; a process of its own ends, a daemon that has other work does not. An agent that was started in a daemon
-comes back with the next daemon on the data directory until it is stopped, unless it was started with --foreground. NAME is "${DEFAULT_AGENT}" if none is given.
-With start: { command, url } in its configuration the agent is a program of your own, which is started and waited for.
+start opens the tasks door (docs/protocols/tasks.md) in the running daemon, or in a new background process, and returns when
+it accepts requests. It listens on 127.0.0.1; another address requires a certificate and its key, or --behind-proxy. Requests
+always need an API key: start stores one for this user in tasks/client.key in the data directory, and polypod keys creates others.
+Pass secrets in the environment or in files, never as arguments.
+stop closes the door; it also stops a process that was started for the agent, but not a daemon with other work. The daemon restarts
+an agent that was started without --foreground until it is stopped. The default NAME is "${DEFAULT_AGENT}".
+With start: { command, url } in its configuration, the agent is your own program, which Polypod starts and waits for.
 
-Exit codes: 0 done, 1 failed, 2 usage, configuration, or it is up already, 3 it did not get ready, or is not up (status).
+Exit codes: 0 done, 1 failed, 2 usage or configuration error, or the agent is already running, 3 the agent did not become
+ready, or is not running (status).
 
 Examples:
   polypod agent start --port 8000 --config agent-config.yaml

@@ -17,15 +17,14 @@ import { sanitizeLine } from '../../../terminal/index.ts';
 /** `polypod approvals`: what agents wait for, and the answers. */
 export const approvals = runnable({
   name: 'approvals',
-  summary:
-    'List the calls that wait for an approval, show them whole, watch them come, approve or deny them.',
+  summary: 'List, show, watch, approve or deny calls that require approval.',
   usage: '[OPTIONS] [list | show ID… | watch | approve ID… | deny ID… --comment TEXT]',
   options: {
     comment: {
       type: 'text',
       short: 'm',
       value: 'TEXT',
-      help: 'why; the model reads it when a call is denied',
+      help: 'the reason; sent to the model when a call is denied',
     },
     json: { type: 'flag', help: 'print a JSON list; with watch one JSON object per line' },
     ...DATA_DIR,
@@ -33,17 +32,17 @@ export const approvals = runnable({
   words: ['list', 'show', 'watch', 'approve', 'deny'],
   takes: 'approvals',
   details: `
-It asks the daemon, for sessions of every door. An id may be shortened to what tells it from the others. Whoever decides
-first decides, here or at another door.
+The daemon provides the pending approvals of all doors. ID can be a unique id prefix. The first decision counts, here or at
+another door.
 
-list and watch give the arguments of each call under it, and say so if there are too many to give all. show gives all of
-them, and so does approve before it approves. In JSON they are the text that the model gave, in arguments; it is missing
-while another process than the daemon has the session open.
+list and watch print the arguments below each call, and report if they are truncated. show prints all arguments, and approve
+prints them before it approves. In JSON, arguments is the text that the model wrote; it is absent
+while a process other than the daemon has the session open.
 
-watch prints those that wait, then every one as it is asked and as it is settled, with who did it, until it is
-interrupted. Its JSON lines have the type asked or settled.
+watch prints the pending approvals, then each new approval and each decision with its author, until interrupted. Its JSON lines
+have the type asked or settled.
 
-Exit codes: 0 listed, shown, watched or decided, 2 no such approval, or decided already, 3 no daemon is up, or it went away.
+Exit codes: 0 done, 2 unknown approval, or already decided, 3 no daemon is running, or the connection was lost.
 
 Examples:
   polypod approvals

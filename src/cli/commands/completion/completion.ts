@@ -11,7 +11,7 @@ import { sanitizeLine } from '../../../terminal/index.ts';
 /** `polypod completion`: what a shell needs to complete commands, options and sessions. */
 export const completion = runnable({
   name: 'completion',
-  summary: 'Print a script that has your shell complete commands, options and sessions.',
+  summary: 'Print a shell script that completes commands, options and sessions.',
   usage: Object.keys(SHELLS).join('|'),
   options: { ...DATA_DIR },
   words: Object.keys(SHELLS),

@@ -12,30 +12,30 @@ export const log = runnable({
   usage: 'verify|repair [OPTIONS] [ID|NAME|FILE…]',
   options: {
     json: { type: 'flag', help: 'print one JSON value' },
-    'dry-run': { type: 'flag', help: 'repair: show what would be done and what is lost, and change nothing' },
+    'dry-run': { type: 'flag', help: 'repair: print the changes and losses without writing' },
     cwd: {
       type: 'text',
       short: 'C',
       value: 'DIR',
-      help: 'repair: the working directory of a session whose header is lost (default: the one it had, or this one)',
+      help: 'repair: the working directory for a session whose header is lost (default: the previous one, or this directory)',
     },
     ...DATA_DIR,
   },
   words: ACTIONS,
   takes: 'sessions',
   details: `
-verify reads every line. Without an argument it verifies all sessions. Every line that Polypod writes ends with a checksum;
-lines without one, which other programs wrote, are counted as unverified. Entries whose parent is missing and empty files are
-damage, too. An unfinished last line is what a crash leaves: it was never acknowledged, and is cut off when the session is
-opened next.
+verify reads every line. Without an argument, it verifies all sessions. Every line that Polypod writes ends with a checksum;
+lines without one, which other programs wrote, are counted as unverified. A missing parent and an empty file are also
+damage. An unfinished last line is the result of a crash: it was never acknowledged, and Polypod truncates it when it opens the
+session.
 
-repair makes a damaged session file usable again; nothing else writes to one. It restores what it can: a wrong byte by the
-checksum, whole lines between damaged bytes, text in another encoding. What follows on a lost entry hangs on the entry before
-it; a tool call whose result is lost gets one that says so, and a result whose call is lost is kept out of the conversation,
-so that every provider accepts the history. It shows what is lost, and keeps the damaged file beside the repaired one as
-FILE.damaged-TIME. It refuses while a process has the session open.
+repair repairs a damaged session file; no other command writes to it. It restores wrong bytes with the checksum, complete
+lines between damaged bytes, and text in another encoding. Entries after a lost entry are attached to the entry before
+it. A tool call whose result is lost gets a result that reports the loss, and a result whose call is lost is removed from the
+conversation, so that every provider accepts the history. repair lists the losses, and keeps the damaged file as
+FILE.damaged-TIME. It fails while a process has the session open.
 
-Exit codes: 0 nothing is damaged, or all is repaired, 1 something is damaged (verify, repair --dry-run), 2 usage, or the
+Exit codes: 0 no damage, or everything is repaired, 1 damage found (verify, repair --dry-run), 2 usage error, or the
 session is open.
 
 Examples:

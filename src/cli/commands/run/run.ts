@@ -22,7 +22,7 @@ import { sanitizeLine } from '../../../terminal/index.ts';
 export const run = runnable({
   name: 'run',
   summary:
-    'Give an agent a task in this directory: it reads, searches, edits and runs commands, and asks before it must.',
+    'Run an agent on a task in this directory. It reads, searches and edits files, runs commands, and requests approval where required.',
   usage: '[OPTIONS] PROMPT…',
   options: {
     resume: {
@@ -30,25 +30,25 @@ export const run = runnable({
       short: 'r',
       value: 'ID|NAME',
       completes: 'sessions',
-      help: 'go on with a session',
+      help: 'resume a session',
     },
     ...AGENT_OPTIONS,
-    'max-turns': { type: 'number', value: 'N', min: 1, help: 'stop after so many questions to the model' },
-    budget: { type: 'number', value: 'USD', min: 0, help: 'stop when it has cost so much' },
-    headless: { type: 'flag', help: 'ask nobody: what needs permission is denied' },
+    'max-turns': { type: 'number', value: 'N', min: 1, help: 'stop after N turns' },
+    budget: { type: 'number', value: 'USD', min: 0, help: 'stop when the cost reaches this amount' },
+    headless: { type: 'flag', help: 'deny calls that require approval instead of asking' },
     json: { type: 'flag', help: 'print the event stream, one JSON object per line' },
-    quiet: { type: 'flag', short: 'q', help: 'only the answer' },
+    quiet: { type: 'flag', short: 'q', help: 'print only the answer' },
   },
   details: `
-The prompt is read from stdin when it is - or missing. The answer goes to stdout, what the agent does to stderr.
-AGENTS.md in the directory is read to the agent. Rules on what it may do, MCP servers and accounts are configured in
-config.yaml (see docs/permissions.md). Without a terminal, and with --json, it is headless by itself.
+The prompt is read from stdin if it is - or missing. The answer is written to stdout, the steps of the agent to stderr.
+Polypod sends AGENTS.md of the directory to the model. Permission rules, MCP servers and accounts are configured in
+config.yaml (see docs/permissions.md). Without a terminal, and with --json, the run is headless.
 
-The session is kept and listed (polypod ls). With a daemon up (polypod serve) the agent lives there and others may watch
-it; --no-daemon, --no-session, --sandbox and --mcp-config have it in this process.
+The session is stored and listed (polypod ls). If the daemon is running (polypod serve), it hosts the agent, and other
+clients can watch it. With --no-daemon, --no-session, --sandbox or --mcp-config, this process hosts the agent.
 
-Exit codes: 0 done, 1 the task failed or was stopped by a bound, 2 usage, configuration (a key or model that the
-provider refuses is one), or something was denied because nobody could be asked, 3 provider or system, 130 interrupted.
+Exit codes: 0 done, 1 the task failed or a limit stopped it, 2 usage or configuration error (including a key or a model that
+the provider rejects), or a call was denied because no one could approve it, 3 provider or system error, 130 interrupted.
 
 Examples:
   polypod run "Fix the failing test"

@@ -10,25 +10,24 @@ import { show } from './show.ts';
 /** `polypod sessions`: what can be done with sessions as a whole. */
 export const sessions = runnable({
   name: 'sessions',
-  summary: 'List sessions, show one, go on with it in a new one, interrupt it, or archive it.',
+  summary: 'List, show, continue, interrupt or archive sessions.',
   usage: '[OPTIONS] [list | show ID | continue ID PROMPT… | interrupt ID… | archive ID…]',
   options: {
     ...listingOptions('of list: '),
-    undo: { type: 'flag', help: 'of archive: take them out of the archive' },
+    undo: { type: 'flag', help: 'of archive: restore sessions from the archive' },
     json: { type: 'flag', help: 'print JSON' },
     ...DATA_DIR,
   },
   words: ['list', 'show', 'continue', 'interrupt', 'archive'],
   takes: 'sessions',
   details: `
-ID is a session's id, the beginning of one, or its name. list is polypod ls by its long name, and what is meant when
-nothing is said.
+ID is an id, an id prefix or a name. list is the default and the same as polypod ls.
 
-continue begins a new session with the conversation so far, prints its id and leaves it to the daemon; the old one stays
-as it is, and is interrupted first if it runs. To go on in the same session: polypod run --resume ID.
-interrupt ends what runs or waits, and waits for the end. list, show and archive work without a daemon too.
+continue creates a new session with the conversation of ID, prints its id, and runs it in the daemon. The old session is not
+changed; if it is running, it is interrupted first. To continue in the same session, use polypod run --resume ID.
+interrupt ends the active or waiting run and waits for its end. list, show and archive also work without a daemon.
 
-Exit codes: 0 done, 2 no such session, or nothing to interrupt, 3 no daemon is up.
+Exit codes: 0 done, 2 unknown session, or no run to interrupt, 3 no daemon is running.
 
 Examples:
   polypod sessions

@@ -5,24 +5,25 @@ import { ACTIONS, type Action, OPTIONS, type TaskValues } from './options.ts';
 /** `polypod task`: work for an agent that is reached over HTTP. */
 export const task = runnable({
   name: 'task',
-  summary: 'Hand work to an agent over HTTP, follow it, and get its result.',
+  summary: 'Submit tasks to an agent over HTTP, follow them and print their results.',
   usage:
     'submit [OPTIONS] PROMPT… | status ID | watch ID | cancel ID | list | approve ID… | deny ID… --comment TEXT',
   options: OPTIONS,
   words: Object.keys(ACTIONS),
   details: `
-The agent is the one that polypod agent start started here, another one by --agent, or one elsewhere by --url. The prompt is read from stdin when it is - or missing.
-submit prints the task's id; with --wait the result, with --watch also all that happens before. Watching goes on where it
-was when the connection breaks, and falls back to asking for the status where there can be no stream. With --json, watch prints
-an event per line and the status last, everything else one JSON value, also for what was refused.
+The agent is the one that polypod agent start started on this machine, or the one that --agent or --url selects. The prompt is
+read from stdin if it is - or missing.
+submit prints the id of the task; with --wait it prints the result, with --watch also the events. If the connection is
+lost, watch reconnects and resumes after the last event. If streaming is unavailable, it polls the status. With --json, watch
+prints one event per line and the status as the last line; all other commands print one JSON value, also for errors.
 
-The key comes from --key-file, POLYPOD_API_KEY, POLYPOD_API_KEY_FILE, or the file that polypod agent start leaves for you; it
-is sent over https, or to this machine. An answer goes to stdout, all else to stderr; a pipe gets it byte for byte, on a terminal
-control characters are shown as pictures (␛).
+The API key is read from --key-file, POLYPOD_API_KEY, POLYPOD_API_KEY_FILE, or the file that polypod agent start creates for
+you. It is sent only over https or to this machine. An answer is written to stdout, everything else to stderr. A pipe receives it
+byte for byte; on a terminal, control characters are replaced with visible symbols (␛).
 
-Exit codes: 0 completed, or done as asked; 1 the task failed, was cancelled or stopped, or its command did not end with 0;
-2 a mistake in the arguments, no such task, or a key that is wrong or may not do that; 3 the agent cannot be reached, rejected
-the task, cannot take it now, or broke; 130 interrupted: the task goes on.
+Exit codes: 0 completed, or the request succeeded; 1 the task failed, was cancelled or stopped, or its command did not exit
+with 0; 2 invalid arguments, unknown task, invalid key or missing permission; 3 the agent is unreachable, rejected the
+task, is overloaded, or failed; 130 interrupted: the task continues.
 
 Examples:
   polypod task submit --watch "Fix the failing test"
