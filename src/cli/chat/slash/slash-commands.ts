@@ -37,7 +37,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   {
     name: 'help',
     takes: '',
-    summary: 'the commands and keys',
+    summary: 'list the commands and keys',
     run: (_, { list }) => list(helpRows()),
   },
   {
@@ -52,7 +52,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   {
     name: 'mode',
     takes: '[MODE]',
-    summary: 'show or change what it may do unasked',
+    summary: 'show or change the permission mode',
     async run(rest, { view, place, handle, say }) {
       if (rest === '') return say(view.settings.mode ?? place.usualMode ?? 'as configured');
       await handle({ type: 'configure', set: { mode: oneOf(PERMISSION_MODES, rest, 'mode') } });
@@ -61,7 +61,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   {
     name: 'thinking',
     takes: '[LEVEL]',
-    summary: 'show or change how long it thinks',
+    summary: 'show or change the thinking level',
     async run(rest, { view, handle, say }) {
       if (rest === '') return say(view.settings.thinking ?? 'as the model does by itself');
       await handle({ type: 'configure', set: { thinking: oneOf(THINKING_LEVELS, rest, 'thinking') } });
@@ -70,7 +70,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   {
     name: 'compact',
     takes: '[INSTRUCTIONS]',
-    summary: 'summarise the conversation to make room',
+    summary: 'summarise the conversation to free context',
     async run(rest, { handle }) {
       await handle({ type: 'compact', ...(rest === '' ? {} : { instructions: rest }) });
     },
@@ -78,7 +78,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   {
     name: 'branch',
     takes: '[NUMBER]',
-    summary: 'go back to before an earlier prompt',
+    summary: 'return to the point before an earlier prompt',
     async run(rest, context) {
       const prompts = await context.place.prompts(context.pod.id);
       if (rest === '') return context.list(branchRows(prompts.map(({ text }) => text)));
@@ -92,19 +92,19 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   {
     name: 'fork',
     takes: '',
-    summary: 'go on in a copy of this session',
+    summary: 'continue in a copy of this session',
     run: async (_, { place, pod, enter }) => enter(await place.fork(pod.id)),
   },
   {
     name: 'new',
     takes: '',
-    summary: 'begin another session',
+    summary: 'start a new session',
     run: async (_, { place, enter }) => enter(await place.create()),
   },
   {
     name: 'resume',
     takes: 'ID|NAME',
-    summary: 'go on with another session',
+    summary: 'resume another session',
     async run(rest, { place, enter }) {
       if (rest === '') throw new PolypodError('bad-request', 'which session? /sessions lists them');
       await enter(await place.open(rest));
@@ -113,7 +113,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   {
     name: 'sessions',
     takes: '',
-    summary: 'list the last sessions',
+    summary: 'list recent sessions',
     run: async (_, { place, list }) => list(await sessionRows(place)),
   },
   {
@@ -128,25 +128,25 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   {
     name: 'continue',
     takes: '',
-    summary: 'go on with a run that was paused',
+    summary: 'resume a paused run',
     run: async (_, { handle }) => void (await handle({ type: 'resume' })),
   },
   {
     name: 'questions',
     takes: '',
-    summary: 'answer what was put off',
+    summary: 'show pending approval requests again',
     run: (_, { askAgain }) => askAgain(),
   },
   {
     name: 'clear-queue',
     takes: '',
-    summary: 'take back what waits to be said',
+    summary: 'remove queued messages',
     run: async (_, { handle }) => void (await handle({ type: 'clear-queue' })),
   },
   {
     name: 'shell',
     takes: 'COMMAND',
-    summary: 'run a command of your own, as !COMMAND does',
+    summary: 'run a shell command, like !COMMAND',
     async run(rest, { handle }) {
       if (rest === '') throw new PolypodError('bad-request', 'which command? As in /shell git status');
       await handle({ type: 'shell', command: rest });
@@ -155,7 +155,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   {
     name: 'todos',
     takes: '',
-    summary: "the agent's list of things to do",
+    summary: "show the agent's to-do list",
     run(_, { view, list }) {
       const rows = view.todos.map(({ content, status }) => `${TODO_MARKS[status]} ${content}`);
       list(rows.length === 0 ? ['the list is empty'] : rows);
@@ -164,7 +164,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   {
     name: 'tools',
     takes: '',
-    summary: 'what it can use',
+    summary: 'list the available tools',
     run(_, { view, say }) {
       const { tools, clientTools } = view.settings;
       const own = [...builtinTools.map(({ name }) => name), 'todo'];
@@ -175,7 +175,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   {
     name: 'cost',
     takes: '',
-    summary: 'tokens and money so far',
+    summary: 'show tokens and cost',
     run: (_, { view, list }) => list(costRows(view)),
   },
   {
@@ -190,10 +190,10 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   {
     name: 'export',
     takes: '[FILE]',
-    summary: 'write the conversation as markdown',
+    summary: 'write the conversation to a Markdown file',
     run: exportTo,
   },
-  { name: 'quit', takes: '', summary: 'leave', run: (_, { leave }) => leave() },
+  { name: 'quit', takes: '', summary: 'exit', run: (_, { leave }) => leave() },
 ];
 
 const TODO_MARKS = { pending: '☐', in_progress: '▸', completed: '☑' } as const;
@@ -202,13 +202,13 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['Enter', 'send; while it works: steer it'],
   ['Alt-Enter', 'a new line; while it works: say it when it is done'],
   ['\\ Enter, Ctrl-J', 'a new line'],
-  ['Ctrl-C', 'clear the input, cancel the run, or leave (twice)'],
+  ['Ctrl-C', 'clear the input, cancel the run, or exit (twice)'],
   ['Esc Esc', 'cancel the run'],
-  ['Ctrl-D', 'leave'],
-  ['Ctrl-O', 'show the last folded part in full; again: the one before'],
-  ['Up, Down', 'earlier prompts'],
-  ['Tab, @', 'complete; @ a file'],
-  ['!cmd, !!cmd', 'a command of your own; with !! the model is not told'],
+  ['Ctrl-D', 'exit'],
+  ['Ctrl-O', 'expand the last collapsed part; again: the one before it'],
+  ['Up, Down', 'previous prompts'],
+  ['Tab, @', 'complete commands, and files with @'],
+  ['!cmd, !!cmd', 'run a shell command; with !! the model does not receive it'],
 ];
 
 function helpRows(): readonly string[] {
