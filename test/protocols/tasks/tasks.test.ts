@@ -272,8 +272,8 @@ describe('the status of a task', () => {
       await ada.until(taskId, 'waiting_approval');
       const { body } = await ada.get<{ approvals: readonly { approvalId: string }[] }>('/approvals');
       told.push((await ada.get(`/tasks/${taskId}/status`)).body.progress);
+      // A decision is recorded before its request is answered, so the next status is not the one before it.
       await ada.post(`/approvals/${body.approvals[0]?.approvalId}/decide`, { decision: 'deny' });
-      while ((await ada.get(`/approvals?sessionId=s1`)).body.approvals === body.approvals);
     }
     expect(told).toEqual([25, 99, 99]);
     expect(await ada.done(taskId)).toMatchObject({ progress: 100 });

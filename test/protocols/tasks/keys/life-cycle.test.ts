@@ -212,7 +212,7 @@ describe('a key that is revoked (built program)', () => {
       userPrompt: `touch began-${go}; until [ -e ${go} ]; do sleep 0.05; done`,
     });
     const begun = async (go: string): Promise<void> => {
-      while (!existsSync(join(here.project, `began-${go}`))) await other.get('/tasks');
+      await expect.poll(() => existsSync(join(here.project, `began-${go}`))).toBe(true);
     };
     const [one, two, three] = await Promise.all(
       ['one', 'two', 'three'].map(() => here.newKey('--owner', 'ada', '--scope', 'submit,read')),
