@@ -114,7 +114,7 @@ export class WebSocketLink {
     payload.writeUInt16BE(code, 0);
     payload.set(text, 2);
     this.#socket.end(encodeFrame(OPCODES.close, payload));
-    // It gets a moment to read that, and no more.
+    // A client that does not read the reason in time is disconnected without it.
     setTimeout(() => this.#socket.destroy(), CLOSE_MS).unref();
   }
 
@@ -294,6 +294,6 @@ function closeCodeIn(payload: Buffer): number {
 
 /** By RFC 6455. */
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
-const CLOSE_MS = 1_000;
+const CLOSE_MS = 5_000;
 const POLICY_VIOLATION = 1008;
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
