@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { asPolypodError, PolypodError } from '../../base/index.ts';
 import type { Pod } from '../../pod/index.ts';
 import { ByteLines, releaseHalfClosed } from '../../wire/index.ts';
-import type { PodDoor } from './door.ts';
+import type { PodDoor } from './pod-door.ts';
 import type { Link, Receiver } from './link.ts';
 
 export interface DuplexOptions {

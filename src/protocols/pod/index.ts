@@ -1,5 +1,5 @@
 /** The Pod Protocol: lines of JSON, methods in, events to everybody who listens. */
-export { PodDoor } from './door.ts';
+export { PodDoor } from './pod-door.ts';
 export { DEFAULT_DUPLEX, type DuplexOptions, serveDuplex } from './duplex-link.ts';
 export type { Link, LinkOptions, Receiver } from './link.ts';
 export { openPodDoor } from './sockets/open-pod-door.ts';

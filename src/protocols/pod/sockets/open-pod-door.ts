@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { DoorContext, OpenDoor } from '../../door.ts';
-import { PodDoor } from '../door.ts';
+import { PodDoor } from '../pod-door.ts';
 import { DEFAULT_DUPLEX, serveDuplex } from '../duplex-link.ts';
 import { PodSockets } from './pod-sockets.ts';
 import { ReachablePods } from './reachable-pods.ts';

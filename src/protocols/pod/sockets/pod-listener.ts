@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../base/index.ts';
 import type { Pod } from '../../../pod/index.ts';
-import type { PodDoor } from '../door.ts';
+import type { PodDoor } from '../pod-door.ts';
 import type { Link, Receiver } from '../link.ts';
 import type { WireEvent, WireRequest } from '../wire.ts';
 

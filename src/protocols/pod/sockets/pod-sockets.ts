@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { asPolypodError, systemCodeOf } from '../../../base/index.ts';
 import type { Pod } from '../../../pod/index.ts';
 import { containFailures, listenUnix } from '../../../wire/index.ts';
-import type { PodDoor } from '../door.ts';
+import type { PodDoor } from '../pod-door.ts';
 import { DEFAULT_DUPLEX, type DuplexOptions, serveDuplex } from '../duplex-link.ts';
 
 export interface PodSocketsOptions extends DuplexOptions {
