@@ -6,20 +6,17 @@ import type { Provider } from './llm/index.ts';
 import { ollama } from './llm/ollama/index.ts';
 import { openaiChat } from './llm/openai-chat/index.ts';
 import { openaiResponses } from './llm/openai-responses/index.ts';
-import type { Door } from './protocols/index.ts';
+import { hldDoor } from './protocols/hld/door.ts';
+import { podDoor } from './protocols/pod/door.ts';
+import { rpcDoor } from './protocols/rpc/door.ts';
+import { tasksDoor } from './protocols/tasks/door.ts';
 
 export const providers: readonly Provider[] = [anthropic, openaiChat, openaiResponses, gemini, ollama];
 
-/** Each is loaded when it is opened. */
-export const doors: readonly Door[] = [
-  { name: 'pod', open: async (context) => (await import('./protocols/pod/index.ts')).openPodDoor(context) },
-  { name: 'hld', open: async (context) => (await import('./protocols/hld/index.ts')).openHldDoor(context) },
-  { name: 'rpc', open: async (context) => (await import('./protocols/rpc/index.ts')).openRpcDoor(context) },
-  {
-    name: 'tasks',
-    open: async (context) => (await import('./protocols/tasks/index.ts')).openTasksDoor(context),
-  },
-];
+/** Each describes itself here; its code is loaded when it is opened. */
+export const doors = [podDoor, hldDoor, rpcDoor, tasksDoor] as const;
+export { podDoor };
+export type KnownDoor = (typeof doors)[number];
 
 export function providerNamed(name: string): Provider {
   const provider = providers.find((candidate) => candidate.name === name);

@@ -112,6 +112,7 @@ describe('the dependency rule fails on planted violations', () => {
     ['src/tools/bash.ts', "type T = import('../worker/index.ts').T;", 'tools may not import worker'],
     ['src/llm/gemini/step.ts', "import { x } from '../ollama/wire.ts';", 'siblings'],
     ['src/protocols/rpc/wire.ts', "import { x } from '../hld/wire.ts';", 'siblings'],
+    ['src/protocols/door.ts', "import type { x } from './rpc/wire.ts';", 'no door'],
     ['src/sim/server.ts', "import { x } from '../wire/sse.ts';", 'index.ts'],
     ['src/llm/connect.ts', "import '../cli/main.ts';", 'llm may not import cli'],
   ])('%s: %s', (path, line, reason) => {
@@ -139,7 +140,7 @@ function violations({ path, text }: Source): readonly string[] {
         target === `src/${to}/index.ts` || target === `src/${to}.ts` || LIGHT_DOORS.includes(target);
       const isSiblingsDoor =
         (from === 'registry' || from === 'index') &&
-        /^src\/(?:llm|protocols)\/[^/]+\/index\.ts$/.test(target);
+        /^src\/(?:llm\/[^/]+\/index|protocols\/[^/]+\/(?:index|door))\.ts$/.test(target);
       // The daemon uses most of the setup; commands that start fast enter it by the light index.
       const isPartOfSetup = from === 'daemon' && /^src\/setup\/[^/]+\/index\.ts$/.test(target);
       return isDoor || isSiblingsDoor || isPartOfSetup
@@ -147,6 +148,7 @@ function violations({ path, text }: Source): readonly string[] {
         : [`${where}: folders are entered by their index.ts`];
     }
     const [mine, other] = [siblingOf(path), siblingOf(target)];
+    if (path === 'src/protocols/door.ts' && other) return [`${where}: the shared file knows no door`];
     return mine && other && mine !== other ? [`${where}: siblings do not know each other`] : [];
   });
 }

@@ -1,6 +1,6 @@
 import { PolypodError, stringOf } from '../base/index.ts';
 import type { Host } from '../pod/index.ts';
-import type { OpenDoor } from '../protocols/index.ts';
+import { isPodDoor, type OpenDoor } from '../protocols/index.ts';
 import { findSession } from '../setup/index.ts';
 import type { TakeOver } from './server.ts';
 
@@ -8,7 +8,7 @@ import type { TakeOver } from './server.ts';
 export function attachTo(host: Host, podDoor: () => OpenDoor | undefined): TakeOver {
   return async (socket, params, head) => {
     const door = podDoor();
-    if (door?.attach === undefined)
+    if (!isPodDoor(door))
       throw new PolypodError(
         'not-found',
         'the door "pod" is closed: set doors.pod in config.yaml, and restart',

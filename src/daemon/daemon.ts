@@ -15,7 +15,8 @@ import {
 import { attachTo, type ControlServer, listenForControl, podMethods } from '../control/index.ts';
 import type { Environment } from '../llm/index.ts';
 import { DEFAULT_LIMITS, Host, type ModelChoice } from '../pod/index.ts';
-import type { Door, DoorContext } from '../protocols/index.ts';
+import { type DoorContext, isPodDoor } from '../protocols/index.ts';
+import type { KnownDoor } from '../registry.ts';
 import type { Lock } from '../store/index.ts';
 import type { CommandRecord } from '../tools/index.ts';
 import { socketPeers } from '../wire/index.ts';
@@ -47,7 +48,7 @@ import { guardSockets } from './sockets/socket-guard.ts';
 import { sweepLocks } from './sockets/sweep-locks.ts';
 import { sweepSockets } from './sockets/sweep-sockets.ts';
 import { countEvents } from './observe/event-counts.ts';
-import { doorsWanted, withAgent } from './tasks/configured-agent.ts';
+import { type DaemonNeeds, daemonDoors, doorsWanted } from './tasks/configured-agent.ts';
 import type { AgentOrder } from './tasks/read-agent-config.ts';
 import { refuseRevoked } from './tasks/refuse-revoked.ts';
 import { RevokedTasks } from './tasks/revoked-tasks.ts';
@@ -58,7 +59,7 @@ export interface DaemonOptions {
   readonly env: Environment;
   readonly dataPaths: DataPaths;
   readonly version: string;
-  readonly doors: readonly Door[];
+  readonly doors: readonly KnownDoor[];
   /** Whether they are what it is for: all are opened, whatever is configured, and it does not start without them. */
   readonly needsDoors?: boolean;
   /** An agent over HTTP that it is for as well. */
@@ -251,15 +252,19 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     log,
     caught: lastResort.caught,
     audit: audit.record,
-    vitals: { health: async () => ({ ...(await health()) }), metrics: async () => metricsOf(await health()) },
+  };
+  const given: DaemonNeeds = {
     user: { home: dataPaths.home, cwd: process.cwd(), env },
     modelNamed,
     inventory: inventoryOf({ env, dataPaths, setup, host }),
     namedSockets: namedSocketLimit(),
+    // A daemon takes over no socket: the process that has a pod in memory asks the daemon for it.
+    claimSocket: async () => {},
   };
   const tasks: TasksParts = {
     env,
     dataPaths,
+    vitals: { health: async () => ({ ...(await health()) }), metrics: async () => metricsOf(await health()) },
     watcher: limits.watcher ?? DEFAULT_LIMITS.watcher,
     modelNamed,
     usualMode: () => setup.config.permissions.mode,
@@ -271,13 +276,9 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
       cwd: process.cwd(),
     }),
   };
-  if (options.needsDoors === true) await openDoors.insist(options.doors, doorContext);
-  else
-    await openDoors.open(
-      withAgent(options.doors, tasks, options.agent),
-      doorsWanted(setup.config.daemon),
-      doorContext,
-    );
+  const doors = daemonDoors(options.doors, { given, tasks, ordered: options.agent });
+  if (options.needsDoors === true) await openDoors.insist(doors, doorContext);
+  else await openDoors.open(doors, doorsWanted(setup.config.daemon), doorContext);
   tasksAgents = new TasksAgents(openDoors, doorContext, tasks);
   if (options.agent !== undefined) await tasksAgents.start(options.agent, { process: 'own', lasts: false });
   await tasksAgents.restore();
@@ -298,7 +299,10 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
         reload,
         stop: () => void stop('asked on the control socket'),
         agents: tasksAgents,
-        releaseSocket: async (podId) => openDoors.get('pod')?.release?.(podId),
+        releaseSocket: async (podId) => {
+          const door = openDoors.get('pod');
+          if (isPodDoor(door)) await door.release(podId);
+        },
       }),
     },
     takeOvers: { attach: await attachTo(host, () => openDoors.get('pod')) },

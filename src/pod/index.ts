@@ -1,5 +1,6 @@
 /** A live agent bound to one session: commands in, numbered events out. */
 export type { Person } from './person.ts';
+export type { OfferedModel } from './offered-model.ts';
 export type { Agent, OpenAgent, ReadyModel, Workplace } from './agent.ts';
 export type { DeadlinePolicy } from './live/approvals.ts';
 export type { ApprovalRow, Filter, ListOptions, Row, TaskRow } from './catalogue/index.ts';

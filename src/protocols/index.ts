@@ -1,11 +1,14 @@
 /** The doors: each turns one wire into commands and events into that wire. */
-import type { User } from './door.ts';
+import type { User } from './hld/door.ts';
 import type { Project } from './tasks/index.ts';
 
-export type { Door, DoorContext, Inventory, OpenDoor, User, Vitals } from './door.ts';
+export { bindDoor, type Door, type DoorContext, type OpenDoor } from './door.ts';
+export type { HldNeeds } from './hld/door.ts';
 export { hldSocketPath } from './hld/settings.ts';
+export { isPodDoor, type PodNeeds } from './pod/door.ts';
 export { wireSettings } from './pod/settings.ts';
 export * from './rpc/index.ts';
+export { tasksDoor } from './tasks/door.ts';
 export {
   createKey,
   hashOf as keyHash,
@@ -21,6 +24,7 @@ export {
   type KeyPermission,
   KEY_PERMISSIONS as KEY_SCOPES,
   type TasksListener,
+  type Vitals,
   watchKeys,
 } from './tasks/index.ts';
 

@@ -1,6 +1,5 @@
 /** What this machine gives to Polypod: where its files are, what the user configured, which models and agents there are. */
-import type { OpenAgent } from '../pod/index.ts';
-import type { OfferedModel } from '../protocols/index.ts';
+import type { OfferedModel, OpenAgent } from '../pod/index.ts';
 import type { AgentsOptions, ConfiguredAgentsOptions, SavedRule } from './agents/index.ts';
 import type { Config, LoadedConfig } from './config/index.ts';
 import type {

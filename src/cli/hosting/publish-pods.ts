@@ -4,7 +4,7 @@ import { daemonLink, guardSockets } from '../../daemon/index.ts';
 import type { Config, DataPaths } from '../../setup/index.ts';
 import type { Host } from '../../pod/index.ts';
 import type { OpenDoor } from '../../protocols/index.ts';
-import { doors } from '../../registry.ts';
+import { podDoor } from '../../registry.ts';
 import { version } from '../version.ts';
 
 export interface PublishOptions {
@@ -21,16 +21,16 @@ export async function publishPods(options: PublishOptions): Promise<OpenDoor | u
   const unguard = await guardSockets(dataPaths, { config: () => config, audit });
   const log = logTo({ sinks: [], level: () => 'error', redact: () => redactor([]) });
   try {
-    const door = doors.find(({ name }) => name === 'pod');
     const claimSocket = (podId: string): Promise<void> => claimFromDaemon(podId, dataPaths);
-    const open = await door?.open({
+    const open = await podDoor.open({
       host,
       directory: dataPaths.runtimeDirectory,
       version: version(),
       log,
+      namedSockets: 0,
       claimSocket,
     });
-    return open && { ...open, close: () => open.close().finally(unguard) };
+    return { ...open, close: () => open.close().finally(unguard) };
   } catch {
     unguard();
     // It is a convenience for others: the run is none the worse without it.

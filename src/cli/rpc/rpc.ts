@@ -18,12 +18,11 @@ import {
 } from '../../setup/index.ts';
 import { openAudit } from '../../daemon/index.ts';
 import type { Environment } from '../../llm/index.ts';
-import type { Host, HostOptions, ModelChoice } from '../../pod/index.ts';
+import type { OfferedModel, Host, HostOptions, ModelChoice } from '../../pod/index.ts';
 import {
   type ModelSelection,
   rpcBeginnings,
   type LinkHeader,
-  type OfferedModel,
   type OpenDoor,
   RPC_SOCKET,
   type RpcLimits,

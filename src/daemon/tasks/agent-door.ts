@@ -8,6 +8,7 @@ import {
   keyState,
   readKeys,
   revokeKey,
+  type tasksDoor,
 } from '../../protocols/index.ts';
 import type { DataPaths } from '../../setup/paths/index.ts';
 import { type AgentRecord, DEFAULT_AGENT, doorName, NO_AUTH_WARNING, readClientKey } from './agent-files.ts';
@@ -21,7 +22,7 @@ import { removeAgent, writeAgent, writeClientKey } from './write-agent.ts';
  * none at all nobody could come in.
  */
 export function agentDoor(
-  base: Door,
+  base: typeof tasksDoor,
   wish: AgentRequest,
   parts: TasksParts & { readonly process: AgentRecord['process'] },
 ): Door {
@@ -29,6 +30,7 @@ export function agentDoor(
   const name = wish.stated.name ?? DEFAULT_AGENT;
   return {
     name: doorName(name),
+    needs: [],
     open: async (context) => {
       const tasks = await tasksListener(wish, parts);
       if (wish.stated.no_auth === true)
@@ -36,7 +38,7 @@ export function agentDoor(
           agent: name,
         });
       else await ensureKey(dataPaths, userName(parts.env), context.audit);
-      const opened = await base.open({ ...context, tasks });
+      const opened = await base.open({ ...context, tasks, vitals: parts.vitals });
       try {
         writeAgent(dataPaths, {
           version: 1,

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { PolypodError, stringOf } from '../../base/index.ts';
-import type { Door, DoorContext, OpenDoor } from '../../protocols/index.ts';
-import { doors } from '../../registry.ts';
+import { type Door, type DoorContext, type OpenDoor, tasksDoor } from '../../protocols/index.ts';
 import type { OpenDoors } from '../open-doors.ts';
 import {
   type AgentRecord,
@@ -53,7 +52,7 @@ export class TasksAgents {
           `the agent ${name} is up already at ${stringOf(open.status().url)}: use it, end it with polypod agent stop ${name}, or start this one under another name`,
         );
       const { dataPaths } = this.#parts;
-      await this.#doors.insist([agentDoor(baseDoor(), wish, { ...this.#parts, process })], this.#context);
+      await this.#doors.insist([agentDoor(tasksDoor, wish, { ...this.#parts, process })], this.#context);
       const record = readAgent(dataPaths, name);
       if (record === undefined)
         throw new PolypodError('internal', `the agent ${name} left no trace of where it is`);
@@ -81,6 +80,7 @@ export class TasksAgents {
   #doorOf(name: string, kept: KeptAgent | undefined): Door {
     return {
       name: doorName(name),
+      needs: [],
       open: async (context) => {
         if (kept === undefined)
           throw new PolypodError(
@@ -91,7 +91,7 @@ export class TasksAgents {
         const { cwd, config, stated: asked } = kept;
         const wish = await this.#read({ cwd, config, stated: asked });
         const open = (stated: AgentRequest['stated']): Promise<OpenDoor> =>
-          agentDoor(baseDoor(), { ...wish, stated }, { ...this.#parts, process: 'daemon' }).open(context);
+          agentDoor(tasksDoor, { ...wish, stated }, { ...this.#parts, process: 'daemon' }).open(context);
         const stated = { ...wish.stated, name };
         if (stated.port !== 0) return open(stated);
         // Any port will do, but clients know the one that it had.
@@ -148,12 +148,6 @@ async function loaded() {
     import('./kept-agents.ts'),
   ]);
   return { ...door, ...config, ...kept };
-}
-
-function baseDoor(): Door {
-  const base = doors.find(({ name }) => name === 'tasks');
-  if (base !== undefined) return base;
-  throw new PolypodError('internal', 'there is no tasks door');
 }
 
 function portOf({ url }: AgentRecord): number {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
 import type { Environment } from '../../llm/index.ts';
-import { podLines, type TasksListener } from '../../protocols/index.ts';
+import { podLines, type TasksListener, type Vitals } from '../../protocols/index.ts';
 import { COMMAND_MODEL } from '../../setup/models/index.ts';
 import { type DataPaths, refuseUnsafeFile } from '../../setup/paths/index.ts';
 import { keysFile } from '../../setup/paths/index.ts';
@@ -27,6 +27,7 @@ export interface TasksParts extends Pick<TasksListener, 'modelNamed' | 'usualMod
   readonly configured: () => AgentRequest;
   /** Events that may wait for one reader. */
   readonly watcher: number;
+  readonly vitals: Vitals;
 }
 
 /** Where a path leads that was written in a file of this directory. */

@@ -1,5 +1,5 @@
-import { PolypodError } from '../../base/index.ts';
-import type { DoorContext, OpenDoor, User } from '../door.ts';
+import type { DoorContext, OpenDoor } from '../door.ts';
+import type { HldNeeds, User } from './door.ts';
 import { refuseBesideAnother, startHld } from './listener.ts';
 import { hldSocketPath } from './settings.ts';
 
@@ -10,10 +10,8 @@ export async function openHldDoor({
   log,
   caught,
   user,
-  modelNamed = async () => undefined,
-}: DoorContext): Promise<OpenDoor> {
-  if (user === undefined)
-    throw new PolypodError('internal', 'the HLD door was opened without knowing for whom');
+  modelNamed,
+}: DoorContext & HldNeeds): Promise<OpenDoor> {
   const { home, cwd } = user;
   const socketPath = socketFor(user);
   return startHld({

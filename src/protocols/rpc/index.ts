@@ -1,12 +1,11 @@
 /** The coding-agent protocol of pi and xcsh: commands and events as JSON lines, over stdio or any two streams. */
-import type { DoorContext, OpenDoor } from '../door.ts';
 import type { RpcParts } from './parts.ts';
 import type { RpcStreams } from './link/serve.ts';
 
+export type { Inventory, RpcNeeds } from './door.ts';
 export { firstLine } from './link/first-line.ts';
 export { readGreeting, RPC_SOCKET } from './link/greeting.ts';
 export type { LinkHeader } from './link/link-header.ts';
-export type { OfferedModel } from './encode/messages.ts';
 export type { ModelScope, NamedModel } from './sessions/model-scope.ts';
 export type { ModelSelection } from './sessions/model-selection.ts';
 export type { ExtensionLink, RpcExtensions, RpcLimits, RpcParts, RpcSessions } from './parts.ts';
@@ -27,8 +26,4 @@ export async function rpcBeginnings() {
     import('./sessions/first-pod.ts'),
   ]);
   return { ...models, ...scopes, ...pods };
-}
-
-export async function openRpcDoor(context: DoorContext): Promise<OpenDoor> {
-  return (await import('./link/open-rpc-door.ts')).openRpcDoor(context);
 }

@@ -1,6 +1,5 @@
-import type { Host, Pod, Rule, SettingsChange, ToolLimit } from '../../pod/index.ts';
+import type { OfferedModel, Host, Pod, Rule, SettingsChange, ToolLimit } from '../../pod/index.ts';
 import type { StreamRule } from '../../reminders/index.ts';
-import type { OfferedModel } from './encode/messages.ts';
 import type { UiRequests } from './host-side/ui.ts';
 import type { RpcEvent } from './wire.ts';
 

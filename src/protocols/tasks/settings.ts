@@ -2,7 +2,6 @@ import type { PermissionMode, Host, ModelChoice, Pod } from '../../pod/index.ts'
 import type { Audit } from '../../audit/index.ts';
 import type { JsonObject, Log } from '../../base/index.ts';
 import type { BodyLimits, HttpServerLimits, Rate, WebSocketLimits } from '../../wire/index.ts';
-import type { Vitals } from '../door.ts';
 import type { GivenKey } from './keys/key-ring.ts';
 import type { Webhook } from './webhooks/webhook.ts';
 import type { WebhookLimits } from './webhooks/webhooks.ts';
@@ -57,6 +56,13 @@ export interface TasksSettings {
   /** Who is told when a task is over or somebody is asked. */
   readonly webhooks?: readonly Webhook[];
   readonly limits?: Partial<TasksLimits>;
+}
+
+/** The health and the metrics of the process, for clients that monitor it. */
+export interface Vitals {
+  readonly health: () => Promise<JsonObject>;
+  /** In the text format of Prometheus. */
+  readonly metrics: () => Promise<string>;
 }
 
 export function agentName({ name = 'polypod' }: Pick<TasksSettings, 'name'>): string {

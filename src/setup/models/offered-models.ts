@@ -1,6 +1,6 @@
 import { PolypodError } from '../../base/index.ts';
 import { accountsFrom, type Environment, type ThinkingMode, vendorNamed, WIRES } from '../../llm/index.ts';
-import type { OfferedModel } from '../../protocols/index.ts';
+import type { OfferedModel } from '../../pod/index.ts';
 import { providers } from '../../registry.ts';
 import type { Config } from '../config/config.ts';
 import type { ModelAccess, ReadyModel } from './model-access.ts';

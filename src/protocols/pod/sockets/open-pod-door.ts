@@ -1,12 +1,13 @@
 import { join } from 'node:path';
-import type { DoorContext, OpenDoor } from '../../door.ts';
+import type { DoorContext } from '../../door.ts';
+import type { OpenPodDoor, PodNeeds } from '../door.ts';
 import { PodDoor } from '../pod-door.ts';
 import { DEFAULT_DUPLEX, serveDuplex } from '../duplex-link.ts';
 import { PodSockets } from './pod-sockets.ts';
 import { ReachablePods } from './reachable-pods.ts';
 
 /** Opens the door of a host: sockets of pods, and links that come in otherwise. */
-export async function openPodDoor(context: DoorContext): Promise<OpenDoor> {
+export async function openPodDoor(context: DoorContext & Partial<PodNeeds>): Promise<OpenPodDoor> {
   const { host, log, caught, namedSockets = 0, claimSocket = async () => {} } = context;
   const directory = join(context.directory, 'pods');
   const door = new PodDoor();

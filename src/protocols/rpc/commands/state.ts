@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isWithinLimit, type ThinkingLevel } from '../../../pod/index.ts';
+import { isWithinLimit, type OfferedModel, type ThinkingLevel } from '../../../pod/index.ts';
 import { flagIn, wordIn } from '../arguments.ts';
 import { hostToolsIn } from '../host-side/host-tools.ts';
-import { modelFrame, type OfferedModel } from '../encode/messages.ts';
+import { modelFrame } from '../encode/messages.ts';
 import type { RpcSession } from '../sessions/rpc-session.ts';
 import { phasesIn } from '../host-side/todos.ts';
 import type { RpcState } from '../wire.ts';

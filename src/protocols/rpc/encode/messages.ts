@@ -6,30 +6,10 @@ import {
   apiOf,
   brokenMessage,
   inputMessage,
+  type OfferedModel,
   resultMessage,
 } from '../../../pod/index.ts';
 import type { RpcMessage, RpcModel, RpcThinking, RpcToolResult } from '../wire.ts';
-
-/** A model as whoever composes the program knows it. What it does not know is absent. */
-export interface OfferedModel {
-  readonly provider: string;
-  readonly id: string;
-  readonly name: string;
-  readonly wire: Answer['wire'];
-  readonly baseUrl: string;
-  readonly reasoning: boolean;
-  readonly input: readonly ('text' | 'image')[];
-  readonly cost?: {
-    readonly input: number;
-    readonly output: number;
-    readonly cacheRead?: number;
-    readonly cacheWrite?: number;
-  };
-  readonly contextWindow?: number;
-  readonly maxTokens?: number;
-  /** How the provider is asked to think. */
-  readonly thinkingMode?: RpcThinking['mode'];
-}
 
 /** What pi assumes of a model that does not say it: clients of the protocol compute with these without a look. */
 const ASSUMED = { contextWindow: 128_000, maxTokens: 16_384 };

@@ -1,9 +1,8 @@
-import type { Host, ToolLimit } from '../../../pod/index.ts';
-import type { Inventory } from '../../door.ts';
+import type { OfferedModel, Host, ToolLimit } from '../../../pod/index.ts';
+import type { Inventory } from '../door.ts';
 import { choiceOf, firstPod, newSettings, settingsFor } from '../sessions/first-pod.ts';
 import type { LinkHeader } from './link-header.ts';
 import { type ModelScope, modelScope, scopeNotices } from '../sessions/model-scope.ts';
-import type { OfferedModel } from '../encode/messages.ts';
 import { firstOf, isSameModel, type ModelSelection, modelSelection } from '../sessions/model-selection.ts';
 import { NO_EXTENSIONS, type RpcLimits, type RpcParts } from '../parts.ts';
 import { DEFAULT_RULES } from '../host-side/default-rules.ts';

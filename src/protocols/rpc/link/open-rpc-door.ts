@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { messageOf, PolypodError } from '../../../base/index.ts';
+import { messageOf } from '../../../base/index.ts';
 import { containFailures, listenUnix } from '../../../wire/index.ts';
 import type { DoorContext, OpenDoor } from '../../door.ts';
+import type { RpcNeeds } from '../door.ts';
 import { encodeGreeting, RPC_SOCKET } from './greeting.ts';
 import { serveSocket } from './serve-socket.ts';
 
@@ -18,9 +19,7 @@ export async function openRpcDoor({
   log,
   caught,
   inventory,
-}: DoorContext): Promise<OpenDoor> {
-  if (inventory === undefined)
-    throw new PolypodError('internal', 'the RPC door was opened without models and tools');
+}: DoorContext & RpcNeeds): Promise<OpenDoor> {
   const path = join(directory, RPC_SOCKET);
   const over = new AbortController();
   const sockets = new Set<Socket>();

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
-import type { Host, ModelChoice, Pod, SettingsChange } from '../../../pod/index.ts';
-import type { OfferedModel } from '../encode/messages.ts';
+import type { OfferedModel, Host, ModelChoice, Pod, SettingsChange } from '../../../pod/index.ts';
 import { openSessionFile } from './open-session-file.ts';
 import type { RpcSessions } from '../parts.ts';
 import { calledIn, fileIn, latestIn } from './session-directory.ts';

@@ -1,5 +1,4 @@
-import { THINKING_LEVELS, type ThinkingLevel } from '../../../pod/index.ts';
-import type { OfferedModel } from '../encode/messages.ts';
+import { type OfferedModel, THINKING_LEVELS, type ThinkingLevel } from '../../../pod/index.ts';
 import type { ScopedModel } from './model-scope.ts';
 
 /** Which model is asked for: how it is called, and how much it is to think. */

@@ -1,5 +1,6 @@
 import { PolypodError } from '../../../base/index.ts';
 import {
+  type OfferedModel,
   type Caller,
   DEFAULT_SETTINGS,
   isPodBusy,
@@ -19,7 +20,6 @@ import { endRun } from './end-run.ts';
 import { TEXTS } from '../errors.ts';
 import { HostTools } from '../host-side/host-tools.ts';
 import { MessageUpdates } from '../encode/message-updates.ts';
-import type { OfferedModel } from '../encode/messages.ts';
 import { OpenRun } from '../encode/open-run.ts';
 import type { Outbox } from '../link/outbox.ts';
 import type { RpcParts } from '../parts.ts';

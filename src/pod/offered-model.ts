@@ -1,0 +1,23 @@
+import type { ThinkingMode } from '../llm/index.ts';
+import type { Answer } from './session/index.ts';
+
+/** A model that clients can choose. A property that is not known is absent. */
+export interface OfferedModel {
+  readonly provider: string;
+  readonly id: string;
+  readonly name: string;
+  readonly wire: Answer['wire'];
+  readonly baseUrl: string;
+  readonly reasoning: boolean;
+  readonly input: readonly ('text' | 'image')[];
+  readonly cost?: {
+    readonly input: number;
+    readonly output: number;
+    readonly cacheRead?: number;
+    readonly cacheWrite?: number;
+  };
+  readonly contextWindow?: number;
+  readonly maxTokens?: number;
+  /** How a request asks the provider for thinking. */
+  readonly thinkingMode?: ThinkingMode;
+}

@@ -1,0 +1,26 @@
+import type { Door } from '../door.ts';
+import type { TasksListener, Vitals } from './settings.ts';
+
+/** What the tasks door gets beyond the shared context. */
+export interface TasksNeeds {
+  /** Where it listens, for whom, and with which limits. */
+  readonly tasks: TasksListener;
+  readonly vitals: Vitals;
+}
+
+export const tasksDoor: Door<TasksNeeds, 'tasks'> = {
+  name: 'tasks',
+  needs: ['tasks', 'vitals'],
+  open: async ({ tasks, vitals, host, version, log, audit, caught }) => {
+    const { startTasks } = await import('./http/listener.ts');
+    return startTasks({
+      ...tasks,
+      vitals,
+      host,
+      version,
+      log,
+      audit,
+      caught: (thrown) => caught?.(thrown, 'tasks'),
+    });
+  },
+};
