@@ -1,7 +1,8 @@
 import { PolypodError } from '../../../base/index.ts';
+import { Delegations } from '../../../delegation/index.ts';
 import { type HttpServer, isLoopback, serveHttp } from '../../../wire/index.ts';
 import { Approvals } from '../work/approvals.ts';
-import { Delegations } from '../work/delegations.ts';
+import { delegatedWork } from '../work/delegated-work.ts';
 import { Authenticator } from './authenticator.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { LiveStreams } from '../stream/live-streams.ts';
@@ -29,7 +30,13 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
   const sessions = await OwnedSessions.open(host);
   const streams = new LiveStreams(limits.streams);
   const entrance = new Authenticator(ring, limits);
-  const delegations = new Delegations(host, log, limits.delegations);
+  const delegations = new Delegations({
+    host,
+    log,
+    records: delegatedWork(host),
+    caller: { by: 'coordinator', door: 'tasks' },
+    limit: limits.delegations,
+  });
   await delegations.open();
   const refused = new RefusalCounts();
   const context: TasksContext = {

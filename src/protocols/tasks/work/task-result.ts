@@ -17,8 +17,8 @@ export function resultOf(taskType: TaskType, { messages, usage }: TaskHistory): 
   }
 }
 
-/** The last words of the model. */
-function lastText(messages: readonly AgentMessage[]): string {
+/** The last message of the model. */
+export function lastText(messages: readonly AgentMessage[]): string {
   const said = messages.flatMap((message) => (message.role === 'assistant' ? [textIn(message)] : []));
   return said.findLast((text) => text !== '') ?? '';
 }
@@ -35,7 +35,10 @@ function commandResult(messages: readonly AgentMessage[]): JsonObject {
   };
 }
 
-function changesIn(messages: readonly AgentMessage[]): readonly WireChange[] {
+/** The file changes of tool results. */
+export function changesIn(
+  messages: readonly AgentMessage[],
+): readonly (WireChange & { readonly diff: string })[] {
   const paths = new Map<string, string>();
   for (const message of messages)
     for (const block of message.role === 'assistant' ? arrayOf(message.content) : []) {

@@ -1,13 +1,12 @@
 import { asPolypodError, type PolypodError, uuidv7 } from '../../../base/index.ts';
+import { coordinatorSystem, type Delegations } from '../../../delegation/index.ts';
 import type { Caller, Host, Overrides, Receipt, Row, TaskRow } from '../../../pod/index.ts';
 import { httpRefusal } from '../../../wire/index.ts';
-import type { Delegations } from './delegations.ts';
 import { draining, unknown } from '../http/errors.ts';
 import type { KeyRecord } from '../keys/key.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
 import { defaultDirectory, permit, refuseElsewhere } from '../http/permit.ts';
 import { type RefusalCounts, TASK_REJECTED } from '../http/refusal-counts.ts';
-import { coordinatorSystem } from './roles.ts';
 import { agentName, type TasksLimits, type TasksSettings } from '../settings.ts';
 import { type TaskHistory, taskIn } from './task-history.ts';
 import { promptIn, withFiles } from './task-prompt.ts';
