@@ -3,8 +3,8 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { logTo, redactor } from '../../dist/base/index.js';
-import { PodDoor, podBatches } from '../../dist/protocols/pod/index.js';
-import { startTasks } from '../../dist/protocols/tasks/door.js';
+import { podLines } from '../../dist/protocols/index.js';
+import { startTasks } from '../../dist/protocols/tasks/http/listener.js';
 import { createKey } from '../../dist/protocols/tasks/index.js';
 import { serveLines } from '../floor/line-server.mjs';
 import { openHost } from '../floor/pods.mjs';
@@ -12,7 +12,6 @@ import { openHost } from '../floor/pods.mjs';
 const [path, provider, directory] = process.argv.slice(2);
 const MANY = 1_000_000_000;
 const host = await openHost(provider, join(directory, 'data'), { limits: { queue: MANY } });
-const pods = new PodDoor();
 // In a directory of their own, as the daemon has them: it is watched.
 const keyFile = join(mkdtempSync(join(directory, 'keys-')), 'keys.json');
 const { key } = createKey(keyFile, { owner: 'bench', scopes: ['submit', 'read'] });
@@ -26,13 +25,7 @@ const { url } = await startTasks({
   cwd: directory,
   mode: 'full-access',
   modelNamed: async () => undefined,
-  project: (pod, { after, by, signal }) =>
-    podBatches(pods, pod, {
-      signal,
-      by,
-      limit: 10_000,
-      first: [{ method: 'subscribe', params: after === undefined ? {} : { after } }],
-    }),
+  project: await podLines(10_000),
   limits: {
     rate: { perMinute: MANY, burst: MANY },
     pending: MANY,

@@ -28,17 +28,11 @@ export {
   watchKeys,
 } from './tasks/index.ts';
 
-/** A pod's events in the words of the Pod Protocol, for a door that hands them on; `waiting` may wait for a reader. */
-export async function podLines(waiting: number): Promise<Project> {
-  const { PodDoor, podBatches } = await import('./pod/index.ts');
+/** Projects a pod's events to lines of the Pod Protocol, for a door that sends them on; `limit` lines may be unread. */
+export async function podLines(limit: number): Promise<Project> {
+  const { PodDoor, projectedEvents } = await import('./pod/index.ts');
   const door = new PodDoor();
-  return (pod, { after, by, signal }) =>
-    podBatches(door, pod, {
-      signal,
-      name: by,
-      limit: waiting,
-      first: [{ method: 'subscribe', params: after === undefined ? {} : { after } }],
-    });
+  return (pod, options) => projectedEvents(door, pod, { ...options, limit });
 }
 
 /** Where this user's HLD clients look. Throws when another daemon is running there. The door is loaded with the question. */

@@ -136,7 +136,7 @@ export class Broadcast {
 export function encodeBatch(batch: EventBatch<PodEvent>, projection: ProjectionState): EncodedBatch {
   const told: EventLines[] = [];
   for (const event of batch.events) {
-    told.push({ seq: event.seq, said: encode(event, projection) });
+    told.push({ event, said: encode(event, projection) });
     projection.apply(event);
   }
   return new EncodedBatch(told);

@@ -1,17 +1,17 @@
 import { isReaderTooSlow, type Snapshot } from '../../pod/index.ts';
 import { type Broadcast, encodeBatch } from './broadcast.ts';
-import { type WireLine, toExtended } from './wire-lines.ts';
 import { ProjectionState } from './projection-state.ts';
-import { wireSnapshot } from './snapshot.ts';
 import type { EncodedBatch } from './event-lines.ts';
 
-/** The one that catches up. */
+/** A client that catches up. */
 export interface Latecomer {
-  readonly say: (said: readonly WireLine[], seq?: number) => void;
-  readonly tell: (telling: EncodedBatch) => void;
-  /** It is where everybody is: from now on it is told what they are told. */
-  readonly arrive: (seq: number) => void;
-  /** Resolves when it has read what it was told: it gets the past at its own pace. */
+  readonly onSnapshot: (snapshot: Snapshot, reason: 'joined' | 'gap') => void;
+  /** The events after this number follow. */
+  readonly onSubscribed: (after: number) => void;
+  readonly onBatch: (batch: EncodedBatch) => void;
+  /** It has all events up to this number: from now on it gets the live ones. */
+  readonly onLive: (seq: number) => void;
+  /** Resolves when it has read what it was sent: it gets past events at its own pace. */
   readonly drained: () => Promise<void>;
   readonly signal: AbortSignal;
 }
@@ -45,7 +45,7 @@ export async function catchUp(
           projection.recall(watched.batch.events);
           if (!isKnown) saySubscribed(client, seq);
         } else {
-          client.tell(encodeBatch(watched.batch, projection));
+          client.onBatch(encodeBatch(watched.batch, projection));
           seq = watched.batch.lastSeq;
         }
         isKnown = true;
@@ -64,16 +64,16 @@ export async function catchUp(
 /** Looked at and said in one breath: nothing can be told to the others in between. */
 function hasArrived(broadcast: Broadcast, seq: number, client: Latecomer): boolean {
   if (broadcast.seq > seq) return false;
-  client.arrive(seq);
+  client.onLive(seq);
   return true;
 }
 
 function showSnapshot(client: Latecomer, snapshot: Snapshot, reason: 'joined' | 'gap'): number {
-  client.say([toExtended('snapshot', wireSnapshot(snapshot, reason))], snapshot.seq);
+  client.onSnapshot(snapshot, reason);
   return snapshot.seq;
 }
 
 function saySubscribed(client: Latecomer, after: number): true {
-  client.say([toExtended('subscribed', { after })]);
+  client.onSubscribed(after);
   return true;
 }

@@ -1,6 +1,7 @@
 import { type ErrorCode, errorText, type PolypodError, WrongState } from '../../base/index.ts';
 import { KeyReused } from '../../pod/index.ts';
 import type { SeedErrorCode, WireErrorCode } from './wire.ts';
+import { toExtended, toPlain, type WireLine } from './wire-lines.ts';
 
 /** Our codes as the wire has them: for every client, and for one that has asked for extras. */
 const CODES: Readonly<Record<ErrorCode, readonly [SeedErrorCode, WireErrorCode]>> = {
@@ -44,6 +45,12 @@ export interface Refusal {
 export function refusalOf(error: PolypodError, method: string | undefined): Refusal {
   const [plain, extended] = codesOf(error, method);
   return { plain, extended, message: errorText(error.message), isBroadcast: BROADCAST.has(extended) };
+}
+
+/** An error as lines for both kinds of clients. */
+export function errorLines(error: PolypodError, method: string | undefined): readonly WireLine[] {
+  const { plain, extended, message } = refusalOf(error, method);
+  return [toPlain('error', { code: plain, message }), toExtended('error', { code: extended, message })];
 }
 
 function codesOf(error: PolypodError, method = ''): readonly [WireErrorCode, WireErrorCode] {

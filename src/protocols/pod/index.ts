@@ -3,7 +3,8 @@ export { PodDoor } from './pod-door.ts';
 export { DEFAULT_DUPLEX, type DuplexOptions, serveDuplex } from './duplex-link.ts';
 export type { Link, LinkOptions, Receiver } from './link.ts';
 export { openPodDoor } from './sockets/open-pod-door.ts';
-export { podBatches, podEvents, type PodEventsOptions } from './pod-events.ts';
+export { podEvents, type PodEventsOptions } from './pod-events.ts';
+export { projectedEvents } from './projected-events.ts';
 export { type ListenOptions, PodListener } from './sockets/pod-listener.ts';
 export { PodSockets, type PodSocketsOptions } from './sockets/pod-sockets.ts';
 export type {

@@ -10,11 +10,11 @@ import type { Caller, Pod, Receipt } from '../../pod/index.ts';
 import type { Broadcast, Listener } from './broadcast.ts';
 import { catchUp } from './catch-up.ts';
 import { decode, type Decoded, decodeObject, type Request } from './decode.ts';
-import { refusalOf } from './errors.ts';
+import { errorLines, refusalOf } from './errors.ts';
 import { withoutUndefined } from './without-undefined.ts';
 import { historyItems } from './items.ts';
 import { type ClientKind, type WireLine, toExtended, toPlain } from './wire-lines.ts';
-import { inFlight } from './snapshot.ts';
+import { inFlight, wireSnapshot } from './snapshot.ts';
 import { answerLines, type Lines, type EncodedBatch } from './event-lines.ts';
 import type { ExtraEvents, RequestId } from './wire.ts';
 
@@ -183,9 +183,11 @@ export class Link implements Listener {
     this.#isLive = false;
     try {
       await catchUp(this.#broadcast, after, {
-        say: (said, seq) => this.#answer(said, requestId, seq),
-        tell: (telling) => this.#take(telling.lines('extended', 0)),
-        arrive: (seq) => {
+        onSnapshot: (snapshot, reason) =>
+          this.#answer([toExtended('snapshot', wireSnapshot(snapshot, reason))], requestId, snapshot.seq),
+        onSubscribed: (seq) => this.#answer([toExtended('subscribed', { after: seq })], requestId),
+        onBatch: (batch) => this.#take(batch.lines('extended', 0)),
+        onLive: (seq) => {
           [this.#seq, this.#isLive] = [seq, true];
         },
         drained: () => this.#receiver.drained(),
@@ -260,11 +262,6 @@ function told(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
-}
-
-function errorLines(error: PolypodError, method: string | undefined): readonly WireLine[] {
-  const { plain, extended, message } = refusalOf(error, method);
-  return [toPlain('error', { code: plain, message }), toExtended('error', { code: extended, message })];
 }
 
 function accepted(receipt: Receipt): ExtraEvents['accepted'] {

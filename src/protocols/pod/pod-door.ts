@@ -33,11 +33,17 @@ export class PodDoor {
     const onLeave = (): void => {
       this.#links -= 1;
     };
-    for (;;) {
-      const broadcast = await this.#broadcast(pod);
-      if (broadcast.isOver) continue;
+    return this.join(pod, (broadcast) => {
       this.#links += 1;
       return new Link(broadcast, receiver, { ...options, onRefused, onLeave });
+    });
+  }
+
+  /** Adds a listener to a pod's broadcast. `add` is called while the broadcast is live, and must not wait. */
+  async join<T>(pod: Pod, add: (broadcast: Broadcast) => T): Promise<T> {
+    for (;;) {
+      const broadcast = await this.#broadcast(pod);
+      if (!broadcast.isOver) return add(broadcast);
     }
   }
 

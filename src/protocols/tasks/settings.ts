@@ -1,6 +1,6 @@
-import type { PermissionMode, Host, ModelChoice, Pod } from '../../pod/index.ts';
 import type { Audit } from '../../audit/index.ts';
 import type { JsonObject, Log } from '../../base/index.ts';
+import type { Host, ModelChoice, PermissionMode, Pod, PodEvent, Snapshot } from '../../pod/index.ts';
 import type { BodyLimits, HttpServerLimits, Rate, WebSocketLimits } from '../../wire/index.ts';
 import type { GivenKey } from './keys/key-ring.ts';
 import type { Webhook } from './webhooks/webhook.ts';
@@ -46,7 +46,7 @@ export interface TasksSettings {
   readonly modelNamed: (reference: string) => Promise<ModelChoice | undefined>;
   /** What runs `command_execution`: a model that calls this tool with what it is told, word by word. */
   readonly command?: { readonly model: ModelChoice; readonly tool: string };
-  /** A pod's events as lines of the extended Pod Protocol: a door does not know its siblings, so it is handed this one's words. */
+  /** Projects a pod's events to lines of the extended Pod Protocol: a door does not import another door. */
   readonly project: Project;
   readonly vitals?: Vitals;
   /** Whether new work is refused because the process is about to end. */
@@ -73,13 +73,20 @@ export function agentName({ name = 'polypod' }: Pick<TasksSettings, 'name'>): st
 export type TasksListener = Omit<TasksSettings, 'host' | 'version' | 'log' | 'caught' | 'vitals' | 'audit'>;
 
 /**
- * A pod's lines after a number, then live; without a number, or where that is not kept, a snapshot first. They come as they are
- * told: lists of whole events, the very same lists for all who hear the pod live.
+ * Projects the events of a pod after a number, then the live ones. Without a number, or where the events after it are no longer
+ * kept, a snapshot comes first. All live readers of a pod get the same lists.
  */
 export type Project = (
   pod: Pod,
-  options: { readonly after?: number; readonly by: string; readonly signal: AbortSignal },
-) => AsyncIterable<readonly StreamLine[]>;
+  options: { readonly after?: number; readonly signal: AbortSignal },
+) => AsyncIterable<readonly ProjectedEvent[]>;
+
+/** An event of a pod, or a snapshot, beside the lines that clients get of it. */
+export interface ProjectedEvent {
+  /** Undefined for lines about the stream itself, such as an error that ends it. */
+  readonly source: PodEvent | { readonly type: 'snapshot'; readonly snapshot: Snapshot } | undefined;
+  readonly lines: readonly StreamLine[];
+}
 
 export interface TasksLimits {
   readonly http: Partial<HttpServerLimits>;

@@ -1,5 +1,11 @@
 import type { JsonObject } from '../../../base/index.ts';
-import { type Answer, fileStopReason, type OfferedModel, type PodEvent, type PodEventOf } from '../../../pod/index.ts';
+import {
+  type Answer,
+  fileStopReason,
+  type OfferedModel,
+  type PodEvent,
+  type PodEventOf,
+} from '../../../pod/index.ts';
 import { TODO_REMINDER } from '../../../reminders/index.ts';
 import { TEXTS } from '../errors.ts';
 import { splitMentions } from '../host-side/file-mentions.ts';

@@ -1,5 +1,6 @@
 import { wrongField } from '../http/errors.ts';
 import { oncePer } from './once-per.ts';
+import type { ProjectedEvent } from '../settings.ts';
 import type { StreamLine } from '../wire.ts';
 
 /**
@@ -35,20 +36,18 @@ export interface PlacedLine {
   readonly index: number | undefined;
 }
 
-/** Lines that are told together: one or more whole events, or something about the stream itself. */
+/** Lines that are sent together: those of one or more whole events, or something about the stream itself. */
 export type LineBatch = readonly PlacedLine[];
 
-/** Gives lines their places. No event is told in two lists, so the places are the same for all who hear them. */
-export const placed = oncePer((lines: readonly StreamLine[]): LineBatch => {
-  let seq: number | undefined;
-  let index = 0;
-  return lines.map((line) => {
-    if (line.seq === undefined) return { line, id: undefined, index: undefined };
-    if (line.event === 'snapshot') return { line, id: String(line.seq), index: undefined };
-    index = line.seq === seq ? index + 1 : 0;
-    seq = line.seq;
-    return { line, id: `${seq}.${index}`, index };
-  });
+/** The lines of events with their ids, once for all clients that get the same events. */
+export const placed = oncePer((events: readonly ProjectedEvent[]): LineBatch => {
+  const batch: PlacedLine[] = [];
+  for (const { source, lines } of events)
+    for (const [index, line] of lines.entries())
+      if (source === undefined) batch.push({ line, id: undefined, index: undefined });
+      else if (source.type === 'snapshot') batch.push({ line, id: String(line.seq), index: undefined });
+      else batch.push({ line, id: `${source.seq}.${index}`, index });
+  return batch;
 });
 
 /** Leaves out what was seen before: lines of the event in which the stream broke off. */

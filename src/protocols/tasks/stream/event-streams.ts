@@ -3,7 +3,7 @@ import type { Call, TasksContext, Reply } from '../http/route.ts';
 import { openResumableStream, type StreamRequest, whyClosed } from './resumable-stream.ts';
 import { sseHead, streamSse } from './sse-stream.ts';
 import { unknown } from '../http/errors.ts';
-import { taskLines } from './task-lines.ts';
+import { taskEvents } from './task-events.ts';
 import { readTicketRequest, streamAddress, TASK_EVENTS } from '../http/ticket-request.ts';
 import { isOver } from '../work/task-status.ts';
 
@@ -24,7 +24,7 @@ export async function streamTask(call: Call, context: TasksContext): Promise<Rep
   if (from !== undefined && isOver(state) && from.seq >= (history.lastSeq ?? Infinity))
     return { nothing: true };
   const after = from === undefined ? history.firstSeq - 1 : afterOf(from);
-  return stream(call, context, { podId: row.id, from, after, pick: taskLines(taskId, history, after) });
+  return stream(call, context, { podId: row.id, from, after, select: taskEvents(taskId, history, after) });
 }
 
 /** `POST /stream_tickets`: for a stream that the key may see now. */
@@ -64,9 +64,9 @@ async function stream(
   const { keepAliveMs, unreadBytes } = limits;
   const { signal } = over;
   try {
-    const passage = openResumableStream(context, key, wanted, signal);
+    const resumable = openResumableStream(context, wanted, signal);
     const whyEnded = (): string => whyClosed(context);
-    await streamSse(response, passage, { head, keepAliveMs, unreadBytes, signal, whyEnded });
+    await streamSse(response, resumable, { head, keepAliveMs, unreadBytes, signal, whyEnded });
   } finally {
     over.abort();
     forget();

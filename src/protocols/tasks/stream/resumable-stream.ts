@@ -1,46 +1,48 @@
-import { afterOf, type LineBatch, type Cursor, placed, unseen } from './cursor.ts';
-import type { KeyRecord } from '../keys/key.ts';
+import { afterOf, type Cursor, type LineBatch, placed, unseen } from './cursor.ts';
 import type { TasksContext } from '../http/route.ts';
-import type { LinePick } from './task-lines.ts';
-import type { StreamLine } from '../wire.ts';
+import type { ProjectedEvent } from '../settings.ts';
+import type { EventSelection } from './task-events.ts';
 
-/** Which lines of a session a client is told. */
+/** Which events of a session a client gets. */
 export interface StreamRequest {
   readonly podId: string;
-  /** What the client has seen; undefined to begin with a snapshot, if `after` says nothing else. */
+  /** What the client has seen; undefined to begin with a snapshot, unless `after` is given. */
   readonly from: Cursor | undefined;
-  /** The number behind which the lines begin. */
+  /** The number after which the events begin. */
   readonly after?: number;
-  /** All of them if nothing is said. */
-  readonly pick?: LinePick;
+  /** Selects the client's events; all of them if it is absent. */
+  readonly select?: EventSelection;
 }
 
-/** A session's lines as they are told, and what of each list the client gets. Nothing is between the two that would wait. */
+/** A session's events, and what of each list the client gets. Both are synchronous per list: nothing waits in between. */
 export interface ResumableStream {
-  readonly told: AsyncIterable<readonly StreamLine[]>;
-  /** Which may be nothing, and may be the last. */
-  readonly take: (lines: readonly StreamLine[]) => { readonly batch: LineBatch; readonly isLast: boolean };
+  readonly events: AsyncIterable<readonly ProjectedEvent[]>;
+  /** The lines for the client, which may be none, and whether they are the last. */
+  readonly take: (events: readonly ProjectedEvent[]) => {
+    readonly batch: LineBatch;
+    readonly isLast: boolean;
+  };
 }
 
-/** What a client is told. Ends with the session or the signal, or where the pick says so. */
+/** Opens a client's stream. It ends with the session or the signal, or where the selection says so. */
 export function openResumableStream(
   { settings: { host, project } }: TasksContext,
-  { owner: by }: KeyRecord,
-  { podId, from, after = from && afterOf(from), pick = all }: StreamRequest,
+  { podId, from, after = from && afterOf(from), select = all }: StreamRequest,
   signal: AbortSignal,
 ): ResumableStream {
   return {
-    told: project(host.pod(podId), { by, signal, ...(after !== undefined && { after }) }),
-    take: (lines) => {
-      const picked = pick(placed(lines));
-      return from === undefined ? picked : { ...picked, batch: unseen(picked.batch, from) };
+    events: project(host.pod(podId), { signal, ...(after !== undefined && { after }) }),
+    take: (events) => {
+      const { events: selected, isLast } = select(events);
+      const batch = placed(selected);
+      return { batch: from === undefined ? batch : unseen(batch, from), isLast };
     },
   };
 }
 
-/** Why a session's lines ended by themselves: the sessions of a daemon that stops are closed before its doors. */
+/** Why a session's events ended by themselves: a daemon that stops closes its sessions before its doors. */
 export function whyClosed({ settings: { isDraining } }: TasksContext): string {
   return isDraining?.() === true ? 'the agent stops' : 'the session was closed';
 }
 
-const all: LinePick = (batch) => ({ batch, isLast: false });
+const all: EventSelection = (events) => ({ events, isLast: false });

@@ -20,16 +20,16 @@ export interface SseOptions {
 /** Sends lines as server-sent events, all that are told together in one write, until there are no more, or the client is gone. */
 export async function streamSse(
   response: ServerResponse,
-  { told, take }: ResumableStream,
+  { events, take }: ResumableStream,
   { head, keepAliveMs, unreadBytes, signal, whyEnded }: SseOptions,
 ): Promise<void> {
   response.writeHead(200, [...sseHead(head)]);
   response.write('retry: 2000\n\n');
   const keepAlive = setInterval(() => response.write(': keep-alive\n\n'), keepAliveMs);
   try {
-    for await (const lines of told) {
+    for await (const projected of events) {
       if (response.destroyed) return;
-      const { batch, isLast } = take(lines);
+      const { batch, isLast } = take(projected);
       if (batch.length > 0) {
         const bytes = bytesOf(batch);
         if (response.writableLength > unreadBytes) await readBy(response, bytes, signal);

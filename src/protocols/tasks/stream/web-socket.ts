@@ -289,7 +289,7 @@ const METHODS: ReadonlyMap<string, readonly [KeyPermission, Method]> = new Map([
 
 /** Sends a session's lines until the client leaves it. */
 function listen(sessionId: string, podId: string, from: Cursor | undefined, session: SocketSession): void {
-  const { context, key, link, gone, listening, say, fail } = session;
+  const { context, link, gone, listening, say, fail } = session;
   if (!listening.has(sessionId) && listening.size >= context.limits.subscriptions)
     throw httpRefusal(429, 'too_many_streams', `this connection has ${listening.size} subscriptions already`);
   listening.get(sessionId)?.abort();
@@ -297,10 +297,10 @@ function listen(sessionId: string, podId: string, from: Cursor | undefined, sess
   listening.set(sessionId, stop);
   const signal = AbortSignal.any([gone, stop.signal]);
   const send = async (): Promise<void> => {
-    const { told, take } = openResumableStream(context, key, { podId, from }, signal);
-    for await (const lines of told) {
+    const { events, take } = openResumableStream(context, { podId, from }, signal);
+    for await (const projected of events) {
       if (signal.aborted) return;
-      link.sendFrames(framesOf(take(lines).batch, sessionId));
+      link.sendFrames(framesOf(take(projected).batch, sessionId));
       if (link.pending > context.limits.unreadBytes) await link.drained();
     }
     if (!signal.aborted)
