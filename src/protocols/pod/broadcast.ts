@@ -4,14 +4,14 @@ import { encode } from './encode.ts';
 import type { WireLine } from './wire-lines.ts';
 import { ProjectionState } from './projection-state.ts';
 import { type Stand, statusLines } from './status.ts';
-import { EncodedBatch, type EventLines } from './event-lines.ts';
+import { BroadcastAnswer, EncodedBatch, type EventLines } from './event-lines.ts';
 
 /** One that hears a pod. */
 export interface Listener {
   /** Events of the pod, in order; what it has already it passes over. */
   deliver(telling: EncodedBatch): void;
   /** An answer that goes to everybody. */
-  hear(said: readonly WireLine[]): void;
+  hear(answer: BroadcastAnswer): void;
   /** The pod was closed, or has failed. */
   end(reason: PolypodError | undefined): void;
 }
@@ -86,7 +86,8 @@ export class Broadcast {
   }
 
   say(said: readonly WireLine[]): void {
-    for (const listener of this.#listeners) listener.hear(said);
+    const answer = new BroadcastAnswer(said);
+    for (const listener of this.#listeners) listener.hear(answer);
   }
 
   /** Goes on where it was when more came at once than a watcher may leave unread. */

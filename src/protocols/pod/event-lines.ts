@@ -71,6 +71,22 @@ export class EncodedBatch {
   }
 }
 
+/** An answer to all clients of a pod; serialized once for each kind of client. */
+export class BroadcastAnswer {
+  readonly #said: readonly WireLine[];
+  readonly #lines = new Map<ClientKind, Lines>();
+
+  constructor(said: readonly WireLine[]) {
+    this.#said = said;
+  }
+
+  lines(kind: ClientKind): Lines {
+    const made = this.#lines.get(kind) ?? answerLines(kind, this.#said, {});
+    this.#lines.set(kind, made);
+    return made;
+  }
+}
+
 /** Lines that stand for no event of the pod: answers and refusals. */
 export function answerLines(kind: ClientKind, said: readonly WireLine[], marks: Marks): Lines {
   return new Lines(said.filter((one) => isFor(kind, one)).map(({ line }) => ({ ...line, ...marks })));

@@ -15,7 +15,7 @@ import { withoutUndefined } from './without-undefined.ts';
 import { historyItems } from './items.ts';
 import { type ClientKind, type WireLine, toExtended, toPlain } from './wire-lines.ts';
 import { inFlight, wireSnapshot } from './snapshot.ts';
-import { answerLines, type Lines, type EncodedBatch } from './event-lines.ts';
+import { answerLines, type BroadcastAnswer, type EncodedBatch, type Lines } from './event-lines.ts';
 import type { ExtraEvents, RequestId } from './wire.ts';
 
 /** Where a link's lines go. */
@@ -120,8 +120,8 @@ export class Link implements Listener {
     this.#leaveIfQuiet();
   }
 
-  hear(said: readonly WireLine[]): void {
-    if (this.#isLive) this.#answer(said, undefined);
+  hear(answer: BroadcastAnswer): void {
+    if (this.#isLive) this.#take(answer.lines(this.#kind));
   }
 
   end(reason: PolypodError | undefined): void {

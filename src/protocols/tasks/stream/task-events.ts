@@ -39,12 +39,12 @@ class TaskEvents {
   select(events: readonly ProjectedEvent[]): ReturnType<EventSelection> {
     // True for most batches of a running task: then nothing is done per client.
     if (this.#isOpen && !hasBoundary(events)) return { events, isLast: false };
-    const selected: ProjectedEvent[] = [];
-    for (const event of events) {
-      if (this.#isSelected(event)) selected.push(event);
+    const selected: number[] = [];
+    for (const [index, event] of events.entries()) {
+      if (this.#isSelected(event)) selected.push(index);
       if (this.#isOver) break;
     }
-    return { events: selected.length === events.length ? events : selected, isLast: this.#isOver };
+    return { events: eventsAt(events, selected), isLast: this.#isOver };
   }
 
   #isSelected({ source }: ProjectedEvent): boolean {
@@ -99,6 +99,20 @@ class TaskEvents {
     return this.#isOpen;
   }
 }
+
+/** The events at these places. Clients with the same selection get the same list, so its lines are serialized once. */
+function eventsAt(events: readonly ProjectedEvent[], places: readonly number[]): readonly ProjectedEvent[] {
+  if (places.length === events.length) return events;
+  const lists = partsOf(events);
+  const key = places.join(' ');
+  const known = lists.get(key);
+  if (known !== undefined) return known;
+  const part = places.flatMap((place) => events[place] ?? []);
+  lists.set(key, part);
+  return part;
+}
+
+const partsOf = oncePer((_: readonly ProjectedEvent[]) => new Map<string, readonly ProjectedEvent[]>());
 
 /** Whether a task may begin or end in these events. */
 const hasBoundary = oncePer((events: readonly ProjectedEvent[]): boolean =>
