@@ -45,13 +45,13 @@ export const ask = runnable({
     quiet: { type: 'flag', short: 'q', help: 'print only the answer: no reasoning, notices or statistics' },
   },
   details: `
-The prompt is read from stdin if it is - or missing. Without --model, Polypod selects the first available provider: one
-whose key is in the environment or the configuration, then Ollama on this machine, then the built-in simulated model.
-The answer is written to stdout, everything else to stderr. A pipe receives the answer byte for byte. On a terminal, control characters
-are replaced with visible symbols (␛), so that an answer cannot control the terminal.
+The prompt is read from stdin if it is - or missing. Without --model, Polypod selects the first available provider:
+one whose key is in the environment or the configuration, then Ollama on this machine, then the built-in simulated
+model. The answer is written to stdout, everything else to stderr. A pipe receives the answer byte for byte. On a
+terminal, control characters are replaced with visible symbols (␛), so that an answer cannot control the terminal.
 
-Exit codes: 0 answered, 1 the model declined, 2 usage or configuration error (including a key or a model that the provider
-rejects), 3 provider or network error, 130 interrupted.
+Exit codes: 0 answered, 1 the model declined, 2 usage or configuration error (including a key or a model that the
+provider rejects), 3 provider or network error, 130 interrupted.
 
 Examples:
   polypod ask "Why is the sky blue?"

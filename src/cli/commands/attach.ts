@@ -18,12 +18,12 @@ export const attach = runnable({
   },
   takes: 'sessions',
   details: `
-POD is the id, an id prefix, the name or the socket path of a session. All clients see the same events in the same order,
-with the authors of prompts and approvals. If the connection is lost, attach reconnects and resumes after the last event. If it
-cannot reconnect, it prints the next step and exits with 3. Exiting does not stop the run.
+POD is the id, an id prefix, the name or the socket path of a session. All clients see the same events in the same
+order, with the authors of prompts and approvals. If the connection is lost, attach reconnects and resumes after the
+last event. If it cannot reconnect, it prints the next step and exits with 3. Exiting does not stop the run.
 
-Without a terminal, attach prints the events, sends each input line, and exits when the input has ended and the pod is idle.
-After the input has ended, approval requests stay pending for other clients (polypod approvals).
+Without a terminal, attach prints the events, sends each input line, and exits when the input has ended and the pod is
+idle. After the input has ended, approval requests stay pending for other clients (polypod approvals).
 
 Examples:
   polypod attach refactoring

@@ -63,13 +63,13 @@ export const audit = runnable({
   options: OPTIONS,
   words: ['verify'],
   details: `
-The audit log is logs/audit.jsonl in the data directory, one hash chain for all processes: each entry contains the hash of
-the previous one. The file rotates at 8 MB or after 30 days; 24 files are kept (audit in config.yaml).
+The audit log is logs/audit.jsonl in the data directory, one hash chain for all processes: each entry contains the
+hash of the previous one. The file rotates at 8 MB or after 30 days; 24 files are kept (audit in config.yaml).
 
-verify checks in all files that no entry was changed, removed, repeated or reordered, and prints the first bad line. The last
-entry is also stored in logs/audit.head, so that removed last lines are detected. A process that can write both files can
-replace the complete chain: to detect this, store the printed SEQ:HASH on another machine and pass it with
---expect.
+verify checks in all files that no entry was changed, removed, repeated or reordered, and prints the first bad line.
+The last entry is also stored in logs/audit.head, so that removed last lines are detected. A process that can write
+both files can replace the complete chain: to detect this, store the printed SEQ:HASH on another machine and pass it
+with --expect.
 
 Events: ${AUDIT_EVENTS.filter((name) => !name.startsWith('audit.')).join(', ')}.
 

@@ -35,12 +35,13 @@ const command = runnable({
   },
   details: `
 Enter sends the message; during a run it steers the agent, and Alt-Enter queues the message until the run ends. Ctrl-C
-cancels the run, Ctrl-D exits. For a call that requires approval, answer yes, no (with an instruction for the model) or
-always, or edit the call first. /help lists the commands, !COMMAND runs a shell command, @ completes a file name, and pasting the
-path of an image attaches it.
+cancels the run, Ctrl-D exits. For a call that requires approval, answer yes, no (with an instruction for the model)
+or always, or edit the call first. /help lists the commands, !COMMAND runs a shell command, @ completes a file name,
+and pasting the path of an image attaches it.
 
-Without a terminal, and with --plain, each input line is a prompt or the answer to an approval request, and the exit code
-reports how the runs ended: 0 success, 1 stopped by a limit, 2 rejected, or denied because no one answered, 3 provider or system error.
+Without a terminal, and with --plain, each input line is a prompt or the answer to an approval request, and the exit
+code reports how the runs ended: 0 success, 1 stopped by a limit, 2 rejected, or denied because no one answered, 3
+provider or system error.
 
 The session is stored and listed (polypod ls). If the daemon is running (polypod serve), it hosts the session. Otherwise
 this process hosts it, and polypod attach can connect to it while this process runs.

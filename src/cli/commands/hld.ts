@@ -24,7 +24,8 @@ export const hld = runnable({
 This is polypod serve without the other doors; status, stop, approvals and the other commands work with it.
 polypod serve also opens this door, unless config.yaml has doors: { hld: false }.
 
-Exit codes: 0 stopped on request, 1 another daemon uses the socket or the data directory, 2 configuration error, 3 system error.
+Exit codes: 0 stopped on request, 1 another daemon uses the socket or the data directory, 2 configuration error, 3
+system error.
 
 Examples:
   polypod hld

@@ -94,14 +94,15 @@ export const keys = runnable({
   words: ['create', 'list', 'rotate', 'revoke'],
   takes: { rotate: 'keys', revoke: 'keys' },
   details: `
-create and rotate print the key once, on stdout. Only a hash of it is stored, in tasks/keys.json in the data directory, which
-only you can read. Running agents apply every change immediately.
-Permissions (--scope): submit (includes cancel), read, approve, and admin, which includes all of them for every session. Without
---scope approve, a key cannot decide the approvals of its own tasks.
+create and rotate print the key once, on stdout. Only a hash of it is stored, in tasks/keys.json in the data
+directory, which only you can read. Running agents apply every change immediately.
+Permissions (--scope): submit (includes cancel), read, approve, and admin, which includes all of them for every
+session. Without --scope approve, a key cannot decide the approvals of its own tasks.
 
-rotate creates a key with the same permissions; the old one expires after the overlap. revoke ends a key and its open streams.
-Its running tasks are cancelled, or paused (--tasks pause), or continue (--tasks keep), and its pending tasks never start. An
-agent that is not running applies this at its next start. Every change is recorded: polypod audit --event key.
+rotate creates a key with the same permissions; the old one expires after the overlap. revoke ends a key and its open
+streams. Its running tasks are cancelled, or paused (--tasks pause), or continue (--tasks keep), and its pending tasks
+never start. An agent that is not running applies this at its next start. Every change is recorded: polypod audit
+--event key.
 
 Exit codes: 0 done, 2 usage error, or unknown key, 3 system error.
 

@@ -24,8 +24,9 @@ export const logs = runnable({
   },
   takes: 'sessions',
   details: `
-This command reads the files, so it works without a daemon and for pods of other processes. Event numbers only increase: use
---after to continue after the last number you have seen. See polypod audit for decisions, changes and rejected requests.
+This command reads the files, so it works without a daemon and for pods of other processes. Event numbers only
+increase: use --after to continue after the last number you have seen. See polypod audit for decisions, changes and
+rejected requests.
 
 Examples:
   polypod logs -f

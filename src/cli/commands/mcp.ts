@@ -13,7 +13,8 @@ export const mcp = runnable({
   options: { json: { type: 'flag', help: 'print a JSON list' } },
   words: ['list', 'status'],
   details: `
-Servers are configured in config.yaml. Their tools are named mcp__SERVER__TOOL and have the same permission rules as all others:
+Servers are configured in config.yaml. Their tools are named mcp__SERVER__TOOL and have the same permission rules as
+all others:
   mcp_servers:
     files: { command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", .] }
     wiki: { url: "https://example.com/mcp" }

@@ -23,8 +23,8 @@ export const record = runnable({
     ...LISTEN,
   },
   details: `
-Set the base URL of the client to the printed address. Keys are forwarded but never written; known secrets are removed from
-addresses, headers and bodies. The proxy runs until it is interrupted.
+Set the base URL of the client to the printed address. Keys are forwarded but never written; known secrets are removed
+from addresses, headers and bodies. The proxy runs until it is interrupted.
 
 To record Polypod's own requests, use polypod ask --record DIR.
 

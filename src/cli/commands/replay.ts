@@ -14,8 +14,8 @@ export const replay = runnable({
     instant: { type: 'flag', help: 'replay without the recorded delays' },
   },
   details: `
-A request is answered with the recording of the same method, path and body. A request that was not recorded fails with its
-differences from the nearest recording. The server runs until it is interrupted.
+A request is answered with the recording of the same method, path and body. A request that was not recorded fails with
+its differences from the nearest recording. The server runs until it is interrupted.
 
 Examples:
   polypod replay cassettes --port 8100

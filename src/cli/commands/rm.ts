@@ -19,8 +19,8 @@ export const rm = runnable({
   },
   takes: 'sessions',
   details: `
-ID can be a unique id prefix. On a terminal, rm asks for confirmation. To restore a session from the trash, move the files of
-trash/TIME-ID in the data directory (the session and its feed) back, then run polypod doctor --rebuild.
+ID can be a unique id prefix. On a terminal, rm asks for confirmation. To restore a session from the trash, move the
+files of trash/TIME-ID in the data directory (the session and its feed) back, then run polypod doctor --rebuild.
 
 Exit codes: 0 moved, 1 not confirmed, 2 unknown session, or in use by another process.
 

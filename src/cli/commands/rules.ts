@@ -16,9 +16,10 @@ export const rules = runnable({
   options: { json: { type: 'flag', help: 'print JSON' }, ...DATA_DIR },
   words: ['list', 'rm'],
   details: `
-A rule belongs to the person who created it (the local user or the owner of a key) and to the directory of the session. It
-applies to that person's tasks in that directory and below. The rules are stored in rules.json in the configuration directory.
-Rules for all users belong in config.yaml (permissions.rules). A running daemon applies every change immediately.
+A rule belongs to the person who created it (the local user or the owner of a key) and to the directory of the
+session. It applies to that person's tasks in that directory and below. The rules are stored in rules.json in the
+configuration directory. Rules for all users belong in config.yaml (permissions.rules). A running daemon applies every
+change immediately.
 
 Exit codes: 0 done, 2 usage error, or unknown rule, 3 system error.
 

@@ -18,8 +18,8 @@ export const stop = runnable({
   usage: '[OPTIONS]',
   options: { ...DATA_DIR, quiet: { type: 'flag', short: 'q', help: 'print nothing' } },
   details: `
-Active runs can finish within shutdown_grace (default: 10 s), then they are interrupted. Runs with a pending approval are
-kept.
+Active runs can finish within shutdown_grace (default: 10 s), then they are interrupted. Runs with a pending approval
+are kept.
 
 Exit codes: 0 no daemon is running (also if none was), 2 usage error, 3 the daemon did not stop.
 

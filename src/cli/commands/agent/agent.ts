@@ -14,16 +14,17 @@ export const agent = runnable({
   options: OPTIONS,
   words: ACTIONS,
   details: `
-start opens the tasks door (docs/protocols/tasks.md) in the running daemon, or in a new background process, and returns when
-it accepts requests. It listens on 127.0.0.1; another address requires a certificate and its key, or --behind-proxy. Requests
-always need an API key: start stores one for this user in tasks/client.key in the data directory, and polypod keys creates others.
-Pass secrets in the environment or in files, never as arguments.
-stop closes the door; it also stops a process that was started for the agent, but not a daemon with other work. The daemon restarts
-an agent that was started without --foreground until it is stopped. The default NAME is "${DEFAULT_AGENT}".
+start opens the tasks door (docs/protocols/tasks.md) in the running daemon, or in a new background process, and
+returns when it accepts requests. It listens on 127.0.0.1; another address requires a certificate and its key, or
+--behind-proxy. Requests always need an API key: start stores one for this user in tasks/client.key in the data
+directory, and polypod keys creates others. Pass secrets in the environment or in files, never as arguments.
+stop closes the door; it also stops a process that was started for the agent, but not a daemon with other work. The
+daemon restarts an agent that was started without --foreground until it is stopped. The default NAME is
+"${DEFAULT_AGENT}".
 With start: { command, url } in its configuration, the agent is your own program, which Polypod starts and waits for.
 
-Exit codes: 0 done, 1 failed, 2 usage or configuration error, or the agent is already running, 3 the agent did not become
-ready, or is not running (status).
+Exit codes: 0 done, 1 failed, 2 usage or configuration error, or the agent is already running, 3 the agent did not
+become ready, or is not running (status).
 
 Examples:
   polypod agent start --port 8000 --config agent-config.yaml

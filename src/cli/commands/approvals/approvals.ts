@@ -32,15 +32,15 @@ export const approvals = runnable({
   words: ['list', 'show', 'watch', 'approve', 'deny'],
   takes: 'approvals',
   details: `
-The daemon provides the pending approvals of all doors. ID can be a unique id prefix. The first decision counts, here or at
-another door.
+The daemon provides the pending approvals of all doors. ID can be a unique id prefix. The first decision counts, here
+or at another door.
 
-list and watch print the arguments below each call, and report if they are truncated. show prints all arguments, and approve
-prints them before it approves. In JSON, arguments is the text that the model wrote; it is absent
-while a process other than the daemon has the session open.
+list and watch print the arguments below each call, and report if they are truncated. show prints all arguments, and
+approve prints them before it approves. In JSON, arguments is the text that the model wrote; it is absent while a
+process other than the daemon has the session open.
 
-watch prints the pending approvals, then each new approval and each decision with its author, until interrupted. Its JSON lines
-have the type asked or settled.
+watch prints the pending approvals, then each new approval and each decision with its author, until interrupted. Its
+JSON lines have the type asked or settled.
 
 Exit codes: 0 done, 2 unknown approval, or already decided, 3 no daemon is running, or the connection was lost.
 

@@ -24,16 +24,16 @@ export const log = runnable({
   words: ACTIONS,
   takes: 'sessions',
   details: `
-verify reads every line. Without an argument, it verifies all sessions. Every line that Polypod writes ends with a checksum;
-lines without one, which other programs wrote, are counted as unverified. A missing parent and an empty file are also
-damage. An unfinished last line is the result of a crash: it was never acknowledged, and Polypod truncates it when it opens the
-session.
+verify reads every line. Without an argument, it verifies all sessions. Every line that Polypod writes ends with a
+checksum; lines without one, which other programs wrote, are counted as unverified. A missing parent and an empty file
+are also damage. An unfinished last line is the result of a crash: it was never acknowledged, and Polypod truncates it
+when it opens the session.
 
-repair repairs a damaged session file; no other command writes to it. It restores wrong bytes with the checksum, complete
-lines between damaged bytes, and text in another encoding. Entries after a lost entry are attached to the entry before
-it. A tool call whose result is lost gets a result that reports the loss, and a result whose call is lost is removed from the
-conversation, so that every provider accepts the history. repair lists the losses, and keeps the damaged file as
-FILE.damaged-TIME. It fails while a process has the session open.
+repair repairs a damaged session file; no other command writes to it. It restores wrong bytes with the checksum,
+complete lines between damaged bytes, and text in another encoding. Entries after a lost entry are attached to the
+entry before it. A tool call whose result is lost gets a result that reports the loss, and a result whose call is lost
+is removed from the conversation, so that every provider accepts the history. repair lists the losses, and keeps the
+damaged file as FILE.damaged-TIME. It fails while a process has the session open.
 
 Exit codes: 0 no damage, or everything is repaired, 1 damage found (verify, repair --dry-run), 2 usage error, or the
 session is open.

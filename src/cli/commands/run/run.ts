@@ -22,7 +22,7 @@ import { sanitizeLine } from '../../../terminal/index.ts';
 export const run = runnable({
   name: 'run',
   summary:
-    'Run an agent on a task in this directory. It reads, searches and edits files, runs commands, and requests approval where required.',
+    'Run an agent on a task in this directory: it reads and edits files, runs commands, and requests approvals.',
   usage: '[OPTIONS] PROMPT…',
   options: {
     resume: {
@@ -47,8 +47,9 @@ config.yaml (see docs/permissions.md). Without a terminal, and with --json, the 
 The session is stored and listed (polypod ls). If the daemon is running (polypod serve), it hosts the agent, and other
 clients can watch it. With --no-daemon, --no-session, --sandbox or --mcp-config, this process hosts the agent.
 
-Exit codes: 0 done, 1 the task failed or a limit stopped it, 2 usage or configuration error (including a key or a model that
-the provider rejects), or a call was denied because no one could approve it, 3 provider or system error, 130 interrupted.
+Exit codes: 0 done, 1 the task failed or a limit stopped it, 2 usage or configuration error (including a key or a
+model that the provider rejects), or a call was denied because no one could approve it, 3 provider or system error,
+130 interrupted.
 
 Examples:
   polypod run "Fix the failing test"

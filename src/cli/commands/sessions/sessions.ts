@@ -13,8 +13,8 @@ export const sessions = runnable({
   summary: 'List, show, continue, interrupt or archive sessions.',
   usage: '[OPTIONS] [list | show ID | continue ID PROMPT… | interrupt ID… | archive ID…]',
   options: {
-    ...listingOptions('of list: '),
-    undo: { type: 'flag', help: 'of archive: restore sessions from the archive' },
+    ...listingOptions('list: '),
+    undo: { type: 'flag', help: 'archive: restore sessions from the archive' },
     json: { type: 'flag', help: 'print JSON' },
     ...DATA_DIR,
   },
@@ -23,9 +23,9 @@ export const sessions = runnable({
   details: `
 ID is an id, an id prefix or a name. list is the default and the same as polypod ls.
 
-continue creates a new session with the conversation of ID, prints its id, and runs it in the daemon. The old session is not
-changed; if it is running, it is interrupted first. To continue in the same session, use polypod run --resume ID.
-interrupt ends the active or waiting run and waits for its end. list, show and archive also work without a daemon.
+continue creates a new session with the conversation of ID, prints its id, and runs it in the daemon. The old session
+is not changed; if it is running, it is interrupted first. To continue in the same session, use polypod run --resume
+ID. interrupt ends the active or waiting run and waits for its end. list, show and archive also work without a daemon.
 
 Exit codes: 0 done, 2 unknown session, or no run to interrupt, 3 no daemon is running.
 

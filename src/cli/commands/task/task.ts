@@ -11,19 +11,20 @@ export const task = runnable({
   options: OPTIONS,
   words: Object.keys(ACTIONS),
   details: `
-The agent is the one that polypod agent start started on this machine, or the one that --agent or --url selects. The prompt is
-read from stdin if it is - or missing.
+The agent is the one that polypod agent start started on this machine, or the one that --agent or --url selects. The
+prompt is read from stdin if it is - or missing.
 submit prints the id of the task; with --wait it prints the result, with --watch also the events. If the connection is
-lost, watch reconnects and resumes after the last event. If streaming is unavailable, it polls the status. With --json, watch
-prints one event per line and the status as the last line; all other commands print one JSON value, also for errors.
+lost, watch reconnects and resumes after the last event. If streaming is unavailable, it polls the status. With
+--json, watch prints one event per line and the status as the last line; all other commands print one JSON value, also
+for errors.
 
-The API key is read from --key-file, POLYPOD_API_KEY, POLYPOD_API_KEY_FILE, or the file that polypod agent start creates for
-you. It is sent only over https or to this machine. An answer is written to stdout, everything else to stderr. A pipe receives it
-byte for byte; on a terminal, control characters are replaced with visible symbols (␛).
+The API key is read from --key-file, POLYPOD_API_KEY, POLYPOD_API_KEY_FILE, or the file that polypod agent start
+creates for you. It is sent only over https or to this machine. An answer is written to stdout, everything else to
+stderr. A pipe receives it byte for byte; on a terminal, control characters are replaced with visible symbols (␛).
 
-Exit codes: 0 completed, or the request succeeded; 1 the task failed, was cancelled or stopped, or its command did not exit
-with 0; 2 invalid arguments, unknown task, invalid key or missing permission; 3 the agent is unreachable, rejected the
-task, is overloaded, or failed; 130 interrupted: the task continues.
+Exit codes: 0 completed, or the request succeeded; 1 the task failed, was cancelled or stopped, or its command did not
+exit with 0; 2 invalid arguments, unknown task, invalid key or missing permission; 3 the agent is unreachable,
+rejected the task, is overloaded, or failed; 130 interrupted: the task continues.
 
 Examples:
   polypod task submit --watch "Fix the failing test"
