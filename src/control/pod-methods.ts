@@ -19,7 +19,7 @@ export function podMethods(
     command: async (params) => {
       const { pod, command, by, key } = readParams(COMMAND, params);
       const caller = { by, door: 'control', ...(key === undefined ? {} : { key }) };
-      return { ...(await (await podNamed(host, pod)).handle(readCommand(command), caller)) };
+      return { ...(await (await podNamed(host, pod)).perform(readCommand(command), caller)) };
     },
     watch: async (params, { send, signal }) => {
       const { pod, after } = readParams(WATCH, params);

@@ -126,21 +126,29 @@ const COMMAND = shape.tagged('type', {
   close: shape.fields({}, {}),
 });
 
-/** A wish for a pod; accepted with a receipt, or refused. */
+/** A request to a pod. The pod accepts it with a receipt, or rejects it. */
 export type PodCommand = shape.ValueOf<typeof COMMAND>;
 export type PodCommandOf<T extends PodCommand['type']> = Extract<PodCommand, { readonly type: T }>;
+
+declare const validated: unique symbol;
+
+/** A command that `readCommand` returned. Pods perform no others, and do not validate these again. */
+export type ValidCommand = PodCommand & { readonly [validated]: true };
+export type ValidCommandOf<T extends PodCommand['type']> = PodCommandOf<T> & { readonly [validated]: true };
 
 /** JSON Schema of all commands, for doors and their documents. */
 export const commandSchema = COMMAND.schema;
 
-/** Reads a command; refuses with a sentence that names each field that is wrong, as `spelled` spells it. */
+/** Validates a command. Throws `bad-request` with every invalid field, in the spelling that `spelled` returns. */
 export function readCommand(
   value: unknown,
   spelled: (problem: shape.Problem) => shape.Problem = (problem) => problem,
-): PodCommand {
+): ValidCommand {
   const problems: shape.Problem[] = [];
   const command = COMMAND.read(value, [], (problem) => problems.push(problem));
-  if (command !== undefined) return command;
+  // The only place that marks a command as valid.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  if (command !== undefined) return command as ValidCommand;
   throw new PolypodError('bad-request', shape.sentence('the command', problems.map(spelled)));
 }
 

@@ -15,6 +15,7 @@ export {
   type Submitter,
   type PodCommand,
   readCommand,
+  type ValidCommand,
   type Receipt,
 } from './command.ts';
 export {

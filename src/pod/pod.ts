@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { type Caller, type PodCommand, readCommand, type Receipt } from './command.ts';
+import { type Caller, type PodCommand, readCommand, type Receipt, type ValidCommand } from './command.ts';
 import { type WatchFrom, type Watched, watchPod } from './watch.ts';
 import type { PodCache } from './host/pod-cache.ts';
 import type { Briefing } from './live/runner.ts';
@@ -19,10 +19,14 @@ export class Pod {
     this.#podCache = podCache;
   }
 
-  /** Accepts a command, with a receipt once its effect is safe, or refuses it with the reason. */
+  /** Validates and performs a command. Resolves with a receipt when its effect is on disk; rejects with the reason. */
   async handle(command: PodCommand, caller: Caller = IN_PROCESS): Promise<Receipt> {
-    const read = readCommand(command);
-    return this.#podCache.use(this.id, (pod) => pod.handle(read, caller));
+    return this.perform(readCommand(command), caller);
+  }
+
+  /** Performs a command that the caller has validated with `readCommand`. */
+  async perform(command: ValidCommand, caller: Caller = IN_PROCESS): Promise<Receipt> {
+    return this.#podCache.use(this.id, (pod) => pod.handle(command, caller));
   }
 
   /**

@@ -1,5 +1,5 @@
 import { asPolypodError, type PolypodError } from '../../base/index.ts';
-import type { Caller, PodCommandOf } from '../command.ts';
+import type { Caller, ValidCommandOf } from '../command.ts';
 import type { Approval, Settlement } from '../event.ts';
 import type { LivePod } from '../live/live-pod.ts';
 import type { PodCache } from './pod-cache.ts';
@@ -27,7 +27,7 @@ export class ChildPods {
     this.#toParent(child, (parent) => parent.mirrorSettled(approvalId, how));
   }
 
-  async decide(podId: string, command: PodCommandOf<'decide'>, { key, ...who }: Caller): Promise<void> {
+  async decide(podId: string, command: ValidCommandOf<'decide'>, { key, ...who }: Caller): Promise<void> {
     // The child has keys of its own: the parent's must not meet one of them.
     const caller = key === undefined ? who : { ...who, key: `parent ${key}` };
     await this.#parts.podCache.use(podId, (child) => child.handle(command, caller));

@@ -4,7 +4,7 @@ import type { Agent } from '../agent.ts';
 import { Approvals } from './approvals.ts';
 import { auditEventsOf, refusedDecisionEvents } from './audit-events.ts';
 import { ClientTools } from './client-tools.ts';
-import type { Caller, PodCommand, Receipt } from '../command.ts';
+import type { Caller, Receipt, ValidCommand } from '../command.ts';
 import { perform, type PodParts } from './commands/index.ts';
 import type { Approval, Branch, PodFact, PodState, Settlement } from '../event.ts';
 import { openSegments, type Segments } from '../feed/index.ts';
@@ -252,7 +252,7 @@ export class LivePod {
   }
 
   /** Accepts a command, with a receipt once its effect is safe, or refuses it. */
-  async handle(command: PodCommand, caller: Caller): Promise<Receipt> {
+  async handle(command: ValidCommand, caller: Caller): Promise<Receipt> {
     if (this.#journal.failure !== undefined) throw this.#journal.failure;
     return this.#receipts.once(command, caller, async (sign) => {
       if (this.#closing !== undefined)

@@ -3,7 +3,7 @@ import type { PolypodError } from '../../base/index.ts';
 import type { Durability, Files } from '../../store/index.ts';
 import type { OpenAgent } from '../agent.ts';
 import type { DeadlinePolicy } from './approvals.ts';
-import type { Caller, PodCommandOf } from '../command.ts';
+import type { Caller, ValidCommandOf } from '../command.ts';
 import type { RefuseStart } from '../host/host-options.ts';
 import type { Approval, PodFact, Settlement } from '../event.ts';
 import type { LivePod } from './live-pod.ts';
@@ -44,7 +44,11 @@ export interface HostCallbacks {
   /** A question has come up, or has been settled: the parent is told. */
   readonly asked: (pod: LivePod, approval: Approval) => void;
   readonly settled: (pod: LivePod, approvalId: string, how: Settlement) => void;
-  readonly decideForChild: (podId: string, command: PodCommandOf<'decide'>, caller: Caller) => Promise<void>;
+  readonly decideForChild: (
+    podId: string,
+    command: ValidCommandOf<'decide'>,
+    caller: Caller,
+  ) => Promise<void>;
   /** The pod can no longer write, or was closed: it is forgotten, and opened again when it is wanted. */
   readonly gone: (pod: LivePod, error: PolypodError | undefined) => Promise<void>;
 }

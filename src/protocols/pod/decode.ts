@@ -7,6 +7,7 @@ import {
   DEADLINE_FALLBACKS,
   DECISIONS,
   REMEMBER_OPTIONS,
+  type ValidCommand,
 } from '../../pod/index.ts';
 import {
   asPolypodError,
@@ -22,7 +23,7 @@ import type { RequestId } from './wire.ts';
 
 /** What a line asks for. */
 export type Request =
-  | { readonly type: 'command'; readonly command: PodCommand }
+  | { readonly type: 'command'; readonly command: ValidCommand }
   | { readonly type: 'get-status' }
   | { readonly type: 'get-history' }
   | { readonly type: 'subscribe'; readonly after?: number; readonly name?: string };

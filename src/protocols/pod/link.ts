@@ -167,7 +167,7 @@ export class Link implements Listener {
         await this.#subscribe(request, requestId);
         return;
       case 'command': {
-        const receipt = await this.pod.handle(request.command, this.#caller(key));
+        const receipt = await this.pod.perform(request.command, this.#caller(key));
         await told();
         if (requestId !== undefined) this.#answer([toExtended('accepted', accepted(receipt))], requestId);
       }

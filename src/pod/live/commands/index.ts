@@ -1,5 +1,5 @@
 /** What each command does to a pod. */
-import type { Caller, PodCommandOf, PodCommand } from '../../command.ts';
+import type { Caller, PodCommand, ValidCommandOf } from '../../command.ts';
 import * as others from './others.ts';
 import type { Handler, PodParts, Reply, RecordReceipt } from './parts.ts';
 import * as running from './running.ts';
@@ -27,7 +27,7 @@ const HANDLERS: { readonly [T in PodCommand['type']]: Handler<T> } = {
 };
 
 export function perform<T extends PodCommand['type']>(
-  command: PodCommandOf<T> & { readonly type: T },
+  command: ValidCommandOf<T> & { readonly type: T },
   caller: Caller,
   sign: RecordReceipt,
   pod: PodParts,

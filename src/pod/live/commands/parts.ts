@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent.ts';
 import type { Approvals } from '../approvals.ts';
 import type { ClientTools } from '../client-tools.ts';
-import type { Caller, PodCommandOf, PodCommand, Receipt } from '../../command.ts';
+import type { Caller, PodCommand, Receipt, ValidCommandOf } from '../../command.ts';
 import type { Branch } from '../../event.ts';
 import type { RefuseStart } from '../../host/host-options.ts';
 import type { UnnumberedEvent } from '../../journal/index.ts';
@@ -34,7 +34,11 @@ export interface PodParts {
   /** The conversation at an entry; the tree's leaf is there afterwards. */
   readonly branchTo: (entryId: string | null) => Branch;
   /** Hands a decision to the child whose approval it is. */
-  readonly decideForChild: (podId: string, command: PodCommandOf<'decide'>, caller: Caller) => Promise<void>;
+  readonly decideForChild: (
+    podId: string,
+    command: ValidCommandOf<'decide'>,
+    caller: Caller,
+  ) => Promise<void>;
   readonly close: (caller: Caller, signed: RecordedReceipt | undefined) => Promise<void>;
 }
 
@@ -45,7 +49,7 @@ export type Reply = Omit<Receipt, 'accepted' | 'seq'>;
 export type RecordReceipt = (reply: Reply) => RecordedReceipt | undefined;
 
 export type Handler<T extends PodCommand['type']> = (
-  command: PodCommandOf<T>,
+  command: ValidCommandOf<T>,
   caller: Caller,
   sign: RecordReceipt,
   pod: PodParts,

@@ -3,9 +3,9 @@ import { beginningOf, type JsonObject, PolypodError } from '../../../base/index.
 import {
   endRun,
   type Pod,
-  type PodCommand,
   type PodSettings,
   readCommand,
+  type ValidCommand,
   type Row,
   type SettingsChange,
 } from '../../../pod/index.ts';
@@ -82,7 +82,7 @@ export class Launcher {
     const notes: Notes = { ...notesOf(wish), before: { ...stats.totals, cost: stats.totals.cost ?? 0 } };
     return this.#sessions.whileLaunching(notes.launch, async () => {
       const pod = await host.fork(parentId);
-      await pod.handle(this.#changeFor(pod.id, wish, notes, settings), CALLER);
+      await pod.perform(this.#changeFor(pod.id, wish, notes, settings), CALLER);
       await begin(pod, wish, notes, 'failed to launch resumed Claude session');
       return {
         session_id: pod.id,
@@ -103,7 +103,7 @@ export class Launcher {
   }
 
   /** What makes a fork of the parent the session that is wanted. The rest it has from the fork. */
-  #changeFor(id: string, wish: LaunchRequest, notes: Notes, parent: PodSettings): PodCommand {
+  #changeFor(id: string, wish: LaunchRequest, notes: Notes, parent: PodSettings): ValidCommand {
     const { rules, toolLimit, annotations, skipPermissionsUntil, mcpConfig } = parent;
     const isExpired = !skipping(skipPermissionsUntil, this.#now()).isOn;
     const before = notesIn(annotations) ?? {};
