@@ -218,7 +218,8 @@ describe('a client that does not read', () => {
       parts: [{ text: 'y'.repeat(3_000_000) }],
       pace: { chunkSize: 3_000, batch: 5, delayMs: 1 },
     };
-    const stage = await podStage([words], { duplex: { pendingBytes: 200_000 } });
+    // The run may take longer than clients usually have for reading the reason.
+    const stage = await podStage([words], { duplex: { pendingBytes: 200_000, lingerMs: 600_000 } });
     const [slow, quick] = [await stage.socketClient(), await stage.socketClient()];
     slow.socket.pause();
     await quick.say('run', { input: 'Many words.' });
