@@ -14,7 +14,6 @@ import {
   type Usage,
   type UsageEvent,
 } from '../llm/index.ts';
-import type { Timeline } from '../timeline/index.ts';
 import type { AnswerOutcome, RunEvent } from './event.ts';
 import { interruptedItems, textsIn } from './interruption.ts';
 import { requestFor, type TurnSettings } from './settings.ts';
@@ -42,7 +41,8 @@ export interface Asking {
   /** Ends early when the signal fires, or when the person gives up waiting. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<'waited' | 'given-up'>;
   readonly random: () => number;
-  readonly timeline: Timeline;
+  /** Passes events to the Timeline, if the worker has one. */
+  readonly dispatch: (events: readonly LlmEvent[]) => void;
   readonly emit: (events: readonly RunEvent[]) => void;
 }
 
@@ -172,7 +172,7 @@ async function attempt(asking: Asking, signal: AbortSignal): Promise<Attempted> 
   const request = requestFor(asking.settings, asking.items());
   for await (const batch of asking.settings.llm.batches(request, signal)) {
     asking.emit(batch);
-    asking.timeline.dispatchAll(batch);
+    asking.dispatch(batch);
     for (const event of batch) read(event);
   }
   return {

@@ -81,10 +81,6 @@ export interface WorkerPolicies {
  * time; everything that happens is an event, and a run never rejects for what a model, a tool or a person did.
  */
 export class Worker {
-  /** For handlers of one's own; the collectors are attached already. */
-  readonly timeline = new Timeline();
-  readonly text = new TextBlockCollector();
-  readonly calls = new ToolCallCollector();
   readonly inbox = new Inbox();
 
   readonly #options: WorkerOptions;
@@ -97,14 +93,30 @@ export class Worker {
   readonly #halt = new AbortController();
   #pauseWanted = false;
   #running = false;
+  #timeline: Timeline | undefined;
+  #text: TextBlockCollector | undefined;
+  #calls: ToolCallCollector | undefined;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
     this.#early = options.finished ?? NONE;
     this.#conversation = new Conversation(options.items ?? [], options.totals ?? NO_TOTALS, options.measured);
     this.#emit = observedBy(options.hooks ?? [], options.emit);
-    this.text.attach(this.timeline);
-    this.calls.attach(this.timeline);
+  }
+
+  /** For your own handlers. Events are dispatched from the first access on. */
+  get timeline(): Timeline {
+    return (this.#timeline ??= new Timeline());
+  }
+
+  /** Collects the model's text from the first access on: read it before the run whose text you need. */
+  get text(): TextBlockCollector {
+    return (this.#text ??= new TextBlockCollector().attach(this.timeline));
+  }
+
+  /** Collects the model's tool calls from the first access on. */
+  get calls(): ToolCallCollector {
+    return (this.#calls ??= new ToolCallCollector().attach(this.timeline));
   }
 
   get items(): readonly Item[] {
@@ -257,7 +269,7 @@ export class Worker {
         },
         wait: this.#options.wait ?? waitFor,
         random: this.#options.random ?? Math.random,
-        timeline: this.timeline,
+        dispatch: (events) => this.#timeline?.dispatchAll(events),
         emit: this.#emit,
       },
       signal,

@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest';
+import { openaiChat } from '../../src/llm/openai-chat/index.ts';
+import { calls, echo, say, says, stage } from './stage.ts';
+import { never } from './worker.contract.ts';
+
+it('a worker collects text and calls from the first access to its collectors on', async () => {
+  const { worker } = await stage(openaiChat, [says('First.'), calls('echo'), says('Second.')], {
+    tools: [echo],
+  });
+  await worker.run(say('Go'), never());
+  expect(worker.text.collected()).toEqual([]);
+  expect(worker.calls.collected()).toEqual([]);
+  const seen: string[] = [];
+  worker.timeline.onToolUseBlock({
+    kind: 'tool-use-block',
+    scope: () => undefined,
+    onEvent: (_scope, event) => void (event.type === 'start' && seen.push(event.name)),
+  });
+  await worker.run(say('Again'), never());
+  expect(worker.text.collected()).toEqual(['Second.']);
+  expect(seen).toEqual(['echo']);
+});
