@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/index.ts';
-import type { ExecOptions, ExecResult } from './pi/exec.ts';
+import type { ExecOptions, ExecResult } from './exec.ts';
 
 /** What a module given with `-e` exports as its default: called once, with all that it may use. */
 export type Extension = (polypod: ExtensionApi) => void | Promise<void>;

@@ -10,7 +10,7 @@ import type {
 } from './api.ts';
 import { Hooks, OBSERVED } from './hooks.ts';
 import { loadModule } from './load-module.ts';
-import { exec } from './pi/exec.ts';
+import { exec } from './exec.ts';
 import { withApiRefusals, withContextRefusals } from './pi/refusals.ts';
 import { piUi } from './pi/ui.ts';
 import { hooked, toolFrom } from './tool.ts';

@@ -1,4 +1,4 @@
-import type { McpFailure } from './failure.ts';
+import type { McpFailure } from './connection/failure.ts';
 
 /** When a server that is gone is started again. */
 export interface RestartPolicy {

@@ -1,4 +1,4 @@
-import type { McpFailure } from './failure.ts';
+import type { McpFailure } from './connection/failure.ts';
 
 /** What a server is doing. */
 export type ServerState =

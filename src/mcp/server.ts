@@ -3,7 +3,7 @@ import { errorOutput, type ToolOutput, type ToolSurroundings } from '../tools/in
 import { orAbort } from './abort.ts';
 import type { Clock } from './clock.ts';
 import { type Connection, openConnection } from './connection/connection.ts';
-import { answerFailure, isTimeout, type McpFailure } from './failure.ts';
+import { answerFailure, isTimeout, type McpFailure } from './connection/failure.ts';
 import { outputOf } from './tools/output.ts';
 import { afterEnding, type RestartPolicy } from './restart.ts';
 import { readResult } from './tools/result.ts';

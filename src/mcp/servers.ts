@@ -5,7 +5,7 @@ import { SYSTEM_CLOCK } from './clock.ts';
 import { DEFAULT_RESTART } from './restart.ts';
 import { McpServer, type McpServerStatus, type McpTuning } from './server.ts';
 import type { McpServerSpec } from './spec.ts';
-import { mcpTool } from './tools/tool.ts';
+import { mcpTool } from './tool.ts';
 import { serverPart, toolNames } from './tools/tool-name.ts';
 
 /** All of the world that MCP servers get from us. */

@@ -1,6 +1,6 @@
 /** A library for terminals: styled text, markdown, an input editor, and a screen with a live area. It knows nothing about agents. */
-export { chord, type Key } from './editor/key.ts';
-export { KeyDecoder } from './editor/key-decoder.ts';
+export { chord, type Key } from './keys/key.ts';
+export { KeyDecoder } from './keys/key-decoder.ts';
 export { menuLines } from './editor/menu.ts';
 export { renderEditor, textWidth } from './editor/render.ts';
 export { type Choice, type Completion, type EditorState, type Folded, newEditor } from './editor/state.ts';

@@ -3,11 +3,11 @@ import { closeSync } from 'node:fs';
 import { shape } from '../base/index.ts';
 import { attempt } from './attempt.ts';
 import { counted, oneLine, sized } from './text/shorten.ts';
-import type { CommandLine } from './process/command-limits.ts';
+import type { CommandLine } from './process/command-group.ts';
 import { programOnPath } from './process/on-path.ts';
 import type { FullOutput } from './process/output-capture.ts';
 import type { OutputWindow } from './process/output-window.ts';
-import type { Printed } from './text/printed.ts';
+import type { Printed } from './printed.ts';
 import { type Command, type CommandEnd, runCommand } from './process/run-command.ts';
 import { defineTool, type Tool, type ToolOutput, type ToolSurroundings } from './tool.ts';
 

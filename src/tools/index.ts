@@ -27,8 +27,40 @@ export {
 } from './process/command-limits.ts';
 export { type Isolation, type IsolationState, pidNamespace } from './process/isolation.ts';
 export { endOrphans, orphanNote, type OwnerState } from './process/orphans.ts';
-export { printedText } from './text/printed.ts';
-export * from './sandbox/index.ts';
+export { printedText } from './printed.ts';
+export { openSandboxes, type Sandboxes, type SandboxOptions, type SandboxScope } from './sandbox/index.ts';
 export { TODO_STATUSES, type TodoItem, type TodoStore, todoTool } from './todo.ts';
 export { prepareReadOnlyRun } from './read-only-run/index.ts';
-export * from './policy/index.ts';
+export {
+  type Call,
+  examine,
+  type FileFacts,
+  fileFacts,
+  fileFactsFor,
+  findProgram,
+  fixedGitEnvironment,
+  guardFor,
+  isAboutTool,
+  isApprovedByRules,
+  isInside,
+  isSecret,
+  isStartupFile,
+  judge,
+  type Judged,
+  type JudgedGit,
+  mayWrite,
+  type Mode,
+  type PathLocation,
+  type Policy,
+  readingAnywhere,
+  realPath,
+  type RealPath,
+  type Repository,
+  type Rule,
+  ruleFor,
+  type Scope,
+  scopeFrom,
+  type StartupFiles,
+  startupFilesBelow,
+  type Verdict,
+} from './policy/index.ts';

@@ -15,13 +15,8 @@ import {
   textOf,
   wantsPlain,
 } from '../../src/terminal/index.ts';
-import {
-  type Activity,
-  activityLine,
-  duration,
-  FRAME_MS,
-  statusLine,
-} from '../../src/cli/chat/screen/activity.ts';
+import { type Activity, activityLine, FRAME_MS, statusLine } from '../../src/cli/chat/screen/activity.ts';
+import { duration } from '../../src/cli/output/duration.ts';
 import { ManualTimer } from './manual-timer.ts';
 
 class Input extends EventEmitter {

@@ -1,6 +1,6 @@
 import type { Env, JsonObject } from '../../base/index.ts';
-import { oneLine } from '../tools/shorten.ts';
-import { answerFailure, type McpFailure } from '../failure.ts';
+import { oneLine } from '../shorten.ts';
+import { answerFailure, type McpFailure } from './failure.ts';
 import { connectHttp } from './http.ts';
 import type { Link, LinkOptions } from './link.ts';
 import { loadSdk } from './sdk.ts';

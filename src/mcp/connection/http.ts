@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Transport } from '@modelcontextprotocol/client';
 import { orAbort } from '../abort.ts';
-import { answerFailure, httpStatusOf, isAnswer } from '../failure.ts';
+import { answerFailure, httpStatusOf, isAnswer } from './failure.ts';
 import type { Link, LinkOptions, Reached } from './link.ts';
 import { answerLostRequests } from './lost-requests.ts';
 import type { Sdk } from './sdk.ts';

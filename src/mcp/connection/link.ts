@@ -1,5 +1,5 @@
 import type { Client } from '@modelcontextprotocol/client';
-import type { McpFailure } from '../failure.ts';
+import type { McpFailure } from './failure.ts';
 
 /** A way to a server that has answered. */
 export interface Link {

@@ -1,5 +1,5 @@
 import type { Client } from '@modelcontextprotocol/client';
-import { answerFailure, isAnswer, isTimeout, type McpFailure, startFailure } from '../failure.ts';
+import { answerFailure, isAnswer, isTimeout, type McpFailure, startFailure } from './failure.ts';
 import type { LinkOptions, Reached } from './link.ts';
 import type { Program } from './process-group.ts';
 import type { Sdk } from './sdk.ts';

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { oneLine } from '../tools/shorten.ts';
+import { oneLine } from '../shorten.ts';
 
 /** The end of a text that may be endless. */
 export class Tail {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { JsonObject } from '../../base/index.ts';
 import type { Content } from '../../llm/index.ts';
 import type { ToolOutput } from '../../tools/index.ts';
-import { beginning, oneLine } from './shorten.ts';
+import { beginning, oneLine } from '../shorten.ts';
 import type { CallResult } from './result.ts';
 
 /** How much of one answer a model gets: characters of text, and images. */

@@ -1,5 +1,5 @@
 import { down, up } from './history.ts';
-import { type Key } from './key.ts';
+import { type Key } from '../keys/key.ts';
 import { chosen, type Complete, completed, followed, selectedBy } from './menu.ts';
 import * as motions from './motions.ts';
 import type { Motion } from './motions.ts';

@@ -1,10 +1,5 @@
 import { type Line, type Style, type Span, span } from '../style.ts';
-import { type Piece, piecesAt } from './pieces.ts';
-
-export interface InlineStyle {
-  /** Keeps the marks (`**`, backticks) in the text: without colours they are all there is to see. */
-  readonly marks: boolean;
-}
+import { type InlineStyle, type Piece, piecesAt } from './pieces.ts';
 
 /** The lines of a paragraph's text, one for each hard break, with emphasis, code and links as looks. */
 export function inlineLines(text: string, base: Style, style: InlineStyle): Line[] {

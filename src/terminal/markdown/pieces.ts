@@ -1,5 +1,9 @@
 import { DIM, type Style, PLAIN } from '../style.ts';
-import type { InlineStyle } from './inline.ts';
+
+export interface InlineStyle {
+  /** Keeps the marks (`**`, backticks) in the text: without colours they are all there is to see. */
+  readonly marks: boolean;
+}
 
 /** A stretch of a paragraph that has one look, or a run of emphasis marks. */
 export type Piece =

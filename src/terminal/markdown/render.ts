@@ -3,7 +3,8 @@ import { sanitizeLine } from '../sanitize.ts';
 import { chopLine, wrapLine } from '../wrap.ts';
 import type { Block } from './block.ts';
 import { colouredCode } from './code.ts';
-import { type InlineStyle, inlineLines } from './inline.ts';
+import { inlineLines } from './inline.ts';
+import type { InlineStyle } from './pieces.ts';
 import { finish, type Reading, START, step } from './step.ts';
 import { tableLines } from './table.ts';
 

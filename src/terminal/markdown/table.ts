@@ -1,7 +1,8 @@
 import { BOLD, DIM, type Line, type Span, span, widthOf } from '../style.ts';
 import { wrapLine } from '../wrap.ts';
 import type { Align, BlockContent } from './block.ts';
-import { type InlineStyle, inlineLines } from './inline.ts';
+import { inlineLines } from './inline.ts';
+import type { InlineStyle } from './pieces.ts';
 
 type Table = Extract<BlockContent, { type: 'table' }>;
 type Cell = readonly Line[];

@@ -1,5 +1,5 @@
-import type { Key } from '../editor/key.ts';
-import { KeyDecoder } from '../editor/key-decoder.ts';
+import type { Key } from '../keys/key.ts';
+import { KeyDecoder } from '../keys/key-decoder.ts';
 import type { Timer } from './timer.ts';
 
 /** Where keys come from; Node's stdin is one. */

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { looseWords } from './shell/command-pattern.ts';
+import { looseWords } from './shell/loose-words.ts';
 import { shapingSubcommand } from './git/git-recording.ts';
 import { judgePath, judgeSensitive, labelOf } from './judge-path.ts';
 import { mayWrite } from './scope.ts';

@@ -1,4 +1,4 @@
-import { runs } from './shell/command-pattern.ts';
+import { runs } from './command-pattern.ts';
 import { literalGlob } from './glob.ts';
 import { findings, judge } from './judge.ts';
 import type { Finding } from './judge-command.ts';

@@ -1,6 +1,6 @@
 import { globExpression } from './glob.ts';
 import type { JudgedStep, Touched } from './judged.ts';
-import { mayBeRun, mayBeRunIn, runs } from './shell/command-pattern.ts';
+import { mayBeRun, mayBeRunIn, runs } from './command-pattern.ts';
 import { mayRead, type Scope } from './scope.ts';
 
 /** What a rule does with the calls that it matches. */

@@ -4,9 +4,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { CommandLine } from './command-limits.ts';
 import { programOnPath } from './on-path.ts';
 import { processOf } from './process-list.ts';
+
+/** A program and its arguments. */
+export type CommandLine = readonly [program: string, args: readonly string[]];
 
 export interface GroupLimits {
   readonly memory: number | undefined;

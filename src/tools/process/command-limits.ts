@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os';
 import { sized } from '../text/shorten.ts';
-import { type CommandGroup, commandGroups, type GroupMechanism } from './command-group.ts';
+import { type CommandGroup, type CommandLine, commandGroups, type GroupMechanism } from './command-group.ts';
 import { programOnPath } from './on-path.ts';
 
 /** What a command may use. A limit that is absent does not hold. */
@@ -53,8 +53,6 @@ export interface LimitedCommand {
     readonly output: string;
   }) => Promise<readonly string[]>;
 }
-
-export type CommandLine = readonly [program: string, args: readonly string[]];
 
 /** Limits what commands use, by the best mechanism that works here. */
 export interface CommandLimiter {

@@ -2,7 +2,7 @@ import type { Arguments, Unknown } from './flag-table.ts';
 import { type KnownCommand, type Reading, readKnown } from './known-command.ts';
 import { readAwk } from './read-only-awk.ts';
 import { readFind } from './read-only-find.ts';
-import { readGit } from '../git/read-only-git.ts';
+import { readGit } from './read-only-git.ts';
 import { readTest } from './read-only-test.ts';
 import type { Word } from './lexer.ts';
 

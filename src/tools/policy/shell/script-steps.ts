@@ -1,5 +1,5 @@
 import { basename, normalize } from 'node:path';
-import { looseWords } from './command-pattern.ts';
+import { looseWords } from './loose-words.ts';
 import { type Below, type Reading, literal } from './known-command.ts';
 import { writtenBy } from './known-writers.ts';
 import { readOnlyReading } from './read-only-commands.ts';

@@ -10,7 +10,7 @@ import {
   nearestRepository,
   repositoryMounts,
   settingsOf,
-} from '../repositories.ts';
+} from './repositories.ts';
 import type { Found, Notable } from './scan.ts';
 
 export interface WorkspaceProtection {

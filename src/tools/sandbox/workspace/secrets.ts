@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { hasNoSecrets, isJudgedByContent } from '../../policy/credentials.ts';
 import { trackedNames } from '../../policy/git/git-index.ts';
 import { isInside } from '../../policy/scope.ts';
-import { linkedRepository } from '../repositories.ts';
+import { linkedRepository } from './repositories.ts';
 import type { Found } from './scan.ts';
 
 /**

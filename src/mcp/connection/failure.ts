@@ -1,7 +1,7 @@
-import { explainStartFailure, messageOf, numberOf, objectOf, systemCodeOf } from '../base/index.ts';
-import { oneLine } from './tools/shorten.ts';
-import { LOST_REQUEST } from './connection/lost-requests.ts';
-import type { Program } from './connection/process-group.ts';
+import { explainStartFailure, messageOf, numberOf, objectOf, systemCodeOf } from '../../base/index.ts';
+import { oneLine } from '../shorten.ts';
+import { LOST_REQUEST } from './lost-requests.ts';
+import type { Program } from './process-group.ts';
 
 /** Why a server cannot be used, or did not do what it was asked. */
 export interface McpFailure {

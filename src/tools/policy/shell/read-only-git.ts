@@ -1,6 +1,6 @@
-import { type Arguments, readArguments, type Unknown } from '../shell/flag-table.ts';
-import { type KnownCommand, type Reading, readKnown } from '../shell/known-command.ts';
-import type { Word } from '../shell/lexer.ts';
+import { type Arguments, readArguments, type Unknown } from './flag-table.ts';
+import { type KnownCommand, type Reading, readKnown } from './known-command.ts';
+import type { Word } from './lexer.ts';
 
 /**
  * What git would read. Only commands that neither change the repository nor reach the network. They run with a shadow of

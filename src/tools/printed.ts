@@ -1,5 +1,5 @@
-import { numberOf, stringOf } from '../../base/index.ts';
-import type { ToolOutput } from '../tool.ts';
+import { numberOf, stringOf } from '../base/index.ts';
+import type { ToolOutput } from './tool.ts';
 
 /** How much of a text for the model was printed by the command, and what was cut off the end of that. */
 export interface Printed {

@@ -1,9 +1,9 @@
-import { isObject, type JsonObject } from '../../base/index.ts';
-import type { Tool } from '../../tools/index.ts';
+import { isObject, type JsonObject } from '../base/index.ts';
+import type { Tool } from '../tools/index.ts';
 import { beginning, oneLine } from './shorten.ts';
-import type { McpServer } from '../server.ts';
-import type { ListedTool } from './tool-listing.ts';
-import { argumentsSchema } from './tool-schema.ts';
+import type { McpServer } from './server.ts';
+import type { ListedTool } from './tools/tool-listing.ts';
+import { argumentsSchema } from './tools/tool-schema.ts';
 
 /** A server's tool as one of ours. The server reads the arguments itself; what it says about the tool is a hint, not a promise. */
 export function mcpTool(name: string, server: McpServer, listed: ListedTool): Tool {

@@ -1,8 +1,9 @@
 import { basename } from 'node:path';
-import { escapeExpression } from '../glob.ts';
-import type { JudgedStep } from '../judged.ts';
-import type { Word } from './lexer.ts';
-import { parseScript } from './parser.ts';
+import { escapeExpression } from './glob.ts';
+import type { JudgedStep } from './judged.ts';
+import type { Word } from './shell/lexer.ts';
+import { looseWords } from './shell/loose-words.ts';
+import { parseScript } from './shell/parser.ts';
 
 /** Whether a program is run exactly as a pattern says; `exact` when no more words may follow. */
 export function runs(pattern: string, exact: boolean, { words, written }: JudgedStep): boolean {
@@ -106,15 +107,6 @@ function begins(expected: readonly RegExp[], texts: readonly string[], start: nu
     while (at < texts.length && !word.test(texts[at] ?? '') && (isFlag(at) || isFlag(at - 1))) at += 1;
     return word.test(texts[at] ?? '');
   });
-}
-
-/** The words of a text in which the shell's own signs are only separators. */
-export function looseWords(text: string): readonly string[] {
-  return text
-    .replaceAll(/\\\n|["'\\]/g, '')
-    .replaceAll(/\$\{?IFS\}?/g, ' ')
-    .split(/[\s;|&()<>`{}$=]+/)
-    .filter((word) => word !== '');
 }
 
 function textsOf(words: readonly Word[]): readonly string[] {

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { Mount } from './mount.ts';
-import { regularFileText } from './workspace/regular-file.ts';
-import type { Notable } from './workspace/scan.ts';
+import type { Mount } from '../mount.ts';
+import { regularFileText } from './regular-file.ts';
+import type { Notable } from './scan.ts';
 
 /** How much of the repository of the current directory a command may change. */
 export type GitAccess =
