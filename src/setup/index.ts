@@ -47,7 +47,7 @@ export async function removeRules(
 }
 
 export async function readConfig(dataPaths: Pick<DataPaths, 'configFile' | 'home'>): Promise<LoadedConfig> {
-  return (await import('./config/config.ts')).readConfig(dataPaths);
+  return (await import('./config/read-config.ts')).readConfig(dataPaths);
 }
 
 export async function modelAccess(options: ModelAccessOptions): Promise<ModelAccess> {

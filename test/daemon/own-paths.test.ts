@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_CONFIG, dataPathsFrom } from '../../src/setup/index.ts';
-import { ownPaths } from '../../src/setup/paths/own-paths.ts';
+import { ownPaths } from '../../src/setup/agents/own-paths.ts';
 import { temporaryDirectory } from '../tools/stage.ts';
 
 const listed = async (env: Readonly<Record<string, string>>, cwd = '/somewhere', config = DEFAULT_CONFIG) =>

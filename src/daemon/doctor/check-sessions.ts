@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { messageOf } from '../../base/index.ts';
 import { Layout, repairKit, sessionsIn } from '../../pod/sessions.ts';
 import { realFiles } from '../../store/index.ts';
-import type { Finding } from './doctor.ts';
+import type { Finding } from './finding.ts';
 import type { DataPaths } from '../../setup/paths/index.ts';
 
 /** So long the session files are read; what is left is for `polypod log verify`. */

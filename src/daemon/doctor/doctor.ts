@@ -6,6 +6,7 @@ import { accountsFrom, type Environment } from '../../llm/index.ts';
 import { badCatalogueLines, Layout, sessionsIn } from '../../pod/sessions.ts';
 import { readLock } from '../../store/index.ts';
 import { damagedSessions } from './check-sessions.ts';
+import type { Finding } from './finding.ts';
 import { checkSandbox } from './check-sandbox.ts';
 import { type Config, readConfig, DEFAULT_CONFIG, directoryNames } from '../../setup/config/index.ts';
 import { loadCommandSafety } from '../../setup/index.ts';
@@ -20,14 +21,6 @@ import {
 } from '../../setup/paths/index.ts';
 import { readModels } from '../../setup/models/index.ts';
 import { lookAtSocket } from '../sockets/socket-state.ts';
-
-/** One thing that was looked at. What is not well comes with the next step. */
-export interface Finding {
-  readonly check: string;
-  readonly state: 'ok' | 'warning' | 'bad';
-  readonly text: string;
-  readonly next?: string;
-}
 
 export interface DoctorOptions {
   readonly env: Environment;

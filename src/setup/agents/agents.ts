@@ -26,7 +26,7 @@ import { limiterFor } from './command-limits.ts';
 import { SavedRules } from './saved-rules.ts';
 import { keyVariables } from '../config/key-variables.ts';
 import type { ModelAccess } from '../models/model-access.ts';
-import { ownPaths, socketPaths } from '../paths/own-paths.ts';
+import { ownPaths, socketPaths } from './own-paths.ts';
 import type { DataPaths } from '../paths/data-paths.ts';
 import { PodMcpServers } from './pod-mcp-servers.ts';
 import { commandLedger, endLeftCommands } from './running-commands.ts';

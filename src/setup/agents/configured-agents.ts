@@ -1,6 +1,6 @@
 import type { OpenAgent } from '../../pod/index.ts';
 import type { Environment } from '../../llm/index.ts';
-import { readConfig } from '../config/config.ts';
+import { readConfig } from '../config/read-config.ts';
 import { ModelAccess } from '../models/model-access.ts';
 import { dataPathsFrom } from '../paths/data-paths.ts';
 

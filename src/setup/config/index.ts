@@ -1,7 +1,8 @@
 /** What the user configured: the file, its shape, and the defaults. */
-export { type Config, type DaemonSettings, type LoadedConfig, readConfig } from './config.ts';
+export type { Config, DaemonSettings, LoadedConfig } from './config.ts';
 export { DEFAULT_CONFIG } from './default-config.ts';
 export { directoryNames } from './directory-names.ts';
 export { keyVariables } from './key-variables.ts';
+export { readConfig } from './read-config.ts';
 export { AGENT_NAME, type StatedTasks, TASKS } from './tasks-shape.ts';
 export { parseYaml, readShape } from './yaml.ts';

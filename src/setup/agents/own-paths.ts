@@ -4,7 +4,7 @@ import type { Environment } from '../../llm/index.ts';
 import { hldSocketPath } from '../../protocols/index.ts';
 import { isInside, realPath } from '../../tools/index.ts';
 import type { Config } from '../config/config.ts';
-import { type DataPaths, dataPathsFrom } from './data-paths.ts';
+import { type DataPaths, dataPathsFrom } from '../paths/data-paths.ts';
 
 export interface OwnPathsOptions {
   readonly env: Environment;
