@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import { type Arguments, type OptionTable, optionHelp, readArguments, type Taken } from './args/options.ts';
+import { type Arguments, type OptionTable, optionHelp, readArguments, type Taken } from './options.ts';
 
 /** What a command leaves behind for whoever called it. */
 export const EXIT = {
@@ -52,6 +52,11 @@ export interface Runnable extends Pick<Command, 'options' | 'words' | 'takes'> {
   readonly help: string;
   readonly run: (argv: readonly string[], around: Surroundings) => Promise<ExitCode>;
 }
+
+/** Commands by name, each with its line in the overview. A command is loaded only when it is called. */
+export type CommandTable = Readonly<
+  Record<string, { readonly summary: string; readonly load: () => Promise<Runnable> }>
+>;
 
 export function runnable<const Table extends OptionTable>(command: Command<Table>): Runnable {
   const { options, words = [], takes } = command;

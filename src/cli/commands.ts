@@ -1,9 +1,7 @@
-import type { Runnable } from './command.ts';
+import type { CommandTable } from './command.ts';
 
 /** Every command with its line in the overview. Each is loaded only when it is called: start-up is a feature. */
-export const COMMANDS: Readonly<
-  Record<string, { readonly summary: string; readonly load: () => Promise<Runnable> }>
-> = {
+export const COMMANDS: CommandTable = {
   run: {
     summary: 'Run an agent on a task in this directory.',
     load: async () => (await import('./commands/run/run.ts')).run,
@@ -114,6 +112,6 @@ export const COMMANDS: Readonly<
   },
   completion: {
     summary: 'Print a completion script for your shell.',
-    load: async () => (await import('./commands/completion/completion.ts')).completion,
+    load: async () => (await import('./commands/completion/completion.ts')).completion(COMMANDS),
   },
 };

@@ -5,7 +5,7 @@ import { AnswerPrinter } from '../../src/cli/output/answer-printer.ts';
 import { logLine } from '../../src/cli/output/log-line.ts';
 import { explainFailure } from '../../src/cli/output/explain-failure.ts';
 import { brush, paintedDiff } from '../../src/terminal/colors.ts';
-import { askOnTerminal } from '../../src/cli/output/permission-prompt.ts';
+import { askOnTerminal } from '../../src/cli/commands/run/permission-prompt.ts';
 import { RunPrinter } from '../../src/cli/commands/run/run-printer.ts';
 import { table } from '../../src/cli/output/table.ts';
 import { textStreamTo } from '../../src/terminal/sanitize-stream.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { denyAll } from '../../src/cli/output/permission-prompt.ts';
+import { denyAll } from '../../src/cli/commands/run/permission-prompt.ts';
 import { RUN_WITHOUT_PERSON, tellsOfCompany } from '../../src/cli/hosting/headless-approvals.ts';
 import type { Approval, PodEvent } from '../../src/pod/index.ts';
 

@@ -12,7 +12,7 @@ import {
   type NoticeTone,
   type ThoughtCard,
   type ToolCard,
-} from '../../src/cli/chat/screen/cards.ts';
+} from '../../src/cli/chat/view/cards.ts';
 import { words } from './samples.ts';
 
 const STYLE: CardStyle = { width: 40, expanded: false, key: 'ctrl-o' };

@@ -9,7 +9,7 @@ import type { Surroundings } from '../command.ts';
 import { DATA_DIR, dataPathsOf } from './data-dir.ts';
 import { MODEL } from './model-option.ts';
 import { PERMISSION_MODES } from '../../tools/index.ts';
-import type { Values } from './options.ts';
+import type { Values } from '../options.ts';
 
 /** What can be said of an agent and its session, whatever is done with it. */
 export const AGENT_OPTIONS = {

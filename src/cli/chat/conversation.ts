@@ -5,7 +5,8 @@ import { type PodLocation, reconnectingWatch } from '../hosting/index.ts';
 import { joined } from './view/joined-view.ts';
 import { notice, type Print } from './view/print.ts';
 import { snapshotOf } from './view/current-snapshot.ts';
-import { step, type Stepped } from './view/step.ts';
+import { step } from './view/step.ts';
+import type { Stepped } from './view/stepped.ts';
 import type { View } from './view/view.ts';
 
 export interface ConversationOptions {

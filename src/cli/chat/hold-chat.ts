@@ -5,7 +5,7 @@ import { wantsPlain } from '../../terminal/index.ts';
 import { HistoryFile } from './history-file.ts';
 import type { PodLocation } from '../hosting/index.ts';
 import { plainChat } from './plain-chat.ts';
-import { terminalChat } from './screen/terminal-chat.ts';
+import { terminalChat } from './terminal-chat.ts';
 
 export interface Chat {
   readonly place: PodLocation;

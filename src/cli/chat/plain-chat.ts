@@ -10,7 +10,7 @@ import { Presenter } from './screen/presenter.ts';
 import { notice, type Print } from './view/print.ts';
 import { questionAbout } from './screen/question.ts';
 import { type Accepted, ChatSession } from './talk.ts';
-import type { ChatOptions } from './screen/terminal-chat.ts';
+import type { ChatOptions } from './terminal-chat.ts';
 import { isBusy, type RunEnd } from './view/view.ts';
 
 const NOBODY = 'Nobody can be asked in this chat: find another way, or say what you need.';

@@ -16,7 +16,7 @@ import type { DataPaths } from '../../setup/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts';
 import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { momentIn } from '../args/time-argument.ts';
-import type { Values } from '../args/options.ts';
+import type { Values } from '../options.ts';
 import { type Brush, brush, wantsColour, sanitizeLine } from '../../terminal/index.ts';
 
 const USUAL_LIMIT = 200;

@@ -24,7 +24,7 @@ import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts'
 import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { PERMISSION_MODES } from '../../tools/index.ts';
 import { momentIn, spanIn } from '../args/time-argument.ts';
-import type { Values } from '../args/options.ts';
+import type { Values } from '../options.ts';
 import { table } from '../output/table.ts';
 import { sanitizeLine } from '../../terminal/index.ts';
 

@@ -1,4 +1,4 @@
-import { type AskedCall, callLines } from '../commands/approvals/call-lines.ts';
+import { type AskedCall, callLines } from './call-lines.ts';
 import { sanitizeLine } from '../../terminal/index.ts';
 
 /** A call's title is one line, and may be cut: whatever more would be done, in lines to stand under it. */

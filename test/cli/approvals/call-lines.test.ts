@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { callGlance, callLines } from '../../../src/cli/commands/approvals/call-lines.ts';
-import { indentedLines } from '../../../src/cli/commands/approvals/indented-lines.ts';
+import { callGlance, callLines } from '../../../src/cli/output/call-lines.ts';
+import { indentedLines } from '../../../src/cli/output/indented-lines.ts';
 
 const lines = (input: object): readonly string[] =>
   callLines({ title: 'a title', arguments: JSON.stringify(input) });

@@ -1,3 +1,4 @@
+import { duration } from '../../output/duration.ts';
 import { CYAN, DIM, type Line, span, widthOf, fitLine } from '../../../terminal/index.ts';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
@@ -26,14 +27,4 @@ export function statusLine(left: string, right: string, width: number): Line {
   const end = [span(right, DIM)];
   if (right === '' || widthOf(end) > room) return start;
   return [...start, span(' '.repeat(room - widthOf(end) + 2)), ...end];
-}
-
-export function duration(ms: number): string {
-  if (ms < 950) return `${Math.round(ms / 100) / 10} s`;
-  const seconds = Math.round(ms / 1000);
-  if (ms < 9_950) return `${(ms / 1000).toFixed(1)} s`;
-  if (seconds < 60) return `${seconds} s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

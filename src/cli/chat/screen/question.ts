@@ -1,7 +1,7 @@
 import { arrayOf, isObject, type JsonObject, objectIn, stringOf } from '../../../base/index.ts';
 import type { Approval, PodCommandOf } from '../../../pod/index.ts';
 import type { Rule } from '../../../tools/index.ts';
-import { callLines } from '../../commands/approvals/call-lines.ts';
+import { callLines } from '../../output/call-lines.ts';
 import { callName } from '../../output/call-name.ts';
 import { numberText, type QuestionNumber } from '../../output/question-numbers.ts';
 import type { ApprovalAnswer, ApprovalQuestion } from './approval-dialog.ts';

@@ -2,8 +2,8 @@ import { stringOf } from '../../../base/index.ts';
 import type { Content } from '../../../llm/index.ts';
 import type { ToolOutput } from '../../../tools/index.ts';
 import type { CallStatus } from '../../../worker/index.ts';
-import type { CardStatus, ToolCard } from '../screen/cards.ts';
-import type { Step } from './step.ts';
+import type { CardStatus, ToolCard } from './cards.ts';
+import type { Step } from './stepped.ts';
 import type { Running } from './view.ts';
 
 /** What the model writes and what its tools do. */

@@ -3,7 +3,7 @@ import type { Item, ItemOf } from '../../../llm/index.ts';
 import type { Origin, Snapshot } from '../../../pod/index.ts';
 import { shellTitle, textOf } from './answer-steps.ts';
 import { notice, type Print } from './print.ts';
-import type { Stepped } from './step.ts';
+import type { Stepped } from './stepped.ts';
 
 /** How many prompts of an earlier conversation are shown with what followed them. */
 const PROMPTS_SHOWN = 4;

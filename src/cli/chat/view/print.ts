@@ -1,6 +1,6 @@
 import type { Approval } from '../../../pod/index.ts';
 import type { QuestionNumber } from '../../output/question-numbers.ts';
-import type { Card, NoticeTone } from '../screen/cards.ts';
+import type { Card, NoticeTone } from './cards.ts';
 
 /** Something that goes into the scrollback and will not change any more, before it has a width. */
 export type Print =

@@ -15,19 +15,8 @@ import {
 } from './answer-steps.ts';
 import { notice, type Print } from './print.ts';
 import { compacted, endOfRun, settled, settingsNotices, WISHES } from './notices.ts';
+import type { Step, Stepped } from './stepped.ts';
 import { otherThan, type View } from './view.ts';
-
-export interface Stepped {
-  readonly view: View;
-  readonly prints: readonly Print[];
-}
-
-/** What an event changes, and what it leaves in the scrollback. */
-export type Step<T extends PodEvent['type']> = (
-  view: View,
-  event: PodEventOf<T>,
-  now: number,
-) => Partial<View> & { readonly prints?: readonly Print[] };
 
 /** The view after an event. */
 export function step(view: View, event: PodEvent, now: number): Stepped {

@@ -4,7 +4,7 @@ import type { AgentOrder } from '../../../daemon/index.ts';
 import { AGENT_NAME } from '../../../setup/index.ts';
 import type { Surroundings } from '../../command.ts';
 import { PERMISSION_MODES } from '../../../tools/index.ts';
-import type { Values } from '../../args/options.ts';
+import type { Values } from '../../options.ts';
 import { DAEMON_OPTIONS } from '../../hosting/run-daemon.ts';
 
 export const OPTIONS = {

@@ -1,8 +1,8 @@
 import type { WaitingApproval } from '../../../daemon/index.ts';
 import { relativeTime } from '../../output/relative-time.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
-import { callLines } from './call-lines.ts';
-import { indentedLines } from './indented-lines.ts';
+import { callLines } from '../../output/call-lines.ts';
+import { indentedLines } from '../../output/indented-lines.ts';
 
 /** All that is known of an approval, one fact per line, and under that the whole call. */
 export function approvalDetails(

@@ -2,8 +2,8 @@ import type { WaitingApproval } from '../../../daemon/index.ts';
 import { shortIds } from '../../../setup/index.ts';
 import { relativeTime } from '../../output/relative-time.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
-import { callGlance } from './call-lines.ts';
-import { indentedLines } from './indented-lines.ts';
+import { callGlance } from '../../output/call-lines.ts';
+import { indentedLines } from '../../output/indented-lines.ts';
 
 /** The approvals that wait, for a person: of each a line that says which and where, and under it what would be done. */
 export function approvalList(

@@ -2,16 +2,16 @@ import type { Decision } from '../../../pod/index.ts';
 import { arrayOf, PolypodError } from '../../../base/index.ts';
 import type { ControlLink } from '../../../control/index.ts';
 import type { ApprovalNews, WaitingApproval } from '../../../daemon/index.ts';
-import { callLines } from './call-lines.ts';
+import { callLines } from '../../output/call-lines.ts';
 import { approvalList } from './approval-list.ts';
 import { resolveApproval } from './resolve-approval.ts';
 import { newsLines } from './news-lines.ts';
 import { approvalDetails } from './approval-details.ts';
-import { indentedLines } from './indented-lines.ts';
+import { indentedLines } from '../../output/indented-lines.ts';
 import { currentUserName } from '../../current-user.ts';
 import { EXIT, runnable, type Surroundings } from '../../command.ts';
 import { DATA_DIR, dataPathsOf } from '../../args/data-dir.ts';
-import { requireDaemon } from '../sessions/require-daemon.ts';
+import { requireDaemon } from '../../hosting/require-daemon.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
 
 /** `polypod approvals`: what agents wait for, and the answers. */

@@ -1,7 +1,7 @@
 import type { ApprovalNews } from '../../../daemon/index.ts';
 import { sanitizeLine, displayWidth, fitWidth } from '../../../terminal/index.ts';
-import { callGlance } from './call-lines.ts';
-import { indentedLines } from './indented-lines.ts';
+import { callGlance } from '../../output/call-lines.ts';
+import { indentedLines } from '../../output/indented-lines.ts';
 
 /** What happened to an approval: what, which and where, with who decided; of one that is asked the call under it. */
 export function newsLines(news: ApprovalNews, columns: number | undefined): string {

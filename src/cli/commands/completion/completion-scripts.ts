@@ -1,4 +1,4 @@
-import type { Listing, Option, OptionTable, Taken } from '../../args/options.ts';
+import type { Listing, Option, OptionTable, Taken } from '../../options.ts';
 
 /** A command as far as a shell has to know it. */
 export interface Completable {

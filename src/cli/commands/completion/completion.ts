@@ -1,52 +1,52 @@
 import { isOneLine, PolypodError } from '../../../base/index.ts';
 import { type DataPaths, keysFile, readModels } from '../../../setup/index.ts';
 import { type Row, sessionsIn } from '../../../pod/sessions.ts';
-import { EXIT, runnable } from '../../command.ts';
-import { COMMANDS } from '../../commands.ts';
+import { type CommandTable, EXIT, runnable } from '../../command.ts';
 import { type Completable, SHELLS } from './completion-scripts.ts';
 import { DATA_DIR, dataPathsOf } from '../../args/data-dir.ts';
-import type { Listing } from '../../args/options.ts';
+import type { Listing } from '../../options.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
 
 /** `polypod completion`: what a shell needs to complete commands, options and sessions. */
-export const completion = runnable({
-  name: 'completion',
-  summary: 'Print a shell script that completes commands, options and sessions.',
-  usage: Object.keys(SHELLS).join('|'),
-  options: { ...DATA_DIR },
-  words: Object.keys(SHELLS),
-  details: `
+export const completion = (table: CommandTable) =>
+  runnable({
+    name: 'completion',
+    summary: 'Print a shell script that completes commands, options and sessions.',
+    usage: Object.keys(SHELLS).join('|'),
+    options: { ...DATA_DIR },
+    words: Object.keys(SHELLS),
+    details: `
 Examples:
   bash:  echo 'source <(polypod completion bash)' >> ~/.bashrc
   zsh:   polypod completion zsh > ~/.zfunc/_polypod    (with fpath+=~/.zfunc before compinit)
   fish:  polypod completion fish > ~/.config/fish/completions/polypod.fish`,
-  async run({ values, positionals }, around) {
-    const [shell = ''] = positionals;
-    const [, listing] = Object.entries(LISTINGS).find(([name]) => name === shell) ?? [];
-    if (listing !== undefined) {
-      const rows = await listing(dataPathsOf(values, around));
-      around.stdout.write(
-        rows.map(([word, about]) => `${word}\t${sanitizeLine(about.replaceAll(/\s+/g, ' '))}\n`).join(''),
-      );
+    async run({ values, positionals }, around) {
+      const [shell = ''] = positionals;
+      const [, listing] = Object.entries(LISTINGS).find(([name]) => name === shell) ?? [];
+      if (listing !== undefined) {
+        const rows = await listing(dataPathsOf(values, around));
+        around.stdout.write(
+          rows.map(([word, about]) => `${word}\t${sanitizeLine(about.replaceAll(/\s+/g, ' '))}\n`).join(''),
+        );
+        return EXIT.ok;
+      }
+      const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
+      if (write === undefined)
+        throw new PolypodError(
+          'bad-request',
+          shell === ''
+            ? `for which shell? polypod completion ${Object.keys(SHELLS).join('|')}`
+            : `there is no completion for ${shell}: polypod completion ${Object.keys(SHELLS).join('|')}`,
+        );
+      const commands: Completable[] = [];
+      for (const [name, { summary, load }] of Object.entries(table)) {
+        const { options, words = [], takes } = await load();
+        commands.push({ name, summary, options, words, takes });
+      }
+      around.stdout.write(write(commands));
       return EXIT.ok;
-    }
-    const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
-    if (write === undefined)
-      throw new PolypodError(
-        'bad-request',
-        shell === ''
-          ? `for which shell? polypod completion ${Object.keys(SHELLS).join('|')}`
-          : `there is no completion for ${shell}: polypod completion ${Object.keys(SHELLS).join('|')}`,
-      );
-    const commands: Completable[] = [];
-    for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
-      const { options, words = [], takes } = await load();
-      commands.push({ name, summary, options, words, takes });
-    }
-    around.stdout.write(write(commands));
-    return EXIT.ok;
-  },
-});
+    },
+  });
 
 type List = (dataPaths: DataPaths) => Promise<readonly (readonly [word: string, about: string])[]>;
 

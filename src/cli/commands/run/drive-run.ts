@@ -2,7 +2,7 @@ import { onAbort } from '../../../base/index.ts';
 import type { PodHandle } from '../../../control/index.ts';
 import type { Approval, Caller, PodCommandOf, Origin, PodEvent, Snapshot } from '../../../pod/index.ts';
 import type { RunOutcome } from '../../../worker/index.ts';
-import type { Ask } from '../../output/permission-prompt.ts';
+import type { Ask } from './permission-prompt.ts';
 import { type PodLocation, reconnectingWatch } from '../../hosting/index.ts';
 import { tellsOfCompany } from '../../hosting/headless-approvals.ts';
 

@@ -4,7 +4,7 @@ import type { RunOutcome } from '../../../worker/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from '../../command.ts';
 import { driveRun } from './drive-run.ts';
 import { explainFailure } from '../../output/explain-failure.ts';
-import { askOnTerminal, denyAll } from '../../output/permission-prompt.ts';
+import { askOnTerminal, denyAll } from './permission-prompt.ts';
 import {
   AGENT_OPTIONS,
   type AgentRequest,

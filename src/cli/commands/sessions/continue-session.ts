@@ -4,7 +4,7 @@ import type { Row } from '../../../pod/sessions.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { promptFrom } from '../../args/prompt-text.ts';
 import { callerIn, type SessionsCall, sessionsMeant } from './sessions-call.ts';
-import { requireDaemon } from './require-daemon.ts';
+import { requireDaemon } from '../../hosting/require-daemon.ts';
 import { endRunOf } from './interrupt.ts';
 
 /** `polypod sessions continue`: a new session that goes on with the conversation of another one, which stays as it is. */

@@ -3,7 +3,7 @@ import { type ControlLink, remotePod } from '../../../control/index.ts';
 import type { Caller } from '../../../pod/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { callerIn, type SessionsCall, sessionsMeant } from './sessions-call.ts';
-import { requireDaemon } from './require-daemon.ts';
+import { requireDaemon } from '../../hosting/require-daemon.ts';
 
 /** `polypod sessions interrupt`: ends what runs or waits. */
 export async function interrupt(call: SessionsCall, around: Surroundings): Promise<ExitCode> {

@@ -1,6 +1,6 @@
 import { relativeTime } from '../../output/relative-time.ts';
-import { callLines } from '../approvals/call-lines.ts';
-import { indentedLines } from '../approvals/indented-lines.ts';
+import { callLines } from '../../output/call-lines.ts';
+import { indentedLines } from '../../output/indented-lines.ts';
 import type { Shown } from '../ls.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
 

@@ -1,4 +1,4 @@
-import type { Values } from '../../args/options.ts';
+import type { Values } from '../../options.ts';
 import { DATA_DIR } from '../../args/data-dir.ts';
 import { PERMISSION_MODES } from '../../../tools/index.ts';
 

@@ -1,4 +1,4 @@
-import { fillParts } from '../../../terminal/index.ts';
+import { fillParts } from '../../terminal/index.ts';
 
 /**
  * Lines under the one that they belong to. On a terminal a long one is broken here and not there, where its rest would begin

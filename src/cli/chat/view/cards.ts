@@ -1,4 +1,4 @@
-import { duration } from './activity.ts';
+import { duration } from '../../output/duration.ts';
 import {
   sanitizeLines,
   withoutColours,

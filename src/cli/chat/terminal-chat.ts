@@ -1,6 +1,6 @@
-import { onAbort } from '../../../base/index.ts';
-import type { PodHandle } from '../../../control/index.ts';
-import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
+import { onAbort } from '../../base/index.ts';
+import type { PodHandle } from '../../control/index.ts';
+import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
 import {
   chord,
   COLOURED,
@@ -12,18 +12,18 @@ import {
   Screen,
   textWidth,
   updateEditor,
-} from '../../../terminal/index.ts';
-import type { ApprovalAnswer } from './approval-dialog.ts';
-import { completionOf, type Known } from '../slash/completions.ts';
-import { foldedImage } from '../view/content.ts';
-import type { HistoryFile } from '../history-file.ts';
-import { chatArea } from './live-area.ts';
-import type { PodLocation } from '../../hosting/index.ts';
-import { Presenter } from './presenter.ts';
-import { notice, type Print } from '../view/print.ts';
-import { QuestionBox } from './question-box.ts';
-import { type UserInput, ChatSession } from '../talk.ts';
-import { isBusy, type View } from '../view/view.ts';
+} from '../../terminal/index.ts';
+import type { ApprovalAnswer } from './screen/approval-dialog.ts';
+import { completionOf, type Known } from './slash/completions.ts';
+import { foldedImage } from './view/content.ts';
+import type { HistoryFile } from './history-file.ts';
+import { chatArea } from './screen/live-area.ts';
+import type { PodLocation } from '../hosting/index.ts';
+import { Presenter } from './screen/presenter.ts';
+import { notice, type Print } from './view/print.ts';
+import { QuestionBox } from './screen/question-box.ts';
+import { type UserInput, ChatSession } from './talk.ts';
+import { isBusy, type View } from './view/view.ts';
 
 export interface ChatOptions {
   readonly place: PodLocation;

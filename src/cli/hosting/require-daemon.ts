@@ -1,7 +1,7 @@
-import { PolypodError } from '../../../base/index.ts';
-import type { ControlLink } from '../../../control/index.ts';
-import { daemonLink } from '../../../daemon/index.ts';
-import type { DataPaths } from '../../../setup/index.ts';
+import { PolypodError } from '../../base/index.ts';
+import type { ControlLink } from '../../control/index.ts';
+import { daemonLink } from '../../daemon/index.ts';
+import type { DataPaths } from '../../setup/index.ts';
 
 /** The daemon, without which it cannot be done; refuses with what to do when none is up. */
 export async function requireDaemon(dataPaths: DataPaths): Promise<ControlLink> {

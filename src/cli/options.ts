@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { nearest, PolypodError } from '../../base/index.ts';
+import { nearest, PolypodError } from '../base/index.ts';
 
 /** What a shell can ask `polypod completion` for. */
 export type Listing = 'sessions' | 'approvals' | 'models' | 'keys';

@@ -1,5 +1,5 @@
-import { beginningOf, isObject, tryParse } from '../../../base/index.ts';
-import { sanitizeLine, wholeLines } from '../../../terminal/index.ts';
+import { beginningOf, isObject, tryParse } from '../../base/index.ts';
+import { sanitizeLine, wholeLines } from '../../terminal/index.ts';
 
 /** What is decided about a call. */
 export interface AskedCall {

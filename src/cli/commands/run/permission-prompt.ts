@@ -1,13 +1,13 @@
 import { createInterface } from 'node:readline/promises';
 import { ReadStream } from 'node:tty';
-import { onAbort } from '../../base/index.ts';
-import type { Approval, PodCommandOf } from '../../pod/index.ts';
-import { callDetails } from './call-details.ts';
-import type { Surroundings } from '../command.ts';
-import { callName } from './call-name.ts';
-import { brush, wantsColour, sanitizeLine } from '../../terminal/index.ts';
-import { numberText, QuestionNumbers } from './question-numbers.ts';
-import { RUN_WITHOUT_PERSON } from '../hosting/headless-approvals.ts';
+import { onAbort } from '../../../base/index.ts';
+import type { Approval, PodCommandOf } from '../../../pod/index.ts';
+import { callDetails } from '../../output/call-details.ts';
+import type { Surroundings } from '../../command.ts';
+import { callName } from '../../output/call-name.ts';
+import { brush, wantsColour, sanitizeLine } from '../../../terminal/index.ts';
+import { numberText, QuestionNumbers } from '../../output/question-numbers.ts';
+import { RUN_WITHOUT_PERSON } from '../../hosting/headless-approvals.ts';
 
 /** What was decided; undefined when the question was settled by somebody else, was taken back, or is left to others. */
 export type Ask = (approval: Approval, asking: Asking) => Promise<Decision | undefined>;

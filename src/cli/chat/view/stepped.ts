@@ -1,0 +1,15 @@
+import type { PodEvent, PodEventOf } from '../../../pod/index.ts';
+import type { Print } from './print.ts';
+import type { View } from './view.ts';
+
+export interface Stepped {
+  readonly view: View;
+  readonly prints: readonly Print[];
+}
+
+/** What an event changes, and what it leaves in the scrollback. */
+export type Step<T extends PodEvent['type']> = (
+  view: View,
+  event: PodEventOf<T>,
+  now: number,
+) => Partial<View> & { readonly prints?: readonly Print[] };
