@@ -43,7 +43,7 @@ export type {
 export { isReaderTooSlow } from '../base/index.ts';
 export { isPodBusy } from './busy.ts';
 export { isUnknownPod } from './unknown-pod.ts';
-export { KeyReused } from './live/receipts.ts';
+export { KeyReused } from './receipts.ts';
 export { EventBatch, type Numbered } from './feed/index.ts';
 export { Host } from './host/host.ts';
 export type { ApprovalDecision, SessionApproval } from './host/host-approvals.ts';
@@ -93,8 +93,8 @@ export {
 } from './settings.ts';
 export type { Snapshot, Stats } from './snapshot.ts';
 export { isWithinLimit, TOOL_LIMIT, type ToolLimit } from './tool-limit.ts';
-export type { BlockView, RunView, ShellView, ToolView } from './live/view.ts';
-export type { TaskView } from './live/task-book.ts';
+export type { BlockView, RunView, ShellView, ToolView } from './view/view.ts';
+export type { TaskView } from './view/task-book.ts';
 
 /** Words of the layers below that the pod's own are made with. */
 export { type ItemOf, THINKING_LEVELS, type ThinkingLevel } from '../llm/index.ts';

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { type Caller, type PodCommand, readCommand, type Receipt, type ValidCommand } from './command.ts';
 import { type WatchFrom, type Watched, watchPod } from './watch.ts';
-import type { PodCache } from './host/pod-cache.ts';
+import type { LivePod } from './live/live-pod.ts';
 import type { Briefing } from './live/runner.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -9,14 +9,21 @@ export interface WatchOptions extends WatchFrom {
   readonly signal?: AbortSignal;
 }
 
+/** Loads pods when they are used, and keeps them in memory while they are. */
+export interface LoadedPods {
+  readonly use: <T>(id: string, use: (pod: LivePod) => Promise<T>) => Promise<T>;
+  /** The pod stays in memory until `done` is called. */
+  readonly enter: (id: string) => Promise<{ readonly pod: LivePod; readonly done: () => void }>;
+}
+
 /** An agent bound to one session: commands in, numbered events out. It need not be in memory until somebody uses it. */
 export class Pod {
   readonly id: string;
-  readonly #podCache: PodCache;
+  readonly #pods: LoadedPods;
 
-  constructor(id: string, podCache: PodCache) {
+  constructor(id: string, pods: LoadedPods) {
     this.id = id;
-    this.#podCache = podCache;
+    this.#pods = pods;
   }
 
   /** Validates and performs a command. Resolves with a receipt when its effect is on disk; rejects with the reason. */
@@ -26,7 +33,7 @@ export class Pod {
 
   /** Performs a command that the caller has validated with `readCommand`. */
   async perform(command: ValidCommand, caller: Caller = IN_PROCESS): Promise<Receipt> {
-    return this.#podCache.use(this.id, (pod) => pod.handle(command, caller));
+    return this.#pods.use(this.id, (pod) => pod.handle(command, caller));
   }
 
   /**
@@ -36,24 +43,24 @@ export class Pod {
    */
   watch({ signal = NEVER, ...from }: WatchOptions = {}): AsyncGenerator<Watched> {
     const enter = async () => {
-      const { pod, done } = await this.#podCache.enter(this.id);
+      const { pod, done } = await this.#pods.enter(this.id);
       return { ...pod.watchable, done };
     };
     return watchPod(enter, from, signal);
   }
 
   snapshot(): Promise<Snapshot> {
-    return this.#podCache.use(this.id, (pod) => pod.snapshot());
+    return this.#pods.use(this.id, (pod) => pod.snapshot());
   }
 
   /** Refuses with the next step when the model that it is set to cannot be used. */
   requireModel(): Promise<void> {
-    return this.#podCache.use(this.id, (pod) => pod.requireModel());
+    return this.#pods.use(this.id, (pod) => pod.requireModel());
   }
 
   /** What a model would be told if it were asked now. Waits for tools of servers that are starting. */
   briefing(): Promise<Briefing> {
-    return this.#podCache.use(this.id, (pod) => pod.briefing());
+    return this.#pods.use(this.id, (pod) => pod.briefing());
   }
 }
 

@@ -4,7 +4,7 @@ import type { RunOutcome, Totals } from '../worker/index.ts';
 import type { Approval, PodState, Queued, RunPurpose } from './event.ts';
 import type { ModelChoice } from './session/index.ts';
 import type { PodSettings } from './settings.ts';
-import type { BlockView, PodView, RunView, ShellView, ToolView } from './live/view.ts';
+import type { BlockView, PodView, RunView, ShellView, ToolView } from './view/view.ts';
 
 /** All that a client needs to show a pod it has not watched so far: the sum of its events up to a number. */
 export interface Snapshot {

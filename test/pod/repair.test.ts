@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { messageOf, PolypodError } from '../../src/base/index.ts';
 import type { Item } from '../../src/llm/index.ts';
 import { openSession, restore } from '../../src/pod/journal/index.ts';
-import { openCallsIn } from '../../src/pod/live/open-calls.ts';
+import { openCallsIn } from '../../src/pod/view/open-calls.ts';
 import {
   isDamage,
   type RepairReport,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { persistedState, restore } from '../../src/pod/journal/index.ts';
 import { checkpointBody, conversation, SessionTree } from '../../src/pod/session/index.ts';
-import { PodView } from '../../src/pod/live/view.ts';
+import { PodView } from '../../src/pod/view/view.ts';
 import { counting, HEADER } from './session/stage.ts';
 
 it('output of a shell command that waits for its place is still waiting after a checkpoint', () => {

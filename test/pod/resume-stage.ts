@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { textContent } from '../../src/llm/index.ts';
 import type { PodEvent, Snapshot } from '../../src/pod/index.ts';
 import { snapshotOf } from '../../src/pod/snapshot.ts';
-import { PodView } from '../../src/pod/live/view.ts';
+import { PodView } from '../../src/pod/view/view.ts';
 import type { Answer, Part, SimRequest } from '../../src/sim/index.ts';
 import type { Tool } from '../../src/tools/index.ts';
 import { scratch } from './stage.ts';

@@ -3,8 +3,8 @@ import type { PolypodError } from '../../base/index.ts';
 import type { Durability, Files } from '../../store/index.ts';
 import type { OpenAgent } from '../agent.ts';
 import type { DeadlinePolicy } from '../live/approvals.ts';
+import type { RefuseStart } from '../live/pod-options.ts';
 import type { Row } from '../catalogue/index.ts';
-import type { Overrides } from '../command.ts';
 import type { SettingsChange } from '../settings.ts';
 
 export interface HostLimits {
@@ -19,9 +19,6 @@ export interface HostLimits {
 }
 
 export const DEFAULT_LIMITS: HostLimits = { pods: 2_000, runs: 200, queue: 100, watcher: 10_000 };
-
-/** Why a run with these overrides must not start; undefined if it may. */
-export type RefuseStart = (overrides: Overrides | undefined) => string | undefined;
 
 export interface HostOptions {
   /** Where sessions, feeds and the catalogue are kept. */

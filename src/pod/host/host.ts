@@ -400,7 +400,7 @@ export class Host {
     return pod;
   }
 
-  readonly #callbacks: HostCallbacks = {
+  readonly #callbacks: HostCallbacks<LivePod> = {
     takeSlot: () => this.#slots.take(),
     whyNoSlot: () => this.#slots.reason,
     releaseSlot: () => {

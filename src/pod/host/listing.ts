@@ -4,8 +4,8 @@ import type { RunOutcome, Totals } from '../../worker/index.ts';
 import type { Row } from '../catalogue/index.ts';
 import { approvalRows } from './approval-rows.ts';
 import type { Header, ModelChoice } from '../session/index.ts';
-import { MOST_TASKS } from '../live/task-book.ts';
-import type { PodView } from '../live/view.ts';
+import { MOST_TASKS } from '../view/task-book.ts';
+import type { PodView } from '../view/view.ts';
 
 export interface Listed {
   readonly header: Header;

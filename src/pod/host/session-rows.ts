@@ -6,7 +6,7 @@ import { headerIn, readWhole, restore } from '../journal/index.ts';
 import type { Layout } from './layout.ts';
 import { rowOf } from './listing.ts';
 import { conversation, type Entry, type Header, SETTINGS } from '../session/index.ts';
-import { stateOf } from '../live/state.ts';
+import { stateOf } from '../view/state.ts';
 import { wasClosed } from './closed-by-client.ts';
 
 export interface RowSource {

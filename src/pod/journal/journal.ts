@@ -2,7 +2,7 @@ import { asPolypodError, type JsonObject, PolypodError, tryParse } from '../../b
 import type { AppendLog } from '../../store/index.ts';
 import type { PodEvent, PodFact } from '../event.ts';
 import { Feed, type Segments } from '../feed/index.ts';
-import type { RecordedReceipt } from '../live/receipts.ts';
+import type { RecordedReceipt } from '../receipts.ts';
 import {
   ACCEPTED,
   type AgentMessage,

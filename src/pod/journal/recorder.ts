@@ -30,7 +30,7 @@ import {
 } from '../session/index.ts';
 import type { RunOutcome, Totals } from '../../worker/index.ts';
 import type { PodFact, PodFactOf } from '../event.ts';
-import { type OpenCall, openCallsIn } from '../live/open-calls.ts';
+import { type OpenCall, openCallsIn } from '../view/open-calls.ts';
 import type { PodSettings } from '../settings.ts';
 
 /** What the recorder has to know of the pod beside its events. */

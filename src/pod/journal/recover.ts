@@ -3,10 +3,10 @@ import { errorOutput, type ToolOutput } from '../../tools/index.ts';
 import { type Finished, NO_TOTALS } from '../../worker/index.ts';
 import type { PodFact } from '../event.ts';
 import type { Segments } from '../feed/index.ts';
-import { type OpenCall, openCallsIn } from '../live/open-calls.ts';
+import { type OpenCall, openCallsIn } from '../view/open-calls.ts';
 import type { UnnumberedEvent } from './journal.ts';
 import { eventIn, RESERVED } from './journal.ts';
-import { shellMessage } from '../live/shell.ts';
+import { shellMessage } from '../session/index.ts';
 import type { Restored, UnsentShellOutput } from './restore.ts';
 
 /** Where the numbers go on, and which of them may be lost. */

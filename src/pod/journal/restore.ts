@@ -3,7 +3,7 @@ import { type FailureKind, type Item, THINKING_LEVELS, type ItemOf } from '../..
 import { type Measured, type RunOutcome, type Totals, NO_TOTALS } from '../../worker/index.ts';
 import { CONTENT, OVERRIDES, TODO } from '../command.ts';
 import type { PodFact } from '../event.ts';
-import { readRecordedReceipt, type RecordedReceipt } from '../live/receipts.ts';
+import { readRecordedReceipt, type RecordedReceipt } from '../receipts.ts';
 import {
   type AgentMessage,
   APPROVAL_REQUEST,
@@ -29,8 +29,8 @@ import {
   UNQUEUED,
 } from '../session/index.ts';
 import { changed, DEFAULT_SETTINGS, type PodSettings, RULE, SETTINGS_KEPT } from '../settings.ts';
-import { PodView } from '../live/view.ts';
-import { type OpenCall, openCallsIn } from '../live/open-calls.ts';
+import { PodView } from '../view/view.ts';
+import { type OpenCall, openCallsIn } from '../view/open-calls.ts';
 import { type EarlyResult, runEndData } from './recorder.ts';
 
 /** A shell command that has ended, and whose output is not in the conversation yet. */

@@ -5,8 +5,8 @@ import type { Caller, PodCommandOf, Limit } from '../command.ts';
 import type { Approval, PodFact, Settlement } from '../event.ts';
 import type { UnnumberedEvent } from '../journal/index.ts';
 import { type Person, personOf } from '../person.ts';
-import type { RecordedReceipt } from './receipts.ts';
-import type { Asked, PodView } from './view.ts';
+import type { RecordedReceipt } from '../receipts.ts';
+import type { Asked, PodView } from '../view/view.ts';
 
 /** How long a question may stay open, and what happens then. Never consent. */
 export interface DeadlinePolicy {

@@ -3,7 +3,7 @@ import { asPolypodError, type JsonObject } from '../../base/index.ts';
 import type { Caller, PodCommand } from '../command.ts';
 import type { PodFact, Settlement } from '../event.ts';
 import type { PodSettings } from '../settings.ts';
-import type { PodView } from './view.ts';
+import type { PodView } from '../view/view.ts';
 
 /**
  * What the audit log records of a fact, with the pod as it was before it. Every decision on every door becomes such a fact,

@@ -23,17 +23,17 @@ import {
   restore,
 } from '../journal/index.ts';
 import { PendingWork } from './pending-work.ts';
-import { openCallsIn } from './open-calls.ts';
+import { openCallsIn } from '../view/open-calls.ts';
 import type { PodOptions } from './pod-options.ts';
-import { Receipts, type RecordedReceipt } from './receipts.ts';
+import { Receipts, type RecordedReceipt } from '../receipts.ts';
 import { type Briefing, Runner } from './runner.ts';
 import { conversation, type Header, type ModelChoice, type SessionTree } from '../session/index.ts';
 import { changed, DEFAULT_SETTINGS } from '../settings.ts';
 import { Shell } from './shell.ts';
 import { type Snapshot, snapshotOf } from '../snapshot.ts';
-import { stateOf } from './state.ts';
+import { stateOf } from '../view/state.ts';
 import { LoadedTree } from './loaded-tree.ts';
-import type { PodView } from './view.ts';
+import type { PodView } from '../view/view.ts';
 import type { Watchable } from '../watch.ts';
 
 /** A pod in memory: the parts, and how they are put together. What commands do is in `commands/`. */
@@ -41,7 +41,7 @@ export class LivePod {
   readonly id: string;
   readonly view: PodView;
   readonly header: Header;
-  readonly #options: PodOptions;
+  readonly #options: PodOptions<LivePod>;
   readonly #session: OpenSession;
   readonly #loadedTree: LoadedTree;
   readonly #journal: Journal;
@@ -58,7 +58,7 @@ export class LivePod {
   #isUnrecorded = false;
   #closing: Promise<void> | undefined;
 
-  static async open(options: PodOptions): Promise<LivePod> {
+  static async open(options: PodOptions<LivePod>): Promise<LivePod> {
     const { files, openAgent, feedDirectory } = options;
     const session = await openSession(options);
     try {
@@ -98,7 +98,7 @@ export class LivePod {
   }
 
   private constructor(
-    options: PodOptions,
+    options: PodOptions<LivePod>,
     session: OpenSession,
     segments: Segments,
     restored: Restored,

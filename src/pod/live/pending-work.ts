@@ -1,13 +1,14 @@
 import { messageOf } from '../../base/index.ts';
 import type { Caller } from '../command.ts';
 import type { RunPurpose } from '../event.ts';
-import type { RefuseStart } from '../host/host-options.ts';
+import type { RefuseStart } from './pod-options.ts';
 import type { UnnumberedEvent } from '../journal/index.ts';
-import { openCallsIn } from './open-calls.ts';
+import { openCallsIn } from '../view/open-calls.ts';
 import type { Runner } from './runner.ts';
-import { type Shell, shellItem } from './shell.ts';
-import { stateOf } from './state.ts';
-import type { PodView } from './view.ts';
+import { shellItem } from '../session/index.ts';
+import type { Shell } from './shell.ts';
+import { stateOf } from '../view/state.ts';
+import type { PodView } from '../view/view.ts';
 
 export interface PendingWorkParts {
   readonly view: PodView;

@@ -3,15 +3,16 @@ import type { PolypodError } from '../../base/index.ts';
 import type { Durability, Files } from '../../store/index.ts';
 import type { OpenAgent } from '../agent.ts';
 import type { DeadlinePolicy } from './approvals.ts';
-import type { Caller, ValidCommandOf } from '../command.ts';
-import type { RefuseStart } from '../host/host-options.ts';
+import type { Caller, Overrides, ValidCommandOf } from '../command.ts';
 import type { Approval, PodFact, Settlement } from '../event.ts';
-import type { LivePod } from './live-pod.ts';
 import type { Header } from '../session/index.ts';
 import type { SettingsChange } from '../settings.ts';
 
-/** What a pod is given by its host. */
-export interface PodOptions {
+/** Why a run with these overrides must not start; undefined if it may. */
+export type RefuseStart = (overrides: Overrides | undefined) => string | undefined;
+
+/** What a pod is given by its host. `Self` is the type of the pod, as the callbacks receive it. */
+export interface PodOptions<Self> {
   readonly file: string;
   /** For a new session. */
   readonly header?: Header;
@@ -26,11 +27,11 @@ export interface PodOptions {
   readonly watcherLimit: number;
   readonly approvals: DeadlinePolicy;
   readonly now: () => Date;
-  readonly callbacks: HostCallbacks;
+  readonly callbacks: HostCallbacks<Self>;
 }
 
 /** What a pod asks of its host. */
-export interface HostCallbacks {
+export interface HostCallbacks<Self> {
   /** Takes one of the places for runs; false when there is none. `release` gives it back. */
   readonly takeSlot: () => boolean;
   /** What to tell who got none. */
@@ -40,15 +41,15 @@ export interface HostCallbacks {
   /** Why a run must not start; undefined if it may. */
   readonly refuseStart: RefuseStart;
   /** Something has changed that lists show. */
-  readonly changed: (pod: LivePod, by: PodFact['type']) => void;
+  readonly changed: (pod: Self, by: PodFact['type']) => void;
   /** A question has come up, or has been settled: the parent is told. */
-  readonly asked: (pod: LivePod, approval: Approval) => void;
-  readonly settled: (pod: LivePod, approvalId: string, how: Settlement) => void;
+  readonly asked: (pod: Self, approval: Approval) => void;
+  readonly settled: (pod: Self, approvalId: string, how: Settlement) => void;
   readonly decideForChild: (
     podId: string,
     command: ValidCommandOf<'decide'>,
     caller: Caller,
   ) => Promise<void>;
   /** The pod can no longer write, or was closed: it is forgotten, and opened again when it is wanted. */
-  readonly gone: (pod: LivePod, error: PolypodError | undefined) => Promise<void>;
+  readonly gone: (pod: Self, error: PolypodError | undefined) => Promise<void>;
 }

@@ -33,10 +33,10 @@ import { loadTools } from './load-tools.ts';
 import { beyondLimit, limitedMode, limitedScope, limitedSettings } from './apply-limit.ts';
 import { askTool, permissionTool } from './permission-tool.ts';
 import { personBehind } from '../person.ts';
-import type { RecordedReceipt } from './receipts.ts';
+import type { RecordedReceipt } from '../receipts.ts';
 import type { AgentMessage, ModelChoice } from '../session/index.ts';
 import { isWithinLimit } from '../tool-limit.ts';
-import type { PodView } from './view.ts';
+import type { PodView } from '../view/view.ts';
 
 export interface RunnerParts {
   readonly view: PodView;

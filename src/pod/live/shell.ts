@@ -1,10 +1,10 @@
-import { numberOf, PolypodError } from '../../base/index.ts';
-import { errorOutput, printedText, type ToolOutput } from '../../tools/index.ts';
+import { PolypodError } from '../../base/index.ts';
+import { errorOutput, type ToolOutput } from '../../tools/index.ts';
 import type { Agent } from '../agent.ts';
 import type { Origin } from '../event.ts';
 import type { UnnumberedEvent } from '../journal/index.ts';
-import type { RecordedReceipt } from './receipts.ts';
-import { type AgentMessage, itemsOf } from '../session/index.ts';
+import type { RecordedReceipt } from '../receipts.ts';
+import { type AgentMessage, shellMessage } from '../session/index.ts';
 
 export interface ShellParts {
   readonly agent: Agent;
@@ -130,28 +130,3 @@ export class Shell {
 }
 
 const LONGEST_SECONDS = 3_600;
-
-/** As pi writes what a person ran. */
-export function shellMessage(
-  command: string,
-  output: ToolOutput,
-  how: { readonly cancelled: boolean; readonly isPrivate: boolean; readonly at: Date },
-): AgentMessage {
-  const { exitCode, outputFile, endedBy } = output.details ?? {};
-  return {
-    role: 'bashExecution',
-    command,
-    output: printedText(output),
-    ...(numberOf(exitCode) === undefined ? {} : { exitCode }),
-    cancelled: how.cancelled || endedBy === 'timeout',
-    truncated: typeof outputFile === 'string',
-    ...(typeof outputFile === 'string' ? { fullOutputPath: outputFile } : {}),
-    ...(how.isPrivate ? { excludeFromContext: true } : {}),
-    timestamp: how.at.getTime(),
-  };
-}
-
-/** What the model reads of it; nothing of what is private. */
-export function shellItem(message: AgentMessage) {
-  return itemsOf(message)[0];
-}

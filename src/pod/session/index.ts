@@ -1,15 +1,55 @@
 /** A session as a tree of entries, in the JSON-lines format that pi and xcsh read. */
 export { apiOf, callIdOf } from './block.ts';
-export * from './conversation.ts';
-export * from './entry.ts';
-export * from './fact.ts';
-export * from './facts.ts';
-export * as field from './field.ts';
-export * from './from-end.ts';
-export * from './kept-messages.ts';
-export * from './messages.ts';
-export * from './parse.ts';
-export * from './tree.ts';
+export { checkpointBody, compactionBody, conversation, type ModelChoice } from './conversation.ts';
+export {
+  type AgentMessage,
+  type Body,
+  encodeEntry,
+  encodeHeader,
+  type Entry,
+  FORMAT_VERSION,
+  type Header,
+} from './entry.ts';
+export { factKind, isFact } from './fact.ts';
+export {
+  ACCEPTED,
+  APPROVAL_REQUEST,
+  APPROVAL_RESPONSE,
+  BRANCH,
+  CHECKPOINT,
+  DAMAGED_ENTRY,
+  FORK,
+  MARK,
+  ORPHANED_RESULT,
+  QUEUED,
+  REPAIRED,
+  RUN_END,
+  RUN_START,
+  SETTINGS,
+  SHELL_END,
+  SHELL_START,
+  TODOS,
+  TOOL_END,
+  TOOL_START,
+  UNQUEUED,
+} from './facts.ts';
+import * as field from './field.ts';
+export { field };
+export { contextFromEnd, TailReader } from './from-end.ts';
+export { type KeptMessage, keptMessages } from './kept-messages.ts';
+export {
+  type Answer,
+  answerMessage,
+  brokenMessage,
+  fileStopReason,
+  inputMessage,
+  itemsOf,
+  messagesOf,
+  resultMessage,
+} from './messages.ts';
+export { parseEntry, parseLine } from './parse.ts';
+export { SessionTree, type Source } from './tree.ts';
+export { shellItem, shellMessage } from './shell-message.ts';
 export { upgradeLines } from './upgrade.ts';
 export { spentOn } from './usage.ts';
 export { isReadable, readable } from './version.ts';

@@ -5,7 +5,7 @@ export type { Link, LinkOptions, Receiver } from './link.ts';
 export { openPodDoor } from './sockets/open-pod-door.ts';
 export { podEvents, type PodEventsOptions } from './pod-events.ts';
 export { projectedEvents } from './projected-events.ts';
-export { type ListenOptions, PodListener } from './sockets/pod-listener.ts';
+export { type ListenOptions, PodListener } from './pod-listener.ts';
 export { PodSockets, type PodSocketsOptions } from './sockets/pod-sockets.ts';
 export type {
   ExtraEvents,

@@ -1,7 +1,7 @@
 import type { Pod } from '../../pod/index.ts';
 import { Broadcast } from './broadcast.ts';
 import { Link, type LinkOptions, type Receiver } from './link.ts';
-import { type ListenOptions, PodListener } from './sockets/pod-listener.ts';
+import { type ListenOptions, PodListener } from './pod-listener.ts';
 import type { WireEvent } from './wire.ts';
 
 /** The Pod Protocol of a process: links of the same pod, whichever way they came, hear the same broadcast. */
@@ -22,7 +22,7 @@ export class PodDoor {
 
   /** Registers a function as a client of a pod, which is loaded if it is not in memory. */
   listen(pod: Pod, onEvent: (event: WireEvent) => void, options: ListenOptions = {}): Promise<PodListener> {
-    return PodListener.open(this, pod, onEvent, options);
+    return PodListener.open((receiver, link) => this.open(pod, receiver, link), onEvent, options);
   }
 
   /** A client of a pod, which is woken if it sleeps. Resolves when the client hears. */

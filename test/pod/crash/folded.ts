@@ -1,5 +1,5 @@
 import type { PodEvent, Snapshot } from '../../../src/pod/index.ts';
-import { PodView } from '../../../src/pod/live/view.ts';
+import { PodView } from '../../../src/pod/view/view.ts';
 
 /** Where somebody who heard every event from the first on has another picture of the pod than its snapshot. */
 export function foldedProblems(log: readonly PodEvent[], snapshot: Snapshot): readonly string[] {

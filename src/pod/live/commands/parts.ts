@@ -3,12 +3,12 @@ import type { Approvals } from '../approvals.ts';
 import type { ClientTools } from '../client-tools.ts';
 import type { Caller, PodCommand, Receipt, ValidCommandOf } from '../../command.ts';
 import type { Branch } from '../../event.ts';
-import type { RefuseStart } from '../../host/host-options.ts';
+import type { RefuseStart } from '../pod-options.ts';
 import type { UnnumberedEvent } from '../../journal/index.ts';
-import type { RecordedReceipt } from '../receipts.ts';
+import type { RecordedReceipt } from '../../receipts.ts';
 import type { Runner } from '../runner.ts';
 import type { Shell } from '../shell.ts';
-import type { PodView } from '../view.ts';
+import type { PodView } from '../../view/view.ts';
 
 /** What the commands work with: the pod's parts, each with one concern. */
 export interface PodParts {

@@ -1,11 +1,25 @@
 import { PolypodError } from '../../../base/index.ts';
-import type { Snapshot } from '../../../pod/index.ts';
+import type { Pod, PodCommand, PodEvent, Receipt, Snapshot } from '../../../pod/index.ts';
 import type { CancelledRun } from '../arguments.ts';
-import type { RpcSession } from './rpc-session.ts';
+import type { EventForwarder } from '../link/pump.ts';
+
+/** Waits for an event, until it has come or nobody wants it any more. */
+export interface Listening {
+  readonly heard: Promise<PodEvent>;
+  readonly forget: () => void;
+}
+
+/** The session whose run ends. */
+interface RunSession {
+  readonly pod: Pod;
+  readonly followed: EventForwarder;
+  readonly handle: (command: PodCommand) => Promise<Receipt>;
+  readonly listen: (fits: (event: PodEvent) => boolean) => Listening;
+}
 
 /** Cancels the current run. Resolves with undefined if there is none. */
 export async function cancelRun(
-  session: Pick<RpcSession, 'pod' | 'handle'>,
+  session: Pick<RunSession, 'pod' | 'handle'>,
 ): Promise<CancelledRun | undefined> {
   // The snapshot is requested first, but the cancellation does not wait for it.
   const [{ run }, receipt] = await Promise.all([
@@ -20,7 +34,7 @@ export async function cancelRun(
  * A queued prompt may start then, as another run.
  */
 export async function endRun(
-  session: Pick<RpcSession, 'pod' | 'handle' | 'followed' | 'listen'>,
+  session: RunSession,
   already?: Promise<CancelledRun | undefined>,
 ): Promise<void> {
   const pump = session.followed;

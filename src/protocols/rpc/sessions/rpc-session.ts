@@ -16,7 +16,7 @@ import {
 import { Continuations } from '../../../reminders/index.ts';
 import { ApprovalPrompts } from '../host-side/approvals.ts';
 import { EventEncoder } from '../encode/encode.ts';
-import { endRun } from './end-run.ts';
+import { endRun, type Listening } from './end-run.ts';
 import { TEXTS } from '../errors.ts';
 import { HostTools } from '../host-side/host-tools.ts';
 import { MessageUpdates } from '../encode/message-updates.ts';
@@ -29,12 +29,6 @@ import { TodoBoard } from '../host-side/todo-board.ts';
 import { openTasks } from '../host-side/todos.ts';
 import { UiRequests } from '../host-side/ui.ts';
 import type { RpcCompaction, RpcEvent } from '../wire.ts';
-
-/** Waits for an event, until it has come or nobody wants it any more. */
-export interface Listening {
-  readonly heard: Promise<PodEvent>;
-  readonly forget: () => void;
-}
 
 /** The parts of a snapshot that `get_state` reports. */
 export type KnownState = Pick<Snapshot, 'id' | 'model' | 'settings' | 'queue' | 'run' | 'compacting'>;

@@ -1,8 +1,6 @@
-import type { JsonObject } from '../../../base/index.ts';
-import type { Pod } from '../../../pod/index.ts';
-import type { PodDoor } from '../pod-door.ts';
-import type { Link, Receiver } from '../link.ts';
-import type { WireEvent, WireRequest } from '../wire.ts';
+import type { JsonObject } from '../../base/index.ts';
+import type { Link, LinkOptions, Receiver } from './link.ts';
+import type { WireEvent, WireRequest } from './wire.ts';
 
 export interface ListenOptions {
   /** The name that other clients see as the sender of what it does. */
@@ -17,8 +15,7 @@ export class PodListener {
 
   /** Calls the function with every event from the moment this resolves; see `PodDoor.listen`. */
   static async open(
-    door: PodDoor,
-    pod: Pod,
+    openLink: (receiver: Receiver, options: LinkOptions) => Promise<Link>,
     onEvent: (event: WireEvent) => void,
     { name = 'program', onEnd = () => {} }: ListenOptions = {},
   ): Promise<PodListener> {
@@ -31,7 +28,7 @@ export class PodListener {
       drained: () => Promise.resolve(),
       close: onEnd,
     };
-    const link = await door.open(pod, receiver, { by: name, pendingBytes: 0 });
+    const link = await openLink(receiver, { by: name, pendingBytes: 0 });
     return new PodListener(link);
   }
 

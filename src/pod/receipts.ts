@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { isObject, type JsonObject, PolypodError } from '../../base/index.ts';
-import type { Caller, PodCommand, Receipt } from '../command.ts';
-import { field } from '../session/index.ts';
+import { isObject, type JsonObject, PolypodError } from '../base/index.ts';
+import type { Caller, PodCommand, Receipt } from './command.ts';
+import { field } from './session/index.ts';
 
 /** An accepted command under its key. It is kept on the entry that the command left, so that both are there or neither. */
 export interface RecordedReceipt {

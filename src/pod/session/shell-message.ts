@@ -1,0 +1,29 @@
+import { numberOf } from '../../base/index.ts';
+import { printedText, type ToolOutput } from '../../tools/index.ts';
+import type { AgentMessage } from './entry.ts';
+import { itemsOf } from './messages.ts';
+
+/** A command that a person ran, as a message in pi's format. */
+export function shellMessage(
+  command: string,
+  output: ToolOutput,
+  how: { readonly cancelled: boolean; readonly isPrivate: boolean; readonly at: Date },
+): AgentMessage {
+  const { exitCode, outputFile, endedBy } = output.details ?? {};
+  return {
+    role: 'bashExecution',
+    command,
+    output: printedText(output),
+    ...(numberOf(exitCode) === undefined ? {} : { exitCode }),
+    cancelled: how.cancelled || endedBy === 'timeout',
+    truncated: typeof outputFile === 'string',
+    ...(typeof outputFile === 'string' ? { fullOutputPath: outputFile } : {}),
+    ...(how.isPrivate ? { excludeFromContext: true } : {}),
+    timestamp: how.at.getTime(),
+  };
+}
+
+/** What the model reads of it; nothing of what is private. */
+export function shellItem(message: AgentMessage) {
+  return itemsOf(message)[0];
+}
