@@ -29,7 +29,8 @@ export { type Env, type EnvRule, isSecretName, isSecretVariable, safeEnv } from 
 export { schemaProblems } from './schema-problems.ts';
 export { settlesWithin } from './settles-within.ts';
 export { uuidv7, uuidv7Time } from './uuid.ts';
-export * as shape from './shape.ts';
+import * as shape from './shape.ts';
+export { shape };
 export { explainStartFailure, type StartFailure, unsearchedText } from './start-failure.ts';
 export { userName } from './user-name.ts';
 export { WrongState } from './wrong-state.ts';

@@ -1,7 +1,36 @@
 /** One request in, one flat and balanced stream of events out, whichever provider answers. */
 export { type Account, bearer } from './account.ts';
 export { AnswerItems } from './answer-items.ts';
-export * from './catalogue/index.ts';
+export {
+  accountsFrom,
+  type Choice,
+  chooseModel,
+  type Circumstances,
+  type ConfiguredAccount,
+  type Cost,
+  costOf,
+  type Environment,
+  httpUrl,
+  type InputKind,
+  type KeySource,
+  mergeModels,
+  type Model,
+  MODEL_TABLE,
+  type ModelEntry,
+  ollamaAccount,
+  parseModels,
+  parseModelsDev,
+  type Price,
+  type Rates,
+  referenceTo,
+  resolveModel,
+  type Tier,
+  type Vendor,
+  vendorNamed,
+  VENDORS,
+  type Wire,
+  WIRES,
+} from './catalogue/index.ts';
 export { type ConnectOptions, connect, type Llm } from './connect.ts';
 export { type AnswerDecoder, answerDecoder } from './decoder.ts';
 export type {

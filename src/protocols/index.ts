@@ -7,7 +7,27 @@ export type { HldNeeds } from './hld/door.ts';
 export { hldSocketPath } from './hld/settings.ts';
 export { isPodDoor, type PodNeeds } from './pod/door.ts';
 export { wireSettings } from './pod/settings.ts';
-export * from './rpc/index.ts';
+export {
+  DEFAULT_RULES,
+  type ExtensionLink,
+  firstLine,
+  type Inventory,
+  type LinkHeader,
+  type ModelScope,
+  type ModelSelection,
+  type NamedModel,
+  readGreeting,
+  RPC_SOCKET,
+  rpcBeginnings,
+  type RpcExtensions,
+  type RpcLimits,
+  type RpcNeeds,
+  type RpcParts,
+  type RpcSessions,
+  type RpcStreams,
+  serveRpc,
+  type UiRequests,
+} from './rpc/index.ts';
 export { tasksDoor } from './tasks/door.ts';
 export {
   createKey,
