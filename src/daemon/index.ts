@@ -63,7 +63,7 @@ export async function removeSession(host: Host, dataDirectory: string, id: strin
 }
 
 /** What an agent over HTTP is to be: as its own file says, or config.yaml. */
-export async function readAgentWish(order: AgentOrder, dataPaths: DataPaths): Promise<AgentRequest> {
+export async function readAgentSettings(order: AgentOrder, dataPaths: DataPaths): Promise<AgentRequest> {
   const { readAgentConfig } = await import('./tasks/read-agent-config.ts');
   const { config } = await readConfig(dataPaths);
   const from = dirname(dataPaths.configFile);

@@ -5,7 +5,7 @@ export const RUN_WITHOUT_PERSON = 'a run without a person';
 export const CHAT_WITHOUT_PERSON = 'a chat without a person';
 
 /** Whether an event tells of somebody else who is at the pod, and who could answer what it asks. */
-export function tellsOfCompany(event: PodEvent, me: Origin): boolean {
+export function isFromAnotherClient(event: PodEvent, me: Origin): boolean {
   if (!('by' in event)) return false;
   const { by, door } = event;
   if (by === undefined || by === RUN_WITHOUT_PERSON || by === CHAT_WITHOUT_PERSON) return false;

@@ -7,7 +7,7 @@ import { notice, type Print } from './print.ts';
 import { nameAndDoor, otherThan, type Running, type View } from './view.ts';
 
 /** Commands of others that leave no event of their own, as a person would say it. */
-export const WISHES: Readonly<Partial<Record<PodCommand['type'], string>>> = {
+export const COMMAND_NOTICES: Readonly<Partial<Record<PodCommand['type'], string>>> = {
   cancel: 'cancelled',
   pause: 'to be paused: asked for',
   'abort-retry': 'the retry was stopped',

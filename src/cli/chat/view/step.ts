@@ -1,6 +1,6 @@
 import type { PodEvent, PodEventOf } from '../../../pod/index.ts';
 import { sumOfTotals } from '../../../worker/index.ts';
-import { tellsOfCompany } from '../../hosting/headless-approvals.ts';
+import { isFromAnotherClient } from '../../hosting/headless-approvals.ts';
 import {
   blockAbort,
   blockDelta,
@@ -14,14 +14,14 @@ import {
   toolUpdate,
 } from './answer-steps.ts';
 import { notice, type Print } from './print.ts';
-import { compacted, endOfRun, settled, settingsNotices, WISHES } from './notices.ts';
+import { compacted, endOfRun, settled, settingsNotices, COMMAND_NOTICES } from './notices.ts';
 import type { Step, Stepped } from './stepped.ts';
 import { otherThan, type View } from './view.ts';
 
 /** The view after an event. */
 export function step(view: View, event: PodEvent, now: number): Stepped {
   const stepped = stepWith(view, event, now);
-  if (view.hasCompany || !tellsOfCompany(event, view.me)) return stepped;
+  if (view.hasCompany || !isFromAnotherClient(event, view.me)) return stepped;
   return { ...stepped, view: { ...stepped.view, hasCompany: true } };
 }
 
@@ -167,7 +167,7 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
   }),
   commanded: (view, { command, by, door }) => {
     const from = otherThan(view.me, { by, door });
-    const wish = WISHES[command];
+    const wish = COMMAND_NOTICES[command];
     return from === undefined || wish === undefined ? {} : { prints: [notice(`${wish} by ${from}`)] };
   },
   closed: (view, { by, door }) => {

@@ -8,7 +8,7 @@ import {
   DEFAULT_AGENT,
   NO_AUTH_WARNING,
   readAgent,
-  readAgentWish,
+  readAgentSettings,
   readClientKey,
 } from '../../../daemon/index.ts';
 import { existingDirectory, type DataPaths } from '../../../setup/index.ts';
@@ -32,7 +32,7 @@ export async function start(
   const name = agentName(word);
   const order = orderFrom(name, values, around);
   await existingDirectory(order.cwd);
-  const { stated, cwd } = await readAgentWish(order, dataPaths);
+  const { stated, cwd } = await readAgentSettings(order, dataPaths);
   const called = stated.name ?? DEFAULT_AGENT;
   if (stated.start !== undefined) {
     const record = await startProgram({ name: called, ...stated.start, cwd }, dataPaths, around);

@@ -14,7 +14,7 @@ export interface LogFile {
 }
 
 /** Of each session the file and its feed; a path is taken as it is. Without words all there are. */
-export function filesMeant({ dataDirectory }: DataPaths, words: readonly string[]): readonly LogFile[] {
+export function findLogFiles({ dataDirectory }: DataPaths, words: readonly string[]): readonly LogFile[] {
   const layout = new Layout(dataDirectory);
   const rows = sessionsIn(dataDirectory);
   const withRow = (path: string): LogFile => {

@@ -52,11 +52,11 @@ Examples:
           ? 'say what to do: polypod log verify, or polypod log repair SESSION'
           : `there is no log ${action}: say polypod log verify or polypod log repair; polypod logs shows what happened`,
       );
-    const { filesMeant } = await import('./log-files.ts');
+    const { findLogFiles } = await import('./log-files.ts');
     if (action === 'verify') {
       refuseRepairOptions(values['dry-run'], values.cwd);
       const { verify } = await import('./verify.ts');
-      return verify(filesMeant(dataPathsOf(values, around), words), values.json, around);
+      return verify(findLogFiles(dataPathsOf(values, around), words), values.json, around);
     }
     if (words.length === 0)
       throw new PolypodError(
@@ -65,7 +65,7 @@ Examples:
       );
     const { repair } = await import('./repair.ts');
     const cwd = resolve(values.cwd ?? '.');
-    const files = filesMeant(dataPathsOf(values, around), words);
+    const files = findLogFiles(dataPathsOf(values, around), words);
     return repair(files, { isJson: values.json, isDryRun: values['dry-run'], cwd }, around);
   },
 });

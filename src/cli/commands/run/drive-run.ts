@@ -4,7 +4,7 @@ import type { Approval, Caller, PodCommandOf, Origin, PodEvent, Snapshot } from 
 import type { RunOutcome } from '../../../worker/index.ts';
 import type { Ask } from './permission-prompt.ts';
 import { type PodLocation, reconnectingWatch } from '../../hosting/index.ts';
-import { tellsOfCompany } from '../../hosting/headless-approvals.ts';
+import { isFromAnotherClient } from '../../hosting/headless-approvals.ts';
 
 export interface Drive {
   readonly prompt: Omit<PodCommandOf<'prompt'>, 'type'>;
@@ -118,7 +118,7 @@ class Questions {
   }
 
   see(event: PodEvent): void {
-    this.#isAlone &&= !tellsOfCompany(event, this.#caller);
+    this.#isAlone &&= !isFromAnotherClient(event, this.#caller);
     if (event.type === 'approval-request') this.put(event.approval);
     if (event.type === 'approval-response') this.#settled(event.approvalId);
   }

@@ -2,14 +2,14 @@ import { daemonLink } from '../../../daemon/index.ts';
 import type { DataPaths } from '../../../setup/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { openHostInProcess } from '../../hosting/host-in-process.ts';
-import { callerIn, type SessionsCall, sessionsMeant } from './sessions-call.ts';
+import { callerIn, type SessionsCall, findSessions } from './sessions-call.ts';
 
 /** `polypod sessions archive`: lists leave them out from now on; or, undone, show them again. */
 export async function archive(
   call: SessionsCall & { readonly isUndone: boolean },
   around: Surroundings,
 ): Promise<ExitCode> {
-  const meant = sessionsMeant(call, 'archive');
+  const meant = findSessions(call, 'archive');
   const archived = !call.isUndone;
   const ids = meant.map(({ id }) => id);
   await setArchived(ids, archived, call.dataPaths, around);

@@ -3,14 +3,14 @@ import { type ControlLink, remotePod } from '../../../control/index.ts';
 import type { Row } from '../../../pod/sessions.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { promptFrom } from '../../args/prompt-text.ts';
-import { callerIn, type SessionsCall, sessionsMeant } from './sessions-call.ts';
+import { callerIn, type SessionsCall, findSessions } from './sessions-call.ts';
 import { requireDaemon } from '../../hosting/require-daemon.ts';
 import { endRunOf } from './interrupt.ts';
 
 /** `polypod sessions continue`: a new session that goes on with the conversation of another one, which stays as it is. */
 export async function continueSession(call: SessionsCall, around: Surroundings): Promise<ExitCode> {
   const { dataPaths, words, isJson } = call;
-  const [parent] = sessionsMeant({ ...call, words: words.slice(0, 1) }, 'continue');
+  const [parent] = findSessions({ ...call, words: words.slice(0, 1) }, 'continue');
   if (parent === undefined) throw new PolypodError('internal', 'a session was meant, and none was found');
   const example = 'polypod sessions continue ID "Now the other one"';
   const prompt = await promptFrom(words.slice(1), around.stdin, example);

@@ -2,12 +2,12 @@ import { PolypodError } from '../../../base/index.ts';
 import { type ControlLink, remotePod } from '../../../control/index.ts';
 import type { Caller } from '../../../pod/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
-import { callerIn, type SessionsCall, sessionsMeant } from './sessions-call.ts';
+import { callerIn, type SessionsCall, findSessions } from './sessions-call.ts';
 import { requireDaemon } from '../../hosting/require-daemon.ts';
 
 /** `polypod sessions interrupt`: ends what runs or waits. */
 export async function interrupt(call: SessionsCall, around: Surroundings): Promise<ExitCode> {
-  const meant = sessionsMeant(call, 'interrupt');
+  const meant = findSessions(call, 'interrupt');
   const link = await requireDaemon(call.dataPaths);
   try {
     for (const { id } of meant) {

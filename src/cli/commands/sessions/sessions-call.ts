@@ -13,7 +13,7 @@ export interface SessionsCall {
 }
 
 /** The sessions that the words mean; refuses when there are none. */
-export function sessionsMeant({ dataPaths, words }: SessionsCall, action: string): readonly Row[] {
+export function findSessions({ dataPaths, words }: SessionsCall, action: string): readonly Row[] {
   if (words.length === 0)
     throw new PolypodError(
       'bad-request',

@@ -2,7 +2,7 @@ import { Layout, sessionsIn } from '../../../pod/sessions.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { withTrueStates } from '../ls.ts';
 import { pendingArguments } from './pending-arguments.ts';
-import { type SessionsCall, sessionsMeant } from './sessions-call.ts';
+import { type SessionsCall, findSessions } from './sessions-call.ts';
 import { sessionDetails } from './session-details.ts';
 
 /** `polypod sessions show`: all that is known of sessions, from the catalogue, and of what they ask from themselves. */
@@ -10,7 +10,7 @@ export async function show(call: SessionsCall, around: Surroundings): Promise<Ex
   const { stdout } = around;
   const { dataDirectory } = call.dataPaths;
   const rows = sessionsIn(dataDirectory);
-  const shown = await withTrueStates(sessionsMeant(call, 'show'), new Layout(dataDirectory));
+  const shown = await withTrueStates(findSessions(call, 'show'), new Layout(dataDirectory));
   const asked = await pendingArguments(shown, call.dataPaths, around);
   const whole = shown.map((row) => ({
     ...row,

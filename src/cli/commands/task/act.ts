@@ -10,7 +10,7 @@ import { clientFor } from './connect.ts';
 import { asked, follow } from './follow.ts';
 import type { Action, TaskValues } from './options.ts';
 import { exitCodeOf, showResult } from './result.ts';
-import { taskMeant } from './short-id.ts';
+import { findTask } from './short-id.ts';
 import { listText, statusText, statusWith } from './show.ts';
 import { WaitingView } from './view.ts';
 
@@ -78,7 +78,7 @@ async function submit({ client, words, values, around }: ActionContext): Promise
 }
 
 async function status({ client, words, values, around }: ActionContext): Promise<ExitCode> {
-  const found = await client.status(await taskMeant(client, onlyId('status', words)));
+  const found = await client.status(await findTask(client, onlyId('status', words)));
   const approvals = found.state === 'waiting_approval' ? await asked(client, found.sessionId) : [];
   if (values.json) {
     print(around, statusWith(found, approvals));
@@ -93,14 +93,14 @@ async function status({ client, words, values, around }: ActionContext): Promise
 }
 
 async function watch({ client, words, values, around }: ActionContext): Promise<ExitCode> {
-  const taskId = await taskMeant(client, onlyId('watch', words));
+  const taskId = await findTask(client, onlyId('watch', words));
   // A task that is not there, or a key that is not good, is said at once and not tried again.
   const { sessionId } = await client.status(taskId);
   return follow(client, { taskId, sessionId }, values, around);
 }
 
 async function cancel({ client, words, values, around }: ActionContext): Promise<ExitCode> {
-  const taskId = await taskMeant(client, onlyId('cancel', words));
+  const taskId = await findTask(client, onlyId('cancel', words));
   const after = await client.cancel(taskId);
   if (values.json) print(around, after);
   else around.stdout.write(statusText(after));

@@ -12,7 +12,7 @@ export function shortTaskIds(taskIds: readonly string[]): ReadonlyMap<string, st
 }
 
 /** The id that is meant by a whole one, or by as much of it as a list shows. */
-export async function taskMeant(client: TasksClient, word: string): Promise<string> {
+export async function findTask(client: TasksClient, word: string): Promise<string> {
   if (!/^[0-9a-f]{6,25}$/.test(word)) return word;
   // Of a key that may not list only whole ids are good; what is wrong with it is said next.
   const listed = await client.list({ limit: 1000 }).catch(() => []);

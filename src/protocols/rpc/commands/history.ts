@@ -12,14 +12,14 @@ import { sessionFile } from './session-file.ts';
 export const getBranchMessages: Command = async (_, session) => {
   const tree = await session.parts.host.tree(session.pod.id);
   const messages = [...tree.entries()].flatMap((entry) => {
-    const text = entry.type === 'message' && entry.message.role === 'user' ? saidIn(entry.message) : '';
+    const text = entry.type === 'message' && entry.message.role === 'user' ? typedText(entry.message) : '';
     return text === '' ? [] : [{ entryId: entry.id, text }];
   });
   return { messages };
 };
 
 /** What a person typed, without the files that it names. */
-export function saidIn(message: AgentMessage): string {
+export function typedText(message: AgentMessage): string {
   return textOf(splitMentions(message)[0] ?? message);
 }
 

@@ -7,7 +7,7 @@ import type { RpcSession } from '../sessions/rpc-session.ts';
 import { fileIn } from '../sessions/session-directory.ts';
 import { endRun } from '../sessions/end-run.ts';
 import type { Command } from './command.ts';
-import { saidIn } from './history.ts';
+import { typedText } from './history.ts';
 import { offer } from './offer.ts';
 
 export const newSession: Command = async (wish, session) => {
@@ -62,7 +62,7 @@ const forkAt =
     const entry = (await session.parts.host.tree(session.pod.id)).get(entryId);
     if (entry?.type !== 'message' || entry.message.role !== 'user')
       throw new PolypodError('bad-request', refusal);
-    const text = saidIn(entry.message);
+    const text = typedText(entry.message);
     if (await session.parts.extensions.cancelsSwitch('fork')) return { text, cancelled: true };
     await endRun(session);
     await session.leaveFor(await forked(session, entry.parentId ?? 'root'));
