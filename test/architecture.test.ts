@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { codeOf, cyclesIn, exportsOf, importsOf, readSources, type Source } from './source-tree.ts';
 
 const BELOW_SETUP = [
   'base',
@@ -22,7 +22,7 @@ const BELOW_SETUP = [
   'registry',
 ];
 
-/** Who may import whom, type imports included. What is above is passed down as an argument. */
+/** Which folder may import which, type imports included. Lower folders receive what they need as arguments. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   base: [],
   wire: ['base'],
@@ -49,43 +49,94 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   index: ['base', 'llm', 'timeline', 'sim', 'worker', 'pod', 'protocols', 'registry', 'setup', 'daemon'],
 };
 
-/** Second ways into a folder, for those to whom the whole of it is too much: `polypod ls` needs no worker. */
-const LIGHT_DOORS = ['src/pod/sessions.ts'];
+/**
+ * The order of the subfolders in each folder, from low to high. A subfolder imports only subfolders before a `|` to its
+ * left; those between two `|` do not import each other.
+ */
+const ORDER: Readonly<Record<string, string>> = {
+  'src/cli': 'args output | hosting | chat rpc | commands',
+  'src/cli/chat': 'view | screen | slash',
+  'src/cli/commands': 'agent approvals completion log run sessions | task',
+  'src/client': 'tasks',
+  'src/daemon': 'observe sessions sockets | doctor tasks | control',
+  'src/extensions': 'pi',
+  'src/llm': 'anthropic gemini ollama openai-chat openai-responses catalogue',
+  'src/mcp': 'tools | connection',
+  'src/pod': 'session feed catalogue | repair view | journal | live | host',
+  'src/pod/live': 'commands',
+  'src/protocols': 'hld pod rpc tasks',
+  'src/protocols/hld': 'sessions | approvals | conversation | events',
+  'src/protocols/pod': 'encode | sockets',
+  'src/protocols/rpc': 'encode export | host-side | sessions | commands | link',
+  'src/protocols/tasks': 'keys | work | webhooks | stream | http',
+  'src/setup': 'paths | config | models | agents',
+  'src/sim': 'script | wires | cassettes',
+  'src/sim/wires': 'anthropic gemini ollama openai-chat | openai-responses',
+  'src/terminal': 'keys markdown | screen | editor',
+  'src/tools': 'text | process | files policy | search sandbox read-only-run',
+  'src/tools/policy': 'shell | git',
+  'src/tools/sandbox': 'workspace',
+  'src/wire': 'http unix | web-socket',
+};
 
-/** Folders whose subfolders are siblings that must not know each other. */
-const SIBLINGS = ['llm', 'protocols'];
+/** Folders whose parts do not follow their order yet. */
+const UNORDERED = ['src/protocols/hld', 'src/protocols/rpc', 'src/protocols/tasks'];
+const ORDERED = Object.keys(ORDER).filter((folder) => !UNORDERED.includes(folder));
 
-interface Source {
-  readonly path: string;
-  readonly text: string;
-}
+/** Second entry points of a folder, for callers that need only a part of it: `polypod ls` needs no worker. */
+const LIGHT_ENTRIES = ['src/pod/sessions.ts'];
 
-describe('the dependency rule', () => {
+/** A folder with more files than this holds more than one concept. */
+const MOST_FILES = 22;
+
+describe('the sources', () => {
   const sources = readSources('src');
 
-  it('sees the whole tree', () => {
+  it('are in the folders that have rules', () => {
     expect(sources.length).toBeGreaterThan(60);
     expect(new Set(sources.map(({ path }) => folderOf(path)))).toEqual(new Set(Object.keys(ALLOWED)));
   });
 
-  it('holds for every import', () => {
-    expect(sources.flatMap(violations)).toEqual([]);
+  it('import only what their folder may import', () => {
+    expect(sources.flatMap(forbiddenImports)).toEqual([]);
   });
 
-  it('finds no folder with more than 22 files', () => {
-    const counts = new Map<string, number>();
-    for (const { path } of sources) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
-    expect([...counts].filter(([, count]) => count > 22)).toEqual([]);
+  it('are in subfolders with a declared order', () => {
+    expect(undeclaredSubfolders(sources)).toEqual([]);
   });
 
-  it('gives every folder a one-sentence header', () => {
+  it('import only subfolders below their own', () => {
+    expect(sources.flatMap(importsAgainstOrder)).toEqual([]);
+  });
+
+  it('have no import cycles, not even by type imports', () => {
+    expect(importCycles(sources)).toEqual([]);
+  });
+
+  it('do not connect two subfolders in a cycle through a file beside them', () => {
+    expect(ORDERED.flatMap((folder) => cyclesBesideSubfolders(folder, sources))).toEqual([]);
+  });
+
+  it(`are at most ${MOST_FILES} in one folder`, () => {
+    expect(crowdedFolders(sources)).toEqual([]);
+  });
+
+  it('export by name', () => {
+    expect(sources.flatMap(starExports)).toEqual([]);
+  });
+
+  it('have names in plain words', () => {
+    expect(sources.flatMap(bannedNames)).toEqual([]);
+  });
+
+  it('begin every index with a one-sentence header', () => {
     const without = sources
       .filter(({ path }) => path.endsWith('/index.ts'))
       .filter(({ text }) => !/^\/\*\*(?: |\n \* )[A-Z][^\n]*\.(?: \*\/)?\n/.test(text));
     expect(without.map(({ path }) => path)).toEqual([]);
   });
 
-  it('keeps the environment and the console at the rim', () => {
+  it('use the environment, the console and the exit of the process in cli/main.ts only', () => {
     const named = (word: RegExp) =>
       sources.filter(({ text }) => word.test(codeOf(text))).map(({ path }) => path);
     expect(named(/[^']\bprocess\.env\b/)).toEqual(['src/cli/main.ts']);
@@ -94,8 +145,8 @@ describe('the dependency rule', () => {
   });
 });
 
-describe('the dependency rule fails on planted violations', () => {
-  const planted = (path: string, line: string) => violations({ path, text: `${line}\n` });
+describe('the rules find planted violations', () => {
+  const forbidden = (path: string, line: string) => forbiddenImports({ path, text: `${line}\n` });
 
   it.each([
     ['src/base/errors.ts', "import { connect } from '../llm/index.ts';", 'base may not import llm'],
@@ -112,72 +163,216 @@ describe('the dependency rule fails on planted violations', () => {
     ],
     ['src/worker/turn.ts', "const x = await import('../pod/index.ts');", 'worker may not import pod'],
     ['src/tools/bash.ts', "type T = import('../worker/index.ts').T;", 'tools may not import worker'],
-    ['src/llm/gemini/step.ts', "import { x } from '../ollama/wire.ts';", 'siblings'],
-    ['src/protocols/rpc/wire.ts', "import { x } from '../hld/wire.ts';", 'siblings'],
-    ['src/protocols/door.ts', "import type { x } from './rpc/wire.ts';", 'no door'],
     ['src/sim/server.ts', "import { x } from '../wire/sse.ts';", 'index.ts'],
     ['src/llm/connect.ts', "import '../cli/main.ts';", 'llm may not import cli'],
   ])('%s: %s', (path, line, reason) => {
-    expect(planted(path, line).join()).toContain(reason);
+    expect(forbidden(path, line).join()).toContain(reason);
   });
 
-  it('and passes what is allowed', () => {
-    expect(planted('src/llm/gemini/step.ts', "import { x } from '../answer.ts';")).toEqual([]);
-    expect(planted('src/llm/gemini/step.ts', "import { x } from '../../base/index.ts';")).toEqual([]);
-    expect(planted('src/cli/commands/ask.ts', "import { x } from '../llm/index.ts';")).toEqual([]);
-    expect(planted('src/cli/commands/ask.ts', "import { x } from 'node:fs';")).toEqual([]);
+  it('and pass what is allowed', () => {
+    expect(forbidden('src/llm/gemini/step.ts', "import { x } from '../answer.ts';")).toEqual([]);
+    expect(forbidden('src/llm/gemini/step.ts', "import { x } from '../../base/index.ts';")).toEqual([]);
+    expect(forbidden('src/cli/commands/ask.ts', "import { x } from '../../llm/index.ts';")).toEqual([]);
+    expect(forbidden('src/cli/commands/ask.ts', "import { x } from 'node:fs';")).toEqual([]);
+  });
+
+  it.each([
+    ['src/llm/gemini/step.ts', "import { x } from '../ollama/wire.ts';", 'gemini may not import ollama'],
+    ['src/protocols/rpc/wire.ts', "import { x } from '../hld/wire.ts';", 'rpc may not import hld'],
+    ['src/pod/journal/journal.ts', "import type { X } from '../live/x.ts';", 'journal may not import live'],
+    ['src/cli/output/table.ts', "const x = import('../commands/ls.ts');", 'output may not import commands'],
+    ['src/tools/policy/shell/lexer.ts', "export type { X } from '../git/x.ts';", 'shell may not import git'],
+  ])('against the order: %s: %s', (path, line, reason) => {
+    expect(importsAgainstOrder({ path, text: line }).join()).toContain(reason);
+  });
+
+  it('a subfolder without an order', () => {
+    const planted = { path: 'src/tools/text/words/split.ts', text: '' };
+    expect(undeclaredSubfolders([...readSources('src'), planted])).toEqual(['src/tools/text: words']);
+  });
+
+  it('a cycle of type imports', () => {
+    const planted: readonly Source[] = [
+      { path: 'src/base/a.ts', text: "import type { B } from './b.ts';" },
+      { path: 'src/base/b.ts', text: "import { c } from './c.ts';" },
+      { path: 'src/base/c.ts', text: "export type { A } from './a.ts';" },
+    ];
+    expect(importCycles(planted)).toEqual([
+      'src/base/a.ts -> src/base/b.ts -> src/base/c.ts -> src/base/a.ts',
+    ]);
+  });
+
+  it('a cycle through a file beside the subfolders', () => {
+    const planted: readonly Source[] = [
+      { path: 'src/wire/http/a.ts', text: "import { x } from '../x.ts';" },
+      { path: 'src/wire/x.ts', text: "import type { B } from './http/b.ts';" },
+      { path: 'src/wire/http/b.ts', text: '' },
+    ];
+    expect(importCycles(planted)).toEqual([]);
+    expect(cyclesBesideSubfolders('src/wire', planted)).toEqual(['src/wire: http/ -> x.ts -> http/']);
+  });
+
+  it('a crowded folder', () => {
+    const planted = Array.from({ length: MOST_FILES + 1 }, (_, at) => ({ path: `src/a/${at}.ts`, text: '' }));
+    expect(crowdedFolders(planted)).toEqual([`src/a has ${MOST_FILES + 1} files`]);
+  });
+
+  it.each(["export * from './a.ts';", "export type * from './a.ts';", "export * as a from './a.ts';"])(
+    '%s',
+    (text) => {
+      expect(starExports({ path: 'src/base/index.ts', text })).toEqual(['src/base/index.ts']);
+    },
+  );
+
+  it.each([
+    ['src/pod/host/residents.ts', ''],
+    ['src/pod/host/cache.ts', 'export class HouseRules {}'],
+    ['src/pod/host/cache.ts', 'export const toldEvents = 1;'],
+    ['src/pod/host/cache.ts', "export { type ModelWish } from './a.ts';"],
+    ['src/pod/go-on.ts', ''],
+    ['src/pod/utils.ts', ''],
+  ])('banned words: %s %s', (path, text) => {
+    expect(bannedNames({ path, text })).toHaveLength(1);
+  });
+
+  it('but not parts of other words', () => {
+    const text = 'export const warehouse = 1, background = 2;\nexport type Wished = 1;';
+    expect(bannedNames({ path: 'src/pod/background.ts', text })).toEqual([]);
   });
 });
 
-function violations({ path, text }: Source): readonly string[] {
-  return importsOf(text).flatMap((specifier) => {
-    if (!specifier.startsWith('.')) return [];
-    const target = relative('.', join(path, '..', specifier)).replaceAll('\\', '/');
-    const [from, to] = [folderOf(path), folderOf(target)];
-    const where = `${path} -> ${target}`;
-    if (from !== to) {
-      if (!ALLOWED[from]?.includes(to)) return [`${where}: ${from} may not import ${to}`];
-      // The registry lists the siblings one by one; everybody else enters a folder by its door.
-      const isDoor =
-        target === `src/${to}/index.ts` || target === `src/${to}.ts` || LIGHT_DOORS.includes(target);
-      const isSiblingsDoor =
-        (from === 'registry' || from === 'index') &&
-        /^src\/(?:llm\/[^/]+\/index|protocols\/[^/]+\/(?:index|door))\.ts$/.test(target);
-      // The daemon uses most of the setup; commands that start fast enter it by the light index.
-      const isPartOfSetup = from === 'daemon' && /^src\/setup\/[^/]+\/index\.ts$/.test(target);
-      return isDoor || isSiblingsDoor || isPartOfSetup
-        ? []
-        : [`${where}: folders are entered by their index.ts`];
-    }
-    const [mine, other] = [siblingOf(path), siblingOf(target)];
-    if (path === 'src/protocols/door.ts' && other) return [`${where}: the shared file knows no door`];
-    return mine && other && mine !== other ? [`${where}: siblings do not know each other`] : [];
+function forbiddenImports(source: Source): readonly string[] {
+  return importsOf(source).flatMap((target) => {
+    const [from, to] = [folderOf(source.path), folderOf(target)];
+    if (from === to) return [];
+    const where = `${source.path} -> ${target}`;
+    if (!ALLOWED[from]?.includes(to)) return [`${where}: ${from} may not import ${to}`];
+    const isIndex =
+      target === `src/${to}/index.ts` || target === `src/${to}.ts` || LIGHT_ENTRIES.includes(target);
+    // The registry lists providers and doors one by one; everybody else enters a folder by its index.
+    const isListed =
+      (from === 'registry' || from === 'index') &&
+      /^src\/(?:llm\/[^/]+\/index|protocols\/[^/]+\/(?:index|door))\.ts$/.test(target);
+    // The daemon uses most of the setup; commands that start fast enter it by the light index.
+    const isPartOfSetup = from === 'daemon' && /^src\/setup\/[^/]+\/index\.ts$/.test(target);
+    return isIndex || isListed || isPartOfSetup ? [] : [`${where}: folders are entered by their index.ts`];
   });
 }
 
-/** Without its comments. */
-function codeOf(text: string): string {
-  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/\/\/.*$/gm, '');
+function undeclaredSubfolders(sources: readonly Source[]): readonly string[] {
+  const found = new Map<string, Set<string>>();
+  for (const { path } of sources)
+    for (let folder = posix.dirname(path); posix.dirname(folder) !== 'src' && folder !== 'src'; ) {
+      const parent = posix.dirname(folder);
+      found.set(parent, (found.get(parent) ?? new Set()).add(posix.basename(folder)));
+      folder = parent;
+    }
+  const folders = new Set([...found.keys(), ...Object.keys(ORDER)]);
+  return [...folders].flatMap((folder) => {
+    const declared = layersOf(folder).flat();
+    const actual = [...(found.get(folder) ?? [])];
+    const missing = actual.filter((name) => !declared.includes(name));
+    const unknown = declared.filter((name) => !actual.includes(name));
+    return [...missing, ...unknown].map((name) => `${folder}: ${name}`);
+  });
 }
 
-function importsOf(text: string): readonly string[] {
-  return [...codeOf(text).matchAll(/(?:\bfrom\s*|\bimport\s*\(\s*|^\s*import\s+)(['"])([^'"]+)\1/gm)].map(
-    ([, , path]) => path ?? '',
+function importsAgainstOrder(source: Source): readonly string[] {
+  return importsOf(source).flatMap((target) =>
+    ORDERED.flatMap((folder) => {
+      const [from, to] = [subfolderOf(folder, source.path), subfolderOf(folder, target)];
+      if (from === undefined || to === undefined || from === to) return [];
+      const layers = layersOf(folder);
+      const layer = (name: string) => layers.findIndex((names) => names.includes(name));
+      return layer(to) < layer(from) ? [] : [`${source.path} -> ${target}: ${from} may not import ${to}`];
+    }),
   );
+}
+
+function importCycles(sources: readonly Source[]): readonly string[] {
+  const graph = new Map(sources.map((source) => [source.path, importsOf(source)]));
+  return cyclesIn(graph).map((cycle) => cycle.join(' -> '));
+}
+
+/** Cycles in the graph whose nodes are the subfolders of a folder and the single files beside them. */
+function cyclesBesideSubfolders(folder: string, sources: readonly Source[]): readonly string[] {
+  const graph = new Map<string, Set<string>>();
+  for (const source of sources) {
+    const from = partOf(folder, source.path);
+    if (from === undefined) continue;
+    const parts = graph.get(from) ?? new Set();
+    for (const to of importsOf(source).flatMap((target) => partOf(folder, target) ?? []))
+      if (to !== from) parts.add(to);
+    graph.set(from, parts);
+  }
+  return cyclesIn(new Map([...graph].map(([part, parts]) => [part, [...parts]]))).map(
+    (cycle) => `${folder}: ${cycle.join(' -> ')}`,
+  );
+}
+
+function crowdedFolders(sources: readonly Source[]): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const { path } of sources) {
+    const folder = posix.dirname(path);
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts]
+    .filter(([, count]) => count > MOST_FILES)
+    .map(([folder, count]) => `${folder} has ${count} files`);
+}
+
+function starExports({ path, text }: Source): readonly string[] {
+  return /^export (?:type )?\*/m.test(codeOf(text)) ? [path] : [];
+}
+
+/** Words of a private vocabulary: whoever reads them for the first time asks what they mean. */
+const BANNED_WORDS = new Set(
+  (
+    'desk desks entrance ground house meant passage resident residents said scene scenes seat seats tell tells told trunk ' +
+    'untold waiver wish wishes'
+  ).split(' '),
+);
+
+/** File names that do not say what is in the file. */
+const BANNED_FILES = new Set(
+  (
+    'ago asked beyond-title common core data given-tasks go-on helpers impl info legacy manager me meant misc next-steps ' +
+    'service shared types under utils was-closed without-person'
+  ).split(' '),
+);
+
+function bannedNames({ path, text }: Source): readonly string[] {
+  const file = posix.basename(path, '.ts');
+  return [
+    ...(BANNED_FILES.has(file) || hasBannedWord(file) ? [path] : []),
+    ...exportsOf(text)
+      .filter(hasBannedWord)
+      .map((name) => `${path}: ${name}`),
+  ];
+}
+
+function hasBannedWord(name: string): boolean {
+  return name
+    .split(/[-_.]|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/)
+    .some((word) => BANNED_WORDS.has(word.toLowerCase()));
+}
+
+function layersOf(folder: string): readonly (readonly string[])[] {
+  return (ORDER[folder] ?? '').split('|').map((layer) => layer.split(' ').filter((name) => name !== ''));
+}
+
+function subfolderOf(folder: string, path: string): string | undefined {
+  const part = partOf(folder, path);
+  return part?.endsWith('/') ? part.slice(0, -1) : undefined;
+}
+
+/** The subfolder, with a slash at its end, or the file of a folder that a path leads to. */
+function partOf(folder: string, path: string): string | undefined {
+  if (!path.startsWith(`${folder}/`)) return undefined;
+  const [part = '', ...rest] = path.slice(folder.length + 1).split('/');
+  return rest.length === 0 ? part : `${part}/`;
 }
 
 function folderOf(path: string): string {
   return path.split('/')[1]?.replace(/\.ts$/, '') ?? '';
-}
-
-function siblingOf(path: string): string | undefined {
-  const [, folder = '', sibling, file] = path.split('/');
-  return SIBLINGS.includes(folder) && file !== undefined ? sibling : undefined;
-}
-
-function readSources(root: string): readonly Source[] {
-  return readdirSync(root, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .map((entry) => join(entry.parentPath, entry.name).replaceAll('\\', '/'))
-    .map((path) => ({ path, text: readFileSync(path, 'utf8') }));
 }

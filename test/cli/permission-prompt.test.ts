@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { denyAll } from '../../src/cli/commands/run/permission-prompt.ts';
-import { RUN_WITHOUT_PERSON, tellsOfCompany } from '../../src/cli/hosting/headless-approvals.ts';
+import { RUN_WITHOUT_PERSON, isFromAnotherClient } from '../../src/cli/hosting/headless-approvals.ts';
 import type { Approval, PodEvent } from '../../src/pod/index.ts';
 
 const APPROVAL: Approval = {
@@ -51,10 +51,10 @@ describe('company', () => {
   });
 
   it('is whoever does something by another name or door, and is a person or program', () => {
-    expect(tellsOfCompany(cancel('ada', 'control'), me)).toBe(false);
-    expect(tellsOfCompany(cancel('bob', 'control'), me)).toBe(true);
-    expect(tellsOfCompany(cancel('ada', 'hld'), me)).toBe(true);
-    expect(tellsOfCompany(cancel(RUN_WITHOUT_PERSON, 'control'), me)).toBe(false);
-    expect(tellsOfCompany({ type: 'state', seq: 1, state: 'idle' }, me)).toBe(false);
+    expect(isFromAnotherClient(cancel('ada', 'control'), me)).toBe(false);
+    expect(isFromAnotherClient(cancel('bob', 'control'), me)).toBe(true);
+    expect(isFromAnotherClient(cancel('ada', 'hld'), me)).toBe(true);
+    expect(isFromAnotherClient(cancel(RUN_WITHOUT_PERSON, 'control'), me)).toBe(false);
+    expect(isFromAnotherClient({ type: 'state', seq: 1, state: 'idle' }, me)).toBe(false);
   });
 });

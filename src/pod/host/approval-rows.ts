@@ -1,6 +1,6 @@
 import type { ApprovalRow, Row, SettledApprovalRow } from '../catalogue/index.ts';
 import type { Approval } from '../event.ts';
-import type { ApprovalIndex } from '../live/view.ts';
+import type { ApprovalIndex } from '../view/view.ts';
 
 /**
  * What the row of a session has of its approvals: all that are pending, and the last ones that were settled. `before` are the

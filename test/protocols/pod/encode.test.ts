@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PodEvent } from '../../../src/pod/index.ts';
 import { encodeBatch } from '../../../src/protocols/pod/broadcast.ts';
-import { ProjectionState } from '../../../src/protocols/pod/projection-state.ts';
+import { ProjectionState } from '../../../src/protocols/pod/encode/projection-state.ts';
 import { EventBatch } from '../../../src/pod/index.ts';
 
 /** What both kinds of clients are told of some events in a row: `event` and what of it is worth looking at. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { PodEvent, PodFact } from '../../../src/pod/index.ts';
-import { ProjectionState } from '../../../src/protocols/pod/projection-state.ts';
+import { ProjectionState } from '../../../src/protocols/pod/encode/projection-state.ts';
 
 const idle: PodFact = { type: 'state', state: 'idle' };
 const queued = (lane: 'prompt' | 'follow-up'): PodFact => ({
