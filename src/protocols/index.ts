@@ -1,12 +1,13 @@
 /** The doors: each turns one wire into commands and events into that wire. */
-import type { User } from './hld/door.ts';
+import type { User } from './hld/needs.ts';
 import type { Project } from './tasks/index.ts';
 
 export { bindDoor, type Door, type DoorContext, type OpenDoor } from './door.ts';
-export type { HldNeeds } from './hld/door.ts';
+export type { HldNeeds } from './hld/needs.ts';
 export { hldSocketPath } from './hld/settings.ts';
-export { isPodDoor, type PodNeeds } from './pod/door.ts';
-export { wireSettings } from './pod/settings.ts';
+export { isPodDoor } from './pod/door.ts';
+export type { PodNeeds } from './pod/needs.ts';
+export { wireSettings } from './pod/encode/settings.ts';
 export {
   DEFAULT_RULES,
   type ExtensionLink,

@@ -1,5 +1,5 @@
 import type { DoorContext, OpenDoor } from '../door.ts';
-import type { HldNeeds, User } from './door.ts';
+import type { HldNeeds, User } from './needs.ts';
 import { refuseBesideAnother, startHld } from './listener.ts';
 import { hldSocketPath } from './settings.ts';
 

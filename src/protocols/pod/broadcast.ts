@@ -1,10 +1,10 @@
 import { asPolypodError, PolypodError } from '../../base/index.ts';
 import { type EventBatch, isReaderTooSlow, type Pod, type PodEvent } from '../../pod/index.ts';
-import { encode } from './encode.ts';
-import type { WireLine } from './wire-lines.ts';
-import { ProjectionState } from './projection-state.ts';
-import { type Stand, statusLines } from './status.ts';
-import { BroadcastAnswer, EncodedBatch, type EventLines } from './event-lines.ts';
+import { encode } from './encode/encode.ts';
+import type { WireLine } from './encode/wire-lines.ts';
+import { ProjectionState } from './encode/projection-state.ts';
+import { type Stand, statusLines } from './encode/status.ts';
+import { BroadcastAnswer, EncodedBatch, type EventLines } from './encode/event-lines.ts';
 
 /** One that hears a pod. */
 export interface Listener {

@@ -1,7 +1,7 @@
 import { isReaderTooSlow, type Snapshot } from '../../pod/index.ts';
 import { type Broadcast, encodeBatch } from './broadcast.ts';
-import { ProjectionState } from './projection-state.ts';
-import type { EncodedBatch } from './event-lines.ts';
+import { ProjectionState } from './encode/projection-state.ts';
+import type { EncodedBatch } from './encode/event-lines.ts';
 
 /** A client that catches up. */
 export interface Latecomer {

@@ -18,7 +18,7 @@ import {
   readMessage,
   shape,
 } from '../../base/index.ts';
-import { ourNames, ourSettings, wireProblem } from './settings.ts';
+import { ourNames, ourSettings, wireProblem } from './encode/settings.ts';
 import type { RequestId } from './wire.ts';
 
 /** What a line asks for. */

@@ -1,7 +1,7 @@
 import { type ErrorCode, errorText, type PolypodError, WrongState } from '../../base/index.ts';
 import { KeyReused } from '../../pod/index.ts';
 import type { SeedErrorCode, WireErrorCode } from './wire.ts';
-import { toExtended, toPlain, type WireLine } from './wire-lines.ts';
+import { toExtended, toPlain, type WireLine } from './encode/wire-lines.ts';
 
 /** Our codes as the wire has them: for every client, and for one that has asked for extras. */
 const CODES: Readonly<Record<ErrorCode, readonly [SeedErrorCode, WireErrorCode]>> = {

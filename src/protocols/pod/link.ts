@@ -11,11 +11,11 @@ import type { Broadcast, Listener } from './broadcast.ts';
 import { catchUp } from './catch-up.ts';
 import { decode, type Decoded, decodeObject, type Request } from './decode.ts';
 import { errorLines, refusalOf } from './errors.ts';
-import { withoutUndefined } from './without-undefined.ts';
-import { historyItems } from './items.ts';
-import { type ClientKind, type WireLine, toExtended, toPlain } from './wire-lines.ts';
-import { inFlight, wireSnapshot } from './snapshot.ts';
-import { answerLines, type BroadcastAnswer, type EncodedBatch, type Lines } from './event-lines.ts';
+import { withoutUndefined } from './encode/without-undefined.ts';
+import { historyItems } from './encode/items.ts';
+import { type ClientKind, type WireLine, toExtended, toPlain } from './encode/wire-lines.ts';
+import { inFlight, wireSnapshot } from './encode/snapshot.ts';
+import { answerLines, type BroadcastAnswer, type EncodedBatch, type Lines } from './encode/event-lines.ts';
 import type { ExtraEvents, RequestId } from './wire.ts';
 
 /** Where a link's lines go. */

@@ -3,11 +3,11 @@ import type { Pod } from '../../pod/index.ts';
 import type { Broadcast, Listener } from './broadcast.ts';
 import { catchUp } from './catch-up.ts';
 import { errorLines } from './errors.ts';
-import { answerLines, type EncodedBatch, type ProjectedEvent } from './event-lines.ts';
+import { answerLines, type EncodedBatch, type ProjectedEvent } from './encode/event-lines.ts';
 import type { PodDoor } from './pod-door.ts';
-import { wireSnapshot } from './snapshot.ts';
+import { wireSnapshot } from './encode/snapshot.ts';
 import { type BatchFacts, UnreadBatches } from './unread-batches.ts';
-import { toExtended, type WireLine } from './wire-lines.ts';
+import { toExtended, type WireLine } from './encode/wire-lines.ts';
 
 export interface ProjectedEventsOptions {
   /** The number to resume after; without one the events begin with a snapshot. */

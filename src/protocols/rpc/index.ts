@@ -2,7 +2,7 @@
 import type { RpcParts } from './parts.ts';
 import type { RpcStreams } from './link/serve.ts';
 
-export type { Inventory, RpcNeeds } from './door.ts';
+export type { Inventory, RpcNeeds } from './needs.ts';
 export { firstLine } from './link/first-line.ts';
 export { readGreeting, RPC_SOCKET } from './link/greeting.ts';
 export type { LinkHeader } from './link/link-header.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { DoorContext } from '../../door.ts';
-import type { OpenPodDoor, PodNeeds } from '../door.ts';
+import type { OpenPodDoor, PodNeeds } from '../needs.ts';
 import { PodDoor } from '../pod-door.ts';
 import { DEFAULT_DUPLEX, serveDuplex } from '../duplex-link.ts';
 import { PodSockets } from './pod-sockets.ts';

@@ -1,5 +1,5 @@
 import type { OfferedModel, Host, ToolLimit } from '../../../pod/index.ts';
-import type { Inventory } from '../door.ts';
+import type { Inventory } from '../needs.ts';
 import { choiceOf, firstPod, newSettings, settingsFor } from '../sessions/first-pod.ts';
 import type { LinkHeader } from './link-header.ts';
 import { type ModelScope, modelScope, scopeNotices } from '../sessions/model-scope.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { messageOf } from '../../../base/index.ts';
 import { containFailures, listenUnix } from '../../../wire/index.ts';
 import type { DoorContext, OpenDoor } from '../../door.ts';
-import type { RpcNeeds } from '../door.ts';
+import type { RpcNeeds } from '../needs.ts';
 import { encodeGreeting, RPC_SOCKET } from './greeting.ts';
 import { serveSocket } from './serve-socket.ts';
 

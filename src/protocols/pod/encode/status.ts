@@ -1,6 +1,6 @@
-import type { PodState } from '../../pod/index.ts';
+import type { PodState } from '../../../pod/index.ts';
 import { type WireLine, toExtended, toPlain } from './wire-lines.ts';
-import type { WireStatus } from './wire.ts';
+import type { WireStatus } from '../wire.ts';
 
 export interface Stand {
   readonly podId: string;

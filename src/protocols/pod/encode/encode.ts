@@ -1,4 +1,4 @@
-import type { PodEvent, PodEventOf } from '../../pod/index.ts';
+import type { PodEvent, PodEventOf } from '../../../pod/index.ts';
 import { withoutUndefined } from './without-undefined.ts';
 import { callArguments, historyItems, richContent, textOf } from './items.ts';
 import { type WireLine, toAll, toExtended, toPlain } from './wire-lines.ts';
@@ -6,7 +6,7 @@ import { isHeld, type OpenBlock, type ProjectionState } from './projection-state
 import { wireSettings } from './settings.ts';
 import { wireApproval, wireQueued } from './snapshot.ts';
 import { statusLines } from './status.ts';
-import type { ExtraEvents, TurnResult, WireUsage } from './wire.ts';
+import type { ExtraEvents, TurnResult, WireUsage } from '../wire.ts';
 
 type Say<T extends PodEvent['type']> = (
   event: PodEventOf<T>,

@@ -1,9 +1,9 @@
-import type { Approval, Queued, Snapshot } from '../../pod/index.ts';
+import type { Approval, Queued, Snapshot } from '../../../pod/index.ts';
 import { withoutUndefined } from './without-undefined.ts';
 import { historyItems, richContent, textOf } from './items.ts';
 import { wireSettings } from './settings.ts';
 import { wireStatus } from './status.ts';
-import type { WireApproval, WireBlock, WireQueued, WireSnapshot } from './wire.ts';
+import type { WireApproval, WireBlock, WireQueued, WireSnapshot } from '../wire.ts';
 
 /** A snapshot as the wire has it. */
 export function wireSnapshot(snapshot: Snapshot, reason: 'joined' | 'gap'): WireSnapshot {

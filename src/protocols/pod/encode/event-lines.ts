@@ -1,6 +1,6 @@
-import type { PodEvent, Snapshot } from '../../pod/index.ts';
+import type { PodEvent, Snapshot } from '../../../pod/index.ts';
 import { isFor, type ClientKind, type WireLine } from './wire-lines.ts';
-import type { RequestId, WireEvent } from './wire.ts';
+import type { RequestId, WireEvent } from '../wire.ts';
 
 /** An event of the pod and its lines, for both kinds of clients. */
 export interface EventLines {

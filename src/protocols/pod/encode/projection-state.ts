@@ -1,4 +1,4 @@
-import type { PodEvent, PodState, Snapshot, PodEventOf } from '../../pod/index.ts';
+import type { PodEvent, PodState, Snapshot, PodEventOf } from '../../../pod/index.ts';
 import type { Stand } from './status.ts';
 
 type BlockStart = PodEventOf<'block-start'>;

@@ -1,5 +1,5 @@
-import type { ItemOf, Snapshot } from '../../pod/index.ts';
-import type { WireContent, WireItem } from './wire.ts';
+import type { ItemOf, Snapshot } from '../../../pod/index.ts';
+import type { WireContent, WireItem } from '../wire.ts';
 
 export type Item = Snapshot['items'][number];
 export type Content = ItemOf<'message'>['content'];

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, PolypodError, type shape } from '../../base/index.ts';
-import type { PodSettings, SettingsChange } from '../../pod/index.ts';
+import { isObject, type JsonObject, PolypodError, type shape } from '../../../base/index.ts';
+import type { PodSettings, SettingsChange } from '../../../pod/index.ts';
 
 /** Settings whose keys are not ours: notes of clients, and MCP servers as their documents spell them. */
 const FOREIGN: ReadonlySet<string> = new Set(['annotations', 'mcpConfig', 'mcpContext']);

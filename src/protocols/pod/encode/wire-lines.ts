@@ -1,4 +1,4 @@
-import type { SeedEvents, WireEvent, WireEvents } from './wire.ts';
+import type { SeedEvents, WireEvent, WireEvents } from '../wire.ts';
 
 /** Who gets it: clients that know the seed's words only, those that have asked for extras, or both. */
 export type ClientKind = 'plain' | 'extended';
