@@ -2,6 +2,7 @@
 import type { Host } from '../pod/index.ts';
 import type { OpenDoor } from '../protocols/index.ts';
 import type { ModelAccess } from '../setup/index.ts';
+import type { ControlPeer } from './handshake.ts';
 import type { ControlLink } from './link.ts';
 import type { PodHandle } from './remote-pod.ts';
 import type { ControlServer, ControlServerOptions, Method, TakeOver } from './server.ts';
@@ -15,8 +16,8 @@ export type { ControlServer, LinkSide, Method } from './server.ts';
 // Loaded when it is used: most commands need neither a server nor a connection.
 
 /** A connection to the control socket at a path; undefined if no process listens there. */
-export async function openControlLink(path: string): Promise<ControlLink | undefined> {
-  return (await import('./link.ts')).ControlLink.open(path);
+export async function openControlLink(path: string, peer: ControlPeer): Promise<ControlLink | undefined> {
+  return (await import('./link.ts')).ControlLink.open(path, peer);
 }
 
 /** A pod of the process behind a connection. */

@@ -12,7 +12,7 @@ import {
 } from '../base/index.ts';
 
 /**
- * The daemon's own socket speaks lines of JSON. A client asks `{"method":…,"params":{…}}`; each question gets one line
+ * A control socket speaks lines of JSON. A client sends `{"method":…,"params":{…}}`; each request is answered by one line
  * `{"result":…}` or `{"error":{"code":…,"message":…}}`, in order. `watch` sends `{"watched":…}` lines before its result; if
  * its error is `resumable`, the client was too slow, and `watch` after the last number brings the rest.
  */
@@ -44,12 +44,12 @@ export function encodeError(thrown: unknown): string {
   return encode({ error: { code, message: errorText(message), ...resumable } });
 }
 
-/** The error that the daemon answered with, as if it had been thrown here. */
+/** The error of an answer, to throw in this process. */
 export function errorIn(value: unknown): PolypodError {
   const { code, message, resumable } = isObject(value) ? value : {};
   if (resumable === true) return new ReaderTooSlow(stringOf(message));
   const known = CODES.find((candidate) => candidate === code) ?? 'internal';
-  return new PolypodError(known, stringOf(message) || 'the daemon gave no reason');
+  return new PolypodError(known, stringOf(message) || 'the process gave no reason');
 }
 
 const CODES: readonly ErrorCode[] = [

@@ -1,22 +1,34 @@
 import type { Socket } from 'node:net';
 import { isObject, type JsonObject, onAbort, PolypodError, tryParse } from '../base/index.ts';
 import { connectUnix, lineReader } from '../wire/index.ts';
+import {
+  CONTROL_VERSION,
+  type ControlPeer,
+  type Greeting,
+  greetingIn,
+  HELLO,
+  IN_EVERY_VERSION,
+  refuseOtherVersion,
+} from './handshake.ts';
 import { encode, errorIn } from './line.ts';
 
-/** A client's connection to the daemon. */
+/** A client's connection to a control socket. The first method that is called on it is preceded by the handshake. */
 export class ControlLink {
   readonly #path: string;
+  readonly #peer: ControlPeer;
   readonly #socket: Socket;
   readonly #lines: AsyncGenerator<JsonObject>;
+  #greeting: Promise<Greeting> | undefined;
 
-  /** Undefined when no daemon is up. */
-  static async open(path: string): Promise<ControlLink | undefined> {
+  /** Undefined if no process listens on the path. */
+  static async open(path: string, peer: ControlPeer): Promise<ControlLink | undefined> {
     const socket = await connectUnix(path);
-    return socket === undefined ? undefined : new ControlLink(path, socket);
+    return socket === undefined ? undefined : new ControlLink(path, peer, socket);
   }
 
-  private constructor(path: string, socket: Socket) {
+  private constructor(path: string, peer: ControlPeer, socket: Socket) {
     this.#path = path;
+    this.#peer = peer;
     this.#socket = socket;
     this.#lines = linesFrom(socket);
     // Read as the end of the lines.
@@ -25,11 +37,12 @@ export class ControlLink {
 
   /** One question, one answer. Questions on one link are asked one after the other. */
   async call(method: string, params: JsonObject = {}): Promise<JsonObject> {
+    await this.#greet(method);
     this.#socket.write(encode({ method, params }));
     return this.#result(await this.#next());
   }
 
-  /** The same for what a daemon that is well answers at once; one that does not is hung up on. */
+  /** The same for a method that is answered at once. Closes the connection to a process that does not answer in time. */
   async callSoon(method: string, params: JsonObject = {}): Promise<JsonObject> {
     let isLate = false;
     const timer = setTimeout(() => {
@@ -40,8 +53,7 @@ export class ControlLink {
       return await this.call(method, params);
     } catch (thrown) {
       if (!isLate) throw thrown;
-      const message = `the daemon does not answer within ${SOON_MS / 1000} s: see polypod logs; if it hangs, end its process`;
-      throw new PolypodError('unreachable', message, { cause: thrown });
+      throw new PolypodError('unreachable', LATE[this.#peer], { cause: thrown });
     } finally {
       clearTimeout(timer);
     }
@@ -51,6 +63,7 @@ export class ControlLink {
   async *stream(method: string, params: JsonObject, signal: AbortSignal): AsyncGenerator<JsonObject> {
     const forget = onAbort(signal, () => this.#socket.destroy());
     try {
+      await this.#greet(method);
       this.#socket.write(encode({ method, params }));
       for (;;) {
         const line = await this.#next();
@@ -68,14 +81,14 @@ export class ControlLink {
     }
   }
 
-  /** Another link to the same daemon. */
+  /** Another connection to the same socket. */
   async another(): Promise<ControlLink> {
-    const link = await ControlLink.open(this.#path);
-    if (link === undefined) throw gone();
+    const link = await ControlLink.open(this.#path, this.#peer);
+    if (link === undefined) throw this.#gone();
     return link;
   }
 
-  /** Resolves when the daemon has hung up. */
+  /** Resolves when the process has closed the connection. */
   async hungUp(): Promise<void> {
     while ((await this.#lines.next()).done !== true);
   }
@@ -84,10 +97,29 @@ export class ControlLink {
     this.#socket.destroy();
   }
 
+  /** The handshake: rejects before anything is asked of a process that would misunderstand it. */
+  async #greet(method: string): Promise<void> {
+    this.#greeting ??= this.#hello();
+    const greeting = await this.#greeting;
+    if (!IN_EVERY_VERSION.has(method)) refuseOtherVersion(greeting, this.#peer);
+  }
+
+  async #hello(): Promise<Greeting> {
+    this.#socket.write(encode({ method: HELLO, params: { protocol: CONTROL_VERSION } }));
+    const line = await this.#next();
+    const greeting = greetingIn(line);
+    if (greeting === undefined) throw errorIn(line.error);
+    return greeting;
+  }
+
   async #next(): Promise<JsonObject> {
     const { value, done } = await this.#lines.next();
-    if (done === true) throw gone();
+    if (done === true) throw this.#gone();
     return value;
+  }
+
+  #gone(): PolypodError {
+    return new PolypodError('unreachable', GONE[this.#peer]);
   }
 
   #result(line: JsonObject): JsonObject {
@@ -97,6 +129,16 @@ export class ControlLink {
 }
 
 const SOON_MS = 5000;
+
+const LATE: Readonly<Record<ControlPeer, string>> = {
+  daemon: `the daemon does not answer within ${SOON_MS / 1000} s: see polypod logs; if it hangs, end its process`,
+  host: `the process that has the session open does not answer within ${SOON_MS / 1000} s: if it hangs, end it`,
+};
+
+const GONE: Readonly<Record<ControlPeer, string>> = {
+  daemon: 'the daemon went away: see polypod status and polypod logs',
+  host: 'the process that has the session open went away',
+};
 
 async function* linesFrom(socket: Socket): AsyncGenerator<JsonObject> {
   const reader = lineReader();
@@ -110,8 +152,4 @@ async function* linesFrom(socket: Socket): AsyncGenerator<JsonObject> {
   } catch {
     // Cut off: for the reader the same as an end.
   }
-}
-
-function gone(): PolypodError {
-  return new PolypodError('unreachable', 'the daemon went away: see polypod status and polypod logs');
 }

@@ -12,7 +12,7 @@ import type { ControlLink } from './link.ts';
 /** What can be done with a pod, wherever it lives. */
 export type PodHandle = Pick<Pod, 'id' | 'handle' | 'watch'>;
 
-/** A pod that lives in the daemon, reached by its socket. */
+/** A pod of another process, used through the control socket of that process. */
 export function remotePod(id: string, link: ControlLink): PodHandle {
   return {
     id,
@@ -35,7 +35,7 @@ export function remotePod(id: string, link: ControlLink): PodHandle {
 
 const NEVER = new AbortController().signal;
 
-/** Both ends are the same program, and the daemon wrote it: what the line says is believed. */
+/** Both ends have the same control protocol, by the handshake, and the other end wrote the line: it is not validated again. */
 function asReceipt(line: JsonObject): Receipt {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return line as Receipt;

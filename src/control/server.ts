@@ -3,7 +3,8 @@ import type { Server, Socket } from 'node:net';
 import { type JsonObject, type Log, messageOf, PolypodError } from '../base/index.ts';
 import { containFailures, listenUnix } from '../wire/index.ts';
 import { Intake } from './intake.ts';
-import { encode, encodeError, readQuestion } from './line.ts';
+import { CONTROL_VERSION, type ControlPeer, HELLO } from './handshake.ts';
+import { encode, encodeError, type Question, readQuestion } from './line.ts';
 
 /** What a method does: answers once; what it sends before that goes out as `watched` lines, as fast as the client reads. */
 export type Method = (params: JsonObject, link: LinkSide) => Promise<JsonObject>;
@@ -20,22 +21,29 @@ export type TakeOver = (socket: Socket, params: JsonObject, head: Uint8Array) =>
 
 export interface ControlServerOptions {
   readonly path: string;
+  /** Whether this process is the daemon, or a command that hosts its pods itself. */
+  readonly serves: ControlPeer;
+  /** Of Polypod, for the handshake. */
+  readonly version: string;
   readonly methods: Readonly<Record<string, Method>>;
-  /** Methods that, as the first line of a link, make it something else. */
+  /** Methods that, as the first line of a connection or the first after the handshake, change its protocol. */
   readonly takeOvers: Readonly<Record<string, TakeOver>>;
   readonly log: Log;
   /** Reports an unexpected error that has ended a connection. */
   readonly caught: (thrown: unknown) => void;
 }
 
-/** The daemon's own socket. */
+/** Serves the control protocol on a socket: how commands use the pods of another process. */
 export class ControlServer {
   readonly #options: ControlServerOptions;
+  readonly #methods: Readonly<Record<string, Method>>;
   readonly #sockets = new Set<Socket>();
   #server: Server | undefined;
 
   constructor(options: ControlServerOptions) {
     this.#options = options;
+    const greeting = { protocol: CONTROL_VERSION, version: options.version, pid: process.pid };
+    this.#methods = { [HELLO]: async () => greeting, ...options.methods };
   }
 
   async listen(): Promise<void> {
@@ -50,8 +58,9 @@ export class ControlServer {
     if (server === undefined) return;
     const closed = once(server, 'close');
     server.close();
-    for (const socket of this.#sockets) socket.end();
-    // A client that does not read must not hold the daemon.
+    // A connection that nobody reads from would stay half-open.
+    for (const socket of this.#sockets) socket.end(() => socket.destroy());
+    // A client that does not read must not delay the end of the process.
     const patience = setTimeout(() => this.#destroyAll(), PATIENCE_MS);
     await closed;
     clearTimeout(patience);
@@ -79,23 +88,19 @@ export class ControlServer {
     socket.on('end', () => gone.abort());
     socket.on('close', () => gone.abort());
     const link: LinkSide = { signal: gone.signal, send: (lines) => written(socket, lines) };
-    for (let count = 0; ; count += 1) {
+    for (let isFirst = true; ; ) {
       const text = await intake.next();
       if (text === undefined) break;
-      const takeOver = count === 0 ? this.#takeOver(text) : undefined;
-      if (takeOver !== undefined) {
-        await this.#handOver(socket, takeOver, intake.detach());
+      const first: Question | undefined = isFirst ? attempt(() => readQuestion(text)) : undefined;
+      const take = first === undefined ? undefined : own(this.#options.takeOvers, first.method);
+      if (first !== undefined && take !== undefined) {
+        await this.#handOver(socket, { take, params: first.params }, intake.detach());
         return;
       }
+      isFirst = first?.method === HELLO;
       await link.send(await this.#answer(text, link));
     }
     socket.end();
-  }
-
-  #takeOver(text: string): { readonly take: TakeOver; readonly params: JsonObject } | undefined {
-    const question = attempt(() => readQuestion(text));
-    const take = question === undefined ? undefined : own(this.#options.takeOvers, question.method);
-    return take === undefined || question === undefined ? undefined : { take, params: question.params };
   }
 
   async #handOver(
@@ -114,16 +119,18 @@ export class ControlServer {
     try {
       const { method, params } = readQuestion(text);
       this.#options.log.debug('control', { method });
-      const run = own(this.#options.methods, method);
-      if (run === undefined)
-        throw new PolypodError(
-          'unknown-method',
-          `there is no method "${method}": there are ${Object.keys(this.#options.methods).join(', ')}`,
-        );
+      const run = own(this.#methods, method);
+      if (run === undefined) throw this.#unknown(method);
       return encode({ result: await run(params, link) });
     } catch (thrown) {
       return encodeError(thrown);
     }
+  }
+
+  #unknown(method: string): PolypodError {
+    const where = this.#options.serves === 'daemon' ? '' : ` in process ${process.pid}, which is no daemon`;
+    const known = Object.keys(this.#methods).join(', ');
+    return new PolypodError('unknown-method', `there is no method "${method}"${where}: there are ${known}`);
   }
 }
 

@@ -285,6 +285,8 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
   const socket = controlSocket(dataPaths);
   parts.control = await listenForControl({
     path: socket,
+    serves: 'daemon',
+    version,
     methods: {
       ...(await podMethods(host, () => setup.models)),
       ...daemonMethods({

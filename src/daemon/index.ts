@@ -47,7 +47,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 /** A link to the daemon of a data directory; undefined when none is up. */
 export async function daemonLink(dataPaths: DataPaths): Promise<ControlLink | undefined> {
-  return openControlLink(controlSocket(dataPaths));
+  return openControlLink(controlSocket(dataPaths), 'daemon');
 }
 
 export async function newSession(

@@ -1,0 +1,118 @@
+import { mkdirSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import { dirname } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { dataPathsFrom, controlSocket } from '../../src/setup/index.ts';
+import { type Home, newHome } from './chat-stage.ts';
+import { site } from './daemon.ts';
+import { polypod } from './polypod.ts';
+
+interface Line {
+  readonly method: string;
+  readonly params?: object;
+}
+
+/** A daemon of another version on the control socket of a home. Returns the methods that commands call. */
+async function otherDaemon(
+  { env }: Pick<Home, 'env'>,
+  answer: (line: Line) => object,
+): Promise<readonly string[]> {
+  const path = controlSocket(dataPathsFrom(env));
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const called: string[] = [];
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    createInterface({ input: socket }).on('line', (text) => {
+      const line = JSON.parse(text) as Line;
+      called.push(line.method);
+      socket.write(`${JSON.stringify(answer(line))}\n`);
+      if (line.method === 'stop') socket.end();
+    });
+  });
+  await new Promise<void>((resolve) => void server.listen(path, resolve));
+  onTestFinished(() => void server.close());
+  return called;
+}
+
+const result = (value: object) => ({ result: value });
+
+/** As daemons answered before there was a handshake. */
+const beforeHandshake = ({ method }: Line): object =>
+  method === 'hello'
+    ? { error: { code: 'unknown-method', message: 'there is no method "hello": there are status, stop' } }
+    : result({ stopping: true });
+
+const ofVersion =
+  (protocol: number, version: string) =>
+  ({ method }: Line): object =>
+    result(method === 'hello' ? { protocol, version, pid: 4711 } : { stopping: true });
+
+const COMMANDS = [['status'], ['approvals'], ['new'], ['chat', 'Hello'], ['run', 'Hello']];
+
+describe('a command that meets a daemon of another version', () => {
+  it.each(COMMANDS)('polypod %s says that the daemon is older, and how to restart it', async (...args) => {
+    const home = newHome();
+    const called = await otherDaemon(home, beforeHandshake);
+    const { code, stdout, stderr } = await polypod(args, { env: home.env });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(
+      'the daemon runs an older Polypod than this command (control protocol 0, not 1). Restart it: run "polypod stop", then "polypod serve".',
+    );
+    expect(called).toEqual(['hello']);
+  });
+
+  it('says that the daemon is newer, with its version and process', async () => {
+    const home = newHome();
+    const called = await otherDaemon(home, ofVersion(2, '9.1.0'));
+    const { code, stderr } = await polypod(['status'], { env: home.env });
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      'the daemon (process 4711) runs Polypod 9.1.0, which is newer than this command (control protocol 2, not 1). Update this one, or replace the daemon by this version: run "polypod stop", then "polypod serve".',
+    );
+    expect(called).toEqual(['hello']);
+  });
+
+  it.each([
+    ['older', beforeHandshake],
+    ['newer', ofVersion(2, '9.1.0')],
+  ])('polypod stop ends one that is %s', async (_, answer) => {
+    const home = newHome();
+    const called = await otherDaemon(home, answer);
+    expect(await polypod(['stop'], { env: home.env })).toMatchObject({
+      code: 0,
+      stderr: 'polypod: the daemon has stopped\n',
+    });
+    expect(called).toEqual(['hello', 'stop']);
+  });
+});
+
+describe('the daemon', () => {
+  it('tells a client of another version its own, and goes on serving the connection', async () => {
+    const here = await site();
+    const daemon = await here.serve();
+    const socket = connect(controlSocket(dataPathsFrom(here.env)));
+    socket.end('{"method":"hello","params":{"protocol":99,"later":true}}\n{"method":"ls"}\n');
+    expect(await linesOf(socket)).toEqual([
+      { result: { protocol: 1, version: expect.any(String), pid: daemon.child.pid } },
+      { result: { sessions: [] } },
+    ]);
+  });
+
+  it('has the methods of this version: a change of them needs another version', async () => {
+    const here = await site();
+    await here.serve();
+    await expect((await here.link()).call('fly')).rejects.toThrow(
+      'there is no method "fly": there are hello, command, watch, model, status, metrics, reload, stop, ls, new, approvals, watch-approvals, fork, rm, release-socket, agent-start, agent-stop',
+    );
+  });
+});
+
+async function linesOf(socket: Socket): Promise<readonly unknown[]> {
+  let text = '';
+  for await (const piece of socket) text += String(piece);
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown);
+}
