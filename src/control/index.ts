@@ -1,9 +1,10 @@
 /** The control protocol: how Polypod's own commands use the pods of another process. */
 import type { Host } from '../pod/index.ts';
 import type { OpenDoor } from '../protocols/index.ts';
-import type { ModelAccess } from '../setup/index.ts';
 import type { ControlPeer } from './handshake.ts';
+import type { HostMethodsOptions } from './host-methods.ts';
 import type { ControlLink } from './link.ts';
+import type { PodMethodsOptions } from './pod-methods.ts';
 import type { PodHandle } from './remote-pod.ts';
 import type { ControlServer, ControlServerOptions, Method, TakeOver } from './server.ts';
 
@@ -34,11 +35,13 @@ export async function listenForControl(options: ControlServerOptions): Promise<C
 }
 
 /** The methods of every process that hosts pods. */
-export async function podMethods(
-  host: Host,
-  models: () => Pick<ModelAccess, 'choose'>,
-): Promise<Readonly<Record<string, Method>>> {
-  return (await import('./pod-methods.ts')).podMethods(host, models);
+export async function podMethods(options: PodMethodsOptions): Promise<Readonly<Record<string, Method>>> {
+  return (await import('./pod-methods.ts')).podMethods(options);
+}
+
+/** The methods of a command that hosts its pods itself. */
+export async function hostMethods(options: HostMethodsOptions): Promise<Readonly<Record<string, Method>>> {
+  return (await import('./host-methods.ts')).hostMethods(options);
 }
 
 /** Turns a connection to a control socket into one of the pod door. */

@@ -1,6 +1,6 @@
 import { shape } from '../base/index.ts';
-import { type Host, type Pod, type PodEvent, readCommand } from '../pod/index.ts';
-import { findSession, type ModelAccess } from '../setup/index.ts';
+import { type Pod, type PodEvent, readCommand } from '../pod/index.ts';
+import type { ModelAccess } from '../setup/index.ts';
 import { encode } from './line.ts';
 import { readParams } from './read-params.ts';
 import type { Method } from './server.ts';
@@ -10,20 +10,23 @@ const COMMAND = shape.fields({ pod: text, command: shape.anyObject, by: text }, 
 const WATCH = shape.fields({ pod: text }, { after: shape.count(0) });
 const MODEL = shape.fields({}, { reference: text });
 
+export interface PodMethodsOptions {
+  /** Finds the pod that a client names. Rejects if there is none. */
+  readonly podNamed: (word: string) => Promise<Pod>;
+  readonly models: () => Pick<ModelAccess, 'choose'>;
+}
+
 /** The methods of every process that hosts pods: what a chat needs to use them from another process. */
-export function podMethods(
-  host: Host,
-  models: () => Pick<ModelAccess, 'choose'>,
-): Readonly<Record<string, Method>> {
+export function podMethods({ podNamed, models }: PodMethodsOptions): Readonly<Record<string, Method>> {
   return {
     command: async (params) => {
       const { pod, command, by, key } = readParams(COMMAND, params);
       const caller = { by, door: 'control', ...(key === undefined ? {} : { key }) };
-      return { ...(await (await podNamed(host, pod)).perform(readCommand(command), caller)) };
+      return { ...(await (await podNamed(pod)).perform(readCommand(command), caller)) };
     },
     watch: async (params, { send, signal }) => {
       const { pod, after } = readParams(WATCH, params);
-      const watching = (await podNamed(host, pod)).watch({
+      const watching = (await podNamed(pod)).watch({
         signal,
         ...(after === undefined ? {} : { after }),
       });
@@ -44,11 +47,6 @@ export function podMethods(
       };
     },
   };
-}
-
-/** By its id, the beginning of it, or its name. */
-async function podNamed(host: Host, word: string): Promise<Pod> {
-  return host.pod(findSession(await host.list(), word).id);
 }
 
 function encodeEvents(events: readonly PodEvent[]): string {

@@ -31,12 +31,13 @@ import {
   controlSocket,
   daemonLogFile,
   type DataPaths,
+  hostSockets,
   makePrivate,
   hasRoomForPods,
   refuseDeepSockets,
   SHORTER,
 } from '../setup/paths/index.ts';
-import { agentsFrom, endLeftCommands, loadCommandSafety } from '../setup/index.ts';
+import { agentsFrom, endLeftCommands, findSession, loadCommandSafety } from '../setup/index.ts';
 import { type DaemonState, type Health, healthOf } from './observe/health.ts';
 import { UnexpectedErrors } from './observe/unexpected-errors.ts';
 import { type LogFile, openLogFile } from './observe/log-file.ts';
@@ -148,7 +149,7 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     onRefused: (refused) => log.warn('a connection was refused', { ...refused }),
   });
   const podSockets = (parts.podSockets = join(dataPaths.runtimeDirectory, 'pods'));
-  const swept = await sweepSockets(podSockets);
+  const swept = (await sweepSockets(podSockets)) + (await sweepSockets(hostSockets(dataPaths)));
   if (swept > 0) log.info('sockets that were left behind are taken away', { swept });
   const locks = sweepLocks(dataPaths);
   if (locks > 0) log.info('locks of sessions that were never written are removed', { locks });
@@ -288,7 +289,10 @@ async function assembled(options: DaemonOptions, parts: Parts): Promise<Daemon> 
     serves: 'daemon',
     version,
     methods: {
-      ...(await podMethods(host, () => setup.models)),
+      ...(await podMethods({
+        podNamed: async (word) => host.pod(findSession(await host.list(), word).id),
+        models: () => setup.models,
+      })),
       ...daemonMethods({
         host,
         setup,

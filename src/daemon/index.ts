@@ -112,6 +112,11 @@ export async function guardSockets(dataPaths: DataPaths, options: GuardOptions):
   return (await import('./sockets/socket-guard.ts')).guardSockets(dataPaths, options);
 }
 
+/** Removes the sockets of a directory that no process listens on. */
+export async function sweepSockets(directory: string): Promise<number> {
+  return (await import('./sockets/sweep-sockets.ts')).sweepSockets(directory);
+}
+
 /** The audit log of a data directory, for a process that hosts pods. */
 export async function openAudit(
   dataPaths: DataPaths,

@@ -7,7 +7,6 @@ export type { HldNeeds } from './hld/needs.ts';
 export { hldSocketPath } from './hld/settings.ts';
 export { isPodDoor } from './pod/door.ts';
 export type { PodNeeds } from './pod/needs.ts';
-export { wireSettings } from './pod/encode/settings.ts';
 export {
   DEFAULT_RULES,
   type ExtensionLink,

@@ -20,6 +20,8 @@ export {
   daemonLogFile,
   type DataPaths,
   dataPathsFrom,
+  hostSocket,
+  hostSockets,
   keysFile,
 } from './paths/index.ts';
 export type { AgentsOptions, ConfiguredAgentsOptions, SavedRule } from './agents/index.ts';

@@ -110,7 +110,7 @@ describe.runIf(hasTmux)('polypod attach on a real terminal', () => {
     await other.see(isIdle);
     expect(other.screen()).toContain('first-said');
     await say(other, calling('bash', { command: 'node -e 0' }, 'second-said'));
-    await chat.see(has('· bob through pod:'));
+    await chat.see(has('· bob through terminal:'));
     await chat.see(has('y yes, once'));
     await answer(chat, 'y');
     await other.see(has('· ada approved through terminal'));
@@ -285,7 +285,7 @@ describe('polypod attach without a terminal', () => {
     expect(boxed).toMatchObject({ code: 2, stdout: '' });
     expect(boxed.stderr).toContain('is open in another process, where --sandbox has no effect');
     expect(again.stdout).toContain('second-said');
-    await owner.hear('bob through pod:');
+    await owner.hear('bob through terminal:');
     expect(await polypod(['run', '--offline', '--resume', 'owned', 'Go'], { env: home.env })).toMatchObject({
       code: 2,
       stderr: `polypod run: the session ${id} is open in process ${owner.child.pid}: polypod attach ${id} joins it there\n`,

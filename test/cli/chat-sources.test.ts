@@ -5,10 +5,14 @@ import type { Print } from '../../src/cli/chat/view/print.ts';
 import { step } from '../../src/cli/chat/view/step.ts';
 import { reconnectingWatch } from '../../src/cli/hosting/reconnecting-watch.ts';
 import type { View } from '../../src/cli/chat/view/view.ts';
-import { wirePod } from '../../src/cli/chat/wire-pod.ts';
 import { asPolypodError } from '../../src/base/index.ts';
-import type { PodHandle } from '../../src/control/index.ts';
-import { openPodDoor } from '../../src/protocols/pod/index.ts';
+import {
+  hostMethods,
+  listenForControl,
+  openControlLink,
+  type PodHandle,
+  remotePod,
+} from '../../src/control/index.ts';
 import type { Answer } from '../../src/sim/index.ts';
 import { BOB, say, stage } from '../pod/stage.ts';
 
@@ -64,7 +68,7 @@ class Watcher {
   }
 }
 
-/** Texts joined: the wire may cut them otherwise. */
+/** Texts joined: batches of events may cut them otherwise. */
 function gist(prints: readonly Print[]): readonly unknown[] {
   const told: unknown[] = [];
   let text = '';
@@ -73,17 +77,10 @@ function gist(prints: readonly Print[]): readonly unknown[] {
     else {
       if (text !== '') told.push(text);
       text = '';
-      if (print.type !== 'text-end') told.push(comparable(print));
+      if (print.type !== 'text-end') told.push(print);
     }
   }
   return told;
-}
-
-/** The wire carries no diffs, and no line that sums up a result. */
-function comparable(print: Print): unknown {
-  if (print.type !== 'card' || print.card.type !== 'tool') return print;
-  const { title, status } = print.card;
-  return { title, status };
 }
 
 const call = (command: string): Answer => ({
@@ -92,16 +89,29 @@ const call = (command: string): Answer => ({
 
 async function published(script: readonly Answer[]) {
   const { host, cwd, directory } = await stage(script);
-  const door = await openPodDoor({ host, directory: join(directory, 'run'), version: '0', log: silence });
-  onTestFinished(() => door.close());
+  const path = join(directory, 'run', 'control.sock');
+  const models = { choose: () => Promise.reject(new Error('no model is chosen here')) };
+  const server = await listenForControl({
+    path,
+    serves: 'host',
+    version: '0',
+    methods: await hostMethods({ host, models, version: '0' }),
+    takeOvers: {},
+    log: silence,
+    caught: () => {},
+  });
+  onTestFinished(() => server.close());
   const pod = await host.create({ cwd });
   await pod.snapshot();
-  const remote = wirePod(pod.id, join(directory, 'run', 'pods', `${pod.id}.sock`), 'ada');
-  onTestFinished(() => remote.close());
-  return { host, pod, remote };
+  const link = await openControlLink(path, 'host');
+  if (link === undefined) throw new Error('nobody listens');
+  onTestFinished(() => link.close());
+  const { handle, ...rest } = await remotePod(pod.id, link);
+  const remote: PodHandle = { ...rest, handle: (command) => handle(command, { ...ME, door: 'control' }) };
+  return { server, host, pod, remote };
 }
 
-describe('the same pod, watched in process and over its socket', () => {
+describe('the same pod, watched in process and through a control socket', () => {
   it('looks the same: messages, thoughts, calls, questions, queue, settings, shell, the end', async () => {
     const { pod, remote } = await published([
       call('node -e 0'),
@@ -170,11 +180,11 @@ describe('the same pod, watched in process and over its socket', () => {
     expect(refusal).toMatchObject({ code: 'conflict' });
   });
 
-  it('a pod that goes away is told as such, for whoever watches steadily', async () => {
-    const { host, pod, remote } = await published([]);
+  it('a process that stops serving ends the watch as unreachable, so that a chat reconnects', async () => {
+    const { server, remote } = await published([]);
     const watching = remote.watch();
     expect((await watching.next()).value).toMatchObject({ type: 'snapshot' });
-    await host.close(pod.id);
+    await server.close();
     await expect(watching.next()).rejects.toMatchObject({ code: 'unreachable' });
   });
 });

@@ -3,7 +3,9 @@ import { connect, createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { dirname } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { dataPathsFrom, controlSocket } from '../../src/setup/index.ts';
+import { Layout, sessionsIn } from '../../src/pod/sessions.ts';
+import { controlSocket, dataPathsFrom, hostSocket } from '../../src/setup/index.ts';
+import { acquireLock } from '../../src/store/index.ts';
 import { type Home, newHome } from './chat-stage.ts';
 import { site } from './daemon.ts';
 import { polypod } from './polypod.ts';
@@ -14,11 +16,10 @@ interface Line {
 }
 
 /** A daemon of another version on the control socket of a home. Returns the methods that commands call. */
-async function otherDaemon(
-  { env }: Pick<Home, 'env'>,
-  answer: (line: Line) => object,
-): Promise<readonly string[]> {
-  const path = controlSocket(dataPathsFrom(env));
+const otherDaemon = ({ env }: Pick<Home, 'env'>, answer: (line: Line) => object) =>
+  otherProcess(controlSocket(dataPathsFrom(env)), answer);
+
+async function otherProcess(path: string, answer: (line: Line) => object): Promise<readonly string[]> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const called: string[] = [];
   const server = createServer((socket) => {
@@ -84,6 +85,34 @@ describe('a command that meets a daemon of another version', () => {
       stderr: 'polypod: the daemon has stopped\n',
     });
     expect(called).toEqual(['hello', 'stop']);
+  });
+});
+
+describe('a chat that joins a process of another version', () => {
+  it.each([
+    [0, 'older', 'End it, then resume the session here.'],
+    [2, 'newer', 'Update this one, or end that process and resume the session here.'],
+  ])('says so for protocol %i, and sends it nothing else', async (protocol, age, remedy) => {
+    const home = newHome();
+    const id = (await polypod(['new', '--cwd', home.project], { env: home.env })).stdout.trim();
+    const dataPaths = dataPathsFrom(home.env);
+    const [row] = sessionsIn(dataPaths.dataDirectory);
+    const lock = acquireLock(new Layout(dataPaths.dataDirectory).path(row?.file ?? ''));
+    onTestFinished(() => lock.release());
+    const called = await otherProcess(hostSocket(dataPaths, process.pid), ofVersion(protocol, '9.1.0'));
+    for (const args of [
+      ['attach', id],
+      ['chat', '--offline', '--resume', id],
+    ]) {
+      const { code, stderr } = await polypod(args, { env: home.env });
+      expect({ code, stderr }).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(
+          `the process that has the session open (process 4711) runs Polypod 9.1.0, which is ${age} than this command (control protocol ${protocol}, not 1). ${remedy}`,
+        ),
+      });
+    }
+    expect(called).toEqual(['hello', 'hello']);
   });
 });
 

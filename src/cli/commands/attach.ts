@@ -1,11 +1,16 @@
-import { basename } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
 import { findSession, type DataPaths } from '../../setup/index.ts';
 import { sessionsIn } from '../../pod/sessions.ts';
-import { holdChat, podInOtherProcess } from '../chat/index.ts';
+import { holdChat } from '../chat/index.ts';
 import { runnable, type Surroundings } from '../command.ts';
 import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
-import { type PodLocation, hostInDaemon, socketOfOwner } from '../hosting/index.ts';
+import {
+  type PodLocation,
+  hostInDaemon,
+  hostInOtherProcess,
+  ownerOf,
+  ownerOfPodSocket,
+} from '../hosting/index.ts';
 
 /** `polypod attach`: the view of `chat` on a pod that others may be driving. */
 export const attach = runnable({
@@ -55,12 +60,18 @@ interface Found {
 /** Where the pod lives: in whoever has its session open, else in the daemon, which wakes it. */
 async function placeOf(word: string, dataPaths: DataPaths, around: Surroundings): Promise<Found> {
   if (word.includes('/')) {
-    const id = basename(word, '.sock');
-    return { place: podInOtherProcess(id, word, around), name: id };
+    const owner = ownerOfPodSocket(word);
+    const place = await hostInOtherProcess(owner, around);
+    if (place !== undefined) return { place, name: owner.id };
+    throw new PolypodError(
+      'not-found',
+      `nobody listens on ${word}: name a session, or the socket of one in a runtime directory of Polypod`,
+    );
   }
   const row = findSession(sessionsIn(dataPaths.dataDirectory), word);
-  const socket = socketOfOwner(row, dataPaths);
-  if (socket !== undefined) return { place: podInOtherProcess(row.id, socket, around), name: row.id };
+  const owner = ownerOf(row, dataPaths);
+  const elsewhere = owner && (await hostInOtherProcess(owner, around));
+  if (elsewhere !== undefined) return { place: elsewhere, name: row.id };
   const place = await hostInDaemon(
     { dataPaths, fresh: { cwd: row.cwd }, offline: false, allowPaths: [] },
     around,

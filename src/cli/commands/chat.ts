@@ -3,7 +3,7 @@ import { PolypodError } from '../../base/index.ts';
 import type { PodHandle } from '../../control/index.ts';
 import { findSession } from '../../setup/index.ts';
 import type { SettingsChange } from '../../pod/index.ts';
-import { ASK_WHICH, holdChat, pickSession, podInOtherProcess, withBareResume } from '../chat/index.ts';
+import { ASK_WHICH, holdChat, pickSession, withBareResume } from '../chat/index.ts';
 import { type Runnable, runnable, type Surroundings } from '../command.ts';
 import {
   AGENT_OPTIONS,
@@ -13,8 +13,9 @@ import {
   type PodLocation,
   hostInThisProcess,
   hostInDaemon,
+  hostInOtherProcess,
+  ownerOf,
   refuseContradictions,
-  socketOfOwner,
 } from '../hosting/index.ts';
 
 const command = runnable({
@@ -88,17 +89,17 @@ async function opened(
     const word = await wordFor(place, stated, around);
     if (word === undefined) return { place, pod: undefined, isGuest: false };
     const row = findSession(await place.sessions(), word);
-    const socket = socketOfOwner(row, wish.dataPaths);
-    if (socket !== undefined) {
-      refuseOwnProcess(wish, row.id);
-      // Whoever has it open shares it.
+    const owner = ownerOf(row, wish.dataPaths);
+    if (owner !== undefined) refuseOwnProcess(wish, row.id);
+    const elsewhere = owner && (await hostInOtherProcess(owner, around));
+    if (elsewhere !== undefined) {
       await place.close();
-      place = podInOtherProcess(row.id, socket, around);
+      place = elsewhere;
       place.notices.post(`the session ${row.id} is open in another process: you have joined it there`);
     }
     const pod = await place.open(row.id);
     await configure(pod, place, wish);
-    return { place, pod, isGuest: socket !== undefined };
+    return { place, pod, isGuest: elsewhere !== undefined };
   } catch (thrown) {
     await place.close();
     throw thrown;

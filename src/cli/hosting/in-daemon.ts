@@ -1,4 +1,4 @@
-import { arrayOf, type JsonObject, objectOf, stringOf } from '../../base/index.ts';
+import { arrayOf, stringOf } from '../../base/index.ts';
 import { daemonLink } from '../../daemon/index.ts';
 import { findSession, readConfig, readModels } from '../../setup/index.ts';
 import { referenceTo } from '../../llm/index.ts';
@@ -6,9 +6,10 @@ import { Layout, sessionsIn } from '../../pod/sessions.ts';
 import type { Surroundings } from '../command.ts';
 import { currentUserName } from '../current-user.ts';
 import type { AgentRequest } from '../args/agent-options.ts';
-import { DaemonCalls, daemonPod } from './daemon-calls.ts';
+import { ControlCalls, reconnectingPod } from './control-calls.ts';
 import { entriesIn, promptsAmong } from './earlier-prompts.ts';
 import { refuseIfOpenElsewhere } from './session-owner.ts';
+import { remoteModels } from './remote-models.ts';
 import { NoticeBoard } from './notice-board.ts';
 import type { PodLocation } from './pod-location.ts';
 
@@ -24,7 +25,7 @@ export async function hostInDaemon(
 ): Promise<PodLocation | undefined> {
   const first = await daemonLink(dataPaths);
   if (first === undefined) return undefined;
-  const daemon = new DaemonCalls(first, () => daemonLink(dataPaths));
+  const daemon = new ControlCalls(first, () => daemonLink(dataPaths));
   const me = { by: currentUserName(around), door: 'control' };
   const reference = offline ? 'sim/offline' : fresh.model;
   const named = reference === undefined ? {} : { model: reference };
@@ -50,14 +51,17 @@ export async function hostInDaemon(
       open: async (word) => {
         const row = findSession(await sessions(), word);
         refuseIfOpenElsewhere(row, dataPaths);
-        return daemonPod(row.id, daemon);
+        return reconnectingPod(row.id, daemon);
       },
       create: async () => {
-        const pod = daemonPod(stringOf((await daemon.link.call('new', { ...fresh, ...named })).id), daemon);
+        const pod = reconnectingPod(
+          stringOf((await daemon.link.call('new', { ...fresh, ...named })).id),
+          daemon,
+        );
         if (allowPaths.length > 0) await pod.handle({ type: 'configure', set: { paths: allowPaths } }, me);
         return pod;
       },
-      fork: async (id) => daemonPod(stringOf((await daemon.link.call('fork', { pod: id })).id), daemon),
+      fork: async (id) => reconnectingPod(stringOf((await daemon.link.call('fork', { pod: id })).id), daemon),
       discard: async (id) => void (await daemon.call('rm', { pod: id })),
       prompts: async (id) => {
         const row = (await sessions()).find((each) => each.id === id);
@@ -66,9 +70,7 @@ export async function hostInDaemon(
           : promptsAmong(await entriesIn(new Layout(dataPaths.dataDirectory).path(row.file)));
       },
       models: async () => (await readModels(dataPaths)).models.map(referenceTo),
-      model: async (word) => choiceIn(await daemon.call('model', { reference: word })),
-      accountOf: async ({ provider, modelId }) =>
-        accountIn(await daemon.call('model', { reference: `${provider}/${modelId}` })),
+      ...remoteModels(daemon),
       isUp: () => daemon.isUp(),
       close: async () => daemon.close(),
     };
@@ -76,14 +78,4 @@ export async function hostInDaemon(
     daemon.close();
     throw thrown;
   }
-}
-
-function choiceIn({ choice }: JsonObject) {
-  const { provider, modelId } = objectOf(choice);
-  return { provider: stringOf(provider), modelId: stringOf(modelId) };
-}
-
-function accountIn({ account }: JsonObject) {
-  const { name, wire, baseUrl } = objectOf(account);
-  return { name: stringOf(name), wire: stringOf(wire), baseUrl: stringOf(baseUrl) };
 }

@@ -35,7 +35,7 @@ export async function hostInThisProcess(wish: AgentRequest, around: Surroundings
     const { model, notices } = await models.choose(undefined, around.signal);
     for (const text of [...warnings, ...notices]) board.post(text);
     // Not waited for: the agent needs nobody who watches it.
-    const published = isFleeting ? undefined : publishPods({ host, dataPaths, config, audit });
+    const published = isFleeting ? undefined : publishPods({ host, dataPaths, config, models, audit });
     const named = fresh.model === undefined && !offline ? {} : { model: referenceTo(model) };
     return {
       me: { by: currentUserName(around), door: 'cli' },

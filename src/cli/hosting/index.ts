@@ -7,8 +7,9 @@ export {
   refuseContradictions,
 } from '../args/agent-options.ts';
 export { hostInThisProcess } from './in-this-process.ts';
-export { socketOfOwner } from './session-owner.ts';
+export { ownerOf } from './session-owner.ts';
+export { ownerOfPodSocket } from './pod-socket-owner.ts';
+export { hostInOtherProcess } from './in-other-process.ts';
 export { hostInDaemon } from './in-daemon.ts';
-export { NoticeBoard } from './notice-board.ts';
 export type { PodLocation } from './pod-location.ts';
 export { reconnectingWatch } from './reconnecting-watch.ts';

@@ -1,7 +1,8 @@
 import type { Audit } from '../../audit/index.ts';
 import { logTo, redactor } from '../../base/index.ts';
-import { daemonLink, guardSockets } from '../../daemon/index.ts';
-import type { Config, DataPaths } from '../../setup/index.ts';
+import { type ControlServer, hostMethods, listenForControl } from '../../control/index.ts';
+import { daemonLink, guardSockets, sweepSockets } from '../../daemon/index.ts';
+import { type Config, type DataPaths, hostSocket, hostSockets, type ModelAccess } from '../../setup/index.ts';
 import type { Host } from '../../pod/index.ts';
 import type { OpenDoor } from '../../protocols/index.ts';
 import { podDoor } from '../../registry.ts';
@@ -11,31 +12,58 @@ export interface PublishOptions {
   readonly host: Host;
   readonly dataPaths: DataPaths;
   readonly config: Config;
+  readonly models: Pick<ModelAccess, 'choose'>;
   /** Undefined where nothing is kept. */
   readonly audit?: Audit | undefined;
 }
 
-/** Has the pods of this process listen on sockets of their own, so that others can attach; undefined where that cannot be. */
-export async function publishPods(options: PublishOptions): Promise<OpenDoor | undefined> {
-  const { host, dataPaths, config, audit } = options;
+export interface PublishedPods {
+  readonly close: () => Promise<void>;
+}
+
+const LOG = logTo({ sinks: [], level: () => 'error', redact: () => redactor([]) });
+
+/**
+ * Lets other processes use the pods of this one: Polypod's own commands through a control socket, other programs through
+ * the sockets of the pod door. The pods work without either, so a socket that cannot be opened is left out.
+ */
+export async function publishPods(options: PublishOptions): Promise<PublishedPods> {
+  const { dataPaths, config, audit } = options;
   const unguard = await guardSockets(dataPaths, { config: () => config, audit });
-  const log = logTo({ sinks: [], level: () => 'error', redact: () => redactor([]) });
-  try {
-    const claimSocket = (podId: string): Promise<void> => claimFromDaemon(podId, dataPaths);
-    const open = await podDoor.open({
-      host,
-      directory: dataPaths.runtimeDirectory,
-      version: version(),
-      log,
-      namedSockets: 0,
-      claimSocket,
-    });
-    return { ...open, close: () => open.close().finally(unguard) };
-  } catch {
-    unguard();
-    // It is a convenience for others: the run is none the worse without it.
-    return undefined;
-  }
+  // Before the sockets of the pods: a client that finds one of them can attach.
+  const control = await serveControl(options).catch(() => undefined);
+  const door = await openPodDoor(options).catch(() => undefined);
+  return {
+    close: async () => {
+      await Promise.all([control?.close(), door?.close()]);
+      unguard();
+      // What killed processes left behind.
+      await sweepSockets(hostSockets(dataPaths));
+    },
+  };
+}
+
+async function serveControl({ host, dataPaths, models }: PublishOptions): Promise<ControlServer> {
+  return listenForControl({
+    path: hostSocket(dataPaths, process.pid),
+    serves: 'host',
+    version: version(),
+    methods: await hostMethods({ host, models, version: version() }),
+    takeOvers: {},
+    log: LOG,
+    caught: () => {},
+  });
+}
+
+async function openPodDoor({ host, dataPaths }: PublishOptions): Promise<OpenDoor> {
+  return podDoor.open({
+    host,
+    directory: dataPaths.runtimeDirectory,
+    version: version(),
+    log: LOG,
+    namedSockets: 0,
+    claimSocket: (podId) => claimFromDaemon(podId, dataPaths),
+  });
 }
 
 /** A daemon listens for named pods that it has not in memory; this one is in the memory of this process. */

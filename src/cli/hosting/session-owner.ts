@@ -1,18 +1,28 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
-import { daemonLock, type DataPaths } from '../../setup/index.ts';
+import { type ControlLink, openControlLink } from '../../control/index.ts';
+import { daemonLink } from '../../daemon/index.ts';
+import { daemonLock, type DataPaths, hostSocket } from '../../setup/index.ts';
 import { Layout, type Row } from '../../pod/sessions.ts';
 import { readLock } from '../../store/index.ts';
 
-/** The socket by which a pod is reached that a process other than the daemon and this one has open, if it lets itself be reached. */
-export function socketOfOwner(
-  { id, file }: Pick<Row, 'id' | 'file'>,
-  dataPaths: DataPaths,
-): string | undefined {
-  if (holderElsewhere(file, dataPaths) === undefined) return undefined;
-  const socket = join(dataPaths.runtimeDirectory, 'pods', `${id}.sock`);
-  return existsSync(socket) ? socket : undefined;
+/** The process that has a session open, if it is neither this one nor the daemon. */
+export interface SessionOwner {
+  readonly id: string;
+  /** Connects to the process that has the session open now: after the first one has ended, that may be another. */
+  readonly connect: () => Promise<ControlLink | undefined>;
+}
+
+/** Finds the owner of a session; undefined if no other process has it open, or if that process accepts no connections. */
+export function ownerOf(row: Pick<Row, 'id' | 'file'>, dataPaths: DataPaths): SessionOwner | undefined {
+  if (socketOfOwner(row, dataPaths) === undefined) return undefined;
+  return {
+    id: row.id,
+    connect: async () => {
+      const socket = socketOfOwner(row, dataPaths);
+      return socket === undefined ? daemonLink(dataPaths) : openControlLink(socket, 'host');
+    },
+  };
 }
 
 /** Refuses a session that another process has open, with how to get at it. */
@@ -24,6 +34,12 @@ export function refuseIfOpenElsewhere(row: Pick<Row, 'id' | 'file'>, dataPaths: 
       ? 'use it there, or end that process'
       : `polypod attach ${row.id} joins it there`;
   throw new PolypodError('conflict', `the session ${row.id} is open in process ${holder}: ${next}`);
+}
+
+function socketOfOwner({ file }: Pick<Row, 'file'>, dataPaths: DataPaths): string | undefined {
+  const holder = holderElsewhere(file, dataPaths);
+  const socket = holder === undefined ? undefined : hostSocket(dataPaths, holder);
+  return socket !== undefined && existsSync(socket) ? socket : undefined;
 }
 
 function holderElsewhere(file: string, dataPaths: DataPaths): number | undefined {

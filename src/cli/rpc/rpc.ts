@@ -23,7 +23,6 @@ import {
   type ModelSelection,
   rpcBeginnings,
   type LinkHeader,
-  type OpenDoor,
   RPC_SOCKET,
   type RpcLimits,
   type RpcParts,
@@ -32,7 +31,7 @@ import {
   DEFAULT_RULES,
 } from '../../protocols/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../command.ts';
-import type { PublishOptions } from '../hosting/publish-pods.ts';
+import type { PublishedPods, PublishOptions } from '../hosting/publish-pods.ts';
 import { hostDirectories } from './host-directories.ts';
 import { rpcExtensions } from './extensions.ts';
 import type { PromptTexts } from './system-prompts.ts';
@@ -270,7 +269,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
   if (options.models.length > 0)
     for (const notice of scopeNotices(modelScope(await models(), options.models)))
       stderr.write(`polypod: ${notice}\n`);
-  let published: Promise<OpenDoor | undefined> = Promise.resolve(undefined);
+  let published: Promise<PublishedPods | undefined> = Promise.resolve(undefined);
   let later: NodeJS.Timeout | undefined;
   const parts: RpcParts = {
     host,
@@ -282,7 +281,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
       // After the client's first commands, which need not wait for it.
       if (!options.isFleeting)
         later = setTimeout(() => {
-          published = publish({ host, dataPaths, config, audit: audit?.record });
+          published = publish({ host, dataPaths, config, models: access, audit: audit?.record });
         }, PUBLISH_AFTER_MS);
       return pod;
     },
@@ -307,7 +306,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
     clearTimeout(later);
     // What is under way is cancelled and written, but nobody waits for a tool that does not end.
     const closed = published
-      .then((door) => door?.close())
+      .then((pods) => pods?.close())
       .then(() => host.shutdown())
       .then(() => audit?.close())
       .then(() => access.close());
@@ -316,7 +315,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
 }
 
 /** Others may attach to the pods of this process. */
-async function publish(options: PublishOptions): Promise<OpenDoor | undefined> {
+async function publish(options: PublishOptions): Promise<PublishedPods> {
   return (await import('../hosting/publish-pods.ts')).publishPods(options);
 }
 

@@ -26,6 +26,16 @@ export function controlSocket({ runtimeDirectory }: Pick<DataPaths, 'runtimeDire
   return join(runtimeDirectory, 'daemon.sock');
 }
 
+/** The directory of the control sockets of commands that host their pods themselves. */
+export function hostSockets({ runtimeDirectory }: Pick<DataPaths, 'runtimeDirectory'>): string {
+  return join(runtimeDirectory, 'hosts');
+}
+
+/** The control socket of a process that hosts pods and is not the daemon. */
+export function hostSocket(dataPaths: Pick<DataPaths, 'runtimeDirectory'>, pid: number): string {
+  return join(hostSockets(dataPaths), `${pid}.sock`);
+}
+
 /** What the daemon writes about itself. */
 export function daemonLogFile({ dataDirectory }: Pick<DataPaths, 'dataDirectory'>): string {
   return join(dataDirectory, 'logs', 'polypod.log');

@@ -7,6 +7,8 @@ export {
   daemonLogFile,
   type DataPaths,
   dataPathsFrom,
+  hostSocket,
+  hostSockets,
   keysFile,
   tasksDirectory,
 } from './data-paths.ts';

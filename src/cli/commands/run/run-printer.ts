@@ -1,7 +1,5 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
-import { stringOf } from '../../../base/index.ts';
-import type { DeltaContent } from '../../../llm/index.ts';
 import type { PodFact } from '../../../pod/index.ts';
 import type { CallStatus, RunOutcome, Totals } from '../../../worker/index.ts';
 import type { Surroundings } from '../../command.ts';
@@ -18,6 +16,7 @@ import {
   fitWidth,
 } from '../../../terminal/index.ts';
 import { StatusLine } from '../../output/status-line.ts';
+import { type RunStep, stepOf } from './run-steps.ts';
 
 const DIFF_LINES = 60;
 const SUMMARY_WIDTH = 160;
@@ -49,14 +48,19 @@ export class RunPrinter {
   }
 
   print(events: readonly PodFact[]): void {
+    this.show(events.flatMap((event) => stepOf(event) ?? []));
+  }
+
+  show(steps: readonly RunStep[]): void {
     let text = '';
-    for (const event of events) {
-      if (event.type === 'block-delta') this.#count(event.delta);
-      if (event.type === 'block-delta' && event.delta.type === 'text') text += event.delta.text;
-      else {
+    for (const step of steps) {
+      if (step.type === 'answer') {
+        this.#count(step.text.length);
+        text += step.text;
+      } else {
         this.#answer(text);
         text = '';
-        this.#show(event);
+        this.#show(step);
       }
     }
     this.#answer(text);
@@ -89,51 +93,48 @@ export class RunPrinter {
     if (stdout.writableNeedDrain) await once(stdout, 'drain');
   }
 
-  #show(event: PodFact): void {
+  #show(step: Exclude<RunStep, { readonly type: 'answer' }>): void {
     const paint = this.#paint;
-    switch (event.type) {
-      case 'turn-start':
-        this.#status.set('waiting for the model');
+    switch (step.type) {
+      case 'activity':
+        this.#status.set(step.text);
         return;
-      case 'block-start':
-        this.#status.set(event.blockType === 'tool-use' ? `preparing ${event.name}` : 'answering');
+      case 'output':
+        this.#status.set(lastLineOf(step.text));
         return;
-      case 'block-delta':
-        if (event.delta.type === 'thinking') this.#thought(event.delta.text);
+      case 'thought':
+        this.#count(step.text.length);
+        this.#thought(step.text);
         return;
-      case 'block-stop':
-        if (event.blockType === 'thinking' && this.#thinking) this.#thought('\n');
+      case 'thought-end':
+        if (this.#thinking) this.#thought('\n');
         this.#thinking = false;
         return;
-      case 'tool-start':
-        this.#note(`${paint.cyan('●')} ${sanitizeLine(event.call.title)}`);
-        this.#status.set(event.call.title);
+      case 'arguments':
+        this.#count(step.length);
         return;
-      case 'tool-update':
-        this.#status.set(lastLineOf(event.text));
+      case 'tool-start':
+        this.#note(`${paint.cyan('●')} ${sanitizeLine(step.title)}`);
+        this.#status.set(step.title);
         return;
       case 'tool-end':
-        this.#toolEnd(event.status, event.output.summary, stringOf(event.output.details?.diff));
+        this.#toolEnd(step.status, step.summary, step.diff);
         return;
-      case 'retry-start':
+      case 'retry':
         this.#note(
-          paint.dim(
-            `  ${sanitizeLine(event.failure.message)}; trying again in ${(event.delayMs / 1000).toFixed(1)} s`,
-          ),
+          paint.dim(`  ${sanitizeLine(step.message)}; trying again in ${(step.delayMs / 1000).toFixed(1)} s`),
         );
         return;
-      case 'compaction-start':
+      case 'compaction':
         this.#note(paint.dim('  the context is full: summarising the conversation'));
         return;
       case 'run-end':
-        this.#runEnd(event.outcome, event.totals);
-        return;
-      default:
+        this.#runEnd(step.outcome, step.totals);
     }
   }
 
-  #count(delta: DeltaContent): void {
-    this.#written += delta.type === 'input-json' ? delta.json.length : delta.text.length;
+  #count(characters: number): void {
+    this.#written += characters;
     this.#status.count(Math.round(this.#written / 4));
   }
 

@@ -1,12 +1,11 @@
 import { stringOf } from '../../../base/index.ts';
 import type { TaskEvent, TaskStatus, Watched } from '../../../client/index.ts';
-import { WireEvents } from '../../chat/wire-events.ts';
-import { wireSnapshot } from '../../chat/wire-snapshot.ts';
 import type { Surroundings } from '../../command.ts';
 import { RunPrinter } from '../run/run-printer.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
 import type { TaskValues } from './options.ts';
 import { showResult } from './result.ts';
+import { TaskSteps } from './task-steps.ts';
 import { type Question, type TaskView, WaitingView } from './view.ts';
 
 /** Shows a task while it happens, as `polypod run` shows a run: the answer on stdout, what the agent does on stderr. */
@@ -14,7 +13,7 @@ export class LiveView implements TaskView {
   readonly #around: Surroundings;
   readonly #printer: RunPrinter;
   readonly #waiting: WaitingView;
-  readonly #wire = new WireEvents();
+  readonly #steps = new TaskSteps();
   /** Whether all of the answer was shown: what was missed comes with the result. */
   #isWhole: boolean;
 
@@ -55,7 +54,6 @@ export class LiveView implements TaskView {
     switch (event.event) {
       case 'snapshot':
         this.#isWhole = false;
-        this.#wire.joined(wireSnapshot(event));
         if (data.reason === 'gap') this.#waiting.note('some of what happened is no longer kept');
         return;
       case 'queued':
@@ -73,7 +71,7 @@ export class LiveView implements TaskView {
         return;
       default:
         this.#waiting.yieldLine();
-        this.#printer.print(this.#wire.events(event));
+        this.#printer.show(this.#steps.of(event));
     }
   }
 }

@@ -2,8 +2,8 @@ import { asPolypodError, uuidv7 } from '../../base/index.ts';
 import { type ControlLink, type PodHandle, remotePod } from '../../control/index.ts';
 import type { Caller } from '../../pod/index.ts';
 
-/** A daemon that may be away for a while: what was asked when it went is asked once more when it is back. */
-export class DaemonCalls {
+/** Calls to a process that may be unreachable for a while: a call that failed for that is repeated on a new connection. */
+export class ControlCalls {
   readonly #reopen: () => Promise<ControlLink | undefined>;
   #link: ControlLink;
   #isClosed = false;
@@ -49,16 +49,16 @@ export class DaemonCalls {
   }
 }
 
-/** A pod of that daemon. Every command has a key, so that one that is sent again is done once. */
-export function daemonPod(id: string, daemon: DaemonCalls): PodHandle {
+/** A pod of that process. Every command has a key, so that one that is sent again is executed once. */
+export function reconnectingPod(id: string, calls: ControlCalls): PodHandle {
   return {
     id,
     handle: (command, caller?: Caller) => {
       const keyed = { by: 'program', door: 'control', key: uuidv7(), ...caller };
-      return daemon.again(async (link) => (await remotePod(id, link)).handle(command, keyed));
+      return calls.again(async (link) => (await remotePod(id, link)).handle(command, keyed));
     },
     async *watch(options) {
-      yield* (await remotePod(id, daemon.link)).watch(options);
+      yield* (await remotePod(id, calls.link)).watch(options);
     },
   };
 }

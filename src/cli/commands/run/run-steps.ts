@@ -1,0 +1,60 @@
+import { stringOf } from '../../../base/index.ts';
+import type { PodFact } from '../../../pod/index.ts';
+import type { CallStatus, RunOutcome, Totals } from '../../../worker/index.ts';
+
+/** Something of a run that is shown while it happens, wherever the run is. */
+export type RunStep =
+  | { readonly type: 'answer'; readonly text: string }
+  | { readonly type: 'thought'; readonly text: string }
+  | { readonly type: 'thought-end' }
+  /** The model writes the arguments of a call. */
+  | { readonly type: 'arguments'; readonly length: number }
+  /** What goes on, until the next one. */
+  | { readonly type: 'activity'; readonly text: string }
+  | { readonly type: 'output'; readonly text: string }
+  | { readonly type: 'tool-start'; readonly title: string }
+  | {
+      readonly type: 'tool-end';
+      readonly status: CallStatus;
+      readonly summary: string;
+      readonly diff: string;
+    }
+  | { readonly type: 'retry'; readonly message: string; readonly delayMs: number }
+  | { readonly type: 'compaction' }
+  | { readonly type: 'run-end'; readonly outcome: RunOutcome; readonly totals: Totals };
+
+/** What is shown of an event; undefined for one that is not shown. */
+export function stepOf(event: PodFact): RunStep | undefined {
+  switch (event.type) {
+    case 'turn-start':
+      return { type: 'activity', text: 'waiting for the model' };
+    case 'block-start':
+      return {
+        type: 'activity',
+        text: event.blockType === 'tool-use' ? `preparing ${event.name}` : 'answering',
+      };
+    case 'block-delta': {
+      const { delta } = event;
+      if (delta.type === 'input-json') return { type: 'arguments', length: delta.json.length };
+      return { type: delta.type === 'text' ? 'answer' : 'thought', text: delta.text };
+    }
+    case 'block-stop':
+      return event.blockType === 'thinking' ? { type: 'thought-end' } : undefined;
+    case 'tool-start':
+      return { type: 'tool-start', title: event.call.title };
+    case 'tool-update':
+      return { type: 'output', text: event.text };
+    case 'tool-end': {
+      const { summary, details } = event.output;
+      return { type: 'tool-end', status: event.status, summary, diff: stringOf(details?.diff) };
+    }
+    case 'retry-start':
+      return { type: 'retry', message: event.failure.message, delayMs: event.delayMs };
+    case 'compaction-start':
+      return { type: 'compaction' };
+    case 'run-end':
+      return { type: 'run-end', outcome: event.outcome, totals: event.totals };
+    default:
+      return undefined;
+  }
+}

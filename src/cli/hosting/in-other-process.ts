@@ -1,0 +1,47 @@
+import { PolypodError } from '../../base/index.ts';
+import type { Surroundings } from '../command.ts';
+import { currentUserName } from '../current-user.ts';
+import { ControlCalls, reconnectingPod } from './control-calls.ts';
+import { NoticeBoard } from './notice-board.ts';
+import type { PodLocation } from './pod-location.ts';
+import { remoteModels } from './remote-models.ts';
+import type { SessionOwner } from './session-owner.ts';
+
+/** How long another process may take to open the session after its owner has ended. */
+const PATIENCE_MS = 5_000;
+
+/** One session that another process has open; undefined if that process does not listen. Its other sessions are not available. */
+export async function hostInOtherProcess(
+  { id, connect }: SessionOwner,
+  around: Surroundings,
+): Promise<PodLocation | undefined> {
+  const first = await connect();
+  if (first === undefined) return undefined;
+  const owner = new ControlCalls(first, connect);
+  const refuse = async (): Promise<never> => {
+    throw new PolypodError(
+      'bad-request',
+      'that cannot be done from here: the session lives in another process',
+    );
+  };
+  return {
+    me: { by: currentUserName(around), door: 'control' },
+    usualMode: undefined,
+    outlives: true,
+    ifLost: {
+      patienceMs: PATIENCE_MS,
+      ending: () => `the process that had the session is gone: polypod chat --resume ${id} goes on with it`,
+    },
+    notices: new NoticeBoard(),
+    sessions: refuse,
+    open: async (word) => (word === id ? reconnectingPod(id, owner) : refuse()),
+    create: refuse,
+    fork: refuse,
+    discard: async () => {},
+    prompts: refuse,
+    models: async () => [],
+    ...remoteModels(owner),
+    isUp: () => owner.isUp(),
+    close: async () => owner.close(),
+  };
+}
