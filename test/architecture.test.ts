@@ -62,7 +62,7 @@ const ORDER: Readonly<Record<string, string>> = {
   'src/extensions': 'pi',
   'src/llm': 'anthropic gemini ollama openai-chat openai-responses catalogue',
   'src/mcp': 'tools | connection',
-  'src/pod': 'session feed catalogue | repair view | journal | live | host',
+  'src/pod': 'session feed catalogue | repair view history | journal | live | host',
   'src/pod/live': 'commands',
   'src/protocols': 'hld pod rpc tasks',
   'src/protocols/hld': 'sessions | approvals | conversation | events',
@@ -99,6 +99,11 @@ describe('the sources', () => {
 
   it('import only what their folder may import', () => {
     expect(sources.flatMap(forbiddenImports)).toEqual([]);
+  });
+
+  it('of doors do not read the entries of session files', () => {
+    const doors = sources.filter(({ path }) => path.startsWith('src/protocols/'));
+    expect(doors.flatMap((door) => entryImports(door, entryNames(sources)))).toEqual([]);
   });
 
   it('are in subfolders with a declared order', () => {
@@ -186,6 +191,16 @@ describe('the rules find planted violations', () => {
     expect(importsAgainstOrder({ path, text: line }).join()).toContain(reason);
   });
 
+  it.each([
+    "import type { Entry } from '../../../pod/index.ts';",
+    "import { type Host, type SessionTree as Tree } from '../../../pod/index.ts';",
+    "import {\n  APPROVAL_REQUEST,\n} from '../../../pod/index.ts';",
+    "type E = import('../../../pod/index.ts').Entry;",
+  ])('a door that reads session files: %s', (text) => {
+    const names = entryNames(readSources('src'));
+    expect(entryImports({ path: 'src/protocols/hld/methods.ts', text }, names)).toHaveLength(1);
+  });
+
   it('a subfolder without an order', () => {
     const planted = { path: 'src/tools/text/words/split.ts', text: '' };
     expect(undeclaredSubfolders([...readSources('src'), planted])).toEqual(['src/tools/text: words']);
@@ -257,6 +272,36 @@ function forbiddenImports(source: Source): readonly string[] {
     const isPartOfSetup = from === 'daemon' && /^src\/setup\/[^/]+\/index\.ts$/.test(target);
     return isIndex || isListed || isPartOfSetup ? [] : [`${where}: folders are entered by their index.ts`];
   });
+}
+
+/** What only those may use who read session files: entries, trees, facts. */
+const ENTRY_FILES = ['entry', 'fact', 'facts', 'from-end', 'parse', 'tree'];
+
+function entryNames(sources: readonly Source[]): ReadonlySet<string> {
+  const files = ENTRY_FILES.map((name) => `src/pod/session/${name}.ts`);
+  return new Set(
+    sources
+      .filter(({ path }) => files.includes(path))
+      .flatMap(({ text }) => [
+        ...codeOf(text).matchAll(/^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/gm),
+      ])
+      .map(([, name = '']) => name),
+  );
+}
+
+/** The names that a file imports from the pod and must not. */
+function entryImports({ path, text }: Source, forbidden: ReadonlySet<string>): readonly string[] {
+  const code = codeOf(text);
+  const lists = [...code.matchAll(/\{([^{}]*)\}\s*from\s*['"][^'"]*\/pod\/[^'"]*['"]/g)].flatMap(
+    ([, names = '']) => names.split(','),
+  );
+  const types = [...code.matchAll(/import\(['"][^'"]*\/pod\/[^'"]*['"]\)\.(\w+)/g)].map(
+    ([, name = '']) => name,
+  );
+  return [...lists, ...types]
+    .map((name) => /^\s*(?:type\s+)?(\w+)/.exec(name)?.[1] ?? '')
+    .filter((name) => forbidden.has(name))
+    .map((name) => `${path} imports ${name}`);
 }
 
 function undeclaredSubfolders(sources: readonly Source[]): readonly string[] {

@@ -1,4 +1,4 @@
 /** Coordinators and their colleagues: an agent delegates work to child pods that have roles. */
 export { Delegations, type DelegationsOptions } from './delegations.ts';
 export { coordinatorSystem, type Role } from './roles.ts';
-export type { FileChange, WorkOutcome, WorkRecords } from './work-records.ts';
+export type { WorkOutcome, WorkRecords } from './work-records.ts';

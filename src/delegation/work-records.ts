@@ -1,4 +1,4 @@
-import type { Row } from '../pod/index.ts';
+import type { FileChange, Row } from '../pod/index.ts';
 import type { Role } from './roles.ts';
 
 /** How delegations name a piece of work and read its outcome. Whoever keeps the tasks implements it. */
@@ -21,11 +21,6 @@ export interface WorkOutcome {
   /** The last message of the model. */
   readonly text: string;
   readonly changes: readonly FileChange[];
-}
-
-export interface FileChange {
-  readonly path: string;
-  readonly diff: string;
 }
 
 /** The outcome as the coordinator reads it, and the reviewer. */

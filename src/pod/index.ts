@@ -47,6 +47,19 @@ export { KeyReused } from './receipts.ts';
 export { EventBatch, type Numbered } from './feed/index.ts';
 export { Host } from './host/host.ts';
 export type { ApprovalDecision, SessionApproval } from './host/host-approvals.ts';
+export type {
+  Compaction,
+  ConversationItem,
+  ConversationPart,
+  EntryNode,
+  FileChange,
+  Prompt,
+  RecordedEntries,
+  SessionMessage,
+  TaskHistory,
+  TaskOutcome,
+  TaskUsage,
+} from './history/index.ts';
 export type { SessionTexts } from './host/session-texts.ts';
 export {
   type Change,
@@ -61,28 +74,14 @@ export type { Watched } from './watch.ts';
 export { Pod, type WatchOptions } from './pod.ts';
 export {
   type AgentMessage,
-  APPROVAL_REQUEST,
-  APPROVAL_RESPONSE,
   type Answer,
   answerMessage,
   apiOf,
   brokenMessage,
-  encodeEntry,
-  type Entry,
   fileStopReason,
-  FORK,
   inputMessage,
-  itemsOf,
-  type KeptMessage,
   type ModelChoice,
-  QUEUED,
   resultMessage,
-  RUN_END,
-  RUN_START,
-  type SessionTree,
-  TODOS,
-  TOOL_END,
-  UNQUEUED,
 } from './session/index.ts';
 export {
   type ClientTool,

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { arrayOf, isObject, type JsonObject, objectIn, objectOf, stringOf } from '../../base/index.ts';
+import type { Prompt } from '../../pod/index.ts';
 import type { EarlierPrompt } from './pod-location.ts';
 
 /** An entry of a session as far as it matters here. */
@@ -8,6 +9,14 @@ export interface KeptEntry {
   readonly parentId: string | null;
   readonly type: string;
   readonly message?: JsonObject;
+}
+
+/** The prompts of the current conversation that have a text. */
+export function currentPrompts(prompts: readonly Prompt[]): readonly EarlierPrompt[] {
+  return prompts.flatMap(({ isCurrent, message, before }) => {
+    const text = isCurrent ? textIn(message.content) : '';
+    return text === '' ? [] : [{ text, before }];
+  });
 }
 
 /** The prompts on the way from the root to the last entry. */

@@ -6,7 +6,7 @@ import { openHostInProcess } from './host-in-process.ts';
 import { currentUserName } from '../current-user.ts';
 import { publishPods } from './publish-pods.ts';
 import type { AgentRequest } from '../args/agent-options.ts';
-import { promptsAmong } from './earlier-prompts.ts';
+import { currentPrompts } from './earlier-prompts.ts';
 import { refuseIfOpenElsewhere } from './session-owner.ts';
 import { NoticeBoard } from './notice-board.ts';
 import type { PodLocation } from './pod-location.ts';
@@ -52,7 +52,7 @@ export async function hostInThisProcess(wish: AgentRequest, around: Surroundings
       create: async () => host.pod((await newSession(host, models, { ...fresh, ...named })).id),
       fork: (id) => host.fork(id),
       discard: (id) => removeSession(host, dataPaths.dataDirectory, id),
-      prompts: async (id) => promptsAmong([...(await host.tree(id)).path()]),
+      prompts: async (id) => currentPrompts(await host.history.prompts(id)),
       models: async () => (await readModels(dataPaths)).models.map(referenceTo),
       model: async (reference) => {
         const chosen = await models.choose(reference);

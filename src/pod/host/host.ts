@@ -21,13 +21,8 @@ import type { HostCallbacks } from '../live/pod-options.ts';
 import { Pod } from '../pod.ts';
 import { noSession, refuseDamaged } from '../repair/index.ts';
 import { PodCache } from './pod-cache.ts';
-import {
-  FORMAT_VERSION,
-  type Header,
-  type KeptMessage,
-  keptMessages,
-  type SessionTree,
-} from '../session/index.ts';
+import { FORMAT_VERSION, type Header } from '../session/index.ts';
+import { SessionHistory } from './session-history.ts';
 import { SessionReader } from './session-reader.ts';
 import { type RowSource, headerOf, idsIn, rowFromFile, rowsFromFiles } from './session-rows.ts';
 import { TextReader } from './session-texts.ts';
@@ -46,6 +41,8 @@ export class Host {
   readonly texts: TextReader;
   /** Finds and decides approvals. */
   readonly approvals: HostApprovals;
+  /** What sessions have recorded. */
+  readonly history: SessionHistory;
   readonly #options: Required<Omit<HostOptions, 'limits'>> & { readonly limits: HostLimits };
   readonly #layout: Layout;
   readonly #catalogue: Catalogue;
@@ -58,7 +55,6 @@ export class Host {
   readonly #slots: RunSlots;
   readonly #family: ChildPods;
   readonly #rowSource: RowSource;
-  readonly #reader: SessionReader;
   readonly #podListeners = new Set<(id: string, move: PodMove) => void>();
   readonly #onChange = new Set<(change: Change) => void>();
   /** Called when a pod may have become quiet. */
@@ -115,9 +111,10 @@ export class Host {
     });
     this.#rowSource = { files: options.files, layout, now: options.now, onFailure: options.onFailure };
     const [source, podCache] = [this.#rowSource, this.#podCache];
-    this.#reader = new SessionReader({ source, podCache, fileOf: (id) => this.fileOf(id) });
+    const reader = new SessionReader({ source, podCache, fileOf: (id) => this.fileOf(id) });
     this.texts = new TextReader(source, podCache);
-    this.approvals = new HostApprovals({ catalogue, podCache, reader: this.#reader, source });
+    this.approvals = new HostApprovals({ catalogue, podCache, reader, source });
+    this.history = new SessionHistory(reader);
   }
 
   /** How much of what is allowed is in use. */
@@ -281,16 +278,6 @@ export class Host {
   /** Where a session is kept, or will be once there is something to keep. */
   fileOf(id: string): string {
     return this.#fileOf(id);
-  }
-
-  /** The conversation of a pod as its file has it. */
-  async messages(id: string): Promise<readonly KeptMessage[]> {
-    return keptMessages(await this.#reader.loaded(id));
-  }
-
-  /** All that a session file has, on every branch. */
-  async tree(id: string): Promise<SessionTree> {
-    return this.#reader.whole(id);
   }
 
   /** Calls back for every pod in memory, now and as they come and leave, and for every pod that is removed. */

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../base/index.ts';
+import type { AgentMessage } from './agent-message.ts';
 
 /** The version of the format that is written; older ones are read, newer ones refused. */
 export const FORMAT_VERSION = 3;
@@ -16,9 +17,6 @@ export interface Header {
   /** Keys of other programs. */
   readonly extras?: JsonObject;
 }
-
-/** A message as pi and xcsh write it. What is not known of it stays in it. */
-export type AgentMessage = JsonObject & { readonly role: string };
 
 /** Where an entry stands in the tree. */
 export interface Place {

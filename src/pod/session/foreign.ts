@@ -2,7 +2,7 @@ import { arrayOf, type JsonObject, objectOf, stringOf } from '../../base/index.t
 import { type Content, type Item, textContent } from '../../llm/index.ts';
 import { summaryItem } from '../../worker/index.ts';
 import { readContent } from './content.ts';
-import type { AgentMessage } from './entry.ts';
+import type { AgentMessage } from './agent-message.ts';
 
 /** Something said to the model. */
 export function userItem(content: readonly Content[]): Item {

@@ -1,8 +1,8 @@
 /** A session as a tree of entries, in the JSON-lines format that pi and xcsh read. */
+export type { AgentMessage } from './agent-message.ts';
 export { apiOf, callIdOf } from './block.ts';
 export { checkpointBody, compactionBody, conversation, type ModelChoice } from './conversation.ts';
 export {
-  type AgentMessage,
   type Body,
   encodeEntry,
   encodeHeader,
@@ -36,7 +36,6 @@ export {
 import * as field from './field.ts';
 export { field };
 export { contextFromEnd, TailReader } from './from-end.ts';
-export { type KeptMessage, keptMessages } from './kept-messages.ts';
 export {
   type Answer,
   answerMessage,

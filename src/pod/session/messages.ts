@@ -3,7 +3,7 @@ import type { Cost, Item, StopReason, Usage, Wire, ItemOf } from '../../llm/inde
 import { interruptedItems } from '../../worker/index.ts';
 import { apiOf, callIdOf, itemOfBlock } from './block.ts';
 import { encodeContent, readContent } from './content.ts';
-import type { AgentMessage } from './entry.ts';
+import type { AgentMessage } from './agent-message.ts';
 import { foreignItems, userItem } from './foreign.ts';
 import { differenceOf, encodeAnswer, followSteps, patched } from './recipe.ts';
 import { encodeUsage, usageNotes } from './usage.ts';

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, numberOf, tryParse } from '../../base/index.ts';
-import type { AgentMessage, Body, Entry, Header } from './entry.ts';
+import type { AgentMessage } from './agent-message.ts';
+import type { Body, Entry, Header } from './entry.ts';
 
 /** What a line of a session file turned out to be. */
 export type Line =

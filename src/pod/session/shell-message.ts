@@ -1,6 +1,6 @@
 import { numberOf } from '../../base/index.ts';
 import { printedText, type ToolOutput } from '../../tools/index.ts';
-import type { AgentMessage } from './entry.ts';
+import type { AgentMessage } from './agent-message.ts';
 import { itemsOf } from './messages.ts';
 
 /** A command that a person ran, as a message in pi's format. */

@@ -180,17 +180,17 @@ async function getConversation(params: Params, { host, sessions }: HldContext) {
   const claudeId = params.text('claude_session_id');
   if (claudeId !== undefined) {
     const row = await sessions.find((candidate) => claudeSessionId(candidate.id) === claudeId);
-    return { events: row === undefined ? [] : ownConversation((await host.tree(row.id)).path(), row.id) };
+    return { events: row === undefined ? [] : ownConversation(await host.history.conversation(row.id)) };
   }
   if (id === undefined) throw wrongField('session_id', 'either session_id or claude_session_id is required');
   await sessions.row(id, 'failed to get conversation');
-  return { events: wholeConversation((await host.tree(id)).path(), id) };
+  return { events: wholeConversation(await host.history.conversation(id)) };
 }
 
 async function getSessionSnapshots(params: Params, { host, sessions }: HldContext) {
   const id = params.required('session_id');
   await sessions.row(id, 'failed to get session');
-  return { snapshots: fileSnapshots(ownConversation((await host.tree(id)).path(), id)) };
+  return { snapshots: fileSnapshots(ownConversation(await host.history.conversation(id))) };
 }
 
 async function createApproval(params: Params, { approvals }: HldContext) {

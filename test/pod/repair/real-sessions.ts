@@ -53,7 +53,7 @@ export async function realSessions(): Promise<readonly RealSession[]> {
     await resting(pod);
     await pod.handle(say('Run it'), { ...ADA, key: 'once' });
     await approveAll(pod);
-    const { entryId } = (await host.messages(pod.id))[1] ?? {};
+    const { entryId } = (await host.history.messages(pod.id))[1] ?? {};
     await pod.handle({ type: 'compact' }, ADA);
     await resting(pod);
     await pod.handle(say('Again'), ADA);

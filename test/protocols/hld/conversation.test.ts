@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts';
-import { APPROVAL_REQUEST, APPROVAL_RESPONSE, type Entry } from '../../../src/pod/index.ts';
+import { conversationParts } from '../../../src/pod/history/index.ts';
+import { APPROVAL_REQUEST, APPROVAL_RESPONSE, type Entry } from '../../../src/pod/session/index.ts';
 import { wholeConversation } from '../../../src/protocols/hld/conversation/conversation.ts';
 import { asks, type Client, hldStage, launch, pendingApproval, says } from './stage.ts';
 
@@ -158,8 +159,8 @@ describe('an approval and its call find each other', () => {
     ...APPROVAL_RESPONSE.body({ approvalId, status: 'approved', at: '' }),
   });
   const links = (entries: readonly Entry[]) =>
-    wholeConversation(entries, 's').map(({ tool_id: id, approval_id: approval, approval_status: status }) =>
-      [id, approval, status].join(' '),
+    wholeConversation(conversationParts(entries, 's')).map(
+      ({ tool_id: id, approval_id: approval, approval_status: status }) => [id, approval, status].join(' '),
     );
 
   it.each([

@@ -11,7 +11,10 @@ export const exportHtml: Command = async (wish, session) => {
   if (sessions.inMemory) throw new PolypodError('conflict', TEXTS.memoryExport);
   const file = host.fileOf(session.pod.id);
   const path = anyTextIn(wish, 'outputPath') ?? `polypod-session-${basename(file, '.jsonl')}.html`;
-  const [snapshot, messages] = await Promise.all([session.pod.snapshot(), host.messages(session.pod.id)]);
+  const [snapshot, messages] = await Promise.all([
+    session.pod.snapshot(),
+    host.history.messages(session.pod.id),
+  ]);
   // Loaded when somebody wants a page: start-up is a feature.
   const { exportPage } = await import('../export/page.ts');
   const page = exportPage({ snapshot, messages: messages.map(({ message }) => message), version });

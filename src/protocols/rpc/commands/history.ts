@@ -1,5 +1,5 @@
-import { arrayOf, type JsonObject, numberOf, objectIn, objectOf, PolypodError } from '../../../base/index.ts';
-import { type AgentMessage, encodeEntry, type Entry } from '../../../pod/index.ts';
+import { arrayOf, numberOf, objectOf, PolypodError } from '../../../base/index.ts';
+import type { AgentMessage } from '../../../pod/index.ts';
 import { anyTextIn } from '../arguments.ts';
 import { splitMentions } from '../host-side/file-mentions.ts';
 import { textOf } from '../encode/messages.ts';
@@ -10,10 +10,10 @@ import { sessionFile } from './session-file.ts';
 
 /** Every message of a person's, on all branches. */
 export const getBranchMessages: Command = async (_, session) => {
-  const tree = await session.parts.host.tree(session.pod.id);
-  const messages = [...tree.entries()].flatMap((entry) => {
-    const text = entry.type === 'message' && entry.message.role === 'user' ? typedText(entry.message) : '';
-    return text === '' ? [] : [{ entryId: entry.id, text }];
+  const prompts = await session.parts.host.history.prompts(session.pod.id);
+  const messages = prompts.flatMap(({ entryId, message }) => {
+    const text = typedText(message);
+    return text === '' ? [] : [{ entryId, text }];
   });
   return { messages };
 };
@@ -25,7 +25,7 @@ export function typedText(message: AgentMessage): string {
 
 /** The conversation as clients are shown it. */
 export async function messagesOf({ parts, pod }: RpcSession): Promise<readonly AgentMessage[]> {
-  return (await parts.host.messages(pod.id)).flatMap(({ message }) => splitMentions(message));
+  return (await parts.host.history.messages(pod.id)).flatMap(({ message }) => splitMentions(message));
 }
 
 export const getMessages: Command = async (_, session) => ({ messages: await messagesOf(session) });
@@ -85,13 +85,7 @@ function callsIn(content: unknown): number {
 
 export const getEntries: Command = async (wish, session) => {
   const since = anyTextIn(wish, 'since');
-  const tree = await session.parts.host.tree(session.pod.id);
-  const entries = [...tree.entries()];
-  const at = since === undefined ? -1 : entries.findIndex(({ id }) => id === since);
-  if (since !== undefined && at < 0) throw new PolypodError('not-found', `Entry not found: ${since}`);
-  return { entries: entries.slice(at + 1).map(entryFrame), leafId: tree.leafId };
+  const recorded = await session.parts.host.history.entries(session.pod.id, since);
+  if (recorded === undefined) throw new PolypodError('not-found', `Entry not found: ${since}`);
+  return recorded;
 };
-
-function entryFrame(entry: Entry): JsonObject {
-  return objectIn(encodeEntry(entry)) ?? {};
-}

@@ -59,13 +59,13 @@ const forkAt =
   (refusal: string): Command =>
   async (wish, session) => {
     const entryId = textIn(wish, 'entryId');
-    const entry = (await session.parts.host.tree(session.pod.id)).get(entryId);
-    if (entry?.type !== 'message' || entry.message.role !== 'user')
-      throw new PolypodError('bad-request', refusal);
-    const text = typedText(entry.message);
+    const prompts = await session.parts.host.history.prompts(session.pod.id);
+    const prompt = prompts.find((candidate) => candidate.entryId === entryId);
+    if (prompt === undefined) throw new PolypodError('bad-request', refusal);
+    const text = typedText(prompt.message);
     if (await session.parts.extensions.cancelsSwitch('fork')) return { text, cancelled: true };
     await endRun(session);
-    await session.leaveFor(await forked(session, entry.parentId ?? 'root'));
+    await session.leaveFor(await forked(session, prompt.before));
     return { text, cancelled: false };
   };
 
@@ -73,8 +73,8 @@ export const branch = forkAt(TEXTS.branchEntry);
 export const fork = forkAt(TEXTS.forkEntry);
 
 export const clone: Command = async (_, session) => {
-  const { leafId } = await session.parts.host.tree(session.pod.id);
-  if (leafId === null) throw new PolypodError('conflict', TEXTS.nothingToClone);
+  if (await session.parts.host.history.isEmpty(session.pod.id))
+    throw new PolypodError('conflict', TEXTS.nothingToClone);
   if (await session.parts.extensions.cancelsSwitch('fork')) return { cancelled: true };
   await endRun(session);
   await session.leaveFor(await forked(session, undefined));

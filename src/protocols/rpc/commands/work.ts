@@ -15,7 +15,8 @@ export const compact: Command = async (wish, session, _, longWait) =>
 
 async function compactNow(instructions: string | undefined, session: RpcSession): Promise<unknown> {
   await endRun(session);
-  if (await isCompacted(session)) throw new PolypodError('conflict', TEXTS.compacted);
+  if (await session.parts.host.history.isCompacted(session.pod.id))
+    throw new PolypodError('conflict', TEXTS.compacted);
   const ended = session.listen(({ type }) => type === 'compaction-end');
   await session
     .handle({ type: 'compact', ...(instructions === undefined ? {} : { instructions }) })
@@ -41,19 +42,6 @@ async function compacted({ result, entryId }: CompactionEnd, session: RpcSession
       throw new PolypodError('conflict', TEXTS.smallSession);
   }
 }
-
-/** Whether nothing was said since the last compaction. Facts of ours hang behind it, and say nothing to the model. */
-async function isCompacted({ parts, pod }: RpcSession): Promise<boolean> {
-  const path = (await parts.host.tree(pod.id)).path();
-  return path.findLast(({ type }) => !QUIET.has(type))?.type === 'compaction';
-}
-
-const QUIET: ReadonlySet<string> = new Set([
-  'custom',
-  'model_change',
-  'thinking_level_change',
-  'session_info',
-]);
 
 export const bash: Command = async (wish, session, _, longWait) => {
   const command = textIn(wish, 'command');

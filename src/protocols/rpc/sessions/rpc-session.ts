@@ -261,10 +261,8 @@ export class RpcSession {
   /** What the session file has of a compaction. */
   async compaction(entryId: string | undefined): Promise<RpcCompaction | undefined> {
     if (entryId === undefined) return undefined;
-    const entry = (await this.parts.host.tree(this.pod.id)).get(entryId);
-    if (entry?.type !== 'compaction') return undefined;
-    const { summary, firstKeptEntryId, tokensBefore } = entry;
-    return { summary, firstKeptEntryId, tokensBefore, preserveData: {} };
+    const compaction = await this.parts.host.history.compaction(this.pod.id, entryId);
+    return compaction && { ...compaction, preserveData: {} };
   }
 
   /** Nobody answers the dialogs that are open: those of extensions are dismissed, and approvals stay pending at the pod. */

@@ -1,6 +1,5 @@
-import type { PodEventOf, Snapshot } from '../../../pod/index.ts';
+import type { PodEventOf, Snapshot, TaskHistory } from '../../../pod/index.ts';
 import type { ProjectedEvent } from '../settings.ts';
-import type { TaskHistory } from '../work/task-history.ts';
 import { oncePer } from './once-per.ts';
 
 /** Selects from a session's events, in their order, those for a client, and says whether these were the last. */

@@ -1,9 +1,7 @@
 import type { Role, WorkRecords } from '../../../delegation/index.ts';
 import type { Host } from '../../../pod/index.ts';
 import type { TaskType } from '../wire.ts';
-import { taskIn } from './task-history.ts';
 import { newTaskId, readTaskId } from './task-id.ts';
-import { changesIn, lastText } from './task-result.ts';
 import { isOver, listedState } from './task-status.ts';
 
 const TASK_TYPES_OF: Readonly<Record<Role, TaskType>> = { developer: 'file_operation', reviewer: 'chat' };
@@ -17,10 +15,10 @@ export function delegatedWork(host: Host): WorkRecords {
         (task) => readTaskId(task.taskId)?.taskType === 'complex_task' && !isOver(listedState(row, task)),
       ),
     outcome: async (podId, taskId) => {
-      const history = taskIn(await host.tree(podId), taskId);
+      const history = await host.history.task(podId, taskId);
       if (history === undefined) return undefined;
-      const { status, reason, usage, messages } = history;
-      return { status, reason, cost: usage?.cost, text: lastText(messages), changes: changesIn(messages) };
+      const { status, reason, usage, outcome } = history;
+      return { status, reason, cost: usage?.cost, text: outcome.text, changes: outcome.changes };
     },
   };
 }

@@ -1,54 +1,23 @@
-import { arrayOf, type JsonObject, numberOf, objectOf, stringOf } from '../../../base/index.ts';
-import type { AgentMessage } from '../../../pod/index.ts';
-import { textIn } from './message-text.ts';
-import type { TaskHistory } from './task-history.ts';
+import type { JsonObject } from '../../../base/index.ts';
+import type { FileChange, TaskHistory } from '../../../pod/index.ts';
 import type { TaskType, WireChange } from '../wire.ts';
 
-/** What a task brought, by its type. */
-export function resultOf(taskType: TaskType, { messages, usage }: TaskHistory): JsonObject {
+/** What a task produced, in the spelling of the wire, by its type. */
+export function resultOf(taskType: TaskType, { outcome, usage }: TaskHistory): JsonObject {
+  const { text, changes } = outcome;
   switch (taskType) {
     case 'chat':
     case 'complex_task':
-      return { text: lastText(messages), ...(usage && { usage }) };
-    case 'command_execution':
-      return commandResult(messages);
+      return { text, ...(usage && { usage }) };
+    case 'command_execution': {
+      const { stdout, stderr, exitCode } = outcome.command;
+      return { stdout, stderr, exitCode };
+    }
     case 'file_operation':
-      return { text: lastText(messages), changes: changesIn(messages), ...(usage && { usage }) };
+      return { text, changes: changes.map(encodeChange), ...(usage && { usage }) };
   }
 }
 
-/** The last message of the model. */
-export function lastText(messages: readonly AgentMessage[]): string {
-  const said = messages.flatMap((message) => (message.role === 'assistant' ? [textIn(message)] : []));
-  return said.findLast((text) => text !== '') ?? '';
-}
-
-/** What was said instead of an output, by a refusal or a failed start, is an error's text. */
-function commandResult(messages: readonly AgentMessage[]): JsonObject {
-  const ended = messages.findLast(({ role }) => role === 'toolResult');
-  const { stdout, stderr, exitCode } = objectOf(ended?.details);
-  return {
-    stdout: stringOf(stdout),
-    stderr: typeof stderr === 'string' ? stderr : ended === undefined ? '' : textIn(ended),
-    // A command that a signal ended, or that was never begun, has none.
-    exitCode: numberOf(exitCode) ?? null,
-  };
-}
-
-/** The file changes of tool results. */
-export function changesIn(
-  messages: readonly AgentMessage[],
-): readonly (WireChange & { readonly diff: string })[] {
-  const paths = new Map<string, string>();
-  for (const message of messages)
-    for (const block of message.role === 'assistant' ? arrayOf(message.content) : []) {
-      const { type, id, arguments: given } = objectOf(block);
-      if (type === 'toolCall') paths.set(stringOf(id), stringOf(objectOf(given).path));
-    }
-  return messages.flatMap((message) => {
-    const { role, toolCallId, toolName, isError } = message;
-    const { diff } = objectOf(message.details);
-    if (role !== 'toolResult' || isError === true || typeof diff !== 'string') return [];
-    return [{ path: paths.get(stringOf(toolCallId)) ?? '', tool: stringOf(toolName), diff }];
-  });
+function encodeChange({ path, tool, diff }: FileChange): WireChange {
+  return { path, tool, diff };
 }

@@ -1,5 +1,4 @@
-import type { Row, TaskRow } from '../../../pod/index.ts';
-import type { TaskHistory } from './task-history.ts';
+import type { Row, TaskHistory, TaskRow } from '../../../pod/index.ts';
 import { readTaskId } from './task-id.ts';
 import { resultOf } from './task-result.ts';
 import type { TaskState, TaskStatusReply, TaskType } from '../wire.ts';

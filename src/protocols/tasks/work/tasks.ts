@@ -1,6 +1,6 @@
 import { asPolypodError, type PolypodError, uuidv7 } from '../../../base/index.ts';
 import { coordinatorSystem, type Delegations } from '../../../delegation/index.ts';
-import type { Caller, Host, Overrides, Receipt, Row, TaskRow } from '../../../pod/index.ts';
+import type { Caller, Host, Overrides, Receipt, Row, TaskHistory, TaskRow } from '../../../pod/index.ts';
 import { httpRefusal } from '../../../wire/index.ts';
 import { draining, unknown } from '../http/errors.ts';
 import type { KeyRecord } from '../keys/key.ts';
@@ -8,7 +8,6 @@ import type { OwnedSessions } from './owned-sessions.ts';
 import { defaultDirectory, permit, refuseElsewhere } from '../http/permit.ts';
 import { type RefusalCounts, TASK_REJECTED } from '../http/refusal-counts.ts';
 import { agentName, type TasksLimits, type TasksSettings } from '../settings.ts';
-import { type TaskHistory, taskIn } from './task-history.ts';
 import { promptIn, withFiles } from './task-prompt.ts';
 import { newTaskId, readTaskId, type TaskName } from './task-id.ts';
 import { isOver, listedState, outcomeOf, pastState, STATUS } from './task-status.ts';
@@ -139,7 +138,7 @@ export class Tasks {
   }
 
   async history(podId: string, taskId: string): Promise<TaskHistory | undefined> {
-    return taskIn(await this.#host.tree(podId), taskId);
+    return this.#host.history.task(podId, taskId);
   }
 
   async status(key: KeyRecord, taskId: string): Promise<TaskStatusReply> {

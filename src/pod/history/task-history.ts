@@ -1,4 +1,4 @@
-import { type JsonObject, numberOf, objectOf } from '../../../base/index.ts';
+import { type JsonObject, numberOf, objectOf } from '../../base/index.ts';
 import {
   type AgentMessage,
   type Entry,
@@ -8,11 +8,11 @@ import {
   type SessionTree,
   TODOS,
   UNQUEUED,
-} from '../../../pod/index.ts';
-import { textIn } from './message-text.ts';
-import type { WireUsage } from '../wire.ts';
+} from '../session/index.ts';
+import { messageText } from './message-text.ts';
+import { outcomeIn, type TaskOutcome } from './task-outcome.ts';
 
-/** A task as its session's file tells of it: what is known after every restart. */
+/** A task as its session has recorded it. */
 export interface TaskHistory {
   /** The numbers of its first event, and of its last once it is over. */
   readonly firstSeq: number;
@@ -25,13 +25,23 @@ export interface TaskHistory {
   readonly status: string;
   /** Why it failed or was stopped. */
   readonly reason: string | undefined;
-  /** What was said and done in it, in order. */
-  readonly messages: readonly AgentMessage[];
-  readonly usage: WireUsage | undefined;
+  readonly outcome: TaskOutcome;
+  /** Undefined for a task that has not ended. */
+  readonly usage: TaskUsage | undefined;
   /** Why its last call was denied; undefined for one that was not. */
   readonly denied: string | undefined;
   /** How much of its own list of steps was done at most, from 0 to 1; undefined while it has none. */
   readonly stepsDone: number | undefined;
+}
+
+/** What the runs of a task used. */
+export interface TaskUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly turns: number;
+  readonly toolCalls: number;
+  /** In USD; absent where a model's price is not known. */
+  readonly cost?: number;
 }
 
 /** Finds a task in a session: one walk over its entries. */
@@ -96,7 +106,7 @@ class Walk {
       runIds: this.#runIds,
       status: this.#status,
       reason: this.#reason,
-      messages: this.#messages,
+      outcome: outcomeIn(this.#messages),
       denied: deniedIn(this.#messages),
       stepsDone: this.#stepsDone,
       usage: this.#lastSeq === undefined ? undefined : usageBetween(this.#before, this.#totals),
@@ -122,7 +132,7 @@ class Walk {
 
 function deniedIn(messages: readonly AgentMessage[]): string | undefined {
   const last = messages.findLast(({ role }) => role === 'toolResult');
-  return objectOf(last?.details).denied === true && last !== undefined ? textIn(last) : undefined;
+  return objectOf(last?.details).denied === true && last !== undefined ? messageText(last) : undefined;
 }
 
 function shareDone(steps: readonly JsonObject[]): number {
@@ -133,7 +143,7 @@ type RunTotals = NonNullable<ReturnType<typeof RUN_END.in>>['totals'];
 type Counted = 'inputTokens' | 'outputTokens' | 'turns' | 'toolCalls' | 'cost';
 
 /** Totals are those of the whole conversation: a task's are the difference. */
-function usageBetween(before: RunTotals, after: RunTotals): WireUsage {
+function usageBetween(before: RunTotals, after: RunTotals): TaskUsage {
   const more = (name: Counted): number => Math.max(0, (after?.[name] ?? 0) - (before?.[name] ?? 0));
   return {
     inputTokens: more('inputTokens'),

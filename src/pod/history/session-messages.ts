@@ -1,18 +1,17 @@
-import type { AgentMessage, Entry } from './entry.ts';
-import type { SessionTree } from './tree.ts';
+import type { AgentMessage, Entry, SessionTree } from '../session/index.ts';
 
-/** A message of the conversation as the file has it, and the entry that keeps it. */
-export interface KeptMessage {
+/** A message of the conversation as the file has it, and the entry that records it. */
+export interface SessionMessage {
   readonly entryId: string;
   readonly message: AgentMessage;
 }
 
 /** The conversation at the leaf in the words of pi and xcsh: what their clients are shown. */
-export function keptMessages(tree: SessionTree): readonly KeptMessage[] {
+export function sessionMessages(tree: SessionTree): readonly SessionMessage[] {
   const path = tree.path();
   const at = path.findLastIndex(({ type }) => type === 'compaction');
   const compaction = path[at];
-  if (compaction?.type !== 'compaction') return path.flatMap(keptIn);
+  if (compaction?.type !== 'compaction') return path.flatMap(messagesIn);
   const before = path.slice(0, at);
   const first = before.findIndex(({ id }) => id === compaction.firstKeptEntryId);
   const { summary, shortSummary, tokensBefore } = compaction;
@@ -25,12 +24,12 @@ export function keptMessages(tree: SessionTree): readonly KeptMessage[] {
   };
   return [
     { entryId: compaction.id, message },
-    ...(first < 0 ? [] : before.slice(first)).flatMap(keptIn),
-    ...path.slice(at + 1).flatMap(keptIn),
+    ...(first < 0 ? [] : before.slice(first)).flatMap(messagesIn),
+    ...path.slice(at + 1).flatMap(messagesIn),
   ];
 }
 
-function keptIn(entry: Entry): readonly KeptMessage[] {
+function messagesIn(entry: Entry): readonly SessionMessage[] {
   const message = messageIn(entry);
   return message === undefined ? [] : [{ entryId: entry.id, message }];
 }

@@ -1,0 +1,30 @@
+import type { SessionTree } from '../session/index.ts';
+
+/** A compaction as the session has recorded it. */
+export interface Compaction {
+  readonly summary: string;
+  /** The oldest entry that stays in the conversation. */
+  readonly firstKeptEntryId: string;
+  readonly tokensBefore: number;
+}
+
+/** The compaction that an entry records, if it does. */
+export function compactionIn(tree: SessionTree, entryId: string): Compaction | undefined {
+  const entry = tree.get(entryId);
+  if (entry?.type !== 'compaction') return undefined;
+  const { summary, firstKeptEntryId, tokensBefore } = entry;
+  return { summary, firstKeptEntryId, tokensBefore };
+}
+
+/** Whether nothing was added to the conversation since the last compaction. */
+export function isCompacted(tree: SessionTree): boolean {
+  return tree.path().findLast(({ type }) => !SILENT.has(type))?.type === 'compaction';
+}
+
+/** Entries that the model does not see. */
+const SILENT: ReadonlySet<string> = new Set([
+  'custom',
+  'model_change',
+  'thinking_level_change',
+  'session_info',
+]);
