@@ -1,4 +1,4 @@
-/** Hands out ids that depend only on the order of asking: two runs of one script give the same bytes. */
+/** Generates ids that depend only on the call order, so two runs of one script produce the same bytes. */
 export class Ids {
   readonly #counts = new Map<string, number>();
 

@@ -1,17 +1,17 @@
 import type { JsonObject } from '../base/index.ts';
 
-export const WIRES = ['anthropic', 'openai-chat', 'openai-responses', 'gemini', 'ollama'] as const;
-export type WireName = (typeof WIRES)[number];
+export const PROVIDER_APIS = ['anthropic', 'openai-chat', 'openai-responses', 'gemini', 'ollama'] as const;
+export type ProviderApiName = (typeof PROVIDER_APIS)[number];
 
-/** What a client asked, the same whichever wire it came by. */
+/** A request in one shape for all provider APIs. */
 export interface SimRequest {
-  readonly wire: WireName;
+  readonly api: ProviderApiName;
   readonly model: string;
   readonly stream: boolean;
   readonly system: string;
   readonly messages: readonly SimMessage[];
   readonly tools: readonly SimTool[];
-  /** The body as it came, for what this vocabulary leaves out. */
+  /** The original body, for fields that this shape omits. */
   readonly body: JsonObject;
 }
 
@@ -31,7 +31,7 @@ export interface SimCall {
 }
 
 export interface SimResult {
-  /** '' where the wire tells results apart by name or by order only. */
+  /** '' if the provider API identifies results by name or order only. */
   readonly id: string;
   readonly name: string;
   readonly text: string;
@@ -44,24 +44,27 @@ export interface SimTool {
   readonly parameters: JsonObject;
 }
 
-/** One piece of a conversation, as the wires' readers find them. */
-export type GatheredText =
+/** One part of a message, as parsed from any provider API. */
+export type MessagePart =
   | { readonly role: 'user' | 'assistant'; readonly text: string }
   | { readonly role: 'assistant'; readonly call: SimCall }
   | { readonly role: 'tool'; readonly result: SimResult };
 
-/** Neighbours of one role become one message: some wires send a turn as one message, some as many items. */
-export function gather(pieces: Iterable<GatheredText>): readonly SimMessage[] {
+/**
+ * Merges adjacent parts of one role into one message: some APIs send a turn as one message, others as many
+ * items.
+ */
+export function groupMessages(parts: Iterable<MessagePart>): readonly SimMessage[] {
   const messages: SimMessage[] = [];
-  for (const piece of pieces) {
+  for (const part of parts) {
     const last = messages.at(-1);
-    if (last === undefined || last.role !== piece.role) messages.push(add(emptyMessage(piece.role), piece));
-    else messages[messages.length - 1] = add(last, piece);
+    if (last === undefined || last.role !== part.role) messages.push(add(emptyMessage(part.role), part));
+    else messages[messages.length - 1] = add(last, part);
   }
   return messages;
 }
 
-/** The text of the last thing a person said. */
+/** Returns the text of the last user message. */
 export function lastUserText(request: SimRequest): string {
   return request.messages.findLast((message) => message.role === 'user')?.text ?? '';
 }
@@ -70,8 +73,8 @@ function emptyMessage(role: SimMessage['role']): SimMessage {
   return { role, text: '', toolCalls: [], toolResults: [] };
 }
 
-function add(message: SimMessage, piece: GatheredText): SimMessage {
-  if ('call' in piece) return { ...message, toolCalls: [...message.toolCalls, piece.call] };
-  if ('result' in piece) return { ...message, toolResults: [...message.toolResults, piece.result] };
-  return { ...message, text: message.text === '' ? piece.text : `${message.text}\n${piece.text}` };
+function add(message: SimMessage, part: MessagePart): SimMessage {
+  if ('call' in part) return { ...message, toolCalls: [...message.toolCalls, part.call] };
+  if ('result' in part) return { ...message, toolResults: [...message.toolResults, part.result] };
+  return { ...message, text: message.text === '' ? part.text : `${message.text}\n${part.text}` };
 }

@@ -1,47 +1,52 @@
 import type { ServerResponse } from 'node:http';
 import type { Answer } from './script/answer.ts';
-import { type Fault, isRefusal, REFUSALS, type Refusal } from './script/fault.ts';
+import { type Fault, isErrorFault, PROVIDER_ERRORS, type ProviderError } from './script/fault.ts';
 import type { Ids } from './ids.ts';
-import { paced } from './pacing.ts';
-import { gone, perform } from './perform.ts';
-import { settle } from './script/reply.ts';
+import { applyPace } from './pacing.ts';
+import { clientGone, performSteps } from './perform-steps.ts';
+import { resolveAnswer } from './script/reply.ts';
 import type { SimRequest } from './request.ts';
-import { spoil } from './script/damage-reply.ts';
-import { stepsOf } from './steps.ts';
-import type { Context, Wire } from './wires/index.ts';
+import { applyAnswerFault } from './script/answer-fault.ts';
+import { responseSteps } from './steps.ts';
+import type { ResponseContext, ProviderApi } from './provider-apis/index.ts';
 
 export interface Exchange {
-  readonly wire: Wire;
+  readonly api: ProviderApi;
   readonly request: SimRequest;
   readonly response: ServerResponse;
   readonly ids: Ids;
   readonly now: () => number;
   readonly signal: AbortSignal;
-  /** As the client sent it, for refusals that quote it. */
+  /** As sent by the client, for errors that quote it. */
   readonly key: string;
 }
 
-/** Gives the answer to the client, or what its fault makes of it. */
+/** Sends the answer to the client, or the effect of its fault. */
 export async function respond(exchange: Exchange, answer: Answer): Promise<void> {
   const { fault } = answer;
-  if (fault === undefined) return await speak(exchange, answer);
-  if (isRefusal(fault.kind)) return refuse(exchange, REFUSALS[fault.kind], '', fault);
-  if (fault.kind === 'no-response') return await gone(exchange.signal);
+  if (fault === undefined) return await sendAnswer(exchange, answer);
+  if (isErrorFault(fault.kind)) return sendError(exchange, PROVIDER_ERRORS[fault.kind], '', fault);
+  if (fault.kind === 'no-response') return await clientGone(exchange.signal);
   if (fault.kind === 'hang-up') return void exchange.response.destroy();
-  if (fault.kind === 'html') return html(exchange.response);
-  // Without a stream there is no inside of one: the error comes instead of the answer.
+  if (fault.kind === 'html') return sendHtmlPage(exchange.response);
+  // Without a stream, the error replaces the answer.
   if (fault.kind === 'error-in-stream' && !exchange.request.stream)
-    return refuse(exchange, 'server', '', fault);
-  return await speak(exchange, answer);
+    return sendError(exchange, 'server', '', fault);
+  return await sendAnswer(exchange, answer);
 }
 
-/** An error in the provider's own shape. */
-export function refuse(exchange: Exchange, refusal: Refusal, message: string, fault?: Fault): void {
-  const { wire, request, response, ids, key } = exchange;
+/** Sends an error in the provider's own shape. */
+export function sendError(exchange: Exchange, error: ProviderError, message: string, fault?: Fault): void {
+  const { api, request, response, ids, key } = exchange;
   const retryAfterSeconds = fault?.retryAfterSeconds ?? (fault?.kind === '429' ? 1 : undefined);
-  const { status, body } = wire.refuse(refusal, { model: request.model, key, message, retryAfterSeconds });
+  const { status, body } = api.errorResponse(error, {
+    model: request.model,
+    key,
+    message,
+    retryAfterSeconds,
+  });
   sendJson(response, fault?.kind === '529' ? 529 : status, body, {
-    ...wire.headers(ids),
+    ...api.headers(ids),
     ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
   });
 }
@@ -56,26 +61,28 @@ export function sendJson(
   response.end(JSON.stringify(body));
 }
 
-async function speak(exchange: Exchange, answer: Answer): Promise<void> {
-  const { wire, request, response, ids, now, signal } = exchange;
-  const context: Context = { id: wire.newId(ids), request, ids, now: now() };
-  const reply = settle(spoil(answer, answer.fault, request), request, () => wire.newCallId(ids));
+async function sendAnswer(exchange: Exchange, answer: Answer): Promise<void> {
+  const { api, request, response, ids, now, signal } = exchange;
+  const context: ResponseContext = { id: api.newId(ids), request, ids, now: now() };
+  const reply = resolveAnswer(applyAnswerFault(answer, answer.fault, request), request, () =>
+    api.newCallId(ids),
+  );
   response.writeHead(200, {
-    'content-type': request.stream ? wire.streamType : 'application/json',
+    'content-type': request.stream ? api.streamType : 'application/json',
     ...(request.stream ? { 'cache-control': 'no-cache' } : {}),
-    ...wire.headers(ids),
+    ...api.headers(ids),
   });
   response.flushHeaders();
   if (request.stream) {
-    const steps = stepsOf(wire.frames(reply, context), answer.fault, wire, context);
-    return await perform(response, paced(steps, answer.pace), signal);
+    const steps = responseSteps(api.frames(reply, context), answer.fault, api, context);
+    return await performSteps(response, applyPace(steps, answer.pace), signal);
   }
-  const frame = { role: 'delta' as const, text: JSON.stringify(wire.whole(reply, context)) };
+  const frame = { role: 'delta' as const, text: JSON.stringify(api.fullResponse(reply, context)) };
   const fault = answer.fault === undefined ? undefined : { ...answer.fault, after: 0 };
-  await perform(response, stepsOf([frame], fault, wire, context), signal);
+  await performSteps(response, responseSteps([frame], fault, api, context), signal);
 }
 
-function html(response: ServerResponse): void {
+function sendHtmlPage(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
   response.end(
     '<!doctype html>\n<html><head><title>Sign in</title></head><body>Sign in to this network.</body></html>\n',

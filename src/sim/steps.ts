@@ -1,43 +1,43 @@
 import { type Fault, isStreamFault, type StreamFault } from './script/fault.ts';
-import type { Context, Frame, Wire } from './wires/index.ts';
+import type { ResponseContext, Frame, ProviderApi } from './provider-apis/index.ts';
 
-/** What the server does with a connection, one thing after another. */
+/** One action of the server on a connection. */
 export type Step =
-  /** `isDelta` is what pacing counts. */
+  /** Pacing counts the steps with `isDelta`. */
   | { readonly do: 'write'; readonly text: string; readonly isDelta: boolean }
   | { readonly do: 'write-bytes'; readonly bytes: Uint8Array }
-  /** Every byte in a write of its own. */
+  /** Every byte in a separate write. */
   | { readonly do: 'dribble'; readonly text: string }
   | { readonly do: 'wait'; readonly ms: number }
-  /** Nothing more, until the client gives up. */
+  /** Sends nothing more and waits for the client to disconnect. */
   | { readonly do: 'silence' }
   | { readonly do: 'keep-alive'; readonly text: string; readonly everyMs: number }
   | { readonly do: 'cut' };
 
-/** Where a fault strikes: what it can look at. */
-interface Strike {
+/** The state in which a fault is injected. */
+interface FaultContext {
   readonly frame: Frame;
   readonly sent: number;
   readonly fault: Fault;
-  readonly wire: Wire;
-  readonly context: Context;
+  readonly api: ProviderApi;
+  readonly context: ResponseContext;
 }
 
-/** The frames as steps, with the fault in its place. After the last step the response ends, unless it was cut. */
-export function* stepsOf(
+/** Converts frames to steps and injects the fault. The response ends after the last step, unless it was cut. */
+export function* responseSteps(
   frames: Iterable<Frame>,
   fault: Fault | undefined,
-  wire: Wire,
-  context: Context,
+  api: ProviderApi,
+  context: ResponseContext,
 ): Generator<Step> {
   const kind = fault !== undefined && isStreamFault(fault.kind) ? fault.kind : undefined;
   let deltas = 0;
   let sent = 0;
-  let struck = false;
+  let injected = false;
   for (const frame of frames) {
-    if (fault !== undefined && kind !== undefined && !struck && isDue(kind, fault, frame, deltas)) {
-      struck = kind !== 'split-bytes';
-      yield* STRIKES[kind]({ frame, sent, fault, wire, context });
+    if (fault !== undefined && kind !== undefined && !injected && applies(kind, fault, frame, deltas)) {
+      injected = kind !== 'split-bytes';
+      yield* FAULT_STEPS[kind]({ frame, sent, fault, api, context });
       if (FATAL[kind]) return;
     } else {
       yield { do: 'write', text: frame.text, isDelta: frame.role === 'delta' };
@@ -47,29 +47,32 @@ export function* stepsOf(
   }
 }
 
-/** `missing-finish` waits for the finish, `split-bytes` is due always, the rest after some deltas or else at the finish. */
-function isDue(kind: StreamFault, fault: Fault, frame: Frame, deltas: number): boolean {
+/**
+ * `missing-finish` applies at the finish, `split-bytes` always, the others after some deltas or, at the latest,
+ * at the finish.
+ */
+function applies(kind: StreamFault, fault: Fault, frame: Frame, deltas: number): boolean {
   if (kind === 'split-bytes') return true;
   if (frame.role === 'finish') return true;
   if (kind === 'missing-finish') return false;
-  return frame.role === 'delta' && deltas >= (fault.after ?? AFTER);
+  return frame.role === 'delta' && deltas >= (fault.after ?? DEFAULT_AFTER);
 }
 
-const STRIKES: Record<StreamFault, (strike: Strike) => readonly Step[]> = {
+const FAULT_STEPS: Record<StreamFault, (context: FaultContext) => readonly Step[]> = {
   stall: () => [{ do: 'silence' }],
-  'stall-keepalive': ({ fault, wire }) => [
-    { do: 'keep-alive', text: wire.keepAlive, everyMs: fault.everyMs ?? KEEP_ALIVE_MS },
+  'stall-keepalive': ({ fault, api }) => [
+    { do: 'keep-alive', text: api.keepAlive, everyMs: fault.everyMs ?? KEEP_ALIVE_MS },
   ],
   cut: ({ frame }) => [{ do: 'write-bytes', bytes: firstHalf(frame.text) }, { do: 'cut' }],
   'cut-utf8': ({ frame }) => [{ do: 'write-bytes', bytes: insideCharacter(frame.text) }],
   'split-bytes': ({ frame }) => [{ do: 'dribble', text: frame.text }],
-  'error-in-stream': ({ wire, context, sent }) => [write(wire.breakOff(context, sent))],
-  'bare-error': ({ wire, context }) => [write(bareError(wire, context))],
-  'malformed-json': ({ frame }) => [write(broken(frame.text))],
+  'error-in-stream': ({ api, context, sent }) => [write(api.streamError(context, sent))],
+  'bare-error': ({ api, context }) => [write(bareError(api, context))],
+  'malformed-json': ({ frame }) => [write(truncatePayload(frame.text))],
   'missing-finish': () => [],
 };
 
-/** Whether the answer is over with it. */
+/** Whether the fault ends the answer. */
 const FATAL: Record<StreamFault, boolean> = {
   stall: true,
   'stall-keepalive': true,
@@ -82,22 +85,25 @@ const FATAL: Record<StreamFault, boolean> = {
   'missing-finish': true,
 };
 
-/** Indented JSON outside of the stream's framing: Gemini has been seen to end a stream so, and proxies do it too. */
-function bareError(wire: Wire, { request }: Context): string {
-  const quoted = { model: request.model, key: '', message: '', retryAfterSeconds: undefined };
-  return `${JSON.stringify(wire.refuse('overloaded', quoted).body, undefined, 2)}\n`;
+/** Indented JSON outside the stream's framing: Gemini and some proxies end streams this way. */
+function bareError(api: ProviderApi, { request }: ResponseContext): string {
+  const errorContext = { model: request.model, key: '', message: '', retryAfterSeconds: undefined };
+  return `${JSON.stringify(api.errorResponse('overloaded', errorContext).body, undefined, 2)}\n`;
 }
 
-/** Up to the middle of the frame's last character of several bytes; where it has none, one is begun in its middle. */
+/**
+ * Returns the text up to the middle of its last multi-byte character, or, if it has none, the first half plus a
+ * partial character.
+ */
 function insideCharacter(text: string): Uint8Array {
   const bytes = Buffer.from(text);
   const lead = bytes.findLastIndex((byte) => byte >= 0xc0);
   if (lead >= 0) return bytes.subarray(0, lead + 1);
-  return Buffer.concat([firstHalf(text), FIRST_TWO_OF_THREE]);
+  return Buffer.concat([firstHalf(text), PARTIAL_CHARACTER]);
 }
 
-/** The payload loses its last two characters; the framing around it stays whole. */
-function broken(text: string): string {
+/** Removes the last two characters of the payload and keeps the framing intact. */
+function truncatePayload(text: string): string {
   const payload = text.trimEnd();
   return payload.slice(0, -2) + text.slice(payload.length);
 }
@@ -111,7 +117,7 @@ function write(text: string): Step {
   return { do: 'write', text, isDelta: false };
 }
 
-const AFTER = 2;
+const DEFAULT_AFTER = 2;
 const KEEP_ALIVE_MS = 1000;
-/** The euro sign without its last byte. */
-const FIRST_TWO_OF_THREE = Uint8Array.of(0xe2, 0x82);
+/** The first two of the three bytes of the euro sign. */
+const PARTIAL_CHARACTER = Uint8Array.of(0xe2, 0x82);

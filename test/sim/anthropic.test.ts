@@ -25,18 +25,18 @@ async function streamed(answer: Answer) {
 }
 
 describe('the official Anthropic client', () => {
-  test('streams text, and gets the same without streaming', async () => {
+  test('streams text and returns the same text without streaming', async () => {
     const answer: Answer = { parts: [{ text: 'Grüße aus dem Simulator 🐙, es geht.' }] };
     const sim = await start({ script: [answer, answer] });
     const stream = await client(sim).messages.stream(ask).finalMessage();
-    const whole = await client(sim).messages.create(ask);
+    const complete = await client(sim).messages.create(ask);
     expect(stream.content).toEqual([{ type: 'text', text: 'Grüße aus dem Simulator 🐙, es geht.' }]);
-    expect(whole.content).toEqual(stream.content);
-    expect([whole.stop_reason, stream.stop_reason]).toEqual(['end_turn', 'end_turn']);
-    expect(whole.usage).toEqual(stream.usage);
+    expect(complete.content).toEqual(stream.content);
+    expect([complete.stop_reason, stream.stop_reason]).toEqual(['end_turn', 'end_turn']);
+    expect(complete.usage).toEqual(stream.usage);
   });
 
-  test('gets thinking with its signature, and redacted thinking', async () => {
+  test('receives thinking with its signature, and redacted thinking', async () => {
     const { content } = await streamed({
       parts: [
         { thinking: 'Let me think about it.', signature: 'c2lnbmVk' },
@@ -51,7 +51,7 @@ describe('the official Anthropic client', () => {
     ]);
   });
 
-  test('gets a tool call', async () => {
+  test('receives a tool call', async () => {
     const message = await streamed({
       parts: [
         { text: 'Reading.' },
@@ -65,7 +65,7 @@ describe('the official Anthropic client', () => {
     ]);
   });
 
-  test('gets parallel tool calls whose fragments alternate, one of them without arguments', async () => {
+  test('receives parallel tool calls with interleaved fragments, one without arguments', async () => {
     const message = await streamed({
       parts: [
         { toolCall: { id: 'a', name: 'read', arguments: { path: 'the/first/of/the/files.txt' } } },
@@ -81,7 +81,7 @@ describe('the official Anthropic client', () => {
     ]);
   });
 
-  test('gets the usage that was scripted, cached parts apart', async () => {
+  test('receives the scripted usage, with cached tokens separate', async () => {
     const { usage } = await streamed({
       parts: [{ text: 'x' }],
       usage: { inputTokens: 100, outputTokens: 7, cacheReadInputTokens: 60, cacheCreationInputTokens: 30 },
@@ -99,11 +99,11 @@ describe('the official Anthropic client', () => {
     ['stop-sequence', 'stop_sequence'],
     ['refusal', 'refusal'],
     ['pause-turn', 'pause_turn'],
-  ])('sees the stop %s as %s', async (stop, reason) => {
+  ])('maps the stop %s to %s', async (stop, reason) => {
     expect((await streamed({ parts: [{ text: 'x' }], stop })).stop_reason).toBe(reason);
   });
 
-  test('raises its own errors', async () => {
+  test("throws the client's own error classes", async () => {
     const sim = await start({
       keys: ['sk-ant-good'],
       models: ['claude-sim'],
@@ -125,7 +125,7 @@ describe('the official Anthropic client', () => {
     expect(overloaded).toMatchObject({ status: 529, type: 'overloaded_error' });
   });
 
-  test('retries by itself until the fault wears off', async () => {
+  test('retries until the fault stops applying', async () => {
     const sim = await start({
       script: [{ parts: [{ text: 'at last' }], fault: { kind: '529', times: 2, retryAfterSeconds: 0 } }],
     });
@@ -135,7 +135,7 @@ describe('the official Anthropic client', () => {
     expect(sim.requests).toHaveLength(3);
   });
 
-  test('raises an error that comes inside the stream', async () => {
+  test('throws for an error inside the stream', async () => {
     const thrown = await thrownBy(
       streamed({ parts: [{ text: 'x'.repeat(100) }], fault: { kind: 'error-in-stream' } }),
     );

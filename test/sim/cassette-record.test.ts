@@ -9,9 +9,17 @@ import { recordingTransport } from '../../src/sim/cassettes/record.ts';
 import { replayTransport } from '../../src/sim/cassettes/replay.ts';
 import { startSim } from '../../src/sim/server.ts';
 import { type HttpRequest, httpTransport, type Transport } from '../../src/wire/index.ts';
-import { cassettesIn, dribble, filesIn, heard, moment, stage, thrownBy } from './cassette-stage.ts';
+import {
+  cassettesIn,
+  dribble,
+  filesIn,
+  exchange,
+  deferredSignal,
+  stage,
+  thrownBy,
+} from './cassette-stage.ts';
 
-const { folder, serve, until } = stage();
+const { folder, serve, closeAfterTest: until } = stage();
 const KEY = 'sk-ant-a-very-secret-key-0123456789';
 const question: LlmRequest = {
   model: 'claude-x',
@@ -57,7 +65,7 @@ describe.each(providers)('a recorded $name exchange', (provider) => {
     return all(llm.stream(question, new AbortController().signal));
   };
 
-  test('gives the same events again with the provider gone', async () => {
+  test('replays the same events without the provider', async () => {
     const parts = [
       { thinking: 'Let me think.' },
       { text: 'Größer als gedacht 🐙.' },
@@ -77,7 +85,7 @@ describe.each(providers)('a recorded $name exchange', (provider) => {
     expect(cassette?.response).not.toHaveProperty('error');
   });
 
-  test('that is cancelled in the middle leaves a cassette of what had come', async () => {
+  test('leaves a cassette of the received part if it is cancelled', async () => {
     const sim = await startSim({
       script: [{ parts: [{ text: 'word '.repeat(50) }], fault: { kind: 'stall' } }],
     });
@@ -106,7 +114,7 @@ describe.each(providers)('a recorded $name exchange', (provider) => {
     );
   });
 
-  test('that was cut is cut again, at the same place and with the same words', async () => {
+  test('breaks at the same place with the same message when it was cut', async () => {
     const script = [
       { parts: [{ text: 'This will never be said to its end.' }], fault: { kind: 'cut' } as const },
     ];
@@ -125,7 +133,7 @@ describe.each(providers)('a recorded $name exchange', (provider) => {
 });
 
 describe('a recording', () => {
-  test('has every piece as it came, also one that ends inside a character', async () => {
+  test('records every chunk as received, including one that ends inside a character', async () => {
     const octopus = Buffer.from('🐙');
     const pieces = [
       Buffer.from('data: "'),
@@ -139,7 +147,7 @@ describe('a recording', () => {
     });
     const directory = await folder();
     const recorder = recordingTransport(httpTransport, { directory, secrets: [] });
-    const live = await heard(recorder, ask(server.url, { a: 1, b: [2] }));
+    const live = await exchange(recorder, ask(server.url, { a: 1, b: [2] }));
     await recorder.settled();
     await server.close();
     expect(live).toEqual({
@@ -148,14 +156,14 @@ describe('a recording', () => {
       error: undefined,
     });
     const replay = replayTransport({ directory, timing: 'instant' });
-    expect(await heard(replay, ask(server.url, { b: [2], a: 1 }))).toEqual(live);
+    expect(await exchange(replay, ask(server.url, { b: [2], a: 1 }))).toEqual(live);
   });
 
-  test('holds nothing back: a piece is read before the next one is sent', async () => {
-    const firstRead = moment();
+  test('forwards every chunk before the next one is sent', async () => {
+    const firstRead = deferredSignal();
     const server = await serve(async (_, response) => {
       response.write('one');
-      await firstRead.come;
+      await firstRead.triggered;
       response.end('two');
     });
     const recorder = recordingTransport(httpTransport, { directory: await folder(), secrets: [] });
@@ -163,16 +171,16 @@ describe('a recording', () => {
       signal: new AbortController().signal,
       onOpen: () => {},
     });
-    const read: string[] = [];
+    const chunks: string[] = [];
     for await (const piece of response.body) {
-      read.push(Buffer.from(piece).toString());
-      firstRead.arrive();
+      chunks.push(Buffer.from(piece).toString());
+      firstRead.trigger();
     }
-    expect(read).toEqual(['one', 'two']);
+    expect(chunks).toEqual(['one', 'two']);
     await recorder.settled();
   });
 
-  test('is written also when its reader cancels in the middle, and says so when it is played', async () => {
+  test('is written if its reader cancels, and replays that error', async () => {
     const server = await serve((_, response) => void response.write('data: 1\n\n'));
     const directory = await folder();
     const recorder = recordingTransport(httpTransport, { directory, secrets: [] });
@@ -184,14 +192,14 @@ describe('a recording', () => {
       })(),
     );
     await recorder.settled();
-    expect(await heard(replayTransport({ directory, timing: 'instant' }), ask(server.url))).toEqual({
+    expect(await exchange(replayTransport({ directory, timing: 'instant' }), ask(server.url))).toEqual({
       status: 200,
       pieces: [Buffer.from('data: 1\n\n').toString('hex')],
       error: 'Error: the recording ends here: its reader stopped',
     });
   });
 
-  test('has the whole answer also when its reader leaves before the end of it', async () => {
+  test('contains the whole response if its reader stops early', async () => {
     const server = await serve(async (_, response) => {
       response.write('finish');
       await setTimeout(30);
@@ -212,7 +220,7 @@ describe('a recording', () => {
     expect(cassette?.response).not.toHaveProperty('error');
   });
 
-  test('gives up an answer that nobody reads and that does not end', async () => {
+  test('abandons a response that nobody reads and that does not end', async () => {
     const server = await serve((_, response) => void response.write('finish'));
     const directory = await folder();
     const recorder = recordingTransport(httpTransport, { directory, secrets: [] });
@@ -225,7 +233,7 @@ describe('a recording', () => {
     expect((await cassettesIn(directory))[0]?.response).toMatchObject({ error: { kind: 'stopped' } });
   });
 
-  test('is written also when nobody looks at the body', async () => {
+  test('is written if nobody reads the body', async () => {
     const server = await serve((_, response) => void response.writeHead(302, { location: '/' }).end('moved'));
     const directory = await folder();
     const recorder = recordingTransport(httpTransport, { directory, secrets: [] });
@@ -234,34 +242,36 @@ describe('a recording', () => {
     expect((await cassettesIn(directory))[0]?.response).toMatchObject({ status: 302 });
   });
 
-  test('of a provider that cannot be reached fails again in the same words', async () => {
+  test('replays the same error for an unreachable provider', async () => {
     const server = await serve(() => {});
     await server.close();
     const directory = await folder();
     const recorder = recordingTransport(httpTransport, { directory, secrets: [] });
-    const live = await thrownBy(heard(recorder, ask(server.url)));
+    const live = await thrownBy(exchange(recorder, ask(server.url)));
     await recorder.settled();
-    const again = await thrownBy(heard(replayTransport({ directory, timing: 'instant' }), ask(server.url)));
+    const replayed = await thrownBy(
+      exchange(replayTransport({ directory, timing: 'instant' }), ask(server.url)),
+    );
     expect(live).toMatchObject({ code: 'ECONNREFUSED' });
-    expect(again).toMatchObject({ code: 'ECONNREFUSED', message: messageOf(live) });
+    expect(replayed).toMatchObject({ code: 'ECONNREFUSED', message: messageOf(live) });
   });
 
-  test('has a sortable, telling name, and only its owner can read it', async () => {
+  test('has a sortable, descriptive name and owner-only permissions', async () => {
     const server = await serve((_, response) => void response.end('ok'));
     const directory = await folder();
     const recorder = recordingTransport(httpTransport, { directory, secrets: [], name: 'anthropic' });
-    await heard(recorder, ask(`${server.url}/v1/messages?beta=true`, { model: 'claude-4.5/x' }));
+    await exchange(recorder, ask(`${server.url}/v1/messages?beta=true`, { model: 'claude-4.5/x' }));
     await recorder.settled();
     expect(Object.keys(await filesIn(directory))).toEqual(['0001-anthropic-v1-messages-claude-4.5-x.json']);
     expect(await accessTo(directory)).toBe(0o700);
     expect(await accessTo(join(directory, '0001-anthropic-v1-messages-claude-4.5-x.json'))).toBe(0o600);
   });
 
-  test('is named after the host of its provider when nobody names it', async () => {
+  test("is named after the provider's host by default", async () => {
     const directory = await folder();
     const recorder = recordingTransport(silent, { directory, secrets: [] });
-    await heard(recorder, ask('https://api.anthropic.com/v1/messages', { model: 'claude-x' }));
-    await heard(recorder, ask('http://127.0.0.1:11434/api/tags'));
+    await exchange(recorder, ask('https://api.anthropic.com/v1/messages', { model: 'claude-x' }));
+    await exchange(recorder, ask('http://127.0.0.1:11434/api/tags'));
     await recorder.settled();
     expect(Object.keys(await filesIn(directory))).toEqual([
       '0001-anthropic-v1-messages-claude-x.json',
@@ -269,22 +279,24 @@ describe('a recording', () => {
     ]);
   });
 
-  test('continues the numbers of its folder, in the order of asking, also beside another recorder', async () => {
+  test('continues the numbering of its folder in request order, also next to another recorder', async () => {
     const server = await serve(async ({ url = '' }, response) => {
-      // The first to ask is the last to get its answer.
+      // The first request gets its answer last.
       await setTimeout(30 - 3 * Number(url.slice(1)));
       response.end();
     });
     const directory = await folder();
     await mkdir(directory);
     await writeFile(join(directory, '0041-mine.json'), '{}');
-    const one = recordingTransport(httpTransport, { directory, secrets: [], name: 'same' });
-    const other = recordingTransport(httpTransport, { directory, secrets: [], name: 'same' });
-    await Promise.all(Array.from({ length: 8 }, (_, index) => heard(one, ask(`${server.url}/${index}`))));
+    const first = recordingTransport(httpTransport, { directory, secrets: [], name: 'same' });
+    const second = recordingTransport(httpTransport, { directory, secrets: [], name: 'same' });
     await Promise.all(
-      [...Array(8).keys()].map((index) => heard(index % 2 ? one : other, ask(`${server.url}/9`))),
+      Array.from({ length: 8 }, (_, index) => exchange(first, ask(`${server.url}/${index}`))),
     );
-    await Promise.all([one.settled(), other.settled()]);
+    await Promise.all(
+      [...Array(8).keys()].map((index) => exchange(index % 2 ? first : second, ask(`${server.url}/9`))),
+    );
+    await Promise.all([first.settled(), second.settled()]);
     const names = Object.keys(await filesIn(directory));
     expect(names.slice(0, 9)).toEqual([
       '0041-mine.json',
@@ -293,32 +305,32 @@ describe('a recording', () => {
     expect(names.slice(9)).toEqual([...Array(8).keys()].map((index) => `00${50 + index}-same-9.json`));
   });
 
-  test('has a number of its own, however many record into one folder at once', async () => {
+  test('gets a number of its own when many recorders share a folder', async () => {
     const directory = await folder();
-    const one = async (): Promise<void> => {
+    const first = async (): Promise<void> => {
       const recorder = recordingTransport(silent, { directory, secrets: [], name: 'same' });
       for (let turn = 0; turn < 10; turn += 1) {
-        await heard(recorder, ask('http://127.0.0.1:1/'));
+        await exchange(recorder, ask('http://127.0.0.1:1/'));
         await recorder.settled();
       }
     };
-    await Promise.all(Array.from({ length: 8 }, one));
+    await Promise.all(Array.from({ length: 8 }, first));
     const numbers = Object.keys(await filesIn(directory)).map((name) => Number.parseInt(name));
     expect(numbers).toEqual([...Array(80).keys()].map((index) => index + 1));
   });
 
-  test('that cannot be written refuses the exchange before it costs anything', async () => {
+  test('rejects the exchange before it is sent if the folder is not writable', async () => {
     const directory = await folder();
     await writeFile(directory, 'a file where the folder should be');
-    let asked = 0;
+    let requestCount = 0;
     const counting: Transport = async (request, watch) => {
-      asked += 1;
+      requestCount += 1;
       return await httpTransport(request, watch);
     };
     const recorder = recordingTransport(counting, { directory, secrets: [] });
-    const thrown = await thrownBy(heard(recorder, ask('http://127.0.0.1:1/')));
+    const thrown = await thrownBy(exchange(recorder, ask('http://127.0.0.1:1/')));
     expect(thrown).toBeInstanceOf(PolypodError);
     expect(String(thrown)).toContain(`cannot record into ${join(dirname(directory), 'tapes')}: `);
-    expect(asked).toBe(0);
+    expect(requestCount).toBe(0);
   });
 });

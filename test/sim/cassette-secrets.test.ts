@@ -2,11 +2,11 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Cassette } from '../../src/sim/cassettes/cassette.ts';
 import { encodeCassette } from '../../src/sim/cassettes/cassette.ts';
-import { withoutSecrets } from '../../src/sim/cassettes/cassette-secrets.ts';
+import { redactCassette } from '../../src/sim/cassettes/cassette-secrets.ts';
 import { recordingTransport } from '../../src/sim/cassettes/record.ts';
 import { replayTransport } from '../../src/sim/cassettes/replay.ts';
 import { httpTransport } from '../../src/wire/index.ts';
-import { cassettesIn, dribble, filesIn, heard, stage } from './cassette-stage.ts';
+import { cassettesIn, dribble, filesIn, exchange, stage } from './cassette-stage.ts';
 
 const { folder, serve } = stage();
 const KEY = 'my own odd/key "quoted" ü';
@@ -27,14 +27,14 @@ function quoting(...pieces: readonly string[]): Cassette {
   };
 }
 
-function piecesOf({ response }: Cassette): readonly (readonly [number, string])[] {
+function chunkTexts({ response }: Cassette): readonly (readonly [number, string])[] {
   return 'status' in response
     ? response.chunks.map(({ atMs, bytes }) => [atMs, Buffer.from(bytes).toString('latin1')] as const)
     : [];
 }
 
 describe('secrets', () => {
-  test('are nowhere in the file, also when the provider quotes them', async () => {
+  test('are removed from the file, also where the provider quotes them', async () => {
     const server = await serve((incoming, response) => {
       response.writeHead(401, { 'set-cookie': 'session=abcdefgh', 'x-echo': HEADER_KEY, 'x-kept': 'yes' });
       const key = String(incoming.headers['x-api-key']);
@@ -59,7 +59,7 @@ describe('secrets', () => {
         query: 'query-credential-77',
       }),
     } as const;
-    const live = await heard(recorder, request);
+    const live = await exchange(recorder, request);
     await recorder.settled();
     const files = JSON.stringify(await filesIn(directory));
     for (const secret of ['credential-77', 'odd/key', encodeURIComponent(KEY), 'sk-ant-', 'abcdefgh'])
@@ -74,20 +74,20 @@ describe('secrets', () => {
     expect(cassette?.response).toMatchObject({ headers: { 'x-echo': '[redacted]', 'x-kept': 'yes' } });
     expect(live.pieces.join('')).toContain(Buffer.from(HEADER_KEY).toString('hex'));
 
-    // They do not count when the recording is looked for: another key finds it too.
+    // Redacted values are ignored by the lookup: a different key finds the recording too.
     const replay = replayTransport({ directory, timing: 'instant' });
-    const again = await heard(replay, {
+    const replayed = await exchange(replay, {
       ...request,
       url: `${server.url}/v1/another?alt=sse`,
       headers: {},
       body: JSON.stringify({ query: 'q', note: 'see this and that', model: 'm' }),
     });
-    expect(Buffer.from(again.pieces.join(''), 'hex').toString()).toBe(
+    expect(Buffer.from(replayed.pieces.join(''), 'hex').toString()).toBe(
       JSON.stringify({ error: { message: 'wrong: [redacted], [redacted], [redacted]' } }),
     );
   });
 
-  test('are found also when the provider quotes them byte by byte', async () => {
+  test('are found if the provider quotes them byte by byte', async () => {
     const server = await serve(async (_, response) => {
       await dribble(response, `no: ${HEADER_KEY}!`);
       response.end();
@@ -95,10 +95,10 @@ describe('secrets', () => {
     const directory = await folder();
     const recorder = recordingTransport(httpTransport, { directory, secrets: [] });
     const request = { method: 'GET', url: server.url, headers: { 'api-key': HEADER_KEY } } as const;
-    await heard(recorder, request);
+    await exchange(recorder, request);
     await recorder.settled();
-    const again = await heard(replayTransport({ directory, timing: 'instant' }), request);
-    expect(again.pieces.map((piece) => Buffer.from(piece, 'hex').toString())).toEqual([
+    const replayed = await exchange(replayTransport({ directory, timing: 'instant' }), request);
+    expect(replayed.pieces.map((piece) => Buffer.from(piece, 'hex').toString())).toEqual([
       'n',
       'o',
       ':',
@@ -108,11 +108,11 @@ describe('secrets', () => {
     ]);
   });
 
-  test('take with them only the cuts that go through them', () => {
-    const clean = withoutSecrets(quoting('a', 'b se', 'cret', '-1 c', '\u00ff', 'x secret-1 y', 'd'), [
+  test('merge only the chunks whose boundaries cut through them', () => {
+    const clean = redactCassette(quoting('a', 'b se', 'cret', '-1 c', '\u00ff', 'x secret-1 y', 'd'), [
       'secret-1',
     ]);
-    expect(piecesOf(clean)).toEqual([
+    expect(chunkTexts(clean)).toEqual([
       [0, 'a'],
       [3, 'b [redacted] c'],
       [4, '\u00ff'],
@@ -121,7 +121,7 @@ describe('secrets', () => {
     ]);
   });
 
-  test('do not survive any cutting of an answer', () => {
+  test('are removed for any chunking of a response', () => {
     const secret = 'credential-99';
     const words = fc.array(
       fc.oneof(fc.constant(secret), fc.constant('cred'), fc.constant('ential-9'), fc.string()),
@@ -130,26 +130,26 @@ describe('secrets', () => {
       fc.property(words, fc.array(fc.nat(12), { minLength: 1 }), (parts, sizes) => {
         const text = Buffer.from(parts.join('')).toString('latin1');
         const pieces: string[] = [];
-        for (let from = 0, turn = 0; from < text.length; turn += 1) {
+        for (let start = 0, turn = 0; start < text.length; turn += 1) {
           const size = 1 + (sizes[turn % sizes.length] ?? 0);
-          pieces.push(text.slice(from, from + size));
-          from += size;
+          pieces.push(text.slice(start, start + size));
+          start += size;
         }
-        const clean = piecesOf(withoutSecrets(quoting(...pieces), [secret]));
+        const clean = chunkTexts(redactCassette(quoting(...pieces), [secret]));
         expect(clean.map(([, piece]) => piece).join('')).toBe(text.replaceAll(secret, '[redacted]'));
         expect(clean.map(([at]) => at)).toEqual(clean.map(([at]) => at).toSorted((a, b) => a - b));
       }),
     );
   });
 
-  test('leave an answer without them untouched', () => {
+  test('leave a response without secrets unchanged', () => {
     const before = quoting('plain', '', ' text');
-    expect(encodeCassette(withoutSecrets(before, ['secret-1']))).toBe(encodeCassette(before));
+    expect(encodeCassette(redactCassette(before, ['secret-1']))).toBe(encodeCassette(before));
   });
 
-  test('are no reason to lose the headers about rate limits', () => {
+  test('do not include the rate limit headers', () => {
     const headers = { 'x-ratelimit-remaining-tokens': '9', 'anthropic-ratelimit-input-tokens-limit': '8' };
-    const { response } = withoutSecrets({ ...quoting(), response: { status: 200, headers, chunks: [] } }, []);
+    const { response } = redactCassette({ ...quoting(), response: { status: 200, headers, chunks: [] } }, []);
     expect(response).toEqual({ status: 200, headers, chunks: [] });
   });
 });

@@ -6,9 +6,9 @@ import { startRecordingProxy } from '../../src/sim/cassettes/recording-proxy.ts'
 import { startReplayServer } from '../../src/sim/cassettes/replay-server.ts';
 import { startSim } from '../../src/sim/server.ts';
 import { httpTransport } from '../../src/wire/index.ts';
-import { cassettesIn, filesIn, heard, moment, stage, thrownBy } from './cassette-stage.ts';
+import { cassettesIn, filesIn, exchange, deferredSignal, stage, thrownBy } from './cassette-stage.ts';
 
-const { folder, serve, until } = stage();
+const { folder, serve, closeAfterTest: until } = stage();
 const KEY = 'client-key-of-a-person-42';
 const question = {
   model: 'claude-x',
@@ -20,7 +20,7 @@ function anthropic(baseURL: string, apiKey = KEY): Anthropic {
   return new Anthropic({ baseURL, apiKey, maxRetries: 0 });
 }
 
-async function chatted(baseURL: string): Promise<string | null | undefined> {
+async function chatText(baseURL: string): Promise<string | null | undefined> {
   const client = new OpenAI({ baseURL, apiKey: KEY, maxRetries: 0 });
   const messages = [{ role: 'user' as const, content: 'Hi' }];
   return (await client.chat.completions.create({ model: 'm', messages })).choices[0]?.message.content;
@@ -39,7 +39,7 @@ async function replayOf(directory: string) {
 }
 
 describe('the recording proxy and the replay server', () => {
-  test('give the official Anthropic client the same message live and replayed', async () => {
+  test('return the same message to the official Anthropic client, live and replayed', async () => {
     const parts = [{ text: 'Grüße zurück 🐙' }, { toolCall: { name: 'read', arguments: { path: 'a' } } }];
     const sim = await startSim({ script: [{ parts, pace: { chunkSize: 2 } }], keys: [KEY] });
     until(sim);
@@ -55,11 +55,11 @@ describe('the recording proxy and the replay server', () => {
     expect(JSON.stringify(files)).not.toContain(KEY);
 
     const replay = await replayOf(directory);
-    const again = await anthropic(replay.url, 'another-key').messages.stream(question).finalMessage();
-    expect(again).toEqual(live);
+    const replayed = await anthropic(replay.url, 'another-key').messages.stream(question).finalMessage();
+    expect(replayed).toEqual(live);
   });
 
-  test('tell the client in its own words that a question was not recorded', async () => {
+  test('return an error that the client can parse for a request that was not recorded', async () => {
     const sim = await startSim();
     until(sim);
     const directory = await folder();
@@ -69,62 +69,62 @@ describe('the recording proxy and the replay server', () => {
     const replay = await replayOf(directory);
     const thrown = await thrownBy(anthropic(replay.url).messages.create({ ...question, max_tokens: 7 }));
     expect(thrown).toBeInstanceOf(BadRequestError);
-    expect(String(thrown)).toContain('differs in body.max_tokens: recorded 100, asked 7; record this');
+    expect(String(thrown)).toContain('differs in body.max_tokens: recorded 100, requested 7; record this');
   });
 
-  test('serve a client with the base URL it had, also when the target has a path of its own', async () => {
+  test("keep the client's base URL working if the target has a path", async () => {
     const sim = await startSim({ script: [{ parts: [{ text: 'Hello' }] }] });
     until(sim);
     const directory = await folder();
     const proxy = await proxyFor(`${sim.url}/v1/`, directory);
-    expect(await chatted(proxy.url)).toBe('Hello');
+    expect(await chatText(proxy.url)).toBe('Hello');
     await proxy.close();
     const replay = await replayOf(directory);
-    expect(await chatted(replay.url)).toBe('Hello');
-    expect(await chatted(`${replay.url}/v1`)).toBe('Hello');
+    expect(await chatText(replay.url)).toBe('Hello');
+    expect(await chatText(`${replay.url}/v1`)).toBe('Hello');
   });
 
-  test('pass the head on before the first piece, and a piece before the next one', async () => {
-    const headRead = moment();
-    const firstRead = moment();
+  test('forward the response headers before the first chunk, and each chunk before the next', async () => {
+    const headRead = deferredSignal();
+    const firstRead = deferredSignal();
     const target = await serve(async (_, response) => {
       response.flushHeaders();
-      await headRead.come;
+      await headRead.triggered;
       response.write('one');
-      await firstRead.come;
+      await firstRead.triggered;
       response.end('two');
     });
     const proxy = await proxyFor(target.url, await folder());
     const response = await fetch(proxy.url);
-    headRead.arrive();
+    headRead.trigger();
     const read: string[] = [];
     for await (const piece of response.body ?? []) {
       read.push(Buffer.from(piece).toString());
-      firstRead.arrive();
+      firstRead.trigger();
     }
     expect(read).toEqual(['one', 'two']);
   });
 
-  test('forward the credentials of the client, and cut where the provider cut', async () => {
-    const seen: unknown[] = [];
+  test("forward the client's credentials, and break where the provider broke", async () => {
+    const receivedHeaders: unknown[] = [];
     const target = await serve((incoming, response) => {
-      seen.push(incoming.headers['x-api-key'], incoming.headers['accept-encoding']);
+      receivedHeaders.push(incoming.headers['x-api-key'], incoming.headers['accept-encoding']);
       response.writeHead(200, { 'x-request-id': 'r1' });
       response.write('half', () => response.destroy());
     });
     const directory = await folder();
     const proxy = await proxyFor(target.url, directory);
     const request = { method: 'GET', url: `${proxy.url}/v1/x`, headers: { 'x-api-key': KEY } } as const;
-    const live = await heard(httpTransport, request);
+    const live = await exchange(httpTransport, request);
     await proxy.close();
-    expect(seen).toEqual([KEY, 'identity']);
+    expect(receivedHeaders).toEqual([KEY, 'identity']);
     expect(live).toMatchObject({ status: 200, pieces: [Buffer.from('half').toString('hex')] });
     expect(live.error).toBeDefined();
     const replay = await replayOf(directory);
-    expect(await heard(httpTransport, { ...request, url: `${replay.url}/v1/x` })).toEqual(live);
+    expect(await exchange(httpTransport, { ...request, url: `${replay.url}/v1/x` })).toEqual(live);
   });
 
-  test('record an exchange that the client leaves in the middle', async () => {
+  test('record an exchange that the client aborts', async () => {
     const target = await serve((_, response) => void response.write('endless'));
     const directory = await folder();
     const proxy = await proxyFor(target.url, directory);
@@ -140,13 +140,13 @@ describe('the recording proxy and the replay server', () => {
     expect((await cassettesIn(directory))[0]?.response).toMatchObject({ error: { kind: 'stopped' } });
   });
 
-  test('have on disk, once closed, also what was still without an answer', async () => {
-    const asked = moment();
-    const target = await serve(() => asked.arrive());
+  test('write pending exchanges to disk before close resolves', async () => {
+    const requestReceived = deferredSignal();
+    const target = await serve(() => requestReceived.trigger());
     const directory = await folder();
     const proxy = await proxyFor(target.url, directory);
     const waiting = thrownBy(fetch(proxy.url));
-    await asked.come;
+    await requestReceived.triggered;
     await proxy.close();
     await waiting;
     const [cassette] = await cassettesIn(directory);
@@ -154,32 +154,32 @@ describe('the recording proxy and the replay server', () => {
     expect(cassette?.response).not.toHaveProperty('status');
   });
 
-  test('answer 502 with the reason when the provider does not answer', async () => {
+  test('answer 502 with the reason if the provider does not answer', async () => {
     const directory = await folder();
-    // Nobody listens there. A port that a test has just closed may be another server's by now.
+    // Nothing listens on port 1. A port that a test has just closed may be in use again.
     const proxy = await proxyFor('http://127.0.0.1:1', directory);
     const live = await fetch(proxy.url);
     await proxy.close();
     const replay = await replayOf(directory);
-    const again = await fetch(replay.url);
-    expect([live.status, again.status]).toEqual([502, 502]);
+    const replayed = await fetch(replay.url);
+    expect([live.status, replayed.status]).toEqual([502, 502]);
     const body = await live.text();
     expect(body).toContain('ECONNREFUSED');
-    expect(await again.text()).toBe(body);
+    expect(await replayed.text()).toBe(body);
   });
 
-  test('refuse what cannot be recorded, a target that is none, and a port that is taken', async () => {
+  test('reject what cannot be recorded, an invalid target, and a port in use', async () => {
     const directory = await folder();
     const proxy = await proxyFor('http://127.0.0.1:9', directory);
     const put = await fetch(proxy.url, { method: 'PUT', body: 'x' });
     expect([put.status, await put.text()]).toEqual([
       400,
-      '{"type":"error","error":{"type":"invalid_request_error","message":"PUT cannot be recorded: only GET and POST are"}}',
+      '{"type":"error","error":{"type":"invalid_request_error","message":"PUT cannot be recorded: only GET and POST are supported"}}',
     ]);
     const binary = await fetch(proxy.url, { method: 'POST', body: Uint8Array.of(0xff) });
     expect(await binary.text()).toContain('a body that is not UTF-8 text cannot be recorded');
     const nowhere = startRecordingProxy({ target: 'api.example.com', directory });
-    expect(String(await thrownBy(nowhere))).toContain('give a base URL such as https://api.anthropic.com');
+    expect(String(await thrownBy(nowhere))).toContain('pass a base URL such as https://api.anthropic.com');
     const taken = startRecordingProxy({ target: 'http://127.0.0.1:9', directory, port: proxy.port });
     expect(await thrownBy(taken)).toMatchObject({ code: 'conflict' });
   });

@@ -9,7 +9,7 @@ import type { Cassette } from '../../src/sim/cassettes/cassette.ts';
 import { parseCassette } from '../../src/sim/cassettes/cassette-reader.ts';
 import type { HttpRequest, Transport } from '../../src/wire/index.ts';
 
-/** Temporary folders and servers that are gone after each test. */
+/** Creates temporary folders and servers that are removed after each test. */
 export function stage() {
   const undo: (() => Promise<void>)[] = [];
   afterEach(async () => {
@@ -36,28 +36,28 @@ export function stage() {
       undo.push(close);
       return { url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`, close };
     },
-    until: (one: { close(): Promise<void> }): void => {
-      undo.push(() => one.close());
+    closeAfterTest: (closable: { close(): Promise<void> }): void => {
+      undo.push(() => closable.close());
     },
   };
 }
 
-/** A moment that one side waits for and the other brings about. */
-export function moment(): { readonly come: Promise<void>; readonly arrive: () => void } {
+/** A deferred signal: one side awaits it, the other triggers it. */
+export function deferredSignal(): { readonly triggered: Promise<void>; readonly trigger: () => void } {
   const controller = new AbortController();
-  const come = once(controller.signal, 'abort').then(() => {});
-  return { come, arrive: () => controller.abort() };
+  const triggered = once(controller.signal, 'abort').then(() => {});
+  return { triggered, trigger: () => controller.abort() };
 }
 
-export interface Heard {
+export interface ReceivedExchange {
   readonly status: number;
   readonly pieces: readonly string[];
-  /** What broke the body off. */
+  /** The error that broke the body. */
   readonly error: string | undefined;
 }
 
-/** One exchange over a transport, read to its end; the pieces in hexadecimal. */
-export async function heard(transport: Transport, request: HttpRequest): Promise<Heard> {
+/** Performs one exchange over a transport and reads it to the end; chunks in hexadecimal. */
+export async function exchange(transport: Transport, request: HttpRequest): Promise<ReceivedExchange> {
   const response = await transport(request, { signal: new AbortController().signal, onOpen: () => {} });
   const pieces: string[] = [];
   try {
@@ -68,7 +68,10 @@ export async function heard(transport: Transport, request: HttpRequest): Promise
   return { status: response.status, pieces, error: undefined };
 }
 
-/** Every piece as a write of its own, far enough apart that a reader in this process sees them so. */
+/**
+ * Sends every chunk in a separate write, with enough delay for a reader in this process to receive them
+ * separately.
+ */
 export async function dribble(
   response: ServerResponse,
   pieces: Iterable<Uint8Array | string>,
@@ -79,7 +82,7 @@ export async function dribble(
   }
 }
 
-/** The files of a folder, by name. */
+/** Returns the files of a folder by name. */
 export async function filesIn(directory: string): Promise<Record<string, string>> {
   const names = (await readdir(directory)).toSorted();
   return Object.fromEntries(
@@ -87,12 +90,12 @@ export async function filesIn(directory: string): Promise<Record<string, string>
   );
 }
 
-/** The cassettes of a folder, in order. */
+/** Returns the cassettes of a folder, in order. */
 export async function cassettesIn(directory: string): Promise<Cassette[]> {
   return Object.entries(await filesIn(directory)).map(([name, text]) => parseCassette(text, name));
 }
 
-/** What was thrown by something that must fail. */
+/** Returns what a promise rejects with. */
 export async function thrownBy(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise;

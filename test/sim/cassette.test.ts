@@ -37,7 +37,7 @@ function refusal(text: string): unknown {
 }
 
 describe('a cassette file', () => {
-  test('keeps any pieces of bytes exactly', () => {
+  test('preserves any chunks exactly', () => {
     const pieces = fc.array(
       fc.oneof(
         fc.uint8Array(),
@@ -53,7 +53,7 @@ describe('a cassette file', () => {
     );
   });
 
-  test('can be read by a person: text as text, one line per piece, base64 only where it must be', () => {
+  test('is readable: text as text, one line per chunk, base64 only if necessary', () => {
     const octopus = new TextEncoder().encode('🐙');
     const text = encodeCassette(
       answer(new TextEncoder().encode('data: {"a":"ü"}\n\n'), octopus.subarray(0, 2), octopus.subarray(2)),
@@ -87,12 +87,12 @@ describe('a cassette file', () => {
 `);
   });
 
-  test('keeps a byte order mark at the start of a piece', () => {
+  test('preserves a byte order mark at the start of a chunk', () => {
     const before = answer(Uint8Array.of(0xef, 0xbb, 0xbf, 0x61));
     expect(parseCassette(encodeCassette(before), 'x')).toEqual(before);
   });
 
-  test('keeps how an exchange failed', () => {
+  test('preserves how an exchange failed', () => {
     const broken = { kind: 'broken', atMs: 7, message: 'read ECONNRESET', code: 'ECONNRESET' } as const;
     const stopped = { kind: 'stopped', atMs: 3, message: 'its reader stopped' } as const;
     for (const response of [{ error: broken }, { status: 200, headers: {}, chunks: [], error: stopped }]) {
@@ -101,7 +101,7 @@ describe('a cassette file', () => {
   });
 });
 
-describe('a malformed cassette is refused with its file, its field and the next step', () => {
+describe('an invalid cassette is rejected with its file, its field and the next step', () => {
   const cases: readonly (readonly [string, string, string])[] = [
     [
       'a newer version',
@@ -111,34 +111,34 @@ describe('a malformed cassette is refused with its file, its field and the next 
     [
       'no version',
       rewritten((file) => delete file['version']),
-      '"version" is missing, must be 1: correct it, or record the exchange again',
+      '"version" is missing, must be 1: correct the file, or record the exchange again',
     ],
     [
       'a wrong type',
       rewritten((file) => (file['response'] = { status: 'ok', headers: {}, chunks: [] })),
-      '"response.status" must be an HTTP status, not "ok": correct it, or record the exchange again',
+      '"response.status" must be an HTTP status, not "ok": correct the file, or record the exchange again',
     ],
     [
-      'a piece that is both text and base64',
+      'a chunk with both text and base64',
       rewritten(
         (file) =>
           (file['response'] = { status: 200, headers: {}, chunks: [{ atMs: 0, text: 'a', base64: 'YQ==' }] }),
       ),
-      '"response.chunks[0]" must be an object with either "text" or "base64", not {"atMs":0,"text":"a","base64":"YQ=="}: correct it, or record the exchange again',
+      '"response.chunks[0]" must be an object with either "text" or "base64", not {"atMs":0,"text":"a","base64":"YQ=="}: correct the file, or record the exchange again',
     ],
     [
-      'broken base64',
+      'invalid base64',
       rewritten(
         (file) => (file['response'] = { status: 200, headers: {}, chunks: [{ atMs: 0, base64: 'Y*==' }] }),
       ),
-      '"response.chunks[0].base64" must be base64, not "Y*==": correct it, or record the exchange again',
+      '"response.chunks[0].base64" must be base64, not "Y*==": correct the file, or record the exchange again',
     ],
     [
       'an unknown field',
       rewritten((file) => (file['note'] = 'hi')),
-      '"note" must be absent: there are version, recordedAt, request, response, not "hi": correct it, or record the exchange again',
+      '"note" must be absent (allowed fields: version, recordedAt, request, response), not "hi": correct the file, or record the exchange again',
     ],
-    ['a list', '[]', 'the whole must be an object, not []: correct it, or record the exchange again'],
+    ['a list', '[]', 'the file must be an object, not []: correct the file, or record the exchange again'],
   ];
   test.each(cases)('%s', (_, text, message) => {
     expect(refusal(text)).toEqual(new PolypodError('bad-request', `0001-x.json: ${message}`));
@@ -147,6 +147,6 @@ describe('a malformed cassette is refused with its file, its field and the next 
   test('text that is not JSON', () => {
     const thrown = refusal('{"version": 1,');
     expect(thrown).toBeInstanceOf(PolypodError);
-    expect(String(thrown)).toMatch(/0001-x\.json: not valid JSON \(.+\): correct it, or record/);
+    expect(String(thrown)).toMatch(/0001-x\.json: not valid JSON \(.+\): correct the file, or record/);
   });
 });

@@ -1,56 +1,56 @@
 import { describe, expect, test } from 'vitest';
 import { objectOf, stringOf } from '../../src/base/index.ts';
-import { DIRECTIVE_KEYS, type Sim, WIRES } from '../../src/sim/index.ts';
-import { bytesOf, FINISH, heard, payloadsOf, QUESTION, textIn } from './raw.ts';
+import { DIRECTIVE_KEYS, type Sim, PROVIDER_APIS } from '../../src/sim/index.ts';
+import { responseBytes, FINISH, send, streamPayloads, REQUESTS, streamText } from './raw.ts';
 import { simStarter } from './sims.ts';
 
 const start = simStarter();
 
-async function asked(sim: Sim, text: string) {
-  return await heard(sim, QUESTION['openai-chat'](text, true));
+async function ask(sim: Sim, text: string) {
+  return await send(sim, REQUESTS['openai-chat'](text, true));
 }
 
-async function refused(sim: Sim, text: string): Promise<string> {
-  const answer = await asked(sim, text);
+async function rejection(sim: Sim, text: string): Promise<string> {
+  const answer = await ask(sim, text);
   expect(answer.status).toBe(400);
-  return stringOf(objectOf(objectOf(JSON.parse(bytesOf(answer).toString()))['error'])['message']);
+  return stringOf(objectOf(objectOf(JSON.parse(responseBytes(answer).toString()))['error'])['message']);
 }
 
 describe('a directive in the prompt', () => {
-  test.each(WIRES)('asks for generated text in deltas of a size (%s)', async (wire) => {
+  test.each(PROVIDER_APIS)('selects generated text in deltas of a given size (%s)', async (api) => {
     const sim = await start({ script: [] });
-    const answer = await heard(sim, QUESTION[wire]('Please. [[sim deltas=30 size=7]]', true));
-    const text = textIn(wire, bytesOf(answer));
+    const answer = await send(sim, REQUESTS[api]('Please. [[sim deltas=30 size=7]]', true));
+    const text = streamText(api, responseBytes(answer));
     expect(text).toHaveLength(210);
-    const deltas = payloadsOf(wire, bytesOf(answer)).filter(
-      (payload) => textIn(wire, framed(wire, payload)) !== '',
+    const deltas = streamPayloads(api, responseBytes(answer)).filter(
+      (payload) => streamText(api, framed(api, payload)) !== '',
     );
     expect(deltas).toHaveLength(30);
-    expect(bytesOf(answer).toString()).toMatch(FINISH[wire]);
+    expect(responseBytes(answer).toString()).toMatch(FINISH[api]);
   });
 
-  test('puts several deltas into one write, and pauses between the writes', async () => {
+  test('combines several deltas into one write, with delays between writes', async () => {
     const sim = await start();
     const before = performance.now();
-    const answer = await asked(sim, '[[sim deltas=32 size=5 batch=16 delay=20]]');
+    const answer = await ask(sim, '[[sim deltas=32 size=5 batch=16 delay=20]]');
     expect(performance.now() - before).toBeGreaterThanOrEqual(38);
-    const perWrite = answer.chunks.map((chunk) => textIn('openai-chat', chunk).length / 5);
+    const perWrite = answer.chunks.map((chunk) => streamText('openai-chat', chunk).length / 5);
     expect(perWrite.filter((count) => count > 0)).toEqual([16, 16]);
   });
 
-  test('asks for words, quoted if there are spaces in them', async () => {
+  test('selects text, quoted if it contains spaces', async () => {
     const sim = await start();
-    const answer = await asked(sim, "[[sim text='hello there' thinking=hm stop=max-tokens]] and more");
-    expect(textIn('openai-chat', bytesOf(answer))).toBe('hello there');
-    expect(bytesOf(answer).toString()).toMatch(/"reasoning_content":"hm"[^]*"finish_reason":"length"/);
+    const answer = await ask(sim, "[[sim text='hello there' thinking=hm stop=max-tokens]] and more");
+    expect(streamText('openai-chat', responseBytes(answer))).toBe('hello there');
+    expect(responseBytes(answer).toString()).toMatch(/"reasoning_content":"hm"[^]*"finish_reason":"length"/);
   });
 
-  test('asks for tool calls, and for an answer once their results are there', async () => {
+  test('selects tool calls, and a text answer after their results', async () => {
     const sim = await start();
     const prompt = `[[sim tool=read args='{"path":"a b"}' calls=2 interleave=1]]`;
-    const first = await asked(sim, prompt);
+    const firstAnswer = await ask(sim, prompt);
     expect(
-      bytesOf(first)
+      responseBytes(firstAnswer)
         .toString()
         .match(/"name":"read"/g),
     ).toHaveLength(2);
@@ -63,39 +63,39 @@ describe('a directive in the prompt', () => {
         { role: 'tool', tool_call_id: 'a', content: 'ok' },
       ],
     };
-    const second = await heard(sim, { path: '/v1/chat/completions', body });
-    expect(textIn('openai-chat', bytesOf(second))).toBe('Done.');
+    const secondAnswer = await send(sim, { path: '/v1/chat/completions', body });
+    expect(streamText('openai-chat', responseBytes(secondAnswer))).toBe('Done.');
   });
 
-  test('without words of its own is laid over the answer of the script', async () => {
+  test("without answer keys modifies the script's answer", async () => {
     const sim = await start({ script: [{ parts: [{ text: 'scripted words' }], pace: { chunkSize: 2 } }] });
-    const answer = await asked(sim, '[[sim size=14 fault=missing-finish]]');
-    expect(textIn('openai-chat', bytesOf(answer))).toBe('scripted words');
-    expect(bytesOf(answer).toString()).not.toMatch(FINISH['openai-chat']);
+    const answer = await ask(sim, '[[sim size=14 fault=missing-finish]]');
+    expect(streamText('openai-chat', responseBytes(answer))).toBe('scripted words');
+    expect(responseBytes(answer).toString()).not.toMatch(FINISH['openai-chat']);
     expect(
-      bytesOf(answer)
+      responseBytes(answer)
         .toString()
         .match(/"content":"[^"]/g),
     ).toHaveLength(1);
   });
 
-  test('asks for a fault with its parameters, counted per prompt', async () => {
+  test('selects a fault with its parameters, counted per prompt', async () => {
     const sim = await start();
     const limited = '[[sim fault=429 times=1 retry-after=9 text=fine]]';
     const statuses = [];
     for (const text of [limited, limited, `again ${limited}`, `again ${limited}`]) {
-      statuses.push((await asked(sim, text)).status);
+      statuses.push((await ask(sim, text)).status);
     }
     expect(statuses).toEqual([429, 200, 429, 200]);
-    expect((await asked(sim, `once more ${limited}`)).headers['retry-after']).toBe('9');
-    const cut = await asked(sim, '[[sim deltas=9 size=3 fault=cut after=4]]');
-    expect([cut.end, textIn('openai-chat', bytesOf(cut)).length]).toEqual(['cut', 12]);
+    expect((await ask(sim, `once more ${limited}`)).headers['retry-after']).toBe('9');
+    const cut = await ask(sim, '[[sim deltas=9 size=3 fault=cut after=4]]');
+    expect([cut.end, streamText('openai-chat', responseBytes(cut)).length]).toEqual(['cut', 12]);
   });
 
-  test('counts only if it is the last one, in the last thing the user said', async () => {
+  test('applies only if it is the last one in the last user message', async () => {
     const sim = await start();
-    const answer = await asked(sim, '[[sim text=first]] or rather [[sim text=second]]');
-    expect(textIn('openai-chat', bytesOf(answer))).toBe('second');
+    const answer = await ask(sim, '[[sim text=first]] or rather [[sim text=second]]');
+    expect(streamText('openai-chat', responseBytes(answer))).toBe('second');
     const body = {
       model: 'm',
       stream: true,
@@ -105,12 +105,12 @@ describe('a directive in the prompt', () => {
         { role: 'user', content: 'And now?' },
       ],
     };
-    const later = await heard(sim, { path: '/v1/chat/completions', body });
-    expect(textIn('openai-chat', bytesOf(later))).toContain('And now?');
+    const later = await send(sim, { path: '/v1/chat/completions', body });
+    expect(streamText('openai-chat', responseBytes(later))).toContain('And now?');
   });
 
-  test('with an unknown key is refused with the key and the known ones', async () => {
-    const message = await refused(await start(), '[[sim speed=9 deltas=3]]');
+  test('with an unknown key is rejected with the allowed keys', async () => {
+    const message = await rejection(await start(), '[[sim speed=9 deltas=3]]');
     expect(message).toContain('unknown key "speed"');
     for (const key of Object.keys(DIRECTIVE_KEYS)) expect(message).toContain(key);
   });
@@ -120,13 +120,13 @@ describe('a directive in the prompt', () => {
     ['[[sim stop=never]]', 'unknown stop "never"; known: end-turn, '],
     ['[[sim deltas=many]]', 'deltas=many is not a whole number'],
     ["[[sim tool=ls args='{']]", 'args={ is not valid JSON'],
-    ['[[sim after=3]]', 'after= means nothing without fault='],
-    ['[[sim deltas]]', "it reads [[sim key=value key='two words']]"],
-  ])('%s is refused: %s', async (text, why) => {
-    expect(await refused(await start(), text)).toContain(why);
+    ['[[sim after=3]]', 'after= requires fault='],
+    ['[[sim deltas]]', "use [[sim key=value key='two words']]"],
+  ])('%s is rejected: %s', async (text, message) => {
+    expect(await rejection(await start(), text)).toContain(message);
   });
 });
 
-function framed(wire: (typeof WIRES)[number], payload: string): Buffer {
-  return Buffer.from(wire === 'ollama' ? `${payload}\n` : `data: ${payload}\n\n`);
+function framed(api: (typeof PROVIDER_APIS)[number], payload: string): Buffer {
+  return Buffer.from(api === 'ollama' ? `${payload}\n` : `data: ${payload}\n\n`);
 }

@@ -10,7 +10,7 @@ function client(sim: Sim, apiKey = 'any') {
   return new GoogleGenAI({ apiKey, httpOptions: { baseUrl: sim.url } });
 }
 
-async function chunksOf(sim: Sim): Promise<GenerateContentResponse[]> {
+async function streamChunks(sim: Sim): Promise<GenerateContentResponse[]> {
   const chunks = [];
   for await (const chunk of await client(sim).models.generateContentStream(ask)) chunks.push(chunk);
   return chunks;
@@ -18,33 +18,33 @@ async function chunksOf(sim: Sim): Promise<GenerateContentResponse[]> {
 
 async function streamed(answer: Answer) {
   const sim = await start({ script: [answer] });
-  return await chunksOf(sim);
+  return await streamChunks(sim);
 }
 
-function partsOf(chunks: readonly GenerateContentResponse[]): Part[] {
+function allParts(chunks: readonly GenerateContentResponse[]): Part[] {
   return chunks.flatMap((chunk) => chunk.candidates?.[0]?.content?.parts ?? []);
 }
 
-function textOf(chunks: readonly GenerateContentResponse[], thought: boolean): string {
-  return partsOf(chunks)
+function joinedText(chunks: readonly GenerateContentResponse[], thought: boolean): string {
+  return allParts(chunks)
     .filter((part) => (part.thought ?? false) === thought)
     .map((part) => part.text ?? '')
     .join('');
 }
 
 describe('the official Google client', () => {
-  test('streams text, and gets the same without streaming', async () => {
+  test('streams text and returns the same text without streaming', async () => {
     const answer: Answer = { parts: [{ text: 'Grüße aus dem Simulator 🐙, es geht.' }] };
     const sim = await start({ script: [answer, answer] });
-    const chunks = await chunksOf(sim);
-    const whole = await client(sim).models.generateContent(ask);
+    const chunks = await streamChunks(sim);
+    const complete = await client(sim).models.generateContent(ask);
     expect(chunks.map((chunk) => chunk.text ?? '').join('')).toBe('Grüße aus dem Simulator 🐙, es geht.');
-    expect(whole.text).toBe('Grüße aus dem Simulator 🐙, es geht.');
-    expect(whole.candidates?.[0]?.finishReason).toBe('STOP');
+    expect(complete.text).toBe('Grüße aus dem Simulator 🐙, es geht.');
+    expect(complete.candidates?.[0]?.finishReason).toBe('STOP');
     expect(chunks.at(-1)?.candidates?.[0]?.finishReason).toBe('STOP');
   });
 
-  test('gets thoughts, and their signature on the tool call that follows', async () => {
+  test('receives thoughts, and their signature with the following tool call', async () => {
     const chunks = await streamed({
       parts: [
         { thinking: 'Let me think about it.', signature: 'c2lnbmVk' },
@@ -52,19 +52,19 @@ describe('the official Google client', () => {
         { toolCall: { name: 'read', arguments: { path: 'a' } } },
       ],
     });
-    expect(textOf(chunks, true)).toBe('Let me think about it.');
-    expect(textOf(chunks, false)).toBe('Reading.');
-    expect(partsOf(chunks).filter((part) => part.functionCall !== undefined)).toEqual([
+    expect(joinedText(chunks, true)).toBe('Let me think about it.');
+    expect(joinedText(chunks, false)).toBe('Reading.');
+    expect(allParts(chunks).filter((part) => part.functionCall !== undefined)).toEqual([
       { functionCall: { name: 'read', args: { path: 'a' } }, thoughtSignature: 'c2lnbmVk' },
     ]);
   });
 
-  test('gets the signature on the last part when no tool is called', async () => {
+  test('receives the signature with the last part if no tool is called', async () => {
     const chunks = await streamed({ parts: [{ thinking: 'Hm.', signature: 'c2lnbmVk' }, { text: 'Yes.' }] });
-    expect(partsOf(chunks).at(-1)).toEqual({ text: '', thoughtSignature: 'c2lnbmVk' });
+    expect(allParts(chunks).at(-1)).toEqual({ text: '', thoughtSignature: 'c2lnbmVk' });
   });
 
-  test('gets parallel tool calls, together in one chunk if interleaved', async () => {
+  test('receives parallel tool calls, in one chunk if interleaved', async () => {
     const parts = [
       { toolCall: { name: 'read', arguments: { path: 'a' } } },
       { toolCall: { id: 'b', name: 'read', arguments: { path: 'b' } } },
@@ -75,13 +75,13 @@ describe('the official Google client', () => {
       { id: 'b', name: 'read', args: { path: 'b' } },
       { name: 'now' },
     ];
-    const together = await streamed({ parts, interleave: true });
+    const interleaved = await streamed({ parts, interleave: true });
     const apart = await streamed({ parts });
-    expect(together.map((chunk) => chunk.functionCalls)).toEqual([calls, undefined]);
+    expect(interleaved.map((chunk) => chunk.functionCalls)).toEqual([calls, undefined]);
     expect(apart.map((chunk) => chunk.functionCalls)).toEqual([...calls.map((call) => [call]), undefined]);
   });
 
-  test('gets the usage that was scripted, thoughts apart', async () => {
+  test('receives the scripted usage, with thoughts separate', async () => {
     const chunks = await streamed({
       parts: [{ text: 'x' }],
       usage: { inputTokens: 100, outputTokens: 7, cacheReadInputTokens: 60, reasoningTokens: 3 },
@@ -99,12 +99,12 @@ describe('the official Google client', () => {
     ['max-tokens', 'MAX_TOKENS'],
     ['content-filter', 'SAFETY'],
     ['malformed-call', 'MALFORMED_FUNCTION_CALL'],
-  ])('sees the stop %s as %s', async (stop, reason) => {
+  ])('maps the stop %s to %s', async (stop, reason) => {
     const chunks = await streamed({ parts: [{ text: 'x' }], stop });
     expect(chunks.at(-1)?.candidates?.[0]?.finishReason).toBe(reason);
   });
 
-  test('raises its own errors, a wrong key as 400', async () => {
+  test("throws the client's own error classes, a wrong key as 400", async () => {
     const sim = await start({
       keys: ['good'],
       models: ['gemini-sim'],
@@ -121,7 +121,7 @@ describe('the official Google client', () => {
     });
   });
 
-  test('raises an error that comes inside the stream', async () => {
+  test('throws for an error inside the stream', async () => {
     const fault = { kind: 'error-in-stream' as const };
     const thrown = await thrownBy(streamed({ parts: [{ text: 'x'.repeat(100) }], fault }));
     expect(thrown).toBeInstanceOf(ApiError);

@@ -5,44 +5,49 @@ import {
   type Sim,
   type SimMessage,
   type SimRequest,
-  WIRES,
-  type WireName,
+  PROVIDER_APIS,
+  type ProviderApiName,
 } from '../../src/sim/index.ts';
 import { simStarter } from './sims.ts';
-import { type Call, TALK, type Tool } from './talk.ts';
+import { type Call, CONVERSATIONS, type Tool } from './talk.ts';
 
 const start = simStarter();
 const LS: Tool = { name: 'ls', argument: 'path' };
 const READ: Tool = { name: 'read', argument: 'file_path' };
 const README = '# Octopus\n\n![badge](x)\n\nOctopus is a *small* thing. It has eight arms.\n';
 
-/** Runs the tools that the model calls until it only talks; hands out its calls and its last words. */
-async function converse(sim: Sim, wire: WireName, prompt: string, results: Readonly<Record<string, string>>) {
-  const talk = TALK[wire];
+/** Runs the tools that the model calls until it returns only text; returns its calls and its last text. */
+async function converse(
+  sim: Sim,
+  api: ProviderApiName,
+  prompt: string,
+  results: Readonly<Record<string, string>>,
+) {
+  const talk = CONVERSATIONS[api];
   const tools = [LS, READ];
   const calls: Call[] = [];
-  let said = talk.user(prompt);
+  let history = talk.user(prompt);
   for (;;) {
     const response = await fetch(`${sim.url}${talk.path}`, {
       method: 'POST',
-      body: JSON.stringify(talk.body(said, tools)),
+      body: JSON.stringify(talk.body(history, tools)),
     });
     const answer = objectOf(await response.json());
     const called = talk.calls(answer);
     if (called.length === 0) return { calls, text: talk.text(answer), turns: calls.length + 1 };
     calls.push(...called);
-    said = [...said, ...talk.echo(answer)];
+    history = [...history, ...talk.echo(answer)];
     for (const call of called) {
       const result = results[call.name];
-      said = [...said, ...talk.result(call, result ?? 'Error: it broke', result === undefined)];
+      history = [...history, ...talk.result(call, result ?? 'Error: it broke', result === undefined)];
     }
   }
 }
 
-describe.each(WIRES)('the offline model on the %s wire', (wire) => {
+describe.each(PROVIDER_APIS)('the offline model with the %s API', (api) => {
   test('lists the files, reads the README and answers from it', async () => {
     const sim = await start();
-    const { calls, text, turns } = await converse(sim, wire, 'What is this?', {
+    const { calls, text, turns } = await converse(sim, api, 'What is this?', {
       ls: 'README.md\nsrc/\ntest/\n',
       read: README,
     });
@@ -58,17 +63,17 @@ describe.each(WIRES)('the offline model on the %s wire', (wire) => {
     expect(text).toContain('ANTHROPIC_API_KEY');
   });
 
-  test('tries the README even if listing fails, and says what did not work', async () => {
+  test('tries the README even if listing fails, and reports what failed', async () => {
     const sim = await start();
-    const { calls, text } = await converse(sim, wire, 'What is this?', {});
+    const { calls, text } = await converse(sim, api, 'What is this?', {});
     expect(calls.map((call) => call.name)).toEqual(['ls', 'read']);
     expect(text).toContain('Listing the files did not work: Error: it broke');
     expect(text).toContain('Reading README.md did not work: Error: it broke');
   });
 
-  test('says so when there is no README', async () => {
+  test('reports that there is no README', async () => {
     const sim = await start();
-    const { calls, text } = await converse(sim, wire, 'What is this?', { ls: 'a.txt\n', read: README });
+    const { calls, text } = await converse(sim, api, 'What is this?', { ls: 'a.txt\n', read: README });
     expect(calls.map((call) => call.name)).toEqual(['ls']);
     expect(text).toContain('1 entry');
     expect(text).toContain('There is no README');
@@ -77,7 +82,7 @@ describe.each(WIRES)('the offline model on the %s wire', (wire) => {
 
 function request(fields: Partial<SimRequest>): SimRequest {
   return {
-    wire: 'anthropic',
+    api: 'anthropic',
     model: 'sim',
     stream: true,
     system: '',
@@ -100,15 +105,15 @@ function result(id: string, text: string) {
   return { id, name: '', text, isError: false };
 }
 
-function textOf(fields: Partial<SimRequest>): string {
+function answerText(fields: Partial<SimRequest>): string {
   return offlineModel(request(fields))
     .parts.map((part) => ('text' in part ? part.text : ''))
     .join('');
 }
 
 describe('the offline model', () => {
-  test('without tools repeats the question and says how to get a real model', () => {
-    expect(textOf({ messages: [user('Why is the sky blue? [[sim delay=1]]')] })).toBe(
+  test('repeats the question and explains how to use a real model if it has no tools', () => {
+    expect(answerText({ messages: [user('Why is the sky blue? [[sim delay=1]]')] })).toBe(
       [
         'I am a simulated model: a script that comes with Polypod, without any intelligence.',
         'You asked: Why is the sky blue?',
@@ -117,7 +122,7 @@ describe('the offline model', () => {
     );
   });
 
-  test('thinks before it calls', () => {
+  test('thinks before it calls a tool', () => {
     const tools = [{ name: 'ls', parameters: {} }];
     expect(offlineModel(request({ messages: [user('Hi')], tools })).parts).toEqual([
       { thinking: 'I will look around first: list the files, then read the README if there is one.' },
@@ -125,12 +130,12 @@ describe('the offline model', () => {
     ]);
   });
 
-  test('ignores tools that it has no use for', () => {
+  test('ignores unrelated tools', () => {
     const tools = [{ name: 'bash', parameters: {} }];
-    expect(textOf({ messages: [user('Hi')], tools })).toContain('You asked: Hi');
+    expect(answerText({ messages: [user('Hi')], tools })).toContain('You asked: Hi');
   });
 
-  test('answers a second question from what it has read already', () => {
+  test('answers a second question from what it has already read', () => {
     const tools = ['ls', 'read'].map((name) => ({ name, parameters: {} }));
     const messages: SimMessage[] = [
       user('First?'),
@@ -144,13 +149,13 @@ describe('the offline model', () => {
       { role: 'assistant', text: 'Octopus.', toolCalls: [], toolResults: [] },
       user('Second?'),
     ];
-    const text = textOf({ messages, tools });
+    const text = answerText({ messages, tools });
     expect(text).toContain('You asked: Second?');
     expect(text).toContain('1 entry');
     expect(text).toContain('titled "Octopus"');
   });
 
-  test('takes a call that nobody answered as failed, and goes on', () => {
+  test('treats a call without a result as failed, and continues', () => {
     const tools = [{ name: 'ls', parameters: {} }];
     const calls = [{ id: '1', name: 'ls', arguments: {} }];
     const messages: SimMessage[] = [
@@ -158,11 +163,11 @@ describe('the offline model', () => {
       { role: 'assistant', text: '', toolCalls: calls, toolResults: [] },
       user('Second?'),
     ];
-    expect(textOf({ messages, tools })).toContain('Listing the files did not work: no result came back');
+    expect(answerText({ messages, tools })).toContain('Listing the files did not work: no result came back');
   });
 
-  test('shortens what it quotes between characters, not inside one', () => {
-    const text = textOf({ messages: [user('👩‍👩‍👧'.repeat(100))] });
+  test('shortens quotes between characters, not inside one', () => {
+    const text = answerText({ messages: [user('👩‍👩‍👧'.repeat(100))] });
     expect(text).toContain('👩‍👩‍👧…');
     expect(text).not.toMatch(/‍…/);
   });

@@ -18,16 +18,16 @@ async function streamed(answer: Answer): Promise<ChatResponse[]> {
 }
 
 describe('the official Ollama client', () => {
-  test('streams text and thinking, and gets the same without streaming', async () => {
+  test('streams text and thinking and returns the same without streaming', async () => {
     const answer: Answer = {
       parts: [{ thinking: 'Let me think about it.' }, { text: 'Grüße aus dem Simulator 🐙, es geht.' }],
     };
     const lines = await streamed(answer);
     const sim = await start({ script: [answer] });
-    const whole = await client(sim).chat(ask);
+    const complete = await client(sim).chat(ask);
     expect(lines.map(({ message }) => message.thinking ?? '').join('')).toBe('Let me think about it.');
     expect(lines.map(({ message }) => message.content).join('')).toBe('Grüße aus dem Simulator 🐙, es geht.');
-    expect(whole.message).toEqual({
+    expect(complete.message).toEqual({
       role: 'assistant',
       content: 'Grüße aus dem Simulator 🐙, es geht.',
       thinking: 'Let me think about it.',
@@ -35,7 +35,7 @@ describe('the official Ollama client', () => {
     expect(lines.filter((line) => line.done)).toHaveLength(1);
   });
 
-  test('gets parallel tool calls, together in one line if interleaved', async () => {
+  test('receives parallel tool calls, in one line if interleaved', async () => {
     const lines = await streamed({
       parts: [{ toolCall: { name: 'read', arguments: { path: 'a' } } }, { toolCall: { name: 'now' } }],
       interleave: true,
@@ -49,7 +49,7 @@ describe('the official Ollama client', () => {
     ]);
   });
 
-  test('gets the usage and the reason that were scripted', async () => {
+  test('receives the scripted usage and stop reason', async () => {
     const lines = await streamed({
       parts: [{ text: 'x' }],
       stop: 'max-tokens',
@@ -63,7 +63,7 @@ describe('the official Ollama client', () => {
     });
   });
 
-  test('raises its own errors', async () => {
+  test("throws the client's own error classes", async () => {
     const sim = await start({
       keys: ['good'],
       models: ['llama-sim'],
@@ -80,14 +80,14 @@ describe('the official Ollama client', () => {
     expect(await thrownBy(client(sim, 'good').chat(ask))).toMatchObject({ status_code: 429 });
   });
 
-  test('raises an error that comes inside the stream', async () => {
+  test('throws for an error inside the stream', async () => {
     const thrown = await thrownBy(
       streamed({ parts: [{ text: 'x'.repeat(100) }], fault: { kind: 'error-in-stream' } }),
     );
     expect(String(thrown)).toContain('an error was encountered while running the model');
   });
 
-  test('lists the models and asks for the version', async () => {
+  test('lists the models and returns the version', async () => {
     const sim = await start({ models: ['llama-a', 'llama-b'] });
     const { models } = await client(sim).list();
     expect(models.map((model) => model.name)).toEqual(['llama-a', 'llama-b']);

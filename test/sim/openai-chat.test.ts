@@ -17,18 +17,18 @@ async function streamed(answer: Answer) {
 }
 
 describe('the official OpenAI client, with chat completions', () => {
-  test('streams text, and gets the same without streaming', async () => {
+  test('streams text and returns the same text without streaming', async () => {
     const answer: Answer = { parts: [{ text: 'Grüße aus dem Simulator 🐙, es geht.' }] };
     const sim = await start({ script: [answer, answer] });
     const stream = await client(sim).chat.completions.stream(ask).finalChatCompletion();
-    const whole = await client(sim).chat.completions.create(ask);
-    for (const completion of [stream, whole]) {
+    const complete = await client(sim).chat.completions.create(ask);
+    for (const completion of [stream, complete]) {
       expect(completion.choices[0]?.message.content).toBe('Grüße aus dem Simulator 🐙, es geht.');
       expect(completion.choices[0]?.finish_reason).toBe('stop');
     }
   });
 
-  test('passes reasoning on in the spelling of the compatible vendors', async () => {
+  test('receives reasoning in the field that compatible vendors use', async () => {
     const sim = await start({
       script: [{ parts: [{ thinking: 'Let me think about it.' }, { text: 'Yes.' }] }],
     });
@@ -41,7 +41,7 @@ describe('the official OpenAI client, with chat completions', () => {
     expect(reasoning).toBe('Let me think about it.');
   });
 
-  test('gets parallel tool calls whose fragments alternate, one of them without arguments', async () => {
+  test('receives parallel tool calls with interleaved fragments, one without arguments', async () => {
     const { choices } = await streamed({
       parts: [
         { toolCall: { id: 'a', name: 'read', arguments: { path: 'the/first/of/the/files.txt' } } },
@@ -66,7 +66,7 @@ describe('the official OpenAI client, with chat completions', () => {
     ]);
   });
 
-  test('gets a tool call without streaming', async () => {
+  test('receives a tool call without streaming', async () => {
     const sim = await start({
       script: [{ parts: [{ toolCall: { name: 'ls', arguments: { path: '.' } } }] }],
     });
@@ -76,12 +76,12 @@ describe('the official OpenAI client, with chat completions', () => {
     ]);
   });
 
-  test('gets a refusal in its own field', async () => {
+  test('receives a refusal in its own field', async () => {
     const { choices } = await streamed({ parts: [{ refusal: 'I will not do that.' }] });
     expect(choices[0]?.message.refusal).toBe('I will not do that.');
   });
 
-  test('gets the usage that was scripted, when it asks for it', async () => {
+  test('receives the scripted usage if it requests usage', async () => {
     const { usage } = await streamed({
       parts: [{ text: 'x' }],
       usage: { inputTokens: 100, outputTokens: 7, cacheReadInputTokens: 60, reasoningTokens: 3 },
@@ -98,7 +98,7 @@ describe('the official OpenAI client, with chat completions', () => {
   test.each<[Stop, string]>([
     ['max-tokens', 'length'],
     ['content-filter', 'content_filter'],
-  ])('sees the stop %s as %s', async (stop, reason) => {
+  ])('maps the stop %s to %s', async (stop, reason) => {
     const sim = await start({ script: [{ parts: [{ text: 'x' }], stop }] });
     const reasons = [];
     for await (const chunk of await client(sim).chat.completions.create({ ...ask, stream: true })) {
@@ -107,7 +107,7 @@ describe('the official OpenAI client, with chat completions', () => {
     expect(reasons.at(-1)).toBe(reason);
   });
 
-  test('raises its own errors', async () => {
+  test("throws the client's own error classes", async () => {
     const sim = await start({
       keys: ['sk-good'],
       models: ['gpt-sim'],
@@ -122,7 +122,7 @@ describe('the official OpenAI client, with chat completions', () => {
     expect(await thrownBy(completions.create(ask))).toBeInstanceOf(RateLimitError);
   });
 
-  test('raises an error that comes inside the stream', async () => {
+  test('throws for an error inside the stream', async () => {
     const thrown = await thrownBy(
       streamed({ parts: [{ text: 'x'.repeat(100) }], fault: { kind: 'error-in-stream' } }),
     );

@@ -16,18 +16,18 @@ async function streamed(answer: Answer) {
 }
 
 describe('the official OpenAI client, with responses', () => {
-  test('streams text, and gets the same without streaming', async () => {
+  test('streams text and returns the same text without streaming', async () => {
     const answer: Answer = { parts: [{ text: 'Grüße aus dem Simulator 🐙, es geht.' }] };
     const sim = await start({ script: [answer, answer] });
     const stream = await client(sim).responses.stream(ask).finalResponse();
-    const whole = await client(sim).responses.create(ask);
-    for (const response of [stream, whole]) {
+    const complete = await client(sim).responses.create(ask);
+    for (const response of [stream, complete]) {
       expect(response.output_text).toBe('Grüße aus dem Simulator 🐙, es geht.');
       expect(response.status).toBe('completed');
     }
   });
 
-  test('builds from the deltas what the last event says whole', async () => {
+  test('builds from the deltas what the last event repeats', async () => {
     const answer: Answer = {
       parts: [
         { thinking: 'Let me think about it.' },
@@ -64,7 +64,7 @@ describe('the official OpenAI client, with responses', () => {
     ]);
   });
 
-  test('gets encrypted reasoning only if it asks for it', async () => {
+  test('receives encrypted reasoning only if it requests it', async () => {
     const answer: Answer = { parts: [{ thinking: 'Hm.', signature: 'c2VhbGVk' }, { redacted: 'aGlkZGVu' }] };
     const sim = await start({ script: [answer, answer] });
     const plain = await client(sim).responses.stream(ask).finalResponse();
@@ -78,7 +78,7 @@ describe('the official OpenAI client, with responses', () => {
     ]);
   });
 
-  test('gets parallel tool calls whose fragments alternate, one of them without arguments', async () => {
+  test('receives parallel tool calls with interleaved fragments, one without arguments', async () => {
     const { output } = await streamed({
       parts: [
         { toolCall: { id: 'a', name: 'read', arguments: { path: 'the/first/of/the/files.txt' } } },
@@ -94,7 +94,7 @@ describe('the official OpenAI client, with responses', () => {
     ]);
   });
 
-  test('gets the usage that was scripted', async () => {
+  test('receives the scripted usage', async () => {
     const { usage } = await streamed({
       parts: [{ text: 'x' }],
       usage: { inputTokens: 100, outputTokens: 7, cacheReadInputTokens: 60, reasoningTokens: 3 },
@@ -111,18 +111,18 @@ describe('the official OpenAI client, with responses', () => {
   test.each<[Stop, string]>([
     ['max-tokens', 'max_output_tokens'],
     ['content-filter', 'content_filter'],
-  ])('sees the stop %s as an incomplete response: %s', async (stop, reason) => {
+  ])('maps the stop %s to an incomplete response: %s', async (stop, reason) => {
     const response = await streamed({ parts: [{ text: 'x' }], stop });
     expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason } });
   });
 
-  test('raises its own errors', async () => {
+  test("throws the client's own error classes", async () => {
     const sim = await start({ keys: ['sk-good'], script: [{ parts: [], fault: { kind: '429' } }] });
     expect(await thrownBy(client(sim, 'sk-bad').responses.create(ask))).toBeInstanceOf(AuthenticationError);
     expect(await thrownBy(client(sim, 'sk-good').responses.create(ask))).toBeInstanceOf(RateLimitError);
   });
 
-  test('raises an error that comes inside the stream', async () => {
+  test('throws for an error inside the stream', async () => {
     const thrown = await thrownBy(
       streamed({ parts: [{ text: 'x'.repeat(100) }], fault: { kind: 'error-in-stream' } }),
     );

@@ -1,24 +1,24 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { arrayOf, objectOf, stringOf, tryParse } from '../../src/base/index.ts';
-import type { Sim, WireName } from '../../src/sim/index.ts';
+import type { Sim, ProviderApiName } from '../../src/sim/index.ts';
 import { lineReader, sseReader } from '../../src/wire/index.ts';
 
-/** What a client sees that knows nothing but HTTP. */
-export interface Heard {
+/** A response as a plain HTTP client receives it. */
+export interface RawResponse {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
-  /** As they arrived. */
+  /** In order of arrival. */
   readonly chunks: readonly Buffer[];
   readonly end: 'clean' | 'cut';
 }
 
-export interface Asked {
+export interface RawRequest {
   readonly path: string;
   readonly body: object;
 }
 
-/** One question in each provider's spelling. */
-export const QUESTION: Record<WireName, (text: string, stream: boolean) => Asked> = {
+/** One request in each provider API. */
+export const REQUESTS: Record<ProviderApiName, (text: string, stream: boolean) => RawRequest> = {
   anthropic: (text, stream) => ({ path: '/v1/messages', body: chat(text, stream) }),
   'openai-chat': (text, stream) => ({ path: '/v1/chat/completions', body: chat(text, stream) }),
   'openai-responses': (text, stream) => ({
@@ -36,8 +36,8 @@ function chat(content: string, stream: boolean): object {
   return { model: 'm', stream, messages: [{ role: 'user', content }] };
 }
 
-/** Sends a question and hands out the response as soon as its head is there. */
-export function opened(sim: Sim, { path, body }: Asked, signal?: AbortSignal): Promise<IncomingMessage> {
+/** Sends a request and resolves with the response when its headers arrive. */
+export function open(sim: Sim, { path, body }: RawRequest, signal?: AbortSignal): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const options = {
       method: 'POST',
@@ -48,27 +48,27 @@ export function opened(sim: Sim, { path, body }: Asked, signal?: AbortSignal): P
   });
 }
 
-/** Asks, and listens to the end, however it comes. */
-export async function heard(sim: Sim, asked: Asked): Promise<Heard> {
-  const response = await opened(sim, asked);
+/** Sends a request and reads the response to its end or failure. */
+export async function send(sim: Sim, request: RawRequest): Promise<RawResponse> {
+  const response = await open(sim, request);
   const chunks: Buffer[] = [];
   response.on('data', (chunk: Buffer) => chunks.push(chunk));
-  const end = await new Promise<Heard['end']>((resolve) => {
+  const end = await new Promise<RawResponse['end']>((resolve) => {
     response.on('end', () => resolve('clean')).on('error', () => resolve('cut'));
   });
   return { status: response.statusCode ?? 0, headers: response.headers, chunks, end };
 }
 
-/** Listens until the predicate holds for what arrived so far; the response stays open. */
-export async function heardUntil(
+/** Reads until the predicate holds for the received text; the response stays open. */
+export async function readUntil(
   response: IncomingMessage,
-  enough: (text: string) => boolean,
+  isComplete: (text: string) => boolean,
 ): Promise<string> {
   let text = '';
   await new Promise<void>((resolve, reject) => {
     response.on('data', (chunk: Buffer) => {
       text += chunk.toString();
-      if (enough(text)) resolve();
+      if (isComplete(text)) resolve();
     });
     response.on('close', () => reject(new Error(`it ended with ${text}`)));
     response.on('error', () => {});
@@ -76,26 +76,26 @@ export async function heardUntil(
   return text;
 }
 
-export function bytesOf({ chunks }: Heard): Buffer {
+export function responseBytes({ chunks }: RawResponse): Buffer {
   return Buffer.concat(chunks);
 }
 
-/** The payloads of a stream, framing removed. */
-export function payloadsOf(wire: WireName, bytes: Buffer): readonly string[] {
-  const reader = wire === 'ollama' ? lineReader() : sseReader();
+/** Returns the streamPayloads of a stream without framing. */
+export function streamPayloads(api: ProviderApiName, bytes: Buffer): readonly string[] {
+  const reader = api === 'ollama' ? lineReader() : sseReader();
   return [...reader.push(bytes), ...reader.end()];
 }
 
-/** The text of the answer so far. */
-export function textIn(wire: WireName, bytes: Buffer): string {
-  return payloadsOf(wire, bytes)
-    .map((payload) => TEXT[wire](objectOf(tryParse(payload))))
+/** Returns the text of the answer so far. */
+export function streamText(api: ProviderApiName, bytes: Buffer): string {
+  return streamPayloads(api, bytes)
+    .map((payload) => TEXT[api](objectOf(tryParse(payload))))
     .join('');
 }
 
 type Payload = Readonly<Record<string, unknown>>;
 
-const TEXT: Record<WireName, (payload: Payload) => string> = {
+const TEXT: Record<ProviderApiName, (payload: Payload) => string> = {
   anthropic: (payload) => stringOf(objectOf(payload['delta'])['text']),
   'openai-chat': (payload) =>
     stringOf(objectOf(objectOf(arrayOf(payload['choices'])[0])['delta'])['content']),
@@ -108,8 +108,8 @@ const TEXT: Record<WireName, (payload: Payload) => string> = {
   ollama: (payload) => stringOf(objectOf(payload['message'])['content']),
 };
 
-/** What ends a good stream, and nothing else. */
-export const FINISH: Record<WireName, RegExp> = {
+/** The streamPayloads that end a complete stream. */
+export const FINISH: Record<ProviderApiName, RegExp> = {
   anthropic: /message_stop/,
   'openai-chat': /\[DONE\]/,
   'openai-responses': /response\.completed/,

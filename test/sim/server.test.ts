@@ -3,10 +3,10 @@ import { createServer, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { perform } from '../../src/sim/perform.ts';
+import { performSteps } from '../../src/sim/perform-steps.ts';
 import type { Step } from '../../src/sim/steps.ts';
-import { type SimRequest, WIRES } from '../../src/sim/index.ts';
-import { bytesOf, heard, heardUntil, opened, QUESTION, textIn } from './raw.ts';
+import { type SimRequest, PROVIDER_APIS } from '../../src/sim/index.ts';
+import { responseBytes, send, readUntil, open, REQUESTS, streamText } from './raw.ts';
 import { simStarter } from './sims.ts';
 
 const start = simStarter();
@@ -16,104 +16,107 @@ function timers(): number {
   return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 }
 
-/** Fails by the test's own time limit. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await setImmediate();
+/** Polls; the test's time limit ends it. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await setImmediate();
 }
 
-function userSaid(text: string) {
+function userMessage(text: string) {
   return [{ role: 'user', text, toolCalls: [], toolResults: [] }];
 }
 
 async function everyAnswer(): Promise<readonly string[]> {
   const sim = await start({ now: () => 1_700_000_000_000 });
   const answers = [];
-  for (const wire of WIRES)
-    answers.push(bytesOf(await heard(sim, QUESTION[wire]('Hello?', true))).toString());
+  for (const api of PROVIDER_APIS)
+    answers.push(responseBytes(await send(sim, REQUESTS[api]('Hello?', true))).toString());
   return answers;
 }
 
 describe('the simulator', () => {
-  test.each(WIRES)('answers under any path prefix (%s)', async (wire) => {
+  test.each(PROVIDER_APIS)('accepts any path prefix (%s)', async (api) => {
     const sim = await start({ script: [{ parts: [{ text: 'found' }] }] });
-    const { path, body } = QUESTION[wire]('Hello?', true);
-    const answer = await heard(sim, { path: `/some/gateway${path}`, body });
-    expect(textIn(wire, bytesOf(answer))).toBe('found');
+    const { path, body } = REQUESTS[api]('Hello?', true);
+    const answer = await send(sim, { path: `/some/gateway${path}`, body });
+    expect(streamText(api, responseBytes(answer))).toBe('found');
   });
 
-  test('keeps what it received', async () => {
+  test('records the requests it receives', async () => {
     const sim = await start();
-    const { path, body } = QUESTION.gemini('Hello?', true);
-    await heard(sim, { path, body });
+    const { path, body } = REQUESTS.gemini('Hello?', true);
+    await send(sim, { path, body });
     expect(sim.requests).toMatchObject([
       { method: 'POST', path, body, headers: { 'content-type': 'application/json' } },
     ]);
   });
 
-  test.each(WIRES)('shows a script the request in one shape (%s)', async (wire) => {
-    const seen: SimRequest[] = [];
+  test.each(PROVIDER_APIS)('passes requests to a script in one shape (%s)', async (api) => {
+    const requests: SimRequest[] = [];
     const sim = await start({
       script: (request) => {
-        seen.push(request);
+        requests.push(request);
         return { parts: [{ text: 'ok' }] };
       },
     });
-    await heard(sim, QUESTION[wire]('Hello?', true));
-    await heard(sim, QUESTION[wire]('Hello again?', false));
-    expect(seen).toMatchObject([
-      { wire, model: 'm', stream: true, system: '', messages: userSaid('Hello?'), tools: [] },
-      { wire, model: 'm', stream: false, system: '', messages: userSaid('Hello again?'), tools: [] },
+    await send(sim, REQUESTS[api]('Hello?', true));
+    await send(sim, REQUESTS[api]('Hello again?', false));
+    expect(requests).toMatchObject([
+      { api, model: 'm', stream: true, system: '', messages: userMessage('Hello?'), tools: [] },
+      { api, model: 'm', stream: false, system: '', messages: userMessage('Hello again?'), tools: [] },
     ]);
   });
 
-  test('gives the same bytes to the same questions', async () => {
+  test('returns the same bytes for the same requests', async () => {
     expect(await everyAnswer()).toEqual(await everyAnswer());
   });
 
-  test('says so when a script has no answer left, or fails', async () => {
+  test('reports an exhausted or failing script', async () => {
     const empty = await start({ script: [] });
-    expect(bytesOf(await heard(empty, QUESTION.ollama('Hello?', true))).toString()).toBe(
-      '{"error":"the script has no answer left: it has 0"}',
+    expect(responseBytes(await send(empty, REQUESTS.ollama('Hello?', true))).toString()).toBe(
+      '{"error":"the script has no answer left: it contains 0"}',
     );
     const broken = await start({
       script: () => {
         throw new Error('a bug in the script');
       },
     });
-    const answer = await heard(broken, QUESTION.ollama('Hello?', true));
-    expect([answer.status, bytesOf(answer).toString()]).toEqual([400, '{"error":"a bug in the script"}']);
+    const answer = await send(broken, REQUESTS.ollama('Hello?', true));
+    expect([answer.status, responseBytes(answer).toString()]).toEqual([
+      400,
+      '{"error":"a bug in the script"}',
+    ]);
   });
 
-  test('refuses an unknown path and a body that is no JSON', async () => {
+  test('rejects an unknown path and a body that is not JSON', async () => {
     const sim = await start();
-    const lost = await heard(sim, { path: '/v2/nowhere', body: {} });
+    const lost = await send(sim, { path: '/v2/nowhere', body: {} });
     expect(lost.status).toBe(404);
-    expect(bytesOf(lost).toString()).toContain('it has POST /v1/messages');
-    const garbled = await heard(sim, { path: '/v1/messages', body: [] });
+    expect(responseBytes(lost).toString()).toContain('available: POST /v1/messages');
+    const garbled = await send(sim, { path: '/v1/messages', body: [] });
     expect(garbled.status).toBe(400);
   });
 
-  test('close ends open streams, leaves no timers, and refuses new connections', async () => {
+  test('close ends open streams, leaves no timers, and stops listening', async () => {
     const sim = await start();
     const before = timers();
-    const streams = await Promise.all(WIRES.map((wire) => opened(sim, QUESTION[wire](ENDLESS, true))));
+    const streams = await Promise.all(PROVIDER_APIS.map((api) => open(sim, REQUESTS[api](ENDLESS, true))));
     await Promise.all(
       streams.map((stream, at) =>
-        heardUntil(stream, (text) => textIn(WIRES[at] ?? 'ollama', Buffer.from(text)) !== ''),
+        readUntil(stream, (text) => streamText(PROVIDER_APIS[at] ?? 'ollama', Buffer.from(text)) !== ''),
       ),
     );
     const ended = Promise.all(streams.map((stream) => new Promise((resolve) => stream.on('close', resolve))));
     await sim.close();
     await ended;
     await until(() => timers() <= before);
-    await expect(heard(sim, QUESTION.ollama('Hello?', true))).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    await expect(send(sim, REQUESTS.ollama('Hello?', true))).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  test('stops when the client leaves', async () => {
+  test('stops when the client disconnects', async () => {
     const sim = await start();
     const before = timers();
-    const stream = await opened(sim, QUESTION.anthropic(ENDLESS, true));
-    await heardUntil(stream, (text) => text.includes('text_delta'));
+    const stream = await open(sim, REQUESTS.anthropic(ENDLESS, true));
+    await readUntil(stream, (text) => text.includes('text_delta'));
     stream.destroy();
     await until(() => timers() <= before);
   });
@@ -125,9 +128,9 @@ describe('the simulator', () => {
       for (; pulled < total; pulled += 1) yield { do: 'write', text: 'x'.repeat(10_000), isDelta: true };
     }
     let response: ServerResponse | undefined;
-    const server = createServer((_, given) => {
-      response = given;
-      void perform(given, steps(), new AbortController().signal);
+    const server = createServer((_, serverResponse) => {
+      response = serverResponse;
+      void performSteps(serverResponse, steps(), new AbortController().signal);
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -148,7 +151,7 @@ describe('the simulator', () => {
     server.close();
   });
 
-  test('refuses a port that is taken', async () => {
+  test('reports a port that is in use', async () => {
     const sim = await start();
     await expect(start({ port: sim.port })).rejects.toMatchObject({ code: 'conflict' });
   });

@@ -1,7 +1,7 @@
 import { afterEach } from 'vitest';
 import { type Sim, type SimOptions, startSim } from '../../src/sim/index.ts';
 
-/** Starts simulators that are closed after each test. */
+/** Returns a function that starts simulators; they are closed after each test. */
 export function simStarter(): (options?: SimOptions) => Promise<Sim> {
   const open: Sim[] = [];
   afterEach(async () => {
@@ -14,7 +14,7 @@ export function simStarter(): (options?: SimOptions) => Promise<Sim> {
   };
 }
 
-/** What was thrown by something that must fail. */
+/** Returns what a promise rejects with. */
 export async function thrownBy(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise;

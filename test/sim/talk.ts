@@ -1,13 +1,13 @@
 import { arrayOf, type JsonObject, objectOf, stringOf, tryParse } from '../../src/base/index.ts';
-import type { WireName } from '../../src/sim/index.ts';
+import type { ProviderApiName } from '../../src/sim/index.ts';
 
-/** How a client of each wire holds a conversation with tools, without streaming. */
-export interface Talk {
+/** How a client of each provider API holds a conversation with tools, without streaming. */
+export interface ApiConversation {
   readonly path: string;
-  /** The request's body for what was said so far; `said` is in the wire's own spelling. */
-  body(said: readonly unknown[], tools: readonly Tool[]): JsonObject;
+  /** Returns the request body for the conversation so far; `history` is in the API's own format. */
+  body(history: readonly unknown[], tools: readonly Tool[]): JsonObject;
   user(text: string): readonly unknown[];
-  /** What the assistant said, ready to be sent back. */
+  /** Returns the assistant's message in the form in which it is sent back. */
   echo(answer: JsonObject): readonly unknown[];
   result(call: Call, text: string, isError: boolean): readonly unknown[];
   text(answer: JsonObject): string;
@@ -30,7 +30,7 @@ const functions = (tools: readonly Tool[]) =>
   tools.map((tool) => ({ type: 'function', function: { name: tool.name, parameters: schema(tool) } }));
 const objects = (value: unknown) => arrayOf(value).map(objectOf);
 const blocks = (list: unknown, type: string) => objects(list).filter((block) => block['type'] === type);
-const callOf = (id: unknown, name: unknown, args: unknown): Call => ({
+const makeCall = (id: unknown, name: unknown, args: unknown): Call => ({
   id: stringOf(id),
   name: stringOf(name),
   arguments: args,
@@ -39,7 +39,7 @@ const choice = (answer: JsonObject) => objectOf(objects(answer['choices'])[0]?.[
 const parts = (answer: JsonObject) =>
   objects(objectOf(objects(answer['candidates'])[0]?.['content'])['parts']);
 
-export const TALK: Record<WireName, Talk> = {
+export const CONVERSATIONS: Record<ProviderApiName, ApiConversation> = {
   anthropic: {
     path: '/v1/messages',
     body: (messages, tools) => ({
@@ -56,7 +56,7 @@ export const TALK: Record<WireName, Talk> = {
     text: (answer) => stringOf(blocks(answer['content'], 'text')[0]?.['text']),
     calls: (answer) =>
       blocks(answer['content'], 'tool_use').map((block) =>
-        callOf(block['id'], block['name'], block['input']),
+        makeCall(block['id'], block['name'], block['input']),
       ),
   },
   'openai-chat': {
@@ -69,7 +69,7 @@ export const TALK: Record<WireName, Talk> = {
     calls: (answer) =>
       objects(choice(answer)['tool_calls']).map((call) => {
         const { name, arguments: args } = objectOf(call['function']);
-        return callOf(call['id'], name, tryParse(stringOf(args)));
+        return makeCall(call['id'], name, tryParse(stringOf(args)));
       }),
   },
   'openai-responses': {
@@ -85,7 +85,7 @@ export const TALK: Record<WireName, Talk> = {
     text: (answer) => stringOf(objects(blocks(answer['output'], 'message')[0]?.['content'])[0]?.['text']),
     calls: (answer) =>
       blocks(answer['output'], 'function_call').map((item) =>
-        callOf(item['call_id'], item['name'], tryParse(stringOf(item['arguments']))),
+        makeCall(item['call_id'], item['name'], tryParse(stringOf(item['arguments']))),
       ),
   },
   gemini: {
@@ -114,7 +114,7 @@ export const TALK: Record<WireName, Talk> = {
       parts(answer)
         .filter((part) => part['functionCall'] !== undefined)
         .map((part) => objectOf(part['functionCall']))
-        .map((call) => callOf(call['id'], call['name'], call['args'])),
+        .map((call) => makeCall(call['id'], call['name'], call['args'])),
   },
   ollama: {
     path: '/api/chat',
@@ -126,7 +126,7 @@ export const TALK: Record<WireName, Talk> = {
     calls: (answer) =>
       objects(objectOf(answer['message'])['tool_calls']).map((call) => {
         const { name, arguments: args } = objectOf(call['function']);
-        return callOf(call['id'], name, args);
+        return makeCall(call['id'], name, args);
       }),
   },
 };

@@ -8,9 +8,9 @@ import {
   type RecordedResponse,
 } from './cassette.ts';
 
-/** Reads the text of a cassette file, strictly: the first mistake is refused with its file and field. */
+/** Parses the text of a cassette file strictly. The first error is reported with its file and field. */
 export function parseCassette(text: string, file: string): Cassette {
-  const root = new Field(file, '', parsed(text, file));
+  const root = new Field(file, '', parseJsonText(text, file));
   checkVersion(root.at('version'), file);
   root.allow('version', 'recordedAt', 'request', 'response');
   return {
@@ -20,19 +20,19 @@ export function parseCassette(text: string, file: string): Cassette {
   };
 }
 
-function parsed(text: string, file: string): unknown {
+function parseJsonText(text: string, file: string): unknown {
   try {
     return parseJson(text);
   } catch (thrown) {
-    const why = `${file}: not valid JSON (${messageOf(thrown)}): ${NEXT_STEP}`;
-    throw new PolypodError('bad-request', why, { cause: thrown });
+    const message = `${file}: not valid JSON (${messageOf(thrown)}): ${NEXT_STEP}`;
+    throw new PolypodError('bad-request', message, { cause: thrown });
   }
 }
 
 function checkVersion(version: Field, file: string): void {
   if (typeof version.value === 'number' && version.value > CASSETTE_VERSION) {
-    const why = `${file}: "version" is ${version.value}, and this Polypod reads version ${CASSETTE_VERSION}`;
-    throw new PolypodError('bad-request', `${why}: update Polypod, or record the exchange again`);
+    const message = `${file}: "version" is ${version.value}, and this Polypod reads version ${CASSETTE_VERSION}`;
+    throw new PolypodError('bad-request', `${message}: update Polypod, or record the exchange again`);
   }
   if (version.value !== CASSETTE_VERSION) version.refuse(String(CASSETTE_VERSION));
 }
@@ -85,12 +85,12 @@ function chunkIn(chunk: Field): Chunk {
     : { atMs, bytes: bytesOf(Buffer.from(text.text('text'))) };
 }
 
-/** Small buffers are windows into a pool; a plain array compares and keeps by its own content. */
+/** Copies the bytes: small buffers are views into a shared pool, and a plain array compares by its own content. */
 function bytesOf(buffer: Buffer): Uint8Array {
   return new Uint8Array(buffer);
 }
 
-/** A value of the file with the way to it, so that a mistake can be named. */
+/** A value of the file together with its path, which error messages quote. */
 class Field {
   readonly value: unknown;
   readonly #file: string;
@@ -110,8 +110,8 @@ class Field {
 
   allow(...keys: readonly string[]): void {
     const object = isObject(this.value) ? this.value : this.refuse('an object');
-    const stranger = Object.keys(object).find((key) => !keys.includes(key));
-    if (stranger !== undefined) this.at(stranger).refuse(`absent: there are ${keys.join(', ')}`);
+    const unknownKey = Object.keys(object).find((key) => !keys.includes(key));
+    if (unknownKey !== undefined) this.at(unknownKey).refuse(`absent (allowed fields: ${keys.join(', ')})`);
   }
 
   list(): readonly Field[] {
@@ -124,22 +124,22 @@ class Field {
     return Object.fromEntries(Object.keys(object).map((key) => [key, this.at(key).text('text')]));
   }
 
-  text(must: string): string;
-  text<T extends string>(must: string, holds: (value: string) => value is T): T;
-  text(must: string, holds: (value: string) => boolean): string;
-  text(must: string, holds: (value: string) => boolean = () => true): string {
-    return typeof this.value === 'string' && holds(this.value) ? this.value : this.refuse(must);
+  text(expected: string): string;
+  text<T extends string>(expected: string, isValid: (value: string) => value is T): T;
+  text(expected: string, isValid: (value: string) => boolean): string;
+  text(expected: string, isValid: (value: string) => boolean = () => true): string {
+    return typeof this.value === 'string' && isValid(this.value) ? this.value : this.refuse(expected);
   }
 
-  number(must: string, holds: (value: number) => boolean): number {
-    return typeof this.value === 'number' && holds(this.value) ? this.value : this.refuse(must);
+  number(expected: string, isValid: (value: number) => boolean): number {
+    return typeof this.value === 'number' && isValid(this.value) ? this.value : this.refuse(expected);
   }
 
-  refuse(must: string): never {
-    const what = this.#path === '' ? 'the whole' : `"${this.#path}"`;
-    const fault = this.value === undefined ? `is missing, must be ${must}` : `must be ${must}`;
+  refuse(expected: string): never {
+    const subject = this.#path === '' ? 'the file' : `"${this.#path}"`;
+    const fault = this.value === undefined ? `is missing, must be ${expected}` : `must be ${expected}`;
     const found = this.value === undefined ? '' : `, not ${excerpt(this.value)}`;
-    throw new PolypodError('bad-request', `${this.#file}: ${what} ${fault}${found}: ${NEXT_STEP}`);
+    throw new PolypodError('bad-request', `${this.#file}: ${subject} ${fault}${found}: ${NEXT_STEP}`);
   }
 }
 
@@ -173,4 +173,4 @@ function isBase64(value: string): boolean {
 }
 
 const MILLISECONDS = 'a number of milliseconds';
-const NEXT_STEP = 'correct it, or record the exchange again';
+const NEXT_STEP = 'correct the file, or record the exchange again';

@@ -1,11 +1,14 @@
 import { isObject, type Redact, redactor } from '../../base/index.ts';
 import type { Cassette, Chunk, RecordedError, RecordedRequest, RecordedResponse } from './cassette.ts';
 
-/** The cassette as it may be shared: without what is secret by its name, its value or its shape. */
-export function withoutSecrets(cassette: Cassette, secrets: Iterable<string>): Cassette {
-  const spellings = [...secrets, ...secretsIn(cassette.request)].flatMap(spellingsOf);
-  const clean = redactor(spellings);
-  const cleanBytes = redactor(spellings.map((value) => Buffer.from(value).toString('latin1')));
+/**
+ * Returns the cassette without secrets, recognized by field name, by known value or by shape, so that it can be
+ * shared.
+ */
+export function redactCassette(cassette: Cassette, secrets: Iterable<string>): Cassette {
+  const encodings = [...secrets, ...secretsIn(cassette.request)].flatMap(encodingsOf);
+  const clean = redactor(encodings);
+  const cleanBytes = redactor(encodings.map((value) => Buffer.from(value).toString('latin1')));
   return {
     recordedAt: cassette.recordedAt,
     request: cleanRequest(cassette.request, clean),
@@ -13,7 +16,7 @@ export function withoutSecrets(cassette: Cassette, secrets: Iterable<string>): C
   };
 }
 
-/** What the request itself shows to be secret: the values behind telling names. */
+/** Returns the values of secret headers and query parameters of the request. */
 export function secretsIn({ url, headers }: Pick<RecordedRequest, 'url' | 'headers'>): string[] {
   const inHeaders = Object.entries(headers).filter(([name]) => isSecretHeader(name));
   const address = URL.canParse(url) ? new URL(url) : undefined;
@@ -25,13 +28,13 @@ export function secretsIn({ url, headers }: Pick<RecordedRequest, 'url' | 'heade
   ];
 }
 
-/** The address without the parts that carry credentials. */
-export function bareUrl(url: string): string {
+/** Returns the URL without the parts that carry credentials. */
+export function urlWithoutCredentials(url: string): string {
   if (!URL.canParse(url)) return url;
   const address = new URL(url);
   address.username = '';
   address.password = '';
-  // Only then is the query written anew: it is otherwise to stay as it was spelled.
+  // Deleting a parameter re-serializes the query, so it is done only if a secret parameter is present.
   for (const name of [...address.searchParams.keys()].filter(isSecretParameter))
     address.searchParams.delete(name);
   return address.href;
@@ -40,7 +43,7 @@ export function bareUrl(url: string): string {
 function cleanRequest({ method, url, headers, body }: RecordedRequest, clean: Redact): RecordedRequest {
   return {
     method,
-    url: clean(bareUrl(url)),
+    url: clean(urlWithoutCredentials(url)),
     headers: cleanHeaders(headers, clean),
     ...(body === undefined ? {} : { body: cleanJson(body, clean) }),
   };
@@ -65,8 +68,10 @@ function cleanHeaders(
   headers: Readonly<Record<string, string>>,
   clean: Redact,
 ): Readonly<Record<string, string>> {
-  const kept = Object.entries(headers).filter(([name]) => !isSecretHeader(name) && !isOfConnection(name));
-  return Object.fromEntries(kept.map(([name, value]) => [name, clean(value)]));
+  const allowed = Object.entries(headers).filter(
+    ([name]) => !isSecretHeader(name) && !isHopByHopHeader(name),
+  );
+  return Object.fromEntries(allowed.map(([name, value]) => [name, clean(value)]));
 }
 
 function cleanJson(value: unknown, clean: Redact): unknown {
@@ -78,10 +83,10 @@ function cleanJson(value: unknown, clean: Redact): unknown {
   );
 }
 
-/** A provider may quote the key, and a piece may end anywhere, also inside it; so the pieces are judged together. */
+/** Redacts all chunks together: a provider may quote the key, and a chunk boundary can fall inside it. */
 function cleanChunks(chunks: readonly Chunk[], clean: Redact): readonly Chunk[] {
   const pieces = chunks.map(({ atMs, bytes }) => ({ atMs, text: Buffer.from(bytes).toString('latin1') }));
-  const whole = joined(pieces);
+  const whole = joinPieces(pieces);
   if (clean(whole) === whole) return chunks;
   return cleanPieces(pieces, clean).map(({ atMs, text }) => ({
     atMs,
@@ -89,53 +94,53 @@ function cleanChunks(chunks: readonly Chunk[], clean: Redact): readonly Chunk[] 
   }));
 }
 
-/** Bytes as characters of the same number, so that a cut inside a character of the text is no matter. */
+/** Bytes as Latin-1 characters, so a chunk boundary inside a UTF-8 character does not matter. */
 interface Piece {
   readonly atMs: number;
   readonly text: string;
 }
 
 /**
- * Pieces whose cuts go through a secret become one piece, which came when the last of them did; all other cuts stay.
- * Halving finds them without looking at every pair of cuts.
+ * Merges the chunks whose boundaries cut through a secret into one, with the arrival time of the last of them.
+ * All other boundaries stay. Bisection avoids testing every pair of boundaries.
  */
 function cleanPieces(pieces: readonly Piece[], clean: Redact): readonly Piece[] {
-  const text = clean(joined(pieces));
+  const text = clean(joinPieces(pieces));
   const apart = pieces.map((piece) => ({ atMs: piece.atMs, text: clean(piece.text) }));
-  if (joined(apart) === text) return apart;
-  for (const cut of fromTheMiddle(pieces.length)) {
+  if (joinPieces(apart) === text) return apart;
+  for (const cut of indexesFromMiddle(pieces.length)) {
     const [before, after] = [pieces.slice(0, cut), pieces.slice(cut)];
-    if (clean(joined(before)) + clean(joined(after)) === text)
+    if (clean(joinPieces(before)) + clean(joinPieces(after)) === text)
       return [...cleanPieces(before, clean), ...cleanPieces(after, clean)];
   }
   return [{ atMs: pieces.at(-1)?.atMs ?? 0, text }];
 }
 
-function* fromTheMiddle(length: number): Generator<number> {
+function* indexesFromMiddle(length: number): Generator<number> {
   const middle = Math.floor(length / 2);
-  for (let away = 0; away < length; away += 1) {
-    if (middle + away < length) yield middle + away;
-    if (away > 0 && middle - away > 0) yield middle - away;
+  for (let distance = 0; distance < length; distance += 1) {
+    if (middle + distance < length) yield middle + distance;
+    if (distance > 0 && middle - distance > 0) yield middle - distance;
   }
 }
 
-function joined(pieces: readonly Piece[]): string {
+function joinPieces(pieces: readonly Piece[]): string {
   return pieces.map(({ text }) => text).join('');
 }
 
-/** The ways in which a value is written inside an address or a JSON text. */
-function spellingsOf(value: string): string[] {
+/** Returns the encodings in which a value can appear in a URL or in JSON text. */
+function encodingsOf(value: string): string[] {
   return [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)];
 }
 
-/** `x-ratelimit-remaining-tokens` is none of them: only the singular is a credential. */
+/** `x-ratelimit-remaining-tokens` does not match: only the singular names a credential. */
 const SECRET_HEADER =
   /(?:^|[-_])(?:authorization|auth|key|apikey|token|secret|password|cookie|credential|signature)(?:$|[-_])/i;
-/** No keys, but they name whose account it was. */
-const OWNERS = new Set(['openai-organization', 'openai-project', 'anthropic-organization-id']);
+/** These are not keys, but they identify the account. */
+const ACCOUNT_HEADERS = new Set(['openai-organization', 'openai-project', 'anthropic-organization-id']);
 
 function isSecretHeader(name: string): boolean {
-  return SECRET_HEADER.test(name) || OWNERS.has(name.toLowerCase());
+  return SECRET_HEADER.test(name) || ACCOUNT_HEADERS.has(name.toLowerCase());
 }
 
 const SECRET_PARAMETERS = new Set([
@@ -155,10 +160,10 @@ function isSecretParameter(name: string): boolean {
 }
 
 /**
- * Headers about how the bytes travelled. They would be untrue of a cassette: its body is unpacked, and redaction may
- * have changed its length.
+ * Headers about the transport of the bytes. They would be wrong in a cassette: its body is decompressed, and
+ * redaction may change its length.
  */
-const OF_CONNECTION = new Set([
+const HOP_BY_HOP = new Set([
   'connection',
   'content-encoding',
   'content-length',
@@ -170,7 +175,7 @@ const OF_CONNECTION = new Set([
   'upgrade',
 ]);
 
-/** Whether a header belongs to one connection and not to the message. */
-export function isOfConnection(name: string): boolean {
-  return OF_CONNECTION.has(name.toLowerCase());
+/** Returns whether a header belongs to one connection rather than to the message. */
+export function isHopByHopHeader(name: string): boolean {
+  return HOP_BY_HOP.has(name.toLowerCase());
 }

@@ -1,6 +1,6 @@
 import { isObject, tryParse } from '../../base/index.ts';
 
-/** One exchange with a provider as it was: what was asked, and every piece of the answer with its time. */
+/** One recorded exchange with a provider: the request, and every chunk of the response with its arrival time. */
 export interface Cassette {
   /** ISO 8601. */
   readonly recordedAt: string;
@@ -12,57 +12,57 @@ export interface RecordedRequest {
   readonly method: 'GET' | 'POST';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** An object or a list where the body was JSON of that kind, else the text; absent without a body. */
+  /** An object or array if the body was JSON of that kind, otherwise the text; absent without a body. */
   readonly body?: unknown;
 }
 
-/** Without a status no answer came at all: only the error is there. */
+/** Without a status, no response arrived and only the error is present. */
 export type RecordedResponse = RecordedAnswer | { readonly error: RecordedError };
 
 export interface RecordedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly chunks: readonly Chunk[];
-  /** Absent when the answer came to its end. */
+  /** Absent if the response completed. */
   readonly error?: RecordedError;
 }
 
-/** A piece of the answer's body, with the time from the start of the request to its arrival. */
+/** A chunk of the response body, with the time from the start of the request to its arrival. */
 export interface Chunk {
   readonly atMs: number;
   readonly bytes: Uint8Array;
 }
 
 export interface RecordedError {
-  /** The connection broke, or whoever read the answer left before its end. */
+  /** `broken`: the connection broke. `stopped`: the reader stopped before the end of the response. */
   readonly kind: 'broken' | 'stopped';
   readonly atMs: number;
   readonly message: string;
-  /** The system's word for it, for example `ECONNREFUSED`. */
+  /** The system error code, for example `ECONNREFUSED`. */
   readonly code?: string;
 }
 
-/** The only version there is of the file format; a newer one is refused. */
+/** The only version of the file format; newer ones are rejected. */
 export const CASSETTE_VERSION = 1;
 
-/** A cassette as the text of its file. */
+/** Serializes a cassette as the text of its file. */
 export function encodeCassette({ recordedAt, request, response }: Cassette): string {
-  const chunks = 'status' in response ? { chunks: response.chunks.map(writtenChunk) } : {};
-  const written = { version: CASSETTE_VERSION, recordedAt, request, response: { ...response, ...chunks } };
-  return `${JSON.stringify(written, null, 2).replace(CHUNK, '{ $1, $2 }')}\n`;
+  const chunks = 'status' in response ? { chunks: response.chunks.map(encodeChunk) } : {};
+  const document = { version: CASSETTE_VERSION, recordedAt, request, response: { ...response, ...chunks } };
+  return `${JSON.stringify(document, null, 2).replace(CHUNK, '{ $1, $2 }')}\n`;
 }
 
-/** A request's body the way a cassette keeps it. */
+/** Returns a request body in the form that cassettes store. */
 export function recordedBody(text: string): unknown {
   const parsed = tryParse(text);
   return isObject(parsed) || Array.isArray(parsed) ? parsed : text;
 }
 
-/** One line per piece: a stream of two thousand deltas is to be read, not scrolled. Strings hold no raw line ends. */
+/** One line per chunk keeps a stream of two thousand deltas readable. Strings contain no raw line breaks. */
 const CHUNK = /\{\n +("atMs": .*),\n +("(?:text|base64)": .*)\n +\}/g;
 
-/** Text where the piece is valid UTF-8 on its own; a piece may as well begin or end inside a character. */
-function writtenChunk({ atMs, bytes }: Chunk): object {
+/** Writes text if the chunk is valid UTF-8 on its own; chunks may begin or end inside a character. */
+function encodeChunk({ atMs, bytes }: Chunk): object {
   try {
     return { atMs, text: UTF8.decode(bytes) };
   } catch {
@@ -70,5 +70,5 @@ function writtenChunk({ atMs, bytes }: Chunk): object {
   }
 }
 
-/** A byte order mark is a part of the piece like any other. */
+/** A byte order mark is data like any other. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -2,46 +2,49 @@ import { setImmediate } from 'node:timers/promises';
 import { messageOf, systemCodeOf } from '../../base/index.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../wire/index.ts';
 import { type Cassette, recordedBody, type RecordedError, type RecordedResponse } from './cassette.ts';
-import { claimSlot, type Slot } from './cassette-folder.ts';
-import { withoutSecrets } from './cassette-secrets.ts';
-import { Tape } from './tape.ts';
+import { claimSlot, type RecordingSlot } from './cassette-folder.ts';
+import { redactCassette } from './cassette-secrets.ts';
+import { BodyRecorder } from './body-recorder.ts';
 
 export interface RecordOptions {
-  /** Made, with access for its owner only, if it is not there; its numbering goes on. */
+  /** Created with owner-only access if missing; existing numbering continues. */
   readonly directory: string;
-  /** Values that must not be in any file; those behind telling names (`authorization`, `?key=`) are known anyway. */
+  /**
+   * Values to keep out of all files, in addition to those of secret headers and parameters (`authorization`,
+   * `?key=`).
+   */
   readonly secrets: Iterable<string>;
   /** Epoch milliseconds. */
   readonly now?: () => number;
-  /** Stands for the provider in the file names; absent: told by the host. */
+  /** Replaces the provider in file names; absent: derived from the host. */
   readonly name?: string;
 }
 
-/** A transport that writes down what passes through it. */
+/** A transport that records the exchanges it forwards. */
 export interface RecordingTransport extends Transport {
-  /** Resolves when all exchanges so far are over and on disk; rejects if one could not be written. */
+  /** Resolves when all exchanges so far have ended and are on disk; rejects if one could not be written. */
   settled(): Promise<void>;
 }
 
 /**
- * Passes every exchange through, piece by piece as it comes, and leaves a cassette of each: when it ends, breaks, or
- * its reader leaves. Once a cassette could not be written, the next exchange is refused with the reason.
+ * Forwards every exchange chunk by chunk and writes a cassette when it ends, breaks, or its reader stops. After
+ * a failed write, the next exchange is rejected with the reason.
  */
 export function recordingTransport(inner: Transport, options: RecordOptions): RecordingTransport {
   const { directory, now = monotonicNow, name } = options;
   const secrets = [...options.secrets];
   const underway = new Set<Promise<void>>();
-  let lost: { readonly reason: unknown } | undefined;
+  let writeFailure: { readonly reason: unknown } | undefined;
   let claims: Promise<unknown> = Promise.resolve();
 
-  /** One after the other: numbers are to be in the order of asking. */
-  const claim = async (): Promise<Slot> => {
+  /** Claims run one after the other, so that numbers follow the order of the requests. */
+  const claim = async (): Promise<RecordingSlot> => {
     const slot = claims.then(() => claimSlot(directory));
     claims = slot.catch(() => {});
     return await slot;
   };
 
-  const keep = (work: Promise<unknown>, failed: (reason: unknown) => void): void => {
+  const track = (work: Promise<unknown>, failed: (reason: unknown) => void): void => {
     const entry: Promise<void> = work.then(() => {}, failed).then(() => void underway.delete(entry));
     underway.add(entry);
   };
@@ -52,37 +55,37 @@ export function recordingTransport(inner: Transport, options: RecordOptions): Re
     const clock = (): number => Math.max(0, Math.round(now() - startedAt));
     const { recorded, result } = exchange(inner, request, watch, clock);
     const write = async (): Promise<void> => {
-      const cassette = cassetteOf(request, startedAt, await recorded);
-      // The reader goes first: it is not to wait for its last pieces while ours are redacted.
+      const cassette = buildCassette(request, startedAt, await recorded);
+      // Yield to the reader: it must not wait for its last chunks while the recording is redacted.
       await setImmediate();
-      await slot.write(withoutSecrets(cassette, secrets), name);
+      await slot.write(redactCassette(cassette, secrets), name);
     };
-    keep(write(), (reason) => {
-      lost ??= { reason };
+    track(write(), (reason) => {
+      writeFailure ??= { reason };
     });
     return await result;
   };
 
   const transport: Transport = async (request, watch) => {
-    if (lost !== undefined) throw lost.reason;
+    if (writeFailure !== undefined) throw writeFailure.reason;
     const passing = pass(request, watch);
-    // Its failure is the caller's; here it only counts as something to wait for.
-    keep(passing, () => {});
+    // The caller handles the failure; here the promise only has to be awaited.
+    track(passing, () => {});
     return await passing;
   };
 
   return Object.assign(transport, {
     async settled(): Promise<void> {
       while (underway.size > 0) await Promise.all(underway);
-      if (lost !== undefined) throw lost.reason;
+      if (writeFailure !== undefined) throw writeFailure.reason;
     },
   });
 }
 
 interface Exchange {
-  /** What the caller gets. */
+  /** The response for the caller. */
   readonly result: Promise<HttpResponse>;
-  /** What goes into the cassette, once all is over; never rejects. */
+  /** The recorded response, after the exchange has ended; never rejects. */
   readonly recorded: Promise<RecordedResponse>;
 }
 
@@ -92,11 +95,11 @@ function exchange(
   watch: Parameters<Transport>[1],
   clock: () => number,
 ): Exchange {
-  // Beside the caller's wish to stop there is one of ours: an answer without a reader is given up after a while.
-  const enough = new AbortController();
-  const signal = AbortSignal.any([watch.signal, enough.signal]);
+  // A second abort signal besides the caller's: a response without a reader is abandoned after a while.
+  const abandon = new AbortController();
+  const signal = AbortSignal.any([watch.signal, abandon.signal]);
   const explain = (thrown: unknown): RecordedError => recordedError(thrown, clock(), signal.aborted);
-  const tape = new Tape(clock, () => enough.abort());
+  const tape = new BodyRecorder(clock, () => abandon.abort());
   const answer = inner(request, { signal, onOpen: watch.onOpen });
   return {
     result: answer.then(({ status, headers }) => ({ status, headers, body: tape })),
@@ -110,7 +113,7 @@ function exchange(
   };
 }
 
-function cassetteOf(request: HttpRequest, startedAt: number, response: RecordedResponse): Cassette {
+function buildCassette(request: HttpRequest, startedAt: number, response: RecordedResponse): Cassette {
   const { method, url, headers, body } = request;
   return {
     recordedAt: new Date(startedAt).toISOString(),
@@ -125,7 +128,7 @@ function recordedError(thrown: unknown, atMs: number, stopped: boolean): Recorde
   return { kind: 'broken', atMs, message: messageOf(thrown), ...(code === undefined ? {} : { code }) };
 }
 
-/** Epoch milliseconds that no correction of the clock turns back. */
+/** Returns epoch milliseconds that never run backwards. */
 function monotonicNow(): number {
   return performance.timeOrigin + performance.now();
 }

@@ -5,19 +5,25 @@ import { recordingTransport } from './record.ts';
 import { relay } from './relay.ts';
 
 export interface RecordingProxyOptions {
-  /** The base URL that the client would be given without the proxy. */
+  /** The provider base URL that the client would otherwise use. */
   readonly target: string;
   readonly directory: string;
-  /** 0, the default, takes a free one. */
+  /** 0, the default, selects a free port. */
   readonly port?: number;
-  /** Beside those in the client's own credential headers, which are passed on and never written. */
+  /**
+   * Values to redact, in addition to the client's own credential headers, which are forwarded but never
+   * written.
+   */
   readonly secrets?: Iterable<string>;
 }
 
-/** Stands between any HTTP client and a provider, and records; closing it waits until all is on disk. */
+/**
+ * Starts a proxy that records the exchanges between an HTTP client and a provider. Closing it waits until all
+ * recordings are on disk.
+ */
 export async function startRecordingProxy(options: RecordingProxyOptions): Promise<LoopbackServer> {
   const { directory, port = 0, secrets = [] } = options;
-  const target = baseOf(options.target);
+  const target = parseBaseUrl(options.target);
   const transport = recordingTransport(httpTransport, { directory, secrets });
   const server = await listenOnLoopback(
     async (incoming, response) => await relay(transport, target, incoming, response),
@@ -33,10 +39,10 @@ export async function startRecordingProxy(options: RecordingProxyOptions): Promi
   };
 }
 
-function baseOf(target: string): string {
+function parseBaseUrl(target: string): string {
   if (URL.canParse(target) && /^https?:$/.test(new URL(target).protocol)) return target.replace(/\/+$/, '');
   throw new PolypodError(
     'bad-request',
-    `"${target}" is no address to record from: give a base URL such as https://api.anthropic.com`,
+    `"${target}" is not a URL to record from: pass a base URL such as https://api.anthropic.com`,
   );
 }

@@ -1,15 +1,15 @@
 import type { StopReason, Usage } from '../../llm/index.ts';
 import type { Fault } from './fault.ts';
 
-/** What a scripted model says to one request, in no provider's spelling. */
+/** What a scripted model answers to one request, independent of the provider API. */
 export interface Answer {
   readonly parts: readonly Part[];
   /** Absent: `tool-use` if a tool is called, `refusal` if it refuses, else `end-turn`. */
   readonly stop?: Stop | undefined;
-  /** What is absent is counted from the texts, four characters to a token. */
+  /** Missing counts are estimated from the texts, at four characters per token. */
   readonly usage?: AnswerUsage | undefined;
   readonly pace?: Pace | undefined;
-  /** The tool calls of the answer grow side by side: their fragments alternate where the wire can say so. */
+  /** Interleaves the fragments of parallel tool calls where the provider API supports it. */
   readonly interleave?: boolean | undefined;
   readonly fault?: Fault | undefined;
 }
@@ -24,11 +24,11 @@ export interface TextPart {
 
 export interface ThinkingPart {
   readonly thinking: string;
-  /** The seal: Anthropic's signature, OpenAI's encrypted content, Gemini's thought signature. Absent: made up. */
+  /** Anthropic's signature, OpenAI's encrypted content or Gemini's thought signature. Absent: a fixed value. */
   readonly signature?: string;
 }
 
-/** Thinking that the provider shows only in encrypted form; wires that have no such thing leave it out. */
+/** Thinking in encrypted form; provider APIs without it omit the part. */
 export interface RedactedPart {
   readonly redacted: string;
 }
@@ -38,21 +38,21 @@ export interface ToolCallPart {
 }
 
 export interface ScriptedCall {
-  /** Absent: counted per server, in the provider's style; Gemini then sends none, as the real one does. */
+  /** Absent: numbered per server, in the provider's style; Gemini then sends none, like the real API. */
   readonly id?: string;
   readonly name: string;
-  /** Any JSON value. Absent: a call without arguments, as each provider writes one. */
+  /** Any JSON value. Absent: a call without arguments, in the provider's form. */
   readonly arguments?: unknown;
-  /** Sent as it is on the wires that carry arguments as text; need not be valid JSON. */
+  /** Sent verbatim by provider APIs that send arguments as text; may be invalid JSON. */
   readonly argumentsText?: string;
 }
 
-/** The model declines in words of its own: a field of its own with OpenAI, plain text elsewhere. */
+/** A refusal in the model's own words: a separate field with OpenAI, plain text elsewhere. */
 export interface RefusalPart {
   readonly refusal: string;
 }
 
-/** Each wire says them in its own words; what it has no word for becomes its nearest. */
+/** Each provider API maps these to its own values; a value it does not have becomes the closest one. */
 export const STOPS = [
   'end-turn',
   'max-tokens',
@@ -66,31 +66,31 @@ export const STOPS = [
 ] as const satisfies readonly StopReason[];
 export type Stop = (typeof STOPS)[number];
 
-/** As our own events count; each wire makes its own sums of them. */
+/** Counted like our own events; each provider API derives its own sums. */
 export type AnswerUsage = Omit<Usage, 'totalTokens'>;
 
 export interface Pace {
-  /** Characters per delta; 16 unless told. */
+  /** Characters per delta; default 16. */
   readonly chunkSize?: number | undefined;
   /** Adds generated text to the answer: this many deltas of `chunkSize` characters. */
   readonly deltas?: number | undefined;
-  /** Pause between two writes. */
+  /** Delay between two writes. */
   readonly delayMs?: number | undefined;
-  /** Deltas per write; 1 unless told. */
+  /** Deltas per write; default 1. */
   readonly batch?: number | undefined;
 }
 
-/** One pace laid over another: what it leaves open stays. */
-export function layPace(base: Pace | undefined, over: Pace | undefined): Pace {
+/** Merges two paces; fields of `over` win. */
+export function mergePace(base: Pace | undefined, override: Pace | undefined): Pace {
   return {
-    chunkSize: over?.chunkSize ?? base?.chunkSize,
-    deltas: over?.deltas ?? base?.deltas,
-    delayMs: over?.delayMs ?? base?.delayMs,
-    batch: over?.batch ?? base?.batch,
+    chunkSize: override?.chunkSize ?? base?.chunkSize,
+    deltas: override?.deltas ?? base?.deltas,
+    delayMs: override?.delayMs ?? base?.delayMs,
+    batch: override?.batch ?? base?.batch,
   };
 }
 
-/** Characters per delta where nobody says otherwise. */
+/** Default number of characters per delta. */
 export const CHUNK_SIZE = 16;
 
 /** Deterministic ASCII words, exactly `length` characters. */

@@ -1,12 +1,12 @@
 import { PolypodError } from '../../base/index.ts';
 
 /**
- * What a prompt may ask of the simulator, so that any client can have it without a script:
+ * The keys of a directive, by which any client can control the simulator without a script:
  *
  *     [[sim key=value key='value with spaces' …]]
  *
- * The last directive of the last user text counts. Keys that say what to answer (`text`, `deltas`, `thinking`, `tool`)
- * replace the script's answer; without one of them, the rest is laid over whatever the script would answer.
+ * The last directive in the last user text applies. Keys that define an answer (`text`, `deltas`, `thinking`,
+ * `tool`) replace the script's answer; other keys modify it.
  */
 export const DIRECTIVE_KEYS = {
   text: 'the text of the answer',
@@ -28,61 +28,64 @@ export const DIRECTIVE_KEYS = {
   bytes: 'size of a huge frame',
 } as const;
 
-export type Key = keyof typeof DIRECTIVE_KEYS;
-export type Values = ReadonlyMap<Key, string>;
+export type DirectiveKey = keyof typeof DIRECTIVE_KEYS;
+export type DirectiveValues = ReadonlyMap<DirectiveKey, string>;
 
-/** The keys and values of the last directive in the text; undefined without one. */
-export function valuesIn(text: string): Values | undefined {
+/** Returns the keys and values of the last directive in the text, or undefined. */
+export function parseDirectiveText(text: string): DirectiveValues | undefined {
   const found = [...text.matchAll(DIRECTIVE)].at(-1);
   if (found === undefined) {
-    if (/\[\[sim\s/.test(text)) throw badDirective(`it reads [[sim key=value key='two words']]`);
+    if (/\[\[sim\s/.test(text)) throw badDirective(`use [[sim key=value key='two words']]`);
     return undefined;
   }
-  const values = new Map<Key, string>();
+  const values = new Map<DirectiveKey, string>();
   for (const [, key = '', quoted, bare] of (found[1] ?? '').matchAll(PAIR)) {
     if (!isKey(key))
       throw badDirective(`unknown key "${key}"; known keys: ${Object.keys(DIRECTIVE_KEYS).join(', ')}`);
     values.set(key, quoted ?? bare ?? '');
   }
-  for (const [key, needed] of NEEDS) {
-    if (values.has(key) && !values.has(needed))
-      throw badDirective(`${key}= means nothing without ${needed}=`);
+  for (const [key, needed] of REQUIRES) {
+    if (values.has(key) && !values.has(needed)) throw badDirective(`${key}= requires ${needed}=`);
   }
   return values;
 }
 
-/** The text without its directives, for a model that repeats what it was asked. */
+/** Returns the text without its directives, for a model that repeats the question. */
 export function withoutDirectives(text: string): string {
   return text.replace(DIRECTIVE, '').trim();
 }
 
-/** The key's value if it is one of the known ones. */
-export function oneOf<T extends string>(values: Values, key: Key, known: readonly T[]): T | undefined {
+/** Returns the value of a key if it is an allowed one. */
+export function choiceValue<T extends string>(
+  values: DirectiveValues,
+  key: DirectiveKey,
+  allowed: readonly T[],
+): T | undefined {
   const value = values.get(key);
-  const match = known.find((one) => one === value);
+  const match = allowed.find((one) => one === value);
   if (value !== undefined && match === undefined) {
-    throw badDirective(`unknown ${key} "${value}"; known: ${known.join(', ')}`);
+    throw badDirective(`unknown ${key} "${value}"; known: ${allowed.join(', ')}`);
   }
   return match;
 }
 
-export function numberFor(values: Values, key: Key): number | undefined {
+export function numberValue(values: DirectiveValues, key: DirectiveKey): number | undefined {
   const value = values.get(key);
   if (value === undefined) return undefined;
   if (!/^\d+$/.test(value)) throw badDirective(`${key}=${value} is not a whole number`);
   return Number(value);
 }
 
-export function badDirective(why: string): PolypodError {
-  return new PolypodError('bad-request', `sim directive: ${why}`);
+export function badDirective(problem: string): PolypodError {
+  return new PolypodError('bad-request', `sim directive: ${problem}`);
 }
 
-function isKey(key: string): key is Key {
+function isKey(key: string): key is DirectiveKey {
   return Object.hasOwn(DIRECTIVE_KEYS, key);
 }
 
-/** Keys that only say more about another one. */
-const NEEDS: readonly (readonly [Key, Key])[] = [
+/** Keys that require another key. */
+const REQUIRES: readonly (readonly [DirectiveKey, DirectiveKey])[] = [
   ['args', 'tool'],
   ['calls', 'tool'],
   ['after', 'fault'],

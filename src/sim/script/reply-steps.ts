@@ -1,21 +1,24 @@
 import type { Reply, ReplyPart } from './reply.ts';
 
-/** The motions of an answer as it is written: a part opens, grows, closes. Every wire spells out the same ones. */
-export type Stroke =
+/**
+ * The steps in which an answer is streamed: a part opens, grows and closes. All provider APIs encode the same
+ * steps.
+ */
+export type ReplyStep =
   | { readonly type: 'open' | 'close'; readonly index: number; readonly part: ReplyPart }
   | { readonly type: 'delta'; readonly index: number; readonly part: ReplyPart; readonly text: string };
 
-export function* strokes(reply: Reply): Generator<Stroke> {
+export function* replySteps(reply: Reply): Generator<ReplyStep> {
   const parts = reply.parts.map((part, index) => ({ part, index }));
   for (let at = 0; at < parts.length; ) {
-    const together = reply.interleave ? callsFrom(parts, at) : parts.slice(at, at + 1);
-    yield* together.length > 1 ? sideBySide(together) : oneByOne(together);
-    at += together.length;
+    const group = reply.interleave ? callsFrom(parts, at) : parts.slice(at, at + 1);
+    yield* group.length > 1 ? interleaved(group) : sequential(group);
+    at += group.length;
   }
 }
 
-/** Cut into pieces of `size` characters, but never inside a surrogate pair. */
-export function* pieces(text: string, size: number): Generator<string> {
+/** Splits text into pieces of `size` characters, never inside a surrogate pair. */
+export function* splitText(text: string, size: number): Generator<string> {
   for (let from = 0; from < text.length; ) {
     let to = Math.min(text.length, from + size);
     if (isLowSurrogate(text.charCodeAt(to))) to += 1;
@@ -24,49 +27,49 @@ export function* pieces(text: string, size: number): Generator<string> {
   }
 }
 
-interface Placed {
+interface IndexedPart {
   readonly part: ReplyPart;
   readonly index: number;
 }
 
-/** The run of tool calls that starts here; one part if this is no tool call. */
-function callsFrom(parts: readonly Placed[], from: number): readonly Placed[] {
+/** Returns the sequence of tool calls that starts here, or a single part if it is not a tool call. */
+function callsFrom(parts: readonly IndexedPart[], from: number): readonly IndexedPart[] {
   let to = from;
   while (parts[to]?.part.type === 'call') to += 1;
   return parts.slice(from, Math.max(to, from + 1));
 }
 
-function* oneByOne(parts: readonly Placed[]): Generator<Stroke> {
+function* sequential(parts: readonly IndexedPart[]): Generator<ReplyStep> {
   for (const { part, index } of parts) {
     yield { type: 'open', index, part };
-    for (const text of growth(part)) yield { type: 'delta', index, part, text };
+    for (const text of partDeltas(part)) yield { type: 'delta', index, part, text };
     yield { type: 'close', index, part };
   }
 }
 
-function* sideBySide(parts: readonly Placed[]): Generator<Stroke> {
+function* interleaved(parts: readonly IndexedPart[]): Generator<ReplyStep> {
   for (const { part, index } of parts) yield { type: 'open', index, part };
   let growing = parts.map(({ part, index }) => ({
     part,
     index,
-    rest: growth(part),
+    rest: partDeltas(part),
   }));
   while (growing.length > 0) {
-    const still: typeof growing = [];
+    const unfinished: typeof growing = [];
     for (const one of growing) {
       const piece = one.rest.next();
       if (piece.done === true) continue;
       yield { type: 'delta', index: one.index, part: one.part, text: piece.value };
-      still.push(one);
+      unfinished.push(one);
     }
-    growing = still;
+    growing = unfinished;
   }
   for (const { part, index } of parts) yield { type: 'close', index, part };
 }
 
-/** What is redacted does not grow: it is there at once. */
-function growth(part: ReplyPart): Generator<string> {
-  return pieces(part.type === 'redacted' ? '' : (part.text ?? ''), part.chunkSize);
+/** Redacted parts have no deltas: they are complete when they open. */
+function partDeltas(part: ReplyPart): Generator<string> {
+  return splitText(part.type === 'redacted' ? '' : (part.text ?? ''), part.chunkSize);
 }
 
 function isLowSurrogate(code: number): boolean {

@@ -2,7 +2,7 @@ import { type JsonObject, objectOf, tryParse } from '../../base/index.ts';
 import { type Answer, type AnswerUsage, CHUNK_SIZE, generatedText, type Part, type Stop } from './answer.ts';
 import type { SimRequest } from '../request.ts';
 
-/** An answer with every choice made: what the wires write. */
+/** An answer with all defaults resolved, ready to be encoded by a provider API. */
 export interface Reply {
   readonly parts: readonly ReplyPart[];
   readonly stop: Stop;
@@ -30,26 +30,33 @@ export interface ReplyCall {
   readonly chunkSize: number;
 }
 
-export function settle(answer: Answer, request: SimRequest, newCallId: () => string | undefined): Reply {
+export function resolveAnswer(
+  answer: Answer,
+  request: SimRequest,
+  newCallId: () => string | undefined,
+): Reply {
   const chunkSize = Math.max(1, answer.pace?.chunkSize ?? CHUNK_SIZE);
   const deltas = answer.pace?.deltas ?? 0;
   const parts: Part[] = [...answer.parts];
   if (deltas > 0) parts.push({ text: generatedText(deltas * chunkSize) });
-  const settled = parts.map((part) => settlePart(part, chunkSize, newCallId));
+  const resolved = parts.map((part) => resolvePart(part, chunkSize, newCallId));
   return {
-    parts: settled,
-    stop: answer.stop ?? impliedStop(settled),
-    usage: { ...counted(settled, request), ...answer.usage },
+    parts: resolved,
+    stop: answer.stop ?? impliedStop(resolved),
+    usage: { ...estimateUsage(resolved, request), ...answer.usage },
     interleave: answer.interleave ?? false,
   };
 }
 
-/** The arguments as a value, for the wires that never send text; what is no JSON object cannot be said there. */
-export function argumentsOf(call: ReplyCall): JsonObject {
+/**
+ * Returns the arguments as an object, for provider APIs that never send text; anything but a JSON object
+ * becomes {}.
+ */
+export function callArguments(call: ReplyCall): JsonObject {
   return objectOf(tryParse(call.text ?? '{}'));
 }
 
-function settlePart(part: Part, chunkSize: number, newCallId: () => string | undefined): ReplyPart {
+function resolvePart(part: Part, chunkSize: number, newCallId: () => string | undefined): ReplyPart {
   if ('text' in part) return { type: 'text', text: part.text, chunkSize: part.chunkSize ?? chunkSize };
   if ('refusal' in part) return { type: 'refusal', text: part.refusal, chunkSize };
   if ('redacted' in part) return { type: 'redacted', text: part.redacted, chunkSize };
@@ -66,10 +73,12 @@ function impliedStop(parts: readonly ReplyPart[]): Stop {
   return parts.some((part) => part.type === 'refusal') ? 'refusal' : 'end-turn';
 }
 
-function counted(parts: readonly ReplyPart[], request: SimRequest): Required<AnswerUsage> {
-  const generated = parts.map((part) => tokens(part.text ?? '')).reduce(sum, 0);
-  const thought = parts.filter((part) => part.type === 'thinking').map((part) => tokens(part.text));
-  const prompt = request.messages.map((message) => tokens(message.text)).reduce(sum, tokens(request.system));
+function estimateUsage(parts: readonly ReplyPart[], request: SimRequest): Required<AnswerUsage> {
+  const generated = parts.map((part) => estimateTokens(part.text ?? '')).reduce(sum, 0);
+  const thought = parts.filter((part) => part.type === 'thinking').map((part) => estimateTokens(part.text));
+  const prompt = request.messages
+    .map((message) => estimateTokens(message.text))
+    .reduce(sum, estimateTokens(request.system));
   return {
     inputTokens: prompt,
     outputTokens: generated,
@@ -79,7 +88,7 @@ function counted(parts: readonly ReplyPart[], request: SimRequest): Required<Ans
   };
 }
 
-function tokens(text: string): number {
+function estimateTokens(text: string): number {
   return Math.ceil(text.length / 4);
 }
 
@@ -87,5 +96,5 @@ function sum(a: number, b: number): number {
   return a + b;
 }
 
-/** Base64, as real ones are: readers may check that. */
+/** Base64 like real signatures, because clients may check that. */
 const SIGNATURE = 'c2ltLXNpZ25hdHVyZQ==';

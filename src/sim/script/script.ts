@@ -1,60 +1,66 @@
 import { PolypodError } from '../../base/index.ts';
 import type { Answer } from './answer.ts';
-import { directed, directiveOf } from './directive.ts';
+import { applyDirective, requestDirective } from './directive.ts';
 import type { Fault } from './fault.ts';
 import { lastUserText, type SimRequest } from '../request.ts';
 
-/** Answers given in order, one per request, or made for each request. */
+/** Answers in order, one per request, or a function that creates one for each request. */
 export type Script = readonly Answer[] | ((request: SimRequest) => Answer);
 
-/** Chooses the answer to each request: the prompt's directive, else the script; and counts whom a fault still hits. */
-export class Director {
+/**
+ * Selects the answer to each request, from the prompt's directive or the script, and counts how often a fault
+ * still applies.
+ */
+export class ScriptRunner {
   readonly #script: Script;
   readonly #fault: Fault | undefined;
-  readonly #hits = new Map<string, number>();
+  readonly #faultCounts = new Map<string, number>();
   #next = 0;
 
-  /** `fault` is for answers that have none of their own. */
+  /** `fault` applies to answers without a fault. */
   constructor(script: Script, fault: Fault | undefined) {
     this.#script = script;
     this.#fault = fault;
   }
 
-  /** The answer with the fault that strikes this time, if any. Throws `bad-request` for a directive it cannot read. */
+  /** Returns the answer, with its fault if it applies this time. Throws `bad-request` for an invalid directive. */
   answer(request: SimRequest): Answer {
-    const directive = directiveOf(request);
+    const directive = requestDirective(request);
     if (directive === undefined) return this.#scripted(request, (answer) => answer);
     if (directive.parts === undefined)
-      return this.#scripted(request, (answer) => directed(answer, directive));
-    return this.#struck(
-      directed({ parts: directive.parts }, directive),
+      return this.#scripted(request, (answer) => applyDirective(answer, directive));
+    return this.#faulty(
+      applyDirective({ parts: directive.parts }, directive),
       `directive ${lastUserText(request)}`,
     );
   }
 
-  #scripted(request: SimRequest, direct: (answer: Answer) => Answer): Answer {
+  #scripted(request: SimRequest, transform: (answer: Answer) => Answer): Answer {
     if (typeof this.#script === 'function') {
-      return this.#struck(direct(this.#script(request)), `script ${lastUserText(request)}`);
+      return this.#faulty(transform(this.#script(request)), `script ${lastUserText(request)}`);
     }
     const position = this.#next;
     const answer = this.#script[position];
     if (answer === undefined) {
-      throw new PolypodError('bad-request', `the script has no answer left: it has ${this.#script.length}`);
+      throw new PolypodError(
+        'bad-request',
+        `the script has no answer left: it contains ${this.#script.length}`,
+      );
     }
-    const struck = this.#struck(direct(answer), `answer ${position}`);
-    // A fault that wears off keeps its answer for the request that gets through.
-    if (struck.fault?.times === undefined) this.#next += 1;
-    return struck;
+    const faulty = this.#faulty(transform(answer), `answer ${position}`);
+    // A fault with `times` keeps its answer for the first request that succeeds.
+    if (faulty.fault?.times === undefined) this.#next += 1;
+    return faulty;
   }
 
-  #struck(answer: Answer, key: string): Answer {
-    const { fault: own, ...rest } = answer;
-    const fault = own ?? this.#fault;
+  #faulty(answer: Answer, key: string): Answer {
+    const { fault: ownFault, ...rest } = answer;
+    const fault = ownFault ?? this.#fault;
     if (fault === undefined) return rest;
-    const counter = own === undefined ? 'server' : key;
-    const hits = this.#hits.get(counter) ?? 0;
-    if (fault.times !== undefined && hits >= fault.times) return rest;
-    this.#hits.set(counter, hits + 1);
+    const counter = ownFault === undefined ? 'server' : key;
+    const faultCounts = this.#faultCounts.get(counter) ?? 0;
+    if (fault.times !== undefined && faultCounts >= fault.times) return rest;
+    this.#faultCounts.set(counter, faultCounts + 1);
     return { ...rest, fault };
   }
 }

@@ -63,7 +63,7 @@ export class Providers {
 }
 
 /** Results that no call stands before, and calls that no result follows. Some wires have no ids: there the count is what counts. */
-function unpaired({ wire, messages }: SimRequest): readonly string[] {
+function unpaired({ api: wire, messages }: SimRequest): readonly string[] {
   const problems: string[] = [];
   for (const [at, { role, toolCalls, toolResults }] of messages.entries()) {
     const before = messages[at - 1]?.toolCalls ?? [];
