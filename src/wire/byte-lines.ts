@@ -3,8 +3,8 @@ import { PolypodError } from '../base/index.ts';
 const NEWLINE = 10;
 
 /**
- * Cuts what a stranger sends into lines ended by LF, without trusting it: a line is refused by itself when it is not UTF-8,
- * and the whole stream when a line does not end. Blank lines are skipped.
+ * Splits untrusted bytes into lines ended by LF. A line that is not UTF-8 is rejected on its own; a line that
+ * does not end makes the whole stream fail. Blank lines are skipped.
  */
 export class ByteLines {
   readonly #maxBytes: number;
@@ -16,20 +16,23 @@ export class ByteLines {
     this.#maxBytes = maxBytes;
   }
 
-  /** The lines that these bytes complete; one that cannot be read comes as the reason. Throws when a line is too long. */
+  /**
+   * Returns the lines that these bytes complete, with an error in place of an undecodable line. Throws if a
+   * line is too long.
+   */
   push(bytes: Uint8Array): (string | PolypodError)[] {
     const lines: (string | PolypodError)[] = [];
-    let from = 0;
-    for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, from)) {
-      this.#keep(bytes.subarray(from, at));
+    let start = 0;
+    for (let newline = bytes.indexOf(NEWLINE); newline >= 0; newline = bytes.indexOf(NEWLINE, start)) {
+      this.#keep(bytes.subarray(start, newline));
       this.#complete(lines);
-      from = at + 1;
+      start = newline + 1;
     }
-    this.#keep(bytes.subarray(from));
+    this.#keep(bytes.subarray(start));
     return lines;
   }
 
-  /** What stands behind the last LF, if anything does. */
+  /** Returns the text after the last LF, if any. */
   end(): (string | PolypodError)[] {
     const lines: (string | PolypodError)[] = [];
     this.#complete(lines);
@@ -50,11 +53,11 @@ export class ByteLines {
     const [only] = this.#pieces;
     const bytes = this.#pieces.length === 1 && only !== undefined ? only : Buffer.concat(this.#pieces);
     [this.#pieces, this.#length] = [[], 0];
-    const line = this.#decoded(bytes);
+    const line = this.#decode(bytes);
     if (line instanceof PolypodError || line.trim() !== '') lines.push(line);
   }
 
-  #decoded(bytes: Uint8Array): string | PolypodError {
+  #decode(bytes: Uint8Array): string | PolypodError {
     try {
       return this.#decoder.decode(bytes);
     } catch (thrown) {

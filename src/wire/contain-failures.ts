@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream';
 
 /**
- * Limits what a listener of a connection throws to that connection: it is destroyed, and the error is reported instead of
- * ending the process. Errors in promises are not seen here.
+ * Limits errors thrown by listeners of a connection to that connection: it is destroyed and the error is
+ * reported, instead of ending the process. Rejected promises are not covered.
  */
 export function containFailures(connection: Duplex, report: (thrown: unknown) => void): void {
   const emit = connection.emit.bind(connection);

@@ -1,6 +1,7 @@
 /**
- * Bytes that arrive in pieces and are read from the front. They are copied into one buffer that at least doubles when it is
- * full: the cost is linear in the bytes, and a million one-byte pieces take no more memory than one large piece.
+ * Bytes that arrive in pieces and are read from the front. They are copied into one buffer that at least
+ * doubles when full: the cost is linear in the bytes, and a million one-byte pieces take no more memory than
+ * one large piece.
  */
 export class GrowingBuffer {
   #bytes = EMPTY;
@@ -28,8 +29,8 @@ export class GrowingBuffer {
     if (this.#start < this.#end) return;
     this.#start = 0;
     this.#end = 0;
-    // An idle connection does not keep the memory of its largest message.
-    if (this.#bytes.length > KEPT) this.#bytes = EMPTY;
+    // Release the memory of the largest message while the connection is idle.
+    if (this.#bytes.length > MAX_IDLE_BYTES) this.#bytes = EMPTY;
   }
 
   clear(): void {
@@ -38,7 +39,7 @@ export class GrowingBuffer {
 
   #makeRoom(more: number): void {
     const { view } = this;
-    const roomy = Buffer.allocUnsafeSlow(Math.max(LEAST, (view.length + more) * 2));
+    const roomy = Buffer.allocUnsafeSlow(Math.max(MIN_BYTES, (view.length + more) * 2));
     roomy.set(view);
     this.#bytes = roomy;
     this.#start = 0;
@@ -47,5 +48,5 @@ export class GrowingBuffer {
 }
 
 const EMPTY = Buffer.alloc(0);
-const LEAST = 1024;
-const KEPT = 16 * 1024;
+const MIN_BYTES = 1024;
+const MAX_IDLE_BYTES = 16 * 1024;

@@ -6,7 +6,7 @@ export {
   encodeChallenge,
   isSameProof,
   PROOF_HEADER,
-  proofOf,
+  computeProof,
 } from './http/agent-proof.ts';
 export { ByteLines } from './byte-lines.ts';
 export {
@@ -15,8 +15,8 @@ export {
   type HttpWatch,
   httpTransport,
   type Transport,
-  transportTrusting,
-  type Trust,
+  createHttpTransport,
+  type TlsTrust,
 } from './http/client.ts';
 export { isLoopbackUrl, loopbackTransport } from './http/loopback-transport.ts';
 export {
@@ -30,14 +30,14 @@ export {
   serveHttp,
 } from './http/server.ts';
 export { containFailures } from './contain-failures.ts';
-export { BODY_LIMITS, type BodyLimits, messageRefusal, readJsonBody } from './http/server-body.ts';
+export { BODY_LIMITS, type BodyLimits, unreadableMessage, readJsonBody } from './http/server-body.ts';
 export { type GuardOptions, guardRequest, refuseDuplicates } from './http/server-guard.ts';
 export { type HttpRefusal, httpRefusal, httpRefusalIn } from './http/server-refusal.ts';
 export { findRoute, type RouteAddress, type RouteMatch } from './http/server-routes.ts';
 export {
   answerRpc,
   NO_ID,
-  readRpc,
+  parseRpcLine,
   RPC_CODES,
   type RpcCall,
   rpcError,
@@ -46,14 +46,19 @@ export {
   type RpcService,
 } from './json-rpc.ts';
 export { type FrameReader, lineReader, MAX_LINE } from './lines.ts';
-export { isLoopback, networkOf } from './http/network-address.ts';
+export { isLoopback, networkKey } from './http/network-address.ts';
 export { openFileLimit } from './unix/open-file-limit.ts';
 export { type Rate, RateTable, TokenBucket } from './http/rate-limit.ts';
 export { releaseHalfClosed } from './unix/release-half-closed.ts';
-export { readTarget, type RequestTarget } from './http/request-target.ts';
+export { parseTarget, type RequestTarget } from './http/request-target.ts';
 export { encodeSse, sseReader } from './sse.ts';
 export { type RefusedPeer, socketPeers } from './unix/socket-peers.ts';
-export { connectUnix, listenUnix, LONGEST_SOCKET_PATH, makePrivate } from './unix/unix-socket.ts';
+export {
+  connectUnix,
+  listenUnix,
+  MAX_SOCKET_PATH_BYTES,
+  ensurePrivateDirectory,
+} from './unix/unix-socket.ts';
 export {
   textFrame,
   type WebSocketLimits,

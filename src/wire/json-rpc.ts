@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, readMessage } from '../base/index.ts';
 import { elementTexts, fieldText } from './raw-json.ts';
 
-/** The codes of JSON-RPC 2.0. */
+/** The error codes of JSON-RPC 2.0. */
 export const RPC_CODES = {
   parseError: -32700,
   invalidRequest: -32600,
@@ -16,29 +16,29 @@ export interface RpcError {
   readonly data?: JsonObject;
 }
 
-/** What a client asks for. */
+/** A request or notification of a client. */
 export interface RpcCall {
   readonly method: string;
   readonly params: unknown;
-  /** JSON text, exactly as the client wrote it; absent for a notification, which is not answered. */
+  /** JSON text, exactly as the client wrote it; absent for a notification, which gets no response. */
   readonly id?: string;
 }
 
-/** One message, or what is wrong with it. */
+/** One message, or the error that describes what is wrong with it. */
 export type RpcMessage = RpcCall | { readonly id: string; readonly error: RpcError };
 
-/** What stands in a line: a message, or several that are answered together. */
+/** The content of a line: one message, or a batch that gets one response. */
 export type RpcLine =
   | { readonly isBatch: false; readonly message: RpcMessage }
   | { readonly isBatch: true; readonly messages: readonly RpcMessage[] };
 
-/** Does what a call asks for; whatever it throws is made an error by `errorOf`. */
+/** Executes calls; `errorOf` converts whatever `serve` throws to an error. */
 export interface RpcService {
   readonly serve: (call: RpcCall) => Promise<unknown>;
-  readonly errorOf: (thrown: unknown) => RpcError;
+  readonly toRpcError: (thrown: unknown) => RpcError;
 }
 
-export function readRpc(line: string): RpcLine {
+export function parseRpcLine(line: string): RpcLine {
   const read = readMessage(line);
   if ('problem' in read)
     return {
@@ -46,20 +46,23 @@ export function readRpc(line: string): RpcLine {
       message:
         read.problem === 'too-deep'
           ? invalid(NO_ID, read.reason)
-          : refused(NO_ID, RPC_CODES.parseError, 'Parse error'),
+          : errorMessage(NO_ID, RPC_CODES.parseError, 'Parse error'),
     };
   const { value } = read;
-  if (!Array.isArray(value)) return { isBatch: false, message: messageIn(value, () => line) };
+  if (!Array.isArray(value)) return { isBatch: false, message: parseMessage(value, () => line) };
   if (value.length === 0) return { isBatch: false, message: invalid(NO_ID, 'a batch must not be empty') };
   let texts: readonly string[] | undefined;
   const textAt = (index: number): string => (texts ??= elementTexts(line))[index] ?? '';
   return {
     isBatch: true,
-    messages: value.map((part, index) => messageIn(part, () => textAt(index))),
+    messages: value.map((part, index) => parseMessage(part, () => textAt(index))),
   };
 }
 
-/** The reply to a line, without its end; undefined when there was nothing to answer. Calls of a batch are done in order. */
+/**
+ * Returns the response to a line, without line end, or undefined if nothing has to be answered. Calls of a
+ * batch run in order.
+ */
 export async function answerRpc(line: RpcLine, service: RpcService): Promise<string | undefined> {
   if (!line.isBatch) return answer(line.message, service);
   const replies: string[] = [];
@@ -79,27 +82,27 @@ export function rpcError(error: RpcError, id: string): string {
   return `{"jsonrpc":"2.0","error":${JSON.stringify(error)},"id":${id}}`;
 }
 
-/** For what answers nobody's request. */
+/** For responses without a request id. */
 export const NO_ID = 'null';
 
-async function answer(message: RpcMessage, { serve, errorOf }: RpcService): Promise<string | undefined> {
+async function answer(message: RpcMessage, { serve, toRpcError }: RpcService): Promise<string | undefined> {
   if ('error' in message) return rpcError(message.error, message.id);
   const { id } = message;
   try {
     const result = await serve(message);
     return id === undefined ? undefined : rpcResult(result, id);
   } catch (thrown) {
-    const error = errorOf(thrown);
+    const error = toRpcError(thrown);
     return id === undefined ? undefined : rpcError(error, id);
   }
 }
 
-function messageIn(value: unknown, text: () => string): RpcMessage {
+function parseMessage(value: unknown, text: () => string): RpcMessage {
   if (!isObject(value)) return invalid(NO_ID, 'must be an object');
   const id = value.id === undefined ? undefined : idText(value.id, text);
   const { jsonrpc, method, params } = value;
   if (jsonrpc !== '2.0') return invalid(id ?? NO_ID, 'must be JSON-RPC 2.0');
-  // Without a name there is no such method; with a name that is none there is no request.
+  // A missing method is an unknown method; a method that is not a string is an invalid request.
   if (method !== undefined && typeof method !== 'string')
     return invalid(id ?? NO_ID, 'method must be a string');
   return { method: method ?? '', params, ...(id === undefined ? {} : { id }) };
@@ -110,10 +113,10 @@ function idText(id: unknown, text: () => string): string {
   return (isKept ? undefined : fieldText(text(), 'id')) ?? JSON.stringify(id);
 }
 
-function invalid(id: string, why: string): RpcMessage {
-  return refused(id, RPC_CODES.invalidRequest, `Invalid request: ${why}`);
+function invalid(id: string, reason: string): RpcMessage {
+  return errorMessage(id, RPC_CODES.invalidRequest, `Invalid request: ${reason}`);
 }
 
-function refused(id: string, code: number, message: string): RpcMessage {
+function errorMessage(id: string, code: number, message: string): RpcMessage {
   return { id, error: { code, message } };
 }

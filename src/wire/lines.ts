@@ -1,20 +1,20 @@
 import { StringDecoder } from 'node:string_decoder';
 import { PolypodError } from '../base/index.ts';
 
-/** Bytes in, whole messages out: `push` for every piece that arrives, `end` once for what is left. */
+/** Converts bytes to complete messages: call `push` for every chunk, and `end` once for the rest. */
 export interface FrameReader {
   push(bytes: Uint8Array): string[];
   end(): string[];
-  /** Text that stood outside the framing, its beginning at least: a server's last words are sometimes not framed. */
+  /** Returns the start of the text outside the framing: some servers send a final error unframed. */
   stray(): string;
 }
 
-/** One line may not grow without limit: past this many characters the stream is refused. */
+/** Maximum length of a line in characters; longer lines make the stream fail. */
 export const MAX_LINE = 64 * 1024 * 1024;
 
 /**
- * Cuts bytes into lines ended by LF (a CR before it is dropped), whatever the chunking: inside a character, inside a
- * line, many lines at once. Blank lines are skipped. An unterminated last line comes out at the end.
+ * Splits bytes into lines ended by LF (a preceding CR is removed), for any chunking: inside a character, inside
+ * a line, many lines at once. Blank lines are skipped. `end` returns an unterminated last line.
  */
 export function lineReader(maxLine = MAX_LINE): FrameReader {
   const text = new TextPieces(maxLine);
@@ -22,12 +22,12 @@ export function lineReader(maxLine = MAX_LINE): FrameReader {
     push(bytes) {
       const lines: string[] = [];
       const chunk = text.decode(bytes);
-      let from = 0;
-      for (let at = chunk.indexOf('\n'); at >= 0; at = chunk.indexOf('\n', from)) {
-        addLine(lines, text.completeWith(chunk.slice(from, at)));
-        from = at + 1;
+      let start = 0;
+      for (let newline = chunk.indexOf('\n'); newline >= 0; newline = chunk.indexOf('\n', start)) {
+        addLine(lines, text.completeWith(chunk.slice(start, newline)));
+        start = newline + 1;
       }
-      text.keep(from === 0 ? chunk : chunk.slice(from));
+      text.keep(start === 0 ? chunk : chunk.slice(start));
       return lines;
     },
     end() {
@@ -45,8 +45,8 @@ function addLine(lines: string[], line: string): void {
 }
 
 /**
- * The unfinished line: its pieces are kept in a list and joined once. Joining at every chunk would make a line of
- * many megabytes cost its square. Also drops a byte order mark at the start.
+ * The unfinished line, as a list of pieces that is joined once. Joining at every chunk would make a line of
+ * many megabytes cost quadratic time. Also removes a byte order mark at the start.
  */
 export class TextPieces {
   readonly #decoder = new StringDecoder('utf8');
@@ -84,7 +84,7 @@ export class TextPieces {
     return line;
   }
 
-  /** What the decoder still holds: bytes of a character that never became whole. */
+  /** Returns what the decoder still holds: an incomplete character. */
   rest(): string {
     return this.#decoder.end();
   }

@@ -1,10 +1,10 @@
 import { type FrameReader, MAX_LINE, TextPieces } from './lines.ts';
 
 /**
- * Reads server-sent events and hands out the `data` of each, several data lines joined by LF. Comments, event names,
- * ids and retry hints are dropped: in every protocol we read, the payload says what it is. Lines end with LF, CRLF or CR.
- * An event that the stream's end cuts off before its blank line still comes out of `end`; whether its payload is whole
- * is for the reader of the payload to say.
+ * Reads server-sent events and returns the `data` of each, with several data lines joined by LF. Comments,
+ * event names, ids and retry hints are dropped: in every protocol we read, the payload contains its type. Lines
+ * end with LF, CRLF or CR. `end` also returns an event without its final blank line; the caller checks whether
+ * its payload is complete.
  */
 export function sseReader(maxLine = MAX_LINE): FrameReader {
   const text = new TextPieces(maxLine);
@@ -14,26 +14,27 @@ export function sseReader(maxLine = MAX_LINE): FrameReader {
 
   const takeLine = (line: string, out: string[]): void => {
     if (line === '') {
-      // Without any data there is no event, whatever its name.
+      // Without data there is no event, even if it has a name.
       if (data) out.push(data);
       data = undefined;
       return;
     }
-    const value = dataOf(line);
+    const value = fieldData(line);
     if (value !== undefined) data = data === undefined ? value : `${data}\n${value}`;
     else if (!FIELD.test(line) && stray.length < MAX_STRAY) stray += `${line}\n`;
   };
 
   const readChunk = (chunk: string, out: string[]): void => {
     const hasCr = chunk.includes('\r');
-    // A CR that ended the previous chunk has ended its line already: the LF of that CRLF is not a second line end.
-    let from = afterCr && chunk.charCodeAt(0) === LF ? 1 : 0;
+    // A CR at the end of the previous chunk has already ended its line; the LF of that CRLF does not end
+    // another.
+    let start = afterCr && chunk.charCodeAt(0) === LF ? 1 : 0;
     if (chunk !== '') afterCr = chunk.charCodeAt(chunk.length - 1) === CR;
-    for (let at = lineEnd(chunk, from, hasCr); at >= 0; at = lineEnd(chunk, from, hasCr)) {
-      takeLine(text.completeWith(chunk.slice(from, at)), out);
-      from = chunk.charCodeAt(at) === CR && chunk.charCodeAt(at + 1) === LF ? at + 2 : at + 1;
+    for (let end = lineEnd(chunk, start, hasCr); end >= 0; end = lineEnd(chunk, start, hasCr)) {
+      takeLine(text.completeWith(chunk.slice(start, end)), out);
+      start = chunk.charCodeAt(end) === CR && chunk.charCodeAt(end + 1) === LF ? end + 2 : end + 1;
     }
-    text.keep(from === 0 ? chunk : chunk.slice(from));
+    text.keep(start === 0 ? chunk : chunk.slice(start));
   };
 
   return {
@@ -52,21 +53,21 @@ export function sseReader(maxLine = MAX_LINE): FrameReader {
   };
 }
 
-/** One event in the bytes of the wire; the name is left out where the protocol has none. */
+/** Encodes one event; omit the name if the protocol has none. */
 export function encodeSse(data: string, event?: string): string {
   const lines = data.includes('\n') ? data.split('\n').join('\ndata: ') : data;
   return event === undefined ? `data: ${lines}\n\n` : `event: ${event}\ndata: ${lines}\n\n`;
 }
 
-function lineEnd(chunk: string, from: number, hasCr: boolean): number {
-  const lf = chunk.indexOf('\n', from);
+function lineEnd(chunk: string, start: number, hasCr: boolean): number {
+  const lf = chunk.indexOf('\n', start);
   if (!hasCr) return lf;
-  const cr = chunk.indexOf('\r', from);
+  const cr = chunk.indexOf('\r', start);
   if (cr < 0) return lf;
   return lf < 0 ? cr : Math.min(lf, cr);
 }
 
-function dataOf(line: string): string | undefined {
+function fieldData(line: string): string | undefined {
   if (!line.startsWith('data')) return undefined;
   if (line.length === 4) return '';
   if (line.charCodeAt(4) !== COLON) return undefined;

@@ -280,7 +280,7 @@ describe('polypod hld', () => {
     writeFileSync(path, '');
     const { code, stderr } = await here.polypod('hld', '--socket', path);
     expect(code).toBe(1);
-    expect(stderr).toContain(`${path} is there already, and is no socket`);
+    expect(stderr).toContain(`${path} already exists and is not a socket`);
     expect(readFileSync(path, 'utf8')).toBe('');
     expect(existsSync(join(here.dataDirectory, 'daemon.lock'))).toBe(false);
   });

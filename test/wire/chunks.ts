@@ -1,7 +1,7 @@
 import type { FrameReader } from '../../src/wire/index.ts';
 
-/** Cuts bytes into pieces; each number is the length of the next piece, the rest is one more. */
-export function cutAt(bytes: Uint8Array, lengths: readonly number[]): readonly Uint8Array[] {
+/** Splits bytes into chunks of the given lengths; the rest is one more chunk. */
+export function splitBytes(bytes: Uint8Array, lengths: readonly number[]): readonly Uint8Array[] {
   const pieces: Uint8Array[] = [];
   let from = 0;
   for (const length of lengths) {

@@ -8,15 +8,15 @@ import {
   type HttpServerOptions,
   httpRefusal,
   httpRefusalIn,
-  networkOf,
+  networkKey,
   RateTable,
   readJsonBody,
-  readTarget,
+  parseTarget,
   serveHttp,
 } from '../../src/wire/index.ts';
 
-/** What a call is refused with. */
-function refusalOf(call: () => unknown): { readonly status?: number; readonly word?: string } {
+/** Returns the HTTP details of the error that a call throws. */
+function caughtRefusal(call: () => unknown): { readonly status?: number; readonly code?: string } {
   try {
     call();
     return {};
@@ -25,7 +25,7 @@ function refusalOf(call: () => unknown): { readonly status?: number; readonly wo
   }
 }
 
-/** A server that answers with the body it has read, or with the refusal's word. */
+/** A server that returns the body it has read, or the code of the error. */
 async function mirror(more: Partial<HttpServerOptions> = {}) {
   const server = await serveHttp({
     host: '127.0.0.1',
@@ -38,8 +38,8 @@ async function mirror(more: Partial<HttpServerOptions> = {}) {
         const body = await readJsonBody(sent, { bytes: 100, depth: 3 });
         response.end(JSON.stringify({ body, requestId }));
       } catch (thrown) {
-        const { status = 500, word = '' } = httpRefusalIn(asPolypodError(thrown)) ?? {};
-        if (!response.destroyed) response.writeHead(status, { connection: 'close' }).end(word);
+        const { status = 500, code = '' } = httpRefusalIn(asPolypodError(thrown)) ?? {};
+        if (!response.destroyed) response.writeHead(status, { connection: 'close' }).end(code);
       }
     },
     ...more,
@@ -48,8 +48,8 @@ async function mirror(more: Partial<HttpServerOptions> = {}) {
   return server;
 }
 
-async function turnsUntil(holds: () => boolean): Promise<void> {
-  while (!holds())
+async function turnsUntil(condition: () => boolean): Promise<void> {
+  while (!condition())
     await new Promise((resolve) => {
       setImmediate(resolve);
     });
@@ -65,27 +65,27 @@ describe('routes', () => {
     { method: 'POST', path: '/tasks' },
   ] as const;
 
-  it('are found by their method and path, with the parts that are named', () => {
+  it('are found by method and path, with their parameters', () => {
     const { route, params } = findRoute(routes, 'GET', '/tasks/a%2Fb/status');
     expect(route.path).toBe('/tasks/{taskId}/status');
     expect([...params]).toEqual([['taskId', 'a/b']]);
     expect(findRoute(routes, 'POST', '/tasks').route.method).toBe('POST');
   });
 
-  it('are refused where there is nothing, and where another method is meant', () => {
+  it('are rejected for unknown paths and for wrong methods', () => {
     for (const path of [
       ...['/', '/tasks/', '/tasks//status', '/tasks/%ff/status', '/Tasks', '/tasks/x/status/y'],
       ...['/%74asks', '/tasks/../status', '/tasks/%2e%2E/status', '/tasks/./status', '//tasks', '/tasks;a=b'],
     ])
-      expect([path, refusalOf(() => findRoute(routes, 'GET', path)).status]).toEqual([path, 404]);
-    expect(refusalOf(() => findRoute(routes, 'DELETE', '/tasks'))).toMatchObject({
+      expect([path, caughtRefusal(() => findRoute(routes, 'GET', path)).status]).toEqual([path, 404]);
+    expect(caughtRefusal(() => findRoute(routes, 'DELETE', '/tasks'))).toMatchObject({
       status: 405,
       headers: { allow: 'GET, HEAD, POST' },
     });
   });
 });
 
-describe('the guard', () => {
+describe('the server guard', () => {
   const guard = { hosts: ['agent.example'], origins: ['https://ui.example'] };
 
   it.each([
@@ -96,7 +96,7 @@ describe('the guard', () => {
     '10.0.0.7',
     'Agent.Example',
     'agent.example.',
-  ])('lets in the host %s', (host) => expect(guardRequest({ host }, guard)).toBeUndefined());
+  ])('accepts the host %s', (host) => expect(guardRequest({ host }, guard)).toBeUndefined());
 
   it.each([
     'evil.example',
@@ -105,11 +105,11 @@ describe('the guard', () => {
     'localhost:80:80',
     '127.0.0.1/x',
     'localhost x',
-  ])('keeps out the host "%s"', (host) =>
-    expect(refusalOf(() => guardRequest({ host }, guard)).word).toBe('host_not_allowed'),
+  ])('rejects the host "%s"', (host) =>
+    expect(caughtRefusal(() => guardRequest({ host }, guard)).code).toBe('host_not_allowed'),
   );
 
-  it('lets in its own pages and those that are named', () => {
+  it('accepts its own origin and configured ones', () => {
     const host = 'localhost:80';
     expect(guardRequest({ host, origin: 'http://localhost:80' }, guard)).toBe('http://localhost:80');
     expect(guardRequest({ host, origin: 'https://ui.example' }, guard)).toBe('https://ui.example');
@@ -120,7 +120,7 @@ describe('the guard', () => {
       'localhost:80',
       'http://ui.example',
     ])
-      expect([origin, refusalOf(() => guardRequest({ host, origin }, guard)).word]).toEqual([
+      expect([origin, caughtRefusal(() => guardRequest({ host, origin }, guard)).code]).toEqual([
         origin,
         'origin_not_allowed',
       ]);
@@ -135,14 +135,14 @@ describe('a body', () => {
     ['"text"', 400, 'invalid_request'],
     [`{"a":"${'x'.repeat(100)}"}`, 413, 'body_too_large'],
     ['{"a":"\\"[[[[["}', 200, '[[[[['],
-  ])('%s is answered with %i', async (body, status, word) => {
+  ])('%s is answered with %i', async (body, status, code) => {
     const { url } = await mirror();
     const response = await fetch(url, { method: 'POST', body, headers: JSON_TYPE });
     expect(response.status).toBe(status);
-    expect(await response.text()).toContain(word);
+    expect(await response.text()).toContain(code);
   });
 
-  it('that does not say its size is bounded all the same', async () => {
+  it('without a declared length is limited too', async () => {
     const { url } = await mirror();
     const status = await new Promise((resolve, reject) => {
       const sent = request(url, { method: 'POST', headers: JSON_TYPE }, (response) => {
@@ -156,7 +156,7 @@ describe('a body', () => {
     expect(status).toBe(413);
   });
 
-  it('must be JSON by its type', async () => {
+  it('requires the JSON content type', async () => {
     const { url } = await mirror();
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx'])
       expect(
@@ -168,7 +168,7 @@ describe('a body', () => {
 });
 
 describe('a server', () => {
-  it('gives every request an id of its own', async () => {
+  it('gives every request its own id', async () => {
     const { url } = await mirror();
     const ask = async (headers: Record<string, string>): Promise<string> => {
       const response = await fetch(url, {
@@ -182,12 +182,12 @@ describe('a server', () => {
     expect(await ask({ 'x-request-id': 'mine-1' })).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('says which port is in use', async () => {
+  it('reports which port is in use', async () => {
     const { port } = await mirror();
     await expect(mirror({ port })).rejects.toThrow(`cannot listen on 127.0.0.1 port ${port}: it is in use`);
   });
 
-  it('ends a request that never gets on', async () => {
+  it('ends a request that makes no progress', async () => {
     const { port } = await mirror({ limits: { headersMs: 30, requestMs: 60 } });
     const socket = connect(port, '127.0.0.1');
     socket.write(
@@ -198,7 +198,7 @@ describe('a server', () => {
     expect(answer).toMatch(/^HTTP\/1.1 408 [\s\S]*request_timeout/);
   });
 
-  it('ends all connections when it is closed', async () => {
+  it('closes all connections when it is closed', async () => {
     const server = await mirror();
     const socket = connect(server.port, '127.0.0.1');
     socket.on('error', () => {});
@@ -208,17 +208,17 @@ describe('a server', () => {
     const closed = new Promise((resolve) => {
       socket.on('close', resolve);
     });
-    // Known to us is not yet known to the server.
+    // The client knows the connection before the server does.
     await turnsUntil(() => server.connections > 0);
     await server.close();
     await closed;
   });
 });
 
-describe('the target of a request', () => {
+describe('parseTarget', () => {
   it.each(['/tasks', '/tasks/a%2Fb/status', '//host/status', '/tasks/../../status', '/', '/a?b=/c\\'])(
-    'is taken as it was sent: %s',
-    (target) => expect(readTarget(target)?.pathname).toBe(target.replace(/\?.*/, '')),
+    'keeps the target as sent: %s',
+    (target) => expect(parseTarget(target)?.pathname).toBe(target.replace(/\?.*/, '')),
   );
 
   it.each([
@@ -232,7 +232,7 @@ describe('the target of a request', () => {
     '/a#b',
     '/a b',
     '/\u00e4',
-  ])('is refused if it is no path: %s', (target) => expect(readTarget(target)).toBeUndefined());
+  ])('rejects what is not a path: %s', (target) => expect(parseTarget(target)).toBeUndefined());
 });
 
 describe('limits per address', () => {
@@ -245,9 +245,9 @@ describe('limits per address', () => {
     ['2001:db8:0:1::7', '2001:db8:0:1::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['not an address', 'not an address'],
-  ])('count %s as %s', (address, network) => expect(networkOf(address)).toBe(network));
+  ])('count %s as %s', (address, network) => expect(networkKey(address)).toBe(network));
 
-  it('remember 10,000 addresses at most, and forget the one first that was seen longest ago', () => {
+  it('track at most 10,000 addresses and drop the least recently used first', () => {
     const rates = new RateTable({ perMinute: 1, burst: 1 });
     for (let count = 0; count < 30_000; count += 1) {
       rates.take('steady');
@@ -259,7 +259,7 @@ describe('limits per address', () => {
   });
 });
 
-describe('a response that nobody reads', () => {
+describe('a response that the client does not read', () => {
   it('ends with its connection', async () => {
     const server = await mirror({
       limits: { stalledMs: 200 },
@@ -277,10 +277,10 @@ describe('a response that nobody reads', () => {
 });
 
 describe('a refusal', () => {
-  it('carries its status, and is told from other errors', () => {
+  it('carries its status and is distinguishable from other errors', () => {
     const error = httpRefusal(429, 'rate_limited', 'too often', { details: { a: 1 } });
     expect(error.code).toBe('overloaded');
-    expect(httpRefusalIn(error)).toEqual({ status: 429, word: 'rate_limited', details: { a: 1 } });
+    expect(httpRefusalIn(error)).toEqual({ status: 429, code: 'rate_limited', details: { a: 1 } });
     expect(httpRefusalIn(new PolypodError('internal', 'x', { cause: new Error('y') }))).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answerRpc, readRpc, type RpcCall } from '../../src/wire/index.ts';
+import { answerRpc, parseRpcLine, type RpcCall } from '../../src/wire/index.ts';
 
 /** The methods of the specification's examples. */
 async function serve({ method, params }: RpcCall): Promise<unknown> {
@@ -9,16 +9,16 @@ async function serve({ method, params }: RpcCall): Promise<unknown> {
     const { minuend, subtrahend } = params as { minuend: number; subtrahend: number };
     return minuend - subtrahend;
   }
-  if (method === 'sum') return list.reduce((sum, one) => sum + one, 0);
+  if (method === 'sum') return list.reduce((sum, item) => sum + item, 0);
   if (method === 'get_data') return ['hello', 5];
   if (method === 'update' || method.startsWith('notify_')) return undefined;
   throw new Error(method);
 }
 
 async function answer(text: string): Promise<unknown> {
-  const reply = await answerRpc(readRpc(text), {
+  const reply = await answerRpc(parseRpcLine(text), {
     serve,
-    errorOf: () => ({ code: -32601, message: 'Method not found' }),
+    toRpcError: () => ({ code: -32601, message: 'Method not found' }),
   });
   return reply === undefined ? undefined : JSON.parse(reply);
 }
@@ -53,8 +53,8 @@ describe('the examples of the JSON-RPC 2.0 specification', () => {
       result(19, 4),
     ],
     ['a notification', '{"jsonrpc": "2.0", "method": "update", "params": [1,2,3,4,5]}', undefined],
-    ['a notification of nothing', '{"jsonrpc": "2.0", "method": "foobar"}', undefined],
-    ['a method that is not there', '{"jsonrpc": "2.0", "method": "foobar", "id": "1"}', error(-32601, '1')],
+    ['a notification for an unknown method', '{"jsonrpc": "2.0", "method": "foobar"}', undefined],
+    ['an unknown method', '{"jsonrpc": "2.0", "method": "foobar", "id": "1"}', error(-32601, '1')],
     ['invalid JSON', '{"jsonrpc": "2.0", "method": "foobar, "params": "bar", "baz]', error(-32700)],
     ['an invalid request', '{"jsonrpc": "2.0", "method": 1, "params": "bar"}', error(-32600)],
     [
@@ -85,9 +85,9 @@ describe('the examples of the JSON-RPC 2.0 specification', () => {
   });
 });
 
-describe('an id comes back as it was written', () => {
+describe('an id is returned as it was written', () => {
   const echo = async (text: string) =>
-    answerRpc(readRpc(text), { serve: async () => 'ok', errorOf: () => ({ code: 0, message: '' }) });
+    answerRpc(parseRpcLine(text), { serve: async () => 'ok', toRpcError: () => ({ code: 0, message: '' }) });
 
   it.each([
     '12345678901234567890123',
@@ -106,9 +106,9 @@ describe('an id comes back as it was written', () => {
   });
 
   it('also in a batch', async () => {
-    const one = '{"jsonrpc":"2.0","method":"m","params":["]",{"x":"}"}],"id":11111111111111111111}';
+    const item = '{"jsonrpc":"2.0","method":"m","params":["]",{"x":"}"}],"id":11111111111111111111}';
     const other = '{"id":22222222222222222222,"jsonrpc":"2.0","method":"m"}';
-    expect(await echo(`[ ${one} ,${other}]`)).toBe(
+    expect(await echo(`[ ${item} ,${other}]`)).toBe(
       '[{"jsonrpc":"2.0","result":"ok","id":11111111111111111111},{"jsonrpc":"2.0","result":"ok","id":22222222222222222222}]',
     );
   });

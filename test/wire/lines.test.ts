@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { lineReader } from '../../src/wire/index.ts';
-import { cutAt, pushAll } from './chunks.ts';
+import { splitBytes, pushAll } from './chunks.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 describe('lineReader', () => {
-  it('cuts lines at LF and drops CR, blank lines and a byte order mark', () => {
+  it('splits lines at LF and removes CR, blank lines and a byte order mark', () => {
     expect(pushAll(lineReader(), [bytes('\uFEFFone\r\n\n\ntwo\nthree')])).toEqual(['one', 'two', 'three']);
   });
 
@@ -14,16 +14,16 @@ describe('lineReader', () => {
     expect(pushAll(lineReader(), [bytes('{"a":"\u2028"}\nx\ry\n')])).toEqual(['{"a":"\u2028"}', 'x\ry']);
   });
 
-  it('gives the same lines however the bytes are cut', () => {
+  it('returns the same lines for any chunking', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.array(fc.nat(64)), (text, cuts) => {
-        const whole = pushAll(lineReader(), [bytes(text)]);
-        expect(pushAll(lineReader(), cutAt(bytes(text), cuts))).toEqual(whole);
+        const expected = pushAll(lineReader(), [bytes(text)]);
+        expect(pushAll(lineReader(), splitBytes(bytes(text), cuts))).toEqual(expected);
       }),
     );
   });
 
-  it('refuses a line without end instead of growing', () => {
+  it('rejects an endless line', () => {
     const reader = lineReader(1000);
     expect(() => {
       for (let i = 0; i < 10; i++) reader.push(bytes('x'.repeat(200)));

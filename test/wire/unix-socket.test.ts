@@ -18,39 +18,39 @@ async function listening(path: string): Promise<void> {
 }
 
 describe('a Unix socket', () => {
-  it('in use is not taken over', async () => {
+  it('in use is not replaced', async () => {
     const path = join(scratch(), 'a.sock');
     await listening(path);
     await expect(listenUnix(path, () => {})).rejects.toThrow(
       `another process listens on ${path}: end it first`,
     );
-    // Still served.
+    // The first server still accepts connections.
     const socket = await connectUnix(path);
     expect(socket).toBeDefined();
     socket?.destroy();
   });
 
-  it('is never put in the place of something else', async () => {
+  it('does not replace another kind of file', async () => {
     const path = join(scratch(), 'file.sock');
     writeFileSync(path, 'mine');
-    await expect(listenUnix(path, () => {})).rejects.toThrow('is no socket');
+    await expect(listenUnix(path, () => {})).rejects.toThrow('is not a socket');
     expect(existsSync(path)).toBe(true);
   });
 
-  it('is refused by its path when that is too long, in bytes', async () => {
+  it('is rejected if its path is too long in bytes', async () => {
     const path = join(scratch(), `${'あ'.repeat(40)}.sock`);
     await expect(listenUnix(path, () => {})).rejects.toThrow(
       /is too long for a socket: \d+ bytes, of which the system allows 10[37]/,
     );
   });
 
-  it('is refused in a directory that others may look into', async () => {
+  it('is rejected in a directory that others can access', async () => {
     const directory = scratch();
     chmodSync(directory, 0o755);
     await expect(listenUnix(join(directory, 'a.sock'), () => {})).rejects.toThrow('run chmod 700');
   });
 
-  it('is not there: nobody is reached', async () => {
+  it('that does not exist has no listener', async () => {
     expect(await connectUnix(join(scratch(), 'none.sock'))).toBeUndefined();
   });
 });

@@ -2,11 +2,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A frame as a client sends it; what is odd about it can be said. */
+/** Encodes a client frame; options make it invalid. */
 export function clientFrame(
   opcode: number,
   payload: Uint8Array | string,
-  { isLast = true, isMasked = true, reserved = 0, size }: FrameOddities = {},
+  { isLast = true, isMasked = true, reserved = 0, size }: FrameOptions = {},
 ): Buffer {
   const bytes = Buffer.from(payload);
   const length = size ?? bytes.length;
@@ -25,17 +25,17 @@ export function clientFrame(
   return Buffer.concat([Buffer.from(head), mask, masked]);
 }
 
-export interface FrameOddities {
+export interface FrameOptions {
   readonly isLast?: boolean;
   readonly isMasked?: boolean;
   readonly reserved?: number;
   readonly size?: number;
 }
 
-/** The smallest client of RFC 6455, so that a test can break every rule of it. */
+/** A minimal RFC 6455 client that can violate every rule. */
 export class SocketClient {
   readonly socket: Socket;
-  /** The head of the answer to the handshake, and a body if it was refused. */
+  /** The head of the handshake response, and a body if it was rejected. */
   answer = '';
   readonly texts: string[] = [];
   readonly pongs: string[] = [];
@@ -86,9 +86,9 @@ export class SocketClient {
     this.socket.write(clientFrame(1, typeof message === 'string' ? message : JSON.stringify(message)));
   }
 
-  async until<T>(look: () => T | undefined): Promise<T> {
+  async until<T>(read: () => T | undefined): Promise<T> {
     for (;;) {
-      const found = look();
+      const found = read();
       if (found !== undefined) return found;
       if (this.#isClosed)
         throw new Error(

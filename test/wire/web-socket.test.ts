@@ -3,7 +3,7 @@ import { serveHttp, type WebSocketLimits, WebSocketLink, webSocketHandshake } fr
 import { FrameReader } from '../../src/wire/web-socket/frames.ts';
 import { clientFrame, SocketClient } from './web-socket-client.ts';
 
-/** A server that says everything back. */
+/** A server that echoes everything. */
 async function echo(limits: Partial<WebSocketLimits> = {}): Promise<string> {
   const server = await serveHttp({
     host: '127.0.0.1',
@@ -31,18 +31,18 @@ async function client(limits?: Partial<WebSocketLimits>): Promise<SocketClient> 
 }
 
 describe('a web socket', () => {
-  it('is agreed upon as RFC 6455 says', async () => {
+  it('completes the handshake of RFC 6455', async () => {
     const link = await client();
     expect(link.answer).toContain(`Sec-WebSocket-Accept: ${link.expectedAccept}`);
   });
 
-  it.each([0, 1, 125, 126, 127, 65_535, 65_536, 200_000])('carries a text of %i bytes', async (size) => {
+  it.each([0, 1, 125, 126, 127, 65_535, 65_536, 200_000])('transports a text of %i bytes', async (size) => {
     const link = await client();
     link.send('x'.repeat(size));
     expect(await link.until(() => link.texts[0])).toBe('x'.repeat(size));
   });
 
-  it('carries texts in pieces, with pings between them, cut anywhere', async () => {
+  it('transports fragmented texts with interleaved pings, in any chunking', async () => {
     const link = await client();
     const bytes = Buffer.concat([
       clientFrame(1, Buffer.from('こん').subarray(0, 4), { isLast: false }),
@@ -86,14 +86,14 @@ describe('a web socket', () => {
     expect(link.closeCode).toBe(code);
   });
 
-  it('is closed when it is asked to, with the same code', async () => {
+  it('closes on request with the same code', async () => {
     const link = await client();
     link.socket.write(clientFrame(8, Buffer.from([0x03, 0xe9])));
     await link.closed;
     expect(link.closeCode).toBe(1001);
   });
 
-  it('is gone when the other side does not answer', async () => {
+  it('closes if the peer does not answer pings', async () => {
     const link = await client({ pingMs: 20 });
     link.socket.pause();
     link.socket.removeAllListeners('data');
@@ -103,8 +103,8 @@ describe('a web socket', () => {
   });
 });
 
-describe('a reader of frames', () => {
-  it('reads a frame of a mebibyte that comes byte by byte in linear time', () => {
+describe('the frame reader', () => {
+  it('reads a frame of one mebibyte byte by byte in linear time', () => {
     const reader = new FrameReader(1024 * 1024);
     const bytes = clientFrame(1, 'x'.repeat(1024 * 1024));
     let frames = 0;
@@ -115,7 +115,7 @@ describe('a reader of frames', () => {
 });
 
 describe('a web socket whose client does not read', () => {
-  it('owes it the answer to its latest ping only', async () => {
+  it('answers only the latest ping', async () => {
     const frames = { perMinute: 1_000_000, burst: 1_000_000 };
     const server = await serveHttp({
       host: '127.0.0.1',
@@ -125,20 +125,22 @@ describe('a web socket whose client does not read', () => {
       },
       upgrade: async ({ request, socket, head }) => {
         socket.write(webSocketHandshake(request.headers, undefined));
-        links.push(new WebSocketLink(socket, head, { onText: done, onClose: () => {}, limits: { frames } }));
+        links.push(
+          new WebSocketLink(socket, head, { onText: finish, onClose: () => {}, limits: { frames } }),
+        );
       },
     });
     onTestFinished(() => server.close());
     const links: WebSocketLink[] = [];
-    let done = (): void => {};
+    let finish = (): void => {};
     const allRead = new Promise<void>((resolve) => {
-      done = resolve;
+      finish = resolve;
     });
     const client = new SocketClient(server.url);
     await client.upgraded();
     client.socket.pause();
     const pings = Buffer.concat(Array.from({ length: 1_000 }, () => clientFrame(9, 'x'.repeat(125))));
-    // Far more than the buffers of the system take.
+    // Far more than the system's buffers hold.
     for (let count = 0; count < 200; count += 1) client.socket.write(pings);
     client.send('that was all');
     await allRead;

@@ -7,7 +7,7 @@ import {
   type HttpWatch,
   isSameProof,
   PROOF_HEADER,
-  proofOf,
+  computeProof,
   type Transport,
 } from '../../wire/index.ts';
 
@@ -48,5 +48,5 @@ export async function knowsKey(
   // Whatever else it says is of no interest.
   for await (const _ of response.body) break;
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
-  return isSameProof(response.headers[PROOF_HEADER] ?? '', proofOf(challenge, keyHash, port));
+  return isSameProof(response.headers[PROOF_HEADER] ?? '', computeProof(challenge, keyHash, port));
 }

@@ -1,6 +1,14 @@
 import type { Socket } from 'node:net';
 import { asPolypodError, PolypodError } from '../../base/index.ts';
-import { answerRpc, ByteLines, NO_ID, readRpc, RPC_CODES, type RpcCall, rpcError } from '../../wire/index.ts';
+import {
+  answerRpc,
+  ByteLines,
+  NO_ID,
+  parseRpcLine,
+  RPC_CODES,
+  type RpcCall,
+  rpcError,
+} from '../../wire/index.ts';
 import type { Backlog, Outlet } from './events/backlog.ts';
 import { rpcErrorOf } from './errors.ts';
 import { Params } from './params.ts';
@@ -91,7 +99,7 @@ class Link {
       await this.#refuse(rpcError({ code: RPC_CODES.parseError, message: 'Parse error' }, NO_ID));
       return;
     }
-    const read = readRpc(line);
+    const read = parseRpcLine(line);
     if (!read.isBatch && !('error' in read.message) && read.message.method === SUBSCRIBE) {
       await this.#subscribe(read.message);
       return;
@@ -101,7 +109,7 @@ class Link {
     await this.#parts.backlog.room();
     const reply = await answerRpc(read, {
       serve: (call) => this.#serve(call),
-      errorOf: (thrown) => {
+      toRpcError: (thrown) => {
         this.#parts.onRefused?.();
         return rpcErrorOf(thrown);
       },

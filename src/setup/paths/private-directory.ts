@@ -1,5 +1,5 @@
 import { chmodSync, lstatSync } from 'node:fs';
-import { makePrivate as makeOrRefuse } from '../../wire/index.ts';
+import { ensurePrivateDirectory as makeOrRefuse } from '../../wire/index.ts';
 
 /** Makes a directory that nobody else may look into, or makes one of this user's that is there such. */
 export function makePrivate(directory: string): void {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
-import { LONGEST_SOCKET_PATH } from '../../wire/index.ts';
+import { MAX_SOCKET_PATH_BYTES } from '../../wire/index.ts';
 import { controlSocket, type DataPaths } from './data-paths.ts';
 
 /** What to do about a runtime directory that is too deep for sockets. */
@@ -15,7 +15,7 @@ export function refuseDeepSockets(dataPaths: Pick<DataPaths, 'runtimeDirectory'>
   if (fits(path)) return;
   throw new PolypodError(
     'bad-request',
-    `${path} is too long for a socket: the system allows ${LONGEST_SOCKET_PATH} bytes; ${SHORTER}`,
+    `${path} is too long for a socket: the system allows ${MAX_SOCKET_PATH_BYTES} bytes; ${SHORTER}`,
   );
 }
 
@@ -25,5 +25,5 @@ export function hasRoomForPods({ runtimeDirectory }: Pick<DataPaths, 'runtimeDir
 }
 
 function fits(path: string): boolean {
-  return Buffer.byteLength(path) <= LONGEST_SOCKET_PATH;
+  return Buffer.byteLength(path) <= MAX_SOCKET_PATH_BYTES;
 }

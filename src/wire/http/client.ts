@@ -2,7 +2,7 @@ import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
 
-/** One HTTP exchange whose body streams in. Put in by argument wherever the network is used. */
+/** One HTTP exchange with a streaming response body. Passed as an argument wherever the network is used. */
 export type Transport = (request: HttpRequest, watch: HttpWatch) => Promise<HttpResponse>;
 
 export interface HttpRequest {
@@ -13,9 +13,9 @@ export interface HttpRequest {
 }
 
 export interface HttpWatch {
-  /** Ends the exchange at once, at whatever point it is; the promise or the body's iteration then rejects. */
+  /** Aborts the exchange at any point; the promise or the body's iteration then rejects. */
   readonly signal: AbortSignal;
-  /** The connection stands and the request is on its way. */
+  /** Called when the connection is established and the request is being sent. */
   readonly onOpen: () => void;
 }
 
@@ -23,24 +23,24 @@ export interface HttpResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Leaving the iteration early lets the rest of a finished answer drain, so that the connection can be used again. */
+  /** Leaving the iteration early drains the rest of a finished response, so that the connection can be reused. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** The transport over Node's own HTTP client, with kept-alive connections; redirects are the caller's to judge. */
-export const httpTransport: Transport = transportTrusting();
+/** The transport over Node's HTTP client with keep-alive connections; callers handle redirects. */
+export const httpTransport: Transport = createHttpTransport();
 
-export interface Trust {
-  /** Certificates, a PEM text, that are trusted in place of the usual ones. */
+export interface TlsTrust {
+  /** PEM certificates that replace the default certificate authorities. */
   readonly ca?: string;
-  /** Only the first of them itself is good, whatever name it is for. */
+  /** Accepts only the first certificate itself, for any host name. */
   readonly isPinned?: boolean;
-  /** What is shown to a server that wants a certificate of its clients: PEM texts of a certificate and its key. */
+  /** The client certificate and its key (PEM), for servers that require one. */
   readonly identity?: { readonly cert: string; readonly key: string };
 }
 
-/** The same with certificates of one's own. */
-export function transportTrusting(trust?: Trust): Transport {
+/** Creates a transport with custom certificates. */
+export function createHttpTransport(trust?: TlsTrust): Transport {
   const agents: Record<string, Agent | undefined> = {};
   return async (request, watch) => {
     const { protocol } = new URL(request.url);
@@ -50,37 +50,41 @@ export function transportTrusting(trust?: Trust): Transport {
       ...(trust === undefined ? {} : await tlsOptions(trust)),
     }));
     return new Promise((resolve, reject) => {
-      const refuse = (error: Error): void => reject(withoutDump(error));
+      const refuse = (error: Error): void => reject(cleanTlsError(error));
       const outgoing = http.request(
         request.url,
-        { method: request.method, headers: headersOf(request), agent, signal: watch.signal },
+        { method: request.method, headers: requestHeaders(request), agent, signal: watch.signal },
         (incoming) => {
           outgoing.off('error', refuse);
-          // From here on a broken connection is reported by the body.
+          // From here on, the body reports a broken connection.
           outgoing.on('error', () => {});
           decompress(incoming).then(
             (body) =>
-              resolve({ status: incoming.statusCode ?? 0, headers: flatten(incoming), body: pieces(body) }),
+              resolve({
+                status: incoming.statusCode ?? 0,
+                headers: flatten(incoming),
+                body: bodyChunks(body),
+              }),
             reject,
           );
         },
       );
       outgoing.on('error', refuse);
-      tellWhenOpen(outgoing, protocol === 'http:' ? 'connect' : 'secureConnect', watch.onOpen);
+      notifyOpen(outgoing, protocol === 'http:' ? 'connect' : 'secureConnect', watch.onOpen);
       outgoing.end(request.body);
     });
   };
 }
 
-/** OpenSSL tells where in its sources something went wrong; what went wrong is a part of that. */
-function withoutDump(error: Error): Error {
+/** Extracts the reason from OpenSSL's error text, which also contains source locations. */
+function cleanTlsError(error: Error): Error {
   const [, word = '', reason] = /:error:[\dA-F]+:(\w+) routines:[^:]*:([^:\n]+):/.exec(error.message) ?? [];
   if (reason === undefined) return error;
   const code = `ERR_${word}_${reason.trim().replaceAll(/\W+/g, '_').toUpperCase()}`;
   return Object.assign(new Error(`TLS failed: ${reason.trim()}`, { cause: error }), { code });
 }
 
-async function tlsOptions({ ca, isPinned = false, identity }: Trust): Promise<ConnectionOptions> {
+async function tlsOptions({ ca, isPinned = false, identity }: TlsTrust): Promise<ConnectionOptions> {
   if (!isPinned || ca === undefined) return { ...(ca !== undefined && { ca }), ...identity };
   const { X509Certificate } = await import('node:crypto');
   const { raw } = new X509Certificate(ca);
@@ -88,27 +92,27 @@ async function tlsOptions({ ca, isPinned = false, identity }: Trust): Promise<Co
     ca,
     ...identity,
     allowPartialTrustChain: true,
-    checkServerIdentity: (_, shown) =>
-      shown.raw.equals(raw)
+    checkServerIdentity: (_, certificate) =>
+      certificate.raw.equals(raw)
         ? undefined
         : Object.assign(new Error('another certificate was shown'), { code: 'ERR_TLS_CERT_OTHER' }),
   };
 }
 
-function headersOf({ headers, body }: HttpRequest): Record<string, string | number> {
-  // Compression would hold deltas back until a block is full.
+function requestHeaders({ headers, body }: HttpRequest): Record<string, string | number> {
+  // Compression would delay deltas until a block is full.
   const basic = { 'accept-encoding': 'identity', 'user-agent': 'polypod', ...headers };
   return body === undefined ? basic : { 'content-length': Buffer.byteLength(body), ...basic };
 }
 
-function tellWhenOpen(outgoing: ClientRequest, event: string, onOpen: () => void): void {
+function notifyOpen(outgoing: ClientRequest, event: string, onOpen: () => void): void {
   outgoing.on('socket', (socket) => {
     if (socket.connecting) socket.once(event, onOpen);
     else onOpen();
   });
 }
 
-/** Some gateways compress although they were asked not to. */
+/** Some gateways compress although the request does not allow it. */
 async function decompress(incoming: IncomingMessage): Promise<Readable> {
   const encoding = incoming.headers['content-encoding'];
   if (encoding !== 'gzip' && encoding !== 'br' && encoding !== 'deflate') return incoming;
@@ -128,16 +132,16 @@ function flatten({ headers }: IncomingMessage): Record<string, string> {
   return flat;
 }
 
-/** How many pieces may wait for a slow reader before the connection is told to pause. */
+/** How many chunks may wait for a slow reader before the connection is paused. */
 const MAX_WAITING = 64;
-/** How long the tail of an answer that nobody reads any more may take before the connection is given up. */
+/** How long to drain the rest of an unread response before the connection is closed. */
 const DRAIN_MS = 1000;
 
 /**
- * The body as an async iterator over `data` events: a web stream costs about twice as much per piece, and a provider
- * may send every delta as a piece of its own.
+ * Returns the body as an async iterator over `data` events: a web stream costs about twice as much per chunk,
+ * and a provider may send every delta as its own chunk.
  */
-function pieces(body: Readable): AsyncIterable<Uint8Array> {
+function bodyChunks(body: Readable): AsyncIterable<Uint8Array> {
   const waiting: Uint8Array[] = [];
   let wake: (() => void) | undefined;
   let failure: Error | undefined;

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
-import { networkOf } from './network-address.ts';
+import { networkKey } from './network-address.ts';
 
 interface Connection {
   readonly socket: Socket;
   readonly network: string;
-  /** Whose key came over it. */
+  /** The id of the key that authenticated this connection. */
   owner?: string;
 }
 
@@ -15,17 +15,17 @@ export interface ConnectionLimits {
 }
 
 /**
- * The open connections of a server. A connection is trusted once a good key came over it. Where there are too many, the oldest
- * one that is not trusted is closed: a client with a key needs a moment to show it, a connection held open by an attacker
- * never does.
+ * Tracks the open connections of a server. A connection is trusted after a valid key was received on it. When
+ * there are too many, the oldest untrusted one is closed: a client with a key authenticates within moments, a
+ * connection held open by an attacker never does.
  */
 export class ConnectionTable {
   readonly #limits: ConnectionLimits;
   readonly #all = new Map<string, Connection>();
-  /** Those that are not trusted, oldest first; also by network. */
+  /** Untrusted connections, oldest first; also by network. */
   readonly #untrusted = new Set<string>();
   readonly #byNetwork = new Map<string, Set<string>>();
-  /** How many connections each key has. */
+  /** The number of connections per key. */
   readonly #byOwner = new Map<string, number>();
 
   constructor(limits: ConnectionLimits) {
@@ -36,12 +36,12 @@ export class ConnectionTable {
     return this.#all.size;
   }
 
-  /** Adds a connection until it closes. Closes it instead if all others are trusted and there are too many. */
+  /** Tracks a connection until it closes. Closes it if the limit is reached and all others are trusted. */
   add(socket: Socket): void {
     const id = connectionId(socket);
-    const network = networkOf(socket.remoteAddress ?? '');
-    const same = this.#byNetwork.get(network) ?? new Set();
-    if (same.size >= this.#limits.connectionsPerAddress) this.#closeFirst(same);
+    const network = networkKey(socket.remoteAddress ?? '');
+    const sameNetwork = this.#byNetwork.get(network) ?? new Set();
+    if (sameNetwork.size >= this.#limits.connectionsPerAddress) this.#closeFirst(sameNetwork);
     if (this.#all.size >= this.#limits.connections) this.#closeFirst(this.#untrusted);
     if (id === undefined || this.#all.size >= this.#limits.connections) {
       socket.destroy();
@@ -49,14 +49,17 @@ export class ConnectionTable {
     }
     this.#all.set(id, { socket, network });
     this.#untrusted.add(id);
-    same.add(id);
-    this.#byNetwork.set(network, same);
+    sameNetwork.add(id);
+    this.#byNetwork.set(network, sameNetwork);
     socket.once('close', () => {
       if (this.#all.get(id)?.socket === socket) this.#remove(id);
     });
   }
 
-  /** The good key `owner` came over the connection. `full` if that key has too many already. */
+  /**
+   * Marks the connection as authenticated by the key `owner`. Returns `full` if that key has too many
+   * connections.
+   */
   trust(socket: Socket, owner: string): 'new' | 'known' | 'full' {
     const id = connectionId(socket);
     const connection = id === undefined ? undefined : this.#all.get(id);
@@ -65,7 +68,7 @@ export class ConnectionTable {
     if (count >= this.#limits.connectionsPerKey) return 'full';
     this.#byOwner.set(owner, count + 1);
     connection.owner = owner;
-    this.#distrustNoMore(id);
+    this.#removeUntrusted(id);
     return 'new';
   }
 
@@ -83,7 +86,7 @@ export class ConnectionTable {
   }
 
   #remove(id: string): void {
-    this.#distrustNoMore(id);
+    this.#removeUntrusted(id);
     const owner = this.#all.get(id)?.owner;
     this.#all.delete(id);
     if (owner === undefined) return;
@@ -92,16 +95,16 @@ export class ConnectionTable {
     else this.#byOwner.delete(owner);
   }
 
-  #distrustNoMore(id: string): void {
+  #removeUntrusted(id: string): void {
     if (!this.#untrusted.delete(id)) return;
     const { network } = this.#all.get(id) ?? { network: '' };
-    const same = this.#byNetwork.get(network);
-    same?.delete(id);
-    if (same?.size === 0) this.#byNetwork.delete(network);
+    const sameNetwork = this.#byNetwork.get(network);
+    sameNetwork?.delete(id);
+    if (sameNetwork?.size === 0) this.#byNetwork.delete(network);
   }
 }
 
-/** The same for a TLS socket and the plain one below it. Undefined for one that is closed already. */
+/** Returns the same id for a TLS socket and its underlying socket; undefined for a closed one. */
 export function connectionId({ remoteAddress, remotePort }: Socket): string | undefined {
   return remoteAddress === undefined ? undefined : `${remoteAddress} ${remotePort}`;
 }

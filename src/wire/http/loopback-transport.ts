@@ -1,17 +1,17 @@
 import { PolypodError } from '../../base/index.ts';
 import { httpTransport, type Transport } from './client.ts';
 
-/** HTTP that reaches this machine only: anything else is refused before a name is looked up. */
+/** A transport for this machine only: other hosts are rejected before any name lookup. */
 export const loopbackTransport: Transport = async (request, watch) => {
   if (isLoopbackUrl(request.url)) return httpTransport(request, watch);
   throw new PolypodError(
     'denied',
     `cannot connect to ${new URL(request.url).host}: --offline allows connections to this machine only. ` +
-      'Remove --offline, or choose a model that runs here, such as one of Ollama.',
+      'Remove --offline, or choose a model that runs on this machine, such as one from Ollama.',
   );
 };
 
-/** Whether an address is one of this machine's own, which no other machine can be reached by. */
+/** Returns whether a URL points to a loopback address. */
 export function isLoopbackUrl(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const host = new URL(url).hostname.toLowerCase().replace(/\.$/, '');

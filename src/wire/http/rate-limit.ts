@@ -9,13 +9,13 @@ export class TokenBucket {
   readonly #rate: Rate;
   readonly #now: () => number;
   #tokens: number;
-  #at: number;
+  #refilledAt: number;
 
   constructor(rate: Rate, now: () => number = () => performance.now()) {
     this.#rate = rate;
     this.#now = now;
     this.#tokens = rate.burst;
-    this.#at = now();
+    this.#refilledAt = now();
   }
 
   /** Takes a token. Returns 0, or the seconds until the next one is available. */
@@ -25,26 +25,26 @@ export class TokenBucket {
     return wait;
   }
 
-  /** As `take`, without taking one. */
+  /** Like `take`, but without taking a token. */
   wait(): number {
     this.#refill();
     return this.#tokens >= 1 ? 0 : Math.ceil((1 - this.#tokens) * (60 / this.#rate.perMinute));
   }
 
-  /** Gives back a token that was taken for something that turned out to be free. */
+  /** Returns a token that was taken for a free operation. */
   refund(): void {
     this.#tokens = Math.min(this.#rate.burst, this.#tokens + 1);
   }
 
   #refill(): void {
     const now = this.#now();
-    const gained = ((now - this.#at) * this.#rate.perMinute) / 60_000;
+    const gained = ((now - this.#refilledAt) * this.#rate.perMinute) / 60_000;
     this.#tokens = Math.min(this.#rate.burst, this.#tokens + gained);
-    this.#at = now;
+    this.#refilledAt = now;
   }
 }
 
-/** One token bucket per name. The table is bounded: the name that was used longest ago is dropped first. */
+/** One token bucket per name. The table is bounded: the least recently used name is dropped first. */
 export class RateTable {
   readonly #rate: Rate;
   readonly #now: (() => number) | undefined;
@@ -62,14 +62,14 @@ export class RateTable {
   /** Takes a token. Returns 0, or the seconds until the next one is available. */
   take(name: string): number {
     const bucket = this.#buckets.get(name) ?? new TokenBucket(this.#rate, this.#now);
-    // A Map keeps the order of insertion, so the first entry is always the least recently used.
+    // A Map keeps insertion order, so the first entry is always the least recently used.
     this.#buckets.delete(name);
     this.#buckets.set(name, bucket);
-    if (this.#buckets.size > MOST_NAMES) this.#dropOldest();
+    if (this.#buckets.size > MAX_NAMES) this.#dropOldest();
     return bucket.take();
   }
 
-  /** As `take`, without taking one. */
+  /** Like `take`, but without taking a token. */
   wait(name: string): number {
     return this.#buckets.get(name)?.wait() ?? 0;
   }
@@ -86,4 +86,4 @@ export class RateTable {
   }
 }
 
-export const MOST_NAMES = 10_000;
+export const MAX_NAMES = 10_000;

@@ -1,14 +1,15 @@
-/** The target of a request: a path with its query, as it was sent. */
+/** The target of a request: a path and its query, as sent. */
 export interface RequestTarget {
   readonly pathname: string;
   readonly searchParams: URLSearchParams;
 }
 
 /**
- * Reads the target of a request. Nothing is normalised: `.` and `..`, doubled slashes and escapes stay as they are, so that no
- * spelling leads to a route but its own. Undefined for whole URLs, `*`, and characters that do not belong into a path.
+ * Parses the target of a request without normalizing it: `.` and `..`, double slashes and escapes are kept, so
+ * that only the exact path matches a route. Returns undefined for absolute URLs, `*`, and characters that are
+ * not allowed in a path.
  */
-export function readTarget(target: string): RequestTarget | undefined {
+export function parseTarget(target: string): RequestTarget | undefined {
   const mark = target.indexOf('?');
   const pathname = mark < 0 ? target : target.slice(0, mark);
   if (!PATH.test(pathname)) return undefined;
@@ -18,8 +19,8 @@ export function readTarget(target: string): RequestTarget | undefined {
   };
 }
 
-/** By RFC 3986, with escapes that are complete. */
+/** RFC 3986, with complete escapes. */
 const PATH = /^\/(?:[\w\-.~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*$/;
 
-/** For all targets without a query: nobody writes to it. */
+/** Shared by all targets without a query; never modified. */
 const NO_QUERY = new URLSearchParams();

@@ -3,21 +3,21 @@ import { isIP } from 'node:net';
 import { httpRefusal } from './server-refusal.ts';
 
 export interface GuardOptions {
-  /** Names under which the server is reached, beside `localhost` and addresses. */
+  /** Host names of the server, in addition to `localhost` and IP addresses. */
   readonly hosts: readonly string[];
-  /** Pages that may use it from a browser: `https://example.org`. */
+  /** Origins of pages that may use the server, such as `https://example.org`. */
   readonly origins: readonly string[];
 }
 
 /**
- * Refuses a request that has a header twice of which there can be one: Node would drop or join them, and a proxy in front may
- * have looked at the other.
+ * Rejects a request with a duplicate of a header that may occur once: Node would drop or join them, and a proxy
+ * in front may have evaluated the other one.
  */
 export function refuseDuplicates(rawHeaders: readonly string[]): void {
   const seen = new Set<string>();
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at]?.toLowerCase() ?? '';
-    if (!ONLY_ONCE.has(name)) continue;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]?.toLowerCase() ?? '';
+    if (!SINGLE_HEADERS.has(name)) continue;
     if (seen.has(name))
       throw httpRefusal(400, 'duplicate_header', `the header ${name} was sent twice: send it once`, {
         headers: { connection: 'close' },
@@ -26,7 +26,7 @@ export function refuseDuplicates(rawHeaders: readonly string[]): void {
   }
 }
 
-const ONLY_ONCE: ReadonlySet<string> = new Set([
+const SINGLE_HEADERS: ReadonlySet<string> = new Set([
   'host',
   'origin',
   'authorization',
@@ -44,8 +44,8 @@ const ONLY_ONCE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Refuses what a page elsewhere makes a browser send. A name that was pointed at this machine (DNS rebinding) shows in
- * `Host`: only addresses and names that we know are let in. Answers with the origin to allow, if the request has one.
+ * Rejects cross-site browser requests. DNS rebinding shows in `Host`, so only IP addresses and configured names
+ * are accepted. Returns the origin to allow, if the request has one.
  */
 export function guardRequest(
   headers: IncomingHttpHeaders,
@@ -71,7 +71,7 @@ export function guardRequest(
   throw httpRefusal(403, 'origin_not_allowed', 'pages of this origin may not use the server');
 }
 
-/** Without the port, and an IPv6 address without its brackets. */
+/** Removes the port, and the brackets of an IPv6 address. */
 function hostName(host: string): string | undefined {
   const [, v6, name] = /^(?:\[([0-9a-f:.]+)\]|([^:/@\s]+))(?::\d{1,5})?$/i.exec(host) ?? [];
   return (v6 ?? name)?.toLowerCase().replace(/\.$/, '');

@@ -1,34 +1,34 @@
 import { type ErrorCode, isObject, type JsonObject, PolypodError } from '../../base/index.ts';
 
-/** What an HTTP client is told when its request is refused, beside the sentence. */
+/** The HTTP details of a rejected request, in addition to the error message. */
 export interface HttpRefusal {
   readonly status: number;
-  /** For programs: `missing_scope`. */
-  readonly word: string;
+  /** A machine-readable code such as `missing_scope`. */
+  readonly code: string;
   readonly details?: JsonObject;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A refusal with a status of its own: our codes know no size limits, no rates and no keys. */
+/** Creates an error with its own HTTP status: our error codes do not cover size limits, rates and keys. */
 export function httpRefusal(
   status: number,
-  word: string,
+  code: string,
   message: string,
   more: Pick<HttpRefusal, 'details' | 'headers'> = {},
 ): PolypodError {
-  const http: HttpRefusal = { status, word, ...more };
+  const http: HttpRefusal = { status, code, ...more };
   return new PolypodError(CODES[status] ?? 'bad-request', message, { cause: { http } });
 }
 
-/** The refusal in an error, if it was made as one. */
+/** Returns the HTTP details of an error created by `httpRefusal`. */
 export function httpRefusalIn({ cause }: PolypodError): HttpRefusal | undefined {
   const http = isObject(cause) ? cause.http : undefined;
   if (!isObject(http)) return undefined;
-  const { status, word, details, headers } = http;
-  if (typeof status !== 'number' || typeof word !== 'string') return undefined;
+  const { status, code, details, headers } = http;
+  if (typeof status !== 'number' || typeof code !== 'string') return undefined;
   return {
     status,
-    word,
+    code,
     ...(isObject(details) ? { details } : {}),
     ...(isObject(headers)
       ? { headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])) }

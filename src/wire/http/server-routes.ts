@@ -1,6 +1,6 @@
 import { httpRefusal } from './server-refusal.ts';
 
-/** What a request is matched by. Names in braces stand for one part of the path: `/tasks/{taskId}/status`. */
+/** Method and path of a route. Names in braces match one path segment: `/tasks/{taskId}/status`. */
 export interface RouteAddress {
   readonly method: 'GET' | 'POST';
   readonly path: string;
@@ -8,36 +8,36 @@ export interface RouteAddress {
 
 export interface RouteMatch<R> {
   readonly route: R;
-  /** By the names in the braces, decoded. */
+  /** Decoded segments by the names in braces. */
   readonly params: ReadonlyMap<string, string>;
 }
 
 /**
- * Finds the route of a request; refuses with 404, or with 405 where only the method is wrong. Words of a path are compared as
- * they were sent: only what a name in braces stands for is decoded. HEAD is answered by the route of GET.
+ * Finds the route of a request; rejects with 404, or with 405 if only the method is wrong. Literal segments are
+ * compared as sent; only segments for names in braces are decoded. GET routes also answer HEAD.
  */
 export function findRoute<R extends RouteAddress>(
   routes: readonly R[],
   method: string,
   path: string,
 ): RouteMatch<R> {
-  const given = path.split('/');
-  const wanted = method === 'HEAD' ? 'GET' : method;
-  const others: string[] = [];
-  for (const { route, pattern } of tableOf(routes)) {
-    const params = matchPath(pattern, given);
+  const segments = path.split('/');
+  const routeMethod = method === 'HEAD' ? 'GET' : method;
+  const otherMethods: string[] = [];
+  for (const { route, pattern } of routeTable(routes)) {
+    const params = matchPath(pattern, segments);
     if (params === undefined) continue;
-    if (route.method === wanted) return { route, params };
-    others.push(...(route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]));
+    if (route.method === routeMethod) return { route, params };
+    otherMethods.push(...(route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]));
   }
-  if (others.length === 0) throw httpRefusal(404, 'not_found', `there is nothing at ${path.slice(0, 200)}`);
-  const allow = others.join(', ');
+  if (otherMethods.length === 0) throw httpRefusal(404, 'not_found', `no route for ${path.slice(0, 200)}`);
+  const allow = otherMethods.join(', ');
   throw httpRefusal(405, 'method_not_allowed', `use ${allow} for ${path.slice(0, 200)}`, {
     headers: { allow },
   });
 }
 
-/** A part of a route's path: a word, or the name that stands for one. */
+/** A segment of a route's path: a literal, or a parameter name. */
 type PatternPart = { readonly word: string } | { readonly name: string };
 
 interface Entry<R> {
@@ -45,37 +45,37 @@ interface Entry<R> {
   readonly pattern: readonly PatternPart[];
 }
 
-/** Routes are read once: a request is matched against all of them. */
+/** Routes are parsed once, because every request is matched against all of them. */
 const TABLES = new WeakMap<readonly RouteAddress[], readonly Entry<RouteAddress>[]>();
 
-function tableOf<R extends RouteAddress>(routes: readonly R[]): readonly Entry<R>[] {
-  // What is kept for a list was made of that list.
+function routeTable<R extends RouteAddress>(routes: readonly R[]): readonly Entry<R>[] {
+  // The cached table was built from this list.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const known = TABLES.get(routes) as readonly Entry<R>[] | undefined;
-  if (known !== undefined) return known;
-  const table = routes.map((route) => ({ route, pattern: route.path.split('/').map(partOf) }));
+  const cached = TABLES.get(routes) as readonly Entry<R>[] | undefined;
+  if (cached !== undefined) return cached;
+  const table = routes.map((route) => ({ route, pattern: route.path.split('/').map(parsePart) }));
   TABLES.set(routes, table);
   return table;
 }
 
-function partOf(word: string): PatternPart {
+function parsePart(word: string): PatternPart {
   const name = /^\{(\w+)\}$/.exec(word)?.[1];
   return name === undefined ? { word } : { name };
 }
 
 function matchPath(
   pattern: readonly PatternPart[],
-  given: readonly string[],
+  segments: readonly string[],
 ): ReadonlyMap<string, string> | undefined {
-  if (pattern.length !== given.length) return undefined;
+  if (pattern.length !== segments.length) return undefined;
   const params = new Map<string, string>();
   for (let at = 0; at < pattern.length; at += 1) {
-    const [part, sent = ''] = [pattern[at], given[at]];
+    const [part, sent = ''] = [pattern[at], segments[at]];
     if (part === undefined) return undefined;
     if ('word' in part) {
       if (part.word !== sent) return undefined;
     } else {
-      const value = decodedPart(sent);
+      const value = decodePart(sent);
       if (value === undefined || value === '' || value === '.' || value === '..') return undefined;
       params.set(part.name, value);
     }
@@ -83,8 +83,8 @@ function matchPath(
   return params;
 }
 
-/** Undefined for what is no text. */
-function decodedPart(part: string): string | undefined {
+/** Returns undefined if the escapes are not valid UTF-8. */
+function decodePart(part: string): string | undefined {
   if (!part.includes('%')) return part;
   try {
     return decodeURIComponent(part);

@@ -1,27 +1,28 @@
 import type { Server, Socket } from 'node:net';
 import { connectionId } from './connection-table.ts';
 
-/** The first byte of whoever begins to speak TLS: a record of the handshake. */
+/** The first byte of a TLS connection: a handshake record. */
 const HANDSHAKE = 0x16;
 
-export interface BeforeTls {
-  /** From the connection to the end of the handshake. */
+export interface TlsDetectionOptions {
+  /** Time limit from the connection to the end of the handshake. */
   readonly handshakeMs: number;
-  /** Whether the connection may begin a handshake. */
+  /** Returns whether the connection may start a handshake. */
   readonly admit: (socket: Socket) => boolean;
   /** Answers a client that speaks plain HTTP, and closes the connection. */
   readonly refusePlain: (socket: Socket) => void;
-  /** The handshake is done: this is the connection as TLS. */
+  /** Called with the TLS socket after the handshake. */
   readonly onSecured: (socket: Socket) => void;
-  /** The connection did not finish its handshake in time. */
+  /** Called if the handshake did not finish in time. */
   readonly onStalled: (socket: Socket) => void;
 }
 
 /**
- * Looks at the first byte of each connection before TLS does: a client that speaks plain HTTP to a port for HTTPS is told so.
- * Node's own limit for handshakes does not cover the time before the first byte, so there is one limit for both.
+ * Inspects the first byte of each connection before TLS does, so that a client that uses plain HTTP on an HTTPS
+ * port gets an explanation. Node's handshake timeout does not cover the time before the first byte, so one
+ * timeout covers both.
  */
-export function lookBeforeTls(server: Server, options: BeforeTls): void {
+export function detectPlainHttp(server: Server, options: TlsDetectionOptions): void {
   const listeners = server.listeners('connection');
   const deadlines = new Map<string, NodeJS.Timeout>();
   server.removeAllListeners('connection');

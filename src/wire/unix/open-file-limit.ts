@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** How many files and sockets this process may have open; undefined where the system does not tell, or has no limit. */
+/**
+ * Returns how many files and sockets this process may open; undefined if the system does not report it or has
+ * no limit.
+ */
 export function openFileLimit(): number | undefined {
   try {
     const limits = readFileSync('/proc/self/limits', 'latin1');

@@ -3,20 +3,21 @@ import { once } from 'node:events';
 import type { PeerProcess } from './peer-process.ts';
 
 /**
- * Asks the kernel who connected, for many sockets at once. Node has no call for it, so that a small program inherits the
- * sockets and asks; perl is part of every Debian and takes 6 ms. Undefined where neither perl nor python3 is installed.
+ * Queries the kernel for the peer processes of many sockets at once. Node has no API for it, so a small program
+ * inherits the sockets and queries them; perl is part of every Debian and takes 6 ms. Returns undefined if
+ * neither perl nor python3 is installed.
  */
 export async function peerCredentials(
   descriptors: readonly number[],
 ): Promise<readonly PeerProcess[] | undefined> {
   for (const [program, args] of PROGRAMS) {
-    const answer = await asked(program, [...args, String(descriptors.length)], descriptors);
+    const answer = await runProgram(program, [...args, String(descriptors.length)], descriptors);
     if (answer !== undefined) return answer;
   }
   return undefined;
 }
 
-/** The numbers are SOL_SOCKET and SO_PEERCRED of Linux; on the few processors with others the call fails. */
+/** The numbers are Linux's SOL_SOCKET and SO_PEERCRED; on the few processors with other values the call fails. */
 const PROGRAMS = [
   [
     'perl',
@@ -35,18 +36,18 @@ const PROGRAMS = [
   ],
 ] as const;
 
-async function asked(
+async function runProgram(
   program: string,
   args: readonly string[],
   descriptors: readonly number[],
 ): Promise<readonly PeerProcess[] | undefined> {
-  // The first three descriptors would lose their mode: the sockets begin behind them.
+  // Inherited descriptors 0 to 2 would lose their mode, so the sockets start at 3.
   const stdio = ['ignore', 'pipe', 'ignore', ...descriptors] as const;
   try {
     const child = spawn(program, args, {
       stdio: [...stdio],
       env: { PATH: SYSTEM_PATH },
-      timeout: PATIENCE_MS,
+      timeout: TIMEOUT_MS,
     });
     let text = '';
     child.stdout?.setEncoding('utf8').on('data', (piece: string) => (text += piece));
@@ -58,11 +59,11 @@ async function asked(
       return { pid, uid };
     });
   } catch {
-    // It is not installed, or a socket was closed meanwhile.
+    // The program is not installed, or a socket was closed meanwhile.
     return undefined;
   }
 }
 
-/** Nothing of the user's own directories: what answers here decides who may connect. */
+/** Excludes directories of the user: the result decides who may connect. */
 const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin';
-const PATIENCE_MS = 5_000;
+const TIMEOUT_MS = 5_000;

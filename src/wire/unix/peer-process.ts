@@ -1,57 +1,66 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { type AgentCommand, CALL_MARK } from '../../base/index.ts';
 
-/** What is known of the process at the other end of a Unix socket. */
+/** The process at the other end of a Unix socket. */
 export interface PeerProcess {
   readonly pid: number;
   readonly uid: number;
 }
 
 /**
- * Why a process must count as one of an agent's command; undefined if it does not. A process namespace cannot be left, so
- * that it tells for certain; ancestors, session and the mark in the environment can be shed by a command that wants to.
+ * Returns why a process is treated as one of an agent's command, or undefined. A process cannot leave its
+ * namespace, so that check is reliable; a malicious command can change its ancestors, session and environment
+ * marker.
  */
-export function agentTrace({ pid, uid }: PeerProcess, commands: readonly AgentCommand[]): string | undefined {
+export function agentProcessReason(
+  { pid, uid }: PeerProcess,
+  commands: readonly AgentCommand[],
+): string | undefined {
   if (pid === process.pid) return undefined;
   if (pid === 0) return 'its process cannot be determined';
-  const line = lineage(pid);
+  const line = ancestry(pid);
   if (line.length === 0) return 'its process has ended';
-  const own = namespaceOf('self');
-  const namespace = namespaceOf(pid);
-  // A process can hide from others of its user, but root's are hidden anyway.
+  const ownNamespace = pidNamespace('self');
+  const namespace = pidNamespace(pid);
+  // A process can hide from other processes of its user, but processes of root are always hidden.
   if (namespace === undefined && uid !== 0) return 'its process cannot be examined';
-  if (namespace !== undefined && namespace !== own) return 'it runs in another process namespace';
+  if (namespace !== undefined && namespace !== ownNamespace) return 'it runs in another process namespace';
   const roots = new Set(commands.map(({ root }) => root));
   if (line.some((ancestor) => roots.has(ancestor.pid) || roots.has(ancestor.session)))
     return 'it was started by a command of an agent';
-  const ours = marksOf('self');
-  const isMarked = line.some((ancestor) => marksOf(ancestor.pid).some((mark) => !ours.includes(mark)));
+  const ownMarkers = agentMarkers('self');
+  const isMarked = line.some((ancestor) =>
+    agentMarkers(ancestor.pid).some((mark) => !ownMarkers.includes(mark)),
+  );
   return isMarked ? 'it was started by a command of an agent' : undefined;
 }
 
-/** Whether a process of an agent's command has a connected Unix socket: for systems that do not tell who our peer is. */
+/**
+ * Returns whether a process of an agent's command has a connected Unix socket, for systems that do not report
+ * the peer.
+ */
 export function agentHasConnection(commands: readonly AgentCommand[]): boolean {
   const connected = connectedInodes();
   return processIds().some((pid) => {
-    const uid = attempt(() => Number(/^Uid:\s+(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1])) ?? 0;
-    if (pid === process.pid || agentTrace({ pid, uid }, commands) === undefined) return false;
+    const uid = attempt(() => Number(/^Uid:\s+(\d+)/m.exec(readText(`/proc/${pid}/status`))?.[1])) ?? 0;
+    if (pid === process.pid || agentProcessReason({ pid, uid }, commands) === undefined) return false;
     const descriptors = attempt(() => readdirSync(`/proc/${pid}/fd`));
-    // What cannot be looked at may have one.
+    // A process that cannot be examined may have one.
     if (descriptors === undefined) return uid === process.getuid?.();
     return descriptors.some((descriptor) => {
       const target = attempt(() => readlinkSync(`/proc/${pid}/fd/${descriptor}`)) ?? '';
-      return connected.has(inodeIn(target) ?? '');
+      return connected.has(socketInode(target) ?? '');
     });
   });
 }
 
-/** The inodes of all Unix sockets of our network namespace. */
+/** Returns the inodes of all Unix sockets of this network namespace. */
 export function unixInodes(): ReadonlySet<string> {
   return new Set(unixSockets().map(({ inode }) => inode));
 }
 
-/** The number in `socket:[123]`. */
-export function inodeIn(target: string): string | undefined {
+/** Returns the number in `socket:[123]`. */
+export function socketInode(target: string): string | undefined {
   return /^socket:\[(\d+)\]$/.exec(target)?.[1];
 }
 
@@ -62,7 +71,7 @@ function connectedInodes(): ReadonlySet<string> {
 const CONNECTED = '03';
 
 function unixSockets(): readonly { readonly inode: string; readonly state: string }[] {
-  const [, ...lines] = (attempt(() => read('/proc/self/net/unix')) ?? '').split('\n');
+  const [, ...lines] = (attempt(() => readText('/proc/self/net/unix')) ?? '').split('\n');
   return lines.map((line) => {
     const [, , , , , state = '', inode = ''] = line.trim().split(/\s+/);
     return { inode, state };
@@ -74,25 +83,25 @@ interface Ancestor {
   readonly session: number;
 }
 
-/** The process and its ancestors, up to ours or to the first of the system. */
-function lineage(pid: number): readonly Ancestor[] {
+/** Returns the process and its ancestors, up to this process or to init. */
+function ancestry(pid: number): readonly Ancestor[] {
   const line: Ancestor[] = [];
-  for (let next = pid; next > 1 && next !== process.pid && line.length < DEEPEST; ) {
-    const stat = attempt(() => read(`/proc/${next}/stat`));
+  for (let current = pid; current > 1 && current !== process.pid && line.length < MAX_DEPTH; ) {
+    const stat = attempt(() => readText(`/proc/${current}/stat`));
     if (stat === undefined) break;
     const [, parent, , session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    line.push({ pid: next, session: Number(session) });
-    next = Number(parent);
+    line.push({ pid: current, session: Number(session) });
+    current = Number(parent);
   }
   return line;
 }
 
-function namespaceOf(pid: number | 'self'): string | undefined {
+function pidNamespace(pid: number | 'self'): string | undefined {
   return attempt(() => readlinkSync(`/proc/${pid}/ns/pid`));
 }
 
-function marksOf(pid: number | 'self'): readonly string[] {
-  const environment = (attempt(() => read(`/proc/${pid}/environ`)) ?? '').split('\0');
+function agentMarkers(pid: number | 'self'): readonly string[] {
+  const environment = (attempt(() => readText(`/proc/${pid}/environ`)) ?? '').split('\0');
   const entry = environment.find((variable) => variable.startsWith(`${CALL_MARK}=`));
   return entry?.slice(CALL_MARK.length + 1).split(',') ?? [];
 }
@@ -101,11 +110,11 @@ function processIds(): readonly number[] {
   return (attempt(() => readdirSync('/proc')) ?? []).map(Number).filter((pid) => pid > 1);
 }
 
-function read(path: string): string {
+function readText(path: string): string {
   return readFileSync(path, 'latin1');
 }
 
-/** Processes end while we look at them, and some may not be looked at. */
+/** Processes end while they are examined, and some may not be examined. */
 function attempt<T>(look: () => T): T | undefined {
   try {
     return look();
@@ -114,4 +123,4 @@ function attempt<T>(look: () => T): T | undefined {
   }
 }
 
-const DEEPEST = 1_000;
+const MAX_DEPTH = 1_000;

@@ -6,10 +6,10 @@ import { isMainThread } from 'node:worker_threads';
 import { messageOf, PolypodError, systemCodeOf } from '../../base/index.ts';
 import { socketPeers } from './socket-peers.ts';
 
-/** The kernel's limit for the path of a socket, in bytes, without the zero at the end. */
-export const LONGEST_SOCKET_PATH = process.platform === 'darwin' ? 103 : 107;
+/** The system's limit for socket paths in bytes, without the terminating zero. */
+export const MAX_SOCKET_PATH_BYTES = process.platform === 'darwin' ? 103 : 107;
 
-/** Connects to a Unix socket; undefined when nobody listens there. */
+/** Connects to a Unix socket; returns undefined if nothing listens there. */
 export async function connectUnix(path: string): Promise<Socket | undefined> {
   const socket = connect({ path, allowHalfOpen: true });
   try {
@@ -18,22 +18,23 @@ export async function connectUnix(path: string): Promise<Socket | undefined> {
   } catch (thrown) {
     socket.destroy();
     const code = systemCodeOf(thrown) ?? '';
-    if (NOBODY.has(code)) return undefined;
+    if (NOT_LISTENING.has(code)) return undefined;
     const problem = code === 'EACCES' ? 'it belongs to another user' : messageOf(thrown);
     throw new PolypodError('denied', `cannot reach ${path}: ${problem}`, { cause: thrown });
   }
 }
 
-const NOBODY: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTDIR']);
+const NOT_LISTENING: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTDIR']);
 
 export interface UnixListenOptions {
-  /** What a client is sent whose connection is refused, as one line in the protocol of the socket. */
+  /** Encodes the reason for a refused client as one line in the protocol of the socket. */
   readonly refusal?: (message: string) => string;
 }
 
 /**
- * Listens on a path that only this user can reach, and that processes of agents' commands may not use, for clients that may end their side first. A socket that nobody listens on any more is taken away first; one in use,
- * and anything that is no socket, is refused and left alone.
+ * Listens on a path that only this user can access and that processes of agents' commands may not use. Clients
+ * may end their side first. A stale socket is removed; a socket in use, or a file that is not a socket, is an
+ * error and stays.
  */
 export async function listenUnix(
   path: string,
@@ -41,17 +42,18 @@ export async function listenUnix(
   { refusal = () => '' }: UnixListenOptions = {},
 ): Promise<Server> {
   const bytes = Buffer.byteLength(path);
-  if (bytes > LONGEST_SOCKET_PATH)
+  if (bytes > MAX_SOCKET_PATH_BYTES)
     throw new PolypodError(
       'bad-request',
-      `${path} is too long for a socket: ${bytes} bytes, of which the system allows ${LONGEST_SOCKET_PATH}. Choose a shorter directory.`,
+      `${path} is too long for a socket: ${bytes} bytes, of which the system allows ${MAX_SOCKET_PATH_BYTES}. Choose a shorter directory.`,
     );
-  makePrivate(dirname(path));
-  await takeAwayStale(path);
+  ensurePrivateDirectory(dirname(path));
+  await removeStaleSocket(path);
   const server = createServer({ allowHalfOpen: true }, (socket) => {
-    // What breaks a socket closes it, which is what its server has to know; unheard it would end the process.
+    // A socket error closes the socket, which is all its server needs; without a listener it would end the
+    // process.
     socket.on('error', () => socket.destroy());
-    if (!socketPeers.isAlert) return accept(socket);
+    if (!socketPeers.mustExamine) return accept(socket);
     void socketPeers.examine(socket, path, server).then((reason) => {
       if (reason !== undefined) refuse(socket, refusal(refusalText(reason)));
       else if (!server.listening) socket.destroy();
@@ -73,9 +75,9 @@ function refusalText(reason: string): string {
   return `connection refused: ${reason}. Programs that an agent runs may not control Polypod. To allow it, set sockets: { allow_agent_processes: true } in config.yaml.`;
 }
 
-/** Sends the reason and closes; a client that does not read it is not waited for. */
+/** Sends the reason and closes without waiting for the client to read it. */
 function refuse(socket: Socket, line: string): void {
-  // What the client sends meanwhile is read, or it would see an error instead of the reason.
+  // Read what the client sends meanwhile, otherwise it would see an error instead of the reason.
   socket.resume();
   socket.end(line);
   const late = setTimeout(() => socket.destroy(), REFUSAL_MS);
@@ -84,8 +86,8 @@ function refuse(socket: Socket, line: string): void {
 
 const REFUSAL_MS = 1_000;
 
-/** Makes a directory that nobody else may look into, or makes sure that it is one. */
-export function makePrivate(directory: string): void {
+/** Creates a directory that only this user can access, or checks that it is one. */
+export function ensurePrivateDirectory(directory: string): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { uid, mode } = lstatSync(directory);
   if (process.getuid !== undefined && uid !== process.getuid())
@@ -93,14 +95,14 @@ export function makePrivate(directory: string): void {
   if ((mode & 0o077) !== 0)
     throw new PolypodError(
       'denied',
-      `others may look into ${directory}: run chmod 700 on it, or choose another directory for sockets`,
+      `${directory} is accessible to others: run chmod 700 on it, or choose another directory for sockets`,
     );
 }
 
-async function takeAwayStale(path: string): Promise<void> {
+async function removeStaleSocket(path: string): Promise<void> {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
-  if (!found.isSocket()) throw new PolypodError('conflict', `${path} is there already, and is no socket`);
+  if (!found.isSocket()) throw new PolypodError('conflict', `${path} already exists and is not a socket`);
   const live = await connectUnix(path);
   live?.destroy();
   if (live !== undefined)
@@ -108,12 +110,13 @@ async function takeAwayStale(path: string): Promise<void> {
   unlinkSync(path);
 }
 
-/** The socket is made with its final rights: between making it and changing them others could connect. */
+/** Creates the socket with its final permissions: others could connect before a later chmod. */
 function bind(server: Server, path: string): void {
-  // A thread cannot set the mask; there the directory alone protects it until the rights are set.
+  // A worker thread cannot set the umask; there, the directory protects the socket until its permissions are
+  // set.
   const mask = isMainThread ? process.umask(0o177) : undefined;
   try {
-    // More clients than the usual 511 may come at once.
+    // More clients than the default backlog of 511 may connect at once.
     server.listen({ path, backlog: 4_096 });
   } finally {
     if (mask !== undefined) process.umask(mask);

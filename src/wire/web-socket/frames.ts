@@ -1,6 +1,6 @@
 import { GrowingBuffer } from '../growing-buffer.ts';
 
-/** What a frame of RFC 6455 is. */
+/** The opcodes of RFC 6455. */
 export const OPCODES = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
 export interface Frame {
@@ -9,19 +9,19 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
-/** What the other side did against the protocol; the number is what it is told with the close. */
+/** A protocol violation of the peer, with the code for the close frame. */
 export interface FrameProblem {
   readonly closeCode: number;
   readonly reason: string;
 }
 
-/** Reads a client's frames out of bytes that come in any pieces. After a problem nothing more is read. */
+/** Reads a client's frames from bytes in any chunking. Reads nothing more after a problem. */
 export class FrameReader {
   readonly #limit: number;
   readonly #unfinished = new GrowingBuffer();
   #problem: FrameProblem | undefined;
 
-  /** `limit`: bytes of one frame. */
+  /** `limit`: maximum bytes of one frame. */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -30,28 +30,28 @@ export class FrameReader {
     return this.#problem;
   }
 
-  /** Whether a frame has begun and is not complete yet. */
+  /** Whether a frame has started and is not complete. */
   get isInFrame(): boolean {
     return this.#unfinished.length > 0;
   }
 
   push(bytes: Uint8Array): readonly Frame[] {
     if (this.#problem !== undefined) return [];
-    // Most pieces are whole frames, and are read where they are.
+    // Most chunks are complete frames and are read in place.
     const isFirst = this.#unfinished.length === 0;
     if (!isFirst) this.#unfinished.append(bytes);
     const source = isFirst
       ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
       : this.#unfinished.view;
     const frames: Frame[] = [];
-    let at = 0;
-    for (let read = this.#next(source); read !== undefined; read = this.#next(source.subarray(at))) {
+    let offset = 0;
+    for (let read = this.#next(source); read !== undefined; read = this.#next(source.subarray(offset))) {
       frames.push(read.frame);
-      at += read.size;
+      offset += read.size;
     }
     if (this.#problem !== undefined) this.#unfinished.clear();
-    else if (!isFirst) this.#unfinished.consume(at);
-    else if (at < source.length) this.#unfinished.append(source.subarray(at));
+    else if (!isFirst) this.#unfinished.consume(offset);
+    else if (offset < source.length) this.#unfinished.append(source.subarray(offset));
     return frames;
   }
 
@@ -63,10 +63,10 @@ export class FrameReader {
     const short = second & 0x7f;
     const isControl = opcode >= OPCODES.close;
     if ((first & 0x70) !== 0) return this.#refuse('a reserved bit is set');
-    if (!KNOWN.has(opcode)) return this.#refuse('an unknown opcode');
+    if (!KNOWN_OPCODES.has(opcode)) return this.#refuse('an unknown opcode');
     if ((second & 0x80) === 0) return this.#refuse('frames of clients must be masked');
     if (isControl && (!isLast || short > 125))
-      return this.#refuse('a control frame is too long, or in pieces');
+      return this.#refuse('a control frame is too long or fragmented');
     const sizeBytes = short === 126 ? 2 : short === 127 ? 8 : 0;
     const start = 2 + sizeBytes + 4;
     if (rest.length < start) return undefined;
@@ -74,7 +74,7 @@ export class FrameReader {
       sizeBytes === 0 ? short : sizeBytes === 2 ? rest.readUInt16BE(2) : Number(rest.readBigUInt64BE(2));
     if (size > this.#limit) return this.#refuse(`a frame is larger than ${this.#limit} bytes`, TOO_BIG);
     if (rest.length < start + size) return undefined;
-    const payload = unmasked(rest.subarray(start, start + size), rest.subarray(start - 4, start));
+    const payload = unmask(rest.subarray(start, start + size), rest.subarray(start - 4, start));
     return { frame: { opcode, isLast, payload }, size: start + size };
   }
 
@@ -83,13 +83,14 @@ export class FrameReader {
   }
 }
 
-function unmasked(bytes: Buffer, mask: Buffer): Buffer {
+function unmask(bytes: Buffer, mask: Buffer): Buffer {
   const plain = Buffer.allocUnsafe(bytes.length);
-  for (let at = 0; at < bytes.length; at += 1) plain[at] = (bytes[at] ?? 0) ^ (mask[at & 3] ?? 0);
+  for (let offset = 0; offset < bytes.length; offset += 1)
+    plain[offset] = (bytes[offset] ?? 0) ^ (mask[offset & 3] ?? 0);
   return plain;
 }
 
-/** A whole frame of a server, which masks nothing. */
+/** Encodes a complete, unmasked frame of a server. */
 export function encodeFrame(opcode: number, payload: Uint8Array): Buffer {
   const { length } = payload;
   const sizeBytes = length < 126 ? 0 : length < 65_536 ? 2 : 8;
@@ -102,6 +103,6 @@ export function encodeFrame(opcode: number, payload: Uint8Array): Buffer {
   return frame;
 }
 
-const KNOWN: ReadonlySet<number> = new Set(Object.values(OPCODES));
+const KNOWN_OPCODES: ReadonlySet<number> = new Set(Object.values(OPCODES));
 const PROTOCOL_ERROR = 1002;
 const TOO_BIG = 1009;

@@ -8,16 +8,16 @@ import { type Rate, TokenBucket } from '../http/rate-limit.ts';
 import { encodeFrame, type Frame, type FrameProblem, FrameReader, OPCODES } from './frames.ts';
 
 export interface WebSocketLimits {
-  /** Bytes of one message, and frames that it may be sent in. */
+  /** Maximum bytes and frames of one message. */
   readonly messageBytes: number;
   readonly messageFrames: number;
   /** How long one message may take to arrive. */
   readonly messageMs: number;
-  /** Frames of all kinds, pings among them. */
+  /** Rate of frames of all kinds, including pings. */
   readonly frames: Rate;
-  /** How often we ping. A client that has sent nothing until the next ping is disconnected. */
+  /** The ping interval. A client that has sent nothing until the next ping is disconnected. */
   readonly pingMs: number;
-  /** After so many pings without any progress of our output the client is disconnected. */
+  /** After this many pings without progress of our output, the client is disconnected. */
   readonly stalledPings: number;
 }
 
@@ -32,12 +32,12 @@ export const WEB_SOCKET_LIMITS: WebSocketLimits = {
 
 export interface WebSocketOptions {
   readonly onText: (text: string) => void;
-  /** Once, however it ended. */
+  /** Called once, for any end. */
   readonly onClose: () => void;
   readonly limits?: Partial<WebSocketLimits>;
 }
 
-/** The server's side of a WebSocket: whole texts in and out. */
+/** The server side of a WebSocket: complete texts in and out. */
 export class WebSocketLink {
   readonly #socket: Duplex;
   readonly #options: WebSocketOptions;
@@ -45,20 +45,20 @@ export class WebSocketLink {
   readonly #reader: FrameReader;
   readonly #frameRate: TokenBucket;
   readonly #pingTimer: NodeJS.Timeout;
-  /** Runs while a message has begun and is not complete. */
+  /** Runs while a message is incomplete. */
   #messageTimer: NodeJS.Timeout | undefined;
   readonly #message = new GrowingBuffer();
   #messageFrames = 0;
   #isClosing = false;
-  #isGone = false;
+  #isClosed = false;
   #isAnswering = true;
-  /** The answer to the latest ping, while our output is blocked. */
-  #owedPong: Buffer | undefined;
-  /** Bytes that the other side had read. */
+  /** The answer to the latest ping, while output is blocked. */
+  #pendingPong: Buffer | undefined;
+  /** Bytes that the peer had read at the last ping. */
   #readAtPing = 0;
   #stalledPings = 0;
 
-  /** Takes over a connection whose handshake is done; `head` are bytes that came behind it. */
+  /** Takes over a connection after its handshake; `head` contains the bytes received after it. */
   constructor(socket: Duplex, head: Uint8Array, options: WebSocketOptions) {
     this.#socket = socket;
     this.#options = options;
@@ -66,32 +66,32 @@ export class WebSocketLink {
     this.#reader = new FrameReader(this.#limits.messageBytes);
     this.#frameRate = new TokenBucket(this.#limits.frames);
     this.#pingTimer = setInterval(() => this.#ping(), this.#limits.pingMs);
-    socket.on('data', (bytes: Buffer) => this.#take(bytes));
-    socket.on('drain', () => this.#sendOwedPong());
+    socket.on('data', (bytes: Buffer) => this.#receive(bytes));
+    socket.on('drain', () => this.#sendPendingPong());
     socket.on('end', () => socket.end());
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#end());
-    // Before anything else is read, but not before whoever made us knows us.
-    if (head.length > 0) queueMicrotask(() => this.#take(head));
+    // Before anything else is read, but after the constructor has returned.
+    if (head.length > 0) queueMicrotask(() => this.#receive(head));
     socket.resume();
   }
 
-  /** Bytes that were sent and not yet read by the other side. */
+  /** Bytes that were sent but not yet read by the peer. */
   get pending(): number {
     return this.#socket.writableLength;
   }
 
-  /** Resolves when the other side has read what was pending, or is gone. */
+  /** Resolves when the peer has read what was pending, or has disconnected. */
   drained(): Promise<void> {
-    if (this.#isGone || !this.#socket.writableNeedDrain) return Promise.resolve();
+    if (this.#isClosed || !this.#socket.writableNeedDrain) return Promise.resolve();
     return new Promise((resolve) => {
-      const done = (): void => {
-        this.#socket.off('drain', done);
-        this.#socket.off('close', done);
+      const finish = (): void => {
+        this.#socket.off('drain', finish);
+        this.#socket.off('close', finish);
         resolve();
       };
-      this.#socket.on('drain', done);
-      this.#socket.on('close', done);
+      this.#socket.on('drain', finish);
+      this.#socket.on('close', finish);
     });
   }
 
@@ -99,16 +99,16 @@ export class WebSocketLink {
     this.sendFrames(textFrame(text));
   }
 
-  /** Sends what `textFrame` made, one or more of them joined: texts for many links are framed once. */
+  /** Sends one or more joined results of `textFrame`, so that texts for many links are encoded once. */
   sendFrames(frames: Uint8Array): void {
-    if (!this.#isClosing && !this.#isGone) this.#socket.write(frames);
+    if (!this.#isClosing && !this.#isClosed) this.#socket.write(frames);
   }
 
-  /** Says why, and ends the connection. */
+  /** Sends the reason and closes the connection. */
   close(code = 1000, reason = ''): void {
-    if (this.#isClosing || this.#isGone) return;
+    if (this.#isClosing || this.#isClosed) return;
     this.#isClosing = true;
-    this.#forgetMessage();
+    this.#resetMessage();
     const text = Buffer.from(reason).subarray(0, 120);
     const payload = Buffer.alloc(2 + text.length);
     payload.writeUInt16BE(code, 0);
@@ -122,7 +122,7 @@ export class WebSocketLink {
     this.sendFrames(encodeFrame(opcode, payload));
   }
 
-  #take(bytes: Uint8Array): void {
+  #receive(bytes: Uint8Array): void {
     if (this.#isClosing) return;
     this.#isAnswering = true;
     for (const frame of this.#reader.push(bytes)) {
@@ -140,26 +140,26 @@ export class WebSocketLink {
   #handle({ opcode, isLast, payload }: Frame): void {
     switch (opcode) {
       case OPCODES.ping:
-        this.#owedPong = payload;
-        if (!this.#socket.writableNeedDrain) this.#sendOwedPong();
+        this.#pendingPong = payload;
+        if (!this.#socket.writableNeedDrain) this.#sendPendingPong();
         return;
       case OPCODES.pong:
         return;
       case OPCODES.close:
-        this.close(payload.length >= 2 ? closeCodeIn(payload) : 1000);
+        this.close(payload.length >= 2 ? closeCodeFrom(payload) : 1000);
         return;
       case OPCODES.binary:
-        this.#refuse({ closeCode: 1003, reason: 'only texts are understood' });
+        this.#refuse({ closeCode: 1003, reason: 'only text messages are supported' });
         return;
       default:
         this.#collect(opcode === OPCODES.continuation, isLast, payload);
     }
   }
 
-  /** RFC 6455 lets us answer only the latest of several pings: those that nobody reads the answers of cost nothing. */
-  #sendOwedPong(): void {
-    const pong = this.#owedPong;
-    this.#owedPong = undefined;
+  /** RFC 6455 allows answering only the latest of several pings, so unread answers use no memory. */
+  #sendPendingPong(): void {
+    const pong = this.#pendingPong;
+    this.#pendingPong = undefined;
     if (pong !== undefined) this.#write(OPCODES.pong, pong);
   }
 
@@ -167,7 +167,7 @@ export class WebSocketLink {
     if (isContinuation !== this.#messageFrames > 0) {
       this.#refuse({
         closeCode: 1002,
-        reason: 'a message began inside another, or went on without a beginning',
+        reason: 'a message started inside another, or continued without a start',
       });
       return;
     }
@@ -192,13 +192,13 @@ export class WebSocketLink {
   }
 
   #deliver(bytes: Buffer): void {
-    const text = textIn(bytes);
-    this.#forgetMessage();
+    const text = decodeText(bytes);
+    this.#resetMessage();
     if (text === undefined) this.#refuse({ closeCode: 1007, reason: 'a text is not UTF-8' });
     else this.#options.onText(text);
   }
 
-  #forgetMessage(): void {
+  #resetMessage(): void {
     this.#message.clear();
     this.#messageFrames = 0;
     this.#stopMessageTimer();
@@ -225,13 +225,16 @@ export class WebSocketLink {
       this.#socket.destroy();
       return;
     }
-    // Behind output that nobody reads a ping would only make that longer, and could not be answered.
+    // A ping behind unread output would only add to it and could not be answered.
     if (this.#socket.writableNeedDrain) return;
     this.#isAnswering = false;
     this.#write(OPCODES.ping, Buffer.alloc(0));
   }
 
-  /** Whether nothing of our output was read for several pings: a client that sends and never reads keeps no memory of ours. */
+  /**
+   * Returns whether no output was read for several pings: a client that sends and never reads must not hold
+   * memory.
+   */
   #isStalled(): boolean {
     const { pending } = this;
     const read = this.#socket instanceof Socket ? this.#socket.bytesWritten - pending : 0;
@@ -241,20 +244,23 @@ export class WebSocketLink {
   }
 
   #end(): void {
-    if (this.#isGone) return;
-    this.#isGone = true;
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     clearInterval(this.#pingTimer);
-    this.#forgetMessage();
+    this.#resetMessage();
     this.#options.onClose();
   }
 }
 
-/** A text as it is sent. */
+/** Encodes a text as a frame. */
 export function textFrame(text: string): Buffer {
   return encodeFrame(OPCODES.text, Buffer.from(text));
 }
 
-/** Answers a handshake; refuses one that is none. The subprotocol has to be one that the client offered. */
+/**
+ * Creates the handshake response; rejects an invalid handshake. The subprotocol must be one that the client
+ * offered.
+ */
 export function webSocketHandshake(headers: IncomingHttpHeaders, subprotocol: string | undefined): string {
   const key = headers['sec-websocket-key'] ?? '';
   const isOne =
@@ -262,7 +268,7 @@ export function webSocketHandshake(headers: IncomingHttpHeaders, subprotocol: st
     headers['sec-websocket-version'] === '13' &&
     /^[A-Za-z0-9+/]{22}==$/.test(key);
   if (!isOne)
-    throw httpRefusal(426, 'upgrade_required', 'this is a WebSocket of version 13', {
+    throw httpRefusal(426, 'upgrade_required', 'this endpoint requires WebSocket version 13', {
       headers: { upgrade: 'websocket', 'sec-websocket-version': '13' },
     });
   const accept = hash('sha1', `${key}${GUID}`, 'base64');
@@ -276,7 +282,7 @@ export function webSocketHandshake(headers: IncomingHttpHeaders, subprotocol: st
   ].join('\r\n');
 }
 
-function textIn(bytes: Buffer): string | undefined {
+function decodeText(bytes: Buffer): string | undefined {
   try {
     return UTF8.decode(bytes);
   } catch {
@@ -284,15 +290,15 @@ function textIn(bytes: Buffer): string | undefined {
   }
 }
 
-/** Codes that may stand in a close; anything else is answered as an error. */
-function closeCodeIn(payload: Buffer): number {
+/** Returns a valid close code; anything else is answered as an error. */
+function closeCodeFrom(payload: Buffer): number {
   const code = payload.readUInt16BE(0);
   const isSound =
     (code >= 1000 && code <= 1011 && ![1004, 1005, 1006].includes(code)) || (code >= 3000 && code < 5000);
   return isSound ? code : 1002;
 }
 
-/** By RFC 6455. */
+/** From RFC 6455. */
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const CLOSE_MS = 5_000;
 const POLICY_VIOLATION = 1008;

@@ -10,7 +10,7 @@ import {
   watchTask,
 } from '../../../src/client/index.ts';
 import { generatedText } from '../../../src/sim/index.ts';
-import { transportTrusting, type Trust } from '../../../src/wire/index.ts';
+import { createHttpTransport, type TlsTrust } from '../../../src/wire/index.ts';
 import { selfSigned } from '../../protocols/tasks/certificate.ts';
 import { says, STALLS, tasksStage } from '../../protocols/tasks/stage.ts';
 import { cuttingProxy } from './cutting-proxy.ts';
@@ -219,14 +219,14 @@ describe('a submission', () => {
     const trusting = clientOf({
       url: door().url,
       key: key(),
-      transport: transportTrusting({ ca: tls.cert }),
+      transport: createHttpTransport({ ca: tls.cert }),
     });
     const { taskId } = await trusting.submit(wish());
     expect((await watched(trusting, taskId)).at(-1)).toMatchObject({ status: { state: 'succeeded' } });
     const other = clientOf({
       url: door().url,
       key: key(),
-      transport: transportTrusting({ ca: selfSigned().cert }),
+      transport: createHttpTransport({ ca: selfSigned().cert }),
     });
     await expect(other.status(taskId)).rejects.toThrow(
       /cannot reach https:.*(?:self-signed|verify|signature)/,
@@ -239,7 +239,7 @@ describe('a certificate that is pinned', () => {
     const tls = selfSigned();
     const { door, key } = await tasksStage([], { tasks: { tls, address: '127.0.0.2' } });
     const { url } = door();
-    const client = (trust: Trust) => clientOf({ url, key: key(), transport: transportTrusting(trust) });
+    const client = (trust: TlsTrust) => clientOf({ url, key: key(), transport: createHttpTransport(trust) });
     expect(await client({ ca: tls.cert, isPinned: true }).list({})).toEqual([]);
     await expect(client({ ca: tls.cert }).list({})).rejects.toThrow('does not match');
     await expect(client({ ca: selfSigned().cert, isPinned: true }).list({})).rejects.toThrow('cannot reach');

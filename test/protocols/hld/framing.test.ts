@@ -226,7 +226,7 @@ describe('the socket', () => {
     const { host, cwd } = await stage([]);
     const directory = scratch();
     writeFileSync(join(directory, 'file'), 'mine');
-    await expect(openDoor(host, join(directory, 'file'), cwd)).rejects.toThrow('is no socket');
+    await expect(openDoor(host, join(directory, 'file'), cwd)).rejects.toThrow('is not a socket');
     chmodSync(directory, 0o755);
     await expect(openDoor(host, join(directory, 'daemon.sock'), cwd)).rejects.toThrow('chmod 700');
   });

@@ -61,7 +61,7 @@ describe('TLS', () => {
       {
         error: {
           code: 'malformed_request',
-          message: 'this port speaks HTTPS: use https:// in the address',
+          message: 'this port uses HTTPS: use https:// in the URL',
         },
       },
     ]);

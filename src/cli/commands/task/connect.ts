@@ -3,7 +3,7 @@ import { messageOf, PolypodError } from '../../../base/index.ts';
 import { knowsKey, provingTransport, TasksClient } from '../../../client/index.ts';
 import { type AgentRecord, DEFAULT_AGENT, readAgents, readClientKey } from '../../../daemon/index.ts';
 import type { DataPaths } from '../../../setup/index.ts';
-import { transportTrusting, type Trust } from '../../../wire/index.ts';
+import { createHttpTransport, type TlsTrust } from '../../../wire/index.ts';
 import type { Surroundings } from '../../command.ts';
 import { dataPathsOf } from '../../args/data-dir.ts';
 import type { TaskValues } from './options.ts';
@@ -32,7 +32,7 @@ export async function clientFor(values: Stated, around: Surroundings): Promise<T
   const trusted = await trustFor(values.ca ?? (env.POLYPOD_CA || undefined), own);
   const identity = await identityFrom(values, env);
   const trust = identity === undefined ? trusted : { ...trusted, identity };
-  const transport = transportTrusting(trust);
+  const transport = createHttpTransport(trust);
   const client = { url: `${url.origin}${url.pathname}`, signal, transport };
   // The key of this user's own agents. It is for them alone.
   const key = named ?? (isLoopback(url) && own?.process !== 'program' ? readClientKey(dataPaths) : undefined);
@@ -70,13 +70,13 @@ function agentHere(dataPaths: DataPaths, name: string | undefined): AgentRecord 
 }
 
 /** An agent here shows a certificate that may be for another name than its address on this machine: it is that very one. */
-async function trustFor(ca: string | undefined, own: AgentRecord | undefined): Promise<Trust | undefined> {
+async function trustFor(ca: string | undefined, own: AgentRecord | undefined): Promise<TlsTrust | undefined> {
   if (ca !== undefined) return { ca: await certificateIn(ca) };
   return own?.cert === undefined ? undefined : { ca: await certificateIn(own.cert), isPinned: true };
 }
 
 /** What is shown to an agent that wants a certificate of its clients. */
-async function identityFrom(values: Stated, env: Surroundings['env']): Promise<Trust['identity']> {
+async function identityFrom(values: Stated, env: Surroundings['env']): Promise<TlsTrust['identity']> {
   const cert = values.cert ?? (env.POLYPOD_CERT || undefined);
   const key = values.key ?? (env.POLYPOD_CERT_KEY || undefined);
   if (key?.startsWith('ppk_'))

@@ -16,7 +16,7 @@ export function explained(error: PolypodError, action: Action | undefined): Poly
 
 /** For programs: the same in the words of the wire. */
 export function errorBody(error: PolypodError): object {
-  const { word, details } = httpRefusalIn(error) ?? {};
+  const { code: word, details } = httpRefusalIn(error) ?? {};
   const code = word ?? (failureIn(error) === undefined ? error.code : 'unreachable');
   return { error: { code, message: error.message, ...(details && { details }) } };
 }
@@ -32,7 +32,7 @@ function inOurWords(error: PolypodError): string {
 function nextStep(error: PolypodError, action: Action | undefined): string | undefined {
   const refusal = httpRefusalIn(error);
   if (refusal === undefined) return wayStep(failureIn(error));
-  const { word, status } = refusal;
+  const { code: word, status } = refusal;
   const { field, option } = namedIn(error);
   if (option !== undefined) return error.message.startsWith(`${field} `) ? undefined : `that is ${option}`;
   // Only what is submitted has a key; a decision that came too late is explained by the server.

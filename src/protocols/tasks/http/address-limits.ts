@@ -1,4 +1,4 @@
-import { networkOf, type Rate, RateTable } from '../../../wire/index.ts';
+import { networkKey, type Rate, RateTable } from '../../../wire/index.ts';
 import type { RequestAudit } from './request-audit.ts';
 
 interface Dropped {
@@ -24,17 +24,17 @@ export class AddressLimits {
 
   /** Seconds until the address may send a request without a good key; 0 for now. */
   wait(remote: string): number {
-    return this.#rate.wait(networkOf(remote));
+    return this.#rate.wait(networkKey(remote));
   }
 
   /** Counts a request without a good key. Returns whether it was within the rate. */
   count(remote: string): boolean {
-    return this.#rate.take(networkOf(remote)) === 0;
+    return this.#rate.take(networkKey(remote)) === 0;
   }
 
   /** Counts a request or message that was refused without a line of its own in the audit log. */
   drop(remote: string, keyId?: string): void {
-    const network = networkOf(remote);
+    const network = networkKey(remote);
     const name = `${network} ${keyId ?? ''}`;
     if (!this.#unwritten.has(name) && this.#unwritten.size >= MOST_NETWORKS) this.#write();
     const count = (this.#unwritten.get(name)?.count ?? 0) + 1;

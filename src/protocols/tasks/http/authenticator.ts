@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type PolypodError } from '../../../base/index.ts';
-import { httpRefusal, networkOf, RateTable, type RequestTarget } from '../../../wire/index.ts';
+import { httpRefusal, networkKey, RateTable, type RequestTarget } from '../../../wire/index.ts';
 import { allows, type KeyRecord, type KeyPermission } from '../keys/key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { TasksLimits } from '../settings.ts';
@@ -44,7 +44,7 @@ export class Authenticator {
         'conflicting_keys',
         'the request has several keys: send one, in Authorization or X-API-Key',
       );
-    const wait = text === undefined ? 0 : this.#wrong.take(networkOf(remote));
+    const wait = text === undefined ? 0 : this.#wrong.take(networkKey(remote));
     if (wait > 0) throw tooMany('too many wrong keys came from this address', wait);
     throw unauthorized(
       text === undefined

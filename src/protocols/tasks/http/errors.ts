@@ -23,13 +23,13 @@ export interface WireError extends HttpRefusal {
 /** What a client is told of an error. Of a bug it gets the request's id and no more. */
 export function wireError(error: PolypodError, requestId: string): WireError {
   const [status, word] = CODES[error.code];
-  const refusal = httpRefusalIn(error) ?? { status, word };
+  const refusal = httpRefusalIn(error) ?? { status, code: word };
   const isBug = error.code === 'internal';
   const message = isBug
     ? 'something is broken here: the log knows what, under this request id'
     : errorText(error.message);
   const details = isBug ? { requestId } : refusal.details;
-  return { ...refusal, body: { error: { code: refusal.word, message, ...(details && { details }) } } };
+  return { ...refusal, body: { error: { code: refusal.code, message, ...(details && { details }) } } };
 }
 
 /** One field of a request is wrong. */

@@ -87,8 +87,8 @@ export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {
       limits: limits.http,
       handle: (exchange) => serveRequest(exchange, counter),
       upgrade: (upgrade) => serveSocket(upgrade, counter),
-      onRefused: ({ remote, word }) => noteConnection(remote, word, counter),
-      caught,
+      onRefused: ({ remote, code: word }) => noteConnection(remote, word, counter),
+      onError: caught,
     });
   } catch (thrown) {
     await letGo();

@@ -10,7 +10,7 @@ import {
   httpRefusal,
   isLoopback,
   PROOF_HEADER,
-  proofOf,
+  computeProof,
   readJsonBody,
   refuseDuplicates,
   type RequestTarget,
@@ -98,7 +98,7 @@ export async function serveRequest(exchange: HttpExchange, counter: RequestConte
   } catch (thrown) {
     const error = asPolypodError(thrown);
     const refusal = wireError(error, requestId);
-    const { status, word } = refusal;
+    const { status, code: word } = refusal;
     counter.context.refused.add(word);
     if (status >= 500)
       counter.log.error('a request failed', {
@@ -124,7 +124,7 @@ function proofFor({ headers, socket }: IncomingMessage, { entrance }: RequestCon
   const challenge = typeof text === 'string' ? decodeChallenge(text) : undefined;
   const hash = challenge && entrance.hashOf(challenge.keyId);
   if (challenge === undefined || hash === undefined || socket.localPort === undefined) return [];
-  return [PROOF_HEADER, proofOf(challenge, hash, socket.localPort)];
+  return [PROOF_HEADER, computeProof(challenge, hash, socket.localPort)];
 }
 
 /** `GET /health` needs no key on this machine, and then tells nothing but that we are up. */

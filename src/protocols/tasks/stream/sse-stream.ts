@@ -43,7 +43,7 @@ export async function streamSse(
     const error = asPolypodError(thrown);
     // What a bug says is for the log, not for the client.
     const message = error.code === 'internal' ? 'the stream broke off: connect again' : error.message;
-    response.write(errorEvent(wireError(error, '').word, message));
+    response.write(errorEvent(wireError(error, '').code, message));
   } finally {
     clearInterval(keepAlive);
     await sent(response);

@@ -12,7 +12,7 @@ import {
   guardRequest,
   httpRefusal,
   type HttpUpgrade,
-  messageRefusal,
+  unreadableMessage,
   type Rate,
   refuseDuplicates,
   textFrame,
@@ -81,7 +81,7 @@ export async function serveSocket(upgrade: HttpUpgrade, counter: RequestContext)
     const [actor, keyId] = [key.owner, key.id];
     audit?.write({ requestId, clientRequestId, remote, actor, keyId, action, policyResult: 'allowed' });
   } catch (thrown) {
-    const { status, word, body, headers = {} } = wireError(asPolypodError(thrown), requestId);
+    const { status, code: word, body, headers = {} } = wireError(asPolypodError(thrown), requestId);
     context.refused.add(word);
     const text = JSON.stringify(body);
     const lines = [
@@ -192,7 +192,7 @@ async function answerText(text: string, session: SocketSession): Promise<void> {
   const requestId = isRequestId(objectOf(message).request_id) ? objectOf(message).request_id : undefined;
   try {
     session.charge();
-    if ('problem' in read) throw messageRefusal('the message', read);
+    if ('problem' in read) throw unreadableMessage('the message', read);
     if (!isObject(message)) throw httpRefusal(400, 'invalid_request', 'the message must be a JSON object');
     if (message.request_id !== requestId)
       throw wrongField('request_id', `must be a number, or text of at most ${LONGEST_REQUEST_ID} characters`);
@@ -206,7 +206,7 @@ async function answerText(text: string, session: SocketSession): Promise<void> {
       session.note(stringOf(method), { ...objectOf(params), ...data }, 'allowed', requestId);
   } catch (thrown) {
     session.fail(thrown, marked(requestId));
-    const { status, word } = wireError(asPolypodError(thrown), '');
+    const { status, code: word } = wireError(asPolypodError(thrown), '');
     session.context.refused.add(word);
     if (status === 429) session.drop();
     else session.note(stringOf(method).slice(0, 50), objectOf(params), word, requestId);
