@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Time, as far as restarting a server needs it. */
+/** The time functions that restarts need. */
 export interface Clock {
-  /** Milliseconds since some moment. */
+  /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** Resolves after that time, or at once when the signal comes. */
+  /** Resolves after the delay, or immediately if the signal aborts. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 export const SYSTEM_CLOCK: Clock = {
   now: () => performance.now(),
-  // Waiting for a restart is no reason to keep a program running.
+  // A pending restart must not keep the process running.
   sleep: (ms, signal) => sleep(ms, undefined, { signal, ref: false }).catch(() => undefined),
 };

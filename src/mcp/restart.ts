@@ -1,8 +1,8 @@
 import type { McpFailure } from './connection/failure.ts';
 
-/** When a server that is gone is started again. */
+/** When a lost server is restarted. */
 export interface RestartPolicy {
-  /** How often in a row; a server that has lived for `stableMs` starts counting anew. */
+  /** How many restarts in a row; a server that was ready for `stableMs` resets the count. */
   readonly maxRestarts: number;
   readonly baseMs: number;
   readonly capMs: number;
@@ -16,25 +16,29 @@ export const DEFAULT_RESTART: RestartPolicy = {
   stableMs: 60_000,
 };
 
-export interface Ending {
+export interface ServerLoss {
   readonly failure: McpFailure;
-  /** How often it has been started again since it was last stable. */
+  /** How often it has been restarted since it was last stable. */
   readonly restarts: number;
   /** How long it was ready; 0 if it never was. */
   readonly livedMs: number;
 }
 
-export type AfterEnding =
+export type RestartDecision =
   | { readonly type: 'restart'; readonly restarts: number; readonly delayMs: number }
   | { readonly type: 'give-up'; readonly restarts: number };
 
-/** What to do about a server that is gone. Pure: the caller waits and starts it. */
-export function afterEnding(policy: RestartPolicy, { failure, restarts, livedMs }: Ending): AfterEnding {
-  const made = livedMs >= policy.stableMs ? 0 : restarts;
-  if (failure.permanent || made >= policy.maxRestarts) return { type: 'give-up', restarts: made };
+/** Decides what to do about a lost server. Pure: the caller waits and restarts it. */
+export function decideRestart(
+  policy: RestartPolicy,
+  { failure, restarts, livedMs }: ServerLoss,
+): RestartDecision {
+  const previousRestarts = livedMs >= policy.stableMs ? 0 : restarts;
+  if (failure.permanent || previousRestarts >= policy.maxRestarts)
+    return { type: 'give-up', restarts: previousRestarts };
   return {
     type: 'restart',
-    restarts: made + 1,
-    delayMs: Math.min(policy.capMs, policy.baseMs * 2 ** made),
+    restarts: previousRestarts + 1,
+    delayMs: Math.min(policy.capMs, policy.baseMs * 2 ** previousRestarts),
   };
 }

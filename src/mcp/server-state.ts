@@ -1,8 +1,8 @@
 import type { McpFailure } from './connection/failure.ts';
 
-/** What a server is doing. */
+/** The state of a server. */
 export type ServerState =
-  /** Nobody has asked for its tools yet. */
+  /** Its tools have not been requested yet. */
   | { readonly type: 'idle' }
   | { readonly type: 'connecting' }
   | { readonly type: 'ready'; readonly since: number }
@@ -10,15 +10,18 @@ export type ServerState =
   | { readonly type: 'failed' }
   | { readonly type: 'closed' };
 
-/** What a model is told that calls a tool of a server which is not there: why, and what happens next. */
+/**
+ * Returns the message for a model that calls a tool of an unavailable server: the reason, and what happens
+ * next.
+ */
 export function outageText(name: string, state: ServerState, failure: McpFailure | undefined): string {
-  return `The MCP server "${name}" is not there${because(failure)}\n${nextStep(state)}`;
+  return `The MCP server "${name}" is unavailable${because(failure)}\n${nextStep(state)}`;
 }
 
-/** What a model is told whose call was under way when the server was lost. */
+/** Returns the message for a model whose call was pending when the server was lost. */
 export function lossText(name: string, state: ServerState, failure: McpFailure | undefined): string {
-  const unsure = 'Whether the call had an effect is not known.';
-  return `The MCP server "${name}" was lost during the call${because(failure)}\n${unsure} ${nextStep(state)}`;
+  const effect = 'It is unknown whether the call had an effect.';
+  return `The MCP server "${name}" was lost during the call${because(failure)}\n${effect} ${nextStep(state)}`;
 }
 
 function because(failure: McpFailure | undefined): string {
@@ -28,14 +31,14 @@ function because(failure: McpFailure | undefined): string {
 function nextStep(state: ServerState): string {
   switch (state.type) {
     case 'restarting':
-      return `It is tried again in ${state.delayMs / 1000} s (${state.attempt}): call again after that, or go on without it.`;
+      return `It restarts in ${state.delayMs / 1000} s (${state.attempt}): call again after that, or continue without it.`;
     case 'failed':
-      return 'Polypod had given it up and makes one more attempt now: call again in a moment, or go on without it.';
+      return 'Polypod had stopped restarting it and makes one more attempt now: call again in a moment, or continue without it.';
     case 'ready':
-      return 'It is there again: call again, or go on without it.';
+      return 'It is available again: call again, or continue without it.';
     case 'closed':
-      return 'It was closed with its session: go on without it.';
+      return 'It was closed with its session: continue without it.';
     default:
-      return 'It is being started: call again in a moment, or go on without it.';
+      return 'It is starting: call again in a moment, or continue without it.';
   }
 }

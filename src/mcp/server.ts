@@ -4,36 +4,36 @@ import { orAbort } from './abort.ts';
 import type { Clock } from './clock.ts';
 import { type Connection, openConnection } from './connection/connection.ts';
 import { answerFailure, isTimeout, type McpFailure } from './connection/failure.ts';
-import { outputOf } from './tools/output.ts';
-import { afterEnding, type RestartPolicy } from './restart.ts';
+import { toToolOutput } from './tools/output.ts';
+import { decideRestart, type RestartPolicy } from './restart.ts';
 import { readResult } from './tools/result.ts';
 import { lossText, outageText, type ServerState } from './server-state.ts';
 import type { McpServerSpec } from './spec.ts';
 import type { ListedTool } from './tools/tool-listing.ts';
 
-/** How long things may take, and how often they are tried. */
+/** Time limits and restart policy. */
 export interface McpTuning {
   /** From the start of a server to the list of its tools. */
   readonly connectTimeoutMs: number;
-  /** How long a call may go on without a sign of progress, unless the server's configuration says otherwise. */
+  /** How long a call may run without progress, unless the server's configuration overrides it. */
   readonly callTimeoutMs: number;
-  /** How long a server may take to end by itself, and once more after it was told to. */
+  /** How long a server may take to exit on its own, and again after SIGTERM. */
   readonly graceMs: number;
   readonly restart: RestartPolicy;
   readonly clock: Clock;
 }
 
-/** A server at one moment, for people and programs that look at it. Holds no secrets. */
+/** The status of a server, for display. Contains no secrets. */
 export interface McpServerStatus {
   readonly name: string;
   readonly transport: McpServerSpec['transport'];
   readonly state: ServerState['type'];
-  /** How many tools it has, or had when it was last there. */
+  /** The number of its tools, or the last known number. */
   readonly tools: number;
-  /** Why it was lost or could not be reached, the last time that this was so. */
+  /** The last reason why it was lost or could not be reached. */
   readonly error?: string;
   readonly pid?: number;
-  /** What it calls itself. */
+  /** The name and version it reports. */
   readonly version?: string;
 }
 
@@ -46,7 +46,7 @@ export interface ServerOptions {
   readonly onChange: (status: McpServerStatus) => void;
 }
 
-/** One server: reached when it is first needed, and again when it was lost. */
+/** One server: connected when first needed, and again after it was lost. */
 export class McpServer {
   readonly spec: McpServerSpec;
   readonly #options: ServerOptions;
@@ -58,7 +58,7 @@ export class McpServer {
   #restarts = 0;
   #firstAttempt: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
-  /** What goes on in the background. It never rejects, and `close` waits for it. */
+  /** Background work. It never rejects, and `close` waits for it. */
   #work: Promise<void> = Promise.resolve();
 
   constructor(spec: McpServerSpec, options: ServerOptions) {
@@ -66,7 +66,7 @@ export class McpServer {
     this.#options = options;
   }
 
-  /** The tools as they were last told; also those of a server that is not there for the moment. */
+  /** The last known tools, also while the server is unavailable. */
   get tools(): readonly ListedTool[] {
     return this.#tools;
   }
@@ -85,9 +85,9 @@ export class McpServer {
     };
   }
 
-  /** Resolves when the first attempt to reach the server has succeeded or failed. */
+  /** Resolves when the first connection attempt has succeeded or failed. */
   start(): Promise<void> {
-    this.#firstAttempt ??= this.#begin();
+    this.#firstAttempt ??= this.#connect();
     return this.#firstAttempt;
   }
 
@@ -99,7 +99,7 @@ export class McpServer {
   ): Promise<ToolOutput> {
     const origin = { server: this.spec.name, tool };
     const connection = this.#connection;
-    if (connection === undefined) return errorOutput(this.#tellOutage(), origin);
+    if (connection === undefined) return errorOutput(this.#reportOutage(), origin);
     const timeoutMs = this.spec.callTimeoutMs ?? this.#options.tuning.callTimeoutMs;
     let answer: unknown;
     try {
@@ -107,10 +107,10 @@ export class McpServer {
     } catch (thrown) {
       return errorOutput(await this.#callFailure(connection, tool, thrown, timeoutMs, signal), origin);
     }
-    return outputOf(readResult(answer), origin, scratch);
+    return toToolOutput(readResult(answer), origin, scratch);
   }
 
-  /** Ends the server and everything about it. Whoever calls it again waits for the same end. */
+  /** Ends the server. Further calls wait for the same end. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -124,7 +124,7 @@ export class McpServer {
     await Promise.all([connection?.end(), this.#work]);
   }
 
-  #begin(): Promise<void> {
+  #connect(): Promise<void> {
     if (this.#state.type === 'closed') return Promise.resolve();
     this.#work = this.#attempt();
     return this.#work;
@@ -143,55 +143,59 @@ export class McpServer {
       signal: this.#closing.signal,
       onLost: (failure) => {
         isLost = true;
-        this.#lose(failure);
+        this.#onLost(failure);
       },
-      onToolsChanged: () => this.#takeTools(),
+      onToolsChanged: () => this.#updateTools(),
     }).catch((thrown: unknown) => ({ failure: { text: messageOf(thrown), permanent: true } }));
-    if ('failure' in opened) return this.#lose(opened.failure);
-    // It may be over before we hear that it is there.
+    if ('failure' in opened) return this.#onLost(opened.failure);
+    // The server may be lost before `openConnection` resolves.
     if (isLost || this.#closing.signal.aborted) return opened.connection.end();
     this.#connection = opened.connection;
     this.#tools = opened.connection.tools;
     this.#enter({ type: 'ready', since: tuning.clock.now() });
   }
 
-  /** Called before the calls under way are told, so that they can tell what happens next. */
-  #lose({ text, permanent }: McpFailure): void {
+  /** Called before pending calls fail, so that their messages include what happens next. */
+  #onLost({ text, permanent }: McpFailure): void {
     if (this.#closing.signal.aborted) return;
     const { redact, tuning } = this.#options;
     const connection = this.#connection;
     const livedMs = this.#state.type === 'ready' ? tuning.clock.now() - this.#state.since : 0;
     this.#connection = undefined;
     this.#failure = { text: redact(text), permanent };
-    const next = afterEnding(tuning.restart, { failure: this.#failure, restarts: this.#restarts, livedMs });
-    this.#restarts = next.restarts;
-    if (next.type === 'give-up') {
+    const decision = decideRestart(tuning.restart, {
+      failure: this.#failure,
+      restarts: this.#restarts,
+      livedMs,
+    });
+    this.#restarts = decision.restarts;
+    if (decision.type === 'give-up') {
       this.#work = connection?.end() ?? Promise.resolve();
       this.#enter({ type: 'failed' });
       return;
     }
-    const attempt = `restart ${next.restarts} of ${tuning.restart.maxRestarts}`;
-    this.#work = this.#restart(connection, next.delayMs);
-    this.#enter({ type: 'restarting', delayMs: next.delayMs, attempt });
+    const attempt = `restart ${decision.restarts} of ${tuning.restart.maxRestarts}`;
+    this.#work = this.#restart(connection, decision.delayMs);
+    this.#enter({ type: 'restarting', delayMs: decision.delayMs, attempt });
   }
 
   async #restart(old: Connection | undefined, delayMs: number): Promise<void> {
     const { signal } = this.#closing;
-    // Not before nothing is left of the old one: it may hold a lock or a port.
+    // Wait until the old process has ended: it may hold a lock or a port.
     await Promise.all([old?.end(), this.#options.tuning.clock.sleep(delayMs, signal)]);
     if (!signal.aborted) await this.#attempt();
   }
 
-  #takeTools(): void {
+  #updateTools(): void {
     if (this.#connection === undefined) return;
     this.#tools = this.#connection.tools;
     this.#options.onChange(this.status);
   }
 
-  #tellOutage(): string {
+  #reportOutage(): string {
     const text = outageText(this.spec.name, this.#state, this.#failure);
-    // A server that was given up gets another chance when somebody needs it: what was wrong may be over.
-    if (this.#state.type === 'failed') void this.#begin();
+    // A server that was given up gets another attempt when it is needed: the problem may be solved.
+    if (this.#state.type === 'failed') void this.#connect();
     return text;
   }
 
@@ -203,7 +207,7 @@ export class McpServer {
     signal: AbortSignal,
   ): Promise<string> {
     const { name } = this.spec;
-    // A call that is cancelled says nothing about the server, and does not wait until that is known.
+    // A cancelled call says nothing about the server, so do not wait for the check.
     if (!signal.aborted) await orAbort(connection.check(thrown), signal).catch(() => undefined);
     if (signal.aborted) return `${tool} of the MCP server "${name}" was cancelled`;
     if (this.#connection !== connection) return lossText(name, this.#state, this.#failure);

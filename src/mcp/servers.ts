@@ -8,17 +8,17 @@ import type { McpServerSpec } from './spec.ts';
 import { mcpTool } from './tool.ts';
 import { serverPart, toolNames } from './tools/tool-name.ts';
 
-/** All of the world that MCP servers get from us. */
-export interface McpSurroundings {
-  /** The user's environment. Servers that are started get it without secrets. */
+/** What MCP servers receive from the host. */
+export interface McpHostContext {
+  /** The user's environment. Started servers get it without secrets. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Variables that hold keys although their names do not tell. */
+  /** Variables that hold keys although their names do not show it. */
   readonly secretEnv: readonly string[];
-  /** Where servers run that are started. */
+  /** The working directory of started servers. */
   readonly cwd: string;
-  /** The version of Polypod, which it tells the servers. */
+  /** The Polypod version that is reported to the servers. */
   readonly clientVersion: string;
-  /** Hears whenever a server's state or list of tools changes. */
+  /** Called when the state or the tool list of a server changes. */
   readonly onChange: (status: McpServerStatus) => void;
 }
 
@@ -30,21 +30,20 @@ export const DEFAULT_TUNING: McpTuning = {
   clock: SYSTEM_CLOCK,
 };
 
-/** The MCP servers of one session. Whatever happens to a server, its calls answer and the others go on. */
+/**
+ * The MCP servers of one session. A failing server affects neither its callers, who get an error, nor the other
+ * servers.
+ */
 export class McpServers {
   readonly #servers: readonly McpServer[];
 
-  constructor(
-    specs: readonly McpServerSpec[],
-    surroundings: McpSurroundings,
-    tuning: Partial<McpTuning> = {},
-  ) {
-    refuseTwins(specs);
-    const { clientVersion, onChange } = surroundings;
+  constructor(specs: readonly McpServerSpec[], host: McpHostContext, tuning: Partial<McpTuning> = {}) {
+    rejectDuplicateNames(specs);
+    const { clientVersion, onChange } = host;
     this.#servers = specs.map(
       (spec) =>
         new McpServer(spec, {
-          ...processOptions(spec, surroundings),
+          ...processOptions(spec, host),
           clientVersion,
           onChange,
           tuning: { ...DEFAULT_TUNING, ...tuning },
@@ -53,8 +52,8 @@ export class McpServers {
   }
 
   /**
-   * The tools of all servers. The first call reaches for the servers, all at once, and waits until each is there or has failed; a
-   * server that comes later or changes its tools is in the next answer.
+   * Returns the tools of all servers. The first call connects to all servers in parallel and waits until each
+   * is ready or has failed; later changes are in the next result.
    */
   async tools(): Promise<readonly Tool[]> {
     await Promise.all(this.#servers.map((server) => server.start()));
@@ -77,51 +76,51 @@ export class McpServers {
     return this.#servers.map((server) => server.status);
   }
 
-  /** Ends all servers; when it resolves no process of theirs is left. */
+  /** Ends all servers; resolves when none of their processes is left. */
   async close(): Promise<void> {
     await Promise.all(this.#servers.map((server) => server.close()));
   }
 }
 
-function refuseTwins(specs: readonly McpServerSpec[]): void {
+function rejectDuplicateNames(specs: readonly McpServerSpec[]): void {
   const parts = new Map<string, string>();
   for (const { name } of specs) {
-    const twin = parts.get(serverPart(name));
-    if (twin !== undefined)
+    const duplicate = parts.get(serverPart(name));
+    if (duplicate !== undefined)
       throw new PolypodError(
         'bad-request',
-        `the tools of the MCP servers "${twin}" and "${name}" would have the same names: rename one of the servers`,
+        `the tools of the MCP servers "${duplicate}" and "${name}" would have the same names: rename one of the servers`,
       );
     parts.set(serverPart(name), name);
   }
 }
 
-function processOptions(spec: McpServerSpec, { env, secretEnv, cwd }: McpSurroundings) {
+function processOptions(spec: McpServerSpec, { env, secretEnv, cwd }: McpHostContext) {
   if (spec.transport === 'http')
     return {
       env: {},
       cwd,
-      redact: redactor([...wordsIn(Object.values(spec.headers)), ...queryOf(spec.url)]),
+      redact: redactor([...withWords(Object.values(spec.headers)), ...queryValues(spec.url)]),
     };
-  const own = safeEnv(env, { secret: secretEnv, pass: spec.passEnv });
+  const inherited = safeEnv(env, { secret: secretEnv, pass: spec.passEnv });
   const passed = spec.passEnv.flatMap((name) => env[name] ?? []);
   return {
-    env: { ...own, ...spec.env },
+    env: { ...inherited, ...spec.env },
     cwd: resolve(cwd, spec.cwd ?? ''),
     redact: redactor([...passed, ...secretsIn(spec.env)]),
   };
 }
 
-/** Values that people put into the configuration of a server to let it in somewhere. */
+/** Returns configuration values that grant access somewhere. */
 function secretsIn(env: Env): readonly string[] {
   return Object.entries(env).flatMap(([name, value]) => (isSecretName(name) ? [value] : []));
 }
 
-/** `Bearer abc` is a secret as a whole, and `abc` is one too. */
-function wordsIn(values: readonly string[]): readonly string[] {
+/** `Bearer abc` is a secret as a whole, and so is `abc`. */
+function withWords(values: readonly string[]): readonly string[] {
   return values.flatMap((value) => [value, ...value.split(/\s+/)]);
 }
 
-function queryOf(url: string): readonly string[] {
+function queryValues(url: string): readonly string[] {
   return URL.canParse(url) ? [...new URL(url).searchParams.values()] : [];
 }

@@ -1,23 +1,23 @@
 /** An MCP server as the user configured it. */
 export type McpServerSpec = StdioSpec | HttpSpec;
 
-/** A program that is started and spoken to over its standard streams. */
+/** A program that is started and communicates over its standard streams. */
 export interface StdioSpec {
   readonly transport: 'stdio';
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** Set for the program besides what it inherits. */
+  /** Set in addition to the inherited environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** Variables of the user's environment that it gets although they may hold secrets. */
+  /** Variables that are inherited although they may hold secrets. */
   readonly passEnv: readonly string[];
-  /** Where it runs; relative to the working directory of the agent, which is also the default. */
+  /** Working directory, relative to that of the agent, which is the default. */
   readonly cwd?: string;
-  /** How long a call may go on without a sign of progress. */
+  /** How long a call may run without progress. */
   readonly callTimeoutMs?: number;
 }
 
-/** A server that runs elsewhere. */
+/** A server that is reached by URL. */
 export interface HttpSpec {
   readonly transport: 'http';
   readonly name: string;

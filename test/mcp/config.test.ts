@@ -23,20 +23,20 @@ const SPECS: readonly McpServerSpec[] = [
 ];
 
 describe('an MCP configuration', () => {
-  test('is read as an object and as text', () => {
+  test('is accepted as an object and as JSON text', () => {
     const config = { mcpServers: { files: FILES, web: WEB } };
     expect(readMcpConfig(config)).toEqual(SPECS);
     expect(readMcpConfig(JSON.stringify(config))).toEqual(SPECS);
   });
 
   test.each([[{}], [{ mcpServers: {} }], [{ mcpServers: null }], ['{}'], ['']])(
-    'may name no server: %j',
+    'may contain no server: %j',
     (value) => {
       expect(readMcpConfig(value)).toEqual([]);
     },
   );
 
-  test('has keys for everything that a server can be told', () => {
+  test('supports every server setting', () => {
     const server = { command: 'serve', cwd: 'sub', pass_env: ['GITHUB_TOKEN'], timeout: 5000 };
     expect(readMcpConfig({ mcpServers: { 'My Server': server } })).toEqual([
       {
@@ -52,7 +52,7 @@ describe('an MCP configuration', () => {
     ]);
   });
 
-  test('can be a part of another configuration', () => {
+  test('can be part of another configuration', () => {
     const problems: shape.Problem[] = [];
     const report: shape.Report = (problem) => problems.push(problem);
     expect(MCP_SERVERS.read({ files: FILES, web: WEB }, ['mcp_servers'], report)).toEqual(SPECS);
@@ -95,11 +95,11 @@ describe('an MCP configuration', () => {
     [server({ command: 'x', timeout: 0 }), 'server "files": timeout must be a whole number from 1 on, not 0'],
     [
       server({ command: 'x', type: 'http' }),
-      'server "files" has type http, which goes with url: correct one of them',
+      'server "files" has type http, which requires url: correct one of them',
     ],
     [
       server({ url: WEB.url, type: 'stdio' }),
-      'server "files" has type stdio, which goes with command: correct one of them',
+      'server "files" has type stdio, which requires command: correct one of them',
     ],
     [
       server({ url: WEB.url, type: 'https' }),
@@ -107,20 +107,20 @@ describe('an MCP configuration', () => {
     ],
     [
       server({ url: WEB.url, env: {}, args: [] }),
-      'server "files" has a url, so args and env mean nothing: remove them',
+      'server "files" has a url, so args and env have no effect: remove them',
     ],
     [
       server({ command: 'x', headers: {} }),
-      'server "files" has a command, so headers mean nothing: remove them',
+      'server "files" has a command, so headers have no effect: remove them',
     ],
     [
       server({ url: 'host/mcp' }),
-      'server "files": url must be an http or https address like https://host/mcp, without user and password',
+      'server "files": url must be an http or https URL like https://host/mcp, without user and password',
     ],
-    [server({ url: 'ftp://host' }), 'server "files": url must be an http or https address'],
+    [server({ url: 'ftp://host' }), 'server "files": url must be an http or https URL'],
     [
       server({ url: 'https://me:secret@host' }),
-      'server "files": url must be an http or https address like https://host/mcp, without user and password',
+      'server "files": url must be an http or https URL like https://host/mcp, without user and password',
     ],
     [
       server({ url: WEB.url, headers: { 'A B': 'c' } }),
@@ -134,28 +134,28 @@ describe('an MCP configuration', () => {
       { mcpServers: { 'a b': FILES, a_b: FILES } },
       'mcpServers has "a b" and "a_b", whose tools would have the same names: rename one',
     ],
-  ])('that is wrong is refused with what to do: %j', (value, line) => {
+  ])('that is invalid is rejected with a hint: %j', (value, line) => {
     const message = messageOf(value);
-    expect(message).toContain(`the MCP configuration is wrong:\n  - ${line}`);
-    expect(message).toContain('\nwrite it like {"mcpServers": {');
+    expect(message).toContain(`the MCP configuration is invalid:\n  - ${line}`);
+    expect(message).toContain('\nuse the form {"mcpServers": {');
     expect(message).not.toContain('secret');
   });
 
-  test('says all that is wrong at once', () => {
+  test('reports all problems at once', () => {
     const config = { mcpServers: { a: { command: 1 }, b: { url: 2 }, c: {} } };
     expect(messageOf(config).split('\n')).toHaveLength(5);
   });
 
-  test('that is not JSON is refused', () => {
+  test('that is not JSON is rejected', () => {
     expect(messageOf('{"mcpServers": {')).toMatch(
-      /^bad-request: the MCP configuration is not JSON\nwrite it like/,
+      /^bad-request: the MCP configuration is not JSON\nuse the form/,
     );
   });
 });
 
 function messageOf(value: unknown): string {
   try {
-    return `nothing is wrong: ${JSON.stringify(readMcpConfig(value))}`;
+    return `no problem was reported: ${JSON.stringify(readMcpConfig(value))}`;
   } catch (thrown) {
     const { code, message } = thrown as { code: string; message: string };
     return `${code}: ${message}`;

@@ -40,12 +40,12 @@ describe('the safe environment', () => {
     expect(safeEnv({ [name]: 'value' }, NOTHING)).toEqual({ [name]: 'value' });
   });
 
-  test('has no well-known key under any other name', () => {
+  test('contains no well-known key under another name', () => {
     const env = { MINE: 'sk-ant-api03-abcdefghijklmnop', HOME: '/home/me' };
     expect(safeEnv(env, NOTHING)).toEqual({ HOME: '/home/me' });
   });
 
-  test('has no variable that is named as the place of a key, unless it is passed on by name', () => {
+  test('contains no variable whose name suggests a key, unless it is passed by name', () => {
     const env = { OPENAI: 'x', GITHUB_TOKEN: 'y', GONE: undefined };
     expect(safeEnv(env, { secret: ['OPENAI'], pass: [] })).toEqual({});
     expect(safeEnv(env, { secret: ['OPENAI'], pass: ['OPENAI', 'GITHUB_TOKEN', 'GONE'] })).toEqual({
@@ -55,7 +55,7 @@ describe('the safe environment', () => {
   });
 });
 
-test('a server that is started gets the safe environment, and what its configuration gives it', async () => {
+test('a started server gets the safe environment plus its configured variables', async () => {
   const everything = stdio([EVERYTHING], {
     name: 'everything',
     env: { LOG_LEVEL: 'debug', API_KEY: 'its-own' },
@@ -81,18 +81,18 @@ test('a server that is started gets the safe environment, and what its configura
   });
 });
 
-test('what is told of a server holds none of the secrets that it was given', async () => {
+test('the status of a server contains none of its secrets', async () => {
   const code = `console.error(process.env.API_KEY + ' and ' + process.env.GITHUB_TOKEN + ' are wrong'); process.exit(1);`;
   const spec = scripted(code, { env: { API_KEY: 'its-own-key' }, passEnv: ['GITHUB_TOKEN'] });
   const env = { PATH: process.env.PATH, GITHUB_TOKEN: 'passed-on' };
   const { servers } = stage([spec], { clock: new StoppedClock() }, { env });
   await servers.tools();
   expect(servers.status()).toMatchObject([
-    { error: 'it ended with exit code 1; it had written:\n[redacted] and [redacted] are wrong' },
+    { error: 'it ended with exit code 1; its last output was:\n[redacted] and [redacted] are wrong' },
   ]);
 });
 
-test('a server runs in the directory of the agent, or where its configuration says', async () => {
+test("a server runs in the agent's directory or in its configured one", async () => {
   const code = `methods['tools/call'] = () => text(process.cwd());`;
   const { call } = stage(
     [scripted(code, { name: 'here' }), scripted(code, { name: 'there', cwd: '..' })],

@@ -25,11 +25,11 @@ interface Reachable {
   readonly stop: () => Promise<void>;
 }
 
-/** The official server over each of its transports. */
+/** The official test server over each of its transports. */
 const OVER: Readonly<Record<string, () => Promise<Reachable>>> = {
   stdio: async () => ({ spec: stdio([EVERYTHING], { name: 'everything' }), stop: async () => {} }),
   'streamable HTTP': () => overHttp('streamableHttp', '/mcp'),
-  'the HTTP of 2024': () => overHttp('sse', '/sse'),
+  'the SSE transport of 2024': () => overHttp('sse', '/sse'),
 };
 
 describe.each(Object.entries(OVER))('the everything server over %s', (transport, start) => {
@@ -44,7 +44,7 @@ describe.each(Object.entries(OVER))('the everything server over %s', (transport,
     };
   });
 
-  test('lists its tools under the names that a model gets', async () => {
+  test('lists its tools under model-visible names', async () => {
     const tools = await servers.tools();
     expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(TOOLS));
     const sum = tools.find(({ name }) => name === 'mcp__everything__get-sum');
@@ -74,7 +74,7 @@ describe.each(Object.entries(OVER))('the everything server over %s', (transport,
     expect(said(await call('mcp__everything__get-sum', { a: 2, b: 40 }))).toBe('The sum of 2 and 40 is 42.');
   });
 
-  test('shows an image', async () => {
+  test('returns an image', async () => {
     const { content, summary } = await call('mcp__everything__get-tiny-image');
     expect(content).toMatchObject([
       { type: 'text', text: "Here's the image you requested:" },
@@ -84,7 +84,7 @@ describe.each(Object.entries(OVER))('the everything server over %s', (transport,
     expect(summary).toBe("Here's the image you requested:");
   });
 
-  test('gives data, resources and links as text', async () => {
+  test('returns data, resources and links as text', async () => {
     const weather = await call('mcp__everything__get-structured-content', { location: 'Chicago' });
     expect(weather.details).toMatchObject({ structured: { temperature: expect.any(Number) } });
     expect(JSON.parse(said(weather))).toEqual(weather.details?.structured);
@@ -96,26 +96,26 @@ describe.each(Object.entries(OVER))('the everything server over %s', (transport,
     );
   });
 
-  test('tells of its progress', async () => {
+  test('reports progress', async () => {
     const updates: string[] = [];
     const output = await call(
       'mcp__everything__trigger-long-running-operation',
       { duration: 0.6, steps: 3 },
       { update: (text) => updates.push(text) },
     );
-    // The last ones may come together with the answer, and are of no interest then.
+    // The last updates may arrive together with the answer.
     expect(updates[0]).toBe('1/3');
     expect(['1/3', '2/3', '3/3'].slice(0, updates.length)).toEqual(updates);
     expect(output.isError).toBe(false);
   });
 
-  test('tells of its errors', async () => {
+  test('reports errors', async () => {
     const wrong = await call('mcp__everything__get-sum', { a: 'two' });
     expect(wrong.isError).toBe(true);
     expect(said(wrong)).toContain('Invalid arguments');
   });
 
-  test('is told when a call is cancelled, and goes on', async () => {
+  test('is notified of a cancelled call, and continues', async () => {
     const controller = new AbortController();
     const long = call(
       'mcp__everything__trigger-long-running-operation',
@@ -127,7 +127,7 @@ describe.each(Object.entries(OVER))('the everything server over %s', (transport,
     expect(servers.status()).toMatchObject([{ state: 'ready' }]);
   });
 
-  test('is over when it is closed', async () => {
+  test('ends when it is closed', async () => {
     await servers.tools();
     const [before] = servers.status();
     await servers.close();
@@ -140,7 +140,7 @@ describe.each(Object.entries(OVER))('the everything server over %s', (transport,
   });
 });
 
-/** Starts the server on a free port of the loopback address, whatever address it would choose. */
+/** Starts the server on a free loopback port, whatever address it would choose. */
 async function overHttp(mode: string, path: string): Promise<Reachable> {
   const child = spawn(process.execPath, ['--import', ON_LOOPBACK, EVERYTHING, mode], {
     stdio: ['ignore', 'ignore', 'pipe'],

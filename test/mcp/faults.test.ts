@@ -13,7 +13,7 @@ import {
   temporaryDirectory,
 } from './stage.ts';
 
-/** Time in which nobody has to wait. */
+/** A clock on which no time has to pass. */
 function hastyClock(): Clock & { readonly slept: readonly number[] } {
   const slept: number[] = [];
   return { slept, now: () => 0, sleep: async (ms) => void slept.push(ms) };
@@ -27,8 +27,8 @@ const DIES_ON_DEMAND = `
   };
 `;
 
-describe('a server that dies', () => {
-  test('during a call fails the call, is reported, and comes back', async () => {
+describe('a crashing server', () => {
+  test('fails the pending call, is reported, and restarts', async () => {
     const clock = new StoppedClock();
     const { servers, call, heard, until } = stage([scripted(DIES_ON_DEMAND)], { clock });
     await servers.tools();
@@ -37,9 +37,9 @@ describe('a server that dies', () => {
     expect(lost).toMatchObject({ isError: true, details: { server: 'test', tool: 'echo' } });
     expect(said(lost)).toBe(
       [
-        'The MCP server "test" was lost during the call: it ended with exit code 3; it had written:',
+        'The MCP server "test" was lost during the call: it ended with exit code 3; its last output was:',
         'the disk is full',
-        'Whether the call had an effect is not known. It is tried again in 0.5 s (restart 1 of 5): call again after that, or go on without it.',
+        'It is unknown whether the call had an effect. It restarts in 0.5 s (restart 1 of 5): call again after that, or continue without it.',
       ].join('\n'),
     );
     expect(servers.status()).toEqual([
@@ -48,7 +48,7 @@ describe('a server that dies', () => {
         transport: 'stdio',
         state: 'restarting',
         tools: 1,
-        error: 'it ended with exit code 3; it had written:\nthe disk is full',
+        error: 'it ended with exit code 3; its last output was:\nthe disk is full',
       },
     ]);
 
@@ -56,9 +56,9 @@ describe('a server that dies', () => {
     expect(during.isError).toBe(true);
     expect(said(during)).toBe(
       [
-        'The MCP server "test" is not there: it ended with exit code 3; it had written:',
+        'The MCP server "test" is unavailable: it ended with exit code 3; its last output was:',
         'the disk is full',
-        'It is tried again in 0.5 s (restart 1 of 5): call again after that, or go on without it.',
+        'It restarts in 0.5 s (restart 1 of 5): call again after that, or continue without it.',
       ].join('\n'),
     );
 
@@ -76,7 +76,7 @@ describe('a server that dies', () => {
     ]);
   });
 
-  test('during several calls fails each of them', async () => {
+  test('fails every pending call', async () => {
     const { call, servers } = stage(
       [scripted(`methods['tools/call'] = ({ params }) => params.arguments.die && process.exit(1);`)],
       {
@@ -92,7 +92,7 @@ describe('a server that dies', () => {
     for (const output of outputs) expect(said(output)).toContain('it ended with exit code 1');
   });
 
-  test('right after its answer has answered', async () => {
+  test('that crashes right after its answer has answered', async () => {
     const { call } = stage(
       [
         scripted(
@@ -104,19 +104,22 @@ describe('a server that dies', () => {
     expect(said(await call('mcp__test__echo'))).toHaveLength(40_000);
   });
 
-  test('at every start is tried again at growing intervals, and then given up', async () => {
+  test('at every start is restarted at growing intervals, and then given up', async () => {
     const clock = hastyClock();
     const { servers, until, heard } = stage([scripted(`console.error('no licence'); process.exit(1);`)], {
       clock,
     });
     expect(await servers.tools()).toEqual([]);
     const end = await until(({ state }) => state === 'failed');
-    expect(end).toMatchObject({ tools: 0, error: 'it ended with exit code 1; it had written:\nno licence' });
+    expect(end).toMatchObject({
+      tools: 0,
+      error: 'it ended with exit code 1; its last output was:\nno licence',
+    });
     expect(clock.slept).toEqual([500, 1000, 2000, 4000, 8000]);
     expect(heard.filter(({ state }) => state === 'connecting')).toHaveLength(6);
   });
 
-  test('after a long life starts counting anew', async () => {
+  test('that was stable for long resets the restart count', async () => {
     const clock = new StoppedClock();
     const { servers, call, until } = stage([scripted(DIES_ON_DEMAND)], { clock });
     await servers.tools();
@@ -129,7 +132,7 @@ describe('a server that dies', () => {
     expect(clock.slept).toEqual([500, 1000, 500]);
   });
 
-  test('and was given up gets another chance when it is called', async () => {
+  test('that was given up gets another attempt when it is called', async () => {
     const flag = join(temporaryDirectory(), 'broken');
     const code = `if (existsSync(${JSON.stringify(flag)})) process.exit(1); ${DIES_ON_DEMAND}`;
     const restart = { maxRestarts: 1, baseMs: 1, capMs: 1, stableMs: 1000 };
@@ -146,7 +149,7 @@ describe('a server that dies', () => {
     expect((await call('mcp__test__echo')).isError).toBe(false);
   });
 
-  test('does not take the others down', async () => {
+  test('does not affect the others', async () => {
     const dying = scripted('process.exit(1);', { name: 'dying' });
     const sound = scripted('', { name: 'sound' });
     const { servers, call } = stage([dying, sound], { clock: new StoppedClock() });
@@ -169,11 +172,11 @@ describe('a server that cannot be started', () => {
       /^the working directory .+\/nowhere does not exist: create it, or correct the working directory \(cwd\)$/,
     ],
     [
-      'a file that is no program',
+      'a file that is not executable',
       { command: '/etc/passwd' },
       /^permission to execute "\/etc\/passwd" is denied: make it executable \(chmod \+x\), or choose another program$/,
     ],
-  ])('%s is told at once and not tried again', async (_, more, error) => {
+  ])('%s is reported at once and not retried', async (_, more, error) => {
     const clock = new StoppedClock();
     const { servers } = stage([stdio([], more)], { clock });
     expect(await servers.tools()).toEqual([]);
@@ -189,7 +192,7 @@ describe('a server that hangs', () => {
     methods.initialize = () => undefined;
   `;
 
-  test('at hello is ended, and the others do not wait for it longer than the limit', async () => {
+  test('during initialization is ended, and the others wait no longer than the limit', async () => {
     const bell = await doorbell();
     const slow = scripted(HANGS + bell.ring('process.pid'), { name: 'slow' });
     const { servers } = stage([slow, scripted('', { name: 'quick' })], {
@@ -205,7 +208,7 @@ describe('a server that hangs', () => {
     expect(isAlive(await bell.next())).toBe(false);
   });
 
-  test('at hello does not keep anybody from closing', async () => {
+  test('during initialization can be closed', async () => {
     const bell = await doorbell();
     const { servers } = stage([scripted(HANGS + bell.ring('process.pid'))], { graceMs: 100 });
     const tools = servers.tools();
@@ -217,7 +220,7 @@ describe('a server that hangs', () => {
     expect(servers.status()).toMatchObject([{ state: 'closed' }]);
   });
 
-  test('at the list of its tools is told so', async () => {
+  test('at the tool list is reported', async () => {
     const { servers } = stage([scripted(`methods['tools/list'] = () => undefined;`)], {
       connectTimeoutMs: 1000,
       clock: new StoppedClock(),
@@ -226,7 +229,7 @@ describe('a server that hangs', () => {
     expect(servers.status()).toMatchObject([{ state: 'restarting', error: 'it did not answer within 1 s' }]);
   });
 
-  test('in a call is told that the call is cancelled, and can be called again', async () => {
+  test('in a call is notified of the cancellation, and can be called again', async () => {
     const { call } = stage([
       scripted(
         `

@@ -14,7 +14,7 @@ interface Asked {
   readonly params?: { readonly protocolVersion?: string; readonly arguments?: object };
 }
 
-/** A server over HTTP that does as it should, but for the methods that a test answers in its own way. */
+/** A correct HTTP server, except for the methods that a test overrides. */
 class TestServer {
   readonly replies = new Map<string, Reply>();
   readonly requests: IncomingMessage[] = [];
@@ -82,7 +82,7 @@ function at({ url }: TestServer, headers: HttpSpec['headers'] = {}): HttpSpec {
 }
 
 describe('a server over HTTP', () => {
-  test('gets our headers, and is told that the session is over', async () => {
+  test('receives our headers, and the end of the session', async () => {
     const server = await testServer();
     const { servers, call } = stage([at(server, { Authorization: 'Bearer abcdefgh', 'X-Team': 'blue' })]);
     expect(said(await call('mcp__web__echo', { a: 1 }))).toBe('{"a":1}');
@@ -97,7 +97,7 @@ describe('a server over HTTP', () => {
       expect(headers).toMatchObject({ authorization: 'Bearer abcdefgh', 'x-team': 'blue' });
   });
 
-  test('that goes away is lost, and found when it is back', async () => {
+  test('that stops is lost, and reconnected when it is back', async () => {
     const server = await testServer();
     const clock = new StoppedClock();
     const { servers, call, until } = stage([at(server)], { clock });
@@ -106,7 +106,7 @@ describe('a server over HTTP', () => {
     const output = await call('mcp__web__echo');
     expect(output.isError).toBe(true);
     expect(said(output)).toMatch(
-      /^The MCP server "web" was lost during the call: fetch failed \(\w+\)\n.* It is tried again in 0.5 s \(restart 1 of 5\)/,
+      /^The MCP server "web" was lost during the call: fetch failed \(\w+\)\n.* It restarts in 0.5 s \(restart 1 of 5\)/,
     );
     clock.wake();
     await until(() => clock.slept.length === 2);
@@ -118,7 +118,7 @@ describe('a server over HTTP', () => {
     expect(clock.slept).toEqual([500, 1000]);
   });
 
-  test('that goes away during a call does not let the call wait', async () => {
+  test('that stops during a call fails the call at once', async () => {
     const server = await testServer();
     const { servers, call } = stage([at(server)], { clock: new StoppedClock() });
     await servers.tools();
@@ -128,13 +128,13 @@ describe('a server over HTTP', () => {
     });
     const output = await call('mcp__web__echo');
     expect(said(output)).toContain('was lost during the call: fetch failed (');
-    expect(said(output)).toContain('Whether the call had an effect is not known.');
+    expect(said(output)).toContain('It is unknown whether the call had an effect.');
   });
 
   test.each([
     ['breaks off', (response: ServerResponse) => response.destroy()],
     ['ends', (response: ServerResponse) => response.end()],
-  ])('whose answer %s fails the call and no more', async (_, end) => {
+  ])('whose answer %s fails only the call', async (_, end) => {
     const server = await testServer();
     const { servers, call } = stage([at(server)]);
     server.replies.set('tools/call', (__, response) => {
@@ -143,14 +143,14 @@ describe('a server over HTTP', () => {
     });
     expect(await call('mcp__web__echo')).toMatchObject({
       isError: true,
-      summary: 'echo of the MCP server "web" failed: the answer broke off',
+      summary: 'echo of the MCP server "web" failed: the response stream broke',
     });
     expect(servers.status()).toMatchObject([{ state: 'ready' }]);
     server.replies.clear();
     expect((await call('mcp__web__echo')).isError).toBe(false);
   });
 
-  test('that has forgotten the session gets a new one', async () => {
+  test('that lost the session gets a new one', async () => {
     const server = await testServer();
     const clock = new StoppedClock();
     const { servers, call, until } = stage([at(server)], { clock });
@@ -165,7 +165,7 @@ describe('a server over HTTP', () => {
     expect((await call('mcp__web__echo')).isError).toBe(false);
   });
 
-  test('that fails one call is not given up for it', async () => {
+  test('that fails one call is not restarted', async () => {
     const server = await testServer();
     const { servers, call } = stage([at(server)]);
     server.replies.set('tools/call', refuse(502));
@@ -177,14 +177,14 @@ describe('a server over HTTP', () => {
   });
 
   test.each([
-    [401, 'failed', 'it refused us (HTTP 401): correct its headers'],
-    [403, 'failed', 'it refused us (HTTP 403): correct its headers'],
-    [404, 'failed', 'it answered with HTTP 404: is its url right?'],
-    [405, 'failed', 'it answered with HTTP 405: is its url right?'],
+    [401, 'failed', 'it rejected the credentials (HTTP 401): correct its headers'],
+    [403, 'failed', 'it rejected the credentials (HTTP 403): correct its headers'],
+    [404, 'failed', 'it answered with HTTP 404: check its url'],
+    [405, 'failed', 'it answered with HTTP 405: check its url'],
     [429, 'restarting', 'it answered with HTTP 429'],
     [500, 'restarting', 'it answered with HTTP 500'],
     [503, 'restarting', 'it answered with HTTP 503'],
-  ])('that answers our hello with %i is %s', async (status, state, error) => {
+  ])('that answers initialization with %i is %s', async (status, state, error) => {
     const server = await testServer();
     server.replies.set('initialize', refuse(status));
     const { servers } = stage([at(server, { Authorization: 'Bearer abcdefgh' })], {
@@ -194,7 +194,7 @@ describe('a server over HTTP', () => {
     expect(servers.status()).toEqual([{ name: 'web', transport: 'http', state, tools: 0, error }]);
   });
 
-  test('that quotes our key in an error does not get it into a message', async () => {
+  test('that quotes our key in an error does not leak it into a message', async () => {
     const server = await testServer();
     const { call } = stage([at(server, { Authorization: 'Bearer abcdefgh' })]);
     server.replies.set('tools/call', ({ id }, response) => {
@@ -207,7 +207,7 @@ describe('a server over HTTP', () => {
     );
   });
 
-  test('that sends us elsewhere does not get our headers there', async () => {
+  test('that redirects does not get our headers at the new URL', async () => {
     const [server, elsewhere] = [await testServer(), await testServer()];
     server.replies.set(
       'initialize',
@@ -216,12 +216,12 @@ describe('a server over HTTP', () => {
     const { servers } = stage([at(server, { Authorization: 'Bearer abcdefgh' })]);
     await servers.tools();
     expect(servers.status()).toMatchObject([
-      { state: 'failed', error: 'it answered with HTTP 307: is its url right?' },
+      { state: 'failed', error: 'it answered with HTTP 307: check its url' },
     ]);
     expect(elsewhere.requests).toEqual([]);
   });
 
-  test('that says nothing is waited for only so long', async () => {
+  test('that does not answer times out', async () => {
     const server = await testServer();
     server.replies.set('initialize', () => {});
     const { servers } = stage([at(server)], { connectTimeoutMs: 300, clock: new StoppedClock() });
@@ -231,7 +231,7 @@ describe('a server over HTTP', () => {
     ]);
   });
 
-  test('of 2024 that says nothing is waited for only so long', async () => {
+  test('with the transport of 2024 that does not answer times out', async () => {
     const server = await testServer();
     server.replies.set('initialize', refuse(405));
     server.replies.set('GET', (_, response) => {
@@ -240,11 +240,11 @@ describe('a server over HTTP', () => {
     const { servers } = stage([at(server)], { connectTimeoutMs: 1000 });
     await servers.tools();
     expect(servers.status()).toMatchObject([
-      { state: 'failed', error: 'it answered with HTTP 405: is its url right?' },
+      { state: 'failed', error: 'it answered with HTTP 405: check its url' },
     ]);
   });
 
-  test('that is not there yet is tried again', async () => {
+  test('that is not reachable yet is retried', async () => {
     const server = await testServer();
     await server.stop();
     const clock = new StoppedClock();
@@ -257,14 +257,14 @@ describe('a server over HTTP', () => {
     expect(await servers.tools()).toHaveLength(1);
   });
 
-  test('whose address is none fails alone', async () => {
+  test('with an invalid URL fails alone', async () => {
     const server = await testServer();
     const { servers } = stage([{ ...at(server), name: 'nowhere', url: 'nowhere' }, at(server)]);
     expect((await servers.tools()).map(({ name }) => name)).toEqual(['mcp__web__echo']);
     expect(servers.status()).toMatchObject([{ state: 'failed', error: 'Invalid URL' }, { state: 'ready' }]);
   });
 
-  test('can be closed while it is waited for', async () => {
+  test('can be closed while it connects', async () => {
     const server = await testServer();
     const asked = new Promise<void>((resolve) => {
       server.replies.set('initialize', () => resolve());

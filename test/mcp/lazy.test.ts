@@ -9,7 +9,7 @@ vi.mock('@modelcontextprotocol/client', (original) => {
   return original();
 });
 
-test('the client library is loaded when a server is asked for its tools, and not before', async () => {
+test('the client library is loaded only when tools are requested', async () => {
   const surroundings = { env: {}, secretEnv: [], cwd: '/', clientVersion: '0', onChange: () => {} };
   const none = new McpServers(readMcpConfig({}), surroundings);
   expect(await none.tools()).toEqual([]);

@@ -2,8 +2,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { describe, expect, test, vi } from 'vitest';
 import { said, StoppedClock, scripted, stage } from './stage.ts';
 
-describe('what a server writes beside the protocol', () => {
-  test('on stderr is read, kept in part, and told in part when it dies', async () => {
+describe('output outside the protocol', () => {
+  test('on stderr is limited, and quoted in part when the server crashes', async () => {
     const code = `
       const line = 'x'.repeat(999) + '\\n';
       methods['tools/call'] = () => {
@@ -13,12 +13,12 @@ describe('what a server writes beside the protocol', () => {
     `;
     const { call } = stage([scripted(code)], { clock: new StoppedClock() });
     const text = said(await call('mcp__test__echo'));
-    expect(text).toContain('it ended with exit code 134; it had written:\nxxx');
-    expect(text).toContain('\nout of memory\nWhether the call had an effect');
+    expect(text).toContain('it ended with exit code 134; its last output was:\nxxx');
+    expect(text).toContain('\nout of memory\nIt is unknown whether the call had an effect');
     expect(text.length).toBeLessThan(6000);
   });
 
-  test('on stdout is passed over', async () => {
+  test('on stdout is ignored', async () => {
     const code = `
       console.log('Welcome to the server!');
       console.log('{"half": ');
@@ -30,23 +30,23 @@ describe('what a server writes beside the protocol', () => {
     expect(said(await call('mcp__test__echo', { a: 1 }))).toBe('{"a":1}');
   });
 
-  test('on stdout without ever ending the line ends it', async () => {
+  test('on stdout without a line end ends the server', async () => {
     const code = `methods['tools/call'] = () => void process.stdout.write('x'.repeat(11 * 1024 * 1024));`;
     const { call } = stage([scripted(code)], { clock: new StoppedClock() });
     expect(said(await call('mcp__test__echo'))).toContain('it sent a line of more than 10485760 bytes');
   });
 });
 
-test('a server that stops listening is lost', async () => {
+test('a server that closes its input is lost', async () => {
   const code = `methods['tools/call'] = () => { closeSync(0); setInterval(() => {}, 1000); return text('deaf'); };`;
   const { call } = stage([scripted(code)], { clock: new StoppedClock() });
   expect(said(await call('mcp__test__echo'))).toBe('deaf');
   const output = await call('mcp__test__echo', { large: 'x'.repeat(1_000_000) });
   expect(output.isError).toBe(true);
-  expect(said(output)).toMatch(/was lost during the call.*\n.* It is tried again in 0.5 s/);
+  expect(said(output)).toMatch(/was lost during the call.*\n.* It restarts in 0.5 s/);
 });
 
-test('a server that colours its words does not colour ours', async () => {
+test('escape sequences of a server are removed from messages', async () => {
   const code = `
     methods['tools/call'] = ({ params }) => {
       if (!params.arguments.die) return text('\\u001b]0;mine\\u0007\\r\\u001b[31mred\\u001b[0m');
@@ -57,12 +57,12 @@ test('a server that colours its words does not colour ours', async () => {
   expect((await call('mcp__test__echo')).summary).not.toMatch(/\p{Cc}/u);
   await call('mcp__test__echo', { die: true });
   expect(servers.status()).toMatchObject([
-    { error: 'it ended with exit code 1; it had written:\nred\nthe end' },
+    { error: 'it ended with exit code 1; its last output was:\nred\nthe end' },
   ]);
 });
 
 describe('the list of tools', () => {
-  test('follows the server', async () => {
+  test('follows changes of the server', async () => {
     const code = `
       methods['tools/call'] = () => {
         tools = [tool('after'), tool('more')];
@@ -76,7 +76,7 @@ describe('the list of tools', () => {
     expect((await servers.tools()).map(({ name }) => name)).toEqual(['mcp__test__after', 'mcp__test__more']);
   });
 
-  test('of a server that announces a change whenever it is asked comes to an end', async () => {
+  test('of a server that announces a change on every request is fetched a limited number of times', async () => {
     const code = `
       methods['tools/list'] = () => (send({ method: 'notifications/tools/list_changed' }), { tools });
     `;
@@ -84,7 +84,7 @@ describe('the list of tools', () => {
     expect(await servers.tools()).toHaveLength(1);
   });
 
-  test('is read to its last page, and not for ever', async () => {
+  test('is read to its last page, and not forever', async () => {
     const code = `
       methods['tools/list'] = ({ params }) => {
         const page = Number(params?.cursor ?? 0);
@@ -99,7 +99,7 @@ describe('the list of tools', () => {
     ]);
   });
 
-  test('survives what is wrong with single tools', async () => {
+  test('skips invalid tools', async () => {
     const code = `
       tools = [
         null, {}, { name: '' }, { name: 7 },
@@ -130,7 +130,7 @@ describe('the list of tools', () => {
     }
   });
 
-  test('of a server without tools is empty, and nobody writes to the console about it', async () => {
+  test('of a server without tools is empty, and nothing is written to the console', async () => {
     const spied = (['log', 'debug', 'info', 'warn', 'error'] as const).map((name) => vi.spyOn(console, name));
     const code = `
       const { initialize } = methods;
@@ -144,7 +144,7 @@ describe('the list of tools', () => {
 });
 
 describe('a call', () => {
-  test('with arguments that are no object is not made', async () => {
+  test('with arguments that are not an object is not sent', async () => {
     const { servers } = stage([scripted('')]);
     const [tool] = await servers.tools();
     expect(tool?.prepare('text', '/')).toEqual({
@@ -153,14 +153,14 @@ describe('a call', () => {
     expect(tool?.prepare(undefined, '/')).toMatchObject({ title: 'test: echo' });
   });
 
-  test('that is cancelled before it starts is not made', async () => {
+  test('that is cancelled before it starts is not sent', async () => {
     const { call, servers } = stage([scripted(`methods['tools/call'] = () => process.exit(1);`)]);
     const output = await call('mcp__test__echo', {}, { signal: AbortSignal.abort() });
     expect(output).toMatchObject({ isError: true, summary: 'echo of the MCP server "test" was cancelled' });
     expect(servers.status()).toMatchObject([{ state: 'ready' }]);
   });
 
-  test('that the server refuses is told so', async () => {
+  test('that the server rejects reports the error', async () => {
     const error = `{ code: -32602, message: 'no such tool' }`;
     const { call } = stage([
       scripted(`methods['tools/call'] = ({ id }) => void send({ id, error: ${error} });`),
@@ -171,7 +171,7 @@ describe('a call', () => {
     });
   });
 
-  test('that brings more than a model can bear is cut, and kept whole in a file', async () => {
+  test('with a long result is truncated, and saved in full to a file', async () => {
     const code = `methods['tools/call'] = () => text('first line\\n' + 'y'.repeat(200_000));`;
     const { call } = stage([scripted(code)]);
     const output = await call('mcp__test__echo');
@@ -181,15 +181,15 @@ describe('a call', () => {
     expect(output.summary).toBe('first line');
     expect(output.content).toEqual([
       { type: 'text', text: `first line\n${'y'.repeat(49_989)}` },
-      { type: 'text', text: `[150011 more characters are left out; the whole text is in ${file}]` },
+      { type: 'text', text: `[150011 more characters omitted; the full text is in ${file}]` },
     ]);
   });
 
   test.each([
     ['nothing', '{}'],
-    ['content that is none', '{ content: 5 }'],
+    ['content that is not a list', '{ content: 5 }'],
     ['no text in its content', '{ content: [{ type: "text", text: "" }, { type: "text" }] }'],
-  ])('that brings %s says so', async (_, answer) => {
+  ])('that returns %s reports no output', async (_, answer) => {
     const { call } = stage([scripted(`methods['tools/call'] = () => (${answer});`)]);
     expect(await call('mcp__test__echo')).toEqual({
       summary: '(no output)',

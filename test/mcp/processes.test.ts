@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Bell, doorbell, isAlive, StoppedClock, scripted, stage } from './stage.ts';
 
-/** Starts a helper that neither ends by itself nor when it is asked to. */
+/** Starts a helper that ignores the end of its input and SIGTERM. */
 const helper = (bell: Bell) => `
   const helper = spawn(process.execPath, ['-e', ${JSON.stringify(STUBBORN)}], { stdio: ['ignore', 'pipe', 'inherit'] });
   helper.stdout.once('data', () => { ${bell.ring('helper.pid')} });
@@ -9,7 +9,7 @@ const helper = (bell: Bell) => `
 const STUBBORN = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('ready');`;
 
 describe('closing leaves no process behind', () => {
-  test('of a server that ends when its input ends', async () => {
+  test('of a server that exits when its input ends', async () => {
     const { servers } = stage([scripted('')]);
     await servers.tools();
     const pid = servers.status()[0]?.pid ?? 0;
@@ -19,7 +19,7 @@ describe('closing leaves no process behind', () => {
     expect(servers.status()).toMatchObject([{ state: 'closed' }]);
   });
 
-  test('of a server that has to be asked', async () => {
+  test('of a server that needs SIGTERM', async () => {
     const { servers } = stage([scripted('setInterval(() => {}, 1000);')], { graceMs: 200 });
     await servers.tools();
     const pid = servers.status()[0]?.pid ?? 0;
@@ -27,7 +27,7 @@ describe('closing leaves no process behind', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  test('of a server that does not listen, with its helpers', async () => {
+  test('of a server that ignores SIGTERM, with its helpers', async () => {
     const bell = await doorbell();
     const { servers } = stage([scripted(STUBBORN.replace(/console.*/, '') + helper(bell))], { graceMs: 200 });
     await servers.tools();
@@ -37,14 +37,14 @@ describe('closing leaves no process behind', () => {
     expect(pids.map(isAlive)).toEqual([false, false]);
   });
 
-  test('of a server that is closed twice, or was never asked for anything', async () => {
+  test('of a server that is closed twice or was never used', async () => {
     const { servers, heard } = stage([scripted('')]);
     await Promise.all([servers.close(), servers.close()]);
     expect(heard).toMatchObject([{ state: 'closed' }]);
     expect(await servers.tools()).toEqual([]);
   });
 
-  test('while a server is waited for to be restarted', async () => {
+  test('while a server waits for its restart', async () => {
     const { servers } = stage([scripted('process.exit(1);')], { clock: new StoppedClock() });
     await servers.tools();
     await servers.close();
@@ -52,7 +52,7 @@ describe('closing leaves no process behind', () => {
   });
 });
 
-test('a server that dies leaves no helper behind, even one that holds its streams', async () => {
+test('a crashing server leaves no helper behind, even one that holds its streams', async () => {
   const bell = await doorbell();
   const clock = new StoppedClock();
   const code = `${helper(bell)} methods['tools/call'] = () => process.exit(1);`;
@@ -65,14 +65,14 @@ test('a server that dies leaves no helper behind, even one that holds its stream
   expect(isAlive(pid)).toBe(false);
 });
 
-test('a call after the end is told so', async () => {
+test('a call after close reports that', async () => {
   const { servers, call } = stage([scripted('')]);
   await servers.tools();
   await servers.close();
   expect(await call('mcp__test__echo')).toMatchObject({
     isError: true,
     content: [
-      { text: 'The MCP server "test" is not there\nIt was closed with its session: go on without it.' },
+      { text: 'The MCP server "test" is unavailable\nIt was closed with its session: continue without it.' },
     ],
   });
 });

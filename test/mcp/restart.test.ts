@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { afterEnding, type RestartPolicy } from '../../src/mcp/index.ts';
+import { decideRestart, type RestartPolicy } from '../../src/mcp/index.ts';
 
 const POLICY: RestartPolicy = { maxRestarts: 4, baseMs: 100, capMs: 500, stableMs: 1000 };
 const CRASH = { text: 'it crashed', permanent: false };
@@ -30,12 +30,12 @@ test.each([
     { type: 'restart', restarts: 1, delayMs: 100 },
   ],
 ])('after %j: %j', (ending, next) => {
-  expect(afterEnding(POLICY, { failure: CRASH, ...ending })).toEqual(next);
+  expect(decideRestart(POLICY, { failure: CRASH, ...ending })).toEqual(next);
 });
 
-test('what cannot get better is not tried again', () => {
+test('a permanent failure is not retried', () => {
   const failure = { text: 'not found', permanent: true };
-  expect(afterEnding(POLICY, { failure, restarts: 0, livedMs: 5000 })).toEqual({
+  expect(decideRestart(POLICY, { failure, restarts: 0, livedMs: 5000 })).toEqual({
     type: 'give-up',
     restarts: 0,
   });

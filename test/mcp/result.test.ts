@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { capped } from '../../src/mcp/tools/output.ts';
+import { truncateContent } from '../../src/mcp/tools/output.ts';
 import { readResult } from '../../src/mcp/tools/result.ts';
 
 const PNG = { type: 'image', mimeType: 'image/png', data: 'iVBORw0=' };
@@ -22,8 +22,12 @@ describe('an answer', () => {
       [{ type: 'text', text: 'a' }, PNG, { type: 'text', text: 'b' }],
       ['a', IMAGE, 'b'],
     ],
-    ['a misspelt image', [{ ...PNG, mimeType: 'image/jpg' }], [{ ...IMAGE, mediaType: 'image/jpeg' }]],
-    ['an image in lines', [{ ...PNG, data: 'iVBO\nRw0=\n' }], [IMAGE]],
+    [
+      'an image with a misspelt type',
+      [{ ...PNG, mimeType: 'image/jpg' }],
+      [{ ...IMAGE, mediaType: 'image/jpeg' }],
+    ],
+    ['an image with line breaks', [{ ...PNG, data: 'iVBO\nRw0=\n' }], [IMAGE]],
     [
       'a drawing',
       [{ ...PNG, mimeType: 'image/svg+xml' }],
@@ -57,11 +61,11 @@ describe('an answer', () => {
       ['[link to x:y, n, d, text/plain]'],
     ],
     [
-      'what nobody knows',
+      'unknown content',
       [{ type: 'hologram' }, null, 5],
       [unknown('"hologram"'), unknown('"none"'), unknown('"none"')].join('\n'),
     ],
-  ])('that holds %s', (_, content, expected) => {
+  ])('that contains %s', (_, content, expected) => {
     expect(readResult({ content })).toEqual({
       content: [expected]
         .flat()
@@ -71,12 +75,12 @@ describe('an answer', () => {
     });
   });
 
-  test('tells of an error', () => {
+  test('reports an error', () => {
     expect(readResult({ content: [], isError: true })).toMatchObject({ isError: true });
     expect(readResult({ content: [], isError: 'no' })).toMatchObject({ isError: false });
   });
 
-  test('gives its data as text only if it has no other', () => {
+  test('returns structured data as text only if there is no other text', () => {
     const structuredContent = { a: [1] };
     expect(readResult({ structuredContent })).toEqual({
       content: [{ type: 'text', text: '{\n  "a": [\n    1\n  ]\n}' }],
@@ -90,20 +94,22 @@ describe('an answer', () => {
     });
   });
 
-  test.each([undefined, null, 5, 'text', []])('that is %j holds nothing', (answer) => {
+  test.each([undefined, null, 5, 'text', []])('that is %j is empty', (answer) => {
     expect(readResult(answer)).toEqual({ content: [], isError: false, structured: undefined });
   });
 });
 
-test('content is cut at a limit, and not within a character', () => {
+test('content is truncated at the limit, but not inside a character', () => {
   const text = (value: string) => ({ type: 'text', text: value }) as const;
   const image = { type: 'image', mediaType: 'image/png', data: 'a' } as const;
-  expect(capped([text('abcd'), image, text('😀😀'), image, text('z')], { text: 7, images: 1 })).toEqual({
+  expect(
+    truncateContent([text('abcd'), image, text('😀😀'), image, text('z')], { text: 7, images: 1 }),
+  ).toEqual({
     kept: [text('abcd'), image, text('😀')],
     omitted: { text: 3, images: 1 },
   });
 });
 
 function unknown(type: string): string {
-  return `[content of type ${type}, which Polypod does not know]`;
+  return `[content of unknown type ${type}]`;
 }

@@ -10,7 +10,7 @@ import {
   type McpServerSpec,
   McpServers,
   type McpServerStatus,
-  type McpSurroundings,
+  type McpHostContext,
   type McpTuning,
   type StdioSpec,
 } from '../../src/mcp/index.ts';
@@ -18,7 +18,7 @@ import type { ToolOutput, ToolSurroundings } from '../../src/tools/index.ts';
 
 const require = createRequire(import.meta.url);
 
-/** The official server that has a tool for everything. */
+/** The official server that demonstrates every feature. */
 export const EVERYTHING = require.resolve('@modelcontextprotocol/server-everything/dist/index.js');
 
 export function temporaryDirectory(): string {
@@ -39,7 +39,7 @@ export function stdio(args: readonly string[], more: Partial<StdioSpec> = {}): S
   };
 }
 
-/** A server that does what the code says, which may replace its tools and methods. */
+/** A scripted server whose code may replace tools and methods. */
 export function scripted(code: string, more: Partial<StdioSpec> = {}): StdioSpec {
   const file = join(temporaryDirectory(), 'server.mjs');
   writeFileSync(file, `${SERVER}\n${code}`);
@@ -75,11 +75,11 @@ createInterface({ input: process.stdin }).on('line', async (line) => {
 
 export interface Stage {
   readonly servers: McpServers;
-  /** Everything that was reported, in order. */
+  /** All reported statuses, in order. */
   readonly heard: readonly McpServerStatus[];
-  /** The first report from now on that fits, or what is already so. */
+  /** Returns the first matching status from now on, or the current one. */
   readonly until: (fits: (status: McpServerStatus) => boolean) => Promise<McpServerStatus>;
-  /** Calls a tool as a worker would. */
+  /** Calls a tool like a worker does. */
   readonly call: (name: string, input?: unknown, options?: Partial<CallOptions>) => Promise<ToolOutput>;
 }
 
@@ -88,23 +88,23 @@ interface CallOptions {
   readonly update: (text: string) => void;
 }
 
-/** Servers for one test. */
+/** Creates servers for one test. */
 export function stage(
   specs: readonly McpServerSpec[],
   tuning: Partial<McpTuning> = {},
-  more: Partial<McpSurroundings> = {},
+  more: Partial<McpHostContext> = {},
 ): Stage {
   const opened = openStage(specs, temporaryDirectory(), tuning, more);
   onTestFinished(() => opened.servers.close());
   return opened;
 }
 
-/** Servers that whoever opens them closes. */
+/** Creates servers that the caller closes. */
 export function openStage(
   specs: readonly McpServerSpec[],
   scratch: string,
   tuning: Partial<McpTuning> = {},
-  more: Partial<McpSurroundings> = {},
+  more: Partial<McpHostContext> = {},
 ): Stage {
   const heard: McpServerStatus[] = [];
   const waiting = new Set<(status: McpServerStatus) => void>();
@@ -138,7 +138,7 @@ export function openStage(
       }),
     call: async (name, input = {}, { signal = new AbortController().signal, update = () => {} } = {}) => {
       const tool = (await servers.tools()).find((candidate) => candidate.name === name);
-      if (tool === undefined) throw new Error(`there is no tool ${name}`);
+      if (tool === undefined) throw new Error(`no tool ${name}`);
       const prepared = tool.prepare(input, scratch);
       if ('invalid' in prepared) throw new Error(prepared.invalid);
       return prepared.run(surroundings(scratch, update), signal);
@@ -151,7 +151,7 @@ function surroundings(scratch: string, update: (text: string) => void): ToolSurr
     cwd: scratch,
     env: {},
     scratch,
-    resolve: () => Promise.reject(new Error('an MCP tool has no business with our files')),
+    resolve: () => Promise.reject(new Error('an MCP tool must not access our files')),
     callId: 'call-1',
     sandbox: undefined,
     update,
@@ -162,7 +162,7 @@ export function said(output: ToolOutput): string {
   return textOf(output.content);
 }
 
-/** Time that stands still until a test moves it. */
+/** A clock that stands still until the test advances it. */
 export class StoppedClock implements Clock {
   time = 0;
   readonly slept: number[] = [];
@@ -178,17 +178,17 @@ export class StoppedClock implements Clock {
     });
   };
 
-  /** Ends all waiting. */
+  /** Ends all pending sleeps. */
   wake(): void {
     for (const sleeper of this.#sleepers.splice(0)) sleeper();
   }
 }
 
-/** Lets a scripted server tell the number of a process. */
+/** Lets a scripted server report a process id. */
 export interface Bell {
-  /** Code that does it. */
+  /** Code that reports it. */
   readonly ring: (pid: string) => string;
-  /** The next number that comes or has come. */
+  /** Returns the next reported id. */
   readonly next: () => Promise<number>;
 }
 
@@ -215,7 +215,7 @@ export async function doorbell(): Promise<Bell> {
   };
 }
 
-/** Whether a process runs; one that is dead but not yet buried does not. */
+/** Returns whether a process runs; a zombie does not. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

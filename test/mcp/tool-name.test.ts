@@ -18,7 +18,7 @@ describe('the name of a tool', () => {
     expect(named(server, [tool])).toEqual([name]);
   });
 
-  test('is shortened with a mark of its own', () => {
+  test('is shortened with a hash', () => {
     const [one = '', other = ''] = named('server', [`${'x'.repeat(80)}1`, `${'x'.repeat(80)}2`]);
     expect(one).toMatch(/^mcp__server__x{42}_[0-9a-f]{8}$/);
     expect(one).toHaveLength(64);
@@ -26,7 +26,7 @@ describe('the name of a tool', () => {
     expect(named('server', [`${'x'.repeat(80)}2`])).toEqual([other]);
   });
 
-  test('is marked when another would be the same, but not that of the tool which is called so', () => {
+  test("gets a hash if it would collide, unless it is the tool's real name", () => {
     expect(named('s', ['a/b', 'a_b', 'a.b'])).toEqual([
       expect.stringMatching(/^mcp__s__a_b_[0-9a-f]{8}$/),
       'mcp__s__a_b',
@@ -34,7 +34,7 @@ describe('the name of a tool', () => {
     ]);
   });
 
-  test('is one that every provider takes, and no other tool of the server has it', () => {
+  test('is valid for every provider and unique for the server', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme', minLength: 1 }).map((name) => `${name}0`),
@@ -45,7 +45,7 @@ describe('the name of a tool', () => {
           expect(new Set(names.values()).size).toBe(tools.length);
           for (const name of names.values()) {
             expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
-            // The server's part can be told from the tool's, as rules about all tools of a server need it.
+            // The server part can be separated from the tool part, which rules for all tools of a server need.
             expect(name.slice(5, name.indexOf('__', 5))).toBe(serverPart(server));
           }
         },
@@ -54,7 +54,7 @@ describe('the name of a tool', () => {
   });
 });
 
-test('servers whose tools would have the same names are refused', () => {
+test('servers whose tools would have the same names are rejected', () => {
   const surroundings = { env: {}, secretEnv: [], cwd: '/', clientVersion: '0', onChange: () => {} };
   const twins = ['a b', 'a.b'].map((name) => stdio([], { name }));
   expect(() => new McpServers(twins, surroundings)).toThrow(

@@ -11,14 +11,14 @@ test.each([
   ['a list', [], EMPTY],
   ['true', true, EMPTY],
   ['text', { type: 'string' }, EMPTY],
-  ['an object of nothing', { type: 'object' }, EMPTY],
+  ['an empty object', { type: 'object' }, EMPTY],
   [
     'an object',
     { type: 'object', properties: { a: A }, required: ['a'], additionalProperties: false },
     { type: 'object', properties: { a: A }, required: ['a'], additionalProperties: false },
   ],
   [
-    'one that may be null',
+    'a nullable object',
     { type: ['object', 'null'], properties: { a: A } },
     { ...EMPTY, properties: { a: A } },
   ],
@@ -48,10 +48,10 @@ test.each([
     { type: 'object', properties: { a: { anyOf: [A, B] } } },
   ],
   [
-    'properties that are none',
+    'invalid properties',
     { type: 'object', properties: { a: 5, b: B, c: true }, required: ['a', 'b', 'z', 7] },
     { type: 'object', properties: { b: B, c: true }, required: ['b'] },
   ],
-])('the schema of %s becomes one that every provider takes', (_, schema, expected) => {
+])('the schema of %s becomes one that every provider accepts', (_, schema, expected) => {
   expect(argumentsSchema(schema)).toEqual(expected);
 });

@@ -6,25 +6,25 @@ import type { Link, LinkOptions } from './link.ts';
 import { loadSdk } from './sdk.ts';
 import type { McpServerSpec } from '../spec.ts';
 import { connectStdio } from './stdio.ts';
-import { fetchTools, type ListedTool, notTooDeep, ToolListing, UNREAD } from '../tools/tool-listing.ts';
+import { fetchTools, type ListedTool, checkDepth, ToolListing, UNPARSED } from '../tools/tool-listing.ts';
 
 export interface ConnectionOptions extends LinkOptions {
   readonly clientVersion: string;
-  /** The whole environment and the directory of a server that is started. */
+  /** The complete environment and the working directory of a started server. */
   readonly env: Env;
   readonly cwd: string;
   readonly onToolsChanged: () => void;
 }
 
-export type Opened = { readonly connection: Connection } | { readonly failure: McpFailure };
+export type OpenResult = { readonly connection: Connection } | { readonly failure: McpFailure };
 
-/** Reaches a server and asks for its tools, all within the time limit. What goes wrong is an answer, not an exception. */
-export async function openConnection(spec: McpServerSpec, options: ConnectionOptions): Promise<Opened> {
+/** Connects to a server and lists its tools within the time limit. Failures are returned, not thrown. */
+export async function openConnection(spec: McpServerSpec, options: ConnectionOptions): Promise<OpenResult> {
   const { timeoutMs, onLost, onToolsChanged } = options;
   let isOpen = false;
   let lost: McpFailure | undefined;
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)]);
-  const reached = await reach(spec, {
+  const reached = await connectServer(spec, {
     ...options,
     signal,
     onLost: (failure) => {
@@ -38,7 +38,7 @@ export async function openConnection(spec: McpServerSpec, options: ConnectionOpt
   const listing = new ToolListing(() =>
     fetchTools(link.client, isOpen ? { timeout: timeoutMs } : { timeout: timeoutMs, signal }),
   );
-  // A list that cannot be had leaves the old one; whether the link still works shows elsewhere.
+  // If the list cannot be fetched, the old one stays; the link reports separately whether it still works.
   link.client.setNotificationHandler('notifications/tools/list_changed', () =>
     listing.refresh().then(onToolsChanged, () => undefined),
   );
@@ -55,7 +55,10 @@ export async function openConnection(spec: McpServerSpec, options: ConnectionOpt
   return { connection: new Connection(link, listing) };
 }
 
-async function reach(spec: McpServerSpec, options: ConnectionOptions): ReturnType<typeof connectHttp> {
+async function connectServer(
+  spec: McpServerSpec,
+  options: ConnectionOptions,
+): ReturnType<typeof connectHttp> {
   const sdk = await loadSdk();
   const newClient = () => new sdk.Client({ name: 'polypod', version: options.clientVersion });
   if (spec.transport === 'http') return connectHttp(sdk, newClient, spec, options);
@@ -64,13 +67,13 @@ async function reach(spec: McpServerSpec, options: ConnectionOptions): ReturnTyp
 }
 
 export interface CallOptions {
-  /** How long the call may go on without a sign of progress. */
+  /** How long the call may run without progress. */
   readonly timeoutMs: number;
   readonly onProgress: (text: string) => void;
   readonly signal: AbortSignal;
 }
 
-/** A server that is there, and what it can do. */
+/** A connected server and its tools. */
 export class Connection {
   readonly #link: Link;
   readonly #listing: ToolListing;
@@ -88,26 +91,29 @@ export class Connection {
     return this.#link.pid;
   }
 
-  /** What the server calls itself: `everything 2.0.0`. */
+  /** The name and version that the server reports: `everything 2.0.0`. */
   get version(): string | undefined {
     const about = this.#link.client.getServerVersion();
-    return about === undefined ? undefined : oneLine(`${about.name} ${about.version}`, LONGEST_LINE);
+    return about === undefined ? undefined : oneLine(`${about.name} ${about.version}`, MAX_PROGRESS_LENGTH);
   }
 
-  /** The server's answer, unread. Throws what the SDK throws, and where it is nested too deep. */
+  /**
+   * Returns the server's unparsed answer. Throws what the SDK throws, or an error if the answer is nested too
+   * deep.
+   */
   async call(
     tool: string,
     input: JsonObject,
     { timeoutMs, onProgress, signal }: CallOptions,
   ): Promise<unknown> {
     const params = { name: tool, arguments: input };
-    const answer = await this.#link.client.request({ method: 'tools/call', params }, UNREAD, {
+    const answer = await this.#link.client.request({ method: 'tools/call', params }, UNPARSED, {
       signal,
-      timeout: Math.min(timeoutMs, LONGEST_TIMER),
+      timeout: Math.min(timeoutMs, MAX_TIMER_MS),
       resetTimeoutOnProgress: true,
       onprogress: ({ progress, total, message }) => onProgress(progressText(progress, total, message)),
     });
-    return notTooDeep(answer);
+    return checkDepth(answer);
   }
 
   check(thrown: unknown): Promise<void> {
@@ -119,12 +125,12 @@ export class Connection {
   }
 }
 
-/** Node's timers take a longer one for none at all. */
-const LONGEST_TIMER = 2 ** 31 - 1;
+/** Node's timers treat a longer delay as none. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 function progressText(progress: number, total: number | undefined, message: string | undefined): string {
   const amount = total === undefined ? `${progress}` : `${progress}/${total}`;
-  return oneLine(`${amount} ${message ?? ''}`, LONGEST_LINE);
+  return oneLine(`${amount} ${message ?? ''}`, MAX_PROGRESS_LENGTH);
 }
 
-const LONGEST_LINE = 200;
+const MAX_PROGRESS_LENGTH = 200;

@@ -1,26 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Transport } from '@modelcontextprotocol/client';
 import { orAbort } from '../abort.ts';
-import { answerFailure, httpStatusOf, isAnswer } from './failure.ts';
-import type { Link, LinkOptions, Reached } from './link.ts';
+import { answerFailure, httpStatus, isAnswer } from './failure.ts';
+import type { Link, LinkOptions, LinkResult } from './link.ts';
 import { answerLostRequests } from './lost-requests.ts';
 import type { Sdk } from './sdk.ts';
 import type { HttpSpec } from '../spec.ts';
 
-/** Says hello to a server over HTTP: in today's way, and if it does not know that, in the way of 2024. */
+/**
+ * Connects to a server over HTTP: with streamable HTTP, or with the SSE transport of 2024 if the server does
+ * not support it.
+ */
 export async function connectHttp(
   sdk: Sdk,
   newClient: () => Client,
   { url, headers }: HttpSpec,
   options: LinkOptions,
-): Promise<Reached> {
+): Promise<LinkResult> {
   const requestInit = { headers: { ...headers } };
   const streamable = new sdk.StreamableHTTPClientTransport(new URL(url), { requestInit });
   answerLostRequests(streamable);
   const link = new HttpLink(newClient(), streamable, () => streamable.terminateSession(), options);
   const thrown = await link.connect();
   if (thrown === undefined) return { link };
-  if (NOT_STREAMABLE.has(httpStatusOf(thrown) ?? 0)) {
+  if (NOT_STREAMABLE.has(httpStatus(thrown) ?? 0)) {
     const old = new sdk.SSEClientTransport(new URL(url), { requestInit });
     const oldLink = new HttpLink(newClient(), old, async () => undefined, options);
     if ((await oldLink.connect()) === undefined) return { link: oldLink };
@@ -28,40 +31,40 @@ export async function connectHttp(
   return { failure: answerFailure(thrown, options.timeoutMs) };
 }
 
-/** What servers of 2024 say to a POST at the address of their event stream. */
+/** How servers of 2024 answer a POST to their event stream URL. */
 const NOT_STREAMABLE: ReadonlySet<number> = new Set([400, 404, 405]);
 
-/** How long a server may take to say that it is still there. */
+/** How long a server may take to answer a ping. */
 const PING_MS = 5_000;
 
 /**
- * Over HTTP nobody tells that a server is gone: a request fails, or the stream of its messages breaks off. Then it is asked, and
- * if it does not answer the link is lost.
+ * HTTP has no disconnect event: a request fails or the message stream breaks. Then the server is pinged, and
+ * the link is lost if it does not answer.
  */
 class HttpLink implements Link {
   readonly client: Client;
   readonly pid = undefined;
   readonly #transport: Transport;
-  readonly #farewell: () => Promise<void>;
+  readonly #endSession: () => Promise<void>;
   readonly #options: LinkOptions;
   #isOpen = false;
-  #asking: Promise<void> | undefined;
+  #pinging: Promise<void> | undefined;
 
-  constructor(client: Client, transport: Transport, farewell: () => Promise<void>, options: LinkOptions) {
+  constructor(client: Client, transport: Transport, endSession: () => Promise<void>, options: LinkOptions) {
     this.client = client;
     this.#transport = transport;
-    this.#farewell = farewell;
+    this.#endSession = endSession;
     this.#options = options;
   }
 
-  /** Answers what was thrown, if anything was. */
+  /** Returns what was thrown, if anything. */
   async connect(): Promise<unknown> {
     const { timeoutMs, signal } = this.#options;
-    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport has no other way to be heard
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the transport has no other way
     this.#transport.onerror = (error) => void this.check(error);
     try {
       const connected = this.client.connect(this.#transport, { timeout: timeoutMs, signal });
-      // The SDK sets no limit to the time that the event stream of 2024 takes to open.
+      // The SDK sets no time limit for opening the event stream of 2024.
       await orAbort(connected, signal);
       this.#isOpen = true;
       return undefined;
@@ -73,21 +76,21 @@ class HttpLink implements Link {
 
   async check(thrown: unknown): Promise<void> {
     if (!this.#isOpen || isAnswer(thrown)) return;
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = undefined;
+    this.#pinging ??= this.#ping().finally(() => {
+      this.#pinging = undefined;
     });
-    await this.#asking;
+    await this.#pinging;
   }
 
   async end(): Promise<void> {
     this.#isOpen = false;
-    // A courtesy: the server may forget the session at once.
-    const farewell = this.#farewell().catch(() => undefined);
-    await Promise.race([farewell, sleep(this.#options.graceMs, undefined, { ref: false })]);
+    // Optional: lets the server drop the session immediately.
+    const endSession = this.#endSession().catch(() => undefined);
+    await Promise.race([endSession, sleep(this.#options.graceMs, undefined, { ref: false })]);
     await this.client.close();
   }
 
-  async #ask(): Promise<void> {
+  async #ping(): Promise<void> {
     try {
       await this.client.ping({ timeout: PING_MS });
     } catch (thrown) {

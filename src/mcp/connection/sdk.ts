@@ -1,6 +1,6 @@
 import type * as client from '@modelcontextprotocol/client';
 
-/** The MCP client library. It is loaded when the first server is reached: without servers nobody pays for it. */
+/** The MCP client library, loaded when the first server is connected. */
 export type Sdk = typeof client;
 
 export async function loadSdk(): Promise<Sdk> {

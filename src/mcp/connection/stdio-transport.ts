@@ -7,20 +7,20 @@ import { endGroup, type Program, startGroup } from './process-group.ts';
 import type { Sdk } from './sdk.ts';
 import { Tail } from './tail.ts';
 
-/** How much of what a server writes beside the protocol is kept for error messages. */
-const STDERR_KEPT = 8_192;
+/** How much stderr output is kept for error messages. */
+const MAX_STDERR = 8_192;
 
 /**
- * A server as a child process, one JSON message per line. The SDK has such a transport too, but it starts the server in our own
- * process group, so that what the server starts cannot be ended with it, and it tells neither exit code nor signal.
+ * Runs a server as a child process with one JSON message per line. The SDK's transport starts the server in our
+ * process group, so its children cannot be ended with it, and it reports neither exit code nor signal.
  */
 export class StdioTransport implements Transport {
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
   onmessage?: Transport['onmessage'];
 
-  /** What the server wrote to stderr last. */
-  readonly stderr = new Tail(STDERR_KEPT);
+  /** The last stderr output of the server. */
+  readonly stderr = new Tail(MAX_STDERR);
 
   readonly #sdk: Sdk;
   readonly #program: Program;
@@ -28,9 +28,9 @@ export class StdioTransport implements Transport {
   readonly #onEnd: () => void;
   #child: ChildProcessWithoutNullStreams | undefined;
   #ending: string | undefined;
-  #over: Promise<void> | undefined;
+  #ended: Promise<void> | undefined;
 
-  /** `onEnd` is called once the process is gone, and before the client is told. */
+  /** `onEnd` is called after the process has ended, and before the client is notified. */
   constructor(sdk: Sdk, program: Program, graceMs: number, onEnd: () => void) {
     this.#sdk = sdk;
     this.#program = program;
@@ -42,7 +42,7 @@ export class StdioTransport implements Transport {
     return this.#child?.pid;
   }
 
-  /** How it came to an end, once it has: `it ended with exit code 1`. */
+  /** How the process ended: `it ended with exit code 1`. */
   get ending(): string | undefined {
     return this.#ending;
   }
@@ -56,16 +56,16 @@ export class StdioTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
-    if (stdin === undefined || !stdin.writable) throw new Error('the server does not listen any more');
+    if (stdin === undefined || !stdin.writable) throw new Error('the server has closed its input');
     await new Promise<void>((resolve, reject) => {
       stdin.write(this.#sdk.serializeMessage(message), (error) => (error ? reject(error) : resolve()));
     });
   }
 
-  /** Ends the process and its group. Whoever calls it again waits for the same end. */
+  /** Ends the process and its group. Further calls wait for the same end. */
   close(): Promise<void> {
-    this.#over ??= this.#end();
-    return this.#over;
+    this.#ended ??= this.#end();
+    return this.#ended;
   }
 
   async #end(): Promise<void> {
@@ -73,7 +73,8 @@ export class StdioTransport implements Transport {
     if (child?.pid !== undefined) {
       const drained = once(child, 'close');
       await endGroup(child, this.#graceMs);
-      // An answer given right before the end still counts; but who left the group may hold the streams open for ever.
+      // An answer sent just before the end still counts; but a process that left the group may hold the streams
+      // open forever.
       await Promise.race([drained, sleep(this.#graceMs, undefined, { ref: false })]);
       for (const stream of child.stdio) stream?.destroy();
     }
@@ -97,7 +98,7 @@ export class StdioTransport implements Transport {
     try {
       buffer.append(chunk);
     } catch {
-      // With no end of the line in sight there is no way back into the stream.
+      // Without a line end, the stream cannot be resynchronized.
       this.#ending ??= `it sent a line of more than ${this.#sdk.STDIO_DEFAULT_MAX_BUFFER_SIZE} bytes`;
       void this.close();
       return;
@@ -105,7 +106,7 @@ export class StdioTransport implements Transport {
     while (this.#deliver(buffer)) continue;
   }
 
-  /** Hands on one message; answers whether there may be another. Lines that are not JSON are passed over by the buffer. */
+  /** Delivers one message; returns whether there may be another. The buffer skips lines that are not JSON. */
   #deliver(buffer: InstanceType<Sdk['ReadBuffer']>): boolean {
     try {
       const message = buffer.readMessage();

@@ -1,17 +1,17 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { answerFailure, isAnswer, isTimeout, type McpFailure, startFailure } from './failure.ts';
-import type { LinkOptions, Reached } from './link.ts';
+import type { LinkOptions, LinkResult } from './link.ts';
 import type { Program } from './process-group.ts';
 import type { Sdk } from './sdk.ts';
 import { StdioTransport } from './stdio-transport.ts';
 
-/** Starts a server and says hello to it. */
+/** Starts a server and initializes it. */
 export async function connectStdio(
   sdk: Sdk,
   client: Client,
   program: Program,
   { onLost, timeoutMs, graceMs, signal }: LinkOptions,
-): Promise<Reached> {
+): Promise<LinkResult> {
   const transport: StdioTransport = new StdioTransport(sdk, program, graceMs, () =>
     onLost(endFailure(transport)),
   );
@@ -19,7 +19,7 @@ export async function connectStdio(
   try {
     await client.connect(transport, { timeout: timeoutMs, signal });
   } catch (thrown) {
-    // Before anything is said about it: only then all of its stderr has been read.
+    // Wait for the end first: only then all of stderr has been read.
     await end();
     return { failure: connectFailure(transport, program, thrown, timeoutMs) };
   }
@@ -27,7 +27,7 @@ export async function connectStdio(
     link: {
       client,
       pid: transport.pid,
-      // A server that takes long may be at work; one whose streams are broken is gone, or as good as gone.
+      // A slow server may be busy; one with broken streams is lost.
       check: async (thrown) => (isAnswer(thrown) || isTimeout(thrown) ? undefined : end()),
       end,
     },
@@ -47,13 +47,13 @@ function connectFailure(
 }
 
 function endFailure(transport: StdioTransport): McpFailure {
-  return { text: withStderr(transport.ending ?? 'it does not listen any more', transport), permanent: false };
+  return { text: withStderr(transport.ending ?? 'it has closed its input', transport), permanent: false };
 }
 
 function withStderr(text: string, { stderr }: StdioTransport): string {
   const lines = stderr.lines(LINES_TOLD);
-  return lines === '' ? text : `${text}; it had written:\n${lines}`;
+  return lines === '' ? text : `${text}; its last output was:\n${lines}`;
 }
 
-/** How many of the last lines of stderr go into a message. */
+/** How many of the last stderr lines are quoted. */
 const LINES_TOLD = 5;

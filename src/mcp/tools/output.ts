@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { JsonObject } from '../../base/index.ts';
 import type { Content } from '../../llm/index.ts';
 import type { ToolOutput } from '../../tools/index.ts';
-import { beginning, oneLine } from '../shorten.ts';
+import { truncate, oneLine } from '../shorten.ts';
 import type { CallResult } from './result.ts';
 
 /** How much of one answer a model gets: characters of text, and images. */
@@ -15,18 +15,18 @@ export interface OutputLimit {
 
 export const OUTPUT_LIMIT: OutputLimit = { text: 50_000, images: 20 };
 
-/** What a call brought, cut to what a model can bear; the whole of a longer text goes to a file. */
-export async function outputOf(
+/** Converts the result of a call, truncated for the model; longer text is saved to a file. */
+export async function toToolOutput(
   { content, isError, structured }: CallResult,
   origin: JsonObject,
   scratch: string,
 ): Promise<ToolOutput> {
-  const { kept, omitted } = capped(content, OUTPUT_LIMIT);
-  const outputFile = omitted.text > 0 ? await saved(linesOf(content), scratch) : undefined;
+  const { kept, omitted } = truncateContent(content, OUTPUT_LIMIT);
+  const outputFile = omitted.text > 0 ? await saveText(contentText(content), scratch) : undefined;
   const isSmall = structured !== undefined && JSON.stringify(structured).length <= OUTPUT_LIMIT.text;
   return {
-    summary: summaryOf(kept),
-    content: [...kept, ...notesOf(omitted, outputFile, kept.length === 0)],
+    summary: summarize(kept),
+    content: [...kept, ...omissionNotes(omitted, outputFile, kept.length === 0)],
     isError,
     details: {
       ...origin,
@@ -36,59 +36,59 @@ export async function outputOf(
   };
 }
 
-/** The content up to the limit, and how much of it was left out. */
-export function capped(
+/** Returns the content up to the limit, and how much was omitted. */
+export function truncateContent(
   content: readonly Content[],
   limit: OutputLimit,
 ): { readonly kept: readonly Content[]; readonly omitted: OutputLimit } {
   const kept: Content[] = [];
   const omitted = { text: 0, images: 0 };
-  const left = { ...limit };
+  const remaining = { ...limit };
   for (const part of content) {
     if (part.type === 'text') {
-      const text = beginning(part.text, left.text);
-      // After a cut nothing more: a later short piece would look like the end of what was cut.
-      left.text = text.length < part.text.length ? 0 : left.text - text.length;
+      const text = truncate(part.text, remaining.text);
+      // Nothing follows a cut: a later short text would look like the end of what was cut.
+      remaining.text = text.length < part.text.length ? 0 : remaining.text - text.length;
       omitted.text += part.text.length - text.length;
       if (text !== '') kept.push({ type: 'text', text });
-    } else if (left.images > 0) {
-      left.images -= 1;
+    } else if (remaining.images > 0) {
+      remaining.images -= 1;
       kept.push(part);
     } else omitted.images += 1;
   }
   return { kept, omitted };
 }
 
-function notesOf(omitted: OutputLimit, file: string | undefined, isEmpty: boolean): readonly Content[] {
-  const place = file === undefined ? '' : `; the whole text is in ${file}`;
+function omissionNotes(omitted: OutputLimit, file: string | undefined, isEmpty: boolean): readonly Content[] {
+  const savedTo = file === undefined ? '' : `; the full text is in ${file}`;
   const notes = [
     ...(isEmpty ? ['(no output)'] : []),
-    ...(omitted.text > 0 ? [`[${omitted.text} more characters are left out${place}]`] : []),
-    ...(omitted.images > 0 ? [`[${omitted.images} more images are left out]`] : []),
+    ...(omitted.text > 0 ? [`[${omitted.text} more characters omitted${savedTo}]`] : []),
+    ...(omitted.images > 0 ? [`[${omitted.images} more images omitted]`] : []),
   ];
   return notes.map((text) => ({ type: 'text', text }));
 }
 
-async function saved(text: string, scratch: string): Promise<string | undefined> {
+async function saveText(text: string, scratch: string): Promise<string | undefined> {
   const file = join(scratch, `mcp-${randomUUID()}.txt`);
   try {
     await writeFile(file, text, { mode: 0o600 });
     return file;
   } catch {
-    // The part that the model gets is worth more than an error about the rest.
+    // The truncated text is worth more than an error about the rest.
     return undefined;
   }
 }
 
-function summaryOf(content: readonly Content[]): string {
-  const line = /\S.*/.exec(linesOf(content))?.[0];
-  if (line !== undefined) return oneLine(line, LONGEST_SUMMARY);
+function summarize(content: readonly Content[]): string {
+  const line = /\S.*/.exec(contentText(content))?.[0];
+  if (line !== undefined) return oneLine(line, MAX_SUMMARY);
   const images = content.filter(({ type }) => type === 'image').length;
   return images === 0 ? '(no output)' : `${images} ${images === 1 ? 'image' : 'images'}`;
 }
 
-function linesOf(content: readonly Content[]): string {
+function contentText(content: readonly Content[]): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
 }
 
-const LONGEST_SUMMARY = 120;
+const MAX_SUMMARY = 120;

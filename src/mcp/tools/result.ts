@@ -1,49 +1,49 @@
 import { arrayOf, type JsonObject, objectOf, stringOf } from '../../base/index.ts';
 import type { Content } from '../../llm/index.ts';
 
-/** What a server answered to a call, as far as a model can take it in. */
+/** A server's answer to a call, in a form that models accept. */
 export interface CallResult {
   readonly content: readonly Content[];
   readonly isError: boolean;
-  /** The same as data, from servers that give it. */
+  /** The same as structured data, if the server provides it. */
   readonly structured: unknown;
 }
 
-/** Reads the answer to a call. Nothing in it is trusted, and what is not understood is told, not dropped. */
+/** Reads the answer to a call. Nothing in it is trusted, and unknown content is described, not dropped. */
 export function readResult(answer: unknown): CallResult {
   const { content, structuredContent: structured, isError } = objectOf(answer);
   const parts = arrayOf(content)
-    .map((block) => contentOf(objectOf(block)))
-    // A provider that minds blank text refuses the whole request.
+    .map((block) => parseBlock(objectOf(block)))
+    // Some providers reject a whole request because of blank text.
     .filter((part) => part.type !== 'text' || part.text.trim() !== '');
   const hasText = parts.some(({ type }) => type === 'text');
-  // Servers repeat it as text for clients that do not know it; some do not.
+  // Most servers repeat the structured data as text, some do not.
   const data = structured === undefined || hasText ? [] : [text(JSON.stringify(structured, null, 2))];
-  return { content: joined([...parts, ...data]), isError: isError === true, structured };
+  return { content: mergeTexts([...parts, ...data]), isError: isError === true, structured };
 }
 
-function contentOf(block: JsonObject): Content {
+function parseBlock(block: JsonObject): Content {
   const { type, mimeType, data } = block;
   switch (type) {
     case 'text':
       return text(stringOf(block.text));
     case 'image':
-      return imageOf(stringOf(mimeType), stringOf(data)) ?? text(`[${binary('image', mimeType, data)}]`);
+      return parseImage(stringOf(mimeType), stringOf(data)) ?? text(`[${binary('image', mimeType, data)}]`);
     case 'audio':
       return text(`[${binary('audio', mimeType, data)}]`);
     case 'resource':
-      return resourceOf(objectOf(block.resource));
+      return parseResource(objectOf(block.resource));
     case 'resource_link':
       return text(`[link to ${linkText(block)}]`);
     default:
-      return text(`[content of type ${JSON.stringify(type ?? 'none')}, which Polypod does not know]`);
+      return text(`[content of unknown type ${JSON.stringify(type ?? 'none')}]`);
   }
 }
 
-function resourceOf(resource: JsonObject): Content {
+function parseResource(resource: JsonObject): Content {
   const { uri, mimeType, blob } = resource;
   if (typeof resource.text === 'string') return text(`[resource ${stringOf(uri)}]\n${resource.text}`);
-  const image = imageOf(stringOf(mimeType), stringOf(blob));
+  const image = parseImage(stringOf(mimeType), stringOf(blob));
   return image ?? text(`[resource ${stringOf(uri)}: ${binary('data', mimeType, blob)}]`);
 }
 
@@ -52,26 +52,26 @@ function linkText({ uri, name, title, description, mimeType }: JsonObject): stri
   return [stringOf(uri), ...about].join(', ');
 }
 
-function binary(what: string, mimeType: unknown, base64: unknown): string {
+function binary(kind: string, mimeType: unknown, base64: unknown): string {
   const bytes = Math.floor((stringOf(base64).length * 3) / 4);
-  return `${what} of type ${stringOf(mimeType) || 'unknown'}, ${bytes} bytes, not shown`;
+  return `${kind} of type ${stringOf(mimeType) || 'unknown'}, ${bytes} bytes, not shown`;
 }
 
-/** An image in a form and size that every provider takes. */
-function imageOf(mimeType: string, base64: string): Content | undefined {
+/** Returns an image in a format and size that every provider accepts. */
+function parseImage(mimeType: string, base64: string): Content | undefined {
   const mediaType = mimeType === 'image/jpg' ? 'image/jpeg' : mimeType;
-  if (!IMAGES.has(mediaType) || base64.length > LARGEST_IMAGE) return undefined;
+  if (!IMAGES.has(mediaType) || base64.length > MAX_IMAGE) return undefined;
   const data = base64.replace(/\s+/g, '');
   return BASE64.test(data) ? { type: 'image', mediaType, data } : undefined;
 }
 
 const IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
-/** In characters of base64: the least of what the providers take. */
-const LARGEST_IMAGE = 5_000_000;
+/** In characters of base64: the smallest limit of all providers. */
+const MAX_IMAGE = 5_000_000;
 
-/** Neighbouring texts as one, each on a line of its own. */
-function joined(parts: readonly Content[]): readonly Content[] {
+/** Merges adjacent texts, each on its own line. */
+function mergeTexts(parts: readonly Content[]): readonly Content[] {
   const result: Content[] = [];
   for (const part of parts) {
     const last = result.at(-1);

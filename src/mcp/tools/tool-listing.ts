@@ -9,16 +9,16 @@ import {
   tooDeep,
 } from '../../base/index.ts';
 
-/** A tool as its server tells of it. */
+/** A tool as listed by its server. */
 export interface ListedTool {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: unknown;
-  /** Whether the server says that it changes nothing. */
+  /** Whether the server declares it read-only. */
   readonly readOnly: boolean;
 }
 
-/** The tools of one server, as far as they are known. */
+/** The known tools of one server. */
 export class ToolListing {
   tools: readonly ListedTool[] = [];
   readonly #fetch: () => Promise<readonly ListedTool[]>;
@@ -29,7 +29,7 @@ export class ToolListing {
     this.#fetch = fetch;
   }
 
-  /** Resolves when the list is as new as this call. Whoever calls while it is being fetched has it fetched once more. */
+  /** Resolves when the list is at least as new as this call. A call during a fetch triggers another fetch. */
   refresh(): Promise<void> {
     this.#isStale = true;
     this.#refreshing ??= this.#refresh().finally(() => {
@@ -39,45 +39,45 @@ export class ToolListing {
   }
 
   async #refresh(): Promise<void> {
-    // Some servers announce a change whenever they are asked.
-    for (let round = 0; this.#isStale && round < MOST_ROUNDS; round += 1) {
+    // Some servers announce a change on every request.
+    for (let round = 0; this.#isStale && round < MAX_ROUNDS; round += 1) {
       this.#isStale = false;
       this.tools = await this.#fetch();
     }
   }
 }
 
-const MOST_ROUNDS = 3;
+const MAX_ROUNDS = 3;
 
-/** Asks a server for all pages of its list. */
+/** Fetches all pages of a server's tool list. */
 export async function fetchTools(client: Client, options: RequestOptions): Promise<readonly ListedTool[]> {
-  // The SDK would write to the console about a server that has none.
+  // The SDK would write to the console about a server without tools.
   if (client.getServerCapabilities()?.tools === undefined) return [];
   let tools: readonly ListedTool[] = [];
   const cursors = new Set<string>();
-  for (let cursor = ''; cursors.size < MOST_PAGES; cursors.add(cursor)) {
+  for (let cursor = ''; cursors.size < MAX_PAGES; cursors.add(cursor)) {
     const params = cursor === '' ? {} : { cursor };
     const page = objectOf(
-      notTooDeep(await client.request({ method: 'tools/list', params }, UNREAD, options)),
+      checkDepth(await client.request({ method: 'tools/list', params }, UNPARSED, options)),
     );
-    tools = [...tools, ...arrayOf(page.tools).flatMap(listedTool)].slice(0, MOST_TOOLS);
+    tools = [...tools, ...arrayOf(page.tools).flatMap(listedTool)].slice(0, MAX_TOOLS);
     cursor = stringOf(page.nextCursor);
     if (cursor === '' || cursors.has(cursor)) break;
   }
   return tools;
 }
 
-const MOST_PAGES = 100;
-/** More than any model takes. */
-const MOST_TOOLS = 2_000;
+const MAX_PAGES = 100;
+/** More than any model accepts. */
+const MAX_TOOLS = 2_000;
 
-/** Lets the SDK hand out an answer as it came: its own reading refuses the whole list for one flaw in one tool. */
-export const UNREAD: StandardSchemaV1<unknown, unknown> = {
+/** Makes the SDK return unparsed answers: its own parsing rejects the whole list for one invalid tool. */
+export const UNPARSED: StandardSchemaV1<unknown, unknown> = {
   '~standard': { version: 1, vendor: 'polypod', validate: (value) => ({ value }) },
 };
 
-/** The answer, unless it is nested too deep for what reads it later, which is recursive. */
-export function notTooDeep(answer: unknown): unknown {
+/** Returns the answer, or throws if it is nested too deep for the recursive code that reads it later. */
+export function checkDepth(answer: unknown): unknown {
   if (!isValueDeeperThan(MESSAGE_DEPTH, answer)) return answer;
   throw new PolypodError('tool-failed', `its answer is nested too deep: ${tooDeep()}`);
 }

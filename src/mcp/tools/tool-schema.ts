@@ -1,19 +1,19 @@
 import { arrayOf, isObject, type JsonObject, objectOf } from '../../base/index.ts';
 
 /**
- * A server's schema of a tool's arguments, in the form that every provider takes: an object at the top and no choice
- * between schemas there, because a provider that minds refuses the whole request, not only the tool. What a choice
- * offered stays visible as optional properties; the server checks the arguments itself.
+ * Converts a server's argument schema to a form that every provider accepts: an object at the top without
+ * `anyOf` and the like, because some providers reject the whole request otherwise. The alternatives remain as
+ * optional properties; the server validates the arguments itself.
  */
 export function argumentsSchema(schema: unknown): JsonObject {
-  const given = objectOf(schema);
-  const kept = Object.entries(given).filter(([key]) => !NOT_AT_THE_TOP.has(key));
-  const choices = CHOICES.flatMap((key) => arrayOf(given[key])).map((choice) => objectOf(choice));
-  const offered = [...choices, given].flatMap(({ properties }) => Object.entries(objectOf(properties)));
+  const source = objectOf(schema);
+  const allowed = Object.entries(source).filter(([key]) => !FORBIDDEN_AT_TOP.has(key));
+  const choices = CHOICES.flatMap((key) => arrayOf(source[key])).map((choice) => objectOf(choice));
+  const offered = [...choices, source].flatMap(({ properties }) => Object.entries(objectOf(properties)));
   const properties = new Map(offered.filter(([, part]) => isSchema(part)));
-  const required = arrayOf(given.required).filter((key) => typeof key === 'string' && properties.has(key));
+  const required = arrayOf(source.required).filter((key) => typeof key === 'string' && properties.has(key));
   return {
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(allowed),
     type: 'object',
     properties: Object.fromEntries(properties),
     ...(required.length > 0 ? { required } : {}),
@@ -21,7 +21,7 @@ export function argumentsSchema(schema: unknown): JsonObject {
 }
 
 const CHOICES = ['anyOf', 'oneOf', 'allOf'] as const;
-const NOT_AT_THE_TOP: ReadonlySet<string> = new Set([
+const FORBIDDEN_AT_TOP: ReadonlySet<string> = new Set([
   ...CHOICES,
   '$schema',
   '$id',

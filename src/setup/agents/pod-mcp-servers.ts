@@ -1,5 +1,5 @@
 import type * as Mcp from '../../mcp/index.ts';
-import type { McpServers, McpServerSpec, McpSurroundings } from '../../mcp/index.ts';
+import type { McpServers, McpServerSpec, McpHostContext } from '../../mcp/index.ts';
 import type { PodSettings } from '../../pod/index.ts';
 import type { Tool } from '../../tools/index.ts';
 
@@ -9,14 +9,14 @@ type Given = Pick<PodSettings, 'mcpConfig' | 'mcpContext'>;
 /** The MCP servers of one pod: those that are configured, and those that a client has given it. */
 export class PodMcpServers {
   readonly #configured: readonly McpServerSpec[];
-  readonly #surroundings: McpSurroundings;
+  readonly #surroundings: McpHostContext;
   #given = '';
   /** Made when somebody wants their tools, if there are any. */
   #servers: McpServers | undefined;
   /** Of replaced servers: nobody is gone before they are. */
   readonly #closing = new Set<Promise<void>>();
 
-  constructor(configured: readonly McpServerSpec[], surroundings: McpSurroundings) {
+  constructor(configured: readonly McpServerSpec[], surroundings: McpHostContext) {
     this.#configured = configured;
     this.#surroundings = surroundings;
   }
