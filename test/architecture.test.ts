@@ -63,7 +63,7 @@ const ORDER: Readonly<Record<string, string>> = {
   'src/llm': 'anthropic gemini ollama openai-chat openai-responses catalogue',
   'src/mcp': 'tools | connection',
   'src/pod': 'session feed catalogue | repair view history | journal | live | host',
-  'src/pod/live': 'commands',
+  'src/pod/live': 'run | commands',
   'src/protocols': 'hld pod rpc tasks',
   'src/protocols/hld': 'sessions | approvals | conversation | events',
   'src/protocols/pod': 'encode | sockets',

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { type Caller, type PodCommand, readCommand, type Receipt, type ValidCommand } from './command.ts';
 import { type WatchFrom, type Watched, watchPod } from './watch.ts';
 import type { LivePod } from './live/live-pod.ts';
-import type { Briefing } from './live/runner.ts';
+import type { Briefing } from './live/run/run-setup.ts';
 import type { Snapshot } from './snapshot.ts';
 
 export interface WatchOptions extends WatchFrom {

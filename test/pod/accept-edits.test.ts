@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { acceptingEdits } from '../../src/pod/live/accept-edits.ts';
+import { acceptingEdits } from '../../src/pod/live/run/accept-edits.ts';
 import { judge, type Rule } from '../../src/tools/index.ts';
 
 const PROJECT = { read: ['/project'], write: ['/project'] };

@@ -22,13 +22,17 @@ import {
   type Restored,
   restore,
 } from '../journal/index.ts';
+import { HostNotices } from './host-notices.ts';
 import { PendingWork } from './pending-work.ts';
+import { PodEnd } from './pod-end.ts';
 import { openCallsIn } from '../view/open-calls.ts';
 import type { PodOptions } from './pod-options.ts';
-import { Receipts, type RecordedReceipt } from '../receipts.ts';
-import { type Briefing, Runner } from './runner.ts';
+import { Receipts } from '../receipts.ts';
+import { type Briefing, RunSetup } from './run/run-setup.ts';
+import { Runner } from './run/runner.ts';
 import { conversation, type Header, type ModelChoice, type SessionTree } from '../session/index.ts';
 import { changed, DEFAULT_SETTINGS } from '../settings.ts';
+import { RunSlot } from './run-slot.ts';
 import { Shell } from './shell.ts';
 import { type Snapshot, snapshotOf } from '../snapshot.ts';
 import { stateOf } from '../view/state.ts';
@@ -42,10 +46,10 @@ export class LivePod {
   readonly view: PodView;
   readonly header: Header;
   readonly #options: PodOptions<LivePod>;
-  readonly #session: OpenSession;
   readonly #loadedTree: LoadedTree;
   readonly #journal: Journal;
   readonly #receipts: Receipts;
+  readonly #setup: RunSetup;
   readonly #runner: Runner;
   readonly #approvals: Approvals;
   readonly #shell: Shell;
@@ -53,10 +57,11 @@ export class LivePod {
   readonly #next: PendingWork;
   readonly #parts: PodParts;
   readonly #recorder: Recorder;
-  #hasSlot = false;
+  readonly #slot: RunSlot;
+  readonly #notices: HostNotices<LivePod>;
+  readonly #end: PodEnd;
   /** The settings that it was begun with are in no entry yet. */
   #isUnrecorded = false;
-  #closing: Promise<void> | undefined;
 
   static async open(options: PodOptions<LivePod>): Promise<LivePod> {
     const { files, openAgent, feedDirectory } = options;
@@ -107,7 +112,6 @@ export class LivePod {
   ) {
     const { now, callbacks } = options;
     this.#options = options;
-    this.#session = session;
     this.#loadedTree = new LoadedTree(session);
     this.#agent = agent;
     this.header = session.tree.header;
@@ -140,9 +144,11 @@ export class LivePod {
       lastSeq,
       lastEntrySeq: restored.lastSeq,
       watcherLimit: options.watcherLimit,
-      onFailure: (error) => this.#fail(error),
+      onFailure: (error) => this.#end.fail(error),
     });
     this.#receipts = new Receipts(now);
+    this.#slot = new RunSlot(callbacks);
+    this.#notices = new HostNotices({ callbacks, journal: () => this.#journal });
     for (const signed of restored.signed) this.#receipts.add(signed);
     this.#approvals = new Approvals({
       view: this.view,
@@ -150,13 +156,20 @@ export class LivePod {
       now,
       newId: uuidv7,
       policy: options.approvals,
-      reconsider: (tool, args) => this.#runner.reconsider(tool, args),
-      beyond: (limit, tool, args) => this.#runner.beyond(limit, tool, args),
+      reconsider: (tool, args) => this.#setup.reconsider(tool, args),
+      beyond: (limit, tool, args) => this.#setup.beyond(limit, tool, args),
       onExpired: () => void this.#next.resumeDecided(DEADLINE),
       remember: (rule, person) => agent.remember(rule, person),
     });
     const clientTools = new ClientTools((fact) => publish({ fact }));
+    this.#setup = new RunSetup({
+      view: this.view,
+      agent,
+      cwd: this.header.cwd,
+      clientTools: () => this.view.settings.clientTools.map((tool) => clientTools.toolFor(tool)),
+    });
     this.#runner = new Runner({
+      setup: this.#setup,
       view: this.view,
       agent,
       cwd: this.header.cwd,
@@ -166,7 +179,6 @@ export class LivePod {
       written,
       ask: (question, runId, signal) => this.#approvals.ask(question, runId, signal),
       audit: (event) => callbacks.audit({ ...event, session: this.id }),
-      clientTools: () => this.view.settings.clientTools.map((tool) => clientTools.toolFor(tool)),
       newRunId: uuidv7,
       now,
       onQuiet: () => this.#onQuiet(),
@@ -177,6 +189,7 @@ export class LivePod {
     );
     this.#next = new PendingWork({
       view: this.view,
+      setup: this.#setup,
       runner: this.#runner,
       shell: this.#shell,
       publish,
@@ -186,6 +199,7 @@ export class LivePod {
     this.#parts = {
       view: this.view,
       agent,
+      setup: this.#setup,
       runner: this.#runner,
       approvals: this.#approvals,
       clientTools,
@@ -197,12 +211,24 @@ export class LivePod {
       refuseStart: callbacks.refuseStart,
       takeSlot: () => this.#takeSlot(),
       whyNoSlot: () =>
-        this.#closing === undefined ? callbacks.whyNoSlot() : 'the pod is being closed: send it again',
+        this.closing === undefined ? callbacks.whyNoSlot() : 'the pod is being closed: send it again',
       reach: (entryId) => this.#loadedTree.reach(entryId, this.#journal),
       branchTo: (entryId) => this.#branchTo(entryId),
       decideForChild: callbacks.decideForChild,
-      close: async (caller, signed) => this.#closeFor(caller, signed),
+      // From now on nothing else begins: what waits runs when the pod is opened again.
+      close: ({ by, door }, signed) => this.#end.close({ fact: { type: 'closed', by, door }, signed }),
     };
+    this.#end = new PodEnd({
+      view: this.view,
+      agent,
+      runner: this.#runner,
+      shell: this.#shell,
+      approvals: this.#approvals,
+      journal: this.#journal,
+      session,
+      publish,
+      gone: (failure) => callbacks.gone(this, failure),
+    });
   }
 
   /** Whether it may leave memory: nothing runs, nobody looks, and no deadline runs. */
@@ -224,7 +250,7 @@ export class LivePod {
 
   /** Resolves when it is closed; undefined as long as it is open. */
   get closing(): Promise<void> | undefined {
-    return this.#closing;
+    return this.#end.closing;
   }
 
   /** The model that answers, or would. */
@@ -255,7 +281,7 @@ export class LivePod {
   async handle(command: ValidCommand, caller: Caller): Promise<Receipt> {
     if (this.#journal.failure !== undefined) throw this.#journal.failure;
     return this.#receipts.once(command, caller, async (sign) => {
-      if (this.#closing !== undefined)
+      if (this.closing !== undefined)
         throw new PolypodError('conflict', 'the pod is being closed: try again');
       let given: Receipt | undefined;
       const receiptOf = (reply: Omit<Receipt, 'accepted' | 'seq'>): Receipt =>
@@ -298,7 +324,7 @@ export class LivePod {
   }
 
   briefing(): Promise<Briefing> {
-    return this.#runner.briefing();
+    return this.#setup.briefing(this.#runner.overrides);
   }
 
   /** The whole tree, also what had not to be read so far. */
@@ -328,7 +354,7 @@ export class LivePod {
 
   /** What an event means beyond itself. */
   #follow(fact: PodFact): void {
-    this.#tellHouse(fact);
+    this.#notices.notify(this, fact);
     // A run that is cancelled right after it resumes does not ask again about its calls, so nothing else would settle the approval.
     if (fact.type === 'tool-end') this.#approvals.cancelOwn(fact.callId);
     const state = this.#state();
@@ -347,14 +373,12 @@ export class LivePod {
 
   /** Ends what runs, writes what is left, and lets go of the files. */
   async close(): Promise<void> {
-    this.#closing ??= this.#close('everything');
-    await this.#closing;
+    await this.#end.close();
   }
 
   /** As `close`, but a run that waits for a person is kept: it goes on, in another process, when that one has decided. */
   async leave(): Promise<void> {
-    this.#closing ??= this.#close(this.view.state === 'waiting' ? 'all but the run' : 'everything');
-    await this.#closing;
+    await this.#end.leave();
   }
 
   #recover(restored: Restored, lost: { readonly from: number; readonly to: number } | undefined): void {
@@ -365,7 +389,7 @@ export class LivePod {
     this.#shell.keep(interrupted);
     // The worker was made before the last calls got their results.
     const { totals, measured } = restored;
-    this.#runner.restore(
+    this.#runner.restart(
       this.view.items,
       totals,
       measured,
@@ -398,33 +422,13 @@ export class LivePod {
     });
   }
 
-  #tellHouse(fact: PodFact): void {
-    const { callbacks } = this.#options;
-    const isQuieter = fact.type === 'tool-end' && this.view.state === 'waiting';
-    if (LISTED.has(fact.type) || isQuieter) callbacks.changed(this, fact.type);
-    if (fact.type === 'approval-request') this.#whenSafe(() => callbacks.asked(this, fact.approval));
-    if (fact.type === 'approval-response') {
-      const { type: _, approvalId, ...how } = fact;
-      this.#whenSafe(() => callbacks.settled(this, approvalId, how));
-    }
-  }
-
-  /** A parent must not know what its child, after a crash, would not. */
-  #whenSafe(tell: () => void): void {
-    // A disk that failed is told of elsewhere.
-    this.#journal.written().then(tell, () => {});
-  }
-
   #takeSlot(): boolean {
     // Somebody may have closed it while the run was prepared.
-    if (this.#closing !== undefined) return false;
-    this.#hasSlot ||= this.#options.callbacks.takeSlot();
-    return this.#hasSlot;
+    return this.closing === undefined && this.#slot.take();
   }
 
   #onQuiet(): void {
-    if (this.#hasSlot) this.#options.callbacks.releaseSlot();
-    this.#hasSlot = false;
+    this.#slot.release();
     if (this.#journal.failure !== undefined) return;
     const state = this.#state();
     if (state !== this.view.state) this.publish({ fact: { type: 'state', state } });
@@ -433,11 +437,11 @@ export class LivePod {
 
   /** A place for runs is free, and a prompt that waits here may take it. */
   startNext(): void {
-    if (this.#closing === undefined) this.#next.startPrompt();
+    if (this.closing === undefined) this.#next.startPrompt();
   }
 
   #goOn(): void {
-    if (this.#journal.failure === undefined && this.#closing === undefined) this.#next.take();
+    if (this.#journal.failure === undefined && this.closing === undefined) this.#next.take();
   }
 
   #branchTo(entryId: string | null): Branch {
@@ -445,50 +449,8 @@ export class LivePod {
     this.#loadedTree.tree.branchTo(entryId);
     const { items, entryIds, totals } = conversation(this.#loadedTree.tree);
     this.#recorder.rebase(entryIds);
-    this.#runner.rebase(items, totals ?? this.totals);
+    this.#runner.restart(items, totals ?? this.totals);
     return { from, items, turn: this.totals.turns };
-  }
-
-  async #closeFor({ by, door }: Caller, signed: RecordedReceipt | undefined): Promise<void> {
-    // From its first moment on nothing else begins: what waits is for the next time.
-    this.#closing ??= this.#close('everything', { fact: { type: 'closed', by, door }, signed });
-    await this.#closing;
-  }
-
-  async #stop(): Promise<void> {
-    this.#runner.cancel();
-    await Promise.all([this.#runner.quiet(), this.#shell.close()]);
-  }
-
-  async #close(ends: 'everything' | 'all but the run', last?: UnnumberedEvent): Promise<void> {
-    if (ends === 'everything') await this.#stop();
-    // A child's question is none of a call here: what runs here waits for the child.
-    else await Promise.all([this.view.approvals.hasOwnCall() && this.#runner.halt(), this.#shell.close()]);
-    if (last !== undefined) this.publish(last);
-    this.#approvals.close();
-    try {
-      await this.#journal.close();
-    } finally {
-      await this.#session.release();
-      await this.#agent.close();
-      await this.#options.callbacks.gone(this, undefined);
-    }
-  }
-
-  /** The disk has failed us: the run ends, nothing more is told, and the next who wants the pod opens it anew. */
-  #fail(error: PolypodError): void {
-    this.#closing = this.#abandon(error);
-    this.#closing.catch(() => {});
-  }
-
-  async #abandon(error: PolypodError): Promise<void> {
-    try {
-      await this.#stop();
-      await Promise.allSettled([this.#session.release(), this.#agent.close()]);
-    } finally {
-      this.#approvals.close();
-      await this.#options.callbacks.gone(this, error);
-    }
   }
 }
 
@@ -506,20 +468,4 @@ const STEADY: ReadonlySet<PodFact['type']> = new Set([
   'status',
   'tool-update',
   'shell-update',
-]);
-
-/** Events after which a list shows something else. */
-const LISTED: ReadonlySet<PodFact['type']> = new Set([
-  'state',
-  'settings',
-  'run-start',
-  'run-end',
-  'approval-request',
-  'approval-response',
-  'queued',
-  'unqueued',
-  'input',
-  'llm-end',
-  'branched',
-  'closed',
 ]);

@@ -4,7 +4,8 @@ import type { RunPurpose } from '../event.ts';
 import type { RefuseStart } from './pod-options.ts';
 import type { UnnumberedEvent } from '../journal/index.ts';
 import { openCallsIn } from '../view/open-calls.ts';
-import type { Runner } from './runner.ts';
+import type { RunSetup } from './run/run-setup.ts';
+import type { Runner } from './run/runner.ts';
 import { shellItem } from '../session/index.ts';
 import type { Shell } from './shell.ts';
 import { stateOf } from '../view/state.ts';
@@ -12,6 +13,7 @@ import type { PodView } from '../view/view.ts';
 
 export interface PendingWorkParts {
   readonly view: PodView;
+  readonly setup: RunSetup;
   readonly runner: Runner;
   readonly shell: Shell;
   readonly publish: (draft: UnnumberedEvent) => void;
@@ -36,11 +38,11 @@ export class PendingWork {
 
   /** The next prompt that waits, if there is one and a place for it. */
   startPrompt(): void {
-    const { view, runner, takeSlot, refuseStart } = this.#parts;
+    const { view, setup, runner, takeSlot, refuseStart } = this.#parts;
     const [next] = view.waiting('prompt');
     if (next === undefined || !this.#isIdle()) return;
     const { content, queueId, overrides } = next;
-    runner.prepare(overrides).then(
+    setup.prepare(overrides).then(
       (ready) => {
         const [still] = view.waiting('prompt');
         if (still?.queueId !== queueId || !this.#isIdle()) return;
@@ -59,10 +61,10 @@ export class PendingWork {
 
   /** After a restart, or a pause by a deadline, the run goes on with the first answer; the other questions stay open. */
   async resumeDecided({ by, door }: Caller): Promise<void> {
-    const { view, runner, takeSlot } = this.#parts;
+    const { view, setup, runner, takeSlot } = this.#parts;
     if (!this.#isDecided()) return;
     const purpose = purposeOf({ ...view.lastRun, by, door });
-    const ready = await runner.prepare(purpose.overrides).catch(() => undefined);
+    const ready = await setup.prepare(purpose.overrides).catch(() => undefined);
     if (ready === undefined || !this.#isDecided() || !takeSlot()) return;
     runner.resume(ready, purpose, () => undefined);
   }
@@ -73,7 +75,7 @@ export class PendingWork {
     if (runner.active || view.state === 'waiting' || view.state === 'paused') return;
     for (const { shellId, message } of shell.take()) {
       const item = shellItem(message);
-      if (item !== undefined) runner.note(item, message, shellId);
+      if (item !== undefined) runner.note(item, { message, shellId });
     }
   }
 

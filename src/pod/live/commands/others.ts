@@ -26,14 +26,14 @@ export const ask: Handler<'ask'> = async (command, _, sign, pod) => {
 
 /** A model is looked up before it is chosen: one that cannot be had is refused here, not in the next run. */
 export const configure: Handler<'configure'> = async ({ set = {}, clear }, { by, door }, sign, pod) => {
-  const { view, runner, agent } = pod;
+  const { view, setup, runner, agent } = pod;
   if (set.model !== undefined) await agent.model(set.model);
   const settings = changed(view.settings, set, clear);
   pod.publish({ fact: { type: 'settings', settings, by, door }, signed: sign({}) });
   runner.refill();
   await runner.look();
   // What of it cannot be had now is told by the next run; the settings are accepted.
-  const ready = runner.active ? await runner.prepare(runner.overrides).catch(() => undefined) : undefined;
+  const ready = runner.active ? await setup.prepare(runner.overrides).catch(() => undefined) : undefined;
   if (ready !== undefined) runner.refresh(ready);
   return {};
 };

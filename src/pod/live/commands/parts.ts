@@ -6,7 +6,8 @@ import type { Branch } from '../../event.ts';
 import type { RefuseStart } from '../pod-options.ts';
 import type { UnnumberedEvent } from '../../journal/index.ts';
 import type { RecordedReceipt } from '../../receipts.ts';
-import type { Runner } from '../runner.ts';
+import type { RunSetup } from '../run/run-setup.ts';
+import type { Runner } from '../run/runner.ts';
 import type { Shell } from '../shell.ts';
 import type { PodView } from '../../view/view.ts';
 
@@ -14,6 +15,7 @@ import type { PodView } from '../../view/view.ts';
 export interface PodParts {
   readonly view: PodView;
   readonly agent: Agent;
+  readonly setup: RunSetup;
   readonly runner: Runner;
   readonly approvals: Approvals;
   readonly clientTools: ClientTools;

@@ -13,7 +13,7 @@ export const prompt: Handler<'prompt'> = async (command, caller, sign, pod) => {
   if (isBusy(pod) && lane !== 'refuse')
     return enqueue(pod, lane, { content, caller, sign, overrides, taskId });
   refuseIfBusy(pod);
-  const ready = await pod.runner.prepare(overrides);
+  const ready = await pod.setup.prepare(overrides);
   // Somebody may have been quicker while it was prepared.
   if (isBusy(pod) && lane !== 'refuse')
     return enqueue(pod, lane, { content, caller, sign, overrides, taskId });
@@ -80,7 +80,7 @@ export const pause: Handler<'pause'> = async (command, caller, sign, pod) => {
 export const resume: Handler<'resume'> = async (_, caller, sign, pod) => {
   refuseIfNotPaused(pod);
   const { taskId, overrides } = pod.view.lastRun ?? {};
-  const ready = await pod.runner.prepare(overrides);
+  const ready = await pod.setup.prepare(overrides);
   refuseIfNotPaused(pod);
   if (!pod.takeSlot()) throw new PolypodError('overloaded', pod.whyNoSlot());
   const { by, door } = caller;
@@ -97,7 +97,7 @@ export const abortRetry: Handler<'abort-retry'> = async (command, caller, sign, 
 
 export const compact: Handler<'compact'> = async (command, caller, sign, pod) => {
   refuseIfBusy(pod);
-  const ready = await pod.runner.prepare();
+  const ready = await pod.setup.prepare();
   refuseIfBusy(pod);
   if (pod.view.state === 'paused' || pod.view.state === 'waiting')
     throw new WrongState('the run is paused: resume or cancel it before compacting');

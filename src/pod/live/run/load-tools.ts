@@ -1,6 +1,6 @@
-import { messageOf, PolypodError } from '../../base/index.ts';
-import type { Tool } from '../../tools/index.ts';
-import type { Agent } from '../agent.ts';
+import { messageOf, PolypodError } from '../../../base/index.ts';
+import type { Tool } from '../../../tools/index.ts';
+import type { Agent } from '../../agent.ts';
 
 /** The tools of an agent; if they cannot be loaded, no run can begin, and that is no bug of ours. */
 export async function loadTools(agent: Pick<Agent, 'tools'>): Promise<readonly Tool[]> {

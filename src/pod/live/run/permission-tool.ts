@@ -1,7 +1,7 @@
-import { isObject, messageOf, objectOf, PolypodError, stringOf, tryParse } from '../../base/index.ts';
-import { textOf } from '../../llm/index.ts';
-import type { OwnSurroundings, Tool } from '../../tools/index.ts';
-import type { PermissionAnswer, PermissionQuestion } from '../../worker/index.ts';
+import { isObject, messageOf, objectOf, PolypodError, stringOf, tryParse } from '../../../base/index.ts';
+import { textOf } from '../../../llm/index.ts';
+import type { OwnSurroundings, Tool } from '../../../tools/index.ts';
+import type { PermissionAnswer, PermissionQuestion } from '../../../worker/index.ts';
 
 /** The tool that is asked in place of people; refuses by name when it is not there. */
 export function permissionTool(name: string, tools: readonly Tool[]): Tool {

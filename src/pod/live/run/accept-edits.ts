@@ -1,4 +1,4 @@
-import { isAboutTool, type Rule } from '../../tools/index.ts';
+import { isAboutTool, type Rule } from '../../../tools/index.ts';
 
 const EDITORS = ['edit', 'write'];
 

@@ -9,9 +9,9 @@ import {
   type PreparedCall,
   type Scope,
   PERMISSION_MODES,
-} from '../../tools/index.ts';
-import type { Limit } from '../command.ts';
-import type { PodSettings } from '../settings.ts';
+} from '../../../tools/index.ts';
+import type { Limit } from '../../command.ts';
+import type { PodSettings } from '../../settings.ts';
 
 /** The lesser of what was chosen and what the limit allows. */
 export function limitedMode(mode: PermissionMode, limit: Limit | undefined): PermissionMode {

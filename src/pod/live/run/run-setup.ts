@@ -1,0 +1,134 @@
+import { tryParse } from '../../../base/index.ts';
+import type { Policy, Scope, Tool } from '../../../tools/index.ts';
+import { type Reconsidered, reconsider } from '../../../worker/index.ts';
+import type { Agent, ReadyModel } from '../../agent.ts';
+import type { Limit, Overrides } from '../../command.ts';
+import { personBehind } from '../../person.ts';
+import type { ModelChoice } from '../../session/index.ts';
+import { isWithinLimit } from '../../tool-limit.ts';
+import type { PodView } from '../../view/view.ts';
+import { acceptingEdits } from './accept-edits.ts';
+import { beyondLimit, limitedMode, limitedScope, limitedSettings } from './apply-limit.ts';
+import { loadTools } from './load-tools.ts';
+import { permissionTool } from './permission-tool.ts';
+
+/** The system prompt and the tools that a model receives besides the conversation. */
+export interface Briefing {
+  readonly system: string;
+  readonly tools: readonly Pick<Tool, 'name' | 'description' | 'parameters'>[];
+}
+
+/** Everything that a run needs and that takes time to load. It is loaded before the run is accepted. */
+export interface ReadyRun {
+  readonly overrides: Overrides;
+  readonly model: ReadyModel;
+  readonly tools: readonly Tool[];
+  readonly system: string;
+  readonly scope: Scope;
+}
+
+export interface RunSetupParts {
+  readonly view: PodView;
+  readonly agent: Agent;
+  readonly cwd: string;
+  readonly clientTools: () => readonly Tool[];
+}
+
+/** Works out what a run uses, from the agent, the session's settings and the overrides of one run: model, tools, prompt, policy. */
+export class RunSetup {
+  readonly #parts: RunSetupParts;
+
+  constructor(parts: RunSetupParts) {
+    this.#parts = parts;
+  }
+
+  /** The model that a run with these overrides asks. */
+  choice({ model }: Overrides): ModelChoice {
+    return model ?? this.#parts.view.settings.model ?? this.#parts.agent.defaultModel;
+  }
+
+  /** Loads what a run needs. Rejects with the reason if something is unavailable. */
+  async prepare(overrides: Overrides = {}): Promise<ReadyRun> {
+    const { agent, view } = this.#parts;
+    const [model, tools, own, whole] = await Promise.all([
+      agent.model(this.choice(overrides)),
+      loadTools(agent),
+      agent.system(),
+      agent.scope([...(view.settings.paths ?? []), ...(overrides.paths ?? [])]),
+    ]);
+    if (view.settings.permissionTool !== undefined) permissionTool(view.settings.permissionTool, tools);
+    const { limit = {} } = overrides;
+    const scope = await limitedScope(whole, limit, agent.fileFacts);
+    return { overrides, model, tools, scope, system: this.#systemPrompt(own, overrides) };
+  }
+
+  /** What a model would receive now besides the conversation. */
+  async briefing(overrides: Overrides): Promise<Briefing> {
+    const { agent } = this.#parts;
+    const [tools, own] = await Promise.all([loadTools(agent), agent.system()]);
+    return {
+      system: this.#systemPrompt(own, overrides),
+      tools: this.offeredTools(tools, overrides).map(({ name, description, parameters }) => ({
+        name,
+        description,
+        parameters,
+      })),
+    };
+  }
+
+  /** The tools that the model may call: the agent's within the session's limits, and the client's. */
+  offeredTools(tools: readonly Tool[], overrides: Overrides): readonly Tool[] {
+    const { settings } = this.#parts.view;
+    const names = overrides.tools ?? settings.tools;
+    const own = tools.filter(({ name }) => isWithinLimit(name, settings.toolLimit));
+    return [...own, ...this.#parts.clientTools()].filter(
+      ({ name }) => name !== settings.permissionTool && (names === undefined || names.includes(name)),
+    );
+  }
+
+  policy(scope: Scope, overrides: Overrides): Policy {
+    const { agent, view } = this.#parts;
+    const { limit } = overrides;
+    const settings = limitedSettings(view.settings, limit);
+    const mode = limitedMode(overrides.mode ?? settings.mode ?? agent.mode, limit);
+    const saved = agent.rulesOf?.(personBehind(overrides)) ?? [];
+    const { fallbackRules = [] } = settings;
+    // In full access nothing is asked.
+    const fallback =
+      mode === 'full-access' ? fallbackRules.filter(({ action }) => action !== 'ask') : fallbackRules;
+    const all = [...settings.rules, ...agent.rules, ...saved, ...fallback];
+    const rules = settings.acceptEdits ? acceptingEdits(all) : all;
+    const { protectedPaths = [] } = agent;
+    // The sandbox has the session's paths, which may be more than the limit's directories.
+    const sandboxed = agent.sandboxed && limit?.directories === undefined;
+    return { mode, rules, scope, sandboxed, protectedPaths };
+  }
+
+  /** Judges other arguments for a call that has been waiting since before this process. */
+  async reconsider(tool: string, args: string): Promise<Reconsidered> {
+    const { agent, cwd, view } = this.#parts;
+    const { tools, scope, overrides } = await this.prepare(view.lastRun?.overrides);
+    const found = this.#toolNamed(tool, tools);
+    // A client asked about something of its own, which we cannot run.
+    if (found === undefined) return { resolve: async (path) => path, rule: undefined };
+    const policy = (): Policy => this.policy(scope, overrides);
+    return reconsider({ policy, fileFacts: agent.fileFacts }, tool, found.prepare(tryParse(args), cwd));
+  }
+
+  /** The reason why somebody with this limit may not allow a call; undefined if they may. */
+  async beyond(limit: Limit, tool: string, args: string): Promise<string | undefined> {
+    const { agent, cwd } = this.#parts;
+    const prepared = this.#toolNamed(tool, await agent.tools())?.prepare(tryParse(args), cwd);
+    if (prepared === undefined || 'invalid' in prepared) return undefined;
+    return beyondLimit(tool, prepared, limit, agent.fileFacts);
+  }
+
+  #toolNamed(name: string, tools: readonly Tool[]): Tool | undefined {
+    return [...tools, ...this.#parts.clientTools()].find((tool) => tool.name === name);
+  }
+
+  #systemPrompt(own: string, overrides: Overrides): string {
+    const { system = own, appendSystem } = { ...this.#parts.view.settings, ...overrides };
+    return appendSystem === undefined ? system : `${system}\n\n${appendSystem}`;
+  }
+}

@@ -1,0 +1,276 @@
+import { PolypodError } from '../../../base/index.ts';
+import { type Content, DEFAULT_RETRY, type Item, type Wire, WIRES } from '../../../llm/index.ts';
+import type { Policy } from '../../../tools/index.ts';
+import {
+  approveByPolicy,
+  DEFAULT_COMPACTION,
+  type Finished,
+  type Measured,
+  type RunOutcome,
+  type Totals,
+  type TurnSettings,
+  Worker,
+} from '../../../worker/index.ts';
+import type { ReadyModel } from '../../agent.ts';
+import type { Overrides } from '../../command.ts';
+import type { RunPurpose } from '../../event.ts';
+import type { UnnumberedEvent } from '../../journal/index.ts';
+import type { ModelChoice } from '../../session/index.ts';
+import type { RecordedReceipt } from '../../receipts.ts';
+import { answerQuestion, type QuestionParts } from './answer-question.ts';
+import { RetryWait } from './retry-wait.ts';
+import { type CurrentRun, RunEvents, type ShellNote } from './run-events.ts';
+import type { ReadyRun, RunSetup } from './run-setup.ts';
+
+export interface RunnerParts extends QuestionParts {
+  readonly setup: RunSetup;
+  readonly totals: Totals | undefined;
+  readonly measured: Measured | undefined;
+  readonly publish: (draft: UnnumberedEvent) => void;
+  /** Resolves when everything published is on disk: a tool runs only after its call and its start have been recorded. */
+  readonly written: () => Promise<void>;
+  readonly newRunId: () => string;
+  /** A run has ended, and the pod may begin another. */
+  readonly onQuiet: () => void;
+}
+
+/** What a run begins with. */
+export interface Beginning extends Pick<CurrentRun, 'purpose' | 'queueId' | 'customType'> {
+  readonly content: readonly Content[];
+  /** By default a new one. */
+  readonly runId?: string | undefined;
+  readonly sign: (runId: string) => RecordedReceipt | undefined;
+}
+
+/** Runs the pod's conversation, one run at a time. */
+export class Runner {
+  readonly #parts: RunnerParts;
+  readonly #events: RunEvents;
+  readonly #retryWait = new RetryWait();
+  #worker: Worker;
+  #ready: ReadyRun | undefined;
+  /** The model that would answer, as far as it is known before a run. */
+  #shown: ReadyModel | undefined;
+  #stop: AbortController | undefined;
+  #over: Promise<void> = Promise.resolve();
+
+  constructor(parts: RunnerParts) {
+    const { view, publish } = parts;
+    this.#parts = parts;
+    this.#events = new RunEvents({ view, publish, totals: () => this.#worker.totals });
+    this.#worker = this.#newWorker(view.items, parts.totals, parts.measured);
+  }
+
+  /** Whether a run, or a compaction, is under way. */
+  get active(): boolean {
+    return this.#stop !== undefined;
+  }
+
+  get totals(): Totals {
+    return this.#worker.totals;
+  }
+
+  get contextTokens(): number {
+    return this.#worker.contextTokens;
+  }
+
+  /** The model that answers, or would. */
+  get model(): ModelChoice & { readonly wire: Wire; readonly contextWindow?: number } {
+    const { llm, model } = (this.active ? this.#ready?.model : this.#shown) ?? {};
+    if (llm === undefined || model === undefined)
+      return { ...this.#parts.setup.choice({}), wire: 'anthropic' };
+    const { contextWindow } = model;
+    return {
+      provider: model.account,
+      modelId: model.id,
+      wire: WIRES.find((wire) => wire === llm.account.wire) ?? 'anthropic',
+      ...(contextWindow === undefined ? {} : { contextWindow }),
+    };
+  }
+
+  /** Looks up the model that would answer. An unavailable model is reported when a run needs it. */
+  async look(): Promise<void> {
+    const { agent, setup } = this.#parts;
+    this.#shown = await agent.model(setup.choice({})).catch(() => undefined);
+  }
+
+  /** Changes what later turns use, also those of the current run. */
+  refresh(ready: ReadyRun): void {
+    if (this.#ready !== undefined) this.#ready = { ...ready, overrides: this.#ready.overrides };
+  }
+
+  get overrides(): Overrides {
+    return this.#ready?.overrides ?? {};
+  }
+
+  /** Begins a run. Its first events have been published when this returns. */
+  start(ready: ReadyRun, { content, runId, sign, ...run }: Beginning): string {
+    const current = { ...run, receiptOn: 'input', receipt: sign } as const;
+    return this.#begin(ready, runId, current, (signal) => this.#worker.run(content, signal));
+  }
+
+  /** Continues the last run, which was paused or has calls that have been decided. It keeps its id. */
+  resume(ready: ReadyRun, purpose: RunPurpose, sign: (runId: string) => RecordedReceipt | undefined): string {
+    const current = { purpose, receiptOn: 'run-start', receipt: sign } as const;
+    const { lastRun } = this.#parts.view;
+    return this.#begin(ready, lastRun?.runId, current, (signal) => this.#worker.resume(signal));
+  }
+
+  async compact(ready: ReadyRun, instructions: string | undefined): Promise<void> {
+    this.#ready = ready;
+    const stop = (this.#stop = new AbortController());
+    this.#over = this.#worker
+      .compact(instructions, stop.signal)
+      .then(() => {})
+      .finally(() => this.#quiet());
+    await this.#over;
+  }
+
+  cancel(): void {
+    this.#stop?.abort();
+  }
+
+  pause(): void {
+    this.#worker.pause();
+  }
+
+  /** Stops running calls and starts no others. Pending approvals stay pending. */
+  async halt(): Promise<void> {
+    await this.#worker.halt();
+  }
+
+  /** Gives the calls of a paused run their results. */
+  abandon(): void {
+    this.#worker.abandon();
+  }
+
+  /** Ends the wait for the next attempt: the run fails. Returns false if nothing waits. */
+  abortRetry(): boolean {
+    return this.#retryWait.giveUp();
+  }
+
+  deliver(lane: 'steer' | 'follow-up', content: readonly Content[]): void {
+    if (lane === 'steer') this.#worker.inbox.steer(content);
+    else this.#worker.inbox.followUp(content);
+  }
+
+  /** Fills the inbox from the queue, after some of it was removed. */
+  refill(): void {
+    const { view } = this.#parts;
+    this.#worker.inbox.clear();
+    for (const { lane, content } of view.queue) if (lane !== 'prompt') this.deliver(lane, content);
+    this.#worker.inbox.modes = view.settings.delivery;
+  }
+
+  /** Adds the output of a person's shell command to the conversation. */
+  note(item: Item, note: ShellNote): void {
+    this.#events.withShellNote(note, () => this.#worker.note('shell', item));
+  }
+
+  /** Replaces the conversation. `finished` are results of its last calls, which are not part of it yet. */
+  restart(
+    items: readonly Item[],
+    totals: Totals | undefined,
+    measured?: Measured,
+    finished?: ReadonlyMap<string, Finished>,
+  ): void {
+    this.#worker = this.#newWorker(items, totals, measured, finished);
+  }
+
+  /** Resolves when nothing runs. */
+  async quiet(): Promise<void> {
+    await this.#over;
+  }
+
+  #begin(
+    ready: ReadyRun,
+    runId: string | undefined,
+    current: Omit<CurrentRun, 'runId'>,
+    run: (signal: AbortSignal) => Promise<RunOutcome>,
+  ): string {
+    this.#ready = ready;
+    const stop = (this.#stop = new AbortController());
+    this.#events.begin({ ...current, runId: runId ?? this.#parts.newRunId() });
+    this.#over = run(stop.signal)
+      .then(() => {})
+      .finally(() => this.#quiet());
+    return this.#events.runId;
+  }
+
+  #quiet(): void {
+    this.#stop = undefined;
+    this.#parts.onQuiet();
+  }
+
+  #newWorker(
+    items: readonly Item[],
+    totals: Totals | undefined,
+    measured: Measured | undefined,
+    finished?: ReadonlyMap<string, Finished>,
+  ): Worker {
+    const { agent, view, cwd } = this.#parts;
+    const worker = new Worker({
+      settings: () => this.#turnSettings(),
+      cwd,
+      items: [...items],
+      ...(totals && { totals }),
+      ...(measured && { measured }),
+      ...(finished && { finished }),
+      approve: approveByPolicy({
+        policy: () => this.#policy(),
+        fileFacts: agent.fileFacts,
+        ask: (question, signal) => {
+          const { overrides, tools = [] } = this.#ready ?? {};
+          const { runId } = this.#events;
+          const run = { runId, limit: overrides?.limit, tools, policy: () => this.#policy() };
+          return answerQuestion(question, run, this.#parts, signal);
+        },
+      }),
+      written: () => this.#parts.written(),
+      surroundings: (callId) => agent.surroundings(callId, this.#policy()),
+      emit: (events) => {
+        for (const event of events) this.#events.publish(event);
+      },
+      bounds: () => {
+        const { maxTurns, budget } = this.overrides;
+        return {
+          ...(maxTurns === undefined ? {} : { maxTurns }),
+          ...(budget === undefined ? {} : { budget }),
+        };
+      },
+      policies: () => ({
+        compaction: { ...DEFAULT_COMPACTION, auto: view.settings.autoCompaction },
+        ...(view.settings.autoRetry ? {} : ONE_ATTEMPT),
+      }),
+      wait: (ms, signal) => this.#retryWait.wait(ms, signal),
+      newRunId: () => this.#events.runId,
+    });
+    worker.inbox.modes = view.settings.delivery;
+    for (const { lane, content } of view.queue) {
+      if (lane === 'steer') worker.inbox.steer(content);
+      if (lane === 'follow-up') worker.inbox.followUp(content);
+    }
+    return worker;
+  }
+
+  #turnSettings(): TurnSettings {
+    const ready = this.#ready;
+    if (ready === undefined) throw new PolypodError('internal', 'a turn began before the run was prepared');
+    const { setup, view } = this.#parts;
+    const { thinking } = view.settings;
+    return {
+      ...ready.model,
+      system: ready.system,
+      tools: setup.offeredTools(ready.tools, ready.overrides),
+      cache: { ttl: '5m' },
+      ...(thinking === undefined ? {} : { thinking }),
+    };
+  }
+
+  #policy(): Policy {
+    return this.#parts.setup.policy(this.#ready?.scope ?? { read: [], write: [] }, this.overrides);
+  }
+}
+
+/** With auto-retry off, a failure ends the run at once. */
+const ONE_ATTEMPT = { retry: { ...DEFAULT_RETRY, maxAttempts: 1 }, maxContinuations: 0 };
