@@ -58,7 +58,7 @@ const ORDER: Readonly<Record<string, string>> = {
   'src/cli/chat': 'view | screen | slash',
   'src/cli/commands': 'agent approvals completion log run sessions | task',
   'src/client': 'tasks',
-  'src/daemon': 'observe sessions sockets | doctor tasks | control',
+  'src/daemon': 'observe sessions sockets | doctor tasks | control | start',
   'src/extensions': 'pi',
   'src/llm': 'anthropic gemini ollama openai-chat openai-responses catalogue',
   'src/mcp': 'tools | connection',

@@ -1,0 +1,51 @@
+import type { AuditLog } from '../../audit/index.ts';
+import { type Log, messageOf } from '../../base/index.ts';
+import type { ControlServer } from '../../control/index.ts';
+import type { Host } from '../../pod/index.ts';
+import type { Lock } from '../../store/index.ts';
+import type { LogFile } from '../observe/log-file.ts';
+import type { OpenDoors } from '../open-doors.ts';
+import type { Setup } from '../setup.ts';
+import { sweepSockets } from '../sockets/sweep-sockets.ts';
+import type { RevokedTasks } from '../tasks/revoked-tasks.ts';
+
+/** What a daemon has opened so far. A start that fails closes them again. */
+export interface DaemonParts {
+  lock?: Lock;
+  /** The directory of the pods' sockets. */
+  podSockets?: string;
+  logFile?: LogFile;
+  audit?: AuditLog;
+  /** Stops logging refused connections. */
+  stopReporting?: () => void;
+  setup?: Setup;
+  host?: Host;
+  doors?: OpenDoors;
+  control?: ControlServer;
+  revokedTasks?: RevokedTasks;
+}
+
+/** Closes the pods before the doors, so that clients receive the last events. The lock is released last. */
+export async function closeParts(
+  { host, doors, control, setup, logFile, audit, lock, podSockets, stopReporting, revokedTasks }: DaemonParts,
+  log?: Log,
+): Promise<void> {
+  const step = async (name: string, close: () => unknown): Promise<void> => {
+    try {
+      await close();
+    } catch (thrown) {
+      log?.error(`cannot close the ${name}`, { reason: messageOf(thrown) });
+    }
+  };
+  revokedTasks?.close();
+  await step('pods', () => host?.shutdown());
+  await step('doors', () => doors?.close());
+  await step('control socket', () => control?.close());
+  await step('left sockets', () => podSockets && sweepSockets(podSockets));
+  await step('models', () => setup?.close());
+  stopReporting?.();
+  await step('audit log', () => audit?.close());
+  log?.info('stopped');
+  await step('log', () => logFile?.close());
+  await step('lock', () => lock?.release());
+}
