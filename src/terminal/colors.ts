@@ -1,6 +1,9 @@
 import { sanitizeLine } from './sanitize.ts';
 
-/** Colours for a terminal, or none: `NO_COLOR` and pipes are respected by whoever makes the brush. */
+/**
+ * Adds colours to text, or returns it unchanged. The caller decides, based on `NO_COLOR` and whether output is
+ * a terminal.
+ */
 export interface Brush {
   readonly dim: (text: string) => string;
   readonly red: (text: string) => string;
@@ -9,8 +12,8 @@ export interface Brush {
   readonly bold: (text: string) => string;
 }
 
-export function brush(coloured: boolean): Brush {
-  const paint = (code: number) => (text: string) => (coloured ? `\u001b[${code}m${text}\u001b[0m` : text);
+export function brush(useColour: boolean): Brush {
+  const paint = (code: number) => (text: string) => (useColour ? `\u001b[${code}m${text}\u001b[0m` : text);
   return { dim: paint(2), red: paint(31), green: paint(32), cyan: paint(36), bold: paint(1) };
 }
 
@@ -22,14 +25,14 @@ export function wantsColour(
   return stream.isTTY === true || (env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== '0');
 }
 
-/** A unified diff with its additions and removals in colour, its length bounded. */
-export function paintedDiff(diff: string, paint: Brush, maxLines: number): string {
+/** Colours a unified diff and limits its length. */
+export function colourDiff(diff: string, paint: Brush, maxLines: number): string {
   const lines = diff.trimEnd().split('\n').map(sanitizeLine);
-  const shown = lines.slice(0, maxLines).map((line) => {
+  const visible = lines.slice(0, maxLines).map((line) => {
     if (line.startsWith('+') && !line.startsWith('+++')) return paint.green(line);
     if (line.startsWith('-') && !line.startsWith('---')) return paint.red(line);
     return paint.dim(line);
   });
-  const rest = lines.length - shown.length;
-  return [...shown, ...(rest > 0 ? [paint.dim(`… ${rest} more lines`)] : [])].join('\n');
+  const rest = lines.length - visible.length;
+  return [...visible, ...(rest > 0 ? [paint.dim(`… ${rest} more lines`)] : [])].join('\n');
 }

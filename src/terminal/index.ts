@@ -1,10 +1,10 @@
-/** A library for terminals: styled text, markdown, an input editor, and a screen with a live area. It knows nothing about agents. */
+/** A terminal library: styled text, markdown, an input editor, and a screen with a live area; no agents. */
 export { chord, type Key } from './keys/key.ts';
 export { KeyDecoder } from './keys/key-decoder.ts';
 export { menuLines } from './editor/menu.ts';
 export { renderEditor, textWidth } from './editor/render.ts';
 export { type Choice, type Completion, type EditorState, type Folded, newEditor } from './editor/state.ts';
-export { type EditorAround, type EditorEvent, updateEditor } from './editor/update.ts';
+export { type EditorContext, type EditorEvent, updateEditor } from './editor/update.ts';
 export { sanitizeLine, sanitizeLines } from './sanitize.ts';
 export {
   COLOURED,
@@ -14,29 +14,29 @@ export {
   paintLine,
   type Span,
   span,
-  textOf,
+  lineText,
   UNCOLOURED,
-  widthOf,
+  lineWidth,
 } from './style.ts';
 export { type MarkdownStyle, markdownLines } from './markdown/render.ts';
 export { MarkdownStream } from './markdown/stream.ts';
-export { type Live, type CursorPosition, stacked, still } from './screen/live.ts';
+export { type LiveArea, type CursorPosition, stackLive, staticLive } from './screen/live.ts';
 export { PlainSurface, wantsPlain } from './screen/plain.ts';
 export { Screen, type ScreenOutput, type Surface } from './screen/screen.ts';
 export {
   openTerminal,
-  type Program,
+  type TerminalProcess,
   type Terminal,
   type TerminalInput,
   type TerminalOutput,
 } from './screen/terminal.ts';
 export { REAL_TIMER, type Timer } from './screen/timer.ts';
 export { fitLine, wrapLine } from './wrap.ts';
-export { brush, type Brush, paintedDiff, wantsColour } from './colors.ts';
+export { brush, type Brush, colourDiff, wantsColour } from './colors.ts';
 export { insert } from './editor/state.ts';
-export { diffLook } from './markdown/code.ts';
-export { type TextStream, textStreamTo } from './sanitize-stream.ts';
-export { sanitizeText, wholeLines, withoutColours } from './sanitize.ts';
+export { diffStyle } from './markdown/code.ts';
+export { type TextStream, textStreamFor } from './sanitize-stream.ts';
+export { sanitizeText, sanitizeFullLines, withoutColours } from './sanitize.ts';
 export { BOLD, CYAN, DIM, GREEN, PLAIN, RED, YELLOW } from './style.ts';
 export { displayWidth, fitWidth, fitWidthEnd } from './width.ts';
 export { chopLine, fillParts } from './wrap.ts';

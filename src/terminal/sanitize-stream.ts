@@ -1,25 +1,25 @@
 import { sanitizeText } from './sanitize.ts';
 
-/** Foreign text on its way out, piece by piece. */
+/** Sanitizes untrusted text chunk by chunk. */
 export interface TextStream {
   push(text: string): string;
-  /** What was held back to see what follows it. */
+  /** Returns what was held back until the next chunk. */
   end(): string;
 }
 
-/** On a terminal foreign text is made harmless; a pipe gets every byte as it came, for programs rely on that. */
-export function textStreamTo(stream: { readonly isTTY?: boolean }): TextStream {
-  return stream.isTTY === true ? new HarmlessStream() : AS_IT_IS;
+/** Sanitizes untrusted text for terminals; a pipe gets every byte unchanged, because programs rely on that. */
+export function textStreamFor(stream: { readonly isTTY?: boolean }): TextStream {
+  return stream.isTTY === true ? new SanitizingStream() : UNCHANGED;
 }
 
-const AS_IT_IS: TextStream = { push: (text) => text, end: () => '' };
+const UNCHANGED: TextStream = { push: (text) => text, end: () => '' };
 
-class HarmlessStream implements TextStream {
+class SanitizingStream implements TextStream {
   #held = '';
 
   push(text: string): string {
     const whole = this.#held + text;
-    // Halves of a line end or of a character: the other half comes with the next piece.
+    // Half a line end or character: the other half is in the next chunk.
     const [half = ''] = /[\r\uD800-\uDBFF]$/.exec(whole) ?? [];
     this.#held = half;
     return sanitizeText(whole.slice(0, whole.length - half.length));

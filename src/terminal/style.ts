@@ -3,7 +3,7 @@ import { sanitizeLine } from './sanitize.ts';
 
 export type Colour = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan';
 
-/** How a piece of text looks; what is absent is as the terminal has it. */
+/** The appearance of text; absent fields use the terminal's default. */
 export interface Style {
   readonly bold?: true;
   readonly dim?: true;
@@ -12,7 +12,7 @@ export interface Style {
   readonly inverse?: true;
   readonly strike?: true;
   readonly colour?: Colour;
-  /** Where a link leads, for terminals that make it clickable. */
+  /** The link target, for terminals that support hyperlinks. */
   readonly href?: string;
 }
 
@@ -21,7 +21,7 @@ export interface Span {
   readonly look: Style;
 }
 
-/** One row of a terminal, before it becomes bytes: whoever paints it decides whether there are colours. */
+/** One row of a terminal before encoding: the paint options decide about colours. */
 export type Line = readonly Span[];
 
 export const PLAIN: Style = {};
@@ -32,7 +32,7 @@ export const GREEN: Style = { colour: 'green' };
 export const YELLOW: Style = { colour: 'yellow' };
 export const CYAN: Style = { colour: 'cyan' };
 
-/** Foreign text becomes harmless here, so that what is measured is what is shown. */
+/** Sanitizes the text, so that its measured width is its displayed width. */
 export function span(text: string, look: Style = PLAIN): Span {
   return { text: sanitizeLine(text), look };
 }
@@ -41,37 +41,37 @@ export function line(text: string, look: Style = PLAIN): Line {
   return [span(text, look)];
 }
 
-export function textOf(line: Line): string {
+export function lineText(line: Line): string {
   return line.map(({ text }) => text).join('');
 }
 
-export function widthOf(line: Line): number {
-  return displayWidth(textOf(line));
+export function lineWidth(line: Line): number {
+  return displayWidth(lineText(line));
 }
 
 export interface Paint {
   readonly coloured: boolean;
-  /** Links as OSC 8, which some terminals make clickable. */
+  /** Encodes links as OSC 8, which some terminals make clickable. */
   readonly hyperlinks: boolean;
 }
 
 export const COLOURED: Paint = { coloured: true, hyperlinks: false };
 export const UNCOLOURED: Paint = { coloured: false, hyperlinks: false };
 
-/** The bytes of a line. Whatever the text holds, only our own escape sequences get through. */
+/** Encodes a line. Whatever the text contains, only our own escape sequences are output. */
 export function paintLine(line: Line, paint: Paint): string {
   return line.map(({ text, look }) => paintSpan(sanitizeLine(text), look, paint)).join('');
 }
 
 function paintSpan(text: string, look: Style, { coloured, hyperlinks }: Paint): string {
   if (text === '' || !coloured) return text;
-  const codes = codesOf(look);
+  const codes = styleCodes(look);
   const painted = codes === '' ? text : `\u001b[${codes}m${text}\u001b[m`;
   if (!hyperlinks || look.href === undefined) return painted;
-  return `\u001b]8;;${sanitizeLine(look.href).replace(NOT_IN_ADDRESSES, encodeURIComponent)}\u001b\\${painted}\u001b]8;;\u001b\\`;
+  return `\u001b]8;;${sanitizeLine(look.href).replace(NOT_IN_URLS, encodeURIComponent)}\u001b\\${painted}\u001b]8;;\u001b\\`;
 }
 
-function codesOf({ bold, dim, italic, underline, inverse, strike, colour }: Style): string {
+function styleCodes({ bold, dim, italic, underline, inverse, strike, colour }: Style): string {
   const codes = [
     ...(bold ? [1] : []),
     ...(dim ? [2] : []),
@@ -84,7 +84,7 @@ function codesOf({ bold, dim, italic, underline, inverse, strike, colour }: Styl
   return codes.join(';');
 }
 
-const NOT_IN_ADDRESSES = /[^!-~]/gu;
+const NOT_IN_URLS = /[^!-~]/gu;
 
 const COLOUR_CODES: Readonly<Record<Colour, number>> = {
   red: 31,

@@ -1,46 +1,46 @@
 import { displayWidth } from './width.ts';
-import { graphemesOf } from './graphemes.ts';
-import { type Line, type Span, span, textOf, widthOf } from './style.ts';
+import { splitGraphemes } from './graphemes.ts';
+import { type Line, type Span, span, lineText, lineWidth } from './style.ts';
 
-/** A part of a text, from an offset up to another. */
-export interface Part {
+/** A part of a text, from one offset to another. */
+export interface TextRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** A line as the rows that it takes, broken between words where that is possible and never inside a character. */
+/** Wraps a line into rows, between words if possible and never inside a character. */
 export function wrapLine(line: Line, width: number): Line[] {
-  const text = textOf(line);
-  // To measure a long text only to learn that it is long costs as much as to break it.
+  const text = lineText(line);
+  // Measuring a long text only to find out that it is long costs as much as wrapping it.
   if (text.length <= 2 * width && displayWidth(text) <= width) return [line];
   return wordParts(text, width).map((part) => sliceLine(line, part));
 }
 
-/** A line as the rows that it takes when every row is filled, as for code. */
+/** Splits a line into full rows, as for code. */
 export function chopLine(line: Line, width: number): Line[] {
-  const text = textOf(line);
+  const text = lineText(line);
   if (displayWidth(text) <= width) return [line];
   return fillParts(text, width).map((part) => sliceLine(line, part));
 }
 
-/** A line cut to the width; what is left out shows as `…`. */
+/** Truncates a line to the width; `…` marks the cut. */
 export function fitLine(line: Line, width: number): Line {
-  if (widthOf(line) <= width) return line;
+  if (lineWidth(line) <= width) return line;
   if (width <= 0) return [];
-  const [first] = fillParts(textOf(line), width - 1);
+  const [first] = fillParts(lineText(line), width - 1);
   const start = first === undefined ? [] : sliceLine(line, first);
-  // A single character can be too wide already.
-  const kept = widthOf(start) < width ? start : [];
+  // A single character can already be too wide.
+  const kept = lineWidth(start) < width ? start : [];
   return [...kept, span('…', kept.at(-1)?.look)];
 }
 
-/** The parts of a text that fill one row each. */
-export function fillParts(text: string, width: number): Part[] {
-  const parts: Part[] = [];
+/** Returns the parts of a text that fill one row each. */
+export function fillParts(text: string, width: number): TextRange[] {
+  const parts: TextRange[] = [];
   let start = 0;
   let end = 0;
   let used = 0;
-  for (const grapheme of graphemesOf(text)) {
+  for (const grapheme of splitGraphemes(text)) {
     const columns = displayWidth(grapheme);
     if (used + columns > width && end > start) {
       parts.push({ start, end });
@@ -53,8 +53,8 @@ export function fillParts(text: string, width: number): Part[] {
   return [...parts, { start, end }];
 }
 
-function wordParts(text: string, width: number): Part[] {
-  const parts: Part[] = [];
+function wordParts(text: string, width: number): TextRange[] {
+  const parts: TextRange[] = [];
   let start = 0;
   let end = 0;
   let offset = 0;
@@ -64,7 +64,7 @@ function wordParts(text: string, width: number): Part[] {
     start = offset;
     used = 0;
   };
-  for (const { word, spaces } of wordsOf(text)) {
+  for (const { word, spaces } of splitWords(text)) {
     const columns = displayWidth(word);
     if ((used > 0 || end > start) && used + columns > width) endRow();
     if (columns > width) {
@@ -87,11 +87,11 @@ function wordParts(text: string, width: number): Part[] {
 
 interface Word {
   readonly word: string;
-  /** How many spaces follow it. */
+  /** The number of spaces after it. */
   readonly spaces: number;
 }
 
-function wordsOf(text: string): Word[] {
+function splitWords(text: string): Word[] {
   return Array.from(text.matchAll(WORD))
     .filter(([all]) => all !== '')
     .flatMap(([, word = '', spaces = '']) => {
@@ -103,7 +103,7 @@ function wordsOf(text: string): Word[] {
     });
 }
 
-/** The places at which a text without spaces may break: between Chinese and Japanese characters, between Thai words. */
+/** Splits a text without spaces where it may break: between Chinese and Japanese characters, between Thai words. */
 function unspacedWords(word: string): string[] {
   if (!UNSPACED.test(word)) return [word];
   const pieces: string[] = [];
@@ -117,26 +117,29 @@ function unspacedWords(word: string): string[] {
 }
 
 function ideographs(piece: string): string[] {
-  return IDEOGRAPHIC.test(piece) ? graphemesOf(piece) : [piece];
+  return IDEOGRAPHIC.test(piece) ? splitGraphemes(piece) : [piece];
 }
 
 function mayBreak(before: string, after: string): boolean {
   return UNSPACED.test(before.at(-1) ?? '') || UNSPACED.test(after[0] ?? '') || UNSPACED.test(after);
 }
 
-/** A space that carries a combining mark is part of a character, not a gap. */
+/** A space with a combining mark is part of a character, not a gap. */
 const WORD = /((?:[^ ]| (?=[\p{M}\p{EMod}\u200C\u200D]))*)((?: (?![\p{M}\p{EMod}\u200C\u200D]))*)/gu;
 const words = new Intl.Segmenter('th', { granularity: 'word' });
 const IDEOGRAPHIC = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\u3000-\u303F\uFF00-\uFFEF]/u;
 const UNSPACED =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\u3000-\u303F\uFF00-\uFFEF]/u;
-/** Closing marks and small kana do not start a row, nor do the marks that word segmenters cut from their letter; opening marks do not end one. */
+/**
+ * Closing marks and small kana do not start a row, nor do marks that word segmenters separate from their
+ * letter; opening marks do not end one.
+ */
 const NOT_FIRST =
   /^[\p{M}\u0E33\u0EB3\u200C\u200D\p{Pe}\p{Pf}、。，．・：；！？‼ー々〻ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ,.:;!?%…”’ๆฯ]/u;
 const NOT_LAST = /[\p{Ps}\p{Pi}“‘]$/u;
 
-/** A part of a line with the looks that it has there. */
-export function sliceLine(line: Line, { start, end }: Part): Line {
+/** Returns a part of a line with its styles. */
+export function sliceLine(line: Line, { start, end }: TextRange): Line {
   const kept: Span[] = [];
   let offset = 0;
   for (const { text, look } of line) {

@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { AnswerPrinter } from '../../src/cli/output/answer-printer.ts';
 import { logLine } from '../../src/cli/output/log-line.ts';
 import { explainFailure } from '../../src/cli/output/explain-failure.ts';
-import { brush, paintedDiff } from '../../src/terminal/colors.ts';
+import { brush, colourDiff } from '../../src/terminal/colors.ts';
 import { askOnTerminal } from '../../src/cli/commands/run/permission-prompt.ts';
 import { RunPrinter } from '../../src/cli/commands/run/run-printer.ts';
 import { table } from '../../src/cli/output/table.ts';
-import { textStreamTo } from '../../src/terminal/sanitize-stream.ts';
+import { textStreamFor } from '../../src/terminal/sanitize-stream.ts';
 import type { PodFact } from '../../src/pod/index.ts';
 import { says, site } from './daemon.ts';
 import { screens } from './screens.ts';
@@ -32,7 +32,7 @@ describe('text from models, tools and clients acts on no terminal', () => {
   });
 
   it('as a diff, of which nothing is hidden', () => {
-    expect(paintedDiff(`+a${ATTACK}\n+rm -rf /\rls`, PLAIN, 10)).toBe(`+a${SHOWN}\n+rm -rf /␍ls`);
+    expect(colourDiff(`+a${ATTACK}\n+rm -rf /\rls`, PLAIN, 10)).toBe(`+a${SHOWN}\n+rm -rf /␍ls`);
   });
 
   it('as an entry of the log', () => {
@@ -56,7 +56,7 @@ describe('text from models, tools and clients acts on no terminal', () => {
     [['end\r'], 'end␍'],
   ])('while it comes in pieces: %j', (pieces, shown) => {
     const written = (isTTY: boolean) => {
-      const stream = textStreamTo({ isTTY });
+      const stream = textStreamFor({ isTTY });
       return pieces.map((piece) => stream.push(piece)).join('') + stream.end();
     };
     expect(written(true)).toBe(shown);

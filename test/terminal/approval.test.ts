@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chord, type Key, textOf } from '../../src/terminal/index.ts';
+import { chord, type Key, lineText } from '../../src/terminal/index.ts';
 import { approvalWidth, questionLines, renderApproval } from '../../src/cli/chat/screen/approval-lines.ts';
 import {
   type ApprovalAnswer,
@@ -21,7 +21,7 @@ const QUESTION: ApprovalQuestion = {
   complaintAbout: (edited) => (typeof edited.command === 'string' ? undefined : 'command has to be a text.'),
 };
 
-/** Presses keys a while after the question came. */
+/** Presses keys some time after the question appeared. */
 function press(
   keys: readonly (string | Key)[],
   question = QUESTION,
@@ -39,11 +39,11 @@ function press(
 
 const ENTER = chord('enter');
 const ESCAPE = chord('escape');
-const shown = (state: ApprovalState) => renderApproval(state, { width: 60, rows: 20 }).lines.map(textOf);
+const shown = (state: ApprovalState) => renderApproval(state, { width: 60, rows: 20 }).lines.map(lineText);
 
 describe('a question for approval', () => {
-  it('shows the command in full, and what always would mean', () => {
-    expect(questionLines(QUESTION, 40).map(textOf)).toEqual([
+  it('shows the full command, and what "always" would allow', () => {
+    expect(questionLines(QUESTION, 40).map(lineText)).toEqual([
       '? bash wants to run',
       '  It is not among the commands that run',
       '  without asking.',
@@ -59,12 +59,12 @@ describe('a question for approval', () => {
     ]);
   });
 
-  it('makes a command that hides something show it', () => {
+  it('shows the hidden parts of a command', () => {
     const text = 'echo ok\u001b[2K\u001b[1Arm -rf /\u202e';
     const lines = questionLines({ ...QUESTION, detail: { type: 'command', text } }, 60);
-    expect(lines.map(textOf).at(-2)).toBe('  echo ok␛[2K␛[1Arm -rf /\uFFFD');
+    expect(lines.map(lineText).at(-2)).toBe('  echo ok␛[2K␛[1Arm -rf /\uFFFD');
     const returned = questionLines({ ...QUESTION, detail: { type: 'command', text: 'rm -rf /\rls' } }, 60);
-    expect(returned.map(textOf).at(-2)).toBe('  rm -rf /␍ls');
+    expect(returned.map(lineText).at(-2)).toBe('  rm -rf /␍ls');
   });
 
   it.each<[string, readonly (string | Key)[], ApprovalAnswer]>([
@@ -91,7 +91,7 @@ describe('a question for approval', () => {
     expect(press(keys).answer).toEqual(answer);
   });
 
-  it('has no always without a rule', () => {
+  it('offers no "always" without a rule', () => {
     const question = { ...QUESTION, rule: undefined };
     expect(press(['a'], question).answer).toBeUndefined();
     expect(shown(newApproval(question, 0))).toEqual([
@@ -100,14 +100,14 @@ describe('a question for approval', () => {
     ]);
   });
 
-  it('takes no letter that was typed before one could have read it, nor a paste', () => {
+  it('ignores letters typed before the question could be read, and pastes', () => {
     expect(press(['y'], QUESTION, 100).answer).toBeUndefined();
     expect(press([{ type: 'paste', text: 'y' }]).state.mode).toBe('choosing');
     expect(press(['yes']).answer).toBeUndefined();
     expect(press([ENTER]).answer).toBeUndefined();
   });
 
-  it('takes no letter of a text that goes on after it came up', () => {
+  it('ignores the rest of a text that was being typed when it appeared', () => {
     let state = newApproval(QUESTION, 0);
     for (const now of [300, 600, 900, 1200]) {
       const updated = updateApproval(state, { type: 'text', text: 'y' }, { width: 60, now });
@@ -128,7 +128,7 @@ describe('a question for approval', () => {
     });
   });
 
-  it('keeps edited arguments until they are right', () => {
+  it('rejects edited arguments until they are valid', () => {
     const clear = [
       chord('ctrl-home'),
       ...Array<Key>(4).fill(chord('ctrl-k')),
@@ -157,7 +157,7 @@ describe('a question for approval', () => {
     expect(answerIn(line, QUESTION)).toEqual(answer);
   });
 
-  it('puts the cursor into the comment', () => {
+  it('places the cursor in the comment', () => {
     expect(renderApproval(press(['n', 'so']).state, { width: 60, rows: 20 })).toMatchObject({
       cursor: { row: 1, column: 4 },
     });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { COLOURED, paintLine, textOf, widthOf } from '../../src/terminal/index.ts';
+import { COLOURED, paintLine, lineText, lineWidth } from '../../src/terminal/index.ts';
 import { FoldedCards } from '../../src/cli/chat/screen/folded-cards.ts';
 import {
   type Card,
@@ -26,23 +26,23 @@ const CALL: ToolCard = {
   output: '',
 };
 
-const shown = (card: Card, style = STYLE) => cardLines(card, style).map(textOf);
+const shown = (card: Card, style = STYLE) => cardLines(card, style).map(lineText);
 const numbered = (count: number, start = '') =>
   Array.from({ length: count }, (_, index) => `${start}${index + 1}`).join('\n');
 
 describe('a card', () => {
-  it('is one line with what happened and how long it took', () => {
+  it('is one line with the outcome and the duration', () => {
     expect(shown(CALL)).toEqual(['✓ bash npm test  1.2 s']);
     const early = (status: CardStatus) => shown({ ...CALL, status, durationMs: undefined });
     expect(early('running')).toEqual(['● bash npm test']);
     expect(early('waiting')).toEqual(['? bash npm test waits for approval']);
   });
 
-  it('keeps the time when the title is too long', () => {
+  it('keeps the duration if the title is too long', () => {
     expect(shown({ ...CALL, title: `bash ${'日本語'.repeat(20)}` })[0]).toMatch(/^✓ bash 日本.*…  1\.2 s$/);
   });
 
-  it('shows the start of a diff in colours, and says how much is missing', () => {
+  it('shows the start of a diff in colours, and how many lines are missing', () => {
     const diff = `--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-old\n+new\n${numbered(47, ' ')}\n`;
     expect(shown({ ...CALL, diff }).slice(-2)).toEqual(['   7', '  … 40 more lines (ctrl-o)']);
     const painted = cardLines({ ...CALL, diff }, STYLE).map((line) => paintLine(line, COLOURED));
@@ -51,7 +51,7 @@ describe('a card', () => {
     expect(shown({ ...CALL, diff }, { ...STYLE, expanded: true })).toHaveLength(1 + 52);
   });
 
-  it('shows the end of what a command wrote', () => {
+  it("shows the end of a command's output", () => {
     expect(shown({ ...CALL, output: numbered(100, 'line ') })).toEqual([
       '✓ bash npm test  1.2 s',
       '  … 95 lines before (ctrl-o)',
@@ -59,7 +59,7 @@ describe('a card', () => {
     ]);
   });
 
-  it('is red when it failed', () => {
+  it('is red if the call failed', () => {
     const lines = cardLines({ ...CALL, status: 'failed', summary: 'exit code 1', output: 'boom' }, STYLE);
     expect(lines.map((line) => paintLine(line, COLOURED))).toEqual([
       '\u001b[31m✗ \u001b[m\u001b[1mbash npm test\u001b[m\u001b[31m failed\u001b[m\u001b[2m  1.2 s\u001b[m',
@@ -68,17 +68,17 @@ describe('a card', () => {
     ]);
   });
 
-  it('shows the last state of a line that a progress bar wrote again and again', () => {
+  it('shows the last state of a line that a progress bar rewrote', () => {
     expect(shown({ ...CALL, output: ' 10%\r 50%\r100%\r\ndone\r\n' }).slice(1)).toEqual(['  100%', '  done']);
   });
 
-  it('drops the colours of what a command wrote, and shows other sequences', () => {
+  it("removes the colours of a command's output, and shows other sequences", () => {
     expect(shown({ ...CALL, output: '\u001b[32mok\u001b[0m \u001b[2Jgone' }).slice(1)).toEqual([
       '  ok ␛[2Jgone',
     ]);
   });
 
-  it('folds thoughts to a line', () => {
+  it('folds thoughts to one line', () => {
     const thought: ThoughtCard = {
       type: 'thought',
       text: 'First **this**.\n\nThen that.',
@@ -93,7 +93,7 @@ describe('a card', () => {
     ]);
   });
 
-  it('can be printed in full later, the newest first', () => {
+  it('can be printed in full later, newest first', () => {
     const cards = new FoldedCards();
     cards.print(CALL, STYLE);
     cards.print({ ...CALL, title: 'older', output: numbered(20) }, STYLE);
@@ -103,7 +103,7 @@ describe('a card', () => {
     expect(cards.expand(STYLE)).toBeUndefined();
   });
 
-  it('is never wider than the terminal and lets no control character through', () => {
+  it('is never wider than the terminal and contains no control characters', () => {
     const text = fc.array(fc.oneof(words, fc.constantFrom('\u001b[2J', '\t', '\n', '\r', '+', '-')), {
       maxLength: 20,
     });
@@ -119,8 +119,8 @@ describe('a card', () => {
     fc.assert(
       fc.property(card, fc.integer({ min: 20, max: 60 }), fc.boolean(), (each, width, expanded) => {
         for (const line of cardLines(each, { ...STYLE, width, expanded })) {
-          expect(widthOf(line)).toBeLessThanOrEqual(width);
-          expect(textOf(line)).not.toMatch(/\p{Cc}/u);
+          expect(lineWidth(line)).toBeLessThanOrEqual(width);
+          expect(lineText(line)).not.toMatch(/\p{Cc}/u);
         }
       }),
     );
@@ -128,14 +128,14 @@ describe('a card', () => {
 });
 
 describe('other lines', () => {
-  it('shows what a person wrote, and notices', () => {
-    expect(messageLines('a long question\nof two lines', 12).map(textOf)).toEqual([
+  it('shows user messages and notices', () => {
+    expect(messageLines('a long question\nof two lines', 12).map(lineText)).toEqual([
       '❯ a long',
       '  question',
       '  of two',
       '  lines',
     ]);
-    const notice = (text: string, tone: NoticeTone) => noticeLines(text, tone, 40).map(textOf);
+    const notice = (text: string, tone: NoticeTone) => noticeLines(text, tone, 40).map(lineText);
     expect(notice('ada approved through hld', 'quiet')).toEqual(['· ada approved through hld']);
     expect(notice('retrying in 2 s', 'warning')).toEqual(['! retrying in 2 s']);
   });

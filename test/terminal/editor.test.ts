@@ -4,7 +4,7 @@ import {
   type Choice,
   type Completion,
   chord,
-  type EditorAround,
+  type EditorContext,
   type EditorEvent,
   type EditorState,
   type Folded,
@@ -13,16 +13,16 @@ import {
   newEditor,
   type CursorPosition,
   renderEditor,
-  textOf,
+  lineText,
   textWidth,
   updateEditor,
-  widthOf,
+  lineWidth,
 } from '../../src/terminal/index.ts';
 import { fragment, graphemes } from './samples.ts';
 
 const COMMANDS = ['/help', '/history', '/model'];
 
-const AROUND: EditorAround = {
+const AROUND: EditorContext = {
   width: 20,
   complete: (text, cursor): Completion | undefined => {
     const typed = text.slice(0, cursor);
@@ -38,7 +38,7 @@ const AROUND: EditorAround = {
     path.endsWith('.png') ? { label: `[image ${path.split('/').at(-1)}]`, text: path, path } : undefined,
 };
 
-/** Types a script: text as it is, keys in angle brackets, the cursor shown as `|`. */
+/** Types a script: plain text, with keys in angle brackets; the cursor is shown as `|`. */
 function after(
   script: string,
   from = newEditor(),
@@ -88,25 +88,25 @@ describe('the input editor', () => {
     expect(after(script).shown).toBe(shown);
   });
 
-  it('undoes what was typed word by word', () => {
+  it('undoes typing word by word', () => {
     const typed = 'one two'.split('').reduce((state, letter) => after(letter, state).state, newEditor());
     expect(after('<ctrl-_>', typed).shown).toBe('one|');
     expect(after('<ctrl-_><ctrl-_>', typed).shown).toBe('|');
   });
 
-  it('submits with enter, and not when there is nothing', () => {
+  it('submits with enter, but not an empty input', () => {
     const { events, shown } = after('hello<enter><enter>  <enter>');
     expect(events).toEqual([{ type: 'submit', text: 'hello', paths: [] }]);
     expect(shown).toBe('  |');
   });
 
-  it('hands on the keys that mean nothing to it', () => {
+  it('returns keys that it does not use', () => {
     expect(after('<escape><ctrl-c><ctrl-d><ctrl-z><ctrl-o>').events).toEqual(
       ['escape', 'ctrl-c', 'ctrl-d', 'ctrl-z', 'ctrl-o'].map((name) => ({ type: 'chord', chord: name })),
     );
   });
 
-  it('goes through what was sent before and comes back to the draft', () => {
+  it('moves through the history and back to the draft', () => {
     const { state } = after('first<enter>second<enter>dra<up>');
     expect(state.text).toBe('second');
     expect(after('<up>', state).state.text).toBe('first');
@@ -114,13 +114,13 @@ describe('the input editor', () => {
     expect(after('<up><enter>', state).events).toEqual([{ type: 'submit', text: 'first', paths: [] }]);
   });
 
-  it('keeps what was there before a recalled entry of several lines: the cursor moves inside it first', () => {
+  it('moves the cursor inside a recalled entry of several lines first', () => {
     const { state } = after('<up>', newEditor(['older', 'a\nb']));
     expect(after('<up>', state).shown).toBe('a|\nb');
     expect(after('<up><up>', state).shown).toBe('older|');
   });
 
-  it('folds a long paste and sends it whole', () => {
+  it('folds a long paste and submits it in full', () => {
     const text = Array.from({ length: 120 }, (_, index) => `line ${index}`).join('\n');
     const state = after(' please', paste(text, after('see ').state)).state;
     expect(rendered(state, 40)).toEqual(['> see [pasted 120 lines] please']);
@@ -130,7 +130,7 @@ describe('the input editor', () => {
     expect(after('<ctrl-a><alt-f><right><delete>', state).shown).toBe('see | please');
   });
 
-  it('inserts a short paste, its line breaks kept and its control characters not', () => {
+  it('inserts a short paste with its line breaks and without control characters', () => {
     expect(paste('a\r\nb\rc\u001b[31m\td').text).toBe('a\nb\nc[31m\td');
   });
 
@@ -147,16 +147,16 @@ describe('the input editor', () => {
   });
 
   it.each(["it's in /tmp/a.png", 'see /tmp/a.png', '/tmp/a.txt', "'/tmp/a.png"])(
-    'takes %j as text',
+    'treats %j as text',
     (text) => {
       expect(paste(text).text).toBe(text);
     },
   );
 
-  it('completes the only choice at once and offers several in a menu', () => {
+  it('inserts the only completion at once and offers several in a menu', () => {
     expect(after('/m<tab>').shown).toBe('/model |');
     const { state } = after('/h<tab>');
-    expect(menuLines(state, 40, 5).map(textOf)).toEqual([
+    expect(menuLines(state, 40, 5).map(lineText)).toEqual([
       '❯ /help     about /help',
       '  /history  about /history',
     ]);
@@ -168,8 +168,8 @@ describe('the input editor', () => {
     expect(after('/x<tab>').shown).toBe('/x|');
   });
 
-  it('opens the menu by itself where the choices ask for it, and enter sends what is already complete', () => {
-    const eager: EditorAround = {
+  it('opens the menu automatically if the completion requests it, and enter submits a complete text', () => {
+    const eager: EditorContext = {
       ...AROUND,
       complete: (text, cursor) => {
         const found = AROUND.complete(text, cursor);
@@ -182,7 +182,7 @@ describe('the input editor', () => {
     ]);
   });
 
-  it('scrolls a menu that is longer than its place', () => {
+  it('scrolls a menu that is longer than its space', () => {
     const choices = Array.from(
       { length: 9 },
       (_, index): Choice => ({
@@ -192,7 +192,7 @@ describe('the input editor', () => {
       }),
     );
     const state = { ...newEditor(), menu: { completion: { from: 0, choices, eager: false }, selected: 8 } };
-    expect(menuLines(state, 40, 3).map((line) => textOf(line).trimEnd())).toEqual([
+    expect(menuLines(state, 40, 3).map((line) => lineText(line).trimEnd())).toEqual([
       '  c6',
       '  c7',
       '❯ c8',
@@ -201,8 +201,8 @@ describe('the input editor', () => {
   });
 });
 
-describe('the input as it is shown', () => {
-  it('puts the cursor behind wide characters, and on the next row where one is full', () => {
+describe('the rendered input', () => {
+  it('places the cursor after wide characters, and on the next row if one is full', () => {
     const style = { width: 8, rows: 9, prompt: '> ', placeholder: '' };
     const cursorOf = (script: string): CursorPosition => renderEditor(after(script).state, style).cursor;
     expect(textWidth(style)).toBe(6);
@@ -213,7 +213,7 @@ describe('the input as it is shown', () => {
     expect(cursorOf('a<alt-enter>')).toEqual({ row: 1, column: 2 });
   });
 
-  it('shows a placeholder while nothing is written', () => {
+  it('shows a placeholder while the input is empty', () => {
     expect(renderEditor(newEditor(), { width: 30, rows: 3, prompt: '> ', placeholder: 'Ask' })).toMatchObject(
       {
         lines: [[{ text: '> ' }, { text: 'Ask' }]],
@@ -222,15 +222,18 @@ describe('the input as it is shown', () => {
     );
   });
 
-  it('scrolls so that the cursor is always in sight', () => {
+  it('scrolls to keep the cursor visible', () => {
     const { state } = after('a<ctrl-j>b<ctrl-j>c<ctrl-j>d<ctrl-j>e');
     const style = { width: 10, rows: 2, prompt: '> ', placeholder: '' };
     expect(renderEditor(state, style)).toMatchObject({ cursor: { row: 1, column: 3 } });
-    expect(renderEditor(after('<ctrl-home>', state).state, style).lines.map(textOf)).toEqual(['> a', '  b']);
+    expect(renderEditor(after('<ctrl-home>', state).state, style).lines.map(lineText)).toEqual([
+      '> a',
+      '  b',
+    ]);
   });
 });
 
-describe('whatever is pressed', () => {
+describe('for any keys', () => {
   const key = fc.oneof(
     {
       weight: 3,
@@ -271,7 +274,7 @@ describe('whatever is pressed', () => {
           const before = graphemes(state.text.slice(0, state.cursor));
           expect(graphemes(state.text).slice(0, before.length)).toEqual(before);
           const { lines, cursor } = renderEditor(state, style);
-          for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
+          for (const line of lines) expect(lineWidth(line)).toBeLessThanOrEqual(width);
           expect(cursor.column).toBeLessThan(width);
           expect(cursor.row).toBeLessThan(lines.length);
         }
@@ -280,7 +283,7 @@ describe('whatever is pressed', () => {
     );
   });
 
-  it('undo brings back what was there before', () => {
+  it('undo restores the previous text', () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -299,5 +302,5 @@ describe('whatever is pressed', () => {
 });
 
 function rendered(state: EditorState, width: number): string[] {
-  return renderEditor(state, { width, rows: 10, prompt: '> ', placeholder: '' }).lines.map(textOf);
+  return renderEditor(state, { width, rows: 10, prompt: '> ', placeholder: '' }).lines.map(lineText);
 }

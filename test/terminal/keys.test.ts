@@ -10,7 +10,7 @@ function keys(...pieces: readonly (string | Uint8Array)[]): Key[] {
 
 const chords = (text: string) => keys(text).map((key) => (key.type === 'chord' ? key.chord : key));
 
-describe('keys from bytes', () => {
+describe('the key decoder', () => {
   it.each([
     ['\r', 'enter'],
     ['\n', 'ctrl-j'],
@@ -41,16 +41,16 @@ describe('keys from bytes', () => {
     expect(chords(bytes)).toEqual([chord]);
   });
 
-  it('tells escape from what follows it', () => {
+  it('distinguishes escape from sequences', () => {
     expect(chords('\u001b\u001b[A')).toEqual(['escape', 'up']);
     expect(chords('\u001b\u001b')).toEqual(['escape', 'escape']);
   });
 
-  it('ignores what is no key: focus, key releases, answers of the terminal', () => {
+  it('ignores focus events, key releases and terminal responses', () => {
     expect(keys('\u001b[I\u001b[O\u001b[97;1:3u\u001b[?62;4c\u001b[5;10R\u001b[57358u')).toEqual([]);
   });
 
-  it('gives a shifted letter of the longer encodings as text', () => {
+  it('decodes a shifted letter of the longer encodings as text', () => {
     expect(keys('\u001b[97;2u\u001b[27;2;98~\u001b[99u')).toEqual([
       { type: 'text', text: 'A' },
       { type: 'text', text: 'B' },
@@ -58,7 +58,7 @@ describe('keys from bytes', () => {
     ]);
   });
 
-  it('takes a paste as one, with whatever is in it', () => {
+  it('returns a paste as one key, with any content', () => {
     const text = 'line\r\n\u001b[A 語 \u001b[201';
     expect(keys(`a\u001b[200~${text}\u001b[201~b`)).toEqual([
       { type: 'text', text: 'a' },
@@ -68,7 +68,7 @@ describe('keys from bytes', () => {
     expect(keys('\u001b[200~\u001b[201~')).toEqual([{ type: 'paste', text: '' }]);
   });
 
-  it('gives the same keys however the bytes are cut', () => {
+  it('returns the same keys for any chunking', () => {
     const part = fc.constantFrom(
       'a',
       '語',
@@ -95,7 +95,7 @@ describe('keys from bytes', () => {
   });
 });
 
-/** Text that came in pieces is the same text. */
+/** Merges adjacent text keys. */
 function joined(decoded: readonly Key[]): Key[] {
   return decoded.reduce<Key[]>((all, key) => {
     const last = all.at(-1);

@@ -11,16 +11,16 @@ import {
   paintLine,
   type Span,
   span,
-  textOf,
+  lineText,
   UNCOLOURED,
-  widthOf,
+  lineWidth,
   wrapLine,
 } from '../../src/terminal/index.ts';
 import { fragment, graphemes } from './samples.ts';
 
 const BOLD: Style = { bold: true };
 
-describe('foreign text', () => {
+describe('untrusted text', () => {
   it.each([
     ['\u001b[31m', '␛[31m'],
     ['\u0000\u0007\u007f', '␀␇␡'],
@@ -34,23 +34,23 @@ describe('foreign text', () => {
     expect(sanitizeLine(text)).toBe(shown);
   });
 
-  it('is split into lines, the last state of a line that was written again', () => {
+  it('is split into lines, with the last state of a rewritten line', () => {
     expect(sanitizeLines('a\r\nb\r\r\nold\rnew\n')).toEqual(['a', 'b', 'new', '']);
   });
 });
 
 describe('a line', () => {
-  it('becomes bytes with colours or without', () => {
+  it('is encoded with or without colours', () => {
     const spans: Span[] = [span('a'), span('b', { ...BOLD, colour: 'red' }), span('\u001b[2J')];
     expect(paintLine(spans, COLOURED)).toBe('a\u001b[1;31mb\u001b[m␛[2J');
     expect(paintLine(spans, UNCOLOURED)).toBe('ab␛[2J');
   });
 
-  it('is made harmless also when whoever made it did not care', () => {
+  it('is sanitized even if its producer did not sanitize it', () => {
     expect(paintLine([{ text: 'x\u001b[2Jy', look: BOLD }], COLOURED)).toBe('\u001b[1mx␛[2Jy\u001b[m');
   });
 
-  it('can carry a link, whose address cannot end the sequence', () => {
+  it('can carry a link whose URL cannot end the sequence', () => {
     const linked = line('here', { href: 'https://a.b/ü?q=%20 \u001b\\x' });
     const bytes = '\u001b]8;;https://a.b/%C3%BC?q=%20%20%E2%90%9B\\x\u001b\\here\u001b]8;;\u001b\\';
     expect(paintLine(linked, { coloured: true, hyperlinks: true })).toBe(bytes);
@@ -68,17 +68,17 @@ describe('a line', () => {
     ['\u0301aน้ำ', 2, ['\u0301', 'a', 'น้ำ']],
     ['', 4, ['']],
   ])('%j in %i columns is %j', (text, width, rows) => {
-    expect(wrapLine(line(text), width).map(textOf)).toEqual(rows);
+    expect(wrapLine(line(text), width).map(lineText)).toEqual(rows);
   });
 
-  it('keeps the looks of its parts over a break', () => {
+  it('keeps the styles of its parts across a wrap', () => {
     expect(wrapLine([span('one '), span('two three', BOLD)], 7)).toEqual([
       [span('one '), span('two', BOLD)],
       [span('three', BOLD)],
     ]);
   });
 
-  it('loses nothing but spaces when it is broken, cuts no character and is never too wide', () => {
+  it('loses only spaces when wrapped, cuts no character and is never too wide', () => {
     const spans = fc.array(
       fc
         .tuple(fc.array(fragment, { maxLength: 20 }), fc.boolean())
@@ -86,19 +86,19 @@ describe('a line', () => {
       { maxLength: 5 },
     );
     fc.assert(
-      fc.property(spans, fc.integer({ min: 2, max: 30 }), (whole: Line, width) => {
-        const rows = wrapLine(whole, width);
-        const text = textOf(whole);
-        expect(rows.map(textOf).join('').replaceAll(' ', '')).toBe(text.replaceAll(' ', ''));
+      fc.property(spans, fc.integer({ min: 2, max: 30 }), (input: Line, width) => {
+        const rows = wrapLine(input, width);
+        const text = lineText(input);
+        expect(rows.map(lineText).join('').replaceAll(' ', '')).toBe(text.replaceAll(' ', ''));
         const starts = new Set(boundaries(text));
         let offset = 0;
         for (const row of rows) {
-          const at = text.indexOf(textOf(row), offset);
+          const at = text.indexOf(lineText(row), offset);
           expect(starts).toContain(at);
-          offset = at + textOf(row).length;
+          offset = at + lineText(row).length;
           expect(starts).toContain(offset);
-          expect(widthOf(row)).toBeLessThanOrEqual(Math.max(width, widest(text)));
-          expect(widthOf(fitLine(row, width))).toBeLessThanOrEqual(width);
+          expect(lineWidth(row)).toBeLessThanOrEqual(Math.max(width, widest(text)));
+          expect(lineWidth(fitLine(row, width))).toBeLessThanOrEqual(width);
         }
       }),
       { numRuns: 300 },
@@ -111,7 +111,7 @@ function boundaries(text: string): number[] {
   return [0, ...graphemes(text).map((grapheme) => (offset += grapheme.length))];
 }
 
-/** A character that is wider than the terminal stands alone in its row. */
+/** A character that is wider than the terminal has its own row. */
 function widest(text: string): number {
-  return Math.max(0, ...graphemes(text).map((grapheme) => widthOf([span(grapheme)])));
+  return Math.max(0, ...graphemes(text).map((grapheme) => lineWidth([span(grapheme)])));
 }

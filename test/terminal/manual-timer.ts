@@ -1,6 +1,6 @@
 import type { Timer } from '../../src/terminal/index.ts';
 
-/** Time that passes when the test says so. */
+/** A timer that the test advances. */
 export class ManualTimer implements Timer {
   #now = 0;
   #waiting: { readonly at: number; readonly callback: () => void }[] = [];
@@ -17,7 +17,7 @@ export class ManualTimer implements Timer {
     };
   }
 
-  /** How many callbacks are still to come: none means that the program sleeps. */
+  /** The number of pending callbacks: 0 means that the program is idle. */
   get waiting(): number {
     return this.#waiting.length;
   }

@@ -7,15 +7,15 @@ import {
   type MarkdownStyle,
   markdownLines,
   paintLine,
-  textOf,
-  widthOf,
+  lineText,
+  lineWidth,
 } from '../../src/terminal/index.ts';
 import { chunked, markdown } from './samples.ts';
 
 const STYLE: MarkdownStyle = { width: 40, base: {}, marks: false };
 
 function shown(text: string, width = 40): string[] {
-  return markdownLines(text, { ...STYLE, width }).map(textOf);
+  return markdownLines(text, { ...STYLE, width }).map(lineText);
 }
 
 function painted(text: string): string {
@@ -52,7 +52,7 @@ describe('markdown on a terminal', () => {
     expect(shown(source)).toEqual(['• one', '  • two', '    1. three', '☑ done', '☐ open', '', 'text']);
   });
 
-  it('keeps what is indented inside its item, also when it is indented too little', () => {
+  it('keeps indented text inside its item, even if it is indented too little', () => {
     expect(shown('1. first\n  - inside\n\n   again\n2. second')).toEqual([
       '1. first',
       '   • inside',
@@ -62,7 +62,7 @@ describe('markdown on a terminal', () => {
     ]);
   });
 
-  it('shows fenced code as it is, with its language above', () => {
+  it('shows fenced code unchanged, with its language above', () => {
     expect(shown('```ts\nconst a = 1;\n\n  # no heading\n```\nafter')).toEqual([
       '  ts',
       '  const a = 1;',
@@ -73,7 +73,7 @@ describe('markdown on a terminal', () => {
     ]);
   });
 
-  it('colours the words of code line by line', () => {
+  it('colours code line by line', () => {
     expect(painted('```py\nreturn "a" # why\n```')).toBe(
       '\u001b[2m  py\u001b[m\n  \u001b[35mreturn\u001b[m \u001b[32m"a"\u001b[m \u001b[2m# why\u001b[m',
     );
@@ -88,7 +88,7 @@ describe('markdown on a terminal', () => {
     ]);
   });
 
-  it('wraps the cells of a table that is too wide, and lists the rows when even that does not help', () => {
+  it('wraps the cells of a wide table, and lists the rows if that is not enough', () => {
     const source = '| name | what it does |\n|---|---|\n| bash | runs a command and waits |';
     expect(shown(source, 20)).toEqual([
       'name │ what it does',
@@ -100,7 +100,7 @@ describe('markdown on a terminal', () => {
     expect(shown(source, 12)).toEqual(['name: bash', 'what it', 'does: runs a', 'command and', 'waits']);
   });
 
-  it('quotes, rules and breaks', () => {
+  it('renders quotes, rules and breaks', () => {
     expect(shown('> said\n> twice\n>\n> - a\n\n---\none  \ntwo<br>three')).toEqual([
       '│ said twice',
       '│ ',
@@ -119,40 +119,40 @@ describe('markdown on a terminal', () => {
     expect(shown('ผมชอบเขียนโปรแกรม', 12)).toEqual(['ผมชอบเขียน', 'โปรแกรม']);
   });
 
-  it('never lets a control character through', () => {
+  it('never outputs a control character', () => {
     expect(painted('a\u001b]0;title\u0007b\u009bc\u202ed\u0000')).toBe('a␛]0;title␇b\uFFFDc\uFFFDd␀');
     expect(painted('```\n\u001b[2J\n```')).toBe('  ␛[2J');
   });
 
-  it('survives text that was made to be hard to read', () => {
+  it('handles text that is expensive to parse', () => {
     for (const text of [
       '> '.repeat(4000),
       '- '.repeat(4000),
       '*a '.repeat(2000) + 'a* '.repeat(2000),
       '['.repeat(8000),
     ])
-      expect(markdownLines(text, STYLE).every((line) => widthOf(line) <= 40)).toBe(true);
+      expect(markdownLines(text, STYLE).every((line) => lineWidth(line) <= 40)).toBe(true);
     expect(shown(`# a${' '.repeat(8000)}b`)).toHaveLength(2);
   });
 
-  it('keeps its marks where there are no colours', () => {
+  it('keeps its markup without colours', () => {
     const lines = markdownLines('## A **b** `c` [d](e)', { ...STYLE, marks: true });
-    expect(lines.map(textOf)).toEqual(['## A **b** `c` [d](e)']);
+    expect(lines.map(lineText)).toEqual(['## A **b** `c` [d](e)']);
   });
 });
 
 describe('markdown as it streams in', () => {
-  it('gives the same lines however it is cut', () => {
+  it('produces the same lines for any chunking', () => {
     fc.assert(
       fc.property(chunked(markdown), fc.integer({ min: 10, max: 60 }), ({ whole, chunks }, width) => {
         const lines = streamed(chunks, width);
-        expect(lines.map(textOf)).toEqual(shown(whole, width));
+        expect(lines.map(lineText)).toEqual(shown(whole, width));
       }),
       { numRuns: 300 },
     );
   });
 
-  it('shows at every moment what the text so far would show', () => {
+  it('shows at any time what the text so far renders to', () => {
     fc.assert(
       fc.property(chunked(markdown), ({ chunks }) => {
         const stream = new MarkdownStream(STYLE);
@@ -161,17 +161,17 @@ describe('markdown as it streams in', () => {
         for (const chunk of chunks) {
           finished.push(...stream.push(chunk));
           soFar += chunk;
-          expect([...finished, ...stream.open()].map(textOf)).toEqual(shown(soFar));
+          expect([...finished, ...stream.open()].map(lineText)).toEqual(shown(soFar));
         }
       }),
     );
   });
 
-  it('is never wider than the terminal, and sends no bytes of its own but colours', () => {
+  it('is never wider than the terminal, and outputs no sequences but colours', () => {
     fc.assert(
       fc.property(markdown, fc.integer({ min: 10, max: 60 }), (text, width) => {
         for (const line of markdownLines(text, { ...STYLE, width })) {
-          expect(widthOf(line)).toBeLessThanOrEqual(width);
+          expect(lineWidth(line)).toBeLessThanOrEqual(width);
           expect(paintLine(line, COLOURED).replace(/\p{Cc}\[[\d;]*m/gu, '')).not.toMatch(/\p{Cc}/u);
         }
       }),
@@ -183,15 +183,15 @@ describe('markdown as it streams in', () => {
     const stream = new MarkdownStream(STYLE);
     stream.push('text\n\n```\n');
     for (let index = 0; index < 100; index += 1) {
-      expect(stream.push(`line ${index}\n`).map(textOf)).toEqual([`  line ${index}`]);
+      expect(stream.push(`line ${index}\n`).map(lineText)).toEqual([`  line ${index}`]);
       expect(stream.open()).toEqual([]);
     }
   });
 
-  it('takes a line without end in parts, at the same places however it is cut', () => {
+  it('splits an endless line, at the same places for any chunking', () => {
     const text = `${'word '.repeat(5000)}\n\nend`;
     const cut = streamed(text.match(/[^]{1,7}/g) ?? [], 40);
-    expect(cut.map(textOf)).toEqual(streamed([text], 40).map(textOf));
+    expect(cut.map(lineText)).toEqual(streamed([text], 40).map(lineText));
     const stream = new MarkdownStream(STYLE);
     stream.push(text);
     expect(stream.open().length).toBeLessThan(400);

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 
-/** Characters as people use them, among them the ones that are easily cut or counted wrong. */
+/** Characters in real use, including those that are easily cut or measured wrongly. */
 export const grapheme = fc.constantFrom(
   ...'abcXYZ019 .,-()'.split(''),
   '語',
@@ -24,7 +24,7 @@ export const grapheme = fc.constantFrom(
   'क्षि',
 );
 
-/** Parts of characters too, which join whatever they come to stand beside. */
+/** Also parts of characters, which combine with their neighbours. */
 export const fragment = fc.oneof(
   { weight: 8, arbitrary: grapheme },
   fc.constantFrom('\u0301', '\u200d', '🇹', '💻', '\ufe0f'),
@@ -32,7 +32,7 @@ export const fragment = fc.oneof(
 
 export const words = fc.array(grapheme, { maxLength: 60 }).map((parts) => parts.join(''));
 
-/** Pieces of markdown that meet in every order: blocks begin, end and interrupt each other. */
+/** Pieces of markdown in any order: blocks begin, end and interrupt each other. */
 export const markdown = fc
   .array(
     fc.oneof(
@@ -96,7 +96,7 @@ export const markdown = fc
   )
   .map((parts) => parts.join(''));
 
-/** A text cut into pieces anywhere, also inside a character. */
+/** A text cut into chunks anywhere, also inside a character. */
 export function chunked(text: fc.Arbitrary<string>): fc.Arbitrary<{ whole: string; chunks: string[] }> {
   return fc.tuple(text, fc.array(fc.nat(400), { maxLength: 12 })).map(([whole, cuts]) => {
     const dataPaths = [0, ...cuts.map((cut) => cut % (whole.length + 1)), whole.length].toSorted(

@@ -4,14 +4,14 @@ import {
   COLOURED,
   fitLine,
   type Line,
-  type Live,
+  type LiveArea,
   line,
   MarkdownStream,
   Screen,
-  stacked,
-  still,
-  textOf,
-  widthOf,
+  stackLive,
+  staticLive,
+  lineText,
+  lineWidth,
 } from '../../src/terminal/index.ts';
 import { ManualTimer } from './manual-timer.ts';
 import { words } from './samples.ts';
@@ -20,7 +20,7 @@ import { Vt, withoutEmptyEnd } from './vt.ts';
 const HERE = { row: 0, column: 0 };
 const SETTLED_MS = 300;
 
-/** A screen on a terminal, its live area set by the test. */
+/** A screen on a terminal with a live area that the test sets. */
 function stage({ columns = 20, rows = 10, accepts = (): boolean => true } = {}) {
   const vt = new Vt(columns, rows);
   const timer = new ManualTimer();
@@ -43,7 +43,7 @@ function stage({ columns = 20, rows = 10, accepts = (): boolean => true } = {}) 
       onDrain = listener;
     },
   };
-  let live: Live & { readonly againMs?: number } = still([]);
+  let live: LiveArea & { readonly againMs?: number } = staticLive([]);
   let drawn = 0;
   const draw = () => {
     drawn += 1;
@@ -57,7 +57,7 @@ function stage({ columns = 20, rows = 10, accepts = (): boolean => true } = {}) 
     screen,
     drawn: () => drawn,
     drain: () => onDrain(),
-    /** The terminal changes its width, which the program does not learn before `notice`. */
+    /** Changes the terminal's width, which the program does not learn before `notice`. */
     resizeUnnoticed(next: number) {
       unnoticed ??= vt.columns;
       vt.mayOverflow = true;
@@ -69,7 +69,7 @@ function stage({ columns = 20, rows = 10, accepts = (): boolean => true } = {}) 
       timer.pass(SETTLED_MS);
       vt.mayOverflow = false;
     },
-    show(next: Live & { readonly againMs?: number }) {
+    show(next: LiveArea & { readonly againMs?: number }) {
       live = next;
       screen.refresh();
       timer.pass(20);
@@ -99,7 +99,7 @@ describe('the screen', () => {
     expect(writes.at(-1)).toBe('\u001b[2A and more\u001b[2B\u001b[4G');
   });
 
-  it('writes a row anew where terminals disagree about the width of its characters', () => {
+  it('rewrites a row if terminals disagree about the width of its characters', () => {
     const { writes, show } = stage();
     show({ lines: lines('• one'), cursor: HERE });
     show({ lines: lines('• one two'), cursor: HERE });
@@ -108,7 +108,7 @@ describe('the screen', () => {
     expect(writes.at(-1)).toBe('\u001b[?7l\u001b[K👩‍💻\r\u001b[?7h');
   });
 
-  it('writes nothing for a line that was live and is now finished', () => {
+  it('writes nothing for a live line that becomes finished', () => {
     const { vt, writes, screen, show } = stage();
     show({ lines: lines('first', 'second'), cursor: undefined });
     const before = writes.length;
@@ -116,11 +116,11 @@ describe('the screen', () => {
     show({ lines: lines('second'), cursor: undefined });
     expect(writes.length).toBe(before);
     screen.print(lines('second'));
-    show(still([]));
+    show(staticLive([]));
     expect(vt.text).toEqual(['first', 'second']);
   });
 
-  it('writes nothing when nothing changed, and no timer runs then', () => {
+  it('writes nothing and runs no timer if nothing changed', () => {
     const { timer, writes, show, drawn } = stage();
     show({ lines: lines('same'), cursor: HERE });
     const before = writes.length;
@@ -132,7 +132,7 @@ describe('the screen', () => {
     expect(drawn()).toBe(draws);
   });
 
-  it('shows what happens within one frame together', () => {
+  it('combines the changes of one frame', () => {
     const { timer, screen, drawn } = stage();
     screen.refresh();
     timer.pass(0);
@@ -144,21 +144,21 @@ describe('the screen', () => {
     expect(drawn()).toBe(2);
   });
 
-  it('draws again by itself only while the live area asks for it', () => {
+  it('redraws automatically only while the live area requests it', () => {
     const { timer, show, drawn } = stage();
-    show({ ...still(lines('spinner')), againMs: 100 });
+    show({ ...staticLive(lines('spinner')), againMs: 100 });
     const draws = drawn();
     timer.pass(1000);
     expect(drawn()).toBe(draws + 10);
-    show(still(lines('done')));
+    show(staticLive(lines('done')));
     timer.pass(1000);
     expect(timer.waiting).toBe(0);
   });
 
-  it('waits for a slow line instead of queueing frames', () => {
+  it('waits for a slow connection instead of queueing frames', () => {
     let accepts = false;
     const { timer, screen, show, drawn, drain } = stage({ accepts: () => accepts });
-    show(still(lines('one')));
+    show(staticLive(lines('one')));
     const draws = drawn();
     for (let index = 0; index < 10; index += 1) {
       screen.print(lines(`line ${index}`));
@@ -180,17 +180,17 @@ describe('the screen', () => {
     expect(vt.text).toEqual(['1', 'vwxyz']);
   });
 
-  it('shows the end of a live area that is higher than the terminal, the whole once it is finished', () => {
+  it('shows the end of a live area that is taller than the terminal, and all of it once finished', () => {
     const { vt, screen, show } = stage({ rows: 4 });
     const tall = lines('1', '2', '3', '4', '5', '6');
-    show(stacked([still(tall), { lines: lines('> '), cursor: { row: 0, column: 2 } }]));
+    show(stackLive([staticLive(tall), { lines: lines('> '), cursor: { row: 0, column: 2 } }]));
     expect(vt.text).toEqual(['4', '5', '6', '>']);
     screen.print(tall);
     show({ lines: lines('> '), cursor: { row: 0, column: 2 } });
     expect(vt.text).toEqual(['1', '2', '3', '4', '5', '6', '>']);
   });
 
-  it('writes nothing while the size still changes, and then finds its live area again', () => {
+  it('writes nothing while the size changes, and then locates its live area again', () => {
     const { vt, timer, writes, screen, show } = stage({ columns: 30 });
     screen.print(lines('said before'));
     show({ lines: lines('a row of twenty-six columns', '> '), cursor: { row: 1, column: 2 } });
@@ -207,7 +207,7 @@ describe('the screen', () => {
     expect(vt.text).toEqual([...said, 'a row of twenty-six colu…', '>']);
   });
 
-  it('draws the cursor of a moving live area on a full screen, and keeps its own at the first row', () => {
+  it('draws the cursor of a moving live area on a full screen, and keeps the real one at the first row', () => {
     const { vt, writes, show } = stage({ rows: 3 });
     show({ lines: lines('spinner', '> input', 'status'), cursor: { row: 1, column: 2 }, againMs: 100 });
     expect(vt.cursor).toEqual({ line: 0, column: 0 });
@@ -220,7 +220,7 @@ describe('the screen', () => {
     expect(vt.modes).toContain('?25');
   });
 
-  it('takes its live area away also when it is closed before the size has settled', () => {
+  it('erases its live area if it is closed before the size has settled', () => {
     const { vt, screen, show } = stage({ columns: 30 });
     show({ lines: lines('a row of twenty-six columns', '> '), cursor: { row: 1, column: 2 } });
     vt.resize(12, 10);
@@ -230,11 +230,11 @@ describe('the screen', () => {
     expect(vt.text).toEqual(['last words']);
   });
 
-  it('hides the cursor while nobody can write', () => {
+  it('hides the cursor while there is no input', () => {
     const { vt, show } = stage();
     show({ lines: lines('> '), cursor: { row: 0, column: 2 } });
     expect(vt.modes).toEqual(new Set());
-    show(still(lines('working')));
+    show(staticLive(lines('working')));
     expect(vt.modes).not.toContain('?25');
     show({ lines: lines('> '), cursor: { row: 0, column: 2 } });
     expect(vt.modes).toContain('?25');
@@ -250,22 +250,22 @@ describe('the screen', () => {
     expect(vt.cursor).toEqual({ line: 1, column: 0 });
   });
 
-  it('streams markdown with the bytes that are new, not with the block again and again', () => {
+  it('streams markdown with only the new bytes', () => {
     const { vt, timer, screen, show } = stage({ columns: 60, rows: 20 });
     const stream = new MarkdownStream({ width: 60, base: {}, marks: false });
     const text = `${'Some words of an answer. '.repeat(40)}\n\n`.repeat(5);
     for (const delta of text.match(/[^]{1,6}/g) ?? []) {
       screen.print(stream.push(delta));
-      show(still(stream.open()));
+      show(staticLive(stream.open()));
       timer.pass(20);
     }
     expect(vt.text.join(' ').match(/answer/g)).toHaveLength(200);
-    // The text itself, and for every delta what brings the cursor there and back.
+    // The text itself, plus the cursor movement for every delta.
     expect(vt.bytes).toBeLessThan(text.length + (text.length / 6) * 12);
   });
 });
 
-describe('whatever is shown', () => {
+describe('for any content', () => {
   const content = fc.array(
     words.map((text) => line(text, text.length % 2 === 0 ? { bold: true } : {})),
     { maxLength: 4 },
@@ -279,7 +279,7 @@ describe('whatever is shown', () => {
     columns: fc.option(fc.integer({ min: 12, max: 40 }), { freq: 5 }),
   });
 
-  it('the terminal holds the finished lines, then the live ones, with the cursor in its place', () => {
+  it('the terminal shows the finished lines, then the live ones, with the cursor in position', () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 12 }), (moves) => {
         const { vt, timer, screen, show } = stage({ columns: 30, rows: 24 });
@@ -295,11 +295,13 @@ describe('whatever is shown', () => {
           const at = Math.min(row, rows.length - 1);
           const place = { row: at, column: Math.min(column, vt.columns - 1) };
           screen.print(finished.map((each) => fitLine(each, vt.columns)));
-          above = [...above, ...finished.map((each) => textOf(fitLine(each, vt.columns)).trimEnd())];
+          above = [...above, ...finished.map((each) => lineText(fitLine(each, vt.columns)).trimEnd())];
           show({ lines: rows, cursor: hidden ? undefined : place });
-          expect(vt.text).toEqual(withoutEmptyEnd([...above, ...rows.map((each) => textOf(each).trimEnd())]));
+          expect(vt.text).toEqual(
+            withoutEmptyEnd([...above, ...rows.map((each) => lineText(each).trimEnd())]),
+          );
           if (!hidden) expect(vt.cursor).toEqual({ line: above.length + at, column: place.column });
-          expect(rows.every((each) => widthOf(each) <= vt.columns)).toBe(true);
+          expect(rows.every((each) => lineWidth(each) <= vt.columns)).toBe(true);
         }
       }),
       { numRuns: 200 },
@@ -321,12 +323,12 @@ describe('whatever is shown', () => {
         const above: string[] = [];
         const print = (printed: readonly Line[]) => {
           const fitted = printed.map((each) => fitLine(each, screen.size.columns));
-          above.push(...fitted.map((each) => textOf(each).trimEnd()));
+          above.push(...fitted.map((each) => lineText(each).trimEnd()));
           screen.print(fitted);
         };
         print(Array.from({ length: 24 }, (_, index) => line(`line ${index}`)));
         for (const { finished, live, row, column, columns, isNoticed } of moves) {
-          show({ ...still(live), againMs: 100 });
+          show({ ...staticLive(live), againMs: 100 });
           if (columns !== null) resizeUnnoticed(columns);
           print(finished);
           const cursor = { row: Math.min(row, Math.max(0, live.length - 1)), column };

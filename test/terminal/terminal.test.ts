@@ -5,14 +5,14 @@ import {
   line,
   openTerminal,
   PlainSurface,
-  type Program,
+  type TerminalProcess,
   REAL_TIMER,
   type ScreenOutput,
   type Surface,
   type Terminal,
   type TerminalInput,
   type TerminalOutput,
-  textOf,
+  lineText,
   wantsPlain,
 } from '../../src/terminal/index.ts';
 import { type Activity, activityLine, FRAME_MS, statusLine } from '../../src/cli/chat/screen/activity.ts';
@@ -39,7 +39,7 @@ class Output extends EventEmitter {
     this.written += text;
     return true;
   }
-  /** The modes that are on, as far as `?…h` and `?…l` tell. */
+  /** The modes that are on, according to `?…h` and `?…l`. */
   get modes(): string[] {
     const on = new Set<string>();
     for (const [, name = '', final] of this.written.matchAll(/\[\?(\d+)([hl])/g)) {
@@ -61,25 +61,25 @@ class FakeProgram extends EventEmitter {
 function stage() {
   const [input, output, program, timer] = [new Input(), new Output(), new FakeProgram(), new ManualTimer()];
   const keys: Key[] = [];
-  const heard: string[] = [];
+  const events: string[] = [];
   const terminal: Terminal = openTerminal({
     input,
     output,
     program,
     timer,
     onKey: (key) => keys.push(key),
-    onResize: () => heard.push('resize'),
-    onEnd: () => heard.push('end'),
-    onLeave: () => heard.push('leave'),
-    onContinue: () => heard.push('continue'),
+    onResize: () => events.push('resize'),
+    onEnd: () => events.push('end'),
+    onLeave: () => events.push('leave'),
+    onContinue: () => events.push('continue'),
   });
-  return { input, output, program, timer, keys, heard, terminal };
+  return { input, output, program, timer, keys, events, terminal };
 }
 
 const DEFAULT_MODES = ['7', '25'];
 
 describe('the terminal', () => {
-  it('is taken and given back', () => {
+  it('is taken over and restored', () => {
     const { input, output, program, terminal } = stage();
     expect([input.raw, input.flowing, output.modes]).toEqual([true, true, ['2004']]);
     terminal.close();
@@ -89,17 +89,17 @@ describe('the terminal', () => {
     );
   });
 
-  it('is given back when the process ends, whatever the reason, and only once', () => {
-    const { input, output, program, heard } = stage();
+  it('is restored when the process ends for any reason, and only once', () => {
+    const { input, output, program, events } = stage();
     program.emit('exit');
     expect([input.raw, output.modes]).toEqual([false, DEFAULT_MODES]);
     const before = output.written;
     program.emit('exit');
     expect(output.written).toBe(before);
-    expect(heard).toEqual(['leave']);
+    expect(events).toEqual(['leave']);
   });
 
-  it('is given back before a signal ends the process', () => {
+  it('is restored before a signal ends the process', () => {
     const { input, program } = stage();
     program.emit('SIGTERM');
     expect(input.raw).toBe(false);
@@ -107,7 +107,7 @@ describe('the terminal', () => {
     expect(program.eventNames()).toEqual([]);
   });
 
-  it('leaves the end to others who listen for the signal', () => {
+  it('leaves ending the process to other listeners of the signal', () => {
     const { input, program } = stage();
     program.on('SIGTERM', () => {});
     program.emit('SIGTERM');
@@ -115,18 +115,18 @@ describe('the terminal', () => {
     expect(program.killed).toEqual([]);
   });
 
-  it('is given back while the process is stopped and taken again when it goes on', () => {
-    const { input, output, program, heard, terminal } = stage();
+  it('is restored while the process is stopped and taken over again when it continues', () => {
+    const { input, output, program, events, terminal } = stage();
     terminal.suspend();
     expect([input.raw, output.modes, program.killed]).toEqual([false, DEFAULT_MODES, [[42, 'SIGTSTP']]]);
     program.emit('SIGCONT');
     expect(input.raw).toBe(true);
     expect(output.modes).toContain('2004');
-    expect(heard).toEqual(['leave', 'continue']);
+    expect(events).toEqual(['leave', 'continue']);
   });
 
-  it('tells keys and sizes; an escape alone is one after a moment', () => {
-    const { input, output, timer, keys, heard } = stage();
+  it('reports keys and sizes; a single escape is a key after a moment', () => {
+    const { input, output, timer, keys, events } = stage();
     input.emit('data', Buffer.from('a\u001b'));
     expect(keys).toEqual([{ type: 'text', text: 'a' }]);
     timer.pass(50);
@@ -139,20 +139,20 @@ describe('the terminal', () => {
     expect(timer.waiting).toBe(0);
     output.emit('resize');
     input.emit('end');
-    expect(heard).toEqual(['resize', 'end']);
+    expect(events).toEqual(['resize', 'end']);
   });
 
-  it('can be the one of this process', () => {
+  it('can be that of this process', () => {
     expectTypeOf(process.stdin).toExtend<TerminalInput>();
     expectTypeOf(process.stdout).toExtend<TerminalOutput & ScreenOutput>();
-    expectTypeOf(process).toExtend<Program>();
+    expectTypeOf(process).toExtend<TerminalProcess>();
   });
 });
 
 describe('without a terminal', () => {
   const tty = { stdin: { isTTY: true }, stdout: { isTTY: true } };
 
-  it('everything is plain lines', () => {
+  it('all output is plain lines', () => {
     const output = new Output();
     const surface: Surface = new PlainSurface(output);
     surface.print([line('red', { colour: 'red', bold: true }), line('\u001b[2Jx'), []]);
@@ -185,7 +185,7 @@ describe('time', () => {
     expect(duration(ms)).toBe(text);
   });
 
-  it('passes, unless it is cancelled', async () => {
+  it('fires, unless it is cancelled', async () => {
     const happened: string[] = [];
     await new Promise<void>((settle) => {
       const cancel = REAL_TIMER.after(0, () => happened.push('cancelled'));
@@ -200,15 +200,15 @@ describe('time', () => {
   });
 });
 
-describe('the lines at the bottom', () => {
-  it('say what is going on, and fit', () => {
+describe('the status lines', () => {
+  it('show the current activity, and fit', () => {
     const activity: Activity = { text: 'bash npm test', elapsedMs: 12_000, notes: ['~340 tokens'] };
-    expect(textOf(activityLine(activity, 60))).toBe('⠋ bash npm test 12 s · ~340 tokens');
-    expect(textOf(activityLine({ ...activity, elapsedMs: FRAME_MS }, 60))).toBe(
+    expect(lineText(activityLine(activity, 60))).toBe('⠋ bash npm test 12 s · ~340 tokens');
+    expect(lineText(activityLine({ ...activity, elapsedMs: FRAME_MS }, 60))).toBe(
       '⠙ bash npm test 0.1 s · ~340 tokens',
     );
-    expect(textOf(activityLine(activity, 20))).toBe('⠋ bash npm test 12 …');
-    expect(textOf(statusLine('~/work', 'claude · 12 %', 30))).toBe('~/work           claude · 12 %');
-    expect(textOf(statusLine('~/work', 'claude · 12 %', 18))).toBe('~/work');
+    expect(lineText(activityLine(activity, 20))).toBe('⠋ bash npm test 12 …');
+    expect(lineText(statusLine('~/work', 'claude · 12 %', 30))).toBe('~/work           claude · 12 %');
+    expect(lineText(statusLine('~/work', 'claude · 12 %', 18))).toBe('~/work');
   });
 });

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Compiled, compiled } from '../compiled.ts';
 import { demoCommand, hasTmux, openDemo, type Pane } from './tmux.ts';
 
-/** What the demo shows beside the library: cards and approvals of the chat. */
+/** Parts of the chat that the demo also shows: cards and approvals. */
 const SCREEN_PARTS = ['activity', 'approval-dialog', 'approval-lines', 'cards', 'folded-cards'].map(
   (name) => `src/cli/chat/screen/${name}.ts`,
 );
 
-/** The lines from the first that is the demo's own. */
+/** Returns the lines from the first line of the demo on. */
 function shown(lines: readonly string[]): string[] {
   return lines.slice(lines.indexOf('· ready'));
 }
@@ -48,7 +48,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
   });
   afterAll(() => built?.remove());
 
-  test('an answer streams into the scrollback, and is whole there', async () => {
+  test('an answer streams into the scrollback and is complete there', async () => {
     const pane = await openDemo(demo, 60, 10);
     await say(pane, 'md');
     await pane.see(has('· finished'));
@@ -57,7 +57,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
     expect(pane.screen()).toHaveLength(10);
   });
 
-  test('after the window became narrower and wider, nothing is there twice and nothing is missing', async () => {
+  test('after the window became narrower and wider, no line is duplicated or missing', async () => {
     const pane = await openDemo(demo, 60, 12);
     await say(pane, 'md');
     await pane.see(has('· finished'));
@@ -79,7 +79,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
     ]);
   });
 
-  test('a live area higher than the window shows its end, and leaves nothing behind', async () => {
+  test('a live area taller than the window shows its end and leaves nothing behind', async () => {
     const pane = await openDemo(demo, 40, 8);
     await say(pane, 'tall');
     await pane.see(has('tall 59'));
@@ -87,7 +87,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
     await say(pane, 'card');
     await pane.see(has('bash make'));
     const left = ['· ready', '❯ tall', '❯ card', '✓ bash make  2.0 s', '  … 25 lines before (ctrl-o)'];
-    // A look may fall into the middle of a repaint: what counts is what is there in the end.
+    // A capture may be taken during a repaint: only the final state counts.
     await pane.see(
       (lines) =>
         lines.at(-2) === '> say something' && shown(lines).slice(0, 5).join('\n') === left.join('\n'),
@@ -96,7 +96,7 @@ describe.runIf(hasTmux)('on a real terminal', () => {
     await pane.see(has('output 0'));
   });
 
-  test('keys arrive: wide characters, a pasted text, a menu, a new line', async () => {
+  test('wide characters, a paste, a menu and a new line arrive', async () => {
     const pane = await openDemo(demo, 60, 14);
     pane.type('日本');
     pane.press('M-Enter');

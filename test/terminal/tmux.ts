@@ -15,37 +15,37 @@ export const hasTmux = (() => {
 })();
 
 export interface Pane {
-  /** Types text, or presses the keys that tmux has names for. */
+  /** Types text, or presses keys by their tmux names. */
   type(text: string): void;
   press(...keys: readonly string[]): void;
   paste(text: string): void;
   resize(columns: number, rows: number): void;
-  /** What is on the screen, or with everything that scrolled away. */
+  /** Returns the visible lines, or all lines including the scrollback. */
   screen(): string[];
   all(): string[];
-  /** Resolves once the lines are what is wanted. */
-  see(wanted: (lines: readonly string[]) => boolean): Promise<void>;
+  /** Resolves when the lines match. */
+  see(matches: (lines: readonly string[]) => boolean): Promise<void>;
 }
 
-/** How often a terminal is looked at before the test gives up and shows what is there. */
+/** How often the terminal is captured before the test fails with its content. */
 const PATIENCE = 3_000;
 
-/** What starts the demo, with the parts of the terminal as they were compiled. */
+/** Returns the command that starts the demo with the compiled terminal library. */
 export function demoCommand({ directory }: Pick<Compiled, 'directory'>): string {
   return `node ${resolve('test/terminal/demo.mjs')} ${directory}`;
 }
 
-/** The demo in a real terminal, started from a shell as a person would. */
+/** Opens the demo in a real terminal, started from a shell as a user would. */
 export async function openDemo(command: string, columns: number, rows: number): Promise<Pane> {
   const pane = await openShell(columns, rows);
   pane.type(command);
   pane.press('Enter');
-  // Not the end of a long command line, which may be called so as well.
+  // Not the end of a long command line, which may contain the same word.
   await pane.see((lines) => /^demo\s+\d+x\d+$/.test(lines.at(-1) ?? ''));
   return pane;
 }
 
-/** A shell in a real terminal, with these variables and few others. */
+/** Opens a shell in a real terminal, with these variables and few others. */
 export async function openShell(
   columns: number,
   rows: number,
@@ -69,8 +69,8 @@ export async function openShell(
     resize: (width, height) => void tmux('resize-window', '-x', `${width}`, '-y', `${height}`),
     screen: () => captured(),
     all: () => captured('-S', '-'),
-    async see(wanted) {
-      for (let tries = 0; !wanted(pane.all()); tries += 1) {
+    async see(matches) {
+      for (let tries = 0; !matches(pane.all()); tries += 1) {
         if (tries > PATIENCE) throw new Error(`the terminal still shows\n${pane.all().join('\n')}`);
         await sleep(20);
       }

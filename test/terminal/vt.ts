@@ -3,22 +3,22 @@ import { graphemes } from './samples.ts';
 
 interface Row {
   cells: string[];
-  /** Whether the text goes on in the row below because the terminal became narrower. */
+  /** Whether the text continues in the row below because the terminal became narrower. */
   goesOn: boolean;
 }
 
-/** A terminal, as far as we write to one: it fails on any sequence that it does not know. */
+/** A terminal emulator for the sequences that we write; throws on any other. */
 export class Vt {
   columns: number;
   rows: number;
   readonly modes = new Set<string>();
   #lines: Row[] = [row()];
-  /** The line of `#lines` that is the first on the screen. */
+  /** The index in `#lines` of the first line on the screen. */
   #top = 0;
   #at = { line: 0, column: 0 };
   #pendingWrap = false;
   #wraps = true;
-  /** Whether text may run over the last column, as it does when the program does not know the width yet. */
+  /** Whether text may run over the last column, as it does while the program does not know the width. */
   mayOverflow = false;
   bytes = 0;
 
@@ -39,7 +39,7 @@ export class Vt {
     }
   }
 
-  /** Everything that was ever shown and not erased, the scrollback first; text broken by a resize as the one line it was. */
+  /** All lines shown and not erased, scrollback first; text wrapped by a resize is one line. */
   get text(): string[] {
     const lines: string[] = [];
     let open = false;
@@ -56,13 +56,13 @@ export class Vt {
     return withoutEmptyEnd(this.#lines.slice(this.#top).map(({ cells }) => cells.join('').trimEnd()));
   }
 
-  /** The cursor, its line counted as those of `text` are. */
+  /** The cursor, with its line counted as in `text`. */
   get cursor(): { line: number; column: number } {
     const above = this.#lines.slice(0, this.#at.line).filter(({ goesOn }) => !goesOn);
     return { line: above.length, column: this.#at.column };
   }
 
-  /** Breaks lines anew, as terminals with a scrollback do. */
+  /** Rewraps lines, like terminals with a scrollback. */
   resize(columns: number, rows: number): void {
     const before = this.#lines;
     const at = this.#at;
@@ -121,7 +121,7 @@ export class Vt {
     }
     const { cells } = this.#row();
     while (cells.length < this.#at.column) cells.push(' ');
-    // A character of two columns leaves its second one empty; one of none belongs to what is before it.
+    // A two-column character leaves its second cell empty; a zero-width one belongs to the previous cell.
     cells.splice(
       this.#at.column,
       width,
@@ -166,7 +166,7 @@ export class Vt {
   }
 
   #eraseLine(): void {
-    // As xterm does it: in the last column, the character there goes.
+    // Like xterm: in the last column, erases the character there.
     this.#row().cells.length = Math.min(this.#row().cells.length, this.#at.column);
     this.#row().goesOn = false;
   }
@@ -185,7 +185,7 @@ export class Vt {
 
 const SEQUENCE = /^.\[([0-?]*)([@-~])/s;
 
-/** Rows that were never written and rows that were erased look the same. */
+/** Rows that were never written look like erased rows. */
 export function withoutEmptyEnd(lines: readonly string[]): string[] {
   return lines.slice(0, lines.findLastIndex((line) => line !== '') + 1);
 }

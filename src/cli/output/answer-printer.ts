@@ -15,7 +15,7 @@ import {
   wantsColour,
   sanitizeLine,
   type TextStream,
-  textStreamTo,
+  textStreamFor,
 } from '../../terminal/index.ts';
 
 /** Shows an answer while it arrives. */
@@ -65,8 +65,8 @@ export class AnswerPrinter implements Printer {
     this.#quiet = quiet;
     this.#chatty = !quiet && around.stderr.isTTY === true;
     this.#paint = brush(wantsColour(around.stderr, around.env));
-    this.#answers = textStreamTo(around.stdout);
-    this.#remarks = textStreamTo(around.stderr);
+    this.#answers = textStreamFor(around.stdout);
+    this.#remarks = textStreamFor(around.stderr);
   }
 
   async print(events: readonly LlmEvent[], model: Model): Promise<void> {

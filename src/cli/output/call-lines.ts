@@ -1,5 +1,5 @@
 import { beginningOf, isObject, tryParse } from '../../base/index.ts';
-import { sanitizeLine, wholeLines } from '../../terminal/index.ts';
+import { sanitizeLine, sanitizeFullLines } from '../../terminal/index.ts';
 
 /** What is decided about a call. */
 export interface AskedCall {
@@ -16,7 +16,7 @@ export function callLines({ title, arguments: json }: AskedCall): readonly strin
   if (json === undefined)
     return [sanitizeLine(title), 'its arguments are not known here: do not decide by this line'];
   const input = tryParse(json);
-  if (!isObject(input)) return wholeLines(json);
+  if (!isObject(input)) return sanitizeFullLines(json);
   const named = Object.entries(input).flatMap(([name, value]) => argumentLines(sanitizeLine(name), value));
   return named.length === 0 ? ['without arguments'] : named;
 }
@@ -40,7 +40,7 @@ const MOST_LINES = 40;
 const MOST_CHARACTERS = 4_000;
 
 function argumentLines(name: string, value: unknown): readonly string[] {
-  const [first = '', ...others] = wholeLines(
+  const [first = '', ...others] = sanitizeFullLines(
     typeof value === 'string' ? value : JSON.stringify(value, undefined, 2),
   );
   return others.length === 0

@@ -1,8 +1,8 @@
 import { displayWidth, fitWidth } from '../width.ts';
-import { graphemesOf } from '../graphemes.ts';
+import { splitGraphemes } from '../graphemes.ts';
 import { sanitizeLine } from '../sanitize.ts';
 import type { CursorPosition } from '../screen/live.ts';
-import { type EditorState, foldedAt } from './state.ts';
+import { type EditorState, findFolded } from './state.ts';
 
 interface Cell {
   readonly offset: number;
@@ -11,18 +11,18 @@ interface Cell {
   readonly isFolded: boolean;
 }
 
-/** One row of the input as it is shown. */
+/** One visible row of the input. */
 export interface Row {
   readonly cells: readonly Cell[];
-  /** The offset of its first character and the one after its last. */
+  /** The offsets of its first character and after its last one. */
   readonly start: number;
   readonly end: number;
-  /** How many columns it takes. */
+  /** Its width in columns. */
   readonly columns: number;
 }
 
-/** The rows of the input at a width; where a full row ends the text, an empty one follows for the cursor. */
-export function rowsOf({ text, folded }: Pick<EditorState, 'text' | 'folded'>, width: number): Row[] {
+/** Returns the rows of the input at a width; a full last row is followed by an empty one for the cursor. */
+export function layoutRows({ text, folded }: Pick<EditorState, 'text' | 'folded'>, width: number): Row[] {
   const rows: Row[] = [];
   let start = 0;
   for (const source of text.split('\n')) {
@@ -35,8 +35,8 @@ export function rowsOf({ text, folded }: Pick<EditorState, 'text' | 'folded'>, w
       column = 0;
       start = offset;
     };
-    for (const grapheme of graphemesOf(source)) {
-      const label = foldedAt(grapheme, folded)?.label;
+    for (const grapheme of splitGraphemes(source)) {
+      const label = findFolded(grapheme, folded)?.label;
       const shown = fitWidth(label ?? sanitizeLine(grapheme), width);
       const columns = displayWidth(shown);
       if (column + columns > width) endRow();
@@ -51,25 +51,25 @@ export function rowsOf({ text, folded }: Pick<EditorState, 'text' | 'folded'>, w
   return rows;
 }
 
-/** Where an offset is shown: at a soft break on the lower row, where the next character goes. */
-export function placeOf(rows: readonly Row[], offset: number): CursorPosition {
+/** Returns the position of an offset; at a soft break it is on the lower row, where the next character goes. */
+export function cursorPosition(rows: readonly Row[], offset: number): CursorPosition {
   const row = Math.max(
     0,
     rows.findLastIndex(({ start }) => start <= offset),
   );
-  const at = rows[row];
-  if (at === undefined) return { row: 0, column: 0 };
-  return { row, column: at.cells.find((cell) => cell.offset >= offset)?.column ?? at.columns };
+  const target = rows[row];
+  if (target === undefined) return { row: 0, column: 0 };
+  return { row, column: target.cells.find((cell) => cell.offset >= offset)?.column ?? target.columns };
 }
 
-/** The offset that is shown nearest to a place. */
+/** Returns the offset closest to a position. */
 export function offsetAt(rows: readonly Row[], { row, column }: CursorPosition): number {
-  const at = rows[row];
-  if (at === undefined) return 0;
-  const cell = at.cells.findLast((each) => each.column <= column);
-  if (column >= at.columns) {
-    // The end of a row that goes on below is the start of the one below: stay on the last character instead.
-    return rows[row + 1]?.start === at.end ? (at.cells.at(-1)?.offset ?? at.end) : at.end;
+  const target = rows[row];
+  if (target === undefined) return 0;
+  const cell = target.cells.findLast((each) => each.column <= column);
+  if (column >= target.columns) {
+    // The end of a wrapped row equals the start of the next one, so stay on the last character.
+    return rows[row + 1]?.start === target.end ? (target.cells.at(-1)?.offset ?? target.end) : target.end;
   }
-  return cell?.offset ?? at.start;
+  return cell?.offset ?? target.start;
 }

@@ -1,6 +1,6 @@
-import { boundaryFrom, nextGrapheme, previousGrapheme } from '../graphemes.ts';
+import { graphemeBoundary, nextGrapheme, previousGrapheme } from '../graphemes.ts';
 
-/** From a text and a place in it to another place: what cursor keys move by and what deletions delete up to. */
+/** Maps a text and an offset to another offset: where cursor keys move and how far deletions reach. */
 export type Motion = (text: string, offset: number) => number;
 
 export const left: Motion = previousGrapheme;
@@ -13,7 +13,7 @@ export const lineEnd: Motion = (text, offset) => {
   return end === -1 ? text.length : end;
 };
 
-/** Kills up to the end of the line, or joins the next line when there is nothing up to there. */
+/** The end of the line, or behind the line break if already there, which joins the next line. */
 export const lineEndOrBreak: Motion = (text, offset) => {
   const end = lineEnd(text, offset);
   return end === offset ? Math.min(text.length, offset + 1) : end;
@@ -28,18 +28,18 @@ export const wordLeft: Motion = (text, offset) => {
   const start = lineStart(text, offset);
   if (start === offset) return Math.max(0, offset - 1);
   const before = Array.from(words.segment(text.slice(start, offset)));
-  return wholeBefore(text, start + (before.findLast(({ isWordLike }) => isWordLike)?.index ?? 0));
+  return characterStart(text, start + (before.findLast(({ isWordLike }) => isWordLike)?.index ?? 0));
 };
 
 export const wordRight: Motion = (text, offset) => {
   const end = lineEnd(text, offset);
   if (end === offset) return Math.min(text.length, offset + 1);
   for (const { index, segment, isWordLike } of words.segment(text.slice(offset, end)))
-    if (isWordLike) return boundaryFrom(text, offset + index + segment.length);
+    if (isWordLike) return graphemeBoundary(text, offset + index + segment.length);
   return end;
 };
 
-/** Back to the space before, as `ctrl-w` does in a shell: a whole path goes at once. */
+/** Back to the previous space, like `ctrl-w` in a shell: deletes a whole path. */
 export const bigWordLeft: Motion = (text, offset) => {
   const start = lineStart(text, offset);
   if (start === offset) return Math.max(0, offset - 1);
@@ -47,9 +47,9 @@ export const bigWordLeft: Motion = (text, offset) => {
   return offset - word.length;
 };
 
-/** Thai words are told apart also inside a character; the cursor is not. */
-function wholeBefore(text: string, offset: number): number {
-  const boundary = boundaryFrom(text, offset);
+/** Thai word boundaries can be inside a character, cursor positions cannot. */
+function characterStart(text: string, offset: number): number {
+  const boundary = graphemeBoundary(text, offset);
   return boundary === offset ? offset : previousGrapheme(text, boundary);
 }
 

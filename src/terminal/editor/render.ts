@@ -1,34 +1,34 @@
-import { CYAN, DIM, type Line, span, widthOf } from '../style.ts';
-import type { Live, CursorPosition } from '../screen/live.ts';
-import { placeOf, type Row, rowsOf } from './layout.ts';
+import { CYAN, DIM, type Line, span, lineWidth } from '../style.ts';
+import type { LiveArea, CursorPosition } from '../screen/live.ts';
+import { cursorPosition, type Row, layoutRows } from './layout.ts';
 import type { EditorState } from './state.ts';
 
 export interface EditorStyle {
   readonly width: number;
-  /** How many rows it may take; more are scrolled, the cursor always in sight. */
+  /** Maximum number of rows; more rows scroll, with the cursor always visible. */
   readonly rows: number;
-  /** Before the first line, as in `> `; the others are indented as far. */
+  /** Printed before the first line, such as `> `; other lines are indented by its width. */
   readonly prompt: string;
-  /** Shown dim while nothing is written. */
+  /** Shown dimmed while the input is empty. */
   readonly placeholder: string;
 }
 
-/** The columns that are left for the text beside the prompt: what `updateEditor` takes as its width. */
+/** Returns the columns available for text next to the prompt: the width for `updateEditor`. */
 export function textWidth({ width, prompt }: Pick<EditorStyle, 'width' | 'prompt'>): number {
-  return Math.max(2, width - widthOf([span(prompt)]));
+  return Math.max(2, width - lineWidth([span(prompt)]));
 }
 
-/** The input as lines, with the cursor's place. */
+/** Renders the input as lines with the cursor position. */
 export function renderEditor(
   state: EditorState,
   style: EditorStyle,
-): Live & { readonly cursor: CursorPosition } {
-  const rows = rowsOf(state, textWidth(style));
-  const { row, column } = placeOf(rows, state.cursor);
-  const indent = widthOf([span(style.prompt)]);
-  const most = Math.max(1, style.rows);
-  const from = Math.max(0, Math.min(row - Math.floor(most / 2), rows.length - most));
-  const lines = rows.slice(from, from + most).map((each, index): Line => {
+): LiveArea & { readonly cursor: CursorPosition } {
+  const rows = layoutRows(state, textWidth(style));
+  const { row, column } = cursorPosition(rows, state.cursor);
+  const indent = lineWidth([span(style.prompt)]);
+  const maxRows = Math.max(1, style.rows);
+  const from = Math.max(0, Math.min(row - Math.floor(maxRows / 2), rows.length - maxRows));
+  const lines = rows.slice(from, from + maxRows).map((each, index): Line => {
     const lead = from + index === 0 ? span(style.prompt, CYAN) : span(' '.repeat(indent));
     return [lead, ...rowSpans(each)];
   });

@@ -1,120 +1,129 @@
 import { down, up } from './history.ts';
 import { type Key } from '../keys/key.ts';
-import { chosen, type Complete, completed, followed, selectedBy } from './menu.ts';
+import { applyChoice, type Complete, completeInput, updateMenu, moveSelection } from './menu.ts';
 import * as motions from './motions.ts';
 import type { Motion } from './motions.ts';
-import { pasted, type Recognise } from './paste.ts';
-import { cleared, type EditorState, insert, insertable, moveTo, replace, undone, unfolded } from './state.ts';
+import { insertPaste, type RecognisePath } from './paste.ts';
+import {
+  clearInput,
+  type EditorState,
+  insert,
+  insertable,
+  moveTo,
+  replace,
+  undo,
+  submittedInput,
+} from './state.ts';
 
-/** What the editor needs to know of the world around it. */
-export interface EditorAround {
-  /** The columns that the text has, as it is shown. */
+/** The context that the editor needs. */
+export interface EditorContext {
+  /** The columns available for the text. */
   readonly width: number;
   readonly complete: Complete;
-  readonly recognise: Recognise;
+  readonly recognise: RecognisePath;
 }
 
 export type EditorEvent =
   | { readonly type: 'submit'; readonly text: string; readonly paths: readonly string[] }
-  /** A key that means nothing to the editor: `escape`, `ctrl-c` in an empty input. */
+  /** A key that the editor does not use: `escape`, or `ctrl-c` in an empty input. */
   | { readonly type: 'chord'; readonly chord: string };
 
-export interface Updated {
+export interface EditorUpdate {
   readonly state: EditorState;
   readonly event: EditorEvent | undefined;
 }
 
-/** The editor after a key. */
-export function updateEditor(state: EditorState, key: Key, around: EditorAround): Updated {
+/** Returns the editor after a key. */
+export function updateEditor(state: EditorState, key: Key, context: EditorContext): EditorUpdate {
   switch (key.type) {
     case 'text':
-      return quiet(followed(typed(state, insertable(key.text)), around.complete));
+      return withoutEvent(updateMenu(typeText(state, insertable(key.text)), context.complete));
     case 'paste':
-      return quiet(followed(pasted(state, key.text, around.recognise), around.complete));
+      return withoutEvent(updateMenu(insertPaste(state, key.text, context.recognise), context.complete));
     case 'chord':
-      return (state.menu && inMenu(state, key.chord)) ?? pressed(state, key.chord, around);
+      return (state.menu && updateInMenu(state, key.chord)) ?? pressKey(state, key.chord, context);
   }
 }
 
-function inMenu(state: EditorState, chord: string): Updated | undefined {
-  if (chord === 'tab' || chord === 'down') return quiet(selectedBy(state, 1));
-  if (chord === 'shift-tab' || chord === 'up') return quiet(selectedBy(state, -1));
-  if (chord === 'escape') return quiet({ ...state, menu: undefined });
-  const next = chord === 'enter' ? chosen(state) : undefined;
-  return next && quiet(next);
+function updateInMenu(state: EditorState, chord: string): EditorUpdate | undefined {
+  if (chord === 'tab' || chord === 'down') return withoutEvent(moveSelection(state, 1));
+  if (chord === 'shift-tab' || chord === 'up') return withoutEvent(moveSelection(state, -1));
+  if (chord === 'escape') return withoutEvent({ ...state, menu: undefined });
+  const next = chord === 'enter' ? applyChoice(state) : undefined;
+  return next && withoutEvent(next);
 }
 
-function pressed(state: EditorState, chord: string, around: EditorAround): Updated {
-  const { width, complete } = around;
+function pressKey(state: EditorState, chord: string, context: EditorContext): EditorUpdate {
+  const { width, complete } = context;
   const closed = { ...state, menu: undefined };
   const motion = MOTIONS[chord];
-  if (motion !== undefined) return quiet(moveTo(closed, motion(state.text, state.cursor)));
+  if (motion !== undefined) return withoutEvent(moveTo(closed, motion(state.text, state.cursor)));
   const deletion = DELETIONS[chord];
   if (deletion !== undefined && !(chord === 'ctrl-d' && state.text === ''))
-    return quiet(followed(deleted(state, deletion), complete));
+    return withoutEvent(updateMenu(deleteRange(state, deletion), complete));
   const kill = KILLS[chord];
-  if (kill !== undefined) return quiet(killed(closed, kill));
+  if (kill !== undefined) return withoutEvent(killRange(closed, kill));
   switch (chord) {
     case 'enter':
       return state.text.slice(0, state.cursor).endsWith('\\') && state.cursor === state.text.length
-        ? quiet(replace(closed, state.cursor - 1, state.cursor, '\n'))
-        : submitted(closed);
+        ? withoutEvent(replace(closed, state.cursor - 1, state.cursor, '\n'))
+        : submit(closed);
     case 'shift-enter':
     case 'alt-enter':
     case 'ctrl-enter':
     case 'ctrl-j':
-      return quiet(insert(closed, '\n'));
+      return withoutEvent(insert(closed, '\n'));
     case 'up':
     case 'ctrl-p':
-      return quiet(up(closed, width));
+      return withoutEvent(up(closed, width));
     case 'down':
     case 'ctrl-n':
-      return quiet(down(closed, width));
+      return withoutEvent(down(closed, width));
     case 'tab':
-      return quiet(completed(state, complete));
+      return withoutEvent(completeInput(state, complete));
     case 'ctrl-y':
-      return quiet(insert(closed, state.killed));
+      return withoutEvent(insert(closed, state.killed));
     case 'ctrl-_':
     case 'ctrl-/':
     case 'ctrl-shift--':
-      return quiet(undone(closed));
+      return withoutEvent(undo(closed));
     case 'shift-space':
-      return quiet(typed(state, ' '));
+      return withoutEvent(typeText(state, ' '));
     case 'ctrl-c':
-      if (state.text !== '') return quiet(cleared(closed));
+      if (state.text !== '') return withoutEvent(clearInput(closed));
   }
   return { state: closed, event: { type: 'chord', chord } };
 }
 
-function typed(state: EditorState, text: string): EditorState {
+function typeText(state: EditorState, text: string): EditorState {
   const next = insert(state, text);
-  // Letters typed in a row are undone together, up to the space before them.
-  const joins = state.last === 'typed' && !/\s/.test(text);
-  return { ...next, undo: joins ? state.undo : next.undo, last: 'typed' };
+  // Consecutive letters are undone together, up to the preceding space.
+  const isSameWord = state.last === 'typed' && !/\s/.test(text);
+  return { ...next, undo: isSameWord ? state.undo : next.undo, last: 'typed' };
 }
 
-function deleted(state: EditorState, motion: Motion): EditorState {
-  const other = motion(state.text, state.cursor);
-  if (other === state.cursor) return state;
-  return replace(state, Math.min(other, state.cursor), Math.max(other, state.cursor), '');
+function deleteRange(state: EditorState, motion: Motion): EditorState {
+  const target = motion(state.text, state.cursor);
+  if (target === state.cursor) return state;
+  return replace(state, Math.min(target, state.cursor), Math.max(target, state.cursor), '');
 }
 
-function killed(state: EditorState, motion: Motion): EditorState {
-  const other = motion(state.text, state.cursor);
-  if (other === state.cursor) return state;
-  const backwards = other < state.cursor;
-  const text = state.text.slice(Math.min(other, state.cursor), Math.max(other, state.cursor));
+function killRange(state: EditorState, motion: Motion): EditorState {
+  const target = motion(state.text, state.cursor);
+  if (target === state.cursor) return state;
+  const backwards = target < state.cursor;
+  const text = state.text.slice(Math.min(target, state.cursor), Math.max(target, state.cursor));
   const before = state.last === 'killed' ? state.killed : '';
-  return { ...deleted(state, motion), killed: backwards ? text + before : before + text, last: 'killed' };
+  return { ...deleteRange(state, motion), killed: backwards ? text + before : before + text, last: 'killed' };
 }
 
-function submitted(state: EditorState): Updated {
-  const { text, paths } = unfolded(state);
-  if (text.trim() === '') return quiet(state);
-  return { state: cleared(state), event: { type: 'submit', text, paths } };
+function submit(state: EditorState): EditorUpdate {
+  const { text, paths } = submittedInput(state);
+  if (text.trim() === '') return withoutEvent(state);
+  return { state: clearInput(state), event: { type: 'submit', text, paths } };
 }
 
-function quiet(state: EditorState): Updated {
+function withoutEvent(state: EditorState): EditorUpdate {
   return { state, event: undefined };
 }
 

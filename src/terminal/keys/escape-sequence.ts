@@ -1,6 +1,6 @@
 import { chord, type Key } from './key.ts';
 
-/** What the escape sequence at the start of the input means; undefined while it is not complete. */
+/** Decodes the escape sequence at the start of the input; returns undefined while it is incomplete. */
 export function escapeSequence(
   input: string,
 ): { readonly key: Key | 'paste' | undefined; readonly length: number } | undefined {
@@ -9,18 +9,18 @@ export function escapeSequence(
   if (second === '[') return controlSequence(input);
   if (second === 'O') {
     const third = input[2];
-    return third === undefined ? undefined : { key: named(FINALS[third], 1), length: 3 };
+    return third === undefined ? undefined : { key: namedKey(FINALS[third], 1), length: 3 };
   }
-  // Escape pressed twice, or escape before another sequence: the second one stands for itself.
+  // Escape twice, or escape before another sequence: the second one is decoded separately.
   if (second === '\u001b') return { key: chord('escape'), length: 1 };
   const character = String.fromCodePoint(input.codePointAt(1) ?? 0);
   return { key: altKey(character), length: 1 + character.length };
 }
 
-/** The name of a control character's key. */
+/** Returns the key name of a control character. */
 export function controlKey(character: string): string {
-  const known = CONTROLS[character];
-  if (known !== undefined) return known;
+  const name = CONTROLS[character];
+  if (name !== undefined) return name;
   return `ctrl-${String.fromCharCode(character.charCodeAt(0) + 0x60)}`;
 }
 
@@ -41,49 +41,50 @@ function altKey(character: string): Key {
 function controlSequence(input: string) {
   const [source, parameters = '', final = ''] = SEQUENCE.exec(input.slice(2)) ?? [];
   if (source === undefined) {
-    // Longer than any sequence that a key sends: not one.
+    // Longer than any key sequence, so it is not one.
     return input.length > 64 ? { key: undefined, length: 2 } : undefined;
   }
-  return { key: meaningOf(parameters, final), length: 2 + source.length };
+  return { key: decodeSequence(parameters, final), length: 2 + source.length };
 }
 
-/** After `ESC [`: parameters, what stands between, and the letter that ends it. */
+/** After `ESC [`: parameters, intermediate bytes, and the final letter. */
 const SEQUENCE = /^([0-?]*)[ -/]*([@-~])/;
 
-function meaningOf(parameters: string, final: string): Key | 'paste' | undefined {
+function decodeSequence(parameters: string, final: string): Key | 'paste' | undefined {
   const [first = 1, modifiers = 1, third] = parameters
     .split(';')
     .map((part) => Number.parseInt(part, 10) || 1);
-  if (final === 'u') return released(parameters) ? undefined : fromCode(first, modifiers);
+  if (final === 'u') return isRelease(parameters) ? undefined : keyFromCode(first, modifiers);
   if (final === 'Z') return chord('shift-tab');
-  if (final !== '~') return named(FINALS[final], modifiers);
+  if (final !== '~') return namedKey(FINALS[final], modifiers);
   if (first === 200) return 'paste';
-  if (first === 27 && third !== undefined) return fromCode(third, modifiers);
-  return named(NUMBERED[first], modifiers);
+  if (first === 27 && third !== undefined) return keyFromCode(third, modifiers);
+  return namedKey(NUMBERED[first], modifiers);
 }
 
-/** Some terminals also tell when a key goes up. */
-function released(parameters: string): boolean {
+/** Some terminals also report key releases. */
+function isRelease(parameters: string): boolean {
   return /;\d*:3(?:;|$)/.test(parameters);
 }
 
-function fromCode(code: number, modifiers: number): Key | undefined {
+function keyFromCode(code: number, modifiers: number): Key | undefined {
   const name = CODES[code];
-  if (name !== undefined) return named(name, modifiers);
-  // The private range holds keys that are no characters: volume, caps lock.
+  if (name !== undefined) return namedKey(name, modifiers);
+  // The private range contains keys without characters: volume, caps lock.
   if (code < 0x20 || code > 0x10ffff || (code >= 0xe000 && code <= 0xf8ff)) return undefined;
   const character = String.fromCodePoint(code);
-  const held = modifiers - 1;
-  if ((held & ~SHIFT) === 0) return { type: 'text', text: held === 0 ? character : character.toUpperCase() };
-  return named(character, modifiers);
+  const modifierBits = modifiers - 1;
+  if ((modifierBits & ~SHIFT) === 0)
+    return { type: 'text', text: modifierBits === 0 ? character : character.toUpperCase() };
+  return namedKey(character, modifiers);
 }
 
 const SHIFT = 1;
 
-function named(name: string | undefined, modifiers: number): Key | undefined {
+function namedKey(name: string | undefined, modifiers: number): Key | undefined {
   if (name === undefined) return undefined;
-  const held = modifiers - 1;
-  const prefix = `${held & 4 ? 'ctrl-' : ''}${held & 2 ? 'alt-' : ''}${held & SHIFT ? 'shift-' : ''}`;
+  const modifierBits = modifiers - 1;
+  const prefix = `${modifierBits & 4 ? 'ctrl-' : ''}${modifierBits & 2 ? 'alt-' : ''}${modifierBits & SHIFT ? 'shift-' : ''}`;
   return chord(prefix + name);
 }
 

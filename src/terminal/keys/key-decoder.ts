@@ -3,7 +3,7 @@ import { chord, type Key } from './key.ts';
 
 const PASTE_END = '\u001b[201~';
 
-/** Bytes of a keyboard to keys, however the bytes are cut. */
+/** Decodes keyboard bytes to keys, for any chunking. */
 export class KeyDecoder {
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   #pending = '';
@@ -12,20 +12,20 @@ export class KeyDecoder {
   push(bytes: Uint8Array): Key[] {
     this.#pending += this.#decoder.decode(bytes, { stream: true });
     const keys: Key[] = [];
-    for (let before = -1; this.#pending !== '' && this.#pending.length !== before; ) {
-      before = this.#pending.length;
+    for (let previousLength = -1; this.#pending !== '' && this.#pending.length !== previousLength; ) {
+      previousLength = this.#pending.length;
       const key = this.#next();
       if (key !== undefined) keys.push(key);
     }
     return keys;
   }
 
-  /** Whether an escape character waits: it is the Escape key if nothing follows soon. */
+  /** Whether an escape character is pending: it is the Escape key if nothing follows soon. */
   get isWaiting(): boolean {
     return this.#pasted === undefined && this.#pending !== '';
   }
 
-  /** Nothing followed: what waits is keys of their own. */
+  /** Nothing followed: pending characters are separate keys. */
   flush(): Key[] {
     if (!this.isWaiting) return [];
     const [, ...rest] = this.#pending;
@@ -58,16 +58,16 @@ export class KeyDecoder {
     return this.#pending === '' ? undefined : this.#next();
   }
 
-  #paste(soFar: string): Key | undefined {
+  #paste(pasted: string): Key | undefined {
     const end = this.#pending.indexOf(PASTE_END);
     if (end === -1) {
-      // The last bytes may be the start of the end mark.
-      const sure = Math.max(0, this.#pending.length - PASTE_END.length + 1);
-      this.#pasted = soFar + this.#pending.slice(0, sure);
-      this.#drop(sure);
+      // The last bytes may be the start of the end marker.
+      const safeLength = Math.max(0, this.#pending.length - PASTE_END.length + 1);
+      this.#pasted = pasted + this.#pending.slice(0, safeLength);
+      this.#drop(safeLength);
       return undefined;
     }
-    const text = soFar + this.#pending.slice(0, end);
+    const text = pasted + this.#pending.slice(0, end);
     this.#drop(end + PASTE_END.length);
     this.#pasted = undefined;
     return { type: 'paste', text };

@@ -1,4 +1,4 @@
-/** What a person did at the keyboard: text, a paste, or a key with its modifiers, as in `alt-enter` or `ctrl-w`. */
+/** A keyboard input: text, a paste, or a key with its modifiers, such as `alt-enter` or `ctrl-w`. */
 export type Key =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'paste'; readonly text: string }

@@ -1,8 +1,11 @@
 export type Align = 'left' | 'center' | 'right';
 
-/** A finished part of a markdown text; the lines of a fenced code block are parts of their own, so that long ones stream. */
+/**
+ * A finished part of a markdown text. The lines of a fenced code block are separate blocks, so that long ones
+ * stream.
+ */
 export type Block = BlockContent & {
-  /** Whether an empty line goes before it. */
+  /** Whether an empty line precedes it. */
   readonly gap: boolean;
 };
 

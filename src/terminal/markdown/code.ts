@@ -1,9 +1,9 @@
 import { DIM, type Line, type Style, PLAIN, span } from '../style.ts';
 
-/** A line of code with its strings, comments, numbers and keywords in colour; line by line, so that code can stream. */
-export function colouredCode(text: string, language: string): Line {
+/** Colours strings, comments, numbers and keywords of a code line; line by line, so that code can stream. */
+export function colourCode(text: string, language: string): Line {
   if (text === '') return [];
-  if (language === 'diff' || language === 'patch') return [span(text, diffLook(text))];
+  if (language === 'diff' || language === 'patch') return [span(text, diffStyle(text))];
   const comment = COMMENTS[language];
   if (comment === undefined) return [span(text)];
   const tokens = new RegExp(`${comment}|${TOKENS}`, 'gu');
@@ -11,20 +11,20 @@ export function colouredCode(text: string, language: string): Line {
   let end = 0;
   for (const match of text.matchAll(tokens)) {
     if (match.index > end) line.push(span(text.slice(end, match.index)));
-    line.push(span(match[0], tokenLook(match.groups ?? {})));
+    line.push(span(match[0], tokenStyle(match.groups ?? {})));
     end = match.index + match[0].length;
   }
   return end < text.length ? [...line, span(text.slice(end))] : line;
 }
 
-export function diffLook(text: string): Style {
+export function diffStyle(text: string): Style {
   if (text.startsWith('+++') || text.startsWith('---')) return DIM;
   if (text.startsWith('+')) return { colour: 'green' };
   if (text.startsWith('-')) return { colour: 'red' };
   return DIM;
 }
 
-function tokenLook(groups: Readonly<Record<string, string | undefined>>): Style {
+function tokenStyle(groups: Readonly<Record<string, string | undefined>>): Style {
   if (groups.comment !== undefined) return DIM;
   if (groups.string !== undefined) return { colour: 'green' };
   if (groups.number !== undefined) return { colour: 'yellow' };
@@ -43,7 +43,7 @@ const SLASHES = String.raw`(?<comment>//.*$|/\*.*?(?:\*/|$))`;
 const HASH = String.raw`(?<comment>(?<=^|\s)#.*$)`;
 const DASHES = String.raw`(?<comment>--.*$)`;
 
-/** How a comment looks in the languages that are coloured at all. */
+/** The comment syntax of the supported languages. */
 const COMMENTS: Readonly<Record<string, string>> = Object.fromEntries([
   ...'ts typescript tsx js javascript jsx mjs json jsonc java kotlin c cpp c++ cs csharp go rust rs swift php scala css'
     .split(' ')

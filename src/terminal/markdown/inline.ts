@@ -1,9 +1,9 @@
 import { type Line, type Style, type Span, span } from '../style.ts';
 import { type InlineStyle, type Piece, piecesAt } from './pieces.ts';
 
-/** The lines of a paragraph's text, one for each hard break, with emphasis, code and links as looks. */
+/** Returns the lines of a paragraph, one per hard break, with emphasis, code and links as styles. */
 export function inlineLines(text: string, base: Style, style: InlineStyle): Line[] {
-  return hardLines(text).map((part) => inlineSpans(part, base, style));
+  return splitHardBreaks(text).map((part) => inlineSpans(part, base, style));
 }
 
 function inlineSpans(text: string, base: Style, style: InlineStyle): Line {
@@ -15,24 +15,24 @@ function inlineSpans(text: string, base: Style, style: InlineStyle): Line {
   }
   const looks = emphasis(pieces, style);
   return pieces.flatMap((piece, index): Span[] => {
-    const own = piece.type === 'mark' ? {} : piece.look;
-    return piece.text === '' ? [] : [span(piece.text, { ...base, ...looks[index], ...own })];
+    const pieceStyle = piece.type === 'mark' ? {} : piece.look;
+    return piece.text === '' ? [] : [span(piece.text, { ...base, ...looks[index], ...pieceStyle })];
   });
 }
 
-/** The look that the marks around each piece give it; marks that found their partner lose their text. */
+/** Returns the style that the markup gives to each piece; matched markers are removed. */
 function emphasis(pieces: readonly Piece[], { marks }: InlineStyle): Style[] {
   const changes = pieces.map(() => ({ bold: 0, italic: 0, strike: 0 }));
   const openers: number[] = [];
   pieces.forEach((piece, index) => {
     if (piece.type !== 'mark') return;
     while (piece.closes && piece.left > 0) {
-      const place = openers.findLastIndex((at) => matches(pieces[at], piece));
-      const opener = openers[place];
+      const openerIndex = openers.findLastIndex((at) => matches(pieces[at], piece));
+      const opener = openers[openerIndex];
       const partner = opener === undefined ? undefined : pieces[opener];
       if (opener === undefined || partner?.type !== 'mark') break;
       const used = piece.mark === '~' ? piece.left : Math.min(2, piece.left, partner.left);
-      const kind = kindOf(piece.mark, used);
+      const kind = emphasisKind(piece.mark, used);
       const [first, last] = [changes[opener], changes[index]];
       if (first !== undefined && last !== undefined) {
         first[kind] += 1;
@@ -42,15 +42,15 @@ function emphasis(pieces: readonly Piece[], { marks }: InlineStyle): Style[] {
         end.left -= used;
         if (!marks) end.text = end.mark.repeat(end.left);
       }
-      openers.length = place + (partner.left > 0 ? 1 : 0);
+      openers.length = openerIndex + (partner.left > 0 ? 1 : 0);
     }
     if (piece.opens && piece.left > 0) openers.push(index);
   });
-  return looksOf(changes);
+  return accumulateStyles(changes);
 }
 
-/** Adds up how many marks of each kind are open at each piece. */
-function looksOf(changes: readonly Readonly<Record<Kind, number>>[]): Style[] {
+/** Accumulates how many markers of each kind are open at each piece. */
+function accumulateStyles(changes: readonly Readonly<Record<Kind, number>>[]): Style[] {
   const open = { bold: 0, italic: 0, strike: 0 };
   return changes.map((change) => {
     for (const kind of KINDS) open[kind] += change[kind];
@@ -61,7 +61,7 @@ function looksOf(changes: readonly Readonly<Record<Kind, number>>[]): Style[] {
 type Kind = 'bold' | 'italic' | 'strike';
 const KINDS: readonly Kind[] = ['bold', 'italic', 'strike'];
 
-function kindOf(mark: string, count: number): Kind {
+function emphasisKind(mark: string, count: number): Kind {
   if (mark === '~') return 'strike';
   return count === 2 ? 'bold' : 'italic';
 }
@@ -71,8 +71,8 @@ function matches(opener: Piece | undefined, closer: Extract<Piece, { type: 'mark
   return closer.mark === '~' ? opener.left === closer.left : true;
 }
 
-/** Line breaks inside a paragraph are spaces, unless two spaces, a backslash or `<br>` make them real. */
-function hardLines(text: string): string[] {
+/** Converts line breaks inside a paragraph to spaces, except after two spaces, a backslash or `<br>`. */
+function splitHardBreaks(text: string): string[] {
   const sources = text.replace(/<br ?\/?>\n?/gi, '\\\n').split('\n');
   const lines: string[] = [];
   let isNew = true;
@@ -80,14 +80,14 @@ function hardLines(text: string): string[] {
     const isBroken = index < sources.length - 1 && (source.endsWith('\\') || source.endsWith('  '));
     const content = (isBroken && source.endsWith('\\') ? source.slice(0, -1) : source).trim();
     if (isNew) lines.push(content);
-    else lines[lines.length - 1] = joined(lines.at(-1) ?? '', content);
+    else lines[lines.length - 1] = joinLines(lines.at(-1) ?? '', content);
     isNew = isBroken;
   });
   return lines;
 }
 
-/** Chinese and Japanese have no spaces between words, so a line break there is nothing. */
-function joined(before: string, after: string): string {
+/** Chinese and Japanese have no spaces between words, so a line break there is dropped. */
+function joinLines(before: string, after: string): string {
   const isUnspaced = IDEOGRAPH.test(before.at(-1) ?? '') && IDEOGRAPH.test(after[0] ?? '');
   return isUnspaced ? before + after : `${before} ${after}`;
 }

@@ -9,7 +9,7 @@ export interface Fence {
 export interface ItemStart {
   readonly marker: string;
   readonly indent: number;
-  /** The column at which the item's text starts; lines indented that far belong to it. */
+  /** The column at which the item's text starts; lines indented at least that far belong to it. */
   readonly contentIndent: number;
   readonly text: string;
 }
@@ -18,19 +18,19 @@ export function isBlank(line: string): boolean {
   return line.trim() === '';
 }
 
-export function indentOf(line: string): number {
+export function indentation(line: string): number {
   return line.length - line.trimStart().length;
 }
 
-export function headingIn(line: string): { level: number; text: string } | undefined {
+export function parseHeading(line: string): { level: number; text: string } | undefined {
   const [lead, marks] = /^ {0,3}(#{1,6})(?=\s|$)/.exec(line) ?? [];
   if (lead === undefined || marks === undefined) return undefined;
   const text = line.slice(lead.length).trim();
   return { level: marks.length, text: text.endsWith('#') ? text.replace(/(?:^|\s)#+$/, '').trimEnd() : text };
 }
 
-/** The level of the heading that a line makes of the paragraph above it. */
-export function underlineIn(line: string): 1 | 2 | undefined {
+/** Returns the level of the heading that an underline makes of the paragraph above it. */
+export function parseUnderline(line: string): 1 | 2 | undefined {
   if (/^ {0,3}={3,}\s*$/.test(line)) return 1;
   return /^ {0,3}-{3,}\s*$/.test(line) ? 2 : undefined;
 }
@@ -39,7 +39,7 @@ export function isRule(line: string): boolean {
   return /^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$/.test(line);
 }
 
-export function fenceIn(line: string): Fence | undefined {
+export function parseFence(line: string): Fence | undefined {
   const [, indent, mark, after = ''] = /^( *)(`{3,}|~{3,})(.*)$/.exec(line) ?? [];
   if (indent === undefined || mark === undefined || (mark.startsWith('`') && after.includes('`')))
     return undefined;
@@ -51,7 +51,7 @@ export function closesFence(line: string, { mark }: Fence): boolean {
   return trimmed.length >= mark.length && trimmed === (mark[0] ?? '').repeat(trimmed.length);
 }
 
-export function itemIn(line: string): ItemStart | undefined {
+export function parseItem(line: string): ItemStart | undefined {
   const [, indent, marker, space, text = ''] = /^(\s*)([-*+]|\d{1,9}[.)])(?:(\s+)(.*))?$/.exec(line) ?? [];
   if (indent === undefined || marker === undefined) return undefined;
   // Text that starts far to the right is code in the item: only the first space belongs to the marker.
@@ -60,16 +60,16 @@ export function itemIn(line: string): ItemStart | undefined {
   return { marker, indent: indent.length, contentIndent: indent.length + marker.length + gap, text: content };
 }
 
-/** Whether an item may start right below a line of text: `2020. was good` is not an item there. */
+/** Returns whether an item may start directly below a line of text: `2020. was good` is not an item there. */
 export function interruptsText({ marker, text }: ItemStart): boolean {
   return text !== '' && (/^[-*+]$/.test(marker) || /^1[.)]$/.test(marker));
 }
 
-export function quoted(line: string): string | undefined {
+export function parseQuote(line: string): string | undefined {
   return /^ {0,3}> ?(.*)$/.exec(line)?.[1];
 }
 
-export function cellsOf(line: string): string[] {
+export function splitCells(line: string): string[] {
   const inner = line
     .trim()
     .replace(/^\|/, '')
@@ -77,10 +77,10 @@ export function cellsOf(line: string): string[] {
   return inner.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|'));
 }
 
-/** The alignments that the second line of a table gives. */
-export function alignsIn(line: string): Align[] | undefined {
+/** Returns the alignments in the delimiter row of a table. */
+export function parseAlignments(line: string): Align[] | undefined {
   if (!line.includes('|') && !/^\s*:?-+:\s*$/.test(line)) return undefined;
-  const cells = cellsOf(line);
+  const cells = splitCells(line);
   if (!cells.every((cell) => /^:?-+:?$/.test(cell))) return undefined;
   return cells.map((cell) => {
     if (!cell.endsWith(':')) return 'left';

@@ -1,36 +1,36 @@
 import { DIM, type Style, PLAIN } from '../style.ts';
 
 export interface InlineStyle {
-  /** Keeps the marks (`**`, backticks) in the text: without colours they are all there is to see. */
+  /** Keeps the markup (`**`, backticks) in the text, for output without colours. */
   readonly marks: boolean;
 }
 
-/** A stretch of a paragraph that has one look, or a run of emphasis marks. */
+/** A part of a paragraph with one style, or a run of emphasis markers. */
 export type Piece =
   | { readonly type: 'text'; readonly text: string; readonly look: Style }
   | {
       readonly type: 'mark';
       text: string;
       readonly mark: string;
-      /** How many of the marks have found no partner yet. */
+      /** How many of the markers are still unmatched. */
       left: number;
       readonly opens: boolean;
       readonly closes: boolean;
     };
 
-interface Found {
+interface ParsedPieces {
   readonly pieces: readonly Piece[];
-  /** How much of the source it took. */
+  /** The length of its source. */
   readonly length: number;
 }
 
-/** What starts at the offset. */
-export function piecesAt(text: string, offset: number, style: InlineStyle): Found {
+/** Parses the pieces at an offset. */
+export function piecesAt(text: string, offset: number, style: InlineStyle): ParsedPieces {
   const reader = READERS[text[offset] ?? ''];
   return reader?.(text, offset, style) ?? plainAt(text, offset);
 }
 
-type Reader = (text: string, offset: number, style: InlineStyle) => Found | undefined;
+type Reader = (text: string, offset: number, style: InlineStyle) => ParsedPieces | undefined;
 
 const READERS: Readonly<Record<string, Reader>> = {
   '\\': escapeAt,
@@ -47,29 +47,29 @@ const READERS: Readonly<Record<string, Reader>> = {
 
 const CODE: Style = { colour: 'cyan' };
 const LINK: Style = { underline: true };
-/** How far a link's end is looked for: a text of nothing but brackets must not cost its square. */
-const REACH = 2000;
+/** How far to search for the end of a link: a text full of brackets must not cost quadratic time. */
+const MAX_LINK_LENGTH = 2000;
 
-function found(text: string, length: number, look: Style = PLAIN): Found {
+function textPiece(text: string, length: number, look: Style = PLAIN): ParsedPieces {
   return { pieces: [{ type: 'text', text, look }], length };
 }
 
-function plainAt(text: string, offset: number): Found {
+function plainAt(text: string, offset: number): ParsedPieces {
   PLAIN_RUN.lastIndex = offset;
   const run = PLAIN_RUN.exec(text)?.[0] ?? text[offset] ?? '';
-  return found(run, run.length);
+  return textPiece(run, run.length);
 }
 
-/** At least one character, then whatever cannot start another piece; an address starts at the beginning of a word. */
+/** At least one character, then everything that cannot start another piece; a URL starts at a word boundary. */
 const PLAIN_RUN = /[^](?:[^\\`*_~[!<&h]|(?<=\w)h|h(?!ttps?:))*/uy;
 
-function escapeAt(text: string, offset: number): Found | undefined {
+function escapeAt(text: string, offset: number): ParsedPieces | undefined {
   const next = text[offset + 1] ?? '';
-  return /[!-/:-@[-`{-~]/.test(next) ? found(next, 2) : undefined;
+  return /[!-/:-@[-`{-~]/.test(next) ? textPiece(next, 2) : undefined;
 }
 
-function codeAt(text: string, offset: number, { marks }: InlineStyle): Found | undefined {
-  const ticks = /^`+/.exec(text.slice(offset, offset + REACH))?.[0] ?? '`';
+function codeAt(text: string, offset: number, { marks }: InlineStyle): ParsedPieces | undefined {
+  const ticks = /^`+/.exec(text.slice(offset, offset + MAX_LINK_LENGTH))?.[0] ?? '`';
   for (let end = offset + ticks.length; end < text.length; ) {
     const at = text.indexOf(ticks, end);
     if (at === -1) break;
@@ -77,20 +77,20 @@ function codeAt(text: string, offset: number, { marks }: InlineStyle): Found | u
     if (run === ticks.length) {
       const source = text.slice(offset, at + run);
       const inner = text.slice(offset + run, at).replace(/^ (.*[^ ].*) $/, '$1');
-      return found(marks ? source : inner, source.length, CODE);
+      return textPiece(marks ? source : inner, source.length, CODE);
     }
     end = at + run;
   }
-  return found(ticks, ticks.length);
+  return textPiece(ticks, ticks.length);
 }
 
-/** Looser than the standard: `**「強」**の` is emphasis, as whoever wrote it meant. */
-function markAt(text: string, offset: number): Found | undefined {
+/** More lenient than the standard: `**「強」**の` is emphasis, as its author intended. */
+function markAt(text: string, offset: number): ParsedPieces | undefined {
   const mark = text[offset] ?? '';
   let end = offset;
   while (text[end] === mark) end += 1;
   const count = end - offset;
-  if (mark === '~' && count > 2) return found(mark.repeat(count), count);
+  if (mark === '~' && count > 2) return textPiece(mark.repeat(count), count);
   const before = text.slice(Math.max(0, offset - 2), offset);
   const after = text.slice(end, end + 2);
   const inWord = mark === '_' && /[\p{L}\p{N}]$/u.test(before) && /^[\p{L}\p{N}]/u.test(after);
@@ -102,38 +102,39 @@ function markAt(text: string, offset: number): Found | undefined {
   };
 }
 
-function linkAt(text: string, offset: number, { marks }: InlineStyle): Found | undefined {
+function linkAt(text: string, offset: number, { marks }: InlineStyle): ParsedPieces | undefined {
   LINK_SOURCE.lastIndex = offset;
-  const [source, bang, label = '', target = ''] = LINK_SOURCE.exec(text.slice(0, offset + REACH)) ?? [];
+  const [source, bang, label = '', target = ''] =
+    LINK_SOURCE.exec(text.slice(0, offset + MAX_LINK_LENGTH)) ?? [];
   if (source === undefined) return undefined;
-  if (marks) return found(source, source.length);
+  if (marks) return textPiece(source, source.length);
   const shown = bang === '!' ? `[image: ${label}]` : label.replaceAll(/[*`]/g, '');
-  if (shown === target || shown === '') return found(target, source.length, { ...LINK, href: target });
+  if (shown === target || shown === '') return textPiece(target, source.length, { ...LINK, href: target });
   const named: Piece = { type: 'text', text: shown, look: { ...LINK, href: target } };
   return { pieces: [named, { type: 'text', text: ` (${target})`, look: DIM }], length: source.length };
 }
 
-/** `[text](target "title")`, with brackets in the text balanced one deep. */
+/** `[text](target "title")`, with balanced brackets one level deep in the text. */
 const LINK_SOURCE =
   /(!?)\[((?:[^[\]\\]|\\.|\[[^[\]]*\])*)\]\(\s*<?((?:[^\s()<>]|\([^\s()]*\))*)>?(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)/uy;
 
-function autolinkAt(text: string, offset: number): Found | undefined {
+function autolinkAt(text: string, offset: number): ParsedPieces | undefined {
   const [source, target = ''] =
-    /^<((?:https?:\/\/|mailto:)[^\s<>]+)>/.exec(text.slice(offset, offset + REACH)) ?? [];
-  return source === undefined ? undefined : found(target, source.length, { ...LINK, href: target });
+    /^<((?:https?:\/\/|mailto:)[^\s<>]+)>/.exec(text.slice(offset, offset + MAX_LINK_LENGTH)) ?? [];
+  return source === undefined ? undefined : textPiece(target, source.length, { ...LINK, href: target });
 }
 
-function addressAt(text: string, offset: number): Found | undefined {
-  const run = /^https?:\/\/[^\s<>"`、。」）]+/.exec(text.slice(offset, offset + REACH))?.[0];
+function addressAt(text: string, offset: number): ParsedPieces | undefined {
+  const run = /^https?:\/\/[^\s<>"`、。」）]+/.exec(text.slice(offset, offset + MAX_LINK_LENGTH))?.[0];
   const target = run?.replace(/[.,:;!?'*_~]+$/, '').replace(/^([^(]*)\)+$/, '$1');
   return target === undefined || target === ''
     ? undefined
-    : found(target, target.length, { ...LINK, href: target });
+    : textPiece(target, target.length, { ...LINK, href: target });
 }
 
-function entityAt(text: string, offset: number): Found | undefined {
+function entityAt(text: string, offset: number): ParsedPieces | undefined {
   const [source, name = ''] = /^&(amp|lt|gt|quot|nbsp|#39);/.exec(text.slice(offset, offset + 8)) ?? [];
-  return source === undefined ? undefined : found(ENTITIES[name] ?? source, source.length);
+  return source === undefined ? undefined : textPiece(ENTITIES[name] ?? source, source.length);
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

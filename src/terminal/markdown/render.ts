@@ -1,22 +1,22 @@
-import { DIM, type Line, type Style, PLAIN, type Span, span, widthOf } from '../style.ts';
+import { DIM, type Line, type Style, PLAIN, type Span, span, lineWidth } from '../style.ts';
 import { sanitizeLine } from '../sanitize.ts';
 import { chopLine, wrapLine } from '../wrap.ts';
 import type { Block } from './block.ts';
-import { colouredCode } from './code.ts';
+import { colourCode } from './code.ts';
 import { inlineLines } from './inline.ts';
+import { finish, type ParserState, INITIAL_STATE, step } from './step.ts';
 import type { InlineStyle } from './pieces.ts';
-import { finish, type Reading, START, step } from './step.ts';
 import { tableLines } from './table.ts';
 
 export interface MarkdownStyle extends InlineStyle {
   readonly width: number;
-  /** The look of ordinary text, as for thoughts, which are dim. */
+  /** The style of ordinary text; thoughts, for example, are dim. */
   readonly base: Style;
 }
 
-/** A whole markdown text as lines. */
+/** Renders a complete markdown text as lines. */
 export function markdownLines(text: string, style: MarkdownStyle, depth = 0): Line[] {
-  let reading: Reading = START;
+  let reading: ParserState = INITIAL_STATE;
   const blocks: Block[] = [];
   for (const source of text.replace(/\n$/, '').split('\n')) {
     const [next, finished] = step(reading, sourceLine(source));
@@ -26,7 +26,7 @@ export function markdownLines(text: string, style: MarkdownStyle, depth = 0): Li
   return [...blocks, ...finish(reading)[1]].flatMap((block) => blockLines(block, style, depth));
 }
 
-/** A line of markdown as the steps take it. */
+/** Prepares a source line for `step`. */
 export function sourceLine(source: string): string {
   return sanitizeLine(source.replace(/\r$/, ''));
 }
@@ -42,16 +42,20 @@ function contentLines(block: Block, style: MarkdownStyle, depth: number): Line[]
     case 'heading':
       return headingLines(block.level, block.text, style);
     case 'paragraph':
-      return wrapped(inlineLines(block.text, base, style), width);
+      return wrapLines(inlineLines(block.text, base, style), width);
     case 'code-open':
       return block.language === '' ? [] : chopLine([span(`  ${block.language}`, DIM)], width);
     case 'code-line':
-      return indented(chopLine(colouredCode(block.text, block.language), inner(width, 2)), span('  '), width);
+      return indentLines(
+        chopLine(colourCode(block.text, block.language), innerWidth(width, 2)),
+        span('  '),
+        width,
+      );
     case 'item':
       return itemLines(block.marker, block.text, style, depth);
     case 'quote': {
-      const within = { ...style, width: inner(width, 2), base: { ...base, dim: true as const } };
-      return indented(innerLines(block.text, within, depth), span('│ ', DIM), width);
+      const innerStyle = { ...style, width: innerWidth(width, 2), base: { ...base, dim: true as const } };
+      return indentLines(innerLines(block.text, innerStyle, depth), span('│ ', DIM), width);
     }
     case 'table':
       return tableLines(block, width, style);
@@ -66,7 +70,7 @@ function headingLines(level: number, text: string, style: MarkdownStyle): Line[]
   const look: Style = { ...style.base, bold: true, ...(level === 1 ? { underline: true } : {}) };
   const mark = style.marks || level > 2 ? [span(`${'#'.repeat(level)} `, { ...style.base, dim: true })] : [];
   const [first = [], ...rest] = inlineLines(text, look, style);
-  return wrapped([[...mark, ...first], ...rest], style.width);
+  return wrapLines([[...mark, ...first], ...rest], style.width);
 }
 
 function itemLines(marker: string, text: string, style: MarkdownStyle, depth: number): Line[] {
@@ -74,36 +78,36 @@ function itemLines(marker: string, text: string, style: MarkdownStyle, depth: nu
   const bullet = /^[-*+]$/.test(marker) ? '•' : marker;
   const lead: Span[] = [span(`${bullet} `, box === undefined ? { ...style.base, dim: true } : PLAIN)];
   if (box !== undefined) lead[0] = box === ' ' ? span('☐ ', style.base) : span('☑ ', { colour: 'green' });
-  const indent = widthOf(lead);
-  const lines = innerLines(task ?? text, { ...style, width: inner(style.width, indent) }, depth);
-  const [first = [], ...rest] = fitting(style.width, indent) ? lines : [[], ...lines];
-  return [[...lead, ...first], ...indented(rest, span(' '.repeat(indent)), style.width)];
+  const indent = lineWidth(lead);
+  const lines = innerLines(task ?? text, { ...style, width: innerWidth(style.width, indent) }, depth);
+  const [first = [], ...rest] = hasRoom(style.width, indent) ? lines : [[], ...lines];
+  return [[...lead, ...first], ...indentLines(rest, span(' '.repeat(indent)), style.width)];
 }
 
-/** A line of nothing but `> > >` must not be as deep as it is long. */
+/** Limits the depth: a line of `> > >` must not nest as deep as it is long. */
 function innerLines(text: string, style: MarkdownStyle, depth: number): Line[] {
-  if (depth < DEEPEST) return markdownLines(text, style, depth + 1);
-  return wrapped(inlineLines(text, style.base, style), style.width);
+  if (depth < MAX_DEPTH) return markdownLines(text, style, depth + 1);
+  return wrapLines(inlineLines(text, style.base, style), style.width);
 }
 
-const DEEPEST = 16;
+const MAX_DEPTH = 16;
 
-/** Deep nesting at a small width would leave no room for the text: there it is not indented any further. */
-function inner(width: number, indent: number): number {
-  return fitting(width, indent) ? width - indent : width;
+/** Limits indentation: deep nesting at a small width would leave no room for the text. */
+function innerWidth(width: number, indent: number): number {
+  return hasRoom(width, indent) ? width - indent : width;
 }
 
-function fitting(width: number, indent: number): boolean {
-  return width - indent >= LEAST_ROOM;
+function hasRoom(width: number, indent: number): boolean {
+  return width - indent >= MIN_WIDTH;
 }
 
-const LEAST_ROOM = 8;
+const MIN_WIDTH = 8;
 
-function indented(lines: readonly Line[], indent: Span, width: number): Line[] {
-  if (!fitting(width, indent.text.length)) return [...lines];
+function indentLines(lines: readonly Line[], indent: Span, width: number): Line[] {
+  if (!hasRoom(width, indent.text.length)) return [...lines];
   return lines.map((line) => (line.length === 0 && indent.text.trim() === '' ? line : [indent, ...line]));
 }
 
-function wrapped(lines: readonly Line[], width: number): Line[] {
+function wrapLines(lines: readonly Line[], width: number): Line[] {
   return lines.flatMap((line) => wrapLine(line, width));
 }

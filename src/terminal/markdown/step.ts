@@ -1,34 +1,34 @@
 import type { Align, Block, BlockContent } from './block.ts';
 import {
-  alignsIn,
-  cellsOf,
+  parseAlignments,
+  splitCells,
   closesFence,
   type Fence,
-  fenceIn,
-  headingIn,
-  indentOf,
+  parseFence,
+  parseHeading,
+  indentation,
   interruptsText,
   isBlank,
   isRule,
   type ItemStart,
-  itemIn,
-  quoted,
-  underlineIn,
+  parseItem,
+  parseQuote,
+  parseUnderline,
 } from './line-kinds.ts';
 
-/** Where the reading of a markdown text stands after a number of whole lines. */
-export interface Reading {
-  readonly open: Open | undefined;
+/** The parser state after a number of complete lines. */
+export interface ParserState {
+  readonly open: OpenBlock | undefined;
   readonly blankBefore: boolean;
   readonly last: BlockContent['type'] | undefined;
 }
 
-/** The block that more lines may still belong to. */
-type Open =
+/** The block to which more lines may belong. */
+type OpenBlock =
   | {
       readonly type: 'paragraph';
       readonly lines: readonly string[];
-      /** Whether its beginning was long enough to be finished before. */
+      /** Whether its beginning was already emitted because of its length. */
       readonly continues: boolean;
     }
   | ({ readonly type: 'fence' } & Fence)
@@ -41,48 +41,48 @@ type Open =
       readonly rows: readonly (readonly string[])[];
     };
 
-type OpenParagraph = Extract<Open, { type: 'paragraph' }>;
+type OpenParagraph = Extract<OpenBlock, { type: 'paragraph' }>;
 
-export type Step = readonly [Reading, readonly Block[]];
+export type Step = readonly [ParserState, readonly Block[]];
 
-export const START: Reading = { open: undefined, blankBefore: false, last: undefined };
+export const INITIAL_STATE: ParserState = { open: undefined, blankBefore: false, last: undefined };
 
-/** Reads one whole line: the blocks that it finished. */
-export function step(reading: Reading, line: string): Step {
-  const { open } = reading;
-  if (open?.type === 'fence') return inFence(reading, open, line);
-  if (isBlank(line)) return blank(reading);
+/** Parses one complete line; returns the blocks that it finished. */
+export function step(state: ParserState, line: string): Step {
+  const { open } = state;
+  if (open?.type === 'fence') return inFence(state, open, line);
+  if (isBlank(line)) return blank(state);
   switch (open?.type) {
     case 'item':
-      return inItem(reading, open, line);
+      return inItem(state, open, line);
     case 'paragraph':
-      return inParagraph(reading, open, line);
+      return inParagraph(state, open, line);
     case 'quote': {
-      const text = quoted(line);
-      if (text === undefined) return closeAnd(reading, line);
-      return [{ ...reading, open: { ...open, lines: [...open.lines, text] } }, []];
+      const text = parseQuote(line);
+      if (text === undefined) return closeAnd(state, line);
+      return [{ ...state, open: { ...open, lines: [...open.lines, text] } }, []];
     }
     case 'table':
-      if (!line.includes('|')) return closeAnd(reading, line);
-      return [{ ...reading, open: { ...open, rows: [...open.rows, cellsOf(line)] } }, []];
+      if (!line.includes('|')) return closeAnd(state, line);
+      return [{ ...state, open: { ...open, rows: [...open.rows, splitCells(line)] } }, []];
     default:
-      return begin(reading, line);
+      return begin(state, line);
   }
 }
 
-/** What is open, as if the text ended here. */
-export function finish(reading: Reading): Step {
-  const { open } = reading;
+/** Finishes the open block, as if the text ended here. */
+export function finish(state: ParserState): Step {
+  const { open } = state;
   switch (open?.type) {
     case undefined:
     case 'fence':
-      return [{ ...reading, open: undefined }, []];
+      return [{ ...state, open: undefined }, []];
     case 'paragraph':
-      return paragraph(reading, open);
+      return paragraph(state, open);
     case 'quote':
-      return emit(reading, { type: 'quote', text: open.lines.join('\n') });
+      return emit(state, { type: 'quote', text: open.lines.join('\n') });
     case 'table':
-      return emit(reading, { type: 'table', header: open.header, aligns: open.aligns, rows: open.rows });
+      return emit(state, { type: 'table', header: open.header, aligns: open.aligns, rows: open.rows });
     case 'item': {
       const { marker, gap, lines } = open;
       const text = lines.join('\n').trimEnd();
@@ -95,95 +95,101 @@ export function finish(reading: Reading): Step {
   }
 }
 
-function inFence(reading: Reading, open: Fence, line: string): Step {
-  if (closesFence(line, open)) return [{ ...reading, open: undefined }, []];
-  const text = line.slice(Math.min(indentOf(line), open.indent));
-  return [reading, [{ type: 'code-line', language: open.language, text, gap: false }]];
+function inFence(state: ParserState, open: Fence, line: string): Step {
+  if (closesFence(line, open)) return [{ ...state, open: undefined }, []];
+  const text = line.slice(Math.min(indentation(line), open.indent));
+  return [state, [{ type: 'code-line', language: open.language, text, gap: false }]];
 }
 
-function blank(reading: Reading): Step {
-  const { open } = reading;
-  if (open?.type === 'item') return [{ ...reading, open: { ...open, lines: [...open.lines, ''] } }, []];
-  const [closed, blocks] = finish(reading);
+function blank(state: ParserState): Step {
+  const { open } = state;
+  if (open?.type === 'item') return [{ ...state, open: { ...open, lines: [...open.lines, ''] } }, []];
+  const [closed, blocks] = finish(state);
   return [{ ...closed, blankBefore: true }, blocks];
 }
 
-function inItem(reading: Reading, open: Extract<Open, { type: 'item' }>, line: string): Step {
+function inItem(state: ParserState, open: Extract<OpenBlock, { type: 'item' }>, line: string): Step {
   const { indent, contentIndent, lines } = open;
-  // Models often indent by two what belongs to `1. `: that counts as inside.
-  const inside = indentOf(line) >= Math.min(contentIndent, indent + 2);
-  const lazy = !isBlank(lines.at(-1) ?? '') && !startsBlock(line) && itemIn(line) === undefined;
-  if (!inside && !lazy) return closeAnd(reading, line);
-  const text = line.slice(Math.min(indentOf(line), contentIndent));
-  return [{ ...reading, open: { ...open, lines: [...lines, text] } }, []];
+  // Models often indent the content of `1. ` by two, which counts as inside.
+  const isInside = indentation(line) >= Math.min(contentIndent, indent + 2);
+  const lazy = !isBlank(lines.at(-1) ?? '') && !startsBlock(line) && parseItem(line) === undefined;
+  if (!isInside && !lazy) return closeAnd(state, line);
+  const text = line.slice(Math.min(indentation(line), contentIndent));
+  return [{ ...state, open: { ...open, lines: [...lines, text] } }, []];
 }
 
-function inParagraph(reading: Reading, open: OpenParagraph, line: string): Step {
+function inParagraph(state: ParserState, open: OpenParagraph, line: string): Step {
   const { lines } = open;
-  const level = underlineIn(line);
-  if (level !== undefined) return emit(reading, { type: 'heading', level, text: lines.join(' ') });
-  const aligns = alignsIn(line);
-  const header = cellsOf(lines.at(-1) ?? '');
+  const level = parseUnderline(line);
+  if (level !== undefined) return emit(state, { type: 'heading', level, text: lines.join(' ') });
+  const aligns = parseAlignments(line);
+  const header = splitCells(lines.at(-1) ?? '');
   if (aligns?.length === header.length) {
-    const before: OpenParagraph = { ...open, lines: lines.slice(0, -1) };
-    const [closed, blocks] = lines.length > 1 ? paragraph(reading, before) : ([reading, []] as const);
+    const previous: OpenParagraph = { ...open, lines: lines.slice(0, -1) };
+    const [closed, blocks] = lines.length > 1 ? paragraph(state, previous) : ([state, []] as const);
     return [{ ...closed, open: { type: 'table', header, aligns, rows: [] } }, blocks];
   }
-  const item = itemIn(line);
-  if (startsBlock(line) || (item !== undefined && interruptsText(item))) return closeAnd(reading, line);
-  if (lines.reduce((total, { length }) => total + length, 0) < LONGEST_PARAGRAPH)
-    return [{ ...reading, open: { ...open, lines: [...lines, line] } }, []];
-  const [closed, blocks] = paragraph(reading, open);
+  const item = parseItem(line);
+  if (startsBlock(line) || (item !== undefined && interruptsText(item))) return closeAnd(state, line);
+  if (lines.reduce((total, { length }) => total + length, 0) < MAX_PARAGRAPH)
+    return [{ ...state, open: { ...open, lines: [...lines, line] } }, []];
+  const [closed, blocks] = paragraph(state, open);
   return [{ ...closed, open: { type: 'paragraph', lines: [line], continues: true } }, blocks];
 }
 
-/** A longer one is finished in parts: it would be laid out anew with every delta. */
-const LONGEST_PARAGRAPH = 8000;
+/** A longer paragraph is emitted in parts, because it would be laid out again with every delta. */
+const MAX_PARAGRAPH = 8000;
 
-function paragraph(reading: Reading, { lines, continues }: OpenParagraph): Step {
-  const [closed, [block]] = emit(reading, { type: 'paragraph', text: lines.join('\n') });
+function paragraph(state: ParserState, { lines, continues }: OpenParagraph): Step {
+  const [closed, [block]] = emit(state, { type: 'paragraph', text: lines.join('\n') });
   return [closed, block === undefined ? [] : [{ ...block, gap: block.gap && !continues }]];
 }
 
 function startsBlock(line: string): boolean {
   return (
-    headingIn(line) !== undefined || fenceIn(line) !== undefined || quoted(line) !== undefined || isRule(line)
+    parseHeading(line) !== undefined ||
+    parseFence(line) !== undefined ||
+    parseQuote(line) !== undefined ||
+    isRule(line)
   );
 }
 
-function closeAnd(reading: Reading, line: string): Step {
-  const [closed, blocks] = finish(reading);
+function closeAnd(state: ParserState, line: string): Step {
+  const [closed, blocks] = finish(state);
   const [next, more] = begin(closed, line);
   return [next, [...blocks, ...more]];
 }
 
-/** The first line of a block. */
-function begin(reading: Reading, line: string): Step {
-  const heading = headingIn(line);
-  if (heading !== undefined) return emit(reading, { type: 'heading', ...heading });
-  const fence = fenceIn(line);
+/** Parses the first line of a block. */
+function begin(state: ParserState, line: string): Step {
+  const heading = parseHeading(line);
+  if (heading !== undefined) return emit(state, { type: 'heading', ...heading });
+  const fence = parseFence(line);
   if (fence !== undefined) {
-    const [next, blocks] = emit(reading, { type: 'code-open', language: fence.language });
+    const [next, blocks] = emit(state, { type: 'code-open', language: fence.language });
     return [{ ...next, open: { type: 'fence', ...fence } }, blocks];
   }
-  if (isRule(line)) return emit(reading, { type: 'rule' });
-  const text = quoted(line);
-  if (text !== undefined) return [{ ...reading, open: { type: 'quote', lines: [text] } }, []];
-  const item = itemIn(line);
+  if (isRule(line)) return emit(state, { type: 'rule' });
+  const text = parseQuote(line);
+  if (text !== undefined) return [{ ...state, open: { type: 'quote', lines: [text] } }, []];
+  const item = parseItem(line);
   if (item !== undefined) {
-    const gap = gapBefore(reading, 'item');
-    return [{ ...reading, open: { type: 'item', ...item, gap, lines: [item.text] } }, []];
+    const gap = gapBefore(state, 'item');
+    return [{ ...state, open: { type: 'item', ...item, gap, lines: [item.text] } }, []];
   }
-  return [{ ...reading, open: { type: 'paragraph', lines: [line], continues: false } }, []];
+  return [{ ...state, open: { type: 'paragraph', lines: [line], continues: false } }, []];
 }
 
-function emit(reading: Reading, content: BlockContent): Step {
-  const block: Block = { ...content, gap: gapBefore(reading, content.type) };
+function emit(state: ParserState, content: BlockContent): Step {
+  const block: Block = { ...content, gap: gapBefore(state, content.type) };
   return [{ open: undefined, blankBefore: false, last: content.type }, [block]];
 }
 
-/** Blocks stand apart, but for a list under its sentence and the items of a list, when the text has them together. */
-function gapBefore({ last, blankBefore }: Reading, next: BlockContent['type']): boolean {
+/**
+ * Returns whether an empty line precedes a block. A list directly below its sentence, and list items without
+ * empty lines between them, have none.
+ */
+function gapBefore({ last, blankBefore }: ParserState, next: BlockContent['type']): boolean {
   if (last === undefined) return false;
   return blankBefore || next !== 'item' || (last !== 'item' && last !== 'paragraph');
 }

@@ -1,4 +1,4 @@
-import { BOLD, DIM, type Line, type Span, span, widthOf } from '../style.ts';
+import { BOLD, DIM, type Line, type Span, span, lineWidth } from '../style.ts';
 import { wrapLine } from '../wrap.ts';
 import type { Align, BlockContent } from './block.ts';
 import { inlineLines } from './inline.ts';
@@ -8,10 +8,10 @@ type Table = Extract<BlockContent, { type: 'table' }>;
 type Cell = readonly Line[];
 
 const SEPARATOR = ' │ ';
-/** A column narrower than this cannot be read. */
-const NARROWEST = 6;
+/** A narrower column is unreadable. */
+const MIN_COLUMN = 6;
 
-/** A table with its columns aligned, made narrower until it fits; where it cannot fit, each row becomes a list. */
+/** Renders a table with aligned columns, narrowed to the width; if it cannot fit, each row becomes a list. */
 export function tableLines(table: Table, width: number, style: InlineStyle): Line[] {
   const count = table.header.length;
   const header = table.header.map((cell) => inlineLines(cell, BOLD, style));
@@ -20,8 +20,8 @@ export function tableLines(table: Table, width: number, style: InlineStyle): Lin
   );
   const natural = Array.from({ length: count }, (_, index) => naturalWidth([header, ...rows], index));
   const room = width - SEPARATOR.length * (count - 1);
-  if (room < Math.min(NARROWEST * count, sum(natural))) return listed(header, rows, width);
-  const widths = shrunk(natural, room);
+  if (room < Math.min(MIN_COLUMN * count, sum(natural))) return tableAsList(header, rows, width);
+  const widths = shrinkColumns(natural, room);
   const ruled = span(widths.map((columns) => '─'.repeat(columns)).join('─┼─'), DIM);
   return [
     ...rowLines(header, widths, table.aligns),
@@ -31,11 +31,11 @@ export function tableLines(table: Table, width: number, style: InlineStyle): Lin
 }
 
 function naturalWidth(rows: readonly (readonly Cell[])[], index: number): number {
-  return Math.max(1, ...rows.flatMap((row) => (row[index] ?? []).map(widthOf)));
+  return Math.max(1, ...rows.flatMap((row) => (row[index] ?? []).map(lineWidth)));
 }
 
-/** Takes from the widest columns first, so that narrow ones stay whole. */
-function shrunk(natural: readonly number[], room: number): number[] {
+/** Shrinks the widest columns first, so that narrow ones keep their width. */
+function shrinkColumns(natural: readonly number[], room: number): number[] {
   const widths = [...natural];
   for (let excess = sum(widths) - room; excess > 0; ) {
     const widest = Math.max(...widths);
@@ -57,14 +57,14 @@ function rowLines(cells: readonly Cell[], widths: readonly number[], aligns: rea
   return Array.from({ length: height }, (_, row) =>
     wrapped.flatMap((lines, index): Line => {
       const isLast = index === wrapped.length - 1;
-      const padded = aligned(lines[row] ?? [], widths[index] ?? 1, aligns[index] ?? 'left', isLast);
+      const padded = alignCell(lines[row] ?? [], widths[index] ?? 1, aligns[index] ?? 'left', isLast);
       return isLast ? padded : [...padded, span(SEPARATOR, DIM)];
     }),
   );
 }
 
-function aligned(line: Line, width: number, align: Align, isLast: boolean): Span[] {
-  const space = Math.max(0, width - widthOf(line));
+function alignCell(line: Line, width: number, align: Align, isLast: boolean): Span[] {
+  const space = Math.max(0, width - lineWidth(line));
   const before = { left: 0, center: Math.floor(space / 2), right: space }[align];
   const after = isLast ? 0 : space - before;
   return [
@@ -74,7 +74,7 @@ function aligned(line: Line, width: number, align: Align, isLast: boolean): Span
   ];
 }
 
-function listed(header: readonly Cell[], rows: readonly (readonly Cell[])[], width: number): Line[] {
+function tableAsList(header: readonly Cell[], rows: readonly (readonly Cell[])[], width: number): Line[] {
   return rows.flatMap((row, index) => [
     ...(index > 0 ? [[]] : []),
     ...row.flatMap((cell, column) => {

@@ -1,75 +1,75 @@
 import type { CursorPosition } from './live.ts';
 
-/** Collects bytes and knows where they leave the cursor, so that it moves with the fewest. */
+/** Collects output bytes and tracks the cursor position, so that moves need the fewest bytes. */
 export class Cursor {
   bytes = '';
-  #at: CursorPosition;
-  /** How many rows exist below the first; further ones are made by a line feed. */
+  #position: CursorPosition;
+  /** How many rows exist from the first one; a line feed creates further ones. */
   #existing: number;
-  /** Whether it moves down by line feeds. These make the rows that a terminal which became lower has dropped. */
+  /** Whether to move down by line feeds, which also create rows that a shrunken terminal has dropped. */
   readonly #feedsLines: boolean;
   #wraps = true;
 
-  constructor(at: CursorPosition, existing: number, feedsLines: boolean) {
-    this.#at = at;
+  constructor(position: CursorPosition, existing: number, feedsLines: boolean) {
+    this.#position = position;
     this.#existing = existing;
     this.#feedsLines = feedsLines;
   }
 
   goTo({ row, column }: CursorPosition): void {
     const last = this.#existing - 1;
-    this.#vertically(Math.min(row, last));
+    this.#moveVertically(Math.min(row, last));
     if (row > last) {
       this.bytes += `\r${'\n'.repeat(row - last)}`;
       this.#existing = row + 1;
-      this.#at = { row, column: 0 };
+      this.#position = { row, column: 0 };
     }
-    if (column === this.#at.column) return;
+    if (column === this.#position.column) return;
     this.bytes += column === 0 ? '\r' : `\u001b[${column + 1}G`;
-    this.#at = { row, column };
+    this.#position = { row, column };
   }
 
-  /** Writes a text from where the cursor is, after which the row is so wide. */
+  /** Writes text at the cursor; `width` is the width of the row afterwards. */
   write(bytes: string, width: number, columns: number): void {
     this.bytes += bytes;
-    // After the last column terminals disagree about where the cursor is: only a carriage return is sure.
-    this.#at = { row: this.#at.row, column: width < columns ? width : Number.NaN };
+    // Terminals disagree about the cursor position after the last column: only a carriage return is reliable.
+    this.#position = { row: this.#position.row, column: width < columns ? width : Number.NaN };
   }
 
   send(sequence: string): void {
     this.bytes += sequence;
   }
 
-  /** Erases all rows with this sequence: there is only the first one then. */
+  /** Erases all rows with this sequence; only the first one exists afterwards. */
   eraseAll(sequence: string): void {
     this.goTo({ row: 0, column: 0 });
     this.send(sequence);
     this.#existing = 1;
   }
 
-  /** Whether text that reaches the last column goes on in the next row. */
+  /** Sets whether text that reaches the last column wraps. */
   setWrap(wraps: boolean): void {
     if (wraps !== this.#wraps) this.send(wraps ? WRAP : NO_WRAP);
     this.#wraps = wraps;
   }
 
-  #vertically(row: number): void {
-    const distance = row - this.#at.row;
+  #moveVertically(row: number): void {
+    const distance = row - this.#position.row;
     if (distance === 0) return;
-    // Moving from the last column is not the same everywhere either.
-    if (Number.isNaN(this.#at.column)) {
+    // Moving from the last column also differs between terminals.
+    if (Number.isNaN(this.#position.column)) {
       this.bytes += '\r';
-      this.#at = { row: this.#at.row, column: 0 };
+      this.#position = { row: this.#position.row, column: 0 };
     }
     if (distance > 0 && this.#feedsLines) {
-      this.bytes += `${this.#at.column === 0 ? '' : '\r'}${'\n'.repeat(distance)}`;
-      this.#at = { row, column: 0 };
+      this.bytes += `${this.#position.column === 0 ? '' : '\r'}${'\n'.repeat(distance)}`;
+      this.#position = { row, column: 0 };
       return;
     }
-    if (distance === 1 && this.#at.column === 0) this.bytes += '\n';
+    if (distance === 1 && this.#position.column === 0) this.bytes += '\n';
     else
       this.bytes += `\u001b[${Math.abs(distance) === 1 ? '' : Math.abs(distance)}${distance < 0 ? 'A' : 'B'}`;
-    this.#at = { row, column: this.#at.column };
+    this.#position = { row, column: this.#position.column };
   }
 }
 

@@ -5,15 +5,15 @@ export interface CursorPosition {
   readonly column: number;
 }
 
-/** What stands below the finished text and may still change. */
-export interface Live {
+/** The area below the finished text, which may still change. */
+export interface LiveArea {
   readonly lines: readonly Line[];
-  /** Where the person writes; without it the cursor is hidden. */
+  /** The input cursor; without it the cursor is hidden. */
   readonly cursor: CursorPosition | undefined;
 }
 
-/** Parts of the live area, one below the other; the last cursor is the one that is seen. */
-export function stacked(parts: readonly Live[]): Live {
+/** Stacks parts of the live area; the last cursor is the visible one. */
+export function stackLive(parts: readonly LiveArea[]): LiveArea {
   let above = 0;
   let cursor: CursorPosition | undefined;
   for (const part of parts) {
@@ -23,7 +23,7 @@ export function stacked(parts: readonly Live[]): Live {
   return { lines: parts.flatMap(({ lines }) => lines), cursor };
 }
 
-/** Lines without a cursor, as a part of the live area. */
-export function still(lines: readonly Line[]): Live {
+/** Returns lines without a cursor as a part of the live area. */
+export function staticLive(lines: readonly Line[]): LiveArea {
   return { lines, cursor: undefined };
 }

@@ -2,7 +2,7 @@ import { type Line, paintLine, UNCOLOURED } from '../style.ts';
 import type { Size } from './frame.ts';
 import type { ScreenOutput, Surface } from './screen.ts';
 
-/** Whether lines are all that this place can take: a pipe, a simple terminal, or somebody who said so. */
+/** Returns whether output must be plain lines: for a pipe, a simple terminal, or by configuration. */
 export function wantsPlain(
   {
     stdin,
@@ -14,7 +14,7 @@ export function wantsPlain(
   return env.TERM === 'dumb' || (env.NO_COLOR !== undefined && env.NO_COLOR !== '');
 }
 
-/** For pipes and simple terminals: finished lines as plain text, and no live area. */
+/** Prints finished lines as plain text without a live area, for pipes and simple terminals. */
 export class PlainSurface implements Surface {
   readonly #output: Pick<ScreenOutput, 'write' | 'columns' | 'rows'>;
 

@@ -1,19 +1,19 @@
 import type { Line, Paint } from '../style.ts';
-import { eraseResized, NOTHING_SHOWN, paintFrame, type Shown, type Size } from './frame.ts';
-import type { Live } from './live.ts';
+import { eraseResized, EMPTY_SCREEN, paintFrame, type ScreenState, type Size } from './frame.ts';
+import type { LiveArea } from './live.ts';
 import type { Timer } from './timer.ts';
 
-/** Where lines go, whether a person watches or not. */
+/** The target of output lines, interactive or not. */
 export interface Surface {
-  /** Lines that will not change any more. */
+  /** Prints lines that do not change any more. */
   print(lines: readonly Line[]): void;
-  /** What `draw` shows has changed. */
+  /** Notifies the surface that the result of `draw` has changed. */
   refresh(): void;
   readonly size: Size;
   close(): void;
 }
 
-/** What a screen writes to; Node's stdout is one. */
+/** The output of a screen, such as Node's stdout. */
 export interface ScreenOutput {
   readonly columns?: number;
   readonly rows?: number;
@@ -25,28 +25,31 @@ export interface ScreenOptions {
   readonly output: ScreenOutput;
   readonly paint: Paint;
   readonly timer: Timer;
-  /** The live area as it is now; with `againMs` it is drawn again by itself, as for a spinner. */
-  readonly draw: (size: Size) => Live & { readonly againMs?: number | undefined };
+  /** Returns the current live area; with `againMs` it is redrawn after that time, as for a spinner. */
+  readonly draw: (size: Size) => LiveArea & { readonly againMs?: number | undefined };
 }
 
-/** The shortest time between two paints: what happens in between is shown together. */
-const PAINT_EVERY_MS = 16;
+/** The minimum time between two paints: changes in between are shown together. */
+const PAINT_INTERVAL_MS = 16;
 
 /**
- * How long the size must have stayed the same before anything is written again. A multiplexer breaks its rows anew at once and
- * may tell the size a quarter of a second later: what is written in between lands where it does not belong.
+ * How long the size must stay the same before anything is written. A multiplexer rewraps its rows at once and
+ * may report the size a quarter of a second later: writes in between would be misplaced.
  */
-const SETTLED_MS = 300;
+const SETTLE_MS = 300;
 
-/** Finished lines that scroll up into the terminal's memory, and a live area below that is painted anew where it changed. */
+/**
+ * Prints finished lines that scroll into the terminal's scrollback, and repaints the changed parts of a live
+ * area below them.
+ */
 export class Screen implements Surface {
   readonly #options: ScreenOptions;
-  #shown: Shown = NOTHING_SHOWN;
+  #shown: ScreenState = EMPTY_SCREEN;
   #finished: Line[] = [];
   #paintedAt = Number.NEGATIVE_INFINITY;
   #planned: { readonly at: number; readonly cancel: () => void } | undefined;
   #blocked = false;
-  /** Takes back what will happen once the size has settled. */
+  /** Cancels the work that waits for the size to settle. */
   #unsettle: (() => void) | undefined;
   #paused = false;
 
@@ -56,7 +59,7 @@ export class Screen implements Surface {
 
   get size(): Size {
     const { columns = 80, rows = 24 } = this.#options.output;
-    // A terminal that does not know its size says 0.
+    // A terminal that does not know its size reports 0.
     return { columns: columns > 1 ? columns : 80, rows: rows > 0 ? rows : 24 };
   }
 
@@ -67,22 +70,22 @@ export class Screen implements Surface {
   }
 
   refresh(): void {
-    this.#plan(Math.max(0, this.#paintedAt + PAINT_EVERY_MS - this.#options.timer.now()));
+    this.#schedule(Math.max(0, this.#paintedAt + PAINT_INTERVAL_MS - this.#options.timer.now()));
   }
 
-  /** The terminal has another size: once that has settled, the live area is found again and painted anew. */
+  /** Handles a size change: after it has settled, the live area is located and repainted. */
   resized(): void {
     if (this.#paused) return;
     this.#planned?.cancel();
     this.#planned = undefined;
     this.#unsettle?.();
-    this.#unsettle = this.#options.timer.after(SETTLED_MS, () => {
+    this.#unsettle = this.#options.timer.after(SETTLE_MS, () => {
       this.#settle();
       this.refresh();
     });
   }
 
-  /** Takes the live area away, for another program or at the end; finished lines stay. */
+  /** Erases the live area, for another program or at the end; finished lines stay. */
   pause(): void {
     if (this.#paused) return;
     this.#planned?.cancel();
@@ -92,10 +95,10 @@ export class Screen implements Surface {
     this.#paused = true;
   }
 
-  /** Starts a live area where the cursor now is. */
+  /** Starts a live area at the current cursor. */
   resume(): void {
     this.#paused = false;
-    this.#shown = NOTHING_SHOWN;
+    this.#shown = EMPTY_SCREEN;
     this.refresh();
   }
 
@@ -111,14 +114,14 @@ export class Screen implements Surface {
     this.#write(bytes);
   }
 
-  #plan(inMs: number): void {
+  #schedule(delayMs: number): void {
     if (this.#blocked || this.#paused || this.#unsettle !== undefined) return;
-    const at = this.#options.timer.now() + inMs;
+    const at = this.#options.timer.now() + delayMs;
     if (this.#planned !== undefined) {
       if (this.#planned.at <= at) return;
       this.#planned.cancel();
     }
-    this.#planned = { at, cancel: this.#options.timer.after(inMs, () => this.#paint()) };
+    this.#planned = { at, cancel: this.#options.timer.after(delayMs, () => this.#paint()) };
   }
 
   #paint(): void {
@@ -126,10 +129,10 @@ export class Screen implements Surface {
     this.#paintedAt = this.#options.timer.now();
     const { againMs, ...live } = this.#options.draw(this.size);
     this.#show(live, againMs !== undefined);
-    if (againMs !== undefined) this.#plan(againMs);
+    if (againMs !== undefined) this.#schedule(againMs);
   }
 
-  #show(live: Live, isMoving: boolean): void {
+  #show(live: LiveArea, isMoving: boolean): void {
     const finished = this.#finished;
     this.#finished = [];
     const frame = { finished, live, isMoving };
@@ -138,7 +141,7 @@ export class Screen implements Surface {
     this.#write(bytes);
   }
 
-  /** A slow line must not collect frames: nothing is painted until it has taken what it got. */
+  /** On a slow connection frames must not accumulate: nothing is painted until the output has drained. */
   #write(bytes: string): void {
     if (bytes === '' || this.#options.output.write(bytes) || this.#blocked) return;
     this.#blocked = true;

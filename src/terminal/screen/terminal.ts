@@ -2,7 +2,7 @@ import type { Key } from '../keys/key.ts';
 import { KeyDecoder } from '../keys/key-decoder.ts';
 import type { Timer } from './timer.ts';
 
-/** Where keys come from; Node's stdin is one. */
+/** The source of keys, such as Node's stdin. */
 export interface TerminalInput {
   on(event: 'data', listener: (bytes: Buffer) => void): unknown;
   on(event: 'end', listener: () => void): unknown;
@@ -21,8 +21,8 @@ export interface TerminalOutput {
 
 type Signal = 'SIGCONT' | 'SIGTERM' | 'SIGHUP';
 
-/** The process, as far as it can stop, go on and end; Node's own is one. */
-export interface Program {
+/** The process functions that the terminal needs, such as Node's `process`. */
+export interface TerminalProcess {
   readonly pid: number;
   on(event: Signal | 'exit', listener: () => void): unknown;
   off(event: Signal | 'exit', listener: () => void): unknown;
@@ -33,33 +33,33 @@ export interface Program {
 export interface TerminalOptions {
   readonly input: TerminalInput;
   readonly output: TerminalOutput;
-  readonly program: Program;
+  readonly program: TerminalProcess;
   readonly timer: Timer;
   readonly onKey: (key: Key) => void;
   readonly onResize: () => void;
-  /** There will be no more keys: the terminal is gone. */
+  /** Called when the terminal has closed and no more keys follow. */
   readonly onEnd: () => void;
-  /** The terminal is about to be given back, whatever the reason: the moment to take the live area away. */
+  /** Called before the terminal is restored, for any reason: the moment to erase the live area. */
   readonly onLeave: () => void;
-  /** The terminal is ours again after the process was stopped. */
+  /** Called when the process continues after it was stopped. */
   readonly onContinue: () => void;
 }
 
 export interface Terminal {
-  /** Gives the terminal back and stops the process, as ctrl-z does; `onContinue` follows when it goes on. */
+  /** Restores the terminal and stops the process, as ctrl-z does; `onContinue` follows when it continues. */
   suspend(): void;
-  /** Gives the terminal back as it was. */
+  /** Restores the terminal. */
   close(): void;
 }
 
-/** How long an escape character waits for the rest of its sequence before it is the Escape key. */
+/** How long an escape character waits for the rest of its sequence before it counts as the Escape key. */
 const ESCAPE_MS = 50;
 
-/** Bracketed paste, and keys told apart that otherwise send the same: shift-enter from enter. */
+/** Enables bracketed paste, and distinct codes for keys that otherwise send the same: shift-enter and enter. */
 const ENTER = '\u001b[?2004h\u001b[>4;1m\u001b[>1u';
 const LEAVE = '\u001b[<u\u001b[>4m\u001b[?2004l\u001b[?2026l\u001b[?7h\u001b[?25h\u001b[m';
 
-/** Takes the keyboard of a terminal, and gives it back however the process ends. */
+/** Takes over the keyboard of a terminal, and restores it however the process ends. */
 export function openTerminal(options: TerminalOptions): Terminal {
   const { input, output, program, timer, onKey, onResize, onEnd, onLeave, onContinue } = options;
   const decoder = new KeyDecoder();
@@ -73,7 +73,7 @@ export function openTerminal(options: TerminalOptions): Terminal {
   };
   const enter = (): void => {
     isOurs = true;
-    // Node believes that the mode is still what it set before the process was stopped: said twice, it takes.
+    // Node assumes that the mode is unchanged since before the stop, so it has to be switched off and on.
     input.setRawMode?.(false);
     input.setRawMode?.(true);
     output.write(ENTER);
@@ -91,7 +91,7 @@ export function openTerminal(options: TerminalOptions): Terminal {
   };
   const ended = (signal: Signal) => (): void => {
     leave();
-    // With no other listener the signal means the end, as it would without us.
+    // Without another listener the signal ends the process, as it would by default.
     if (program.listenerCount(signal) > 1) return;
     close();
     program.kill(program.pid, signal);

@@ -1,7 +1,7 @@
-/** The time, as far as a terminal needs it; tests have their own. */
+/** The time functions that a terminal needs; tests replace them. */
 export interface Timer {
   now(): number;
-  /** Calls back once, later, unless cancelled by what it returns. */
+  /** Calls back once after a delay; returns a function that cancels it. */
   after(ms: number, callback: () => void): () => void;
 }
 

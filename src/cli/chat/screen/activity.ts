@@ -1,5 +1,5 @@
+import { CYAN, DIM, type Line, span, lineWidth, fitLine } from '../../../terminal/index.ts';
 import { duration } from '../../output/duration.ts';
-import { CYAN, DIM, type Line, span, widthOf, fitLine } from '../../../terminal/index.ts';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
@@ -23,8 +23,8 @@ export function activityLine({ text, elapsedMs, notes }: Activity, width: number
 /** The last line: where one is and how full the context is. What is right gives way to what is left. */
 export function statusLine(left: string, right: string, width: number): Line {
   const start = fitLine([span(left, DIM)], width);
-  const room = width - widthOf(start) - 2;
+  const room = width - lineWidth(start) - 2;
   const end = [span(right, DIM)];
-  if (right === '' || widthOf(end) > room) return start;
-  return [...start, span(' '.repeat(room - widthOf(end) + 2)), ...end];
+  if (right === '' || lineWidth(end) > room) return start;
+  return [...start, span(' '.repeat(room - lineWidth(end) + 2)), ...end];
 }

@@ -4,7 +4,7 @@ import {
   insert,
   type EditorState,
   newEditor,
-  type EditorAround,
+  type EditorContext,
   updateEditor,
 } from '../../../terminal/index.ts';
 
@@ -127,4 +127,4 @@ function open(state: ApprovalState): ApprovalUpdated {
   return { state, answer: undefined };
 }
 
-const NO_HELP: Omit<EditorAround, 'width'> = { complete: () => undefined, recognise: () => undefined };
+const NO_HELP: Omit<EditorContext, 'width'> = { complete: () => undefined, recognise: () => undefined };

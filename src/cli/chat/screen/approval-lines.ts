@@ -3,7 +3,7 @@ import {
   renderEditor,
   textWidth,
   sanitizeLine,
-  wholeLines,
+  sanitizeFullLines,
   BOLD,
   CYAN,
   DIM,
@@ -12,10 +12,10 @@ import {
   RED,
   span,
   YELLOW,
-  diffLook,
-  type Live,
-  stacked,
-  still,
+  diffStyle,
+  type LiveArea,
+  stackLive,
+  staticLive,
   chopLine,
   fitLine,
   wrapLine,
@@ -23,12 +23,12 @@ import {
 
 /** What is asked, in full. It is printed, not part of the live area: a long diff can be scrolled back to. */
 export function questionLines({ title, reason, detail, more }: ApprovalQuestion, width: number): Line[] {
-  const look = (text: string) => (detail.type === 'diff' ? diffLook(text) : PLAIN);
+  const look = (text: string) => (detail.type === 'diff' ? diffStyle(text) : PLAIN);
   return [
     ...wrapLine([span('? ', YELLOW), span(sanitizeLine(title), BOLD)], width),
-    ...wholeLines(reason).flatMap((text) => inset([span(text, DIM)], width, wrapLine)),
+    ...sanitizeFullLines(reason).flatMap((text) => inset([span(text, DIM)], width, wrapLine)),
     ...(detail.text === '' ? [] : [[]]),
-    ...(detail.text === '' ? [] : wholeLines(detail.text.trimEnd())).flatMap((text) =>
+    ...(detail.text === '' ? [] : sanitizeFullLines(detail.text.trimEnd())).flatMap((text) =>
       inset([span(text, look(text))], width, chopLine),
     ),
     ...more.flatMap((text) => inset([span(text, DIM)], width, chopLine)),
@@ -36,16 +36,19 @@ export function questionLines({ title, reason, detail, more }: ApprovalQuestion,
 }
 
 /** The keys that answer, or the editor of the comment or the arguments. */
-export function renderApproval(state: ApprovalState, { width, rows }: { width: number; rows: number }): Live {
+export function renderApproval(
+  state: ApprovalState,
+  { width, rows }: { width: number; rows: number },
+): LiveArea {
   if (state.mode === 'choosing') return { lines: choiceLines(state.question, width), cursor: undefined };
   const prompt = promptOf(state);
   const heading =
     state.mode === 'editing' ? 'The arguments, as JSON' : 'What should it do instead? Enter for nothing';
   const complaint =
     state.complaint === undefined ? [] : wrapLine([span(sanitizeLine(state.complaint), RED)], width);
-  const around = still(wrapLine([span(`${heading} · Esc goes back`, DIM)], width));
+  const around = staticLive(wrapLine([span(`${heading} · Esc goes back`, DIM)], width));
   const editor = renderEditor(state.editor, { width, rows: Math.max(1, rows - 2), prompt, placeholder: '' });
-  return stacked([around, editor, still(complaint)]);
+  return stackLive([around, editor, staticLive(complaint)]);
 }
 
 /** The columns of that editor, for `updateApproval`. */

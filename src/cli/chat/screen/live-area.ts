@@ -2,13 +2,13 @@ import {
   type EditorState,
   fitLine,
   type Line,
-  type Live,
+  type LiveArea,
   line,
   menuLines,
   renderEditor,
   span,
-  stacked,
-  still,
+  stackLive,
+  staticLive,
 } from '../../../terminal/index.ts';
 import { cardLines } from '../view/cards.ts';
 import { activityLine, FRAME_MS, statusLine } from './activity.ts';
@@ -27,7 +27,7 @@ export interface Area {
   /** What of the answer can still change. */
   readonly open: readonly Line[];
   /** In the place of the input, while something is asked. */
-  readonly question: Live | undefined;
+  readonly question: LiveArea | undefined;
   readonly editor: EditorState;
   /** Before the input, as in `> `. */
   readonly prompt: string;
@@ -40,7 +40,7 @@ export function chatArea(
   { view, open, question, editor, prompt, hint, usualMode }: Area,
   { columns, rows }: { readonly columns: number; readonly rows: number },
   now: number,
-): Live & { readonly againMs: number | undefined } {
+): LiveArea & { readonly againMs: number | undefined } {
   const above = view === undefined ? [] : goingOn(view, columns, now);
   const gap = open.length > 0 && above.length > 0 ? [line('')] : [];
   const input =
@@ -59,7 +59,11 @@ export function chatArea(
     !view.isAway &&
     (view.state === 'running' || view.calls.length + view.shells.length > 0);
   return {
-    ...stacked([still([...open, ...gap, ...above, line('')]), input, still([...menu, ...hints, ...foot])]),
+    ...stackLive([
+      staticLive([...open, ...gap, ...above, line('')]),
+      input,
+      staticLive([...menu, ...hints, ...foot]),
+    ]),
     againMs: isMoving ? FRAME_MS : undefined,
   };
 }

@@ -1,6 +1,6 @@
 import type { Approval } from '../../../pod/index.ts';
 import { QuestionNumbers } from '../../output/question-numbers.ts';
-import type { Key, Live } from '../../../terminal/index.ts';
+import type { Key, LiveArea } from '../../../terminal/index.ts';
 import { approvalWidth, renderApproval } from './approval-lines.ts';
 import {
   type ApprovalAnswer,
@@ -123,7 +123,7 @@ export class QuestionBox {
     this.#putOff.clear();
   }
 
-  draw(width: number, rows: number): Live | undefined {
+  draw(width: number, rows: number): LiveArea | undefined {
     return this.#shown && renderApproval(this.#shown.state, { width, rows });
   }
 }

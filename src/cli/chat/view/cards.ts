@@ -11,7 +11,7 @@ import {
   RED,
   span,
   YELLOW,
-  diffLook,
+  diffStyle,
   markdownLines,
   chopLine,
   fitLine,
@@ -84,7 +84,7 @@ function body(card: ToolCard, style: CardStyle): Line[] {
     card.summary === ''
       ? []
       : sanitizeLines(card.summary.trim()).map((text) => [span(text, isWrong ? RED : DIM)]);
-  const diff = sanitizeLines(card.diff.trimEnd()).map((text) => [span(text, diffLook(text))]);
+  const diff = sanitizeLines(card.diff.trimEnd()).map((text) => [span(text, diffStyle(text))]);
   const output = sanitizeLines(withoutColours(card.output).trimEnd()).map((text) => [
     span(text, isWrong ? RED : DIM),
   ]);

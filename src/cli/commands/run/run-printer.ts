@@ -6,13 +6,13 @@ import type { Surroundings } from '../../command.ts';
 import {
   type Brush,
   brush,
-  paintedDiff,
+  colourDiff,
   wantsColour,
   sanitizeLine,
   sanitizeLines,
   withoutColours,
   type TextStream,
-  textStreamTo,
+  textStreamFor,
   fitWidth,
 } from '../../../terminal/index.ts';
 import { StatusLine } from '../../output/status-line.ts';
@@ -41,8 +41,8 @@ export class RunPrinter {
     this.#around = around;
     this.#quiet = quiet;
     this.#isTerminal = around.stderr.isTTY === true;
-    this.#answers = textStreamTo(around.stdout);
-    this.#thoughts = textStreamTo(around.stderr);
+    this.#answers = textStreamFor(around.stdout);
+    this.#thoughts = textStreamFor(around.stderr);
     this.#paint = brush(wantsColour(around.stderr, around.env));
     this.#status = new StatusLine(around, this.#isTerminal && !quiet);
   }
@@ -144,7 +144,7 @@ export class RunPrinter {
     this.#note(
       `  ${status === 'done' ? paint.green('✓') : paint.red('✗')} ${status === 'done' ? line : `${status}: ${line}`}`,
     );
-    if (diff !== '') this.#note(indented(paintedDiff(diff, paint, DIFF_LINES)));
+    if (diff !== '') this.#note(indented(colourDiff(diff, paint, DIFF_LINES)));
     this.#status.set('');
   }
 

@@ -3,7 +3,7 @@ import type { TaskStatus } from '../../../client/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import {
   brush,
-  paintedDiff,
+  colourDiff,
   wantsColour,
   sanitizeLine,
   sanitizeText,
@@ -30,7 +30,7 @@ export function showResult(
   const paint = brush(wantsColour(stderr, around.env));
   for (const { path, tool, diff } of arrayOf(result.changes).map(objectOf)) {
     stderr.write(`${paint.green('✓')} ${sanitizeLine(stringOf(path))} (${sanitizeLine(stringOf(tool))})\n`);
-    if (typeof diff === 'string') stderr.write(`${paintedDiff(diff, paint, DIFF_LINES)}\n`);
+    if (typeof diff === 'string') stderr.write(`${colourDiff(diff, paint, DIFF_LINES)}\n`);
   }
 }
 
