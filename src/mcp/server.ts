@@ -1,5 +1,5 @@
 import { type Env, type JsonObject, messageOf, type Redact } from '../base/index.ts';
-import { errorOutput, type ToolOutput, type ToolSurroundings } from '../tools/index.ts';
+import { errorOutput, type ToolOutput, type ToolContext } from '../tools/index.ts';
 import { orAbort } from './abort.ts';
 import type { Clock } from './clock.ts';
 import { type Connection, openConnection } from './connection/connection.ts';
@@ -94,7 +94,7 @@ export class McpServer {
   async call(
     tool: string,
     input: JsonObject,
-    { update, scratch }: Pick<ToolSurroundings, 'update' | 'scratch'>,
+    { update, scratch }: Pick<ToolContext, 'update' | 'scratch'>,
     signal: AbortSignal,
   ): Promise<ToolOutput> {
     const origin = { server: this.spec.name, tool };

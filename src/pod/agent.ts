@@ -2,7 +2,7 @@ import type { Llm, Model } from '../llm/index.ts';
 import type {
   FileFacts,
   PermissionMode,
-  OwnSurroundings,
+  HostToolContext,
   Policy,
   Rule,
   Scope,
@@ -34,7 +34,7 @@ export interface Agent {
   /** Where it may read and write, with more paths for a single run. */
   readonly scope: (paths: readonly string[]) => Promise<Scope>;
   /** What a call gets; the policy says where a sandboxed command may write. */
-  readonly surroundings: (callId: string, policy?: Pick<Policy, 'mode' | 'scope'>) => OwnSurroundings;
+  readonly surroundings: (callId: string, policy?: Pick<Policy, 'mode' | 'scope'>) => HostToolContext;
   /** What became of the processes of a call that ran when the process that hosted the agent was killed. */
   readonly interruptionNote?: (callId: string) => string | undefined;
   /** Keeps a rule beyond the session. */

@@ -2,52 +2,55 @@ import { constants } from 'node:os';
 import { closeSync } from 'node:fs';
 import { shape } from '../base/index.ts';
 import { attempt } from './attempt.ts';
-import { counted, oneLine, sized } from './text/shorten.ts';
+import { formatCount, oneLine, formatBytes } from './text/shorten.ts';
 import type { CommandLine } from './process/command-group.ts';
 import { programOnPath } from './process/on-path.ts';
 import type { FullOutput } from './process/output-capture.ts';
 import type { OutputWindow } from './process/output-window.ts';
 import type { Printed } from './printed.ts';
 import { type Command, type CommandEnd, runCommand } from './process/run-command.ts';
-import { defineTool, type Tool, type ToolOutput, type ToolSurroundings } from './tool.ts';
+import { defineTool, type Tool, type ToolOutput, type ToolContext } from './tool.ts';
 
 const DEFAULT_SECONDS = 120;
-const MOST_SECONDS = 3_600;
+const MAX_SECONDS = 3_600;
 
 const required = {
   command: shape.described(
     shape.text('a command without zero characters', (command) => !command.includes('\0')),
-    'What bash shall run. It starts in the working directory; a cd holds for this command only.',
+    'The command for bash. It starts in the working directory; a cd applies to this command only.',
   ),
 };
 const optional = {
   timeout: shape.described(
     shape.ruled(shape.count(1), (seconds) =>
-      seconds > MOST_SECONDS ? `is in seconds, ${MOST_SECONDS} at most` : undefined,
+      seconds > MAX_SECONDS ? `is in seconds, ${MAX_SECONDS} at most` : undefined,
     ),
-    `In seconds, ${DEFAULT_SECONDS} if not given, ${MOST_SECONDS} at most. The command is ended when it is over.`,
+    `In seconds; default ${DEFAULT_SECONDS}, at most ${MAX_SECONDS}. The command is ended when the time is over.`,
   ),
 };
-/** A program that calls in a model's place may want the two outputs apart, and not know their order. Models are not told. */
+/**
+ * A program that calls the tool directly may want the outputs separately, without their order. Not offered to
+ * models.
+ */
 const input = shape.fields(required, { ...optional, apart: shape.flag });
 type Input = shape.ValueOf<typeof input>;
 
 const tool = defineTool({
   name: 'bash',
   description:
-    'Runs a command with bash and returns what it printed, stdout and stderr together. There is no input and no terminal: use options that ask nothing. When the command ends, every process it left in the background is ended too, so start a server and use it in the same command. Of long output the beginning and the end are returned, and a file is named that holds all. For files prefer read, grep, find, ls and edit.',
+    'Runs a command with bash and returns its output, stdout and stderr together. There is no input and no terminal: use non-interactive options. When the command ends, every process it left in the background is ended too, so start a server and use it in the same command. Of long output the beginning and the end are returned, with the name of a file that contains all of it. For files prefer read, grep, find, ls and edit.',
   input,
   parallel: false,
   access: ({ command }, cwd) => [{ type: 'command', command, cwd }],
   title: ({ command }) => oneLine(command),
-  run: (wanted, around, signal) => attempt('bash', signal, () => runShell(wanted, around, signal)),
+  run: (input, context, signal) => attempt('bash', signal, () => runShell(input, context, signal)),
 });
 
 export const bash: Tool = { ...tool, parameters: shape.fields(required, optional).schema };
 
 async function runShell(
   { command, timeout = DEFAULT_SECONDS, apart = false }: Input,
-  around: ToolSurroundings,
+  context: ToolContext,
   signal: AbortSignal,
 ): Promise<ToolOutput> {
   const {
@@ -56,12 +59,12 @@ async function runShell(
     scratch,
     sandbox,
     approved = false,
-    neutral,
+    prepareReadOnly,
     isolation,
     limiter,
     record,
     update,
-  } = around;
+  } = context;
   const shell = (await programOnPath('bash', env)) ?? '/bin/sh';
   const isApart = sandbox !== undefined || (await isolation?.state())?.state === 'on';
   const limits = await limiter?.prepare(isApart);
@@ -69,7 +72,7 @@ async function runShell(
   const title = oneLine(command, 80);
   const run = async (line: CommandLine, more: Pick<Command, 'env' | 'descriptors' | 'wrapper'>) => {
     const [program, args] = limits?.outer(line) ?? line;
-    const whole: Command = {
+    const fullCommand: Command = {
       ...more,
       program,
       args,
@@ -80,7 +83,7 @@ async function runShell(
       update,
       record: record && ((entry) => record({ ...entry, command: oneLine(command) })),
     };
-    const end = await runCommand(whole, signal).catch(async (thrown: unknown) => {
+    const end = await runCommand(fullCommand, signal).catch(async (thrown: unknown) => {
       await limits?.finish({ exitCode: null, output: '' });
       throw thrown;
     });
@@ -88,8 +91,8 @@ async function runShell(
     return { end, met: met ?? [] };
   };
   if (sandbox === undefined) {
-    // A sandbox is a stricter boundary by itself.
-    const unapproved = await neutral?.({ env, scratch });
+    // A sandbox is the stricter boundary.
+    const unapproved = await prepareReadOnly?.({ env, scratch });
     try {
       const [program, args] = limited(
         unapproved === undefined ? [shell, ['-c', command]] : [unapproved.program, unapproved.args(command)],
@@ -97,7 +100,7 @@ async function runShell(
       const wrapped = await isolation?.wrap(program, args, cwd);
       const wrapper = wrapped && commandLine(wrapped);
       const { end, met } = await run(wrapped ?? [program, args], { env: unapproved?.env ?? env, wrapper });
-      return outputOf(title, end, timeout, met);
+      return toOutput(title, end, timeout, met);
     } finally {
       await unapproved?.close();
     }
@@ -107,7 +110,7 @@ async function runShell(
   try {
     const line = [prepared.program, prepared.args] as const;
     const { end, met } = await run(line, { ...prepared, wrapper: commandLine(line) });
-    return outputOf(title, end, timeout, met, await prepared.finish(textOf(end.output)));
+    return toOutput(title, end, timeout, met, await prepared.finish(windowText(end.output)));
   } finally {
     for (const descriptor of prepared.descriptors) closeSync(descriptor);
   }
@@ -118,14 +121,14 @@ function commandLine([program, args]: CommandLine): string {
   return [program, ...args].join(' ').trim();
 }
 
-function outputOf(
+function toOutput(
   title: string,
   end: CommandEnd,
   timeout: number,
   limitsMet: readonly string[] = [],
   remarks: readonly string[] = [],
 ): ToolOutput {
-  const all = textOf(end.output);
+  const all = windowText(end.output);
   const printed = all.trimEnd();
   const outcome = outcomeText(end, timeout);
   const notes = [
@@ -148,8 +151,8 @@ function outputOf(
       durationMs: end.durationMs,
       outputBytes: end.output.total,
       outputLineEnds: end.output.lineEnds,
-      ...printedIn(printed, all),
-      ...(end.apart && { stdout: textOf(end.apart.stdout), stderr: textOf(end.apart.stderr) }),
+      ...findPrinted(printed, all),
+      ...(end.apart && { stdout: windowText(end.apart.stdout), stderr: windowText(end.apart.stderr) }),
       ...(end.fullOutput === undefined ? {} : { outputFile: end.fullOutput.path }),
       ...(end.processes.ended.length === 0 ? {} : { endedProcesses: end.processes.ended }),
       ...(end.processes.survivors.length === 0 ? {} : { survivors: end.processes.survivors }),
@@ -157,25 +160,25 @@ function outputOf(
   };
 }
 
-function textOf(window: OutputWindow): string {
-  const mark = (missing: number): string => `[… ${sized(missing)} left out here …]`;
-  // Not every provider takes zero characters.
+function windowText(window: OutputWindow): string {
+  const mark = (missing: number): string => `[… ${formatBytes(missing)} omitted here …]`;
+  // Some providers reject NUL characters.
   return window.text(mark).replaceAll('\0', '\ufffd');
 }
 
-/** Where in the text for the model the command's own words are. */
-function printedIn(printed: string, all: string): Printed {
+/** The position of the command's own output in the text for the model. */
+function findPrinted(printed: string, all: string): Printed {
   return { printedLength: printed.length, trimmed: all.slice(printed.length) };
 }
 
-/** Undefined for success. */
+/** Returns undefined for success. */
 function outcomeText(
   { by, exitCode, signal, durationMs, wrapper }: CommandEnd,
   timeout: number,
 ): string | undefined {
   if (by === 'cancel') return `cancelled after ${seconds(durationMs)}; all its processes were ended`;
   if (by === 'timeout')
-    return `not done after ${counted(timeout, 'second')}, so all its processes were ended; give a longer timeout if it needs more`;
+    return `not done after ${formatCount(timeout, 'second')}, so all its processes were ended; give a longer timeout if it needs more`;
   if (exitCode === 0) return undefined;
   const [name] =
     Object.entries(constants.signals).find(([, number]) => number === (exitCode ?? 0) - 128) ?? [];
@@ -184,17 +187,17 @@ function outcomeText(
 }
 
 function fullOutputNote(total: number, { path, bytes, incomplete }: FullOutput): string {
-  const but = incomplete === undefined ? '' : `, the first ${sized(bytes)} of it: ${incomplete}`;
-  return `[all ${sized(total)} of output are in ${path}${but}; use grep or read on it]`;
+  const but = incomplete === undefined ? '' : `, the first ${formatBytes(bytes)} of it: ${incomplete}`;
+  return `[all ${formatBytes(total)} of output are in ${path}${but}; use grep or read on it]`;
 }
 
 function processNotes({ by, processes: { ended, survivors } }: CommandEnd): readonly string[] {
-  const left = by === 'itself' && ended.length > 0;
+  const hasLeftovers = by === 'itself' && ended.length > 0;
   return [
-    ...(left ? [`[left in the background and ended: ${ended.slice(0, MOST_NAMED).join('; ')}]`] : []),
+    ...(hasLeftovers ? [`[left in the background and ended: ${ended.slice(0, MAX_NAMED).join('; ')}]`] : []),
     ...(survivors.length === 0
       ? []
-      : [`[these processes could not be ended: ${survivors.slice(0, MOST_NAMED).join('; ')}]`]),
+      : [`[these processes could not be ended: ${survivors.slice(0, MAX_NAMED).join('; ')}]`]),
   ];
 }
 
@@ -202,6 +205,6 @@ function seconds(durationMs: number): string {
   return `${(durationMs / 1_000).toFixed(1)} s`;
 }
 
-const MOST_NAMED = 5;
-/** The end of the output, where programs say what they lacked. */
+const MAX_NAMED = 5;
+/** The end of the output, where programs report missing resources. */
 const LOOKED_AT = 4 * 1024;

@@ -7,5 +7,5 @@ import { read } from './read.ts';
 import type { Tool } from './tool.ts';
 import { write } from './write.ts';
 
-/** The tools that every agent has. The todo list is not among them: its state is somebody's. */
+/** The tools that every agent has. The todo list is separate, because it has state. */
 export const builtinTools: readonly Tool[] = [read, write, edit, bash, grep, find, ls];

@@ -1,4 +1,4 @@
-/** What an agent can do to the world, one file per tool, and the policy that decides whether it may. */
+/** The tools of an agent, one file each, and the policy that decides whether a call may run. */
 export {
   type Access,
   defineTool,
@@ -6,14 +6,14 @@ export {
   invalidArguments,
   type InvalidCall,
   type ReadOnlyRun,
-  type OwnSurroundings,
+  type HostToolContext,
   type PreparedCall,
   type Sandbox,
   type SandboxedCommand,
   type SandboxRequest,
   type Tool,
   type ToolOutput,
-  type ToolSurroundings,
+  type ToolContext,
   textOutput,
 } from './tool.ts';
 export { builtinTools } from './builtin-tools.ts';
@@ -40,7 +40,7 @@ export {
   findProgram,
   fixedGitEnvironment,
   guardFor,
-  isAboutTool,
+  matchesTool,
   isApprovedByRules,
   isInside,
   isSecret,
@@ -53,7 +53,7 @@ export {
   type PermissionMode,
   type PathLocation,
   type Policy,
-  readingAnywhere,
+  withUnrestrictedReads,
   realPath,
   type RealPath,
   type Repository,

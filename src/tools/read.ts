@@ -2,39 +2,39 @@ import type { Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { shape } from '../base/index.ts';
 import { attempt } from './attempt.ts';
-import { counted, grouped, oneLine, sized, withoutPartialEnd } from './text/shorten.ts';
-import { isText, readBytes, startsWithMark } from './files/file-content.ts';
-import { imageTypeOf } from './files/image.ts';
+import { formatCount, formatNumber, oneLine, formatBytes, withoutPartialEnd } from './text/shorten.ts';
+import { isText, readBytes, startsWithBom } from './files/file-content.ts';
+import { detectImageType } from './files/image.ts';
 import { LineRange, type RangeLine } from './text/line-range.ts';
-import { ifThere, missingText } from './files/missing-file.ts';
+import { ifExists, missingFileText } from './files/missing-file.ts';
 import { absolutePath, pathArgument } from './path-argument.ts';
-import { openReal } from './files/real-file.ts';
-import { defineTool, errorOutput, type ToolOutput, type ToolSurroundings, textOutput } from './tool.ts';
+import { openRealPath } from './files/real-file.ts';
+import { defineTool, errorOutput, type ToolOutput, type ToolContext, textOutput } from './tool.ts';
 
-const MOST_LINES = 2_000;
+const MAX_LINES = 2_000;
 const CAPS = { lineBytes: 4_000, bytes: 256 * 1024 };
-/** What providers accept for one image is 5 MB of base64. */
-const MOST_IMAGE_BYTES = 3_750_000;
-/** Of larger files the lines after the range are not counted. */
-const MOST_COUNTED_BYTES = 64 * 1024 * 1024;
+/** Providers accept 5 MB of base64 for one image. */
+const MAX_IMAGE_BYTES = 3_750_000;
+/** In larger files, the lines after the range are not counted. */
+const MAX_COUNTED_BYTES = 64 * 1024 * 1024;
 
 const input = shape.fields(
   { path: pathArgument('The file: relative to the working directory or absolute; ~ is not expanded.') },
   {
     offset: shape.described(shape.count(0), 'The first line to show; 1 is the first of the file.'),
-    limit: shape.described(shape.count(1), `How many lines to show; ${grouped(MOST_LINES)} at most.`),
+    limit: shape.described(shape.count(1), `How many lines to show; at most ${formatNumber(MAX_LINES)}.`),
   },
 );
 type Input = shape.ValueOf<typeof input>;
 
 export const read = defineTool({
   name: 'read',
-  description: `Reads a text file, or looks at an image (PNG, JPEG, GIF, WebP). Every line comes with its number and a tab in front, which are not part of the file; line endings and a byte order mark are not shown. At most ${grouped(MOST_LINES)} lines or 256 KB at once: the last line tells how to read on. Use this instead of cat, head or tail; use ls for directories.`,
+  description: `Reads a text file, or looks at an image (PNG, JPEG, GIF, WebP). Every line starts with its number and a tab, which are not part of the file; line endings and a byte order mark are not shown. At most ${formatNumber(MAX_LINES)} lines or 256 KB at once: the last line tells how to continue. Use this instead of cat, head or tail; use ls for directories.`,
   input,
   parallel: true,
   access: ({ path }, cwd) => [{ type: 'read', path: absolutePath(path, cwd) }],
   title: ({ path, offset, limit }) => oneLine(`read ${path}${rangeTitle(offset, limit)}`),
-  run: (wanted, around, signal) => attempt(wanted.path, signal, () => readFile(wanted, around, signal)),
+  run: (input, context, signal) => attempt(input.path, signal, () => readFile(input, context, signal)),
 });
 
 function rangeTitle(offset: number | undefined, limit: number | undefined): string {
@@ -43,33 +43,32 @@ function rangeTitle(offset: number | undefined, limit: number | undefined): stri
   return limit === undefined ? `:${first}-` : `:${first}-${first + limit - 1}`;
 }
 
-async function readFile(wanted: Input, around: ToolSurroundings, signal: AbortSignal): Promise<ToolOutput> {
-  const handle = await ifThere(openReal(absolutePath(wanted.path, around.cwd), around.resolve));
-  if (handle === undefined) return errorOutput(await missingText(wanted.path, around));
+async function readFile(input: Input, context: ToolContext, signal: AbortSignal): Promise<ToolOutput> {
+  const handle = await ifExists(openRealPath(absolutePath(input.path, context.cwd), context.resolve));
+  if (handle === undefined) return errorOutput(await missingFileText(input.path, context));
   try {
     const stats = await handle.stat();
-    const refusal = refusalOf(wanted.path, stats);
+    const refusal = notReadableText(input.path, stats);
     if (refusal !== undefined) return errorOutput(refusal);
     const start = await readBytes(handle, SNIFFED_BYTES, signal);
-    const imageType = imageTypeOf(start);
-    if (imageType !== undefined) return await readImage(wanted.path, imageType, start, handle, signal);
+    const imageType = detectImageType(start);
+    if (imageType !== undefined) return await readImage(input.path, imageType, start, handle, signal);
     const sniffed = start.length < SNIFFED_BYTES ? start : withoutPartialEnd(start);
-    if (!isText(sniffed)) return errorOutput(binaryText(wanted.path, stats.size));
-    return await readLines(wanted, start, handle, stats.size, signal);
+    if (!isText(sniffed)) return errorOutput(binaryText(input.path, stats.size));
+    return await readLines(input, start, handle, stats.size, signal);
   } finally {
     await handle.close();
   }
 }
 
-function refusalOf(path: string, stats: Stats): string | undefined {
+function notReadableText(path: string, stats: Stats): string | undefined {
   if (stats.isFile()) return undefined;
-  if (stats.isDirectory())
-    return `${path} is a directory. Use ls to see what is in it, or find to search it.`;
+  if (stats.isDirectory()) return `${path} is a directory. Use ls to see its entries, or find to search it.`;
   return `${path} is not a regular file but a device, pipe or socket, which read does not open.`;
 }
 
 function binaryText(path: string, size: number): string {
-  return `${path} is a binary file (${sized(size)}); read shows text and images only. Use bash with a program that knows its format, or with file or xxd.`;
+  return `${path} is a binary file (${formatBytes(size)}); read shows text and images only. Use bash with a program that knows its format, or with file or xxd.`;
 }
 
 async function readImage(
@@ -79,15 +78,15 @@ async function readImage(
   handle: FileHandle,
   signal: AbortSignal,
 ): Promise<ToolOutput> {
-  const rest = await readBytes(handle, MOST_IMAGE_BYTES + 1 - start.length, signal);
+  const rest = await readBytes(handle, MAX_IMAGE_BYTES + 1 - start.length, signal);
   const bytes = Buffer.concat([start, rest]);
-  if (bytes.length > MOST_IMAGE_BYTES) {
-    const most = sized(MOST_IMAGE_BYTES);
+  if (bytes.length > MAX_IMAGE_BYTES) {
+    const maxSize = formatBytes(MAX_IMAGE_BYTES);
     return errorOutput(
-      `${path} is an image larger than ${most}, which models do not accept. Make a smaller copy with bash first.`,
+      `${path} is an image larger than ${maxSize}, which models do not accept. Make a smaller copy with bash first.`,
     );
   }
-  const about = `${path}: ${mediaType}, ${sized(bytes.length)}`;
+  const about = `${path}: ${mediaType}, ${formatBytes(bytes.length)}`;
   return {
     summary: about,
     content: [
@@ -107,10 +106,10 @@ async function readLines(
   signal: AbortSignal,
 ): Promise<ToolOutput> {
   const first = Math.max(1, offset ?? 1);
-  const range = new LineRange(first, Math.min(limit ?? MOST_LINES, MOST_LINES), CAPS);
-  range.add(startsWithMark(start) ? start.subarray(3) : start);
+  const range = new LineRange(first, Math.min(limit ?? MAX_LINES, MAX_LINES), CAPS);
+  range.add(startsWithBom(start) ? start.subarray(3) : start);
   let ended = start.length < SNIFFED_BYTES;
-  const needsMore = (): boolean => !ended && (size <= MOST_COUNTED_BYTES || !range.complete);
+  const needsMore = (): boolean => !ended && (size <= MAX_COUNTED_BYTES || !range.complete);
   for (const buffer = Buffer.allocUnsafe(256 * 1024); needsMore(); ) {
     signal.throwIfAborted();
     const { bytesRead } = await handle.read(buffer, 0, buffer.length);
@@ -122,11 +121,13 @@ async function readLines(
   if (ended && range.total === 0)
     return textOutput(`${path} is empty`, `${path} is an empty file.`, { lines: 0 });
   if (range.lines.length === 0)
-    return errorOutput(`${path} has ${counted(range.total, 'line')}; there is no line ${grouped(first)}.`);
+    return errorOutput(
+      `${path} has ${formatCount(range.total, 'line')}; there is no line ${formatNumber(first)}.`,
+    );
   return linesOutput(path, first, range.lines, ended ? range.total : undefined);
 }
 
-/** `total` is undefined when the file was not read to its end. */
+/** `total` is undefined if the file was not read to its end. */
 function linesOutput(
   path: string,
   first: number,
@@ -135,12 +136,14 @@ function linesOutput(
 ): ToolOutput {
   const last = first + lines.length - 1;
   const text = lines.map((line, index) => `${first + index}\t${lineText(line)}`).join('\n');
-  const whole = first === 1 && last === total;
+  const isWholeFile = first === 1 && last === total;
   const notes = [
     ...(last === total ? [] : [rangeNote(first, last, total)]),
     ...(lines.some(endsWithReturn) ? ['[the lines end with CRLF; edit keeps that]'] : []),
   ];
-  const shown = whole ? counted(lines.length, 'line') : `lines ${first}-${last} of ${total ?? 'many'}`;
+  const shown = isWholeFile
+    ? formatCount(lines.length, 'line')
+    : `lines ${first}-${last} of ${total ?? 'many'}`;
   return textOutput(`${path}: ${shown}`, [text, ...notes].join('\n'), {
     firstLine: first,
     lastLine: last,
@@ -150,7 +153,7 @@ function linesOutput(
 
 function rangeNote(first: number, last: number, total: number | undefined): string {
   const of = total === undefined ? '' : ` of ${total}`;
-  return `[lines ${first}-${last}${of}; read on with offset ${last + 1}]`;
+  return `[lines ${first}-${last}${of}; continue with offset ${last + 1}]`;
 }
 
 function lineText({ bytes, cut }: RangeLine): string {

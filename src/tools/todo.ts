@@ -1,5 +1,5 @@
 import { shape } from '../base/index.ts';
-import { counted } from './text/shorten.ts';
+import { formatCount } from './text/shorten.ts';
 import { defineTool, type Tool, type ToolOutput, textOutput } from './tool.ts';
 
 export const TODO_STATUSES = ['pending', 'in_progress', 'completed'] as const;
@@ -10,7 +10,7 @@ export interface TodoItem {
   readonly status: (typeof TODO_STATUSES)[number];
 }
 
-/** Where a list is kept; it outlives the call. */
+/** Stores a list across calls. */
 export interface TodoStore {
   readonly get: () => readonly TodoItem[];
   readonly set: (items: readonly TodoItem[]) => void;
@@ -28,13 +28,13 @@ const input = shape.fields(
           {},
         ),
       ),
-      'The whole list in order; it replaces the one before.',
+      'The whole list in order; it replaces the previous one.',
     ),
   },
   {},
 );
 
-/** The tool for the list that a store keeps. */
+/** Creates the tool for the list in a store. */
 export function todoTool(store: TodoStore): Tool {
   return defineTool({
     name: 'todo',
@@ -43,17 +43,17 @@ export function todoTool(store: TodoStore): Tool {
     input,
     parallel: false,
     access: () => [],
-    title: ({ items }) => `todo: ${counted(items.length, 'step')}`,
+    title: ({ items }) => `todo: ${formatCount(items.length, 'step')}`,
     run: async ({ items }) => {
       const before = store.get();
-      const next = withOneInProgress(items);
-      store.set(next);
-      return outputOf(before, next, items);
+      const updated = withOneInProgress(items);
+      store.set(updated);
+      return toOutput(before, updated, items);
     },
   });
 }
 
-/** The first stays; the others wait. */
+/** The first stays in progress; the others become pending. */
 function withOneInProgress(items: readonly TodoItem[]): readonly TodoItem[] {
   const current = items.findIndex(({ status }) => status === 'in_progress');
   return items.map(({ content, status }, index) => ({
@@ -62,27 +62,31 @@ function withOneInProgress(items: readonly TodoItem[]): readonly TodoItem[] {
   }));
 }
 
-function outputOf(
+function toOutput(
   before: readonly TodoItem[],
-  now: readonly TodoItem[],
-  asked: readonly TodoItem[],
+  current: readonly TodoItem[],
+  requested: readonly TodoItem[],
 ): ToolOutput {
-  const completed = now.filter(({ status }) => status === 'completed').length;
-  const waiting = now.filter(({ status }, index) => status !== asked[index]?.status).length;
+  const completed = current.filter(({ status }) => status === 'completed').length;
+  const waiting = current.filter(({ status }, index) => status !== requested[index]?.status).length;
   const notes = [
-    ...(waiting === 0 ? [] : [`[one step can be in_progress; ${counted(waiting, 'other')} became pending]`]),
-    ...(isSame(before, now) ? ['[the list is as it was]'] : []),
+    ...(waiting === 0
+      ? []
+      : [`[one step can be in_progress; ${formatCount(waiting, 'other')} became pending]`]),
+    ...(isSame(before, current) ? ['[the list is unchanged]'] : []),
   ];
-  const lines = now.map(({ content, status }) => `${SIGNS[status]} ${content}`);
+  const lines = current.map(({ content, status }) => `${SIGNS[status]} ${content}`);
   const text = [...(lines.length === 0 ? ['The list is empty.'] : lines), ...notes].join('\n');
-  return textOutput(`${completed} of ${counted(now.length, 'step')} completed`, text, { todos: now });
+  return textOutput(`${completed} of ${formatCount(current.length, 'step')} completed`, text, {
+    todos: current,
+  });
 }
 
-function isSame(one: readonly TodoItem[], other: readonly TodoItem[]): boolean {
+function isSame(left: readonly TodoItem[], right: readonly TodoItem[]): boolean {
   return (
-    one.length === other.length &&
-    one.every(
-      ({ content, status }, index) => content === other[index]?.content && status === other[index].status,
+    left.length === right.length &&
+    left.every(
+      ({ content, status }, index) => content === right[index]?.content && status === right[index].status,
     )
   );
 }

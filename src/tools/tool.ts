@@ -4,83 +4,85 @@ import type { CommandEntry, CommandRecord } from './process/command-ledger.ts';
 import type { CommandLimiter } from './process/command-limits.ts';
 import type { Isolation } from './process/isolation.ts';
 
-/** Something an agent can do to the world. */
+/** A tool that an agent can call. */
 export interface Tool {
   readonly name: string;
   /** For the model: what it does and when to use it. */
   readonly description: string;
-  /** JSON Schema of the arguments, made from the shape that reads them. */
+  /** JSON Schema of the arguments, derived from the shape that parses them. */
   readonly parameters: JsonObject;
-  /** Whether a call may run beside others; false for what changes the world. */
+  /** Whether a call may run in parallel with others; false if it changes anything. */
   readonly parallel: boolean;
-  /** Reads a call's arguments. Nothing has been done yet: the policy judges what the call would touch. */
+  /** Parses a call's arguments without side effects: the policy judges what the call would touch. */
   readonly prepare: (input: unknown, cwd: string) => PreparedCall | InvalidCall;
 }
 
 /** A call that can be run. */
 export interface PreparedCall {
   readonly access: readonly Access[];
-  /** One line for people: `read src/a.ts:1-40`, `npm test`. */
+  /** One line for display: `read src/a.ts:1-40`, `npm test`. */
   readonly title: string;
-  /** Rejects only for bugs; what goes wrong in the world is an output with `isError`. Ends soon after the signal. */
-  readonly run: (around: ToolSurroundings, signal: AbortSignal) => Promise<ToolOutput>;
+  /** Rejects only for bugs; other failures are an output with `isError`. Ends soon after the signal. */
+  readonly run: (around: ToolContext, signal: AbortSignal) => Promise<ToolOutput>;
 }
 
-/** A call whose arguments cannot be read; the sentence is for the model. */
+/** A call with invalid arguments; the message is for the model. */
 export interface InvalidCall {
   readonly invalid: string;
 }
 
-/** What a call would touch: all that the policy needs to know of it. Paths are absolute, not yet resolved. */
+/** What a call would touch: all that the policy needs to know. Paths are absolute, not yet resolved. */
 export type Access =
   | { readonly type: 'read'; readonly path: string }
   | {
       readonly type: 'write';
       readonly path: string;
-      /** What the file holds afterwards, from what it holds before; undefined when that cannot be told. */
+      /** The content after the write, given the content before; undefined if unknown. */
       readonly after?: (before: string | undefined) => string | undefined;
     }
   | { readonly type: 'command'; readonly command: string; readonly cwd: string }
-  /** Something that only its name tells of: a tool of an MCP server or of a client. */
+  /** Known by name only: a tool of an MCP server or of a client. */
   | { readonly type: 'foreign'; readonly readOnly: boolean };
 
-/** All of the world that a running call may use. */
-export interface ToolSurroundings {
-  /** The call's own name in the conversation. */
+/** Everything that a running call may use. */
+export interface ToolContext {
+  /** The id of the call in the conversation. */
   readonly callId: string;
   readonly cwd: string;
   /** The environment for programs: without keys, unless the user passes them. */
   readonly env: Readonly<Record<string, string>>;
-  /** A directory of ours for full outputs that the model gets only a part of. */
+  /** A directory of ours for full outputs of which the model gets only a part. */
   readonly scratch: string;
   /**
-   * The real path behind one that the call named, judged again at the moment of use: a link may have changed since.
-   * Rejects with `denied`. `after` is what the file is about to hold.
+   * Resolves a path of the call, judged again at the moment of use because a link may have changed. Rejects
+   * with `denied`. `after` is the new content of the file.
    */
   readonly resolve: (path: string, access: 'read' | 'write', after?: string) => Promise<string>;
-  /** Set when programs have to run in a sandbox. */
+  /** Set if programs must run in a sandbox. */
   readonly sandbox: Sandbox | undefined;
-  /** Runs programs outside of the sandbox in a process namespace of their own; undefined if the user turned it off. */
+  /** Runs programs outside the sandbox in their own process namespace; undefined if the user turned it off. */
   readonly isolation?: Isolation | undefined;
-  /** Limits what programs use; undefined for a person's own commands. */
+  /** Limits what programs use; undefined for a user's own commands. */
   readonly limiter?: CommandLimiter | undefined;
   /** Records a command that runs for this call, so that it can be ended if this process is killed. */
   readonly record?: ((entry: Pick<CommandRecord, 'mark' | 'command' | 'pipes'>) => CommandEntry) | undefined;
-  /** Whether a person, or a rule for this very call, has allowed it; absent when it needed no permission. */
+  /** Whether a user, or a rule for this exact call, has allowed it; absent if it needed no permission. */
   readonly approved?: boolean;
   /**
-   * Set when nobody approved the programs of the call: they run because they only read. Prepares a run in which they
-   * cannot do anything else. Rejects with `denied` when they no longer only read.
+   * Set if nobody approved the programs of the call: they run because they only read. Prepares a run in which
+   * they can do nothing else. Rejects with `denied` if they no longer only read.
    */
-  readonly neutral?: ((own: Pick<ToolSurroundings, 'env' | 'scratch'>) => Promise<ReadOnlyRun>) | undefined;
-  /** Tells what the call has brought so far, for people who watch. */
+  readonly prepareReadOnly?:
+    | ((own: Pick<ToolContext, 'env' | 'scratch'>) => Promise<ReadOnlyRun>)
+    | undefined;
+  /** Reports the result so far, for display. */
   readonly update: (text: string) => void;
 }
 
-/** What of its surroundings a call does not get from whoever runs it. */
-export type OwnSurroundings = Omit<
-  ToolSurroundings,
-  'callId' | 'cwd' | 'resolve' | 'neutral' | 'update' | 'approved'
+/** The part of the context that the caller of the worker provides. */
+export type HostToolContext = Omit<
+  ToolContext,
+  'callId' | 'cwd' | 'resolve' | 'prepareReadOnly' | 'update' | 'approved'
 >;
 
 /** A shell for a command that nobody approved. */
@@ -88,26 +90,26 @@ export interface ReadOnlyRun {
   readonly program: string;
   readonly args: (command: string) => readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Removes what was made for it. */
+  /** Removes the files created for it. */
   readonly close: () => Promise<void>;
 }
 
-/** Runs programs where they can do no harm. */
+/** Runs programs in a sandbox. */
 export interface Sandbox {
-  /** Makes ready for one command. Rejects with `denied` when the workspace cannot be protected. */
+  /** Prepares one command. Rejects with `denied` if the workspace cannot be protected. */
   readonly prepare: (request: SandboxRequest) => Promise<SandboxedCommand>;
 }
 
 export interface SandboxRequest {
   readonly program: string;
   readonly args: readonly string[];
-  /** The command as it was written, for a shell. */
+  /** The command as written, for a shell. */
   readonly text: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** A person, or a rule for this very command, has allowed it: it may change repositories and start-up files. */
+  /** A user, or a rule for this exact command, has allowed it: it may change repositories and start-up files. */
   readonly approved: boolean;
-  /** Where to put what the command must not leave in the workspace. */
+  /** The directory for files that the command must not leave in the workspace. */
   readonly scratch: string;
 }
 
@@ -115,20 +117,20 @@ export interface SandboxedCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Open files for the program, from descriptor 3 on. Whoever starts it closes them. */
+  /** Open files for the program, from descriptor 3 on. The caller closes them after the start. */
   readonly descriptors: readonly number[];
-  /** To be called when all processes of the command have ended: says what of its work was undone, for the model. */
+  /** Must be called after all processes of the command have ended: returns what was undone, for the model. */
   readonly finish: (printed: string) => Promise<readonly string[]>;
 }
 
-/** What a call brought. */
+/** The result of a call. */
 export interface ToolOutput {
-  /** One line for people and for a history that was pruned. */
+  /** One line for display and for a pruned history. */
   readonly summary: string;
-  /** What the model reads, capped. */
+  /** What the model reads, limited in size. */
   readonly content: readonly Content[];
   readonly isError: boolean;
-  /** What a user interface may show beside it: a diff, an exit code, the file with the full output. */
+  /** Data for user interfaces: a diff, an exit code, the file with the full output. */
   readonly details?: JsonObject;
 }
 
@@ -139,10 +141,13 @@ export interface ToolParts<Input> {
   readonly parallel: boolean;
   readonly access: (input: Input, cwd: string) => readonly Access[];
   readonly title: (input: Input, cwd: string) => string;
-  readonly run: (input: Input, around: ToolSurroundings, signal: AbortSignal) => Promise<ToolOutput>;
+  readonly run: (input: Input, around: ToolContext, signal: AbortSignal) => Promise<ToolOutput>;
 }
 
-/** A tool whose arguments are read by a shape: what the model is told and what is accepted cannot differ. */
+/**
+ * Creates a tool whose arguments are parsed by a shape, so that the schema and the accepted arguments cannot
+ * differ.
+ */
 export function defineTool<Input>(parts: ToolParts<Input>): Tool {
   const { name, description, input: inputShape, parallel } = parts;
   return {
@@ -153,7 +158,7 @@ export function defineTool<Input>(parts: ToolParts<Input>): Tool {
     prepare(value, cwd) {
       const problems: shape.Problem[] = [];
       const input = inputShape.read(value, [], (problem) => problems.push(problem));
-      if (input === undefined) return { invalid: invalidArguments(name, problems.map(lineOf), value) };
+      if (input === undefined) return { invalid: invalidArguments(name, problems.map(problemLine), value) };
       return {
         access: parts.access(input, cwd),
         title: parts.title(input, cwd),
@@ -163,24 +168,24 @@ export function defineTool<Input>(parts: ToolParts<Input>): Tool {
   };
 }
 
-function lineOf({ path, text }: shape.Problem): string {
+function problemLine({ path, text }: shape.Problem): string {
   return `${path.join('.') || 'arguments'}: ${text}`;
 }
 
-/** What a model is told about arguments that cannot be read; each problem is `path: reason`. */
+/** Returns the message for a model about invalid arguments; each problem is `path: reason`. */
 export function invalidArguments(name: string, problems: readonly string[], value: unknown): string {
   const lines = problems.map((problem) => `  - ${problem}`);
-  return `Validation failed for tool "${name}":\n${lines.join('\n')}\n\nReceived arguments:\n${quoted(value)}`;
+  return `Validation failed for tool "${name}":\n${lines.join('\n')}\n\nReceived arguments:\n${quoteValue(value)}`;
 }
 
-/** Indented, unless that would be long: spaces before what is nested deep are many times what the model wrote. */
-function quoted(value: unknown): string {
+/** Indented, unless that would be long: the indentation of deeply nested values can exceed the text. */
+function quoteValue(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
-  if (text.length <= LONGEST_QUOTE) return JSON.stringify(value, null, 2) ?? text;
-  return `${text.slice(0, LONGEST_QUOTE)}… (${text.length - LONGEST_QUOTE} more characters)`;
+  if (text.length <= MAX_QUOTE) return JSON.stringify(value, null, 2) ?? text;
+  return `${text.slice(0, MAX_QUOTE)}… (${text.length - MAX_QUOTE} more characters)`;
 }
 
-const LONGEST_QUOTE = 10_000;
+const MAX_QUOTE = 10_000;
 
 export function textOutput(summary: string, text: string, details?: JsonObject): ToolOutput {
   return output(summary, text, false, details);

@@ -1,4 +1,4 @@
-import type { InvalidCall, PreparedCall, ToolSurroundings } from '../tools/index.ts';
+import type { InvalidCall, PreparedCall, ToolContext } from '../tools/index.ts';
 import type { CallLine } from './event.ts';
 import type { HookVerdict } from './hooks.ts';
 
@@ -26,9 +26,9 @@ export type Approval =
   | {
       readonly decision: 'allow';
       /** For the paths of this call, judged again at the moment of use. */
-      readonly resolve: ToolSurroundings['resolve'];
+      readonly resolve: ToolContext['resolve'];
       /** Set when nobody approved the programs of this call. */
-      readonly neutral?: ToolSurroundings['neutral'];
+      readonly prepareReadOnly?: ToolContext['prepareReadOnly'];
       /** The arguments as a person changed them, JSON text, already judged. */
       readonly arguments?: string;
       /** Whether a person, or a rule for this very call, has allowed it: it was not merely harmless. */

@@ -5,7 +5,7 @@ import {
   type PreparedCall,
   type Tool,
   type ToolOutput,
-  type ToolSurroundings,
+  type ToolContext,
 } from '../tools/index.ts';
 import type { Approval, Approve, PendingApproval } from './approval.ts';
 import type { CallLine, CallStatus } from './event.ts';
@@ -18,9 +18,9 @@ export type Decided =
       readonly run: PreparedCall;
       readonly line: CallLine;
       readonly parallel: boolean;
-      readonly resolve: ToolSurroundings['resolve'];
+      readonly resolve: ToolContext['resolve'];
       readonly approved: boolean;
-      readonly neutral: ToolSurroundings['neutral'];
+      readonly prepareReadOnly: ToolContext['prepareReadOnly'];
     }
   | { readonly line: CallLine; readonly refused: Finished };
 
@@ -112,13 +112,14 @@ function decision(
 ): Decided | undefined {
   if (approval.decision === 'pause') return undefined;
   if (approval.decision === 'deny') return refused(line, 'denied', approval.reason);
-  const { resolve, approved = false, neutral } = approval;
+  const { resolve, approved = false, prepareReadOnly } = approval;
   const { parallel } = tool;
-  if (approval.arguments === undefined) return { run: prepared, line, parallel, resolve, approved, neutral };
+  if (approval.arguments === undefined)
+    return { run: prepared, line, parallel, resolve, approved, prepareReadOnly };
   const changed = tool.prepare(tryParse(approval.arguments), cwd);
   if ('invalid' in changed) return refused(line, 'failed', changed.invalid);
   const changedLine = { ...line, arguments: approval.arguments, title: changed.title };
-  return { run: changed, line: changedLine, parallel, resolve, approved, neutral };
+  return { run: changed, line: changedLine, parallel, resolve, approved, prepareReadOnly };
 }
 
 export function refused(line: CallLine, status: CallStatus, text: string): Decided {

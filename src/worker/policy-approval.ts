@@ -11,7 +11,7 @@ import {
   type PreparedCall,
   type Rule,
   ruleFor,
-  type ToolSurroundings,
+  type ToolContext,
   type Verdict,
 } from '../tools/index.ts';
 import type { Approval, Approve, Question } from './approval.ts';
@@ -30,7 +30,7 @@ export interface PermissionQuestion {
 
 export type Reconsidered =
   | {
-      readonly resolve: ToolSurroundings['resolve'];
+      readonly resolve: ToolContext['resolve'];
       /** The rule that "always" makes for the changed call. */
       readonly rule: Rule | undefined;
     }
@@ -56,7 +56,7 @@ export function approveByPolicy({ policy, fileFacts, ask }: PolicyApproval): App
     const { call, prepared, advice } = question;
     const judged = await callOf(call.name, prepared, fileFacts);
     const rules = policy();
-    const { decision, reason, neutral } = advised(judge(judged, rules), advice);
+    const { decision, reason, onlyReads } = advised(judge(judged, rules), advice);
     if (decision === 'deny') return { decision, reason };
     const resolve = guardFor(judged, rules, fileFacts.realPath);
     if (decision === 'allow')
@@ -64,7 +64,7 @@ export function approveByPolicy({ policy, fileFacts, ask }: PolicyApproval): App
         decision,
         resolve,
         approved: isApprovedByRules(judged, rules),
-        ...(neutral === true && { neutral: prepareReadOnlyRun(judged, policy, fileFacts) }),
+        ...(onlyReads === true && { prepareReadOnly: prepareReadOnlyRun(judged, policy, fileFacts) }),
       };
     const raise = async (): Promise<Approval> => {
       const answer = await ask(
@@ -103,7 +103,7 @@ async function callOf(tool: string, { access }: PreparedCall, fileFacts: FileFac
 function advised(
   verdict: Verdict,
   advice: HookVerdict | undefined,
-): Pick<Verdict, 'decision' | 'reason' | 'neutral'> {
+): Pick<Verdict, 'decision' | 'reason' | 'onlyReads'> {
   if (advice?.decision === 'ask' && verdict.decision === 'allow')
     return { decision: 'ask', reason: advice.reason };
   if (advice?.decision === 'allow' && verdict.decision === 'ask')

@@ -1,6 +1,6 @@
 import { derivedAbort, messageOf, onAbort } from '../base/index.ts';
 import { type Content, type Item, textContent } from '../llm/index.ts';
-import { errorOutput, type OwnSurroundings, type ToolOutput, type ToolSurroundings } from '../tools/index.ts';
+import { errorOutput, type HostToolContext, type ToolOutput, type ToolContext } from '../tools/index.ts';
 import {
   type Call,
   type Decided,
@@ -38,7 +38,7 @@ export interface ToolBatchContext extends DecisionContext {
   readonly loop: LoopPolicy;
   /** How long a cancelled call may take to end before the run goes on without it. */
   readonly graceMs: number;
-  readonly surroundings: (callId: string) => OwnSurroundings;
+  readonly surroundings: (callId: string) => HostToolContext;
   /** Resolves when all events so far are durable. A call has no effect before its start is. */
   readonly written: () => Promise<void>;
   /** Whether a person's message wants the rest of the calls to give way. */
@@ -212,13 +212,13 @@ async function runOne(
     finish(batch, line, decided.refused, context);
     return;
   }
-  const around: ToolSurroundings = {
+  const around: ToolContext = {
     ...context.surroundings(call.callId),
     callId: call.callId,
     cwd: context.cwd,
     resolve: decided.resolve,
     approved: decided.approved,
-    neutral: decided.neutral,
+    prepareReadOnly: decided.prepareReadOnly,
     update: (text) => {
       if (!batch.finished.has(call.callId))
         context.emit([{ type: 'tool-update', callId: call.callId, text }]);

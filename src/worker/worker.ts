@@ -9,7 +9,7 @@ import {
   type StopReason,
 } from '../llm/index.ts';
 import { TextBlockCollector, Timeline, ToolCallCollector } from '../timeline/index.ts';
-import type { OwnSurroundings } from '../tools/index.ts';
+import type { HostToolContext } from '../tools/index.ts';
 import { type Answered, answerTurn } from './answering.ts';
 import type { Approve } from './approval.ts';
 import { type CompactionPolicy, compact, DEFAULT_COMPACTION, isNearLimit } from './compaction.ts';
@@ -45,7 +45,7 @@ export interface WorkerOptions {
   readonly cwd: string;
   readonly approve: Approve;
   /** What a running call may use, apart from what the worker itself knows. */
-  readonly surroundings: (callId: string) => OwnSurroundings;
+  readonly surroundings: (callId: string) => HostToolContext;
   /** Resolves when all events so far are durable; a call has no effect before its start is. */
   readonly written?: () => Promise<void>;
   /** Gets every event, in order, in the batches they came in. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Extensions, type ExtensionUi } from '../../src/extensions/index.ts';
-import type { Tool, ToolSurroundings } from '../../src/tools/index.ts';
+import type { Tool, ToolContext } from '../../src/tools/index.ts';
 
 interface Loaded {
   readonly extensions: Extensions;
@@ -45,7 +45,7 @@ async function load(...codes: readonly string[]): Promise<Loaded> {
   return { extensions, failures, notices };
 }
 
-const AROUND: ToolSurroundings = {
+const AROUND: ToolContext = {
   callId: 'c1',
   cwd: '/',
   env: {},

@@ -14,7 +14,7 @@ import {
   type McpTuning,
   type StdioSpec,
 } from '../../src/mcp/index.ts';
-import type { ToolOutput, ToolSurroundings } from '../../src/tools/index.ts';
+import type { ToolOutput, ToolContext } from '../../src/tools/index.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -146,7 +146,7 @@ export function openStage(
   };
 }
 
-function surroundings(scratch: string, update: (text: string) => void): ToolSurroundings {
+function surroundings(scratch: string, update: (text: string) => void): ToolContext {
   return {
     cwd: scratch,
     env: {},

@@ -7,36 +7,36 @@ import { withDescendants } from '../../src/tools/process/process-tree.ts';
 import { stageWith } from './stage.ts';
 import { holdersOf, survivorsOf, token } from './survivors.ts';
 
-/** How many trees are cancelled at a random moment; `POLYPOD_CANCELS=200` for the long version. */
+/** How many process trees are cancelled at a random moment; `POLYPOD_CANCELS=200` for the long version. */
 const CANCELS = Number(process.env.POLYPOD_CANCELS ?? 30);
 const AT_ONCE = 6;
 
-/** Trees of processes, each hiding in its own way. The mark is a number that `sleep` takes. */
+/** Process trees that hide in different ways. The marker is an argument for `sleep`. */
 const TREES: readonly ((mark: string) => string)[] = [
   (mark) => `sleep ${mark}`,
   (mark) => `sleep ${mark} & sleep ${mark} & wait`,
   (mark) => `bash -c "bash -c 'sleep ${mark} & wait'; :"`,
   (mark) => `yes ${mark} | cat | cat > /dev/null`,
   (mark) => `yes ${mark}`,
-  // Out of the group and the session.
+  // Outside the group and the session.
   (mark) => `setsid sleep ${mark} & setsid setsid sleep ${mark} & sleep ${mark}`,
   (mark) =>
     `nohup sleep ${mark} > /dev/null 2>&1 & nohup setsid sleep ${mark} > /dev/null 2>&1 & sleep ${mark}`,
-  // Away from the parents.
+  // Detached from the parents.
   (mark) => `( ( sleep ${mark} & ) & ); sleep ${mark}`,
   (mark) =>
     `(setsid bash -c '(setsid sleep ${mark} > /dev/null 2>&1 &); sleep ${mark}' > /dev/null 2>&1 &); sleep ${mark}`,
   (mark) =>
     `perl -MPOSIX -e 'exit if fork; setsid; exit if fork; open STDOUT, ">/dev/null"; open STDERR, ">/dev/null"; sleep 1000' ${mark}; sleep ${mark}`,
-  // Without the mark of the environment.
+  // Without the marker in the environment.
   (mark) => `(env -i setsid sleep ${mark} &); env -i sleep ${mark} & sleep ${mark}`,
   (mark) => `(env -i sleep ${mark} > /dev/null 2>&1 &); sleep ${mark}`,
-  // Deaf to SIGTERM.
+  // Ignoring SIGTERM.
   (mark) => `trap '' TERM HUP INT; sleep ${mark} & while :; do sleep 0.05; done`,
   (mark) => `setsid bash -c "trap '' TERM; sleep ${mark}; sleep ${mark}" & trap '' TERM; wait; sleep ${mark}`,
   // Stopped.
   (mark) => `sleep ${mark} & kill -STOP $!; kill -STOP $$; : ${mark}`,
-  // Always new ones.
+  // Continuously starting new ones.
   (mark) => `while :; do (setsid sleep ${mark} &); sleep 0.02; done`,
   (mark) => `trap 'sleep ${mark} & setsid sleep ${mark} &' TERM; while :; do sleep 0.01; done`,
 ];
@@ -55,7 +55,7 @@ describe('no process is left behind', () => {
       controller.abort();
       await running;
       survivors.push(...survivorsOf(mark).map((survivor) => `${command}: ${survivor}`));
-      // Our own pipe and what carries its bytes are gone as well.
+      // Our own pipe and its relay have ended as well.
       expect(readdirSync(stage.around.scratch).filter((name) => name.startsWith('pipe-'))).toEqual([]);
       await expect.poll(() => holdersOf(stage.around.scratch)).toEqual([]);
     };
@@ -68,7 +68,7 @@ describe('no process is left behind', () => {
 });
 
 describe('the processes of a machine', () => {
-  test('are told the same by ps as by /proc', async () => {
+  test('are listed equally by ps and /proc', async () => {
     const [ours, byPs] = [await listProcesses(), await listPs()];
     const find = (list: typeof ours) => list.find(({ pid }) => pid === process.pid);
     expect(find(byPs)).toMatchObject({ pid: process.pid, parent: process.ppid });

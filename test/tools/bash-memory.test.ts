@@ -4,10 +4,10 @@ import { runBuilt } from './built.ts';
 import { temporaryDirectory } from './stage.ts';
 
 const PRINTED = 200_000_000;
-/** Far below what is printed, and far above the pieces that are on their way to the file at one moment. */
+/** Far below what is printed, and far above the chunks that are written to the file at one time. */
 const MARGIN = 70_000_000;
 
-/** Prints how much more memory was alive at most while the command printed than before, and what came out. */
+/** Prints the maximum memory growth while the command printed, and the output. */
 const MEASURE = `
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -42,7 +42,7 @@ const { content: [{ text }], details } = await run('yes "a line of output" | hea
 console.log(JSON.stringify({ samples: samples.length, more: Math.max(...samples) - before, text, details }));
 `;
 
-test('a command that prints 200 MB keeps no more memory alive than one that prints little', {
+test('a command that prints 200 MB uses no more memory than one that prints little', {
   timeout: 180_000,
 }, async () => {
   const { samples, more, text, details } = (await runBuilt(MEASURE, [temporaryDirectory()])) as {

@@ -13,7 +13,7 @@ async function run(command: string, more: object = {}): Promise<ToolOutput> {
 }
 
 describe('a command', () => {
-  test('returns what it printed, in order', async () => {
+  test('returns its output in order', async () => {
     const output = await run('echo one; echo two >&2; echo three');
     expect(output).toEqual({
       summary: expect.stringMatching(/^echo one; echo two >&2; echo three: done in \d+\.\d s$/),
@@ -39,7 +39,7 @@ describe('a command', () => {
     );
   });
 
-  test('has its outputs kept apart for a program that wants that, and no model is told of it', async () => {
+  test('returns its outputs separately for a program that requests it, which models cannot', async () => {
     const command = 'echo one; echo two >&2; echo three; echo four > /dev/stderr; exit 3';
     const output = await run(command, { apart: true });
     expect(output.details).toMatchObject({ stdout: 'one\nthree\n', stderr: 'two\nfour\n', exitCode: 3 });
@@ -50,7 +50,7 @@ describe('a command', () => {
     expect(Object.keys(objectOf(bash.parameters.properties))).toEqual(['command', 'timeout']);
   });
 
-  test('whose outputs are apart ends what it left behind on either of them', async () => {
+  test('with separate outputs ends background processes on either of them', async () => {
     const mark = token();
     const sleeper = `(setsid env -i "$(command -v sleep)" ${mark} > /dev/null &)`;
     const output = await run(`${sleeper}; echo begun`, { apart: true });
@@ -59,7 +59,7 @@ describe('a command', () => {
   });
 
   test.each(['true', 'echo', 'printf "one\\n\\n  "', 'echo "[exit code 3]"; exit 3', 'sleep 600 & echo one'])(
-    'is told from what is said about it: %s',
+    'marks its own output separately from notes: %s',
     async (command) => {
       const output = await run(`exec 2>&1; ${command}`);
       const plain = execFileSync('bash', ['-c', `(${command.replace('sleep 600 &', '')}) || true`], {
@@ -69,13 +69,13 @@ describe('a command', () => {
     },
   );
 
-  test('can open its outputs by name, as scripts do', async () => {
+  test('can open its outputs by name', async () => {
     expect(textOf(await run('echo one > /dev/stderr; echo two | tee /dev/stdout > /dev/stderr'))).toBe(
       'one\ntwo\ntwo',
     );
   });
 
-  test('runs in the working directory with the environment it is given and no other', async () => {
+  test('runs in the working directory with exactly the given environment', async () => {
     const stage = stageWith({ 'here.txt': '' });
     expect(textOf(await stage.call(bash, { command: 'ls; pwd' }))).toBe(`here.txt\n${stage.directory}`);
     const names = textOf(await stage.call(bash, { command: 'env' }))
@@ -84,17 +84,17 @@ describe('a command', () => {
     expect(new Set(names)).toEqual(new Set(['PATH', 'HOME', 'POLYPOD_CALL', 'PWD', 'SHLVL', '_']));
   });
 
-  test('has no input and no terminal to wait for', async () => {
+  test('has no input and no terminal', async () => {
     expect(textOf(await run('cat; read x; echo "end $?"; tty; (: < /dev/tty) 2>&1 | tail -c 26'))).toMatch(
       /^end 1\nnot a tty\n/,
     );
   });
 
-  test('that prints nothing says so', async () => {
+  test('without output reports that', async () => {
     expect(textOf(await run('true'))).toBe('(no output)');
   });
 
-  test('that fails tells its exit code', async () => {
+  test('that fails reports its exit code', async () => {
     const output = await run('echo broken; exit 3');
     expect(textOf(output)).toBe('broken\n[exit code 3]');
     expect(output).toMatchObject({ isError: true, details: { exitCode: 3 } });
@@ -103,13 +103,13 @@ describe('a command', () => {
     expect(textOf(await run('if'))).toContain('syntax error');
   });
 
-  test('that a signal ends tells which', async () => {
+  test('ended by a signal reports the signal', async () => {
     const output = await run('kill -SEGV $$');
     expect(textOf(output)).toBe('(no output)\n[ended by SIGSEGV]');
     expect(output).toMatchObject({ isError: true, details: { exitCode: null, signal: 'SIGSEGV' } });
   });
 
-  test('is bash, or sh where there is no bash', async () => {
+  test('uses bash, or sh if there is no bash', async () => {
     expect(textOf(await run('echo ${BASH_VERSION:+bash}'))).toBe('bash');
     const stage = stageWith();
     mkdirSync(stage.path('bin'));
@@ -118,11 +118,11 @@ describe('a command', () => {
     expect(textOf(await withoutBash.call(bash, { command: 'echo sh' }))).toBe('sh');
   });
 
-  test('prints bytes that are no text without harm', async () => {
+  test('can print bytes that are not text', async () => {
     expect(textOf(await run(String.raw`printf 'a\xffb\x00c'`))).toBe('a\ufffdb\ufffdc');
   });
 
-  test('that cannot be started is refused with the next step', async () => {
+  test('that cannot be started reports the next step', async () => {
     const stage = stageWith();
     rmSync(stage.directory, { recursive: true });
     const gone = await stage.call(bash, { command: 'true' });
@@ -133,7 +133,7 @@ describe('a command', () => {
     expect(textOf(await run(`: ${'x'.repeat(200_000)}`))).toContain('it is too long. Write it to a file');
   });
 
-  test('goes through the sandbox when there is one', async () => {
+  test('runs in the sandbox if there is one', async () => {
     const stage = stageWith();
     const finished: string[] = [];
     const sandbox: Sandbox = {
@@ -153,7 +153,7 @@ describe('a command', () => {
     expect(finished).toEqual([`in ${stage.directory} echo in $IN false\n`]);
   });
 
-  test('tells what it touches and its title', () => {
+  test('reports its access and its title', () => {
     expect(bash.prepare({ command: 'npm test &&\n echo done' }, '/w')).toMatchObject({
       access: [{ type: 'command', command: 'npm test &&\n echo done', cwd: '/w' }],
       title: 'npm test && echo done',
@@ -165,12 +165,12 @@ describe('a command', () => {
 });
 
 describe('long output', () => {
-  test('comes with its beginning and its end, and a file that holds all', async () => {
+  test('is returned as its beginning and end, with a file that contains all of it', async () => {
     const stage = stageWith();
     const output = await stage.call(bash, { command: 'seq 100000' });
     const text = textOf(output);
     expect(text).toMatch(/^1\n2\n3\n/);
-    expect(text).toMatch(/\n\d+\n\[… 558 KB left out here …\]\n\d+\n/);
+    expect(text).toMatch(/\n\d+\n\[… 558 KB omitted here …\]\n\d+\n/);
     expect(text).toMatch(/\n99999\n100000\n\[all 588 KB of output are in .+; use grep or read on it\]$/);
     expect(text.length).toBeLessThan(31_000);
     const full = readFileSync(String(output.details?.outputFile), 'utf8');
@@ -179,7 +179,7 @@ describe('long output', () => {
     expect(readdirSync(stage.around.scratch)).toHaveLength(1);
   });
 
-  test('that just fits comes whole, without a file', async () => {
+  test('that just fits is returned in full, without a file', async () => {
     const output = await run('head -c 30720 /dev/zero | tr "\\0" x');
     expect(textOf(output)).toBe('x'.repeat(30_720));
     expect(output.details).not.toHaveProperty('outputFile');
@@ -191,7 +191,7 @@ describe('long output', () => {
     );
   });
 
-  test('is kept as far as the disk allows, and the command goes on', async () => {
+  test('is saved as far as the disk allows, and the command continues', async () => {
     const stage = stageWith();
     const scratch = stage.path('gone');
     const command = `rm -r ${scratch}; seq 100000; echo the end`;
@@ -202,13 +202,13 @@ describe('long output', () => {
   });
 });
 
-describe('people who watch', () => {
-  test('hear of output while it comes, but not more often than they can see', async () => {
+describe('updates', () => {
+  test('are sent while output arrives, but at a limited rate', async () => {
     const stage = stageWith();
     const start = performance.now();
     await stage.call(bash, { command: 'for i in $(seq 100); do echo line $i; sleep 0.005; done' });
     expect(stage.updates.length).toBeGreaterThan(2);
-    // At most ten in a second, however long the command took.
+    // At most ten per second.
     expect(stage.updates.length).toBeLessThanOrEqual((performance.now() - start) / 100 + 2);
     expect(stage.updates[0]).toMatch(/^line 1\n/);
     for (const [index, update] of stage.updates.entries()) {
@@ -216,7 +216,7 @@ describe('people who watch', () => {
     }
   });
 
-  test('hear the latest of long output', async () => {
+  test('contain the latest output', async () => {
     const stage = stageWith();
     const command = 'seq 100000; echo last; until [ -e seen ]; do sleep 0.02; done';
     const running = stage.call(bash, { command });
@@ -226,7 +226,7 @@ describe('people who watch', () => {
     expect(stage.updates.every((update) => update.length <= 8 * 1024)).toBe(true);
   });
 
-  test('hear nothing while nothing comes', async () => {
+  test('are not sent without output', async () => {
     const stage = stageWith();
     await stage.call(bash, { command: 'echo once; sleep 0.5' });
     expect(stage.updates).toEqual(['once\n']);
@@ -234,7 +234,7 @@ describe('people who watch', () => {
 });
 
 describe('a command that takes too long', () => {
-  test('is ended with all its processes, and what it printed is kept', async () => {
+  test('is ended with all its processes, and its output is kept', async () => {
     const mark = token();
     const output = await run(`echo started; sleep ${mark} & sleep ${mark}`, { timeout: 1 });
     expect(textOf(output)).toBe(
@@ -249,7 +249,7 @@ describe('a command that takes too long', () => {
 });
 
 describe('a cancelled command', () => {
-  test('is ended, and what it printed is kept', async () => {
+  test('is ended, and its output is kept', async () => {
     const mark = token();
     const stage = stageWith();
     const controller = new AbortController();
@@ -262,7 +262,7 @@ describe('a cancelled command', () => {
     expect(survivorsOf(mark)).toEqual([]);
   });
 
-  test('may clean up after itself for a moment', async () => {
+  test('gets a moment to clean up', async () => {
     const stage = stageWith();
     const controller = new AbortController();
     const command = 'trap "echo cleaned > done.txt; exit" TERM; echo ready; while :; do sleep 0.02; done';
@@ -273,7 +273,7 @@ describe('a cancelled command', () => {
     expect(stage.text('done.txt')).toBe('cleaned\n');
   });
 
-  test('is not even started when the cancel came first', async () => {
+  test('is not started if the cancel came first', async () => {
     const stage = stageWith();
     const output = await stage.call(bash, { command: 'touch started' }, AbortSignal.abort());
     expect(output).toMatchObject({ isError: true });
@@ -290,7 +290,7 @@ describe('a process that a command leaves in the background', () => {
     ['with setsid', (mark: string) => `setsid sleep ${mark} > /dev/null 2>&1 & echo started`],
     ['by a double fork', (mark: string) => `(setsid sleep ${mark} > /dev/null 2>&1 &); echo started`],
     ['with an empty environment', (mark: string) => `(env -i setsid sleep ${mark} &); echo started`],
-  ])('%s does not hold up the call, is told of and ended', async (_, commandFor) => {
+  ])('%s does not delay the call, is reported and ended', async (_, commandFor) => {
     const mark = token();
     // A call that waited for it would not return: it sleeps for years.
     const output = await run(commandFor(mark));
@@ -299,14 +299,14 @@ describe('a process that a command leaves in the background', () => {
     expect(survivorsOf(mark)).toEqual([]);
   });
 
-  test('may finish what it is about to finish', async () => {
+  test('may finish its last output', async () => {
     const stage = stageWith();
     const output = await stage.call(bash, { command: 'echo text > >(sleep 0.05; tee log.txt)' });
     expect(textOf(output)).toBe('text');
     expect(stage.text('log.txt')).toBe('text\n');
   });
 
-  test('of another call is left alone', async () => {
+  test('of another call is not affected', async () => {
     const [one, other] = [token(), token()];
     const controller = new AbortController();
     const running = stageWith().call(bash, { command: `sleep ${other} & sleep ${other}` }, controller.signal);

@@ -37,11 +37,11 @@ export async function run(
   return { output, text: textOf(output) };
 }
 
-/** Runs a script outside of the sandbox. */
+/** Runs a script outside the sandbox. */
 export const sh = (script: string, cwd: string): string =>
   execFileSync('sh', ['-ec', script], { cwd, encoding: 'utf8' });
 
-/** Whether bubblewrap is installed and may make namespaces: in some containers it may not. */
+/** Whether bubblewrap is installed and may create namespaces: some containers do not allow it. */
 export const bubblewrapWorks = (() => {
   try {
     sh('bwrap --ro-bind / / --unshare-user --unshare-pid --unshare-net true', '/');

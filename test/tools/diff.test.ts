@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { diffOf, linesOf } from '../../src/tools/text/diff.ts';
+import { createDiff, splitLines } from '../../src/tools/text/diff.ts';
 import { changedLines } from '../../src/tools/text/line-changes.ts';
 import { stageWith } from './stage.ts';
 
@@ -10,14 +10,14 @@ const lines = fc
   .map(([parts, end]) => parts.join('\n') + (parts.length > 0 ? end : ''));
 
 describe('a diff', () => {
-  test('of the same text is empty', () => {
-    expect(diffOf('a', 'x\n', 'x\n')).toEqual({ text: '', added: 0, removed: 0 });
+  test('of equal texts is empty', () => {
+    expect(createDiff('a', 'x\n', 'x\n')).toEqual({ text: '', added: 0, removed: 0 });
   });
 
-  test('shows three lines around a change and joins changes that are near', () => {
+  test('shows three context lines and merges nearby changes', () => {
     const before = Array.from({ length: 30 }, (_, index) => `${index + 1}\n`);
     const after = before.map((line) => (['10\n', '14\n', '25\n'].includes(line) ? `new ${line}` : line));
-    expect(diffOf('n.txt', before.join(''), after.join('')).text).toBe(`--- a/n.txt
+    expect(createDiff('n.txt', before.join(''), after.join('')).text).toBe(`--- a/n.txt
 +++ b/n.txt
 @@ -7,11 +7,11 @@
  7
@@ -45,8 +45,8 @@ describe('a diff', () => {
 `);
   });
 
-  test('tells of a last line without a line break', () => {
-    expect(diffOf('a', 'x\ny', 'x\ny\n').text).toBe(
+  test('marks a last line without a line break', () => {
+    expect(createDiff('a', 'x\ny', 'x\ny\n').text).toBe(
       '--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n x\n-y\n\\ No newline at end of file\n+y\n',
     );
   });
@@ -54,29 +54,29 @@ describe('a diff', () => {
   test('applied to the old text gives the new one', () => {
     fc.assert(
       fc.property(lines, lines, (before, after) => {
-        const { text, added, removed } = diffOf('f', before, after);
+        const { text, added, removed } = createDiff('f', before, after);
         expect(applyDiff(before, text)).toBe(after);
-        expect(linesOf(after).length - linesOf(before).length).toBe(added - removed);
+        expect(splitLines(after).length - splitLines(before).length).toBe(added - removed);
       }),
       { numRuns: 1_000 },
     );
   });
 
-  test('is the shortest there is', () => {
+  test('is minimal', () => {
     fc.assert(
       fc.property(lines, lines, (before, after) => {
-        const { added, removed } = diffOf('f', before, after);
-        const [old, now] = [linesOf(before), linesOf(after)];
+        const { added, removed } = createDiff('f', before, after);
+        const [old, now] = [splitLines(before), splitLines(after)];
         expect(added + removed).toBe(old.length + now.length - 2 * longestCommon(old, now));
       }),
       { numRuns: 300 },
     );
   });
 
-  test('is right, though longer, beyond its bound', () => {
+  test('is correct, though longer, beyond its bound', () => {
     fc.assert(
       fc.property(lines, lines, (before, after) => {
-        const [old, now] = [linesOf(before), linesOf(after)];
+        const [old, now] = [splitLines(before), splitLines(after)];
         const { removed, added } = changedLines(old, now, 2);
         expect(old.filter((_, index) => removed[index] === 0)).toEqual(
           now.filter((_, index) => added[index] === 0),
@@ -85,10 +85,10 @@ describe('a diff', () => {
     );
   });
 
-  test('is understood by git', () => {
+  test('is accepted by git', () => {
     const stage = stageWith({ 'a.txt': 'one\ntwo\nthree\r\nfour' });
     const after = 'zero\none\nthree\r\nfour\nfive';
-    const { text } = diffOf('a.txt', stage.text('a.txt'), after);
+    const { text } = createDiff('a.txt', stage.text('a.txt'), after);
     execFileSync('git', ['apply', '-'], { cwd: stage.directory, input: text });
     expect(stage.text('a.txt')).toBe(after);
   });
@@ -100,17 +100,17 @@ describe('a diff', () => {
   ])('of 20,000 lines %s does not take quadratic time', (_, isChanged) => {
     const before = Array.from({ length: 20_000 }, (__, index) => `line ${index}\n`);
     const after = before.map((line, index) => (isChanged(index) ? `new ${line}` : line)).join('');
-    const { text } = diffOf('f', before.join(''), after);
+    const { text } = createDiff('f', before.join(''), after);
     expect(applyDiff(before.join(''), text)).toBe(after);
   });
 });
 
-/** A small `patch`: it believes the line numbers and checks every line. */
+/** A minimal `patch`: it trusts the line numbers and checks every line. */
 function applyDiff(before: string, diff: string): string {
-  const old = linesOf(before);
+  const old = splitLines(before);
   const result: string[] = [];
   let at = 0;
-  const body = linesOf(diff).slice(2);
+  const body = splitLines(diff).slice(2);
   for (const [index, line] of body.entries()) {
     const [, start, length] = /^@@ -(\d+)(?:,(\d+))? /.exec(line) ?? [];
     const unbroken = body[index + 1]?.startsWith('\\') ? line.slice(1, -1) : line.slice(1);

@@ -14,7 +14,7 @@ function two() {
 }
 `;
 
-/** The file after the edit, or why there was none. */
+/** Returns the file after the edit, or the error. */
 async function edited(content: string, input: object): Promise<string> {
   const stage = stageWith({ 'a.ts': content });
   const output = await stage.call(edit, { path: 'a.ts', ...input });
@@ -23,7 +23,7 @@ async function edited(content: string, input: object): Promise<string> {
 }
 
 describe('an edit', () => {
-  test('replaces text that is there once, and shows the diff', async () => {
+  test('replaces text that occurs once, and returns the diff', async () => {
     const stage = stageWith({ 'a.ts': CODE });
     const output = await stage.call(edit, { path: 'a.ts', old: 'return 2', new: 'return 3' });
     expect(output).toEqual({
@@ -40,16 +40,16 @@ describe('an edit', () => {
     expect(stage.text('a.ts')).toBe(CODE.replace('return 2', 'return 3'));
   });
 
-  test('removes text, and puts in text with characters that mean something elsewhere', async () => {
+  test('removes text, and inserts special characters literally', async () => {
     expect(await edited('a $& b', { old: '$&', new: "$1 $' \\n" })).toBe("a $1 $' \\n b");
     expect(await edited('one two', { old: ' two', new: '' })).toBe('one');
   });
 
-  test('replaces every occurrence when asked to', async () => {
+  test('replaces every occurrence on request', async () => {
     expect(await edited('aXbXcX', { old: 'X', new: 'XX', all: true })).toBe('aXXbXXcXX');
   });
 
-  test('makes several changes in order, all or none', async () => {
+  test('applies several changes in order, all or none', async () => {
     const edits = [
       { old: 'one', new: 'first' },
       { old: 'first()', new: 'first(x)' },
@@ -68,7 +68,7 @@ describe('an edit', () => {
     expect(await edited('one\r\ntwo', { old: 'one\r\ntwo', new: '1\r\n2' })).toBe('1\r\n2');
   });
 
-  test('leaves lines alone that end otherwise', async () => {
+  test('keeps lines with other endings', async () => {
     const mixed = 'a\nb\r\nc\nd\r\n';
     expect(await edited(mixed, { old: 'c', new: 'C\nC' })).toBe('a\nb\r\nC\r\nC\nd\r\n');
     expect(await edited(mixed, { old: 'c\nd', new: 'x\ny' })).toBe('a\nb\r\nx\ny\r\n');
@@ -76,8 +76,8 @@ describe('an edit', () => {
   });
 });
 
-describe('an edit that cannot be made says why', () => {
-  test('when the text is there more than once', async () => {
+describe('a failed edit reports the reason', () => {
+  test('if the text occurs more than once', async () => {
     expect(await edited(CODE, { old: 'return', new: 'yield' })).toBe(
       'a.ts was not changed: old is in the file 2 times, at lines 2, 6. Add lines around it until it is unique, or set all to true.',
     );
@@ -86,14 +86,14 @@ describe('an edit that cannot be made says why', () => {
     );
   });
 
-  test('when nothing like it is there', async () => {
+  test('if nothing similar is in the file', async () => {
     expect(await edited(CODE, { old: 'import { x } from "y";', new: '' })).toBe(
       'a.ts was not changed: old is not in the file, nor anything like it. Read the file again and copy the text exactly.',
     );
     expect(await edited('', { old: 'x', new: 'y' })).toContain('the file is empty');
   });
 
-  test('when the indentation differs', async () => {
+  test('if the indentation differs', async () => {
     expect(await edited(CODE, { old: 'function two() {\n    return 2;\n}', new: '' })).toBe(
       'a.ts was not changed: old is not in the file. At lines 5-7 it differs in indentation only:\n5\tfunction two() {\n6\t  return 2;\n7\t}\nCopy the text exactly as it is there.',
     );
@@ -102,36 +102,34 @@ describe('an edit that cannot be made says why', () => {
     );
   });
 
-  test('when spaces at the end of lines or inside differ', async () => {
+  test('if spaces at the end of lines or inside differ', async () => {
     expect(await edited('one  \ntwo\n', { old: 'one\ntwo', new: '' })).toContain(
       'spaces at the end of lines',
     );
     expect(await edited('f(a,  b)\n', { old: 'f(a, b)', new: '' })).toContain('differs in white space only');
   });
 
-  test('when only some lines are the same', async () => {
+  test('if only some lines are the same', async () => {
     expect(await edited(CODE, { old: 'function two() {\n  return 22;\n}', new: '' })).toContain(
-      'The nearest place is at lines 5-7; the first difference is in line 6:\n5\tfunction two() {\n6\t  return 2;\n7\t}\n',
+      'The most similar location is at lines 5-7; the first difference is in line 6:\n5\tfunction two() {\n6\t  return 2;\n7\t}\n',
     );
     expect(await edited(CODE, { old: 'function twos() {', new: '' })).toContain(
-      'The nearest place is at line 5;',
+      'The most similar location is at line 5;',
     );
   });
 
-  test('when it has the line numbers that read shows', async () => {
+  test('if it contains the line numbers that read shows', async () => {
     expect(await edited(CODE, { old: '5\tfunction two() {\n6\t  return 2;', new: '' })).toContain(
       'the line numbers that read shows',
     );
   });
 
-  test('when there is nothing to change', async () => {
+  test('if there is nothing to change', async () => {
     expect(await edited(CODE, { old: 'one', new: 'one' })).toContain('old and new are the same');
-    expect(await edited('a\r\nb', { old: 'a\r\nb', new: 'a\nb' })).toContain(
-      'nothing but their line endings',
-    );
+    expect(await edited('a\r\nb', { old: 'a\r\nb', new: 'a\nb' })).toContain('only in their line endings');
   });
 
-  test('when the file is not one it can change', async () => {
+  test('if the file cannot be edited', async () => {
     const stage = stageWith({ 'src/button.ts': '', 'a.bin': Buffer.from([0, 1]), 'dir/': '' });
     const why = async (path: string) => textOf(await stage.call(edit, { path, old: 'a', new: 'b' }));
     expect(await why('src/buton.ts')).toBe('src/buton.ts does not exist. Did you mean src/button.ts?');
@@ -140,10 +138,10 @@ describe('an edit that cannot be made says why', () => {
     expect(await why('dir')).toBe('dir is a directory. Name a file in it; ls shows them.');
   });
 
-  test('when somebody else changes the file at the same moment', async () => {
+  test('if another process changes the file at the same moment', async () => {
     const stage = stageWith({ 'a.ts': CODE });
     const signal = new AbortController().signal;
-    // The check of the signal is the last thing before the file is replaced.
+    // The check of the signal is the last step before the file is replaced.
     let checks = 0;
     signal.throwIfAborted = () => {
       checks += 1;
@@ -151,7 +149,7 @@ describe('an edit that cannot be made says why', () => {
     };
     const output = await callTool(edit, { path: 'a.ts', old: 'one', new: '1' }, stage.around, signal);
     expect(output).toMatchObject({ isError: true });
-    expect(textOf(output)).toContain('changed by somebody else');
+    expect(textOf(output)).toContain('changed by another process');
     expect(stage.text('a.ts')).toBe(`${CODE}// ${checks}\n`);
   });
 });
@@ -185,7 +183,7 @@ describe('any edit', () => {
         fc.pre(old !== now);
         const content = `${before}<<${old.replaceAll('\n', before.includes('\r\n') ? '\r\n' : '\n')}>>${after}`;
         fc.pre(content.split('<<').length === 2);
-        // A file in which all line breaks are alike: what is new has the same as what it replaces.
+        // In a file with uniform line breaks, new text gets the same ones.
         const ending = content.includes('\r\n') ? '\r\n' : '\n';
         const uniform = content.replaceAll(/\r?\n/g, ending);
         const there = applyEdits(uniform, [{ old: `<<${old}>>`, new: `<<${now}>>`, all: false }]);

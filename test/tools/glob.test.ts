@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { globMatches, parseGlob } from '../../src/tools/search/glob.ts';
-import { parseIgnoreFile, verdictOf } from '../../src/tools/search/ignore-file.ts';
+import { parseIgnoreFile, ignoreVerdict } from '../../src/tools/search/ignore-file.ts';
 import { parsePathFilter } from '../../src/tools/search/path-filter.ts';
 
 describe('a glob', () => {
@@ -41,7 +41,7 @@ describe('a glob', () => {
     expect(globMatches(parseGlob(glob), path.split('/'))).toBe(matches);
   });
 
-  test('does not take exponential time, however many stars it has', () => {
+  test('takes no exponential time, however many stars it has', () => {
     const glob = parseGlob(`${'*a'.repeat(40)}/${'**/*a/'.repeat(20)}x`);
     expect(globMatches(glob, ['a'.repeat(250), ...'ba/'.repeat(100).split('/')])).toBe(false);
   });
@@ -67,7 +67,7 @@ describe('a pattern for paths', () => {
     expect(typeof filter === 'string' ? filter : filter.matches(path.split('/'))).toBe(matches);
   });
 
-  test('knows whether it asks for hidden files', () => {
+  test('detects patterns for hidden files', () => {
     const hidden = (pattern: string): unknown => {
       const filter = parsePathFilter(pattern);
       return typeof filter === 'string' ? filter : filter.hidden;
@@ -76,7 +76,7 @@ describe('a pattern for paths', () => {
     expect(['*.ts', './a', '../a', 'a.b', '!.env'].map(hidden)).toEqual([false, false, false, false, false]);
   });
 
-  test('with too many alternatives is refused', () => {
+  test('with too many alternatives is rejected', () => {
     expect(parsePathFilter('{1,2,3}'.repeat(20))).toContain('more than 200 alternatives');
   });
 });
@@ -105,8 +105,8 @@ describe('a .gitignore', () => {
     ['\ufeffa.log', 'a.log', 'ignored'],
     ['{a,b}', 'a', undefined],
     ['\n/\n', 'a', undefined],
-  ])('%j says of %s: %s', (text, path, verdict) => {
+  ])('%j returns for %s: %s', (text, path, verdict) => {
     const names = path.replace(/\/$/, '').split('/');
-    expect(verdictOf(parseIgnoreFile(text), names, path.endsWith('/'))).toBe(verdict);
+    expect(ignoreVerdict(parseIgnoreFile(text), names, path.endsWith('/'))).toBe(verdict);
   });
 });

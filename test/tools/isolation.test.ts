@@ -18,7 +18,7 @@ async function run(command: string, more: object = {}) {
 }
 
 describe.runIf(works)('a command in a process namespace of its own', () => {
-  test('sees no process but its own, and keeps files, user and exit code', async () => {
+  test('sees only its own processes, and keeps files, user and exit code', async () => {
     const stage = isolated();
     const command = `ls -d /proc/[0-9]* | wc -l; readlink /proc/self/ns/pid; pwd; id -u; ls /proc/${process.pid}/environ; exit 3`;
     const [count, namespace, directory, uid, missing, code] = textOf(
@@ -31,7 +31,7 @@ describe.runIf(works)('a command in a process namespace of its own', () => {
     expect(code).toBe('[exit code 3]');
   });
 
-  test('names the signal that ended it', async () => {
+  test('reports the signal that ended it', async () => {
     expect(textOf(await run('kill -SEGV $$'))).toContain('[exit code 139 (SIGSEGV)]');
   });
 
@@ -53,7 +53,7 @@ describe.runIf(works)('a command in a process namespace of its own', () => {
     expect(survivorsOf(mark)).toEqual([]);
   });
 
-  test('may clean up after a cancel, and is ended then', async () => {
+  test('may clean up after a cancel, and is then ended', async () => {
     const stage = isolated();
     const mark = token();
     const controller = new AbortController();
@@ -66,7 +66,7 @@ describe.runIf(works)('a command in a process namespace of its own', () => {
     expect(survivorsOf(mark)).toEqual([]);
   });
 
-  test('finds neither the directory nor the socket that is hidden from it', async () => {
+  test('sees neither hidden directories nor hidden sockets', async () => {
     const directory = temporaryDirectory();
     mkdirSync(join(directory, 'run'));
     const [inside, outside] = [join(directory, 'run/daemon.sock'), join(directory, 'hld.sock')];
@@ -85,7 +85,7 @@ describe.runIf(works)('a command in a process namespace of its own', () => {
   });
 });
 
-test('where bubblewrap is missing, commands run without it and the reason is known', async () => {
+test('without bubblewrap, commands run without isolation and the reason is reported', async () => {
   const bare = pidNamespace({ env: { PATH: '/nowhere' }, hidden: () => [] });
   expect(await bare.state()).toEqual({
     state: 'off',

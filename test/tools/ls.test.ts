@@ -26,7 +26,7 @@ test('a directory is listed by name with sizes, directories and links', async ()
   });
 });
 
-test('a long list is cut and says so', async () => {
+test('a long list is truncated with a note', async () => {
   const stage = stageWith(
     Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`f${1_000 + index}`, ''])),
   );
@@ -38,16 +38,16 @@ test('a long list is cut and says so', async () => {
   expect(textOf(await stage.call(ls, { limit: 1 }))).toMatch(/^f1000 {2}0 B\n\[the first 1 of 600 entries/);
 });
 
-test('what cannot be listed is refused with the next step', async () => {
+test('what cannot be listed is rejected with the next step', async () => {
   const stage = stageWith({ 'a.txt': '', 'empty/': '' });
   const text = async (path: string) => textOf(await stage.call(ls, { path }));
   expect(await text('empty')).toBe('empty is an empty directory.');
-  expect(await text('a.txt')).toBe('a.txt is a file. Use read to see what is in it.');
+  expect(await text('a.txt')).toBe('a.txt is a file. Use read to see its content.');
   expect(await text('none')).toContain('none does not exist');
-  expect(await text('/')).toContain('is outside of the directory');
+  expect(await text('/')).toContain('is outside the directory');
   expect(await stage.call(ls, {}, AbortSignal.abort())).toMatchObject({ isError: true });
 });
 
-test('a listing tells what it touches and its title', () => {
+test('a listing reports its access and its title', () => {
   expect(ls.prepare({}, '/w')).toMatchObject({ access: [{ type: 'read', path: '/w' }], title: 'ls .' });
 });

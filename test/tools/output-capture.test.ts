@@ -4,14 +4,14 @@ import { expect, test } from 'vitest';
 import { OutputCapture } from '../../src/tools/process/output-capture.ts';
 import { temporaryDirectory } from './stage.ts';
 
-test('output that comes while the file is being written is kept in order', async () => {
+test('output that arrives while the file is written is kept in order', async () => {
   const directory = temporaryDirectory();
   const source = new PassThrough({ highWaterMark: 1_000_000 });
   const capture = new OutputCapture(source, { directory, update: () => {} });
   const pieces = Array.from({ length: 50 }, (_, index) => `${index}:${'x'.repeat(9_000)}\n`);
   for (const piece of pieces) {
     source.write(piece);
-    // As Node does with the output of a child that ends.
+    // Like Node does with the output of a child that ends.
     source.resume();
     await new Promise(setImmediate);
   }
@@ -23,7 +23,7 @@ test('output that comes while the file is being written is kept in order', async
   expect(readdirSync(directory)).toHaveLength(1);
 });
 
-test('what is left of a cut output is told once and the file let go', async () => {
+test('a truncated output is reported once and its file released', async () => {
   const directory = temporaryDirectory();
   const source = new PassThrough();
   const capture = new OutputCapture(source, { directory, update: () => {} });

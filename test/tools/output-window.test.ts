@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { sized, withoutPartialEnd, withoutPartialStart } from '../../src/tools/text/shorten.ts';
+import { formatBytes, withoutPartialEnd, withoutPartialStart } from '../../src/tools/text/shorten.ts';
 import { OutputWindow } from '../../src/tools/process/output-window.ts';
 
 const mark = (missing: number): string => `[${missing}]`;
@@ -12,7 +12,7 @@ function windowWith(pieces: readonly string[], head = 20, tail = 30): OutputWind
 }
 
 describe('a window of an output', () => {
-  test('has all that fits, however it came', () => {
+  test('contains all that fits, for any chunking', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary-ascii', maxLength: 10 })), (pieces) => {
         const text = pieces.join('').slice(0, 50);
@@ -24,7 +24,7 @@ describe('a window of an output', () => {
     );
   });
 
-  test('has the beginning and the end of what does not fit', () => {
+  test('contains the beginning and the end of what does not fit', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 120 })), (pieces) => {
         const text = pieces.join('');
@@ -37,7 +37,7 @@ describe('a window of an output', () => {
     );
   });
 
-  test('prefers whole lines, and never has half a character', () => {
+  test('prefers whole lines, and never contains half a character', () => {
     const window = windowWith(['123456789 123\n789日本語', 'x'.repeat(500), '\n345678901\n345678901234567']);
     expect(window.text(mark)).toBe('123456789 123\n[513]\n345678901\n345678901234567');
     const text = windowWith(['日本語'.repeat(100)]).text(mark);
@@ -45,7 +45,7 @@ describe('a window of an output', () => {
   });
 });
 
-test('characters that were cut are left out, whole ones stay', () => {
+test('partial characters are removed, whole ones stay', () => {
   const bytes = Buffer.from('aé日😀');
   for (let end = 0; end <= bytes.length; end += 1) {
     const start = Buffer.from(withoutPartialEnd(bytes.subarray(0, end))).toString();
@@ -55,8 +55,8 @@ test('characters that were cut are left out, whole ones stay', () => {
   }
 });
 
-test('sizes are told in few digits', () => {
-  expect([0, 999, 1_000, 1_500, 12_345, 3_750_000, 2e9].map(sized)).toEqual([
+test('sizes are formatted with few digits', () => {
+  expect([0, 999, 1_000, 1_500, 12_345, 3_750_000, 2e9].map(formatBytes)).toEqual([
     '0 B',
     '999 B',
     '1 KB',

@@ -14,7 +14,7 @@ async function readText(content: string | Uint8Array, range: object = {}): Promi
   return `${output.isError ? 'error: ' : ''}${textOf(output)}`;
 }
 
-describe('a text file is read', () => {
+describe('read returns a text file', () => {
   test('with a number and a tab before each line', async () => {
     const output = await stageWith({ 'a.txt': 'one\n\tthree\n' }).call(read, { path: 'a.txt' });
     expect(output).toEqual({
@@ -25,30 +25,30 @@ describe('a text file is read', () => {
     });
   });
 
-  test('from a line on, and so many lines', async () => {
+  test('from a given line, for a number of lines', async () => {
     const content = Array.from({ length: 10 }, (_, index) => `line ${index + 1}\n`).join('');
     expect(await readText(content, { offset: 4, limit: 2 })).toBe(
-      '4\tline 4\n5\tline 5\n[lines 4-5 of 10; read on with offset 6]',
+      '4\tline 4\n5\tline 5\n[lines 4-5 of 10; continue with offset 6]',
     );
     expect(await readText(content, { offset: 9 })).toBe('9\tline 9\n10\tline 10');
     expect(await readText(content, { offset: 0, limit: 1 })).toContain('1\tline 1\n');
     expect(await readText(content, { offset: '9', limit: '1' })).toContain('9\tline 9\n');
   });
 
-  test('not past its end', async () => {
+  test('with an error past its end', async () => {
     expect(await readText('one\ntwo', { offset: 5 })).toBe('error: a.txt has 2 lines; there is no line 5.');
   });
 
-  test('in part when it is long, telling how to read on', async () => {
+  test('in part if it is long, with a note how to continue', async () => {
     const lines = (await readText('x\n'.repeat(5_000))).split('\n');
     expect(lines).toHaveLength(2_001);
-    expect(lines.at(-1)).toBe('[lines 1-2000 of 5000; read on with offset 2001]');
+    expect(lines.at(-1)).toBe('[lines 1-2000 of 5000; continue with offset 2001]');
   });
 
   test('up to 256 KB', async () => {
     const text = await readText(`${'x'.repeat(1_000)}\n`.repeat(1_000));
     expect(text.length).toBeLessThan(265_000);
-    expect(text).toMatch(/\[lines 1-262 of 1000; read on with offset 263\]$/);
+    expect(text).toMatch(/\[lines 1-262 of 1000; continue with offset 263\]$/);
   });
 
   test('with long lines cut, never inside a character', async () => {
@@ -62,17 +62,17 @@ describe('a text file is read', () => {
     );
   });
 
-  test('when its last line has no line break', async () => {
+  test('if its last line has no line break', async () => {
     expect(await readText('one\ntwo')).toBe('1\tone\n2\ttwo');
     expect(await readText('\n')).toBe('1\t');
   });
 
-  test('and says that it is empty', async () => {
+  test('with a note if it is empty', async () => {
     expect(await readText('')).toBe('a.txt is an empty file.');
     expect(await readText('\ufeff')).toBe('a.txt is an empty file.');
   });
 
-  test('even when its size is told as 0', async () => {
+  test('if its reported size is 0', async () => {
     const stage = stageWith({}, { resolve: async (path) => path });
     expect(textOf(await stage.call(read, { path: '/proc/self/status' }))).toContain('Name:');
   });
@@ -82,14 +82,14 @@ describe('a text file is read', () => {
     execFileSync('sh', ['-c', `yes 0123456789 | head -c 100000000 > ${stage.path('big.txt')}`]);
     const output = await stage.call(read, { path: 'big.txt', offset: 1_000, limit: 2 });
     expect(textOf(output)).toBe(
-      '1000\t0123456789\n1001\t0123456789\n[lines 1000-1001; read on with offset 1002]',
+      '1000\t0123456789\n1001\t0123456789\n[lines 1000-1001; continue with offset 1002]',
     );
     expect(output.details).toEqual({ firstLine: 1_000, lastLine: 1_001 });
   });
 });
 
 describe('an image', () => {
-  test('is shown, whatever its name', async () => {
+  test('is returned, whatever its name', async () => {
     const output = await stageWith({ 'a.txt': PNG }).call(read, { path: 'a.txt' });
     expect(output).toEqual({
       summary: 'a.txt: image/png, 70 B',
@@ -106,18 +106,18 @@ describe('an image', () => {
     ['image/jpeg', '\u00ff\u00d8\u00ff\u00e0 more'],
     ['image/gif', 'GIF89a\u0001\u0000'],
     ['image/webp', 'RIFF\u0010\u0000\u0000\u0000WEBPVP8 '],
-  ])('of type %s is known by its first bytes', async (mediaType, start) => {
+  ])('of type %s is detected by its first bytes', async (mediaType, start) => {
     expect(await readText(Buffer.from(start, 'latin1'))).toContain(`<${mediaType}>`);
   });
 
-  test('that is too large for a model is refused with what to do', async () => {
+  test('that is too large for a model is rejected with a hint', async () => {
     expect(await readText(Buffer.concat([PNG, Buffer.alloc(4_000_000)]))).toBe(
       'error: a.txt is an image larger than 3.8 MB, which models do not accept. Make a smaller copy with bash first.',
     );
   });
 });
 
-describe('what cannot be read is refused with the next step', () => {
+describe('what cannot be read is rejected with the next step', () => {
   test('a binary file', async () => {
     const why =
       'error: a.txt is a binary file (4 B); read shows text and images only. Use bash with a program that knows its format, or with file or xxd.';
@@ -126,14 +126,14 @@ describe('what cannot be read is refused with the next step', () => {
     expect(await readText(Buffer.from([0x61, 0x62, 0x63, 0xc3]))).toBe(why);
   });
 
-  test('bytes that are no text far behind the start', async () => {
+  test('binary content far from the start', async () => {
     const content = Buffer.concat([Buffer.from('text\n'.repeat(20_000)), Buffer.from([0, 1, 2])]);
     expect(await readText(content, { offset: 20_001 })).toContain('is a binary file');
   });
 
   test('a directory', async () => {
     const output = await stageWith({ 'src/': '' }).call(read, { path: 'src' });
-    expect(textOf(output)).toBe('src is a directory. Use ls to see what is in it, or find to search it.');
+    expect(textOf(output)).toBe('src is a directory. Use ls to see its entries, or find to search it.');
     expect(output.isError).toBe(true);
   });
 
@@ -143,7 +143,7 @@ describe('what cannot be read is refused with the next step', () => {
     expect(textOf(await stage.call(read, { path: 'pipe' }))).toContain('is not a regular file');
   });
 
-  test('a file that is not there, naming the one that was meant', async () => {
+  test('a missing file, with a similar name', async () => {
     const stage = stageWith({ 'src/button.ts': '' });
     expect(textOf(await stage.call(read, { path: 'src/buton.ts' }))).toBe(
       'src/buton.ts does not exist. Did you mean src/button.ts?',
@@ -156,9 +156,9 @@ describe('what cannot be read is refused with the next step', () => {
     );
   });
 
-  test('a file outside of what is allowed', async () => {
+  test('a file outside the allowed directory', async () => {
     const output = await stageWith().call(read, { path: '/etc/passwd' });
-    expect(output).toMatchObject({ isError: true, summary: '/etc/passwd is outside of the directory' });
+    expect(output).toMatchObject({ isError: true, summary: '/etc/passwd is outside the directory' });
   });
 
   test('a path with ~, which is not expanded', () => {
@@ -168,7 +168,7 @@ describe('what cannot be read is refused with the next step', () => {
   });
 });
 
-describe('a link that is swapped in after the judgement', () => {
+describe('a link that replaced the path after the policy check', () => {
   test('for the file is not followed', async () => {
     const outside = temporaryDirectory();
     const stage = stageWith({ 'a.txt': 'mine' });
@@ -183,7 +183,7 @@ describe('a link that is swapped in after the judgement', () => {
     expect(textOf(await callTool(read, { path: 'a.txt' }, around))).toContain('became a symbolic link');
   });
 
-  test.runIf(process.platform === 'linux')('for its directory is noticed', async () => {
+  test.runIf(process.platform === 'linux')('for its directory is detected', async () => {
     const outside = stageWith({ 'a.txt': 'secret' }).directory;
     const stage = stageWith({ 'sub/a.txt': 'mine' });
     let swapped = false;
@@ -201,16 +201,16 @@ describe('a link that is swapped in after the judgement', () => {
     };
     const output = await callTool(read, { path: 'sub/a.txt' }, around);
     expect(output.isError).toBe(true);
-    expect(textOf(output)).toContain('is outside of the directory');
+    expect(textOf(output)).toContain('is outside the directory');
   });
 });
 
-test('a cancelled read ends with a sentence', async () => {
+test('a cancelled read returns an error', async () => {
   const output = await stageWith({ 'a.txt': 'x' }).call(read, { path: 'a.txt' }, AbortSignal.abort());
   expect(output).toMatchObject({ isError: true, summary: 'Cancelled before it was done.' });
 });
 
-test('a read tells what it touches and its title', () => {
+test('a read reports its access and its title', () => {
   expect(read.prepare({ path: 'src/a.ts', offset: 1, limit: 40 }, '/project')).toMatchObject({
     access: [{ type: 'read', path: '/project/src/a.ts' }],
     title: 'read src/a.ts:1-40',

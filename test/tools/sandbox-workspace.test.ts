@@ -26,7 +26,7 @@ const repository = (files: Readonly<Record<string, string>> = {}) => {
 };
 
 describe.runIf(bubblewrapWorks)('a repository in the sandbox', () => {
-  test('can be read, and nothing in .git can be changed by a program', async () => {
+  test('is readable, and no program can change anything in .git', async () => {
     const stage = repository();
     const config = stage.text('.git/config');
     const { text } = await run(
@@ -45,7 +45,7 @@ describe.runIf(bubblewrapWorks)('a repository in the sandbox', () => {
     expect(readdirSync(stage.directory).toSorted()).toEqual(['.git', 'a.txt']);
   });
 
-  test('takes commits by commands that run nothing but git', async () => {
+  test('accepts commits by commands that run only git', async () => {
     const stage = repository();
     writeFileSync(stage.path('b.txt'), 'b\n');
     const second = await run(
@@ -77,7 +77,7 @@ describe.runIf(bubblewrapWorks)('a repository in the sandbox', () => {
     expect(existsSync(stage.path('.git/hooks/post-commit'))).toBe(false);
   });
 
-  test('gets no objects of a repository elsewhere, and no list of programs for a rebase', async () => {
+  test('gets no objects of another repository, and no list of programs for a rebase', async () => {
     const other = repository({ 'private.txt': 'private\n' });
     const blob = sh('git rev-parse HEAD:private.txt', other.directory).trim();
     const stage = repository();
@@ -92,14 +92,14 @@ describe.runIf(bubblewrapWorks)('a repository in the sandbox', () => {
     expect(existsSync(stage.path('.git/rebase-merge'))).toBe(false);
   });
 
-  test('is read-only for git beside other programs, and the result says how to commit', async () => {
+  test('is read-only for git next to other programs, and the result explains how to commit', async () => {
     const stage = repository();
     const { text } = await run(stage, 'make --version > /dev/null; git commit --allow-empty -m x');
     expect(text).toContain('Read-only file system');
     expect(text).toContain('Run git add, git commit and the like as a command of their own');
   });
 
-  test('can be changed by a command that was approved', async () => {
+  test('can be changed by an approved command', async () => {
     const stage = repository();
     await run(stage, 'git config core.editor true; sh -c "echo x > .envrc"', { approved: true });
     expect(stage.text('.git/config')).toContain('editor');
@@ -136,7 +136,7 @@ describe.runIf(bubblewrapWorks)('a repository in the sandbox', () => {
     ],
     ['a closed directory', 'mkdir c; git init -q c; chmod 000 c', 'c/.git'],
     ['a renamed one', 'mkdir x; git init -q x; mv x y', 'y/.git'],
-  ])('that a command makes is moved away: %s', async (_, command, planted) => {
+  ])('that a command creates is moved away: %s', async (_, command, planted) => {
     const stage = stageWith({ 'a.txt': '' });
     const { text } = await run(stage, command);
     expect(text).toContain(`The sandbox moved`);
@@ -147,7 +147,7 @@ describe.runIf(bubblewrapWorks)('a repository in the sandbox', () => {
     expect(kept).toHaveLength(1);
   });
 
-  test('is refused where .git is a link, or its configuration has a second name', async () => {
+  test('is rejected if .git is a link or its configuration has a second name', async () => {
     const linked = stageWith({ 'real/x': '' });
     symlinkSync('real', linked.path('.git'));
     await expect(run(linked, 'true')).rejects.toThrow(/\.git, because it is a symbolic link/);
@@ -180,7 +180,7 @@ describe.runIf(bubblewrapWorks)('a repository in the sandbox', () => {
     expect((await run(ws, `cat ${foreign.path('secret/HEAD')}`)).text).toContain('No such file');
   });
 
-  test('knows who commits, and has no other setting of the user', async () => {
+  test("has the committer's identity and no other setting of the user", async () => {
     const home = stageWith({
       '.gitconfig':
         '[user]\n\tname = Ada L\n\temail = ada@example.org\n[credential]\n\thelper = store\n[core]\n\tpager = evil\n',
@@ -227,7 +227,7 @@ describe.runIf(bubblewrapWorks)('a file that other programs run later', () => {
       expect({ [name]: stage.text(name) }).toEqual({ [name]: EXISTING[name as keyof typeof EXISTING] });
   });
 
-  test('is moved away when a command makes it', async () => {
+  test('is moved away if a command creates it', async () => {
     const names = Object.keys(EXISTING).filter((name) => name !== 'sub/src.txt');
     const stage = stageWith({ 'a.txt': '' });
     const { text } = await run(
@@ -239,14 +239,14 @@ describe.runIf(bubblewrapWorks)('a file that other programs run later', () => {
     for (const name of names) expect({ [name]: existsSync(stage.path(name)) }).toEqual({ [name]: false });
   });
 
-  test('is moved away when it takes the place of another by a renamed directory, and a renamed one may stay', async () => {
+  test('is moved away if it replaces another by a renamed directory, and a renamed one may stay', async () => {
     const stage = stageWith({ 'sub/.envrc': 'mine\n' });
     await run(stage, 'mv sub old; mkdir sub; echo evil > sub/.envrc');
     expect(existsSync(stage.path('sub/.envrc'))).toBe(false);
     expect(stage.text('old/.envrc')).toBe('mine\n');
   });
 
-  test('is restored when it was written through a second name, or was a link', async () => {
+  test('is restored if it was written through a second name, or was a link', async () => {
     const stage = stageWith({ '.envrc': 'mine\n', 'target.txt': 't\n' });
     linkSync(stage.path('.envrc'), stage.path('other-name'));
     symlinkSync('target.txt', stage.path('.mcp.json'));
@@ -271,7 +271,7 @@ describe.runIf(bubblewrapWorks)('a file that other programs run later', () => {
     expect(stage.text('node_modules/x/package.json')).not.toContain('evil');
   });
 
-  test('in node_modules is left alone, except for repositories', async () => {
+  test('in node_modules is not protected, except for repositories', async () => {
     const stage = stageWith({ 'node_modules/x/.npmrc': 'a\n' });
     const { text } = await run(
       stage,
@@ -286,7 +286,7 @@ describe.runIf(bubblewrapWorks)('a file that other programs run later', () => {
 describe.runIf(bubblewrapWorks)('the scripts of a package.json', () => {
   const PACKAGE = '{\n    "name": "x",\n    "scripts": { "test": "true" },\n    "version": "1.0.0"\n}\n';
 
-  test('are as before, while other changes stay', async () => {
+  test('are restored, while other changes stay', async () => {
     const stage = stageWith({ 'package.json': PACKAGE, 'lib/package.json': '{"name":"lib"}\n' });
     const { text } = await run(
       stage,
@@ -304,7 +304,7 @@ describe.runIf(bubblewrapWorks)('the scripts of a package.json', () => {
     expect(JSON.parse(stage.text('lib/package.json'))).toEqual({ name: 'lib', private: true });
   });
 
-  test('are not taken from a new file, a link or a file with a byte order mark', async () => {
+  test('are not accepted from a new file, a link or a file with a byte order mark', async () => {
     const stage = stageWith({ 'package.json': PACKAGE });
     const { text } = await run(
       stage,
@@ -316,7 +316,7 @@ describe.runIf(bubblewrapWorks)('the scripts of a package.json', () => {
     expect(existsSync(stage.path('package.json'))).toBe(false);
   });
 
-  test('are not taken from a file that is too large, nested too deep or has comments', async () => {
+  test('are not accepted from a file that is too large, nested too deep or has comments', async () => {
     const stage = stageWith({ 'package.json': PACKAGE, 'broken/package.json': '{"scripts":' });
     const { text } = await run(
       stage,
@@ -352,7 +352,7 @@ END`,
   });
 });
 
-describe.runIf(bubblewrapWorks)('a file of the workspace that holds secrets by its name', () => {
+describe.runIf(bubblewrapWorks)('a file of the workspace whose name suggests secrets', () => {
   const READ =
     'cat .e""nv cer*/*; python3 -c "print(open(chr(46) + \'env\').read())"; cp .e?v copy; cat copy; cat .npmrc';
   const FILES = {
@@ -362,21 +362,21 @@ describe.runIf(bubblewrapWorks)('a file of the workspace that holds secrets by i
     '.aws/credentials': 'secret\n',
   };
 
-  test('has no content for commands, unless they are approved, and settings without credentials have', async () => {
+  test('is empty for commands without approval, while settings without credentials are readable', async () => {
     const stage = stageWith(FILES);
     for (const mode of ['workspace-write', 'read-only'] as const) {
       const { text } = await run(stage, `${READ}; cat .aws/*; echo x >> .e""nv`, { mode });
       expect(text).not.toContain('secret\n');
       expect(text).toContain('registry=https://r.example');
       expect(text).toMatch(/\.env: (?:Permission denied|Read-only file system)/);
-      expect(text).toContain('has no content, because by its name it holds secrets');
+      expect(text).toContain('has no content, because its name suggests secrets');
     }
     expect(stage.text('.env')).toBe('TOKEN=secret\n');
     expect((await run(stage, 'cat .env', { approved: true })).text).toBe('TOKEN=secret');
     expect((await run(stage, 'cat .env', { shown: [stage.path('.env')] })).text).toBe('TOKEN=secret');
   });
 
-  test('can be read if the repository tracks it, and not if a command has it tracked', async () => {
+  test('is readable if the repository tracks it, but not if a command made it tracked', async () => {
     const stage = repository({ 'test/fixtures/server.key': 'a test key\n' });
     addFiles(stage.directory, FILES);
     expect((await run(stage, 'cat test/fixtures/server.key')).text).toBe('a test key');
@@ -416,7 +416,7 @@ describe.runIf(bubblewrapWorks)('a workspace that holds more than a project', ()
     expect(lstatSync(stage.path('s.sock')).isSocket()).toBe(true);
   });
 
-  test('hides secrets and keeps toolchains and start-up files, if it is the home directory', async () => {
+  test('hides secrets and keeps toolchains and start-up files if it is the home directory', async () => {
     const home = stageWith({
       '.ssh/id_ed25519': 'secret\n',
       '.aws/credentials': 'secret\n',
@@ -443,7 +443,7 @@ describe.runIf(bubblewrapWorks)('a workspace that holds more than a project', ()
     expect(home.text('.ssh/id_ed25519')).toBe('secret\n');
   });
 
-  test('hides own files, also those that do not exist yet', async () => {
+  test('hides own files, including those that do not exist yet', async () => {
     const stage = stageWith({ 'conf/polypod/config.yaml': 'key: secret\n', 'pod.yaml': 'key: secret\n' });
     const hidden = ['conf/polypod', 'pod.yaml', 'rules.json', 'run/daemon.sock', 'later/polypod'].map(
       (name) => stage.path(name),
@@ -460,7 +460,7 @@ describe.runIf(bubblewrapWorks)('a workspace that holds more than a project', ()
     expect(stage.text('pod.yaml')).toBe('key: secret\n');
   });
 
-  test('is watched in any number of repositories', async () => {
+  test('is watched with any number of repositories', async () => {
     const stage = stageWith();
     for (let at = 0; at < 450; at += 1) {
       mkdirSync(stage.path(`many/r${at}/.git`), { recursive: true });

@@ -8,7 +8,7 @@ import { stageWith, temporaryDirectory } from './stage.ts';
 import { survivorsOf, token } from './survivors.ts';
 
 describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
-  test('works in the directories it may write to', async () => {
+  test('works in its writable directories', async () => {
     const stage = stageWith({ 'mine.txt': 'mine\n' });
     const { output, text } = await run(stage, 'cat mine.txt; echo new > new.txt; pwd; exit 3');
     expect(text).toBe(`mine\n${stage.directory}\n[exit code 3]`);
@@ -16,7 +16,7 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
     expect(stage.text('new.txt')).toBe('new\n');
   });
 
-  test('works below such a directory, and reads a directory it may not write to', async () => {
+  test('works below such a directory, and reads a directory that is not writable', async () => {
     const stage = stageWith({ 'sub/a.txt': '' });
     expect((await run(stage, 'touch b.txt; ls', { cwd: stage.path('sub') })).text).toBe('a.txt\nb.txt');
     const other = stageWith({ 'c.txt': '' });
@@ -42,7 +42,7 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
     expect(text).toContain('node true\nnpm\npython\ngit\ngcc\ncertificates');
   });
 
-  test('writes nowhere else, not through links either', async () => {
+  test('writes nowhere else, not even through links', async () => {
     const targets = ['/etc/x', '/usr/x', '/opt/x', '/x', '/dev/x', '/proc/sys/kernel/hostname', '/sys/x'];
     const outside = stageWith({ 'theirs.txt': 'theirs\n' });
     const stage = stageWith();
@@ -59,7 +59,7 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
     expect(readdirSync(outside.directory)).toEqual(['theirs.txt']);
   });
 
-  test('cannot write any kernel setting, and sees no file of /etc that holds secrets', async () => {
+  test('cannot write any kernel setting, and sees no file of /etc that contains secrets', async () => {
     const { text } = await run(
       stageWith(),
       'find /proc/sys -type f -writable 2>/dev/null | wc -l; ls /etc/shadow /etc/gshadow /etc/ssh /etc/sudoers 2>&1 | grep -vc "No such file"; cat /proc/1/environ | tr "\\0" "\\n" | grep -c ANTHROPIC',
@@ -68,7 +68,7 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
     expect(text).toMatch(/^0\n0\n0/);
   });
 
-  test('cannot make the rest writable again, trace processes, or make namespaces', async () => {
+  test('cannot remount, trace processes, or create namespaces', async () => {
     const { text } = await run(
       stageWith(),
       [
@@ -87,7 +87,7 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
     }
   });
 
-  test('sees no file outside of the workspace, whatever its name', async () => {
+  test('sees no file outside the workspace, whatever its name', async () => {
     const outside = stageWith({ 'harmless-name': 'secret\n' });
     const { text } = await run(
       stageWith(),
@@ -98,7 +98,7 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
     expect(text).not.toMatch(/^\.(?:ssh|bashrc|npmrc)/m);
   });
 
-  test('sees the installation of a version manager on the PATH, and of a project only its programs', async () => {
+  test("sees a version manager's installation on the PATH, and only the programs of a project", async () => {
     const home = stageWith({
       '.nvm/versions/node/v1/bin/tool': '#!/bin/sh\ncat ~/.nvm/versions/node/v1/lib/x\n',
       '.nvm/versions/node/v1/lib/x': 'library\n',
@@ -125,7 +125,7 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
     expect(text).toMatch(/^\/tmp$/m);
   });
 
-  test('gets an environment without variables that are not known to be needed', async () => {
+  test('gets an environment without unknown variables', async () => {
     const env = {
       ...ENV,
       DATABASE_URL: 'postgres://u:p@h/d',
@@ -142,7 +142,7 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
     expect(text).toContain('MY_FLAG=1');
   });
 
-  test('has directories for temporary files of its own, of limited size', async () => {
+  test('has its own directories for temporary files, of limited size', async () => {
     const name = `polypod-test-${token()}`;
     const { text } = await run(
       stageWith(),
@@ -169,7 +169,7 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
     expect(text).toContain('No such process');
   });
 
-  test('is ended whole by a cancel, whatever it left', async () => {
+  test('is ended completely by a cancel', async () => {
     const mark = token();
     const controller = new AbortController();
     const command = `trap '' TERM; (env -i setsid sleep ${mark} > /dev/null 2>&1 &); echo ready; sleep ${mark}`;
@@ -180,7 +180,7 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
     expect(survivorsOf(mark)).toEqual([]);
   });
 
-  test('has left no process when its result is there, even one that hides', async () => {
+  test('has left no process when its result arrives, even one that hides', async () => {
     const mark = token();
     await run(stageWith(), `(env -i setsid sleep ${mark} > /dev/null 2>&1 &); sleep 0.1`);
     expect(survivorsOf(mark)).toEqual([]);
@@ -197,7 +197,7 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
     expect(existsSync(stage.path('b.txt'))).toBe(false);
   });
 
-  test('reads what the user allows beside the workspace, and nothing that is hidden', async () => {
+  test('reads what the user allows in addition to the workspace, and nothing that is hidden', async () => {
     const shared = stageWith({ 'a.txt': 'shared\n' });
     const stage = stageWith({ 'private/b.txt': 'private\n', 'c.txt': 'private\n' });
     const { text } = await run(
@@ -212,7 +212,7 @@ describe.runIf(bubblewrapWorks)('a command in the sandbox', () => {
   });
 });
 
-describe('a sandbox that does not work is refused, and nothing runs without it', () => {
+describe('a sandbox that does not work is an error, and nothing runs without it', () => {
   const refusal = async (env: Readonly<Record<string, string>>, writable: readonly string[] = ['/']) =>
     await openSandboxes({ env, home: '/nowhere' }, { writable, mode: 'workspace-write' }).then(
       () => 'it works',
@@ -226,7 +226,7 @@ describe('a sandbox that does not work is refused, and nothing runs without it',
     return directory;
   };
 
-  test('when bubblewrap is not installed', async () => {
+  test('if bubblewrap is not installed', async () => {
     expect(await refusal({ PATH: temporaryDirectory() })).toBe(
       'denied: The sandbox needs bubblewrap: install the package bubblewrap, which brings bwrap.',
     );
@@ -240,14 +240,14 @@ describe('a sandbox that does not work is refused, and nothing runs without it',
       'max_user_namespaces',
     ],
     ["bwrap: Can't mount proc on /newroot/proc: Operation not permitted", 'unmasked'],
-  ])('when the system forbids it: %s', async (line, next) => {
+  ])('if the system forbids it: %s', async (line, next) => {
     const directory = fakeBubblewrap(`echo "${line}" >&2; exit 1`);
     const text = await refusal({ PATH: directory }, [temporaryDirectory()]);
     expect(text).toContain(`denied: The sandbox does not work on this machine (${line}). `);
     expect(text).toContain(next);
   });
 
-  test('when it starts and does not hold', async () => {
+  test('if it starts but does not hold', async () => {
     const directory = fakeBubblewrap('while [ "$1" != -- ]; do shift; done; shift; exec "$@"');
     const text = await refusal({ PATH: `${directory}:${ENV.PATH}` }, [temporaryDirectory()]);
     expect(text).toMatch(
@@ -257,7 +257,7 @@ describe('a sandbox that does not work is refused, and nothing runs without it',
     expect(text).toContain('it reaches the network');
   });
 
-  test('when a directory to write to is not there, or belongs to the system', async () => {
+  test('if a writable directory is missing or belongs to the system', async () => {
     const directory = temporaryDirectory();
     symlinkSync('/bin/true', `${directory}/bwrap`);
     expect(await refusal({ PATH: directory }, [`${directory}/none`])).toContain(

@@ -38,7 +38,7 @@ test.runIf(hasRipgrep)('ripgrep is installed, so that both searches are compared
 });
 
 test.each([
-  // A compiled program that refuses our options, as an old ripgrep does.
+  // A compiled program that rejects our options, like an old ripgrep.
   ['a ripgrep that is too old for our options', (rg: string) => copyFileSync('/bin/ls', rg)],
   ['a script in place of ripgrep', (rg: string) => writeFileSync(rg, '#!/bin/sh\necho ran > "$0.ran"\n')],
 ])('%s is not used', async (_, install) => {
@@ -91,7 +91,7 @@ describe.each(ENGINES)('grep by %s', (engine) => {
     expect(await search({ pattern: 'foo', path: 'binary.bin' })).toContain('No line matches');
   });
 
-  test('takes globs, which never bring ignored files back', async () => {
+  test('accepts globs, which never include ignored files', async () => {
     expect(await search({ pattern: 'foo', glob: '*.ts' })).not.toMatch(/dist|gen|hidden|b\.js/);
     expect(await search({ pattern: 'foo', glob: 'src/*.{js,ts}' })).toBe(
       'src/b.js:1: foo\nsrc/b.ts:2: two foo',
@@ -101,7 +101,7 @@ describe.each(ENGINES)('grep by %s', (engine) => {
     expect(await search({ pattern: 'foo', glob: '.env' })).toBe('.env:1: foo=1');
   });
 
-  test('ignores case when asked to, and takes text as it is', async () => {
+  test('ignores case on request, and searches literal text', async () => {
     expect(await search({ pattern: 'six FOO', ignoreCase: true })).toBe('src/b.ts:6: six Foo');
     expect(await search({ pattern: '(?i)six FOO' })).toBe('src/b.ts:6: six Foo');
     expect(await search({ pattern: '{ foo }', literal: true })).toBe('a.ts:3: export { foo };');
@@ -109,7 +109,7 @@ describe.each(ENGINES)('grep by %s', (engine) => {
     expect(await search({ pattern: '-foo' })).toContain('No line matches');
   });
 
-  test('knows where a line starts and ends, also before a carriage return', async () => {
+  test('matches line starts and ends, also before a carriage return', async () => {
     expect(await search({ pattern: '^foo$', glob: 'crlf.txt' })).toBe('crlf.txt:1: foo');
   });
 
@@ -122,7 +122,7 @@ describe.each(ENGINES)('grep by %s', (engine) => {
     );
   });
 
-  test('stops at its limit and says so', async () => {
+  test('stops at its limit with a note', async () => {
     const stage = stageFor(engine, { 'a.txt': 'x\n'.repeat(5_000) });
     const output = await stage.call(grep, { pattern: 'x', limit: 3 });
     expect(output.summary).toBe('grep x: first 3 matches in 1 file');
@@ -130,7 +130,7 @@ describe.each(ENGINES)('grep by %s', (engine) => {
     expect((await stage.call(grep, { pattern: 'x' })).details).toMatchObject({ matches: 100, more: true });
   });
 
-  test('cuts long lines, and what is long altogether', async () => {
+  test('truncates long lines and long results', async () => {
     const stage = stageFor(engine, {
       'a.txt': `${'語'.repeat(5_000)}\n`,
       'b.txt': `${'b'.repeat(400)}\n`.repeat(900),
@@ -143,15 +143,15 @@ describe.each(ENGINES)('grep by %s', (engine) => {
     expect(output.details).toMatchObject({ more: true });
   });
 
-  test('explains a pattern that is none', async () => {
+  test('explains an invalid pattern', async () => {
     for (const pattern of ['foo(', '[a', '*a', 'a\nb']) {
       const output = await stageFor(engine, FILES).call(grep, { pattern });
       expect(output.isError).toBe(true);
-      expect(textOf(output)).toMatch(/^The pattern is not a regular expression.*literal to true/s);
+      expect(textOf(output)).toMatch(/^The pattern is not a valid regular expression.*literal to true/s);
     }
   });
 
-  test('leaves out files that may not be read, though their directory may', async () => {
+  test('omits files that may not be read, though their directory may', async () => {
     const stage = stageFor(engine, FILES);
     const resolve: typeof stage.around.resolve = async (path, access) => {
       if (path.endsWith('.env')) throw new PolypodError('denied', 'secrets');
@@ -173,7 +173,7 @@ describe.each(ENGINES)('grep by %s', (engine) => {
     expect(textOf(await stage.call(grep, { pattern: 'foo' }))).toBe('a.txt:1: foo');
   });
 
-  test('says that a path is not there', async () => {
+  test('reports a missing path', async () => {
     expect(await search({ pattern: 'x', path: 'nowhere' })).toContain('nowhere does not exist');
   });
 
@@ -190,7 +190,7 @@ describe.each(ENGINES)('grep by %s', (engine) => {
 });
 
 describe('our own search', () => {
-  test('gives up an expression that backtracks without end, and holds up nobody meanwhile', async () => {
+  test('stops an expression that backtracks endlessly, without blocking anything else', async () => {
     const stage = stageFor('our own', { 'a.txt': `${'a'.repeat(40)}b\n` });
     let ticks = 0;
     const timer = setInterval(() => (ticks += 1), 50);
@@ -201,13 +201,13 @@ describe('our own search', () => {
     expect(ticks).toBeGreaterThan(2);
   });
 
-  test('is cancelled in the middle of such an expression', async () => {
+  test('can be cancelled during such an expression', async () => {
     const stage = stageFor('our own', { 'a.txt': `${'a'.repeat(40)}b\n` });
     const output = await stage.call(grep, { pattern: '^(a+)+$' }, AbortSignal.timeout(200));
     expect(output.summary).toBe('Cancelled before it was done.');
   });
 
-  test('forgives escapes that mean nothing', async () => {
+  test('accepts meaningless escapes', async () => {
     const matcher = new LineMatcher({ pattern: 'a\\-\\"b\\"', literal: false, ignoreCase: false });
     expect(await matcher.match(['x\na-"b"\n', ''], new AbortController().signal)).toEqual([[1], []]);
     await matcher.close();
@@ -247,9 +247,9 @@ describe.each(ENGINES)('find by %s', (engine) => {
     expect(await search({ pattern: '**/.git*/**' })).toEqual(['.github/ci.yml']);
   });
 
-  test('says when there is nothing, and when there is more', async () => {
+  test('reports when there is nothing, and when there is more', async () => {
     expect(await search({ pattern: '*.rs' })).toEqual([
-      'No file matches *.rs. Hidden and ignored files were not looked at.',
+      'No file matches *.rs. Hidden and ignored files were not searched.',
     ]);
     expect(await search({ pattern: '*', limit: 2 })).toEqual([
       'a.ts',
@@ -258,9 +258,9 @@ describe.each(ENGINES)('find by %s', (engine) => {
     ]);
   });
 
-  test('refuses a file with the right tool', async () => {
+  test('rejects a file with the right tool', async () => {
     expect(await search({ pattern: '*', path: 'a.ts' })).toEqual([
-      'a.ts is a file. Use read to see what is in it, or name a directory.',
+      'a.ts is a file. Use read to see its content, or name a directory.',
     ]);
   });
 });
@@ -312,7 +312,7 @@ describe.runIf(hasRipgrep)('ripgrep and our own search agree', () => {
   });
 });
 
-test('a search tells what it touches; a glob for hidden files is part of it', () => {
+test('a search reports its access, including a glob for hidden files', () => {
   expect(grep.prepare({ pattern: 'x', path: 'src', glob: '*.ts' }, '/w')).toMatchObject({
     access: [{ type: 'read', path: '/w/src' }],
     title: 'grep x in src (*.ts)',

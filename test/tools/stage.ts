@@ -5,36 +5,36 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { PolypodError } from '../../src/base/index.ts';
-import type { Tool, ToolOutput, ToolSurroundings } from '../../src/tools/index.ts';
+import type { Tool, ToolOutput, ToolContext } from '../../src/tools/index.ts';
 
-/** A directory with files in it, and all that a call needs to work there. */
+/** A directory with files, and everything that a call needs to work there. */
 export interface Stage {
   readonly directory: string;
-  readonly around: ToolSurroundings;
-  /** What the call told while it ran. */
+  readonly around: ToolContext;
+  /** The updates that the call sent. */
   readonly updates: string[];
   path(name: string): string;
   text(name: string): string;
-  /** Runs a tool as the worker does. */
+  /** Runs a tool like the worker. */
   call(tool: Tool, input: unknown, signal?: AbortSignal): Promise<ToolOutput>;
 }
 
-/** Gone when the test is over. */
+/** Removed when the test ends. */
 export function temporaryDirectory(): string {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'polypod-tools-')));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-/** The files are made; a name that ends with / is a directory. */
+/** Creates the files; a name that ends with / is a directory. */
 export function stageWith(
   files: Readonly<Record<string, string | Uint8Array>> = {},
-  changes: Partial<ToolSurroundings> = {},
+  changes: Partial<ToolContext> = {},
 ): Stage {
   const directory = temporaryDirectory();
   addFiles(directory, files);
   const updates: string[] = [];
-  const around: ToolSurroundings = {
+  const around: ToolContext = {
     cwd: directory,
     env: { PATH: process.env.PATH ?? '', HOME: directory },
     scratch: temporaryDirectory(),
@@ -69,7 +69,7 @@ export function makePipe(path: string): void {
 export async function callTool(
   tool: Tool,
   input: unknown,
-  around: ToolSurroundings,
+  around: ToolContext,
   signal = new AbortController().signal,
 ): Promise<ToolOutput> {
   const prepared = tool.prepare(input, around.cwd);
@@ -77,7 +77,7 @@ export async function callTool(
   return await prepared.run(around, signal);
 }
 
-/** What a model is told of arguments that cannot be read; undefined when they can. */
+/** Returns the message for invalid arguments; undefined if they are valid. */
 export function invalidText(tool: Tool, input: unknown): string | undefined {
   const prepared = tool.prepare(input, '/');
   return 'invalid' in prepared ? prepared.invalid : undefined;
@@ -87,16 +87,16 @@ export function textOf(output: ToolOutput): string {
   return output.content.map((part) => (part.type === 'text' ? part.text : `<${part.mediaType}>`)).join('\n');
 }
 
-/** All paths of a directory are allowed by their real place, and no others. */
-export function resolveInside(directory: string): ToolSurroundings['resolve'] {
+/** Allows all paths inside a directory by their real location, and no others. */
+export function resolveInside(directory: string): ToolContext['resolve'] {
   return async (path) => {
     const real = await realPlace(path);
     if (real === directory || real.startsWith(`${directory}/`)) return real;
-    throw new PolypodError('denied', `${path} is outside of the directory`);
+    throw new PolypodError('denied', `${path} is outside the directory`);
   };
 }
 
-/** The real place of a path, also of one that is not there yet. */
+/** Returns the real location of a path, also of a missing one. */
 async function realPlace(path: string): Promise<string> {
   try {
     return await realpath(path);

@@ -1,16 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { commandLineOf, hasOpen, listProcesses } from '../../src/tools/process/process-list.ts';
+import { processCommandLine, hasOpen, listProcesses } from '../../src/tools/process/process-list.ts';
 
 let count = 0;
 
-/** A number that no other process has in its command line: `sleep` takes it. */
+/** A number that no other process has in its command line; a valid argument for `sleep`. */
 export function token(): string {
   count += 1;
   return `${process.pid}${String(count).padStart(4, '0')}${Math.floor(Math.random() * 1e6) + 1e6}`;
 }
 
-/** The processes that have the token in their command line and have not ended. */
+/** Returns the running processes with the token in their command line. */
 export function survivorsOf(mark: string): readonly string[] {
   if (process.platform !== 'linux') {
     const lines = execFileSync('ps', ['-A', '-o', 'pid=,command='], { encoding: 'utf8' }).split('\n');
@@ -29,8 +29,8 @@ export function survivorsOf(mark: string): readonly string[] {
     });
 }
 
-/** The processes that have a file of a directory open. Linux only. */
+/** Returns the processes that have a file of a directory open. Linux only. */
 export async function holdersOf(directory: string): Promise<readonly string[]> {
   const holders = (await listProcesses()).filter(({ pid }) => hasOpen(pid, [`${directory}/`]));
-  return holders.map(({ pid }) => commandLineOf(pid));
+  return holders.map(({ pid }) => processCommandLine(pid));
 }

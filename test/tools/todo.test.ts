@@ -13,7 +13,7 @@ function listWith(...items: TodoItem[]) {
   return { tool, kept: () => kept };
 }
 
-test('a list replaces the one before', async () => {
+test('a list replaces the previous one', async () => {
   const { tool, kept } = listWith({ content: 'old', status: 'pending' });
   const items: TodoItem[] = [
     { content: 'read', status: 'completed' },
@@ -29,7 +29,7 @@ test('a list replaces the one before', async () => {
   expect(kept()).toEqual(items);
 });
 
-test('one step is in progress; others that claim it wait', async () => {
+test('only one step is in progress; others become pending', async () => {
   const { tool, kept } = listWith();
   const items = ['one', 'two', 'three'].map((content) => ({ content, status: 'in_progress' }));
   const output = await stageWith().call(tool, { items });
@@ -39,16 +39,16 @@ test('one step is in progress; others that claim it wait', async () => {
   expect(kept().map(({ status }) => status)).toEqual(['in_progress', 'pending', 'pending']);
 });
 
-test('a list can be emptied, and a list that stays the same is told as that', async () => {
+test('a list can be emptied, and an unchanged list is reported as such', async () => {
   const { tool, kept } = listWith({ content: 'old', status: 'pending' });
   expect(textOf(await stageWith().call(tool, { items: [{ content: 'old', status: 'pending' }] }))).toBe(
-    '[ ] old\n[the list is as it was]',
+    '[ ] old\n[the list is unchanged]',
   );
   expect(textOf(await stageWith().call(tool, { items: [] }))).toBe('The list is empty.');
   expect(kept()).toEqual([]);
 });
 
-test('a status that is none is refused by name, and nothing is touched', () => {
+test('an invalid status is rejected by name, and nothing changes', () => {
   const { tool } = listWith();
   expect(invalidText(tool, { items: [{ content: 'x', status: 'done' }] })).toContain(
     'items.0.status: must be one of pending, in_progress, completed, not "done"',

@@ -13,7 +13,7 @@ import { write } from '../../src/tools/write.ts';
 import { callTool, stageWith, textOf } from './stage.ts';
 
 describe('a write', () => {
-  test('makes a file with the directories on the way', async () => {
+  test('creates a file with its parent directories', async () => {
     const stage = stageWith();
     const output = await stage.call(write, { path: 'src/deep/a.ts', content: 'one\ntwo\n' });
     expect(output).toEqual({
@@ -30,7 +30,7 @@ describe('a write', () => {
     expect(stage.text('src/deep/a.ts')).toBe('one\ntwo\n');
   });
 
-  test('replaces a file whole and keeps its mode', async () => {
+  test('replaces a whole file and keeps its mode', async () => {
     const stage = stageWith({ 'run.sh': 'echo old\nexit\n' });
     chmodSync(stage.path('run.sh'), 0o750);
     const output = await stage.call(write, { path: 'run.sh', content: 'echo new\nexit\n' });
@@ -42,7 +42,7 @@ describe('a write', () => {
     expect(statSync(stage.path('run.sh')).mode & 0o7777).toBe(0o750);
   });
 
-  test('is not seen in part: whoever has the old file open keeps it', async () => {
+  test('is atomic: open handles keep the old file', async () => {
     const stage = stageWith({ 'a.txt': 'old' });
     linkSync(stage.path('a.txt'), stage.path('b.txt'));
     await stage.call(write, { path: 'a.txt', content: 'new' });
@@ -54,7 +54,7 @@ describe('a write', () => {
     const stage = stageWith({ 'a.txt': 'same' });
     const before = statSync(stage.path('a.txt'));
     const output = await stage.call(write, { path: 'a.txt', content: 'same' });
-    expect(textOf(output)).toBe('a.txt holds exactly this already; nothing was written.');
+    expect(textOf(output)).toBe('a.txt already has exactly this content; nothing was written.');
     expect(statSync(stage.path('a.txt')).ino).toBe(before.ino);
   });
 
@@ -71,7 +71,7 @@ describe('a write', () => {
     expect(output.details).not.toHaveProperty('diff');
   });
 
-  test('through a link replaces what it points to, and the link stays', async () => {
+  test('through a link replaces its target, and the link stays', async () => {
     const stage = stageWith({ 'real.txt': 'old' });
     symlinkSync('real.txt', stage.path('link.txt'));
     await stage.call(write, { path: 'link.txt', content: 'new' });
@@ -79,7 +79,7 @@ describe('a write', () => {
     expect(readlinkSync(stage.path('link.txt'))).toBe('real.txt');
   });
 
-  test('keeps the diff for people short', async () => {
+  test('limits the diff for display', async () => {
     const content = 'a line of text\n'.repeat(20_000);
     const { details } = await stageWith().call(write, { path: 'long.txt', content });
     expect(details).toMatchObject({ diffCut: true, added: 20_000 });
@@ -88,7 +88,7 @@ describe('a write', () => {
   });
 });
 
-describe('a write is refused with the next step', () => {
+describe('a write is rejected with the next step', () => {
   test('on a directory', async () => {
     const output = await stageWith({ 'src/': '' }).call(write, { path: 'src', content: 'x' });
     expect(output).toMatchObject({ isError: true, summary: 'src is a directory. Name a file in it.' });
@@ -100,7 +100,7 @@ describe('a write is refused with the next step', () => {
     expect(textOf(output)).toContain('is a file, not a directory');
   });
 
-  test('outside of what is allowed, and nothing is made there', async () => {
+  test('outside the allowed directory, and nothing is created there', async () => {
     const outside = stageWith();
     const stage = stageWith();
     symlinkSync(outside.directory, stage.path('link'));
@@ -110,13 +110,13 @@ describe('a write is refused with the next step', () => {
     expect(readdirSync(outside.directory)).toEqual([]);
   });
 
-  test('before it begins when it is cancelled', async () => {
+  test('before it starts if it is cancelled', async () => {
     const stage = stageWith();
     expect((await stage.call(write, { path: 'a/b', content: '' }, AbortSignal.abort())).isError).toBe(true);
     expect(readdirSync(stage.directory)).toEqual([]);
   });
 
-  test.skipIf(process.getuid?.() === 0)('on a file that is write-protected', async () => {
+  test.skipIf(process.getuid?.() === 0)('on a write-protected file', async () => {
     const stage = stageWith({ 'a.txt': 'old' });
     chmodSync(stage.path('a.txt'), 0o444);
     expect(textOf(await stage.call(write, { path: 'a.txt', content: 'new' }))).toContain('permissions');
@@ -124,7 +124,7 @@ describe('a write is refused with the next step', () => {
   });
 });
 
-describe('a link that is swapped in after the judgement', () => {
+describe('a link that replaced the path after the policy check', () => {
   test('for the file is not followed', async () => {
     const outside = stageWith({ 'a.txt': 'theirs' });
     const stage = stageWith({ 'a.txt': 'mine' });
@@ -145,7 +145,7 @@ describe('a link that is swapped in after the judgement', () => {
   test
     .runIf(process.platform === 'linux')
     .each(['sub/a.txt', 'sub/new/a.txt', 'sub/there/a.txt', 'sub/there/new/a.txt'])(
-    'for a directory of %s leads nowhere',
+    'for a directory of %s has no effect',
     async (path) => {
       const outside = stageWith({ 'there/': '' });
       const stage = stageWith({ 'sub/there/': '' });

@@ -1,5 +1,8 @@
-/** The media type of an image that models can look at, told by its first bytes: a file's name may say anything. */
-export function imageTypeOf(bytes: Uint8Array): string | undefined {
+/**
+ * Returns the media type of an image that models accept, detected by its first bytes, because file names are
+ * unreliable.
+ */
+export function detectImageType(bytes: Uint8Array): string | undefined {
   const start = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
   if (start.startsWith('\u0089PNG\r\n\u001a\n')) return 'image/png';
   if (start.startsWith('\u00ff\u00d8\u00ff')) return 'image/jpeg';

@@ -2,10 +2,10 @@ import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { nearest, systemCodeOf } from '../../base/index.ts';
 import { absolutePath } from '../path-argument.ts';
-import type { ToolSurroundings } from '../tool.ts';
+import type { ToolContext } from '../tool.ts';
 
-/** Undefined for what is not there. */
-export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
+/** Returns undefined if the file does not exist. */
+export async function ifExists<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (thrown) {
@@ -14,24 +14,24 @@ export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** The sentence about a file that is not there; it names the one beside it that was likely meant. */
-export async function missingText(shown: string, around: ToolSurroundings): Promise<string> {
-  const name = await similarName(absolutePath(shown, around.cwd), around);
-  const next =
+/** Returns the error for a missing file; it suggests a similar name in the same directory. */
+export async function missingFileText(label: string, context: ToolContext): Promise<string> {
+  const name = await similarName(absolutePath(label, context.cwd), context);
+  const hint =
     name === undefined
       ? 'Use ls or find to see what is there.'
-      : `Did you mean ${join(dirname(shown), name)}?`;
-  return `${shown} does not exist. ${next}`;
+      : `Did you mean ${join(dirname(label), name)}?`;
+  return `${label} does not exist. ${hint}`;
 }
 
-async function similarName(path: string, around: ToolSurroundings): Promise<string | undefined> {
+async function similarName(path: string, context: ToolContext): Promise<string | undefined> {
   try {
-    const directory = await around.resolve(dirname(path), 'read');
-    return nearest(basename(path), (await readdir(directory)).slice(0, MOST_NAMES));
+    const directory = await context.resolve(dirname(path), 'read');
+    return nearest(basename(path), (await readdir(directory)).slice(0, MAX_NAMES));
   } catch {
-    // Without a directory that we may look into there is nothing to suggest; the file is missing all the same.
+    // Without a readable directory there is no suggestion.
     return undefined;
   }
 }
 
-const MOST_NAMES = 2_000;
+const MAX_NAMES = 2_000;

@@ -1,17 +1,17 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, readlink } from 'node:fs/promises';
 import { PolypodError } from '../../base/index.ts';
-import type { ToolSurroundings } from '../tool.ts';
+import type { ToolContext } from '../tool.ts';
 
-type Resolve = ToolSurroundings['resolve'];
+type Resolve = ToolContext['resolve'];
 
 /**
- * Opens a file or directory for reading where it really is. A link that took its place since it was judged is not
- * followed, and a pipe that nobody writes to does not hold us up.
+ * Opens a file or directory for reading at its real path. A link that replaced it since the policy check is not
+ * followed, and a pipe without a writer does not block.
  */
-export async function openReal(path: string, resolve: Resolve): Promise<FileHandle> {
+export async function openRealPath(path: string, resolve: Resolve): Promise<FileHandle> {
   const real = await resolve(path, 'read');
-  return await openUnmoved(
+  return await openChecked(
     real,
     constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
     'read',
@@ -20,10 +20,10 @@ export async function openReal(path: string, resolve: Resolve): Promise<FileHand
 }
 
 /**
- * Opens exactly what was judged. The last part of the path cannot be a link; a directory before it may have been swapped
- * for one, so that what was opened is judged again where it turns out to be, if the system tells.
+ * Opens exactly the file that the policy checked. The last path segment cannot be a link; a parent directory
+ * may have been replaced by one, so the opened path is checked again if the system reports it.
  */
-export async function openUnmoved(
+export async function openChecked(
   real: string,
   flags: number,
   access: 'read' | 'write',
@@ -31,8 +31,9 @@ export async function openUnmoved(
 ): Promise<FileHandle> {
   const handle = await open(real, flags);
   try {
-    const place = await placeOf(handle);
-    if (place === undefined || place === real || (await resolve(place, access)) === place) return handle;
+    const openedPath = await openFilePath(handle);
+    if (openedPath === undefined || openedPath === real || (await resolve(openedPath, access)) === openedPath)
+      return handle;
     throw new PolypodError('denied', `${real} was moved while it was being opened; try again`);
   } catch (thrown) {
     await handle.close();
@@ -40,8 +41,8 @@ export async function openUnmoved(
   }
 }
 
-/** Where an open file is. Linux tells; elsewhere it is not known. */
-export async function placeOf(handle: FileHandle): Promise<string | undefined> {
+/** Returns the path of an open file; known on Linux only. */
+export async function openFilePath(handle: FileHandle): Promise<string | undefined> {
   try {
     return await readlink(descriptorPath(handle));
   } catch {
@@ -49,7 +50,7 @@ export async function placeOf(handle: FileHandle): Promise<string | undefined> {
   }
 }
 
-/** A path to what is open that stays right when its directories are renamed or swapped. Linux only. */
+/** Returns a path to the open file that stays valid if its directories are renamed or replaced. Linux only. */
 export function descriptorPath(handle: FileHandle): string {
   return `/proc/self/fd/${handle.fd}`;
 }

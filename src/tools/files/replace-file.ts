@@ -4,49 +4,52 @@ import { access, type FileHandle, lstat, mkdir, open, rename, rm } from 'node:fs
 import { basename, dirname, join } from 'node:path';
 import { PolypodError, systemCodeOf } from '../../base/index.ts';
 import { type FileContent, readContent } from './file-content.ts';
-import { ifThere } from './missing-file.ts';
-import { descriptorPath, openUnmoved, placeOf } from './real-file.ts';
-import type { ToolSurroundings } from '../tool.ts';
+import { ifExists } from './missing-file.ts';
+import { descriptorPath, openChecked, openFilePath } from './real-file.ts';
+import type { ToolContext } from '../tool.ts';
 
-type Resolve = ToolSurroundings['resolve'];
+type Resolve = ToolContext['resolve'];
 
-/** What is where a file is about to be written. */
-export type Before = { readonly type: 'nothing' } | { readonly type: 'directory' | 'special' } | FileContent;
+/** What exists at the path of a file to be written. */
+export type ExistingFile =
+  | { readonly type: 'nothing' }
+  | { readonly type: 'directory' | 'special' }
+  | FileContent;
 
-/** A place in a directory for one file. */
-export interface FileSpot {
-  readonly before: Before;
-  /** Puts a whole new file there, or changes nothing. Refuses if the old one was changed since we looked at it. */
+/** The directory entry of one file. */
+export interface FileTarget {
+  readonly before: ExistingFile;
+  /** Replaces the file atomically. Fails if the old file changed since it was read. */
   readonly replace: (content: string) => Promise<void>;
 }
 
-export interface SpotOptions {
+export interface FileTargetOptions {
   readonly path: string;
   readonly resolve: Resolve;
-  /** Whether directories on the way are made when they are missing. */
+  /** Whether missing parent directories are created. */
   readonly makeDirectories: boolean;
-  /** How much of an old file is looked at. */
+  /** How many bytes of an old file are read. */
   readonly mostBytes: number;
 }
 
 /**
- * Holds the real directory of a file open while it is looked at and replaced. All is done through that open directory
- * where the system allows it (Linux): a link that is swapped in for a directory in the meantime changes nothing.
+ * Keeps the real directory of a file open while it is read and replaced. Where the system allows it (Linux),
+ * all operations go through that open directory, so replacing a directory by a link has no effect.
  */
-export async function atFileSpot<T>(
-  { path, resolve, makeDirectories, mostBytes }: SpotOptions,
+export async function withFileTarget<T>(
+  { path, resolve, makeDirectories, mostBytes: maxBytes }: FileTargetOptions,
   signal: AbortSignal,
-  use: (spot: FileSpot) => Promise<T>,
+  use: (spot: FileTarget) => Promise<T>,
 ): Promise<T> {
   const real = await resolve(path, 'write');
   const directory = await openDirectory(dirname(real), makeDirectories ? 'make' : 'find', resolve);
   try {
-    const base = (await placeOf(directory)) === undefined ? dirname(real) : descriptorPath(directory);
+    const base = (await openFilePath(directory)) === undefined ? dirname(real) : descriptorPath(directory);
     const file = join(base, basename(real));
     signal.throwIfAborted();
-    const { stats, before } = await look(file, mostBytes, signal);
+    const { stats, before } = await readState(file, maxBytes, signal);
     const replace = async (content: string): Promise<void> => {
-      // What the file holds may have changed since the call was judged.
+      // The content may have changed since the policy check.
       await resolve(path, 'write', content);
       await replaceFile(file, stats, content, signal);
     };
@@ -58,23 +61,23 @@ export async function atFileSpot<T>(
 
 async function openDirectory(real: string, missing: 'make' | 'find', resolve: Resolve): Promise<FileHandle> {
   try {
-    return await openUnmoved(real, DIRECTORY_FLAGS, 'write', resolve);
+    return await openChecked(real, DIRECTORY_FLAGS, 'write', resolve);
   } catch (thrown) {
     if (missing === 'find' || systemCodeOf(thrown) !== 'ENOENT' || dirname(real) === real) throw thrown;
   }
   const parent = await openDirectory(dirname(real), missing, resolve);
   try {
-    const base = (await placeOf(parent)) === undefined ? dirname(real) : descriptorPath(parent);
+    const base = (await openFilePath(parent)) === undefined ? dirname(real) : descriptorPath(parent);
     const directory = join(base, basename(real));
-    await unlessThere(mkdir(directory));
+    await ignoreExisting(mkdir(directory));
     return await open(directory, DIRECTORY_FLAGS);
   } finally {
     await parent.close();
   }
 }
 
-/** Somebody else may have made the directory meanwhile. */
-async function unlessThere(making: Promise<unknown>): Promise<void> {
+/** Another process may have created the directory meanwhile. */
+async function ignoreExisting(making: Promise<unknown>): Promise<void> {
   try {
     await making;
   } catch (thrown) {
@@ -82,20 +85,20 @@ async function unlessThere(making: Promise<unknown>): Promise<void> {
   }
 }
 
-interface Look {
-  /** Of the file that is there. */
+interface FileState {
+  /** Of the existing file. */
   readonly stats: Stats | undefined;
-  readonly before: Before;
+  readonly before: ExistingFile;
 }
 
-async function look(file: string, mostBytes: number, signal: AbortSignal): Promise<Look> {
-  const handle = await ifThere(open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK));
+async function readState(file: string, maxBytes: number, signal: AbortSignal): Promise<FileState> {
+  const handle = await ifExists(open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK));
   if (handle === undefined) return { stats: undefined, before: { type: 'nothing' } };
   try {
     const stats = await handle.stat();
     if (stats.isDirectory()) return { stats, before: { type: 'directory' } };
     if (!stats.isFile()) return { stats, before: { type: 'special' } };
-    return { stats, before: await readContent(handle, mostBytes, signal) };
+    return { stats, before: await readContent(handle, maxBytes, signal) };
   } finally {
     await handle.close();
   }
@@ -107,7 +110,7 @@ async function replaceFile(
   content: string,
   signal: AbortSignal,
 ): Promise<void> {
-  // Replacing would also work for a file that is write-protected, which is not what its owner meant.
+  // Replacing would also work for a write-protected file, which its owner did not intend.
   if (old !== undefined) await access(file, constants.W_OK);
   const temporary = join(dirname(file), `.polypod-${randomUUID()}`);
   try {
@@ -126,15 +129,15 @@ async function writeNew(file: string, old: Stats | undefined, content: string): 
   try {
     await handle.writeFile(content);
     if (old === undefined) return;
-    const mine = await handle.stat();
-    if (mine.uid !== old.uid || mine.gid !== old.gid) await keepOwner(handle, old);
+    const written = await handle.stat();
+    if (written.uid !== old.uid || written.gid !== old.gid) await keepOwner(handle, old);
     await handle.chmod(old.mode & 0o7777);
   } finally {
     await handle.close();
   }
 }
 
-/** Only the superuser can give files away; for everybody else a file that they replace becomes theirs. */
+/** Only root can change a file's owner; for other users a replaced file becomes theirs. */
 async function keepOwner(handle: FileHandle, { uid, gid }: Stats): Promise<void> {
   try {
     await handle.chown(uid, gid);
@@ -144,15 +147,15 @@ async function keepOwner(handle: FileHandle, { uid, gid }: Stats): Promise<void>
 }
 
 async function assertUnchanged(file: string, old: Stats | undefined): Promise<void> {
-  const now = await ifThere(lstat(file));
-  const same =
-    now?.ino === old?.ino &&
-    now?.dev === old?.dev &&
-    now?.size === old?.size &&
-    now?.mtimeMs === old?.mtimeMs;
-  if (same) return;
+  const current = await ifExists(lstat(file));
+  const isSame =
+    current?.ino === old?.ino &&
+    current?.dev === old?.dev &&
+    current?.size === old?.size &&
+    current?.mtimeMs === old?.mtimeMs;
+  if (isSame) return;
   const why =
-    'The file was changed by somebody else at the same moment, so nothing was written. Read it again first.';
+    'The file was changed by another process at the same moment, so nothing was written. Read it again first.';
   throw new PolypodError('conflict', why);
 }
 

@@ -2,7 +2,10 @@ import { findings } from './judge.ts';
 import type { Call } from './judged.ts';
 import type { Policy } from './policy.ts';
 
-/** Whether rules that name commands allow every program of a call: its user has approved this very command before. */
+/**
+ * Returns whether command rules allow every program of a call, so that the user has approved this command
+ * before.
+ */
 export function isApprovedByRules(call: Call, policy: Policy): boolean {
   const programs = findings(call, policy).filter(
     ({ about }) => about.type === 'program' || about.type === 'text',

@@ -5,31 +5,36 @@ import type { Word } from './shell/lexer.ts';
 import { looseWords } from './shell/loose-words.ts';
 import { parseScript } from './shell/parser.ts';
 
-/** Whether a program is run exactly as a pattern says; `exact` when no more words may follow. */
-export function runs(pattern: string, exact: boolean, { words, written }: JudgedStep): boolean {
-  const expected = wordsOf(pattern);
+/** Returns whether a program runs exactly as a pattern says; with `exact`, no more words may follow. */
+export function matchesExactly(pattern: string, exact: boolean, { words, written }: JudgedStep): boolean {
+  const expected = patternWords(pattern);
   return [words, written].some((candidate) => {
     const fits = exact ? candidate.length === expected.length : candidate.length >= expected.length;
-    return fits && expected.length > 0 && expected.every((word, index) => isPlainly(word, candidate[index]));
+    return (
+      fits && expected.length > 0 && expected.every((word, index) => matchesPlainWord(word, candidate[index]))
+    );
   });
 }
 
-function isPlainly(expected: RegExp, word: Word | undefined): boolean {
+function matchesPlainWord(expected: RegExp, word: Word | undefined): boolean {
   return word !== undefined && word.vague === undefined && word.wild.length === 0 && expected.test(word.text);
 }
 
-/** Whether a program may be what a pattern says: also by its path, behind wrappers, in the text that a shell is given. */
-export function mayBeRun(pattern: string, { written, bodies }: JudgedStep): boolean {
-  return mayRun(wordsOf(pattern), textsOf(written), bodies, 0);
+/**
+ * Returns whether a program may be what a pattern says: also by its path, behind wrappers, or in the text given
+ * to a shell.
+ */
+export function mayMatch(pattern: string, { written, bodies }: JudgedStep): boolean {
+  return mayRun(patternWords(pattern), wordTexts(written), bodies, 0);
 }
 
-/** The same for a command line that could not be read: the words anywhere in it. */
-export function mayBeRunIn(pattern: string, text: string): boolean {
-  return occurs(wordsOf(pattern), looseWords(text));
+/** The same for a command line that cannot be parsed: the words anywhere in it. */
+export function mayMatchText(pattern: string, text: string): boolean {
+  return occurs(patternWords(pattern), looseWords(text));
 }
 
-/** A pattern is written like a command: what is in quotes is no wildcard. */
-function wordsOf(pattern: string): readonly RegExp[] {
+/** A pattern is written like a command: quoted parts contain no wildcards. */
+function patternWords(pattern: string): readonly RegExp[] {
   const script = parseScript(pattern);
   const [command, ...others] = 'opaque' in script ? [] : script.commands;
   if (command === undefined || others.length > 0 || command.words.some(({ vague }) => vague !== undefined))
@@ -37,10 +42,10 @@ function wordsOf(pattern: string): readonly RegExp[] {
       .split(/\s+/)
       .filter((word) => word !== '')
       .map((word) => new RegExp(`^${escapeExpression(word)}$`, 'u'));
-  return command.words.map(expressionOf);
+  return command.words.map(wordExpression);
 }
 
-function expressionOf({ text, wild }: Word): RegExp {
+function wordExpression({ text, wild }: Word): RegExp {
   const parts = text.split('').map((char, index) => {
     if (!wild.includes(index)) return escapeExpression(char);
     return char === '*' ? '.*' : '.';
@@ -48,7 +53,7 @@ function expressionOf({ text, wild }: Word): RegExp {
   return new RegExp(`^${parts.join('')}$`, 's');
 }
 
-/** Programs that run the words behind them, from some place on. */
+/** Programs that run the words after them, from some position on. */
 const WRAPPERS = new Set(
   (
     'builtin busybox chroot chrt command doas entr env exec fd fdfind find flock gosu ionice ltrace nice nohup npx ' +
@@ -56,7 +61,7 @@ const WRAPPERS = new Set(
   ).split(' '),
 );
 
-/** Programs that run the text that they are given. */
+/** Programs that run the text they are given. */
 const INTERPRETERS = new Set('ash bash dash eval fish ksh sh ssh su trap zsh'.split(' '));
 
 function mayRun(
@@ -70,31 +75,33 @@ function mayRun(
   const names = isWrapped ? texts : texts.slice(0, 1);
   const interpreter = names.findIndex((text) => INTERPRETERS.has(basename(text)));
   if (interpreter === -1) return false;
-  const given = texts.slice(interpreter + 1);
-  return [...given, given.join(' '), ...bodies].some((script) => mayRunIn(expected, script, depth + 1));
+  const scriptArguments = texts.slice(interpreter + 1);
+  return [...scriptArguments, scriptArguments.join(' '), ...bodies].some((script) =>
+    mayRunIn(expected, script, depth + 1),
+  );
 }
 
 function mayRunIn(expected: readonly RegExp[], text: string, depth: number): boolean {
-  const script = depth > MOST_NESTED ? { opaque: 'nested too deeply' } : parseScript(text);
-  // Here forbidding too much is the lesser evil.
+  const script = depth > MAX_NESTED ? { opaque: 'nested too deeply' } : parseScript(text);
+  // Denying too much is the lesser evil here.
   if ('opaque' in script) return occurs(expected, looseWords(text));
   return script.commands.some(({ words, redirections }) =>
     mayRun(
       expected,
-      textsOf(words),
+      wordTexts(words),
       redirections.flatMap(({ body }) => body ?? []),
       depth,
     ),
   );
 }
 
-const MOST_NESTED = 4;
+const MAX_NESTED = 4;
 
 function occurs(expected: readonly RegExp[], texts: readonly string[]): boolean {
   return texts.some((_, index) => begins(expected, texts, index));
 }
 
-/** Whether the words from a place on are what is expected, when flags and what may be their values are passed over. */
+/** Returns whether the words from a position on match, skipping flags and their possible values. */
 function begins(expected: readonly RegExp[], texts: readonly string[], start: number): boolean {
   const [program, ...others] = expected;
   const first = texts[start];
@@ -109,6 +116,6 @@ function begins(expected: readonly RegExp[], texts: readonly string[], start: nu
   });
 }
 
-function textsOf(words: readonly Word[]): readonly string[] {
+function wordTexts(words: readonly Word[]): readonly string[] {
   return words.map(({ text }) => text);
 }

@@ -1,7 +1,7 @@
 import type { Content } from './file-facts.ts';
-import { plainPath } from './secret-files.ts';
+import { normalizePath } from './secret-files.ts';
 
-/** Settings files that every project has and that only sometimes hold credentials, whether or not their names are known for it. */
+/** Common settings files that only sometimes contain credentials. */
 const SIGNS: readonly (readonly [RegExp, RegExp])[] = [
   [
     /(?:^|\/)\.npmrc$/,
@@ -15,20 +15,20 @@ const SIGNS: readonly (readonly [RegExp, RegExp])[] = [
   [/(?:^|\/)\.docker\/config\.json$/, /"auth"|identitytoken|registrytoken|password/i],
 ];
 
-/** Whether a file has to be read to know whether it holds credentials. */
+/** Returns whether a file's content decides if it contains credentials. */
 export function isJudgedByContent(path: string): boolean {
-  return SIGNS.some(([name]) => name.test(plainPath(path)));
+  return SIGNS.some(([name]) => name.test(normalizePath(path)));
 }
 
-/** Whether such a file has nothing in it that may be a credential. `${NAME}` stands for one that is kept elsewhere. */
+/** Returns whether such a file contains no possible credential. `${NAME}` refers to one stored elsewhere. */
 export function hasNoSecrets(path: string, content: Content | undefined): boolean {
-  // A file that does not exist shows nothing.
+  // A file that does not exist reveals nothing.
   if (content === undefined) return true;
-  if ('problem' in content || content.bytes.length > MOST_BYTES) return false;
+  if ('problem' in content || content.bytes.length > MAX_BYTES) return false;
   const text = content.bytes.toString();
   const lines = text.split('\n').filter((line) => !/=\s*["']?\$\{\w+\}["']?\s*$/.test(line));
-  const signs = SIGNS.filter(([name]) => name.test(plainPath(path)));
+  const signs = SIGNS.filter(([name]) => name.test(normalizePath(path)));
   return signs.length > 0 && !signs.some(([, sign]) => sign.test(lines.join('\n')));
 }
 
-const MOST_BYTES = 100_000;
+const MAX_BYTES = 100_000;

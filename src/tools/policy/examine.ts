@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { Access } from '../tool.ts';
 import { hasNoSecrets, isJudgedByContent } from './credentials.ts';
-import { changesNothingRun } from './executed-fields.ts';
+import { keepsExecutedParts } from './executed-fields.ts';
 import type { FileFacts } from './file-facts.ts';
 import type {
   Judged,
@@ -16,66 +16,72 @@ import type { Program } from './shell/program.ts';
 import type { PathLocation } from './real-path.ts';
 import type { Repository } from './git/repository.ts';
 import { isSecret } from './secret-files.ts';
-import { type Named, type Step, stepsOf } from './shell/script-steps.ts';
-import { matches, notableBelow } from './survey.ts';
+import { type Named, type Step, scriptSteps } from './shell/script-steps.ts';
+import { expandWildcards, findNotable } from './survey.ts';
 
-/** Follows every path of a call to where it leads now, so that judging it needs no file system. */
+/** Resolves every path of a call, so that judging it needs no file system. */
 export async function examine(access: readonly Access[], fileFacts: FileFacts): Promise<readonly Judged[]> {
-  return await Promise.all(access.map((one) => examineOne(one, fileFacts)));
+  return await Promise.all(access.map((entry) => examineAccess(entry, fileFacts)));
 }
 
-async function examineOne(access: Access, fileFacts: FileFacts): Promise<Judged> {
+async function examineAccess(access: Access, fileFacts: FileFacts): Promise<Judged> {
   if (access.type === 'command') return await examineCommand(access.command, access.cwd, fileFacts);
   if (access.type === 'foreign') return access;
-  const place = await fileFacts.realPath(access.path);
+  const location = await fileFacts.realPath(access.path);
   const content =
     access.type === 'write' && 'after' in access
-      ? { runsNothingNew: await changesNothingRun(access.path, place, access.after, fileFacts) }
-      : await contentOf(access.path, place, fileFacts);
-  return { type: access.type, path: access.path, place, ...(content && { content }) };
+      ? { runsNothingNew: await keepsExecutedParts(access.path, location, access.after, fileFacts) }
+      : await knownContent(access.path, location, fileFacts);
+  return { type: access.type, path: access.path, place: location, ...(content && { content }) };
 }
 
-/** What is known of a file that is not named for what is in it alone. */
-async function contentOf(
+/** Returns what is known about a file beyond its name. */
+async function knownContent(
   path: string,
-  place: PathLocation,
+  location: PathLocation,
   fileFacts: FileFacts,
 ): Promise<KnownContent | undefined> {
-  if (!('real' in place) || !(isJudgedByContent(path) || isJudgedByContent(place.real))) return undefined;
-  return { hasNoSecrets: hasNoSecrets(place.real, await fileFacts.read(place.real)) };
+  if (!('real' in location) || !(isJudgedByContent(path) || isJudgedByContent(location.real)))
+    return undefined;
+  return { hasNoSecrets: hasNoSecrets(location.real, await fileFacts.read(location.real)) };
 }
 
 async function examineCommand(command: string, cwd: string, fileFacts: FileFacts): Promise<JudgedCommand> {
-  const content = stepsOf(command, cwd);
-  const place: JudgedPath = { type: 'read', path: cwd, place: await fileFacts.realPath(cwd) };
-  if ('opaque' in content) return { type: 'command', command, cwd: place, content };
-  const known = remembering(fileFacts);
+  const content = scriptSteps(command, cwd);
+  const location: JudgedPath = { type: 'read', path: cwd, place: await fileFacts.realPath(cwd) };
+  if ('opaque' in content) return { type: 'command', command, cwd: location, content };
+  const cached = cacheFacts(fileFacts);
   const steps: JudgedStep[] = [];
-  for (const step of content.steps) steps.push(await examineStep(step, known));
-  return { type: 'command', command, cwd: place, content: { steps } };
+  for (const step of content.steps) steps.push(await examineStep(step, cached));
+  return { type: 'command', command, cwd: location, content: { steps } };
 }
 
-/** The same directories come up again and again in one command. */
-function remembering(fileFacts: FileFacts): FileFacts {
-  const dataPaths = new Map<string, Promise<PathLocation>>();
+/** One command often refers to the same directories repeatedly. */
+function cacheFacts(fileFacts: FileFacts): FileFacts {
+  const locations = new Map<string, Promise<PathLocation>>();
   const realPath = (path: string) => {
-    const known = dataPaths.get(path);
-    if (known !== undefined) return known;
-    // Words that nobody writes by hand: there is no end to what they could name.
-    const place =
-      dataPaths.size < MOST_PATHS
+    const cached = locations.get(path);
+    if (cached !== undefined) return cached;
+    // Nobody types that many words; there would be no limit to what they could name.
+    const location =
+      locations.size < MAX_PATHS
         ? fileFacts.realPath(path)
-        : Promise.resolve({ problem: `the command names more than ${MOST_PATHS} files` });
-    dataPaths.set(path, place);
-    return place;
+        : Promise.resolve({ problem: `the command names more than ${MAX_PATHS} files` });
+    locations.set(path, location);
+    return location;
   };
-  return { ...fileFacts, realPath, repository: once(fileFacts.repository), program: once(fileFacts.program) };
+  return {
+    ...fileFacts,
+    realPath,
+    repository: cacheAnswers(fileFacts.repository),
+    program: cacheAnswers(fileFacts.program),
+  };
 }
 
-const MOST_PATHS = 5_000;
+const MAX_PATHS = 5_000;
 
-/** Answers the same question only once. */
-function once<Args extends readonly string[], Answer>(
+/** Caches answers by arguments. */
+function cacheAnswers<Args extends readonly string[], Answer>(
   ask: (...args: Args) => Promise<Answer>,
 ): (...args: Args) => Promise<Answer> {
   const answers = new Map<string, Promise<Answer>>();
@@ -89,9 +95,9 @@ function once<Args extends readonly string[], Answer>(
 
 async function examineStep(step: Step, fileFacts: FileFacts): Promise<JudgedStep> {
   const touched: Touched[] = [];
-  for (const named of step.named) touched.push(...(await touchedBy(named, fileFacts)));
+  for (const named of step.named) touched.push(...(await touchedFiles(named, fileFacts)));
   const isReading = step.unknown === undefined && step.hazard === undefined;
-  const programs = isReading ? await programsOf(step, fileFacts) : [];
+  const programs = isReading ? await findPrograms(step, fileFacts) : [];
   const trouble = programs.map(({ doubt }) => doubt).find((doubt) => doubt !== undefined);
   const git =
     isReading && trouble === undefined && step.git !== undefined
@@ -109,17 +115,17 @@ async function examineStep(step: Step, fileFacts: FileFacts): Promise<JudgedStep
   };
 }
 
-/** What bash does itself. */
+/** Builtins of bash. */
 const BUILTINS = new Set(': [ cd command echo exit false printf pwd test true type'.split(' '));
 
 interface Run {
   readonly program: Program;
-  /** Why it may be another program than its name says. */
+  /** Why it may be another program than its name suggests. */
   readonly doubt: string | undefined;
 }
 
-/** The files that bash runs for a step. A name without a program only fails. */
-async function programsOf(
+/** Returns the files that bash runs for a step. A name without a program just fails. */
+async function findPrograms(
   { words, written, directories }: Step,
   fileFacts: FileFacts,
 ): Promise<readonly Run[]> {
@@ -143,20 +149,20 @@ async function programDoubt(
   if (kind === 'script') return `${path} is a script that is not part of the system`;
   if (kind !== 'shim') return undefined;
   for (const directory of directories) {
-    const place = await fileFacts.realPath(directory);
-    if ('problem' in place) return place.problem;
-    for (let at = place.real; ; at = dirname(at)) {
-      const entries = await fileFacts.list(at);
+    const location = await fileFacts.realPath(directory);
+    if ('problem' in location) return location.problem;
+    for (let current = location.real; ; current = dirname(current)) {
+      const entries = await fileFacts.list(current);
       const file = entries?.find(({ name }) => VERSION_FILES.test(name));
       if (entries === undefined || file !== undefined)
-        return `${path} belongs to a version manager, and ${at}/${file?.name ?? ''} chooses what it runs`;
-      if (at === dirname(at)) break;
+        return `${path} belongs to a version manager, and ${current}/${file?.name ?? ''} chooses what it runs`;
+      if (current === dirname(current)) break;
     }
   }
   return undefined;
 }
 
-/** By these files version managers choose a program. */
+/** Version managers select a program by these files. */
 const VERSION_FILES =
   /^(?:\.?mise(?:\..*)?\.toml|\.tool-versions|\.(?:python|node|ruby|go|java)-version|\.nvmrc|rust-toolchain(?:\.toml)?)$/i;
 
@@ -166,7 +172,7 @@ interface ExaminedStep {
   readonly touched: readonly Touched[];
 }
 
-/** Which repositories a git command would use, and what of them it would show. */
+/** Returns which repositories a git command would use, and what it would show of them. */
 async function examineGit(
   { directories, shows }: NonNullable<Step['git']>,
   runs: readonly Run[],
@@ -174,22 +180,22 @@ async function examineGit(
 ): Promise<ExaminedStep> {
   const git = runs.map(({ program }) => program).find(({ path }) => path.endsWith('/git'));
   if (git === undefined) return { found: undefined, touched: [] };
-  // It is run now to find the repository: it must be the real one.
+  // It runs now to find the repository, so it must be the system's git.
   if (git.kind !== 'system')
     return { found: undefined, doubt: `${git.path} is not installed with the system`, touched: [] };
-  const dataPaths: { directory: string; repository: Repository | undefined }[] = [];
+  const locations: { directory: string; repository: Repository | undefined }[] = [];
   const touched: Touched[] = [];
   for (const stated of directories) {
-    const place = await fileFacts.realPath(stated);
-    if ('problem' in place) return { found: undefined, doubt: place.problem, touched: [] };
-    const discovery = await fileFacts.repository(git.path, place.real);
+    const location = await fileFacts.realPath(stated);
+    if ('problem' in location) return { found: undefined, doubt: location.problem, touched: [] };
+    const discovery = await fileFacts.repository(git.path, location.real);
     if (discovery !== 'none' && 'doubt' in discovery)
       return { found: undefined, doubt: discovery.doubt, touched: [] };
     const repository = discovery === 'none' ? undefined : discovery;
-    dataPaths.push({ directory: place.real, repository });
+    locations.push({ directory: location.real, repository });
     if (repository !== undefined) touched.push(...(await repositoryReads(repository, shows, fileFacts)));
   }
-  return { found: { program: git.path, dataPaths }, touched };
+  return { found: { program: git.path, dataPaths: locations }, touched };
 }
 
 async function repositoryReads(
@@ -206,37 +212,37 @@ async function repositoryReads(
     ),
     ...(await Promise.all(
       secrets.map(async (path): Promise<Touched> => {
-        const place = await fileFacts.realPath(path);
-        const content = await contentOf(path, place, fileFacts);
-        return { ...read, many: true, shown: true, path, place, ...(content && { content }) };
+        const location = await fileFacts.realPath(path);
+        const content = await knownContent(path, location, fileFacts);
+        return { ...read, many: true, shown: true, path, place: location, ...(content && { content }) };
       }),
     )),
   ];
 }
 
-async function touchedBy(named: Named, fileFacts: FileFacts): Promise<readonly Touched[]> {
+async function touchedFiles(named: Named, fileFacts: FileFacts): Promise<readonly Touched[]> {
   const { access, byShell, path, shown } = named;
-  const many = named.wild.length > 0;
-  const touch = async (at: string, place: PathLocation): Promise<Touched> => {
-    const content = await touchedContent(named, at, place, fileFacts);
+  const hasWildcard = named.wild.length > 0;
+  const touch = async (current: string, location: PathLocation): Promise<Touched> => {
+    const content = await touchedContent(named, current, location, fileFacts);
     return {
       access,
       byShell,
-      many,
+      many: hasWildcard,
       shown,
-      path: at,
-      place,
-      ...(many && { pattern: path }),
+      path: current,
+      place: location,
+      ...(hasWildcard && { pattern: path }),
       ...(content && { content }),
     };
   };
-  const found = many ? await matches(path, named.wild, fileFacts) : { paths: [path] };
+  const found = hasWildcard ? await expandWildcards(path, named.wild, fileFacts) : { paths: [path] };
   if ('problem' in found) return [await touch(path, found)];
   const touched: Touched[] = [];
   for (const match of found.paths) {
-    touched.push(await touch(match, flagIn(match, named) ?? (await fileFacts.realPath(match))));
+    touched.push(await touch(match, flagProblem(match, named) ?? (await fileFacts.realPath(match))));
     if (named.below === false) continue;
-    const below = await notableBelow(match, named.below, fileFacts);
+    const below = await findNotable(match, named.below, fileFacts);
     if ('problem' in below) touched.push(await touch(match, below));
     else
       for (const notable of below.paths)
@@ -248,16 +254,18 @@ async function touchedBy(named: Named, fileFacts: FileFacts): Promise<readonly T
 async function touchedContent(
   { access, shown }: Named,
   path: string,
-  place: PathLocation,
+  location: PathLocation,
   fileFacts: FileFacts,
 ): Promise<KnownContent | undefined> {
-  if (access !== 'write') return shown ? await contentOf(path, place, fileFacts) : undefined;
-  // The file tools put a new file there; the shell and its programs change the one that is there.
-  return 'real' in place && (await fileFacts.hardLinks(place.real)) > 1 ? { isHardLinked: true } : undefined;
+  if (access !== 'write') return shown ? await knownContent(path, location, fileFacts) : undefined;
+  // The file tools create a new file; the shell and its programs modify the existing one.
+  return 'real' in location && (await fileFacts.hardLinks(location.real)) > 1
+    ? { isHardLinked: true }
+    : undefined;
 }
 
-/** A file called `-x` is a flag to the program that gets it. */
-function flagIn(match: string, { path, wild, mayBeFlag }: Named): PathLocation | undefined {
+/** A file named `-x` is a flag to the program that receives it. */
+function flagProblem(match: string, { path, wild, mayBeFlag }: Named): PathLocation | undefined {
   const depth = path.slice(0, wild[0]).split('/').length - 1;
   const name = match.split('/')[depth] ?? '';
   return mayBeFlag && name.startsWith('-')

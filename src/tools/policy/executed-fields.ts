@@ -1,9 +1,9 @@
 import { objectOf, tryParse } from '../../base/index.ts';
 import type { FileFacts } from './file-facts.ts';
 import type { PathLocation } from './real-path.ts';
-import { plainPath } from './secret-files.ts';
+import { normalizePath } from './secret-files.ts';
 
-/** Fields of a package.json by which package managers and git hooks run something. */
+/** Fields of a package.json that make package managers and git hooks run something. */
 export const EXECUTED = [
   'scripts',
   'packageManager',
@@ -19,43 +19,46 @@ export const EXECUTED = [
   'volta',
 ];
 
-/** Files of which only a part runs later: whether a write needs approval depends on what it changes. */
+/** Returns whether only a part of the file is executed later, so that approval depends on what a write changes. */
 export function isPartlyExecuted(path: string): boolean {
   return isManifest(path) || isHead(path);
 }
 
 function isManifest(path: string): boolean {
-  return /(?:^|\/)package\.json$/.test(plainPath(path));
+  return /(?:^|\/)package\.json$/.test(normalizePath(path));
 }
 
-/** A directory with a HEAD may be a repository to git; most files of that name are something else. */
+/** A directory with a HEAD file may be a repository to git; most files of that name are something else. */
 function isHead(path: string): boolean {
-  return /(?:^|\/)head$/.test(plainPath(path));
+  return /(?:^|\/)head$/.test(normalizePath(path));
 }
 
-/** Whether a write leaves everything as it is that other programs run. False when that cannot be told. */
-export async function changesNothingRun(
+/** Returns whether a write changes nothing that other programs run; false if that is unknown. */
+export async function keepsExecutedParts(
   path: string,
-  place: PathLocation,
+  location: PathLocation,
   after: ((before: string | undefined) => string | undefined) | undefined,
   fileFacts: FileFacts,
 ): Promise<boolean> {
-  if (after === undefined || !('real' in place)) return false;
-  const names = [path, place.real];
+  if (after === undefined || !('real' in location)) return false;
+  const names = [path, location.real];
   if (!names.some(isPartlyExecuted)) return false;
-  const content = await fileFacts.read(place.real);
+  const content = await fileFacts.read(location.real);
   if (content !== undefined && 'problem' in content) return false;
   const before = content?.bytes.toString();
   const result = after(before);
   if (result === undefined) return false;
   if (names.some(isHead) && /^(?:ref:|[\da-f]{40})/.test(result)) return false;
   if (!names.some(isManifest)) return true;
-  const executed = executedIn(result);
-  return executed !== undefined && executed === executedIn(before ?? '{}');
+  const executed = executedFields(result);
+  return executed !== undefined && executed === executedFields(before ?? '{}');
 }
 
-/** The executed fields as one text; undefined for what is not JSON: some programs read more than JSON. */
-function executedIn(text: string): string | undefined {
+/**
+ * Returns the executed fields as text, or undefined if the file is not JSON: some programs accept more than
+ * JSON.
+ */
+function executedFields(text: string): string | undefined {
   const manifest = tryParse(text.replace(/^\uFEFF/, ''));
   if (manifest === undefined) return undefined;
   return JSON.stringify(EXECUTED.map((field) => objectOf(manifest)[field] ?? null));

@@ -4,18 +4,18 @@ import { findProgram, type Program } from './shell/program.ts';
 import { type RealPath, realPath } from './real-path.ts';
 import { discoverRepository, type Discovery } from './git/repository.ts';
 
-/** What has to be known of the file system before a call can be judged. */
+/** What the policy needs to know about the file system. */
 export interface FileFacts {
   readonly realPath: RealPath;
-  /** What is in a directory: nothing if it is none; undefined when it cannot be told. */
+  /** Returns the entries of a directory: none if it is not a directory; undefined if that cannot be determined. */
   readonly list: (directory: string) => Promise<readonly Entry[] | undefined>;
-  /** A file of moderate size; undefined when there is none. */
+  /** Reads a file of limited size; undefined if there is none. */
   readonly read: (file: string) => Promise<Content | undefined>;
-  /** How many names a file has; 0 when there is none. */
+  /** Returns the number of hard links of a file; 0 if there is none. */
   readonly hardLinks: (file: string) => Promise<number>;
-  /** The program that commands run under a name; undefined when there is none. */
+  /** Returns the program that commands run by a name; undefined if there is none. */
   readonly program: (name: string) => Promise<Program | undefined>;
-  /** The repository that git finds from a directory. */
+  /** Returns the repository that git finds from a directory. */
   readonly repository: (git: string, directory: string) => Promise<Discovery>;
 }
 
@@ -26,7 +26,7 @@ export interface Entry {
   readonly is: 'directory' | 'link' | 'file';
 }
 
-/** This machine, as commands with this environment see it. */
+/** Facts about this machine for commands with this environment. */
 export function fileFactsFor(env: Readonly<Record<string, string>>): FileFacts {
   const searchPath = env['PATH'] ?? '';
   return {
@@ -39,13 +39,13 @@ export function fileFactsFor(env: Readonly<Record<string, string>>): FileFacts {
   };
 }
 
-/** This machine, with the programs of the system alone. */
+/** Facts about this machine with only the system's programs. */
 export const fileFacts: FileFacts = fileFactsFor({ PATH: '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin' });
 
 async function list(directory: string): Promise<readonly Entry[] | undefined> {
   try {
     const entries = await readdir(directory, { withFileTypes: true });
-    // A name that is no text cannot be looked up again.
+    // A name that is not valid text cannot be looked up again.
     if (entries.some(({ name }) => name.includes('\uFFFD'))) return undefined;
     return entries.map((entry) => ({
       name: entry.name,
@@ -69,16 +69,16 @@ async function read(file: string): Promise<Content | undefined> {
   try {
     const stats = await stat(file);
     if (stats.isDirectory()) return undefined;
-    // A pipe would keep us waiting.
-    if (!stats.isFile() || stats.size > MOST_BYTES) return { problem: `${file} cannot be read` };
+    // Opening a pipe would block.
+    if (!stats.isFile() || stats.size > MAX_BYTES) return { problem: `${file} cannot be read` };
     return { bytes: await readFile(file) };
   } catch (thrown) {
     return isMissing(thrown) ? undefined : { problem: messageOf(thrown) };
   }
 }
 
-/** The index of a repository with a hundred thousand files. */
-const MOST_BYTES = 50_000_000;
+/** The size of the index of a repository with a hundred thousand files. */
+const MAX_BYTES = 50_000_000;
 
 function isMissing(thrown: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(systemCodeOf(thrown) ?? '');

@@ -1,17 +1,17 @@
 /**
- * A pattern as people write it, for a whole text: `*` stays within a path segment, `**` does not, `?` is one character,
- * a backslash takes the next character as it is. `dir/**` is also `dir` itself.
+ * Compiles a glob for a whole text: `*` matches within a path segment, `**` across segments, `?` one character;
+ * a backslash escapes the next character. `dir/**` also matches `dir` itself.
  */
 export function globExpression(glob: string, flags: 'u' | 'iu'): RegExp {
-  return new RegExp(`^${sourceOf(glob)}$`, `s${flags}`);
+  return new RegExp(`^${globSource(glob)}$`, `s${flags}`);
 }
 
-/** One expression for all patterns, each at any depth: thousands of paths are matched against them. */
+/** Compiles one expression for all globs, each at any depth: thousands of paths are matched against it. */
 export function anyGlobExpression(globs: readonly string[]): RegExp {
-  return new RegExp(`^(?:.*/)?(?:${globs.map(sourceOf).join('|')})$`, 'su');
+  return new RegExp(`^(?:.*/)?(?:${globs.map(globSource).join('|')})$`, 'su');
 }
 
-function sourceOf(glob: string): string {
+function globSource(glob: string): string {
   const parts = [...glob.matchAll(/\/\*\*$|\*\*\/|\*+|\?|\\?[\s\S]/gu)];
   return parts.map(([part]) => translate(part)).join('');
 }
@@ -29,7 +29,7 @@ export function escapeExpression(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/gu, (char) => `\\${char}`);
 }
 
-/** The pattern that only this text matches. */
+/** Returns the glob that matches only this text. */
 export function literalGlob(text: string): string {
   return text.replace(/[\\*?]/g, (char) => `\\${char}`);
 }

@@ -1,4 +1,4 @@
-/** Whether a call may run: modes, rules, the scope, and a second look at the moment of use. */
+/** Decides whether a call may run: modes, rules, the scope, and a second check at the moment of use. */
 export { isApprovedByRules } from './approved-by-rules.ts';
 export { examine } from './examine.ts';
 export { type FileFacts, fileFacts, fileFactsFor } from './file-facts.ts';
@@ -11,7 +11,7 @@ export { findProgram } from './shell/program.ts';
 export { type PathLocation, realPath, type RealPath } from './real-path.ts';
 export { ruleFor } from './remember.ts';
 export { fixedGitEnvironment, type Repository } from './git/repository.ts';
-export { isAboutTool, type Rule, RULE_ACTIONS } from './rule.ts';
-export { isInside, mayWrite, readingAnywhere, type Scope, scopeFrom } from './scope.ts';
+export { matchesTool, type Rule, RULE_ACTIONS } from './rule.ts';
+export { isInside, mayWrite, withUnrestrictedReads, type Scope, scopeFrom } from './scope.ts';
 export { isSecret } from './secret-files.ts';
 export { isStartupFile, type StartupFiles, startupFilesBelow } from './startup-files.ts';

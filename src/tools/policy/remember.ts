@@ -1,4 +1,4 @@
-import { runs } from './command-pattern.ts';
+import { matchesExactly } from './command-pattern.ts';
 import { literalGlob } from './glob.ts';
 import { findings, judge } from './judge.ts';
 import type { Finding } from './judge-command.ts';
@@ -7,14 +7,15 @@ import type { Policy } from './policy.ts';
 import type { Rule } from './rule.ts';
 
 /**
- * The rule to put before all others when a person answers "always" to a question. Undefined when there is none that
- * covers just this: then the answer can only be for once. A rule that asks is not overruled, it was made to ask always.
+ * Returns the rule to prepend when a user answers "always" to a question; undefined if no rule covers exactly
+ * this, so that the answer applies once only. A rule that asks is not overridden, because it is meant to ask
+ * every time.
  */
 export function ruleFor(call: Call, policy: Policy): Rule | undefined {
   const questions = findings(call, policy).filter(({ verdict }) => verdict.decision === 'ask');
   const rules = new Map(
     questions.map((question) => {
-      const rule = ruleAbout(question, call.tool);
+      const rule = ruleForFinding(question, call.tool);
       return [JSON.stringify(rule), rule];
     }),
   );
@@ -24,7 +25,7 @@ export function ruleFor(call: Call, policy: Policy): Rule | undefined {
   return isEnough ? rule : undefined;
 }
 
-function ruleAbout({ verdict, about }: Finding, tool: string): Rule | undefined {
+function ruleForFinding({ verdict, about }: Finding, tool: string): Rule | undefined {
   if (verdict.rule !== undefined || about.type === 'text') return undefined;
   const name = literalGlob(tool);
   if (about.type === 'tool') return { tool: name, action: 'auto' };
@@ -33,7 +34,7 @@ function ruleAbout({ verdict, about }: Finding, tool: string): Rule | undefined 
   return 'real' in place ? { tool: name, path: literalGlob(place.real), action: 'auto' } : undefined;
 }
 
-/** Commands that people run again and again with other words behind them. All others are remembered word by word. */
+/** Commands that people repeat with other arguments. All others are remembered word by word. */
 const OFTEN = [
   'bun run *',
   'bun test',
@@ -63,13 +64,13 @@ function commandRule(step: JudgedStep, tool: string): Rule | undefined {
   const { words, hazard } = step;
   const isClear = words.every(({ vague, wild }) => vague === undefined && wild.length === 0);
   if (hazard !== undefined || !isClear || words.length === 0) return undefined;
-  const texts = words.map(({ text }) => quoted(text));
-  const often = OFTEN.find((pattern) => runs(pattern, false, step));
+  const texts = words.map(({ text }) => quoteWord(text));
+  const often = OFTEN.find((pattern) => matchesExactly(pattern, false, step));
   if (often === undefined) return { tool, command: texts.join(' '), exact: true, action: 'auto' };
   return { tool, command: texts.slice(0, often.split(' ').length).join(' '), action: 'auto' };
 }
 
-/** As it has to be written in a pattern to mean itself. */
-function quoted(text: string): string {
+/** Quotes a word so that a pattern matches it literally. */
+function quoteWord(text: string): string {
   return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -2,13 +2,13 @@ import { resolve } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
 import type { RealPath } from './real-path.ts';
 
-/** Where an agent may read and write without being asked about each file. Locations are real ones. */
+/** Where an agent may read and write without approval of each file. Locations are real paths. */
 export interface Scope {
   readonly read: readonly string[] | 'anywhere';
   readonly write: readonly string[];
 }
 
-/** The working directory and the paths that the user allows beside it, for reading and writing. */
+/** The working directory and the paths that the user allows, for reading and writing. */
 export async function scopeFrom(
   cwd: string,
   allowPaths: readonly string[],
@@ -24,8 +24,8 @@ export async function scopeFrom(
   return { read: roots, write: roots };
 }
 
-/** The scope of those who only fence writes: secrets still ask, everything else may be read. */
-export function readingAnywhere(scope: Scope): Scope {
+/** Returns a scope that restricts writes only: secrets still ask, everything else may be read. */
+export function withUnrestrictedReads(scope: Scope): Scope {
   return { read: 'anywhere', write: scope.write };
 }
 
@@ -37,7 +37,10 @@ export function mayWrite(scope: Scope, real: string): boolean {
   return scope.write.some((root) => isInside(root, real));
 }
 
-/** Whether a real location is the root or below it: by whole segments, `/project` is not the root of `/projects`. */
+/**
+ * Returns whether a real path is the root or below it, by whole segments: `/project` does not contain
+ * `/projects`.
+ */
 export function isInside(root: string, real: string): boolean {
   return real === root || real.startsWith(root.endsWith('/') ? root : `${root}/`);
 }

@@ -1,6 +1,9 @@
 import { anyGlobExpression } from './glob.ts';
 
-/** Files that hold keys and passwords by custom: what is read from them goes to a model's provider. At any depth. */
+/**
+ * Files that conventionally contain keys and passwords, at any depth: what is read from them is sent to a
+ * model's provider.
+ */
 const SECRETS = [
   '.env',
   '.env.*',
@@ -56,7 +59,7 @@ const SECRETS = [
   'etc/gshadow',
 ];
 
-/** Look like secrets and are made to be shared. The last two are what source code says, not files. */
+/** Look like secrets but are made to be shared. The last two match source code, not files. */
 const PUBLIC = [
   '*.pub',
   '.env.example',
@@ -71,21 +74,22 @@ const PUBLIC = [
 const secret = anyGlobExpression(SECRETS);
 const open = anyGlobExpression(PUBLIC);
 
-/** Whether a file, or the directory that it is in, holds secrets by its name. */
+/** Returns whether a file or its directory contains secrets, judged by name. */
 export function isSecret(path: string): boolean {
-  // No file has a longer name, and texts of any length are asked about.
-  if (path.length > MOST_CHARACTERS) return false;
-  const name = plainPath(path);
+  // No file has a longer name, and this is called with texts of any length.
+  if (path.length > MAX_CHARACTERS) return false;
+  const name = normalizePath(path);
   return secret.test(name) && !open.test(name);
 }
 
-const MOST_CHARACTERS = 10_000;
+const MAX_CHARACTERS = 10_000;
 
 /**
- * The path as the most forgiving file system compares it: without case, compatibility forms and characters that HFS+
- * ignores. Otherwise `.ENV` and `.g\u200cit` would be other files here and the same ones on a Mac.
+ * Normalizes a path like the most lenient file system: case, compatibility forms and characters that HFS+
+ * ignores are removed. Otherwise `.ENV` and `.g\u200cit` would be different files here and the same ones on a
+ * Mac.
  */
-export function plainPath(path: string): string {
+export function normalizePath(path: string): string {
   return path
     .normalize('NFKC')
     .replace(/\p{Cf}/gu, '')

@@ -1,15 +1,16 @@
 import { readdir } from 'node:fs/promises';
 import { anyGlobExpression } from './glob.ts';
-import { plainPath } from './secret-files.ts';
+import { normalizePath } from './secret-files.ts';
 
 /**
- * Files that another program executes, or takes commands from, when a person later opens, enters or uses the directory
- * or the machine: outside of any question and any sandbox. Writing them needs approval in every mode but full-access.
+ * Files that another program executes, or takes commands from, when a person later opens, enters or uses the
+ * directory or the machine: outside any approval and any sandbox. Writing them needs approval in every mode but
+ * full-access.
  *
- * Where the line is: a file that runs only through the project's own build and test commands is source. An agent is
- * there to edit it, people review it, and running those commands asks anyway. So Makefile, conftest.py, build.rs,
- * setup.py, linter and bundler configurations and CI workflows are not in this list. The `scripts` of a package.json
- * are judged by what a write changes in them.
+ * A file that runs only through the project's own build and test commands counts as source: agents edit it,
+ * people review it, and running those commands needs approval anyway. So Makefile, conftest.py, build.rs,
+ * setup.py, linter and bundler configurations and CI workflows are not in this list. The `scripts` of a
+ * package.json are judged by what a write changes in them.
  */
 const STARTUP = {
   versionControl: [
@@ -17,7 +18,7 @@ const STARTUP = {
     '.gitconfig',
     '.gitmodules',
     '.config/git/**',
-    // A directory with these files is a repository to git, whatever its name is.
+    // Git treats a directory with these files as a repository, whatever its name.
     'commondir',
     'config.worktree',
     ...hooks('hooks'),
@@ -197,7 +198,7 @@ const STARTUP = {
     '.ssh/**',
     '.gnupg/**',
   ],
-  /** What package managers and language tools run by themselves, or that chooses the program which they run. */
+  /** Files that package managers and language tools run, or that select the program they run. */
   tools: [
     '.npmrc',
     '.yarnrc',
@@ -208,7 +209,7 @@ const STARTUP = {
     '.pnp.js',
     '.pnp.loader.mjs',
     '.pnpmfile.*',
-    // pnpm reads these in place of a package.json.
+    // pnpm reads these instead of package.json.
     'package.json5',
     'package.yaml',
     'pnpmfile.js',
@@ -272,7 +273,7 @@ const STARTUP = {
   ],
 } as const;
 
-/** Hooks by their names: the directory they are in may be any. */
+/** Hooks by name, because their directory may have any name. */
 function hooks(directory: string): readonly string[] {
   return (
     'applypatch-msg commit-msg fsmonitor-watchman post-applypatch post-checkout post-commit post-index-change post-merge ' +
@@ -285,35 +286,38 @@ function hooks(directory: string): readonly string[] {
 
 const startup = anyGlobExpression(Object.values(STARTUP).flat());
 
-/** Whether a write would decide what another program runs later. The path is absolute; links are not followed. */
+/**
+ * Returns whether a write would decide what another program runs later. The path is absolute; links are not
+ * followed.
+ */
 export function isStartupFile(path: string): boolean {
-  return path.length <= MOST_CHARACTERS && startup.test(plainPath(path));
+  return path.length <= MAX_CHARACTERS && startup.test(normalizePath(path));
 }
 
-const MOST_CHARACTERS = 10_000;
+const MAX_CHARACTERS = 10_000;
 
 export interface StartupFiles {
-  /** Each start-up file, or the topmost directory that is one as a whole (`.git`, `.husky`). */
+  /** Each start-up file, or the topmost directory that counts as a whole (`.git`, `.husky`). */
   readonly paths: readonly string[];
-  /** False when there was too much to look at; some may then be missing. */
+  /** False if there were too many entries; the list may then be incomplete. */
   readonly complete: boolean;
 }
 
-/** Every start-up file below a directory. Links are not followed, but a link with such a name is listed. */
+/** Returns every start-up file below a directory. Links are not followed, but a link with such a name is listed. */
 export async function startupFilesBelow(
   directory: string,
-  { mostEntries = 200_000 }: { readonly mostEntries?: number } = {},
+  { mostEntries: maxEntries = 200_000 }: { readonly mostEntries?: number } = {},
 ): Promise<StartupFiles> {
   const paths: string[] = [];
   const waiting = [directory];
-  let left = mostEntries;
-  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-    // A directory that cannot be listed cannot be entered by whoever would run something in it.
-    const entries = await readdir(at, { withFileTypes: true }).catch(() => []);
-    left -= entries.length;
-    if (left < 0) return { paths, complete: false };
+  let remaining = maxEntries;
+  for (let current = waiting.pop(); current !== undefined; current = waiting.pop()) {
+    // A directory that cannot be listed cannot be entered by a program that would run something in it.
+    const entries = await readdir(current, { withFileTypes: true }).catch(() => []);
+    remaining -= entries.length;
+    if (remaining < 0) return { paths, complete: false };
     for (const entry of entries) {
-      const path = at === '/' ? `/${entry.name}` : `${at}/${entry.name}`;
+      const path = current === '/' ? `/${entry.name}` : `${current}/${entry.name}`;
       if (isStartupFile(path)) paths.push(path);
       else if (entry.isDirectory()) waiting.push(path);
     }

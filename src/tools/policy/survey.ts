@@ -3,43 +3,49 @@ import { escapeExpression } from './glob.ts';
 import type { FileFacts } from './file-facts.ts';
 import { isSecret } from './secret-files.ts';
 
-/** Paths, or why they cannot be told. */
-export type Found = { readonly paths: readonly string[] } | { readonly problem: string };
+/** Paths, or why they are unknown. */
+export type FoundPaths = { readonly paths: readonly string[] } | { readonly problem: string };
 
-/** The existing paths that wildcards stand for; the pattern itself when there are none, as in bash. */
-export async function matches(path: string, wild: readonly number[], fileFacts: FileFacts): Promise<Found> {
+/** Returns the existing paths that wildcards match; the pattern itself if there are none, as in bash. */
+export async function expandWildcards(
+  path: string,
+  wild: readonly number[],
+  fileFacts: FileFacts,
+): Promise<FoundPaths> {
   let found: readonly string[] = [''];
   let offset = 1;
   for (const segment of path.slice(1).split('/')) {
-    const here = wild.map((index) => index - offset).filter((index) => index >= 0 && index < segment.length);
+    const segmentWildcards = wild
+      .map((index) => index - offset)
+      .filter((index) => index >= 0 && index < segment.length);
     offset += segment.length + 1;
-    if (here.length === 0) {
+    if (segmentWildcards.length === 0) {
       found = found.map((parent) => `${parent}/${segment}`);
       continue;
     }
-    const expression = segmentExpression(segment, here);
-    // Whether they are among them depends on the version of bash.
+    const expression = segmentExpression(segment, segmentWildcards);
+    // Whether they match depends on the version of bash.
     if (expression.test('.') || expression.test('..'))
-      return { problem: `${segment} may stand for the directory above` };
-    const next: string[] = [];
+      return { problem: `${segment} may match the parent directory` };
+    const matched: string[] = [];
     for (const parent of found) {
       const entries = await fileFacts.list(parent === '' ? '/' : parent);
-      if (entries === undefined) return { problem: 'a directory that it may stand for cannot be listed' };
-      next.push(
+      if (entries === undefined) return { problem: 'a directory that it may match cannot be listed' };
+      matched.push(
         ...entries.filter(({ name }) => expression.test(name)).map(({ name }) => `${parent}/${name}`),
       );
-      if (next.length > MOST_MATCHES) return { problem: `${path} stands for too many files` };
+      if (matched.length > MAX_MATCHES) return { problem: `${path} matches too many files` };
     }
-    found = next;
+    found = matched;
   }
   return { paths: found.length === 0 ? [path] : found };
 }
 
-const MOST_MATCHES = 2_000;
+const MAX_MATCHES = 2_000;
 
 /**
- * A wildcard at the beginning does not stand for a dot. How many bytes are one character to a `?` depends on the
- * language of the environment, so it is read as any number of them.
+ * A leading wildcard does not match a dot. How many bytes a `?` matches depends on the locale, so it matches
+ * any number of them.
  */
 function segmentExpression(segment: string, wild: readonly number[]): RegExp {
   const parts = segment
@@ -49,24 +55,25 @@ function segmentExpression(segment: string, wild: readonly number[]): RegExp {
 }
 
 /**
- * What is below a directory and needs a look of its own: secrets by their names, and links, which may lead anywhere.
- * Who passes over hidden files follows no links either. What a package manager has installed is published anyway.
+ * Returns what needs a separate check below a directory: secrets by name, and links, which may lead anywhere.
+ * Programs that skip hidden files do not follow links either. Installed packages are public anyway.
  */
-export async function notableBelow(
+export async function findNotable(
   directory: string,
   below: 'all' | 'visible',
   fileFacts: FileFacts,
-): Promise<Found> {
+): Promise<FoundPaths> {
   const paths: string[] = [];
   const waiting = [directory];
-  let left = MOST_ENTRIES;
-  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-    const entries = await fileFacts.list(at);
-    if (entries === undefined) return { problem: `what is in ${at} cannot be told` };
-    left -= entries.length;
-    if (left < 0) return { problem: `there is too much below ${directory} to look for secrets in it` };
+  let remaining = MAX_ENTRIES;
+  for (let current = waiting.pop(); current !== undefined; current = waiting.pop()) {
+    const entries = await fileFacts.list(current);
+    if (entries === undefined) return { problem: `the entries of ${current} are unknown` };
+    remaining -= entries.length;
+    if (remaining < 0)
+      return { problem: `there are too many files below ${directory} to look for secrets in it` };
     for (const { name, is } of entries) {
-      const path = `${at}/${name}`;
+      const path = `${current}/${name}`;
       if (name === 'node_modules' && is === 'directory') continue;
       if (below === 'visible' && (name.startsWith('.') || is === 'link')) continue;
       if (is === 'link' || isSecret(path) || isJudgedByContent(path)) paths.push(path);
@@ -76,5 +83,5 @@ export async function notableBelow(
   return { paths };
 }
 
-/** A source tree of usual size takes milliseconds; a home directory is worth a question. */
-const MOST_ENTRIES = 30_000;
+/** A normal source tree takes milliseconds; a home directory deserves a question. */
+const MAX_ENTRIES = 30_000;

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { programOnPath } from './on-path.ts';
-import { processOf } from './process-list.ts';
+import { findProcess } from './process-list.ts';
 
 /** A program and its arguments. */
 export type CommandLine = readonly [program: string, args: readonly string[]];
@@ -15,10 +15,10 @@ export interface GroupLimits {
   readonly processes: number | undefined;
 }
 
-/** The processes of one command, counted together. */
+/** The processes of one command, accounted together. */
 export interface CommandGroup {
   readonly enter: (line: CommandLine) => CommandLine;
-  /** Ends what is left, and tells which limits were met; undefined where the system does not tell. */
+  /** Ends what is left, and returns which limits were reached; undefined if the system does not report it. */
   readonly finish: () => Promise<{ readonly memory: boolean; readonly processes: boolean } | undefined>;
 }
 
@@ -30,20 +30,23 @@ export interface GroupMechanism {
   readonly open: (limits: GroupLimits) => CommandGroup | undefined;
 }
 
-const known = new Map<string, Promise<GroupMechanism>>();
+const mechanisms = new Map<string, Promise<GroupMechanism>>();
 
-/** The best mechanism that works, tried once: a scope of systemd, then control groups of our own. */
+/** Returns the best working mechanism, probed once: systemd scopes, then our own control groups. */
 export function commandGroups(env: Readonly<Record<string, string>>): Promise<GroupMechanism> {
   const key = env['PATH'] ?? '';
-  const found = known.get(key) ?? probe(env);
-  known.set(key, found);
+  const found = mechanisms.get(key) ?? probe(env);
+  mechanisms.set(key, found);
   return found;
 }
 
 async function probe(env: Readonly<Record<string, string>>): Promise<GroupMechanism> {
   if (process.platform !== 'linux') return NONE;
   return (
-    (await systemdScopes(env)) ?? mechanism('cgroup v2', bases2()) ?? mechanism('cgroup v1', bases1()) ?? NONE
+    (await systemdScopes(env)) ??
+    mechanism('cgroup v2', cgroupV2Bases()) ??
+    mechanism('cgroup v1', cgroupV1Bases()) ??
+    NONE
   );
 }
 
@@ -68,30 +71,30 @@ async function systemdScopes(env: Readonly<Record<string, string>>): Promise<Gro
     const [file, args] = line({ memory: 1024 ** 3, processes: 100 }, ['true', []]);
     await promisify(execFile)(file, args, { env, timeout: PROBE_MS });
   } catch {
-    // No bus, or no right to make units.
+    // No bus, or no permission to create units.
     return undefined;
   }
   return {
     name: 'systemd scope',
     memory: true,
     processes: true,
-    open: (limits) => ({ enter: (inside) => line(limits, inside), finish: async () => undefined }),
+    open: (limits) => ({ enter: (commandLine) => line(limits, commandLine), finish: async () => undefined }),
   };
 }
 
-/** A directory of the control groups' file system, below which groups can be made. */
+/** A directory of the cgroup file system in which groups can be created. */
 interface Base {
   readonly directory: string;
   readonly memory: boolean;
   readonly processes: boolean;
 }
 
-function bases2(): readonly Base[] {
+function cgroupV2Bases(): readonly Base[] {
   const mount = mounts().find(({ type }) => type === 'cgroup2')?.path;
-  const own = /^0::(.*)$/m.exec(text('/proc/self/cgroup'))?.[1];
-  if (mount === undefined || own === undefined) return [];
-  // Next to us: a group that has processes cannot share out what it has.
-  return [join(mount, own), dirname(join(mount, own))]
+  const ownGroup = /^0::(.*)$/m.exec(text('/proc/self/cgroup'))?.[1];
+  if (mount === undefined || ownGroup === undefined) return [];
+  // Next to our own group: a group with processes cannot distribute its resources.
+  return [join(mount, ownGroup), dirname(join(mount, ownGroup))]
     .filter((directory) => directory.startsWith(mount))
     .map((directory): Base => {
       const shared = text(join(directory, 'cgroup.subtree_control')).split(/\s+/);
@@ -101,14 +104,15 @@ function bases2(): readonly Base[] {
     .slice(0, 1);
 }
 
-function bases1(): readonly Base[] {
-  const own = text('/proc/self/cgroup');
+function cgroupV1Bases(): readonly Base[] {
+  const ownGroup = text('/proc/self/cgroup');
   return mounts().flatMap(({ type, path, options }): readonly Base[] => {
     const memory = options.includes('memory');
     const processes = options.includes('pids');
     if (type !== 'cgroup' || !(memory || processes)) return [];
     const controller = memory ? 'memory' : 'pids';
-    const group = new RegExp(`^\\d+:(?:[^:]*,)?${controller}(?:,[^:]*)?:(.*)$`, 'm').exec(own)?.[1] ?? '/';
+    const group =
+      new RegExp(`^\\d+:(?:[^:]*,)?${controller}(?:,[^:]*)?:(.*)$`, 'm').exec(ownGroup)?.[1] ?? '/';
     const directory = join(path, group);
     return [{ directory: existsSync(directory) ? directory : path, memory, processes }];
   });
@@ -121,7 +125,7 @@ function mechanism(name: 'cgroup v1' | 'cgroup v2', bases: readonly Base[]): Gro
       rmdirSync(group);
       return true;
     } catch {
-      // Not ours to make: the usual case for everybody but root.
+      // No permission: the usual case for everyone but root.
       return false;
     }
   });
@@ -137,14 +141,14 @@ function mechanism(name: 'cgroup v1' | 'cgroup v2', bases: readonly Base[]): Gro
 function makeGroup(base: Base, { memory, processes }: GroupLimits): string {
   const group = join(
     base.directory,
-    `${PREFIX}${process.pid}-${processOf(process.pid)?.start ?? 0}-${randomUUID()}`,
+    `${PREFIX}${process.pid}-${findProcess(process.pid)?.start ?? 0}-${randomUUID()}`,
   );
   mkdirSync(group);
   try {
     if (base.memory && memory !== undefined) {
       const isNew = existsSync(join(group, 'memory.max'));
       writeFileSync(join(group, isNew ? 'memory.max' : 'memory.limit_in_bytes'), String(memory));
-      // With swap the limit would only make it slow.
+      // With swap, the limit would only make the command slow.
       for (const swap of [isNew ? ['memory.swap.max', '0'] : ['memory.memsw.limit_in_bytes', String(memory)]])
         attempt(() => writeFileSync(join(group, swap[0] ?? ''), swap[1] ?? ''));
     }
@@ -159,7 +163,7 @@ function makeGroup(base: Base, { memory, processes }: GroupLimits): string {
 function openGroup(bases: readonly Base[], limits: GroupLimits): CommandGroup {
   const groups: string[] = [];
   for (const base of bases) {
-    // A command without one of its limits is better than none.
+    // A command without one of its limits is better than no command.
     const group = attempt(() => makeGroup(base, limits));
     if (group !== undefined) groups.push(group);
   }
@@ -184,7 +188,7 @@ function openGroup(bases: readonly Base[], limits: GroupLimits): CommandGroup {
 const ENTER = 'while [ "$1" != -- ]; do echo $$ > "$1"; shift; done 2>/dev/null; shift; exec "$@"';
 
 async function removeGroup(group: string): Promise<void> {
-  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
     attempt(() => writeFileSync(join(group, 'cgroup.kill'), '1'));
     for (const pid of text(join(group, 'cgroup.procs')).split('\n').filter(Boolean))
       attempt(() => process.kill(Number(pid), 'SIGKILL'));
@@ -194,13 +198,16 @@ async function removeGroup(group: string): Promise<void> {
   }
 }
 
-/** Removes the groups of commands whose host was killed. The name of a group holds the host's pid and start time. */
+/**
+ * Removes the groups of commands whose host was killed. The name of a group contains the host's pid and start
+ * time.
+ */
 export function removeAbandonedGroups(): void {
   if (process.platform !== 'linux') return;
-  for (const { directory } of [...bases2(), ...bases1()])
+  for (const { directory } of [...cgroupV2Bases(), ...cgroupV1Bases()])
     for (const name of attempt(() => readdirSync(directory)) ?? []) {
       const [, pid, start] = GROUP_NAME.exec(name) ?? [];
-      if (pid === undefined || processOf(Number(pid))?.start === Number(start)) continue;
+      if (pid === undefined || findProcess(Number(pid))?.start === Number(start)) continue;
       // The kernel keeps a group that still has processes.
       attempt(() => rmdirSync(join(directory, name)));
     }
@@ -238,5 +245,5 @@ function attempt<T>(action: () => T): T | undefined {
 const PREFIX = 'polypod-';
 const GROUP_NAME = /^polypod-(\d+)-(\d+)-/;
 const PROBE_MS = 5_000;
-const MOST_ROUNDS = 50;
+const MAX_ROUNDS = 50;
 const LOOK_MS = 10;

@@ -2,33 +2,33 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, wri
 import { join } from 'node:path';
 import { isObject, type JsonObject, numberOf, objectIn, objectOf, stringOf } from '../../base/index.ts';
 
-/** A command that was begun and may still run. */
+/** A command that was started and may still run. */
 export interface CommandRecord {
   readonly mark: string;
   readonly podId: string;
   readonly callId: string;
-  /** For people. */
+  /** For display. */
   readonly command: string;
-  /** The process that started it, in the spelling of whoever made the ledger. */
+  /** The process that started it, in the format of the ledger's creator. */
   readonly owner: JsonObject;
   /** The process that was started for it, with its start time; missing if the owner died before it knew. */
   readonly root: { readonly pid: number; readonly start: number } | undefined;
   /** Parts of the names of its output pipes. */
   readonly pipes: readonly string[];
-  /** Set once its processes were ended by another process than its owner. */
+  /** Set after another process than its owner ended its processes. */
   readonly ended: readonly string[] | undefined;
 }
 
-/** Where a running command is recorded. */
+/** The record of a running command. */
 export interface CommandEntry {
   readonly started: (root: { readonly pid: number; readonly start: number }) => void;
-  /** All of its processes have ended. */
+  /** Called when all of its processes have ended. */
   readonly close: () => void;
 }
 
 /**
- * Records on disk which commands run, one file each, so that a process that starts later finds what a killed one left
- * behind. The files are not synced: no command survives a power cut.
+ * Records on disk which commands run, one file each, so that a later process finds what a killed one left
+ * behind. The files are not synced: no command survives a power failure.
  */
 export class CommandLedger {
   readonly #directory: string;
@@ -61,13 +61,13 @@ export class CommandLedger {
   }
 
   all(): readonly CommandRecord[] {
-    return namesIn(this.#directory).flatMap((name) => {
-      const record = name.endsWith('.json') ? recordIn(readText(join(this.#directory, name))) : undefined;
+    return listNames(this.#directory).flatMap((name) => {
+      const record = name.endsWith('.json') ? parseRecord(readText(join(this.#directory, name))) : undefined;
       return record === undefined ? [] : [record];
     });
   }
 
-  keepEnded(record: CommandRecord, ended: readonly string[]): void {
+  saveEnded(record: CommandRecord, ended: readonly string[]): void {
     this.#write({ ...record, ended });
     renameSync(this.#file(record.mark), this.#endedFile(record.mark));
   }
@@ -77,9 +77,9 @@ export class CommandLedger {
     rmSync(this.#endedFile(mark), { force: true });
   }
 
-  /** Removes what was kept for sessions that were not opened since. */
-  forgetEndedBefore(time: number): void {
-    for (const name of namesIn(this.#directory)) {
+  /** Removes records kept for sessions that have not been opened since. */
+  removeEndedBefore(time: number): void {
+    for (const name of listNames(this.#directory)) {
       const file = join(this.#directory, name);
       const found = name.endsWith(ENDED) ? statSync(file, { throwIfNoEntry: false }) : undefined;
       if (found !== undefined && found.mtimeMs < time) rmSync(file, { force: true });
@@ -89,7 +89,7 @@ export class CommandLedger {
   #write(record: CommandRecord): void {
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     const file = this.#file(record.mark);
-    // A reader sees the old record or the new one.
+    // Atomic: a reader sees the old record or the new one.
     writeFileSync(`${file}.new`, JSON.stringify({ version: 1, ...record }), { mode: 0o600 });
     renameSync(`${file}.new`, file);
   }
@@ -103,10 +103,10 @@ export class CommandLedger {
   }
 }
 
-/** How the name of a record ends whose command was ended by another process than its owner. */
+/** The suffix of a record whose command was ended by another process than its owner. */
 const ENDED = '.ended.json';
 
-function recordIn(text: string): CommandRecord | undefined {
+function parseRecord(text: string): CommandRecord | undefined {
   const { version, mark, podId, callId, command, owner, root, pipes, ended } = objectIn(text) ?? {};
   if (version !== 1 || !isMark(mark)) return undefined;
   const { pid, start } = objectOf(root);
@@ -117,17 +117,17 @@ function recordIn(text: string): CommandRecord | undefined {
     command: stringOf(command),
     owner: objectOf(owner),
     root: isObject(root) ? { pid: numberOf(pid) ?? 0, start: numberOf(start) ?? 0 } : undefined,
-    pipes: textsIn(pipes),
-    ended: Array.isArray(ended) ? textsIn(ended) : undefined,
+    pipes: parseTexts(pipes),
+    ended: Array.isArray(ended) ? parseTexts(ended) : undefined,
   };
 }
 
-/** A file that somebody else wrote must not make us end processes by a text that many have. */
+/** A file that someone else wrote must not make us end processes by a text that many have. */
 function isMark(mark: unknown): mark is string {
   return typeof mark === 'string' && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(mark);
 }
 
-function textsIn(list: unknown): readonly string[] {
+function parseTexts(list: unknown): readonly string[] {
   return Array.isArray(list) ? list.filter((text): text is string => typeof text === 'string') : [];
 }
 
@@ -135,16 +135,16 @@ function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    // It was closed while we looked.
+    // It was closed meanwhile.
     return '';
   }
 }
 
-function namesIn(directory: string): readonly string[] {
+function listNames(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
   } catch {
-    // No command was run so far.
+    // No command has run so far.
     return [];
   }
 }

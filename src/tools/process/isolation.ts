@@ -4,20 +4,20 @@ import { promisify } from 'node:util';
 import { messageOf, objectOf, stringOf, unsearchedText } from '../../base/index.ts';
 import { programOnPath } from './on-path.ts';
 
-/** Whether commands that run outside of the sandbox get a process namespace of their own, and why not. */
+/** Whether commands outside the sandbox get their own process namespace, and why not. */
 export type IsolationState = { readonly state: 'on' } | { readonly state: 'off'; readonly why: string };
 
 export interface IsolationOptions {
-  /** Where bubblewrap is looked for. */
+  /** The environment in which bubblewrap is looked up. */
   readonly env: Readonly<Record<string, string>>;
   /** Directories that are empty for the command, and sockets that are missing, if they exist. */
   readonly hidden: () => readonly string[];
 }
 
-/** Runs commands so that they see no process but their own. */
+/** Runs commands so that they see only their own processes. */
 export interface Isolation {
   readonly state: () => Promise<IsolationState>;
-  /** The command line that runs another one isolated; undefined where that does not work. */
+  /** Returns the command line that runs another one isolated; undefined if isolation does not work. */
   readonly wrap: (
     program: string,
     args: readonly string[],
@@ -26,16 +26,16 @@ export interface Isolation {
 }
 
 /**
- * A process namespace by bubblewrap: files, network and devices are those of the user, but the processes outside cannot be
- * seen, so that neither the environment nor the memory of the daemon can be read from `/proc`. When the command's first
- * process ends, the kernel can end all others with it, wherever they have moved. It is no sandbox. Programs with the
- * set-user-id bit (sudo) do not work in it.
+ * Creates a process namespace with bubblewrap: files, network and devices are those of the user, but outside
+ * processes are invisible, so neither the environment nor the memory of the daemon can be read from `/proc`.
+ * When the command's first process ends, the kernel ends all others with it, wherever they have moved. This is
+ * not a sandbox. Programs with the set-user-id bit (sudo) do not work in it.
  */
 export function pidNamespace({ env, hidden }: IsolationOptions): Isolation {
-  const found = (): Promise<Found> => {
+  const found = (): Promise<Probe> => {
     const path = env.PATH ?? '';
-    const known = probes.get(path);
-    if (known !== undefined) return known;
+    const cached = probes.get(path);
+    if (cached !== undefined) return cached;
     const probing = probe(env);
     probes.set(path, probing);
     return probing;
@@ -49,16 +49,16 @@ export function pidNamespace({ env, hidden }: IsolationOptions): Isolation {
       const result = await found();
       if ('why' in result) return undefined;
       const { bwrap } = result;
-      const masks = hidden().flatMap((path) => maskOf(path, cwd));
+      const masks = hidden().flatMap((path) => maskArguments(path, cwd));
       return [bwrap, [...NAMESPACE, ...masks, '--chdir', cwd, '--', program, ...args]];
     },
   };
 }
 
-type Found = { readonly bwrap: string } | { readonly why: string };
+type Probe = { readonly bwrap: string } | { readonly why: string };
 
-/** Each costs some ten milliseconds, and the machine does not change while we run. */
-const probes = new Map<string, Promise<Found>>();
+/** Each probe takes about ten milliseconds, and the machine does not change meanwhile. */
+const probes = new Map<string, Promise<Probe>>();
 
 const NAMESPACE = [
   '--dev-bind',
@@ -67,12 +67,12 @@ const NAMESPACE = [
   '--unshare-pid',
   '--proc',
   '/proc',
-  // Only root may make a process namespace without a user namespace.
+  // Only root may create a process namespace without a user namespace.
   ...(process.getuid?.() === 0 ? [] : ['--unshare-user']),
 ];
 
-async function probe(env: Readonly<Record<string, string>>): Promise<Found> {
-  if (process.platform !== 'linux') return { why: 'there are no process namespaces on this system' };
+async function probe(env: Readonly<Record<string, string>>): Promise<Probe> {
+  if (process.platform !== 'linux') return { why: 'this system has no process namespaces' };
   const bwrap = await programOnPath('bwrap', env);
   if (bwrap === undefined)
     return { why: `bubblewrap is missing: install the package bubblewrap${unsearchedText(env['PATH'])}` };
@@ -80,15 +80,15 @@ async function probe(env: Readonly<Record<string, string>>): Promise<Found> {
     const args = [...NAMESPACE, '--', '/bin/sh', '-c', 'readlink /proc/self/ns/pid'];
     const { stdout } = await promisify(execFile)(bwrap, args, { env, timeout: PROBE_MS });
     if (stdout.startsWith('pid:') && stdout.trim() !== readlinkSync('/proc/self/ns/pid')) return { bwrap };
-    return { why: 'bubblewrap did not make a process namespace' };
+    return { why: 'bubblewrap did not create a process namespace' };
   } catch (thrown) {
     const [line = ''] = (stringOf(objectOf(thrown)['stderr']) || messageOf(thrown)).trim().split('\n');
     return { why: `bubblewrap does not work on this machine (${line})` };
   }
 }
 
-/** A mount over a path that does not exist would create it on the disk. */
-function maskOf(path: string, cwd: string): readonly string[] {
+/** A mount over a missing path would create it on disk. */
+function maskArguments(path: string, cwd: string): readonly string[] {
   if (!existsSync(path) || `${cwd}/`.startsWith(`${path}/`)) return [];
   return lstatSync(path).isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
 }

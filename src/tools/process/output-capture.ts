@@ -6,27 +6,27 @@ import { messageOf } from '../../base/index.ts';
 import { windowForModel } from './output-window.ts';
 import { Throttle } from './throttle.ts';
 
-/** The file with all of an output that was too long for the window. */
+/** The file with the full output that was too long for the window. */
 export interface FullOutput {
   readonly path: string;
   readonly bytes: number;
-  /** Why it does not hold everything. */
+  /** Why it is incomplete. */
   readonly incomplete: string | undefined;
 }
 
 export interface CaptureOptions {
-  /** Where the file goes. */
+  /** Where the file is created. */
   readonly directory: string;
   readonly update: (text: string) => void;
 }
 
 /**
- * Reads an output to its end in fixed memory: a window for the model, a file of bounded size for the rest, and now and
- * then the latest lines for people who watch. Whoever writes waits while the file is being written.
+ * Reads an output to its end in fixed memory: a window for the model, a file of limited size for the full
+ * output, and periodic updates with the latest lines. The writer waits while the file is written.
  */
 export class OutputCapture {
   readonly window = windowForModel();
-  /** Resolves when all who could write to it are gone, or after `stop`. */
+  /** Resolves when all writers have ended, or after `stop`. */
   readonly ended: Promise<void>;
   readonly #directory: string;
   readonly #throttle: Throttle;
@@ -35,8 +35,8 @@ export class OutputCapture {
   #spill: { readonly handle: FileHandle; readonly path: string } | undefined;
   #spilledBytes = 0;
   #incomplete: string | undefined;
-  /** Resolves when all that came so far is in the file. */
-  #kept: Promise<void> = Promise.resolve();
+  /** Resolves when everything received so far is in the file. */
+  #saved: Promise<void> = Promise.resolve();
 
   constructor(source: Readable, { directory, update }: CaptureOptions) {
     this.#source = source;
@@ -45,50 +45,50 @@ export class OutputCapture {
     this.ended = new Promise((settle) => {
       source.on('close', () => settle());
     });
-    // What cannot be read any more is at its end; 'close' follows.
+    // A read error counts as the end; 'close' follows.
     source.on('error', () => {});
-    source.on('data', (bytes: Buffer) => this.#take(bytes));
+    source.on('data', (bytes: Buffer) => this.#receive(bytes));
   }
 
-  /** Lets go of the source and of the file. */
+  /** Releases the source and the file. */
   async stop(): Promise<FullOutput | undefined> {
     this.#throttle.stop();
     this.#source.destroy();
     await this.ended;
-    await this.#kept;
+    await this.#saved;
     await this.#spill?.handle.close();
     if (this.#spill === undefined) return undefined;
     return { path: this.#spill.path, bytes: this.#spilledBytes, incomplete: this.#incomplete };
   }
 
-  #take(bytes: Buffer): void {
+  #receive(bytes: Buffer): void {
     const fits = this.window.wouldFit(bytes.length);
     if (!fits && this.#incomplete === undefined)
-      this.#keep(this.#isSpilling ? [bytes] : [this.window.all(), bytes]);
+      this.#save(this.#isSpilling ? [bytes] : [this.window.all(), bytes]);
     this.window.add(bytes);
     this.#throttle.touch();
   }
 
-  /** One after the other: Node resumes what it reads from a child when the child ends, though we said to wait. */
-  #keep(pieces: readonly Buffer[]): void {
+  /** Writes sequentially: Node resumes reading from a child when the child ends, even if paused. */
+  #save(pieces: readonly Buffer[]): void {
     this.#isSpilling = true;
     this.#source.pause();
-    const kept = this.#kept.then(() => this.#write(Buffer.concat(pieces)));
-    this.#kept = kept;
-    void kept.then(() => {
-      if (this.#kept === kept) this.#source.resume();
+    const saved = this.#saved.then(() => this.#write(Buffer.concat(pieces)));
+    this.#saved = saved;
+    void saved.then(() => {
+      if (this.#saved === saved) this.#source.resume();
     });
   }
 
   async #write(bytes: Buffer): Promise<void> {
     try {
       this.#spill ??= await openSpill(this.#directory);
-      const room = MOST_FILE_BYTES - this.#spilledBytes;
+      const room = MAX_FILE_BYTES - this.#spilledBytes;
       const { bytesWritten } = await this.#spill.handle.write(bytes.subarray(0, room));
       this.#spilledBytes += bytesWritten;
       if (bytesWritten < bytes.length) this.#incomplete = 'only the beginning was kept';
     } catch (thrown) {
-      // The command goes on: what it prints matters less than what it does.
+      // The command continues: its effects matter more than its output.
       this.#incomplete = messageOf(thrown);
     }
   }
@@ -101,4 +101,4 @@ async function openSpill(directory: string): Promise<{ handle: FileHandle; path:
 
 const LIVE_BYTES = 8 * 1024;
 const UPDATE_MS = 100;
-const MOST_FILE_BYTES = 64 * 1024 * 1024;
+const MAX_FILE_BYTES = 64 * 1024 * 1024;

@@ -8,24 +8,25 @@ import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { explainStartFailure, objectOf, PolypodError } from '../../base/index.ts';
 
-/** A true pipe for the output of a program. */
+/** A named pipe for the output of a program. */
 export interface OutputPipe {
-  /** What the program gets as stdout and as stderr; whoever starts it closes ours then. */
+  /** The program's stdout and stderr; the caller closes its copy after the start. */
   readonly write: FileHandle;
-  /** What comes out; it ends when all who could write are gone. */
+  /** The received output; it ends when all writers have ended. */
   readonly read: Readable;
-  /** Part of what the system shows for whoever holds the pipe; there is no file of that name any more. */
+  /** Part of the path that the system shows for holders of the pipe; the file itself is already removed. */
   readonly name: string;
-  /** The process that carries the bytes to us. */
+  /** The process that forwards the bytes to us. */
   readonly relay: number;
-  /** Ends the relay, whoever still holds the pipe. */
+  /** Ends the relay, even if the pipe still has holders. */
   readonly close: () => void;
 }
 
 /**
- * What Node makes for a child's output are sockets, one for stdout and one for stderr: their order is lost, and
- * `echo > /dev/stderr` fails, for a socket cannot be opened. A named pipe has neither fault. Node cannot wait for it
- * without a thread, so that `cat` does; it is not in our process group, where Ctrl-C would end it before the program.
+ * Node uses sockets for a child's output, one each for stdout and stderr: their order is lost, and `echo >
+ * /dev/stderr` fails, because a socket cannot be opened. A named pipe has neither problem. Node cannot wait for
+ * it without a thread, so `cat` does; it is not in our process group, where Ctrl-C would end it before the
+ * program.
  */
 export async function openOutputPipe(
   directory: string,
@@ -33,7 +34,7 @@ export async function openOutputPipe(
 ): Promise<OutputPipe> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const name = `pipe-${randomUUID()}`;
-  // Not our own environment: what runs beside the command can be read by it.
+  // Not our own environment: the command can read that of processes next to it.
   const system = { PATH: `${env.PATH ?? ''}:/usr/local/bin:/usr/bin:/bin` };
   await makeFifo(join(directory, name), system);
   const { read, write } = await openEnds(join(directory, name));
@@ -55,15 +56,15 @@ async function startRelay(
   if (relay.pid !== undefined && relay.stdout !== null)
     return { read: relay.stdout, relay: relay.pid, close: () => void relay.kill('SIGKILL') };
   const [thrown] = await once(relay, 'error');
-  throw notStarted('cat', env, thrown);
+  throw startError('cat', env, thrown);
 }
 
 async function makeFifo(name: string, env: Readonly<Record<string, string>>): Promise<void> {
   try {
     await promisify(execFile)('mkfifo', ['-m', '600', name], { env });
   } catch (thrown) {
-    // One that ran has an exit code, and has written why it failed.
-    throw typeof objectOf(thrown)['code'] === 'string' ? notStarted('mkfifo', env, thrown) : thrown;
+    // A program that ran has an exit code, and has written why it failed.
+    throw typeof objectOf(thrown)['code'] === 'string' ? startError('mkfifo', env, thrown) : thrown;
   }
 }
 
@@ -72,7 +73,10 @@ interface Ends {
   readonly write: FileHandle;
 }
 
-/** Opening one end waits for the other; whoever has both open waits for nobody. Then the name is not needed any more. */
+/**
+ * Opening one end waits for the other, so open both for read and write first. The name is not needed
+ * afterwards.
+ */
 async function openEnds(name: string): Promise<Ends> {
   const both = await open(name, constants.O_RDWR);
   try {
@@ -84,8 +88,8 @@ async function openEnds(name: string): Promise<Ends> {
   }
 }
 
-function notStarted(program: string, env: Readonly<Record<string, string>>, cause: unknown): PolypodError {
+function startError(program: string, env: Readonly<Record<string, string>>, cause: unknown): PolypodError {
   const { problem, step } = explainStartFailure({ program, cwd: process.cwd(), env }, cause);
-  const why = `Commands cannot be run: ${problem}. It is part of coreutils: ${step}.`;
-  return new PolypodError('tool-failed', why, { cause });
+  const message = `Commands cannot be run: ${problem}. It is part of coreutils: ${step}.`;
+  return new PolypodError('tool-failed', message, { cause });
 }

@@ -1,13 +1,13 @@
 import { withoutPartialEnd, withoutPartialStart } from '../text/shorten.ts';
 
-/** The beginning and the end of an output of any length, in memory of a fixed size. */
+/** The beginning and the end of an output of any length, in fixed memory. */
 export class OutputWindow {
-  /** How many bytes have come. */
+  /** The number of bytes received. */
   total = 0;
-  /** How many line ends were among them. */
+  /** The number of line breaks received. */
   lineEnds = 0;
   readonly #head: Buffer;
-  /** The last bytes that do not fit into the head; a ring. */
+  /** A ring buffer of the last bytes that do not fit into the head. */
   readonly #tail: Buffer;
 
   constructor(headBytes: number, tailBytes: number) {
@@ -28,29 +28,31 @@ export class OutputWindow {
     return this.wouldFit(0);
   }
 
-  /** Whether nothing is lost when so many bytes more come. */
+  /** Returns whether this many more bytes fit without loss. */
   wouldFit(more: number): boolean {
     return this.total + more <= this.#head.length + this.#tail.length;
   }
 
-  /** All bytes, as long as they fit. */
+  /** Returns all bytes, as long as they fit. */
   all(): Buffer {
     return Buffer.concat([this.#head.subarray(0, this.total), this.#orderedTail()]);
   }
 
-  /** The last bytes, at most as many as the window has, without a part of a character at their start. */
-  end(most: number): string {
+  /** Returns the last bytes, limited by the window, without a partial character at their start. */
+  end(maxBytes: number): string {
     const bytes = this.fits ? this.all() : this.#orderedTail();
-    return textOf(bytes.length <= most ? bytes : withoutPartialStart(bytes.subarray(bytes.length - most)));
+    return decodeText(
+      bytes.length <= maxBytes ? bytes : withoutPartialStart(bytes.subarray(bytes.length - maxBytes)),
+    );
   }
 
-  /** The output; what is missing in its middle is replaced by a line of its own. */
+  /** Returns the output; a separate line marks what is missing in the middle. */
   text(mark: (missingBytes: number) => string): string {
-    if (this.fits) return textOf(this.all());
-    const head = wholeLines(withoutPartialEnd(this.#head));
+    if (this.fits) return decodeText(this.all());
+    const head = untilLineEnd(withoutPartialEnd(this.#head));
     const tail = fromLineStart(withoutPartialStart(this.#orderedTail()));
     const missing = this.total - head.length - tail.length;
-    return `${textOf(head).replace(/\n$/, '')}\n${mark(missing)}\n${textOf(tail)}`;
+    return `${decodeText(head).replace(/\n$/, '')}\n${mark(missing)}\n${decodeText(tail)}`;
   }
 
   #addToTail(bytes: Uint8Array): void {
@@ -74,26 +76,26 @@ export class OutputWindow {
   }
 }
 
-/** As much as a model is given of an output. */
+/** Creates a window of the size for models. */
 export function windowForModel(): OutputWindow {
   return new OutputWindow(HEAD_BYTES, TAIL_BYTES);
 }
 
 const HEAD_BYTES = 10 * 1024;
-/** What went wrong is told at the end. */
+/** Errors are usually reported at the end. */
 const TAIL_BYTES = 20 * 1024;
 
-function textOf(bytes: Uint8Array): string {
+function decodeText(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
 }
 
-/** Up to the last line break, unless that would be much less. */
-function wholeLines(bytes: Uint8Array): Uint8Array {
+/** Cuts at the last line break, unless that would lose much. */
+function untilLineEnd(bytes: Uint8Array): Uint8Array {
   const end = bytes.lastIndexOf(LINE_FEED) + 1;
   return end > bytes.length / 2 ? bytes.subarray(0, end) : bytes;
 }
 
-/** From the first line break on, unless that would be much less. */
+/** Starts at the first line break, unless that would lose much. */
 function fromLineStart(bytes: Uint8Array): Uint8Array {
   const start = bytes.indexOf(LINE_FEED) + 1;
   return start < bytes.length / 2 ? bytes.subarray(start) : bytes;

@@ -2,17 +2,17 @@ import { PassThrough, type Readable } from 'node:stream';
 import { type OutputPipe, openOutputPipe } from './output-pipe.ts';
 import { type OutputWindow, windowForModel } from './output-window.ts';
 
-/** Where a program writes to: one pipe for both its outputs, or one for each. */
+/** Where a program writes: one pipe for both outputs, or one for each. */
 export interface Outputs {
   readonly pipes: readonly OutputPipe[];
   readonly stdout: OutputPipe;
   readonly stderr: OutputPipe;
-  /** All that is written, as it comes. */
+  /** Everything that is written, in order of arrival. */
   readonly read: Readable;
   readonly apart: { readonly stdout: OutputWindow; readonly stderr: OutputWindow } | undefined;
 }
 
-/** Only one pipe keeps the order of what is written to both outputs, so there are two only for those who want that. */
+/** Only one pipe preserves the order of both outputs, so two are used on request only. */
 export async function openOutputs({
   scratch,
   env,

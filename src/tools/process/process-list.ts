@@ -8,13 +8,16 @@ export interface RunningProcess {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
-  /** 0 where the system does not tell. */
+  /** 0 if the system does not report it. */
   readonly session: number;
-  /** When it started, in the system's own unit; 0 where it does not tell. With the pid it names a process for good. */
+  /**
+   * When it started, in the system's own unit; 0 if not reported. Together with the pid it identifies a
+   * process.
+   */
   readonly start: number;
 }
 
-/** The processes of this machine, from `/proc` or else from `ps`. */
+/** Lists the processes of this machine, from `/proc` or else from `ps`. */
 export async function listProcesses(): Promise<readonly RunningProcess[]> {
   return process.platform === 'linux' ? await listProc() : await listPs();
 }
@@ -23,27 +26,27 @@ async function listProc(): Promise<readonly RunningProcess[]> {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   const processes: RunningProcess[] = [];
   for (const [index, pid] of pids.entries()) {
-    // Each costs 20 to 50 microseconds: with thousands of them others must get their turn.
+    // Each takes 20 to 50 microseconds: with thousands of them, yield to other work.
     if (index % 100 === 99) await setImmediate();
-    const running = processOf(Number(pid));
+    const running = findProcess(Number(pid));
     if (running !== undefined) processes.push(running);
   }
   return processes;
 }
 
-/** The processes of this machine, without waiting. Linux only. */
+/** Lists the processes of this machine synchronously. Linux only. */
 export function listProcessesNow(): readonly RunningProcess[] {
   return readdirSync('/proc').flatMap((name) => {
-    const running = /^\d+$/.test(name) ? processOf(Number(name)) : undefined;
+    const running = /^\d+$/.test(name) ? findProcess(Number(name)) : undefined;
     return running === undefined ? [] : [running];
   });
 }
 
-/** Undefined for a process that has ended, also when nobody has taken notice of its end yet. */
-export function processOf(pid: number): RunningProcess | undefined {
-  const text = unlessGone(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
+/** Returns undefined for a process that has ended, including a zombie. */
+export function findProcess(pid: number): RunningProcess | undefined {
+  const text = ifAccessible(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
   if (text === undefined) return undefined;
-  // The name in parentheses may hold anything.
+  // The name in parentheses may contain anything.
   const [state, parent, group, session, ...more] = text.slice(text.lastIndexOf(')') + 2).split(' ');
   if (state === 'Z' || state === 'X') return undefined;
   return {
@@ -67,28 +70,28 @@ export async function listPs(): Promise<readonly RunningProcess[]> {
   });
 }
 
-/** Whether the process was started with this text somewhere in its environment. Linux only. */
+/** Returns whether the process was started with this text in its environment. Linux only. */
 export function hasInEnvironment(pid: number, text: string): boolean {
-  return unlessGone(() => readFileSync(`/proc/${pid}/environ`))?.includes(text) ?? false;
+  return ifAccessible(() => readFileSync(`/proc/${pid}/environ`))?.includes(text) ?? false;
 }
 
-/** Whether the process has a file open with one of these in its path, also if it is deleted. Linux only. */
+/** Returns whether the process has a file open with one of these in its path, even if deleted. Linux only. */
 export function hasOpen(pid: number, parts: readonly string[]): boolean {
-  const descriptors = unlessGone(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+  const descriptors = ifAccessible(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
   return descriptors.some((descriptor) => {
-    const path = unlessGone(() => readlinkSync(`/proc/${pid}/fd/${descriptor}`)) ?? '';
+    const path = ifAccessible(() => readlinkSync(`/proc/${pid}/fd/${descriptor}`)) ?? '';
     return parts.some((part) => path.includes(part));
   });
 }
 
-/** The command line of a process for people; empty where the system does not tell. */
-export function commandLineOf(pid: number): string {
-  const text = unlessGone(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')) ?? '';
+/** Returns the command line of a process for display; empty if the system does not report it. */
+export function processCommandLine(pid: number): string {
+  const text = ifAccessible(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')) ?? '';
   return text.replaceAll('\0', ' ').trim();
 }
 
-/** Processes end while we look at them, and those of others are not shown to us. */
-function unlessGone<T>(look: () => T): T | undefined {
+/** Processes end while they are examined, and those of other users are not accessible. */
+function ifAccessible<T>(look: () => T): T | undefined {
   try {
     return look();
   } catch {

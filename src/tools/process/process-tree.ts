@@ -1,132 +1,133 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine } from '../text/shorten.ts';
 import {
-  commandLineOf,
+  processCommandLine,
   hasInEnvironment,
   hasOpen,
   listProcesses,
   listProcessesNow,
-  processOf,
+  findProcess,
   type RunningProcess,
 } from './process-list.ts';
 
-/** How the processes of a call are told from all others. */
+/** How the processes of a call are recognized. */
 export interface TreeMarks {
-  /** The process that was started for the call, at the head of a group and a session of its own. */
+  /** The process that was started for the call, the leader of its own group and session. */
   readonly root: number;
-  /** A text in the environment of every process of the call, which no other process has. */
+  /** A text in the environment of every process of the call, unique to it. */
   readonly environment: string;
-  /** The names of the pipes that the call's output goes to. */
+  /** The names of the pipes for the call's output. */
   readonly pipes: readonly string[];
-  /** Those that hold a pipe too, but are ours. */
+  /** Processes that also hold a pipe, but are ours. */
   readonly others: readonly number[];
-  /** The command line of the program that we put around the command: its processes are not named to anybody. */
+  /** The command line of the wrapper around the command, which is not listed. */
   readonly wrapper: string | undefined;
 }
 
-/** What became of the processes that were still there. */
+/** What became of the remaining processes. */
 export interface EndedProcesses {
-  /** The command lines of those that we ended, the call's own process aside. */
+  /** The command lines of the processes that we ended, except the call's own process. */
   readonly ended: readonly string[];
-  /** Those that even SIGKILL did not end: processes of another user, or stuck in the kernel. */
+  /** Processes that even SIGKILL did not end: of another user, or stuck in the kernel. */
   readonly survivors: readonly string[];
 }
 
 /**
- * The processes that came from one. They are found by descent, by group and session, by a mark in the environment and by
- * the output they hold, so that neither `setsid`, nor `nohup`, nor a double fork hides one. What hides is a process that
- * does all of it: leaves the session, loses its parents, clears its environment and lets go of the output.
+ * The processes that descend from one. They are found by parent, group and session, by a marker in the
+ * environment and by the output they hold, so neither `setsid` nor `nohup` nor a double fork hides one. Only a
+ * process that does all of it escapes: leaves the session, loses its parents, clears its environment and closes
+ * the output.
  */
 export class ProcessTree {
   readonly #marks: TreeMarks;
-  /** When the root started: nothing that is older comes from it. */
+  /** When the root started: older processes do not descend from it. */
   readonly #since: number;
-  /** What was found once belongs to the tree, also after its parents are gone; with its command line. */
-  readonly #known = new Map<string, string>();
+  /** Processes found so far, which stay members after their parents have ended; with command lines. */
+  readonly #knownProcesses = new Map<string, string>();
 
-  /** To be made right after the root was started, while it cannot be gone yet. */
+  /** Must be created right after the root was started, while it cannot have ended. */
   constructor(marks: TreeMarks) {
     this.#marks = marks;
-    this.#since = processOf(marks.root)?.start ?? 0;
+    this.#since = findProcess(marks.root)?.start ?? 0;
   }
 
-  /** Ends all of them: after some patience by SIGTERM, then by SIGKILL, until none is left. */
-  async end(patienceMs: number): Promise<EndedProcesses> {
-    let left = await this.#untilGone(patienceMs);
-    if (left.length === 0) return { ended: [], survivors: [] };
-    const ended = left
+  /** Ends all of them: after a delay by SIGTERM, then by SIGKILL, until none is left. */
+  async end(graceMs: number): Promise<EndedProcesses> {
+    let remaining = await this.#waitForEnd(graceMs);
+    if (remaining.length === 0) return { ended: [], survivors: [] };
+    const ended = remaining
       .filter((process) => process.pid !== this.#marks.root && !this.#isWrapper(process))
-      .map((process) => this.#nameOf(process));
-    sendSignal('SIGTERM', left);
-    await this.#untilGone(GRACE_MS);
+      .map((process) => this.#displayName(process));
+    sendSignal('SIGTERM', remaining);
+    await this.#waitForEnd(GRACE_MS);
     const deadline = performance.now() + KILL_MS;
-    // Two looks without a find: a process may be born behind the back of one.
+    // Two empty scans are required, because a process may be created during one.
     for (let empty = 0; empty < 2 && performance.now() < deadline; ) {
-      left = await this.#find();
-      empty = left.length === 0 ? empty + 1 : 0;
-      sendSignal('SIGKILL', left);
-      if (left.length > 0) await sleep(LOOK_MS);
+      remaining = await this.#find();
+      empty = remaining.length === 0 ? empty + 1 : 0;
+      sendSignal('SIGKILL', remaining);
+      if (remaining.length > 0) await sleep(LOOK_MS);
     }
-    return { ended, survivors: left.map((process) => this.#nameOf(process)) };
+    return { ended, survivors: remaining.map((process) => this.#displayName(process)) };
   }
 
-  /** Ends them without waiting, when this process ends. */
+  /** Ends them synchronously, when this process exits. */
   endNow(): void {
     if (process.platform !== 'linux') {
       sendSignal('SIGKILL', [{ pid: -this.#marks.root }]);
       return;
     }
-    // A process may be born behind the back of one look.
-    for (let look = 0; look < LAST_LOOKS; look += 1) {
-      const left = this.#among(listProcessesNow());
-      if (left.length === 0) return;
-      sendSignal('SIGKILL', left);
+    // A process may be created during a scan.
+    for (let look = 0; look < FINAL_SCANS; look += 1) {
+      const remaining = this.#findMembers(listProcessesNow());
+      if (remaining.length === 0) return;
+      sendSignal('SIGKILL', remaining);
     }
   }
 
   #isWrapper(process: RunningProcess): boolean {
     const { wrapper } = this.#marks;
-    return wrapper !== undefined && this.#known.get(keyOf(process)) === wrapper;
+    return wrapper !== undefined && this.#knownProcesses.get(processKey(process)) === wrapper;
   }
 
-  async #untilGone(patienceMs: number): Promise<readonly RunningProcess[]> {
-    const deadline = performance.now() + patienceMs;
+  async #waitForEnd(graceMs: number): Promise<readonly RunningProcess[]> {
+    const deadline = performance.now() + graceMs;
     for (;;) {
-      const left = await this.#find();
-      if (left.length === 0 || performance.now() >= deadline) return left;
+      const remaining = await this.#find();
+      if (remaining.length === 0 || performance.now() >= deadline) return remaining;
       await sleep(LOOK_MS);
     }
   }
 
   async #find(): Promise<readonly RunningProcess[]> {
-    return this.#among(await listProcesses());
+    return this.#findMembers(await listProcesses());
   }
 
-  #among(processes: readonly RunningProcess[]): readonly RunningProcess[] {
+  #findMembers(processes: readonly RunningProcess[]): readonly RunningProcess[] {
     const younger = processes.filter(({ start }) => start >= this.#since);
-    const found = withDescendants(younger, (process) => this.#isOurs(process));
+    const found = withDescendants(younger, (process) => this.#isMember(process));
     for (const process of found) {
-      // Anew each time: a process that was just born still has its parent's.
-      const name = commandLineOf(process.pid) || this.#known.get(keyOf(process));
-      this.#known.set(keyOf(process), name ?? '');
+      // Read again each time: a new process still has its parent's command line.
+      const name = processCommandLine(process.pid) || this.#knownProcesses.get(processKey(process));
+      this.#knownProcesses.set(processKey(process), name ?? '');
     }
     return found;
   }
 
-  #isOurs(candidate: RunningProcess): boolean {
-    const { root, environment, pipes, others } = this.#marks;
+  #isMember(candidate: RunningProcess): boolean {
+    const { root, environment, pipes, others: ownProcesses } = this.#marks;
     const { pid, group, session } = candidate;
-    if (others.includes(pid)) return false;
-    if (group === root || session === root || this.#known.has(keyOf(candidate))) return true;
+    if (ownProcesses.includes(pid)) return false;
+    if (group === root || session === root || this.#knownProcesses.has(processKey(candidate))) return true;
     return hasInEnvironment(pid, environment) || hasOpen(pid, pipes);
   }
 
-  #nameOf(process: RunningProcess): string {
-    return oneLine(this.#known.get(keyOf(process)) || `process ${process.pid}`, 80);
+  #displayName(process: RunningProcess): string {
+    return oneLine(this.#knownProcesses.get(processKey(process)) || `process ${process.pid}`, 80);
   }
 }
 
-/** Those that belong by themselves, and all that descend from them. */
+/** Returns the matching processes and all their descendants. */
 export function withDescendants(
   processes: readonly RunningProcess[],
   belongs: (process: RunningProcess) => boolean,
@@ -137,13 +138,14 @@ export function withDescendants(
     if (siblings === undefined) children.set(process.parent, [process]);
     else siblings.push(process);
   }
-  // A set is walked to its end, also over what is added meanwhile. No recursion: a command can start a chain of any length.
+  // A set iterates over elements that are added meanwhile. No recursion: a command can start a chain of any
+  // length.
   const found = new Set(processes.filter(belongs));
   for (const process of found) for (const child of children.get(process.pid) ?? []) found.add(child);
   return [...found];
 }
 
-function keyOf({ pid, start }: RunningProcess): string {
+function processKey({ pid, start }: RunningProcess): string {
   return `${pid}:${start}`;
 }
 
@@ -153,12 +155,12 @@ export function sendSignal(signal: NodeJS.Signals, processes: readonly Pick<Runn
     try {
       process.kill(pid, signal);
     } catch {
-      // It ended by itself, or it is another user's; the next look tells.
+      // It ended by itself or belongs to another user; the next scan shows which.
     }
   }
 }
 
-const LAST_LOOKS = 20;
+const FINAL_SCANS = 20;
 const GRACE_MS = 500;
 const KILL_MS = 3_000;
 const LOOK_MS = 15;

@@ -1,23 +1,23 @@
-/** Calls `send` soon after a touch, but not more often than every so many milliseconds; there is no timer while nothing happens. */
+/** Calls `send` soon after a touch, but at most once per interval; no timer runs while nothing happens. */
 export class Throttle {
-  readonly #everyMs: number;
+  readonly #intervalMs: number;
   readonly #send: () => void;
   #sentAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(everyMs: number, send: () => void) {
-    this.#everyMs = everyMs;
+  constructor(intervalMs: number, send: () => void) {
+    this.#intervalMs = intervalMs;
     this.#send = send;
   }
 
   touch(): void {
     if (this.#timer !== undefined) return;
-    const waitMs = this.#sentAt + this.#everyMs - performance.now();
+    const waitMs = this.#sentAt + this.#intervalMs - performance.now();
     if (waitMs <= 0) this.#sendNow();
     else this.#timer = setTimeout(() => this.#sendNow(), waitMs);
   }
 
-  /** What was touched and not sent stays unsent. */
+  /** Discards a pending call. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -11,14 +11,14 @@ export interface ShimParts {
   /** The real git, absolute. */
   readonly git: string;
   readonly repositories: readonly ShimRepository[];
-  /** Examined directories that are in no repository. */
+  /** Examined directories outside any repository. */
   readonly none: readonly string[];
 }
 
 /**
- * The `git` that commands find which nobody approved. It knows the directories that were examined and uses their shadow
- * repositories; everywhere else, and for every other verb, it fails. It adds the options that keep git from running
- * programs of nested repositories and submodules.
+ * Returns the `git` script for commands without approval. It knows the examined directories and uses their
+ * shadow repositories; everywhere else, and for every other verb, it fails. It adds the options that keep git
+ * from running programs of nested repositories and submodules.
  */
 export function gitShim({ git, repositories, none }: ShimParts): string {
   return `#!/bin/sh
@@ -33,20 +33,20 @@ while :; do
   esac
 done
 case "$1" in
-  --version|version) exec ${quoted(git)} version ;;
+  --version|version) exec ${quoteWord(git)} version ;;
 esac
 here=$(pwd -P) || exit 128
 case "$here" in
 ${repositories
   .map(
-    ({ directories, shadow, isLinkedWorktree }) => `  ${directories.map(quoted).join('|')})
+    ({ directories, shadow, isLinkedWorktree }) => `  ${directories.map(quoteWord).join('|')})
     linked=${isLinkedWorktree ? 'yes' : 'no'}
     shadow() { ${exportLines(shadow).replaceAll('\n', '; ')}; } ;;
 `,
   )
   .join(
     '',
-  )}${none.length === 0 ? '' : `  ${none.map(quoted).join('|')}) refuse 'not a git repository (or any of the parent directories): .git' ;;\n`}  *) refuse "Polypod did not examine $here, so git does not run there without approval" ;;
+  )}${none.length === 0 ? '' : `  ${none.map(quoteWord).join('|')}) refuse 'not a git repository (or any of the parent directories): .git' ;;\n`}  *) refuse "Polypod did not examine $here, so git does not run there without approval" ;;
 esac
 verb=$1
 shift
@@ -57,25 +57,25 @@ case "$verb" in
     esac ;;
 esac
 case "$verb" in
-  diff|log|show) shadow; exec ${quoted(git)} --no-pager "$verb" ${DIFF} "$@" ;;
-  reflog|'reflog show') shadow; exec ${quoted(git)} --no-pager reflog show ${DIFF} "$@" ;;
-  'stash list') shadow; exec ${quoted(git)} --no-pager stash list ${DIFF} "$@" ;;
+  diff|log|show) shadow; exec ${quoteWord(git)} --no-pager "$verb" ${DIFF} "$@" ;;
+  reflog|'reflog show') shadow; exec ${quoteWord(git)} --no-pager reflog show ${DIFF} "$@" ;;
+  'stash list') shadow; exec ${quoteWord(git)} --no-pager stash list ${DIFF} "$@" ;;
   'stash show')
     shadow
     # Without an option it prints a summary, and with any it does not.
     case " $*" in
-      *' -'*) exec ${quoted(git)} --no-pager stash show ${DIFF} "$@" ;;
+      *' -'*) exec ${quoteWord(git)} --no-pager stash show ${DIFF} "$@" ;;
     esac
-    exec ${quoted(git)} --no-pager stash show "$@" ;;
-  status) shadow; exec ${quoted(git)} --no-pager status --ignore-submodules=all "$@" ;;
-  blame|grep) shadow; exec ${quoted(git)} --no-pager "$verb" --no-textconv "$@" ;;
+    exec ${quoteWord(git)} --no-pager stash show "$@" ;;
+  status) shadow; exec ${quoteWord(git)} --no-pager status --ignore-submodules=all "$@" ;;
+  blame|grep) shadow; exec ${quoteWord(git)} --no-pager "$verb" --no-textconv "$@" ;;
   cat-file|check-ignore|count-objects|describe|for-each-ref|ls-files|ls-tree|merge-base|name-rev|remote|rev-list|shortlog|show-ref|tag)
-    shadow; exec ${quoted(git)} --no-pager "$verb" "$@" ;;
-  'remote get-url') shadow; exec ${quoted(git)} --no-pager remote get-url "$@" ;;
+    shadow; exec ${quoteWord(git)} --no-pager "$verb" "$@" ;;
+  'remote get-url') shadow; exec ${quoteWord(git)} --no-pager remote get-url "$@" ;;
   # These print paths of the real repository. They run nothing, whatever its configuration is.
-  branch) [ "$linked" = yes ] || shadow; exec ${quoted(git)} --no-pager branch "$@" ;;
-  rev-parse) exec ${quoted(git)} --no-pager rev-parse "$@" ;;
-  'worktree list') exec ${quoted(git)} --no-pager worktree list "$@" ;;
+  branch) [ "$linked" = yes ] || shadow; exec ${quoteWord(git)} --no-pager branch "$@" ;;
+  rev-parse) exec ${quoteWord(git)} --no-pager rev-parse "$@" ;;
+  'worktree list') exec ${quoteWord(git)} --no-pager worktree list "$@" ;;
 esac
 refuse "git $verb does not run without approval"
 `;
@@ -85,11 +85,11 @@ const DIFF = '--ignore-submodules=all --no-ext-diff --no-textconv';
 
 function exportLines(variables: Readonly<Record<string, string>>): string {
   return Object.entries(variables)
-    .map(([name, value]) => `export ${name}=${quoted(value)}`)
+    .map(([name, value]) => `export ${name}=${quoteWord(value)}`)
     .join('\n');
 }
 
-/** As one word of a shell. */
-function quoted(text: string): string {
+/** Quotes a text as one shell word. */
+function quoteWord(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,2 +1,2 @@
-/** How commands run that nobody approved because they only read: with git in a shadow repository and a clean environment. */
+/** Runs commands without approval because they only read: in a shadow git repository and a clean environment. */
 export { prepareReadOnlyRun } from './prepare-read-only-run.ts';

@@ -10,18 +10,18 @@ import {
   type Policy,
   type Repository,
 } from '../policy/index.ts';
-import type { ToolSurroundings } from '../tool.ts';
+import type { ToolContext } from '../tool.ts';
 import { type ExaminedGit, readOnlyRun } from './read-only-run.ts';
 
 /**
- * How a call runs that the policy allowed by itself because it only reads. Everything that the decision depends on is
+ * Prepares a call that the policy allowed because it only reads. Everything that the decision depends on is
  * examined again when the call starts: hours may have passed, and what was allowed then may need approval now.
  */
 export function prepareReadOnlyRun(
   call: Call,
   policy: () => Policy,
   fileFacts: FileFacts,
-): NonNullable<ToolSurroundings['neutral']> {
+): NonNullable<ToolContext['prepareReadOnly']> {
   return async ({ env, scratch }) => {
     const commands = await examine(
       call.access.flatMap((access) =>
@@ -32,12 +32,12 @@ export function prepareReadOnlyRun(
       fileFacts,
     );
     const rules = policy();
-    const { decision, reason, neutral } = judge({ tool: call.tool, access: commands }, rules);
-    if (decision !== 'allow' || neutral !== true)
+    const { decision, reason, onlyReads } = judge({ tool: call.tool, access: commands }, rules);
+    if (decision !== 'allow' || onlyReads !== true)
       throw new PolypodError('denied', `${reason} It was allowed before, and the files have changed since.`);
     const isWritable = async (path: string): Promise<boolean> => {
-      const place = await fileFacts.realPath(path);
-      return 'problem' in place || mayWrite(rules.scope, place.real) || mayWrite(rules.scope, path);
+      const location = await fileFacts.realPath(path);
+      return 'problem' in location || mayWrite(rules.scope, location.real) || mayWrite(rules.scope, path);
     };
     const bash = await fileFacts.program('bash');
     if (bash === undefined || bash.kind === 'script' || bash.kind === 'shim' || (await isWritable(bash.path)))
@@ -45,17 +45,17 @@ export function prepareReadOnlyRun(
         'denied',
         `Commands run without approval only with an installed bash, and none was found on PATH${unsearchedText(env['PATH'])}.`,
       );
-    const git = examinedGit(commands.flatMap(gitOf));
+    const git = mergeExaminedGit(commands.flatMap(gitUses));
     return readOnlyRun({ env, scratch, bash: bash.path, git, isWritable });
   };
 }
 
-function gitOf(command: Judged): readonly JudgedGit[] {
+function gitUses(command: Judged): readonly JudgedGit[] {
   if (command.type !== 'command' || 'opaque' in command.content) return [];
   return command.content.steps.flatMap(({ git }) => git ?? []);
 }
 
-function examinedGit(gits: readonly JudgedGit[]): ExaminedGit | undefined {
+function mergeExaminedGit(gits: readonly JudgedGit[]): ExaminedGit | undefined {
   const [first] = gits;
   if (first === undefined) return undefined;
   const found = new Map<string, { readonly repository: Repository; readonly directories: Set<string> }>();
@@ -65,9 +65,9 @@ function examinedGit(gits: readonly JudgedGit[]): ExaminedGit | undefined {
       none.add(directory);
       continue;
     }
-    const known = found.get(repository.gitDirectory) ?? { repository, directories: new Set() };
-    known.directories.add(directory);
-    found.set(repository.gitDirectory, known);
+    const entry = found.get(repository.gitDirectory) ?? { repository, directories: new Set() };
+    entry.directories.add(directory);
+    found.set(repository.gitDirectory, entry);
   }
   return {
     program: first.program,

@@ -13,31 +13,31 @@ export interface ExaminedGit {
   /** The real git, absolute. */
   readonly program: string;
   readonly found: readonly { readonly repository: Repository; readonly directories: readonly string[] }[];
-  /** Directories that are in no repository. */
+  /** Directories outside any repository. */
   readonly none: readonly string[];
 }
 
-interface NeutralRunParts {
-  /** The environment that approved commands get. */
+interface ReadOnlyRunParts {
+  /** The environment of approved commands. */
   readonly env: Readonly<Record<string, string>>;
   /** A directory of ours that agents cannot write to. */
   readonly scratch: string;
   /** The shell. */
   readonly bash: string;
-  /** Undefined when the command does not use git. */
+  /** Undefined if the command does not use git. */
   readonly git: ExaminedGit | undefined;
-  /** Whether an agent may have put programs into a directory. */
+  /** Returns whether an agent may have put programs into a directory. */
   readonly isWritable: (directory: string) => Promise<boolean>;
 }
 
-/** Prepares what a command line that nobody approved needs to run without running anything else. */
+/** Prepares what a command line without approval needs to run without running anything else. */
 export async function readOnlyRun({
   env,
   scratch,
   bash,
   git,
   isWritable,
-}: NeutralRunParts): Promise<ReadOnlyRun> {
+}: ReadOnlyRunParts): Promise<ReadOnlyRun> {
   const searchPath: string[] = [];
   for (const directory of (env['PATH'] ?? '').split(':').filter(isAbsolute))
     if (!(await isWritable(directory))) searchPath.push(directory);

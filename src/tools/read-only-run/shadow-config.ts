@@ -6,12 +6,13 @@ import { fixedGitEnvironment, type Repository } from '../policy/index.ts';
 type Env = Readonly<Record<string, string>>;
 
 /**
- * The configuration of a shadow repository: the settings of the user and of the repository that change what git prints
- * and cannot make it run anything. Git reads them for us; every key that is not listed here is left out.
+ * Returns the configuration of a shadow repository: the settings of the user and of the repository that change
+ * what git prints and cannot make it run anything. Git reads them for us; every key that is not listed here is
+ * dropped.
  */
 export async function shadowConfig(git: string, repository: Repository, env: Env): Promise<string> {
-  const stated = await statedSettings(git, repository, env);
-  const settings = stated.flatMap((setting) => admitted(setting, env));
+  const stated = await configuredSettings(git, repository, env);
+  const settings = stated.flatMap((setting) => allowedSettings(setting, env));
   const ignoreFile = join(
     env['XDG_CONFIG_HOME'] ?? join(env['HOME'] ?? '/nonexistent', '.config'),
     'git/ignore',
@@ -28,8 +29,8 @@ interface Setting {
   readonly value: string;
 }
 
-interface StatedSetting extends Setting {
-  /** Whether the repository states it, or the user. */
+interface ConfiguredSetting extends Setting {
+  /** Whether the repository sets it, or the user. */
   readonly isLocal: boolean;
 }
 
@@ -38,7 +39,7 @@ const BASE: readonly Setting[] = [
   { key: 'core.bare', value: 'false' },
 ];
 
-/** Keys without their subsections. A `*` stands for every key of the section. */
+/** Keys without their subsections. `*` matches every key of the section. */
 const ADMITTED = new Set(
   (
     'advice.* branch.remote branch.merge branch.rebase branch.sort column.* ' +
@@ -55,9 +56,9 @@ const ADMITTED = new Set(
   ).split(' '),
 );
 
-function admitted({ key, value, isLocal }: StatedSetting, env: Env): readonly Setting[] {
+function allowedSettings({ key, value, isLocal }: ConfiguredSetting, env: Env): readonly Setting[] {
   const [section = '', name = ''] = [key.split('.')[0], key.split('.').at(-1)];
-  if (key.length + value.length > MOST_CHARACTERS || /\p{Cc}/u.test(key + value)) return [];
+  if (key.length + value.length > MAX_CHARACTERS || /\p{Cc}/u.test(key + value)) return [];
   // Ignore rules of the user; those that a repository names could be any file.
   if (key === 'core.excludesfile')
     return isLocal ? [] : [{ key, value: value.replace(/^~(?=\/)/, env['HOME'] ?? '/nonexistent') }];
@@ -65,9 +66,9 @@ function admitted({ key, value, isLocal }: StatedSetting, env: Env): readonly Se
   return [{ key, value: name === 'url' || name === 'pushurl' ? withoutPassword(value) : value }];
 }
 
-const MOST_CHARACTERS = 4_000;
+const MAX_CHARACTERS = 4_000;
 
-/** `https://user:password@host` is printed by `git remote -v`. */
+/** `git remote -v` prints `https://user:password@host`. */
 function withoutPassword(url: string): string {
   return url.replace(/^([a-z+]+:\/\/[^/@:]*):[^/@]*@/i, '$1@');
 }
@@ -81,8 +82,12 @@ function line({ key, value }: Setting): string {
   return `[${title}]\n\t${name} = "${value.replaceAll(/["\\]/g, String.raw`\$&`)}"\n`;
 }
 
-/** Nothing when git cannot say: the output may then differ in details. */
-function statedSettings(git: string, repository: Repository, env: Env): Promise<readonly StatedSetting[]> {
+/** Returns nothing if git fails: the output may then differ in details. */
+function configuredSettings(
+  git: string,
+  repository: Repository,
+  env: Env,
+): Promise<readonly ConfiguredSetting[]> {
   const fixed = Object.entries(fixedGitEnvironment).filter(
     ([name]) => name !== 'GIT_CONFIG_GLOBAL' && name !== 'GIT_CONFIG_NOSYSTEM',
   );
@@ -97,15 +102,15 @@ function statedSettings(git: string, repository: Repository, env: Env): Promise<
   const options = { cwd: repository.top, env: environment, timeout: 3_000, killSignal: 'SIGKILL' } as const;
   return new Promise((settle) => {
     execFile(git, ['config', '--list', '--show-scope', '-z'], options, (error, stdout) => {
-      settle(error === null ? settingsIn(stdout) : []);
+      settle(error === null ? parseSettings(stdout) : []);
     });
   });
 }
 
 /** Pairs of a scope and an entry; an entry is its key, a line break and its value. */
-function settingsIn(output: string): readonly StatedSetting[] {
+function parseSettings(output: string): readonly ConfiguredSetting[] {
   const parts = output.split('\0');
-  const settings: StatedSetting[] = [];
+  const settings: ConfiguredSetting[] = [];
   for (let at = 0; at + 1 < parts.length; at += 2) {
     const [scope = '', entry = ''] = [parts[at], parts[at + 1]];
     const end = entry.indexOf('\n');

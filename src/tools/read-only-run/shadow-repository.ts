@@ -4,15 +4,15 @@ import { basename, join } from 'node:path';
 import { systemCodeOf } from '../../base/index.ts';
 import type { Repository } from '../policy/index.ts';
 
-/** The variables that point git to a shadow of a repository. */
+/** The variables that point git to a shadow repository. */
 export interface ShadowRepository {
   readonly env: Readonly<Record<string, string>>;
 }
 
 /**
- * Makes a git directory that shows the same history, index and working tree as a repository and has none of its
- * configuration, hooks and attributes. Git that runs with it cannot run a program that the repository names, also not by
- * settings that we do not know of. `directory` is made and has to be removed by the caller.
+ * Creates a git directory that shows the same history, index and working tree as a repository but has none of
+ * its configuration, hooks and attributes. Git cannot run a program that the repository names with it, not even
+ * by settings that we do not know. `directory` is created; the caller removes it.
  */
 export async function makeShadow(
   repository: Repository,
@@ -29,10 +29,10 @@ export async function makeShadow(
   await link(commonDirectory, common, ['refs', 'packed-refs', 'logs', ...STATE_DIRECTORIES]);
   await mkdir(join(common, 'objects'));
   await copyWorktrees(commonDirectory, common);
-  const own = repository.isLinkedWorktree ? await makeWorktree(repository, common) : common;
+  const worktree = repository.isLinkedWorktree ? await makeWorktree(repository, common) : common;
   return {
     env: {
-      GIT_DIR: own,
+      GIT_DIR: worktree,
       GIT_WORK_TREE: top,
       GIT_INDEX_FILE: join(gitDirectory, 'index'),
       GIT_OBJECT_DIRECTORY: join(commonDirectory, 'objects'),
@@ -40,7 +40,7 @@ export async function makeShadow(
   };
 }
 
-/** What `git status` says about a merge or rebase that is under way, and names such as ORIG_HEAD. */
+/** What `git status` reports about a merge or rebase in progress, and names such as ORIG_HEAD. */
 const STATE_FILES =
   'ORIG_HEAD FETCH_HEAD MERGE_HEAD MERGE_MODE MERGE_MSG CHERRY_PICK_HEAD REVERT_HEAD AUTO_MERGE BISECT_LOG BISECT_START'.split(
     ' ',
@@ -49,7 +49,7 @@ const STATE_DIRECTORIES = ['rebase-merge', 'rebase-apply', 'sequencer'];
 
 /** Which branches are checked out in other worktrees: `git branch` marks them. */
 async function copyWorktrees(from: string, to: string): Promise<void> {
-  for (const name of await namesIn(join(from, 'worktrees'))) {
+  for (const name of await listNames(join(from, 'worktrees'))) {
     const worktree = `worktrees/${name}`;
     await mkdir(join(to, worktree), { recursive: true });
     await copy(from, to, [`${worktree}/HEAD`, `${worktree}/gitdir`, `${worktree}/locked`]);
@@ -58,26 +58,26 @@ async function copyWorktrees(from: string, to: string): Promise<void> {
 }
 
 async function makeWorktree({ gitDirectory }: Repository, common: string): Promise<string> {
-  const own = join(common, 'worktrees', basename(gitDirectory));
-  await copy(gitDirectory, own, STATE_FILES);
-  await link(gitDirectory, own, ['refs', 'logs', ...STATE_DIRECTORIES]);
-  return own;
+  const worktree = join(common, 'worktrees', basename(gitDirectory));
+  await copy(gitDirectory, worktree, STATE_FILES);
+  await link(gitDirectory, worktree, ['refs', 'logs', ...STATE_DIRECTORIES]);
+  return worktree;
 }
 
-/** Copies what exists and is a file. */
+/** Copies existing regular files. */
 async function copy(from: string, to: string, names: readonly string[]): Promise<void> {
   for (const name of names)
-    if ((await kindOf(join(from, name))) === 'file')
+    if ((await entryKind(join(from, name))) === 'file')
       await copyFile(join(from, name), join(to, name), constants.COPYFILE_EXCL);
 }
 
-/** Links what exists and is no link. */
+/** Links existing entries that are not links. */
 async function link(from: string, to: string, names: readonly string[]): Promise<void> {
   for (const name of names)
-    if ((await kindOf(join(from, name))) !== 'other') await symlink(join(from, name), join(to, name));
+    if ((await entryKind(join(from, name))) !== 'other') await symlink(join(from, name), join(to, name));
 }
 
-async function kindOf(path: string): Promise<'file' | 'directory' | 'other'> {
+async function entryKind(path: string): Promise<'file' | 'directory' | 'other'> {
   try {
     const stats = await lstat(path);
     return stats.isFile() ? 'file' : stats.isDirectory() ? 'directory' : 'other';
@@ -87,7 +87,7 @@ async function kindOf(path: string): Promise<'file' | 'directory' | 'other'> {
   }
 }
 
-async function namesIn(directory: string): Promise<readonly string[]> {
+async function listNames(directory: string): Promise<readonly string[]> {
   try {
     return await readdir(directory);
   } catch (thrown) {

@@ -2,16 +2,16 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Bubblewrap } from './mount.ts';
 
-const known = new Map<string, Promise<Bubblewrap>>();
+const cache = new Map<string, Promise<Bubblewrap>>();
 
-/** What an installed bubblewrap can do, by its own help text: versions before 0.8 lack options that we can do without. */
+/** Returns what an installed bubblewrap supports, from its help text: versions before 0.8 lack optional options. */
 export function bubblewrapAt(program: string): Promise<Bubblewrap> {
-  const found = known.get(program) ?? look(program);
-  known.set(program, found);
+  const found = cache.get(program) ?? detect(program);
+  cache.set(program, found);
   return found;
 }
 
-async function look(program: string): Promise<Bubblewrap> {
+async function detect(program: string): Promise<Bubblewrap> {
   const help = await promisify(execFile)(program, ['--help'], { env: {}, timeout: 10_000 }).then(
     ({ stdout, stderr }) => stdout + stderr,
     () => '',

@@ -2,7 +2,10 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { programOnPath } from '../process/on-path.ts';
 
-/** Settings of the user's own git configuration that commits depend on. None of them holds a secret or names a program. */
+/**
+ * Settings of the user's git configuration that commits depend on. None of them contains a secret or names a
+ * program.
+ */
 const KEPT = new Set([
   'user.name',
   'user.email',
@@ -12,12 +15,12 @@ const KEPT = new Set([
   'core.quotepath',
 ]);
 
-/** A git configuration with the user's name and the like, for a home directory without the user's files. */
+/** Returns a git configuration with the user's name and the like, for a home directory without the user's files. */
 export async function gitIdentity(env: Readonly<Record<string, string>>): Promise<string> {
   const git = await programOnPath('git', env);
   if (git === undefined) return '';
   try {
-    // Outside of every repository: only the user's and the system's settings count.
+    // Outside any repository: only user and system settings count.
     const { stdout } = await promisify(execFile)(git, ['config', '--list', '--null'], {
       env: { ...env, GIT_CEILING_DIRECTORIES: '/', GIT_DIR: '/dev/null' },
       cwd: '/',
@@ -30,7 +33,7 @@ export async function gitIdentity(env: Readonly<Record<string, string>>): Promis
     });
     return [...new Map(settings)].map(([name, value]) => line(name, value)).join('');
   } catch {
-    // Without a configuration git asks for a name when it commits, and says how to give one.
+    // Without a configuration, git asks for a name when it commits, and explains how to set one.
     return '';
   }
 }

@@ -1,10 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSecret } from '../policy/secret-files.ts';
-import { coverOf } from './cover.ts';
+import { coverMount } from './cover.ts';
 import type { Mount } from './mount.ts';
 
-/** Where programs keep keys, passwords, cookies and histories below a home directory, beside what `isSecret` names. */
+/** Where programs store keys, passwords, cookies and histories in a home directory, in addition to `isSecret`. */
 const PRIVATE =
   '.local/share/keyrings .local/share/kwalletd .local/share/gnome-keyring .mozilla .thunderbird .config/google-chrome .config/chromium ' +
   '.config/BraveSoftware .config/microsoft-edge .config/1Password .config/Bitwarden .config/op .config/rclone .config/hub .config/doctl ' +
@@ -13,26 +13,29 @@ const PRIVATE =
   '.gemini .config/github-copilot .bash_history .zsh_history .python_history .node_repl_history .psql_history .mysql_history .lesshst';
 
 /**
- * Covers what a home directory holds of secrets, for a working directory that contains the home directory. The user
- * allows one by naming it, or a directory in it, as a path that the agent may use.
+ * Covers the secrets in a home directory, for a working directory that contains it. The user allows one by
+ * naming it, or a directory in it, as an allowed path.
  */
 export function homeSecretMounts(home: string, allowed: readonly string[]): readonly Mount[] {
-  const known = PRIVATE.split(' ').map((name) => join(home, name));
+  const candidates = PRIVATE.split(' ').map((name) => join(home, name));
   const named = ['', '.config', '.docker', '.local/share'].flatMap((directory) =>
-    namesIn(join(home, directory)).map((name) => join(home, directory, name)),
+    listNames(join(home, directory)).map((name) => join(home, directory, name)),
   );
-  const secrets = [...known, ...named.filter((path) => isSecret(path) && !isEditable(path))];
+  const secrets = [...candidates, ...named.filter((path) => isSecret(path) && !isEditable(path))];
   return [...new Set(secrets)]
     .filter((path) => !allowed.includes(path))
-    .flatMap((path) => coverOf(path) ?? []);
+    .flatMap((path) => coverMount(path) ?? []);
 }
 
-/** Named like secrets, and mostly settings. Commands in a home directory need them, and start-up files are read-only. */
+/**
+ * Named like secrets, but mostly settings. Commands in a home directory need them, and start-up files are
+ * read-only.
+ */
 function isEditable(path: string): boolean {
   return path.endsWith('/.envrc');
 }
 
-function namesIn(directory: string): readonly string[] {
+function listNames(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
   } catch {

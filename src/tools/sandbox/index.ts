@@ -1,2 +1,2 @@
-/** Runs commands where they can do no harm: in bubblewrap, on a workspace whose repositories and settings stay as they are. */
+/** Runs commands in bubblewrap, on a workspace whose repositories and settings cannot be changed. */
 export { openSandboxes, type Sandboxes, type SandboxOptions, type SandboxScope } from './sandbox.ts';

@@ -1,9 +1,9 @@
-/** One step of building the file system that a sandboxed command sees. */
+/** One step of building the file system of a sandboxed command. */
 export type Mount =
   | {
       readonly type: 'read-only' | 'writable';
       readonly target: string;
-      /** The path on the host, if it is another. */
+      /** The path on the host, if it differs. */
       readonly source?: string;
     }
   /** An empty directory in memory; what is written to it is lost. */
@@ -13,13 +13,13 @@ export type Mount =
       readonly bytes: number;
       readonly mode: string;
     }
-  /** An empty directory or file in place of what is there. */
+  /** An empty directory or file that hides what is there. */
   | { readonly type: 'empty-directory' | 'empty-file'; readonly target: string }
-  /** A file without content that can be read and not be written; unlike a device, nothing can be written to it. */
+  /** An empty read-only file; unlike a device, nothing can be written to it. */
   | { readonly type: 'blank-file'; readonly target: string }
   | { readonly type: 'link'; readonly target: string; readonly to: string };
 
-/** What the installed bubblewrap can do. */
+/** The features of the installed bubblewrap. */
 export interface Bubblewrap {
   readonly program: string;
   readonly hasSize: boolean;
@@ -28,8 +28,8 @@ export interface Bubblewrap {
 }
 
 /**
- * The mounts as arguments of bubblewrap: outer ones first, since a later mount hides what an earlier one put there.
- * `blank` returns the number of an open file without content, a new one each time.
+ * Returns the mounts as arguments of bubblewrap: outer ones first, since a later mount hides an earlier one.
+ * `blank` returns the number of a new open file without content.
  */
 export function mountArguments(
   mounts: readonly Mount[],
@@ -37,17 +37,17 @@ export function mountArguments(
   blank: () => string,
 ): readonly string[] {
   const sorted = mounts.toSorted(
-    (one, other) => depthOf(one.target) - depthOf(other.target) || ORDER[one.type] - ORDER[other.type],
+    (left, right) => pathDepth(left.target) - pathDepth(right.target) || ORDER[left.type] - ORDER[right.type],
   );
-  // A mount may be inside an empty directory, which has to be writable until the mount is made.
+  // A mount may be inside an empty directory, which must be writable until the mount is created.
   const emptied = sorted.filter(({ type }) => type === 'empty-directory');
   return [
-    ...sorted.flatMap((mount) => argumentsOf(mount, bubblewrap, blank)),
+    ...sorted.flatMap((mount) => mountArgument(mount, bubblewrap, blank)),
     ...emptied.flatMap(({ target }) => ['--remount-ro', target]),
   ];
 }
 
-/** At the same path, what hides comes after what shows. */
+/** At the same path, hiding mounts follow showing ones. */
 const ORDER: Readonly<Record<Mount['type'], number>> = {
   scratch: 0,
   link: 1,
@@ -58,11 +58,11 @@ const ORDER: Readonly<Record<Mount['type'], number>> = {
   'blank-file': 4,
 };
 
-function depthOf(path: string): number {
+function pathDepth(path: string): number {
   return path.split('/').filter((segment) => segment !== '').length;
 }
 
-function argumentsOf(
+function mountArgument(
   mount: Mount,
   { hasSize, hasPerms }: Pick<Bubblewrap, 'hasSize' | 'hasPerms'>,
   blank: () => string,

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { numberOf, objectIn } from '../../base/index.ts';
 
 /**
- * Waits until every process of a sandbox has ended. bubblewrap itself ends with the command, a moment before the kernel
- * has ended what the command left behind; the first process in the namespace ends last.
+ * Waits until every process of a sandbox has ended. bubblewrap exits with the command, a moment before the
+ * kernel has ended its remaining processes; the first process in the namespace ends last.
  */
-export async function namespaceEnd(status: number): Promise<void> {
+export async function waitForNamespaceEnd(status: number): Promise<void> {
   const pid = firstProcess(status);
   if (pid === undefined) return;
   for (let waited = 0; isRunning(pid); waited += 1) {
@@ -16,7 +16,7 @@ export async function namespaceEnd(status: number): Promise<void> {
   }
 }
 
-/** As bubblewrap writes it to its --info-fd. */
+/** As written by bubblewrap to its --info-fd. */
 function firstProcess(status: number): number | undefined {
   try {
     const text = readFileSync(`/proc/self/fd/${status}`, 'utf8');
@@ -30,7 +30,7 @@ function isRunning(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const state = stat.slice(stat.lastIndexOf(')') + 2)[0] ?? '';
-    // The number may belong to another program by now.
+    // The pid may belong to another program by now.
     return stat.includes('(bwrap)') && !'ZXx'.includes(state);
   } catch {
     return false;

@@ -1,19 +1,19 @@
 import { basename, relative } from 'node:path';
-import type { Undone } from './workspace/planted-files.ts';
+import type { UndoneChanges } from './workspace/planted-files.ts';
 
-/** Notes about hidden secret files, only where the command or its output names one. */
+/** Returns notes about hidden secret files, if the command or its output names one. */
 export function secretNotes(secrets: readonly string[], text: string, root: string): readonly string[] {
   const named = secrets.filter((path) => text.includes(basename(path)));
   if (named.length === 0) return [];
-  const shown = named.slice(0, MOST_NAMED).map((path) => relative(root, path) || path);
+  const listed = named.slice(0, MAX_NAMED).map((path) => relative(root, path) || path);
   return [
-    `[In the sandbox, ${shown.join(', ')} has no content, because by its name it holds secrets. A command that is approved can read it; the user can always allow it with sandbox.show in config.yaml.]`,
+    `[In the sandbox, ${listed.join(', ')} has no content, because its name suggests secrets. An approved command can read it; the user can always allow it with sandbox.show in config.yaml.]`,
   ];
 }
 
-/** Notes for the model about reverted changes, and about errors that only the sandbox explains. */
-export function notesOn(
-  { moved, restored, failed }: Undone,
+/** Returns notes for the model about reverted changes, and about errors that only the sandbox explains. */
+export function sandboxNotes(
+  { moved, restored, failed }: UndoneChanges,
   {
     quarantine,
     printed,
@@ -21,10 +21,10 @@ export function notesOn(
   }: { readonly quarantine: string; readonly printed: string; readonly root: string },
 ): readonly string[] {
   const named = (paths: readonly string[]) => {
-    const shown = paths.slice(0, MOST_NAMED).map((path) => relative(root, path) || path);
-    return paths.length > MOST_NAMED
-      ? `${shown.join(', ')} and ${paths.length - MOST_NAMED} more`
-      : shown.join(', ');
+    const listed = paths.slice(0, MAX_NAMED).map((path) => relative(root, path) || path);
+    return paths.length > MAX_NAMED
+      ? `${listed.join(', ')} and ${paths.length - MAX_NAMED} more`
+      : listed.join(', ');
   };
   return [
     ...(moved.length === 0
@@ -54,7 +54,7 @@ export function notesOn(
   ];
 }
 
-const MOST_NAMED = 8;
+const MAX_NAMED = 8;
 const READ_ONLY_GIT = /\.git\b.*(?:Read-only file system|Device or resource busy)/i;
 const READ_ONLY_STARTUP =
   /^(?!.*\.git\b).*\/?\.[\w-]+.*(?:Read-only file system|EROFS|Device or resource busy)/im;

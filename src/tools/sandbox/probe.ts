@@ -7,15 +7,15 @@ import { closeSync } from 'node:fs';
 import { explainStartFailure, PolypodError } from '../../base/index.ts';
 import type { Sandbox, SandboxedCommand } from '../tool.ts';
 
-/** What a probe found to be missing; empty when the sandbox holds. */
-export type Gap = string;
+/** What a probe found missing; empty if the sandbox holds. */
+export type SandboxGap = string;
 
-/** Thrown by a probe whose sandbox could not be made; with what bubblewrap printed. */
-export class NotStarted extends Error {}
+/** Thrown if the sandbox could not be created; contains the output of bubblewrap. */
+export class SandboxStartError extends Error {}
 
 /**
- * Runs a command in the sandbox that tries to get out: sees it processes, sockets and settings of the host, can it reach
- * the network, has it rights left? A sandbox that starts is not yet one that holds.
+ * Runs a command in the sandbox that tries to escape: can it see processes, sockets and settings of the host,
+ * can it reach the network, does it have capabilities? A sandbox that starts does not necessarily hold.
  */
 export async function probe(
   sandbox: Sandbox,
@@ -24,7 +24,7 @@ export async function probe(
     env,
     shell,
   }: { readonly cwd: string; readonly env: Readonly<Record<string, string>>; readonly shell: string },
-): Promise<readonly Gap[]> {
+): Promise<readonly SandboxGap[]> {
   const directory = mkdtempSync(join(tmpdir(), 'polypod-probe-'));
   const socket = join(directory, 'canary.sock');
   const unix = createServer((link) => link.destroy());
@@ -34,10 +34,10 @@ export async function probe(
     await listening((ready) => tcp.listen(0, '127.0.0.1', ready));
     const address = tcp.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
-    const script = scriptFor({ socket, port, namespaces: namespacesHere() });
+    const script = scriptFor({ socket, port, namespaces: ownNamespaces() });
     const lines = await output(sandbox, { cwd, env, shell, script });
     if (!lines.includes('done'))
-      throw new NotStarted(lines.join('\n') || 'the command did not run to its end');
+      throw new SandboxStartError(lines.join('\n') || 'the command did not run to its end');
     return lines.filter((line) => line !== 'done' && line !== '');
   } finally {
     unix.close();
@@ -49,11 +49,14 @@ export async function probe(
 interface Canaries {
   readonly socket: string;
   readonly port: number;
-  /** `pid:[4026531836]` and the like: those of this process must not be those inside. */
+  /** Namespace ids such as `pid:[4026531836]`: those of this process must differ from those inside. */
   readonly namespaces: readonly string[];
 }
 
-/** Prints a line for everything that is possible and should not be. Without /proc there is nothing to look at there. */
+/**
+ * Returns a script that prints a line for everything that should be impossible. Without /proc there is nothing
+ * to check there.
+ */
 function scriptFor({ socket, port, namespaces }: Canaries): string {
   const say = (text: string) => `echo '${text}'`;
   return [
@@ -74,7 +77,7 @@ function scriptFor({ socket, port, namespaces }: Canaries): string {
   ].join('\n');
 }
 
-function namespacesHere(): readonly string[] {
+function ownNamespaces(): readonly string[] {
   return ['pid', 'net', 'ipc', 'uts', 'mnt', 'user'].flatMap((name) => {
     try {
       return [readlinkSync(`/proc/self/ns/${name}`)];
@@ -117,7 +120,7 @@ async function output(
   for (const fd of prepared.descriptors) closeSync(fd);
   const [code, stdout, stderr] = await ended(child, prepared);
   if (code !== 0)
-    throw new NotStarted(stderr.trim() || stdout.trim() || `bubblewrap ended with ${String(code)}`);
+    throw new SandboxStartError(stderr.trim() || stdout.trim() || `bubblewrap exited with ${String(code)}`);
   return stdout.trim().split('\n');
 }
 
@@ -134,7 +137,7 @@ async function ended(
   });
   return new Promise((resolve, reject) => {
     child.on('error', (thrown) =>
-      reject(new NotStarted(explainStartFailure({ program, cwd: '/', env }, thrown).problem)),
+      reject(new SandboxStartError(explainStartFailure({ program, cwd: '/', env }, thrown).problem)),
     );
     child.on('close', (code) => resolve([code, stdout, stderr]));
   });
@@ -146,13 +149,13 @@ async function listening(listen: (ready: () => void) => unknown): Promise<void> 
   });
 }
 
-/** Why the sandbox cannot be made, and what to do about it. */
-export function refusal(problem: string): PolypodError {
+/** Returns why the sandbox cannot be created, and what to do about it. */
+export function sandboxUnavailable(problem: string): PolypodError {
   const [line = ''] = problem.trim().split('\n');
-  const next =
+  const hint =
     NEXT_STEPS.find(([expression]) => expression.test(problem))?.[1] ??
     'Check the installed package bubblewrap.';
-  return new PolypodError('denied', `The sandbox does not work on this machine (${line}). ${next}`);
+  return new PolypodError('denied', `The sandbox does not work on this machine (${line}). ${hint}`);
 }
 
 const NEXT_STEPS: readonly (readonly [RegExp, string])[] = [
@@ -166,7 +169,7 @@ const NEXT_STEPS: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /namespace|uid map|permission|not permitted/i,
-    'The system does not let programs make namespaces: set kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0, or in a container allow them (docker run --security-opt seccomp=unconfined).',
+    'The system does not allow programs to create namespaces: set kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0, or in a container allow them (docker run --security-opt seccomp=unconfined).',
   ],
   [/unknown option/i, 'The installed bubblewrap is too old: version 0.5 or newer is needed.'],
 ];

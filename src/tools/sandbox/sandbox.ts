@@ -8,16 +8,16 @@ import { isInside } from '../policy/scope.ts';
 import type { Sandbox, SandboxedCommand, SandboxRequest } from '../tool.ts';
 import { bubblewrapAt } from './bubblewrap.ts';
 import { CERTIFICATE_VARIABLES, cleanEnv } from './clean-env.ts';
-import { coverOf } from './cover.ts';
+import { coverMount } from './cover.ts';
 import { isRecordingCommand, runsOnlyGit } from '../policy/git/git-recording.ts';
 import { gitIdentity } from './git-identity.ts';
 import { homeSecretMounts } from './home-secrets.ts';
-import { KeptFile, namelessFile } from './kept-file.ts';
+import { UnlinkedFile, createUnlinkedFile } from './unlinked-file.ts';
 import { type Bubblewrap, type Mount, mountArguments } from './mount.ts';
-import { namespaceEnd } from './namespace-end.ts';
-import { notesOn, secretNotes } from './notes.ts';
-import { snapshotOf, undoPlanted } from './workspace/planted-files.ts';
-import { NotStarted, probe, refusal } from './probe.ts';
+import { waitForNamespaceEnd } from './namespace-end.ts';
+import { sandboxNotes, secretNotes } from './notes.ts';
+import { takeSnapshot, undoPlanted } from './workspace/planted-files.ts';
+import { SandboxStartError, probe, sandboxUnavailable } from './probe.ts';
 import { seccompFilter } from './seccomp.ts';
 import { systemMounts } from './system-mounts.ts';
 import { toolchainMounts } from './toolchains.ts';
@@ -26,19 +26,19 @@ import { WorkspaceScan } from './workspace/scan.ts';
 import { WorkspaceSecrets } from './workspace/secrets.ts';
 
 export interface SandboxOptions {
-  /** The environment for commands: where bubblewrap and the user's programs are looked for. */
+  /** The environment for commands: where bubblewrap and the user's programs are looked up. */
   readonly env: Readonly<Record<string, string>>;
-  /** The user's home directory. Commands have an empty one in its place, unless they work in it. */
+  /** The user's home directory. Commands see an empty one instead, unless they work in it. */
   readonly home: string;
-  /** Files and directories that commands must not see, wherever they are: Polypod's own. */
+  /** Files and directories that commands must not see: Polypod's own. */
   readonly hidden?: readonly string[];
-  /** What commands may read beside the workspace, the system and the programs on the PATH. */
+  /** What commands may read in addition to the workspace, the system and the programs on the PATH. */
   readonly readable?: readonly string[];
-  /** Files of the workspace that commands may see although by their names they hold secrets. */
+  /** Files of the workspace that commands may see although their names suggest secrets. */
   readonly shown?: readonly string[];
-  /** Variables that commands get although they may hold secrets. */
+  /** Variables that commands get although they may contain secrets. */
   readonly passEnv?: readonly string[];
-  /** How much memory the files in each directory for temporary files may take. */
+  /** The memory limit for each directory for temporary files. */
   readonly scratchBytes?: number;
 }
 
@@ -52,15 +52,15 @@ export interface SandboxScope {
 /** Sandboxes for the commands of one agent. */
 export interface Sandboxes {
   readonly around: (scope: SandboxScope) => Sandbox;
-  /** What protects the host, in words for people. */
+  /** A description of what protects the host. */
   readonly features: readonly string[];
 }
 
 /**
- * Sandboxes by bubblewrap. A command sees the system's programs, the user's toolchains, the workspace and an empty home
- * directory; no other file, process, socket or network. In the workspace it cannot change what other programs would run
- * later: repositories and start-up files are read-only, and new ones are moved away when it ends. Refuses with `denied`
- * when the sandbox does not hold on this machine: nothing is ever run without it instead.
+ * Opens bubblewrap sandboxes. A command sees the system's programs, the user's toolchains, the workspace and an
+ * empty home directory; no other file, process, socket or network. In the workspace it cannot change what other
+ * programs would run later: repositories and start-up files are read-only, and new ones are moved away when it
+ * ends. Throws `denied` if the sandbox does not hold on this machine: commands never run without it instead.
  */
 export async function openSandboxes(options: SandboxOptions, first: SandboxScope): Promise<Sandboxes> {
   const program = await programOnPath('bwrap', options.env);
@@ -71,22 +71,22 @@ export async function openSandboxes(options: SandboxOptions, first: SandboxScope
     );
   const shell = (await programOnPath('bash', options.env)) ?? '/bin/sh';
   const [bubblewrap, identity] = await Promise.all([bubblewrapAt(program), gitIdentity(options.env)]);
-  let failure: NotStarted | undefined;
+  let failure: SandboxStartError | undefined;
   for (const { next, ...variant } of VARIANTS) {
     const sandboxes = new BubblewrapSandboxes(options, { ...bubblewrap, ...variant }, identity);
     try {
       await sandboxes.prove(first, shell);
       return sandboxes;
     } catch (thrown) {
-      if (!(thrown instanceof NotStarted)) throw thrown;
+      if (!(thrown instanceof SandboxStartError)) throw thrown;
       failure ??= thrown;
       if (!next.test(thrown.message)) break;
     }
   }
-  throw refusal(failure?.message ?? '');
+  throw sandboxUnavailable(failure?.message ?? '');
 }
 
-/** Machines on which not everything works: what to leave out, and after which failure the next one is tried. */
+/** Machines on which not everything works: what to omit, and after which failure the next variant is tried. */
 const VARIANTS: readonly (Partial<Bubblewrap> & { readonly hasProc: boolean; readonly next: RegExp })[] = [
   { hasProc: true, next: /mount proc|disable-userns/i },
   { hasProc: true, hasDisableUserns: false, next: /mount proc/i },
@@ -94,7 +94,7 @@ const VARIANTS: readonly (Partial<Bubblewrap> & { readonly hasProc: boolean; rea
 ];
 
 interface Variant extends Bubblewrap {
-  /** Whether there is a /proc of its own. In some containers it cannot be made; then /proc is empty. */
+  /** Whether it has its own /proc. Some containers do not allow it; then /proc is empty. */
   readonly hasProc: boolean;
 }
 
@@ -104,13 +104,13 @@ const proved = new Set<string>();
 class BubblewrapSandboxes implements Sandboxes {
   readonly #options: SandboxOptions;
   readonly #variant: Variant;
-  readonly #filter: KeptFile | undefined;
-  readonly #identity: KeptFile;
-  /** What is the same for every workspace. */
+  readonly #filter: UnlinkedFile | undefined;
+  readonly #identity: UnlinkedFile;
+  /** The mounts that are the same for every workspace. */
   readonly #base: readonly Mount[];
   readonly #home: string;
   readonly #secrets: WorkspaceSecrets;
-  readonly #blank = keptFile(Buffer.alloc(0));
+  readonly #blank = cachedFile(Buffer.alloc(0));
 
   constructor(options: SandboxOptions, variant: Variant, identity: string) {
     const { env, hidden = [], readable = [] } = options;
@@ -119,8 +119,8 @@ class BubblewrapSandboxes implements Sandboxes {
     this.#home = realOr(options.home);
     this.#secrets = new WorkspaceSecrets((options.shown ?? []).map(realOr));
     const filter = seccompFilter();
-    this.#filter = filter === undefined ? undefined : keptFile(filter);
-    this.#identity = keptFile(Buffer.from(identity));
+    this.#filter = filter === undefined ? undefined : cachedFile(filter);
+    this.#identity = cachedFile(Buffer.from(identity));
     const certificates = CERTIFICATE_VARIABLES.flatMap((name) => env[name] ?? []).filter(isAbsolute);
     this.#base = [
       ...systemMounts(),
@@ -146,7 +146,7 @@ class BubblewrapSandboxes implements Sandboxes {
     return { prepare: (request) => this.#prepare(scope, request) };
   }
 
-  /** Runs the probe, unless the same sandbox has passed it already. */
+  /** Runs the probe, unless the same sandbox has already passed it. */
   async prove(scope: SandboxScope, shell: string): Promise<void> {
     const { env, hidden } = this.#options;
     const parts = JSON.stringify([this.#variant, this.#base, scope, env['PATH'], hidden, shell]);
@@ -170,8 +170,8 @@ class BubblewrapSandboxes implements Sandboxes {
     const closed = new Set(
       mounts.concat(covers).flatMap(({ type, target }) => (type === 'writable' ? [] : [target])),
     );
-    const workspaces = roots.map(scanOf);
-    const found = await Promise.all(workspaces.map((scan) => scan.look(closed)));
+    const workspaces = roots.map(cachedScan);
+    const found = await Promise.all(workspaces.map((scan) => scan.scan(closed)));
     const sockets = found.flatMap((one) =>
       one.sockets.map((target): Mount => ({ type: 'empty-file', target })),
     );
@@ -183,7 +183,7 @@ class BubblewrapSandboxes implements Sandboxes {
       mayRebase: /\b(?:rebase|am)\b/.test(request.text),
       isProtected: !isReadOnly && !isTrusted,
     });
-    // Git would record the empty files. Another program beside it could show their content.
+    // Git would record the empty files. Another program next to it could show their content.
     const showsSecrets = isTrusted || (isRecording && runsOnlyGit(request.text, cwd));
     const secrets = showsSecrets ? [] : this.#secrets.hidden(found);
     const inner = [...covers, ...sockets];
@@ -194,13 +194,13 @@ class BubblewrapSandboxes implements Sandboxes {
           [...mounts, ...covers, ...protection.mounts],
           roots,
         );
-    const before = snapshotOf(found, [...absent, ...protection.absent]);
+    const snapshot = takeSnapshot(found, [...absent, ...protection.absent]);
     const descriptors: number[] = [];
     const give = (descriptor: number): string => String(2 + descriptors.push(descriptor));
-    const status = namelessFile();
+    const status = createUnlinkedFile();
     const args = [
       ...this.#arguments(
-        [...mounts, ...anchors, ...protection.mounts, ...inner, ...secrets.map(blankOf)],
+        [...mounts, ...anchors, ...protection.mounts, ...inner, ...secrets.map(blankMount)],
         give,
       ),
       '--info-fd',
@@ -212,18 +212,18 @@ class BubblewrapSandboxes implements Sandboxes {
       env: { ...cleanEnv(request.env, this.#options.passEnv ?? []), HOME: hasHome ? this.#home : '/tmp' },
       descriptors,
       finish: async (printed) => {
-        await namespaceEnd(status);
+        await waitForNamespaceEnd(status);
         const hidden = secretNotes(secrets, `${request.text}\n${printed}`, roots[0] ?? '/');
         if (isReadOnly) return hidden;
         const quarantine = join(request.scratch, `removed-${Date.now().toString(36)}`);
-        const after = isTrusted ? [] : await Promise.all(workspaces.map((scan) => scan.look(closed, true)));
-        const undone = undoPlanted(before, after, quarantine);
-        return [...notesOn(undone, { quarantine, printed, root: roots[0] ?? '/' }), ...hidden];
+        const after = isTrusted ? [] : await Promise.all(workspaces.map((scan) => scan.scan(closed, true)));
+        const undone = undoPlanted(snapshot, after, quarantine);
+        return [...sandboxNotes(undone, { quarantine, printed, root: roots[0] ?? '/' }), ...hidden];
       },
     };
   }
 
-  /** Everything but what is found in the workspace. */
+  /** Returns everything but what is found in the workspace. */
   #outline(
     roots: readonly string[],
     cwd: string,
@@ -231,7 +231,7 @@ class BubblewrapSandboxes implements Sandboxes {
   ): {
     readonly mounts: readonly Mount[];
     readonly covers: readonly Mount[];
-    /** Paths of ours that do not exist, and must not be made by a command. */
+    /** Paths of ours that do not exist, and must not be created by a command. */
     readonly absent: readonly string[];
     readonly hasHome: boolean;
   } {
@@ -239,16 +239,16 @@ class BubblewrapSandboxes implements Sandboxes {
     const home = this.#home;
     const isHomeVisible = roots.some((root) => isInside(root, home));
     const isShown = (path: string) => roots.some((root) => isInside(root, path));
-    // In a project, a toolchain is a part of it, such as a virtual environment; in a home directory it is not.
+    // In a project, a toolchain is part of it, such as a virtual environment; in a home directory it is not.
     const base = this.#base.filter(({ target }) => isHomeVisible || !isShown(target));
     const scratch = ['/tmp', '/var/tmp', '/run', '/dev/shm'].map(
       (target): Mount => ({ type: 'scratch', target, bytes, mode: '1777' }),
     );
     const canHaveHome = !isHomeVisible && home !== '/' && !/^\/(?:usr|etc|proc|sys|dev)(?:\/|$)/.test(home);
     const visible = [...roots, ...base.flatMap(({ type, target }) => (type === 'read-only' ? [target] : []))];
-    const own = hidden.filter((path) => visible.some((root) => isInside(root, path)));
+    const ownPaths = hidden.filter((path) => visible.some((root) => isInside(root, path)));
     const secrets = isHomeVisible ? homeSecretMounts(home, roots) : [];
-    const covers = [...own.flatMap((path) => coverOf(path) ?? []), ...secrets].filter(
+    const covers = [...ownPaths.flatMap((path) => coverMount(path) ?? []), ...secrets].filter(
       ({ target }) =>
         visible.some((root) => isInside(root, target)) && !roots.some((root) => isInside(target, root)),
     );
@@ -261,7 +261,7 @@ class BubblewrapSandboxes implements Sandboxes {
         ...directoryMounts(cwd, visible),
       ],
       covers: outer(covers),
-      absent: own.filter((path) => isShown(path) && !isThere(path)),
+      absent: ownPaths.filter((path) => isShown(path) && !exists(path)),
       hasHome: canHaveHome || isHomeVisible,
     };
   }
@@ -285,35 +285,35 @@ class BubblewrapSandboxes implements Sandboxes {
   }
 }
 
-/** The last ones that were used, for all agents: a daemon may have many agents in one workspace. */
+/** The most recently used ones, for all agents: a daemon may have many agents in one workspace. */
 const scans = new Map<string, WorkspaceScan>();
 
-function scanOf(root: string): WorkspaceScan {
+function cachedScan(root: string): WorkspaceScan {
   const scan = scans.get(root) ?? new WorkspaceScan(root);
   scans.delete(root);
   scans.set(root, scan);
   for (const oldest of scans.keys()) {
-    if (scans.size <= MOST_SCANS) break;
+    if (scans.size <= MAX_SCANS) break;
     scans.delete(oldest);
   }
   return scan;
 }
 
-const MOST_SCANS = 16;
+const MAX_SCANS = 16;
 
 const DEFAULT_SCRATCH_BYTES = 1024 ** 3;
 
-/** Files are kept for the life of the process, one for each content. */
-const keptFiles = new Map<string, KeptFile>();
+/** Files are cached for the life of the process, one for each content. */
+const cachedFiles = new Map<string, UnlinkedFile>();
 
-function keptFile(content: Buffer): KeptFile {
+function cachedFile(content: Buffer): UnlinkedFile {
   const key = content.toString('base64');
-  const kept = keptFiles.get(key) ?? new KeptFile(content);
-  keptFiles.set(key, kept);
-  return kept;
+  const file = cachedFiles.get(key) ?? new UnlinkedFile(content);
+  cachedFiles.set(key, file);
+  return file;
 }
 
-/** The real path of a directory that commands may write to. */
+/** Returns the real path of a directory that commands may write to. */
 function workspaceRoot(directory: string): string {
   const root = realDirectory(directory);
   if (
@@ -331,8 +331,8 @@ function realDirectory(directory: string): string {
   try {
     return realpathSync(directory);
   } catch (thrown) {
-    const why = `The sandbox cannot make ${directory} writable: ${messageOf(thrown)}. Name a directory that exists.`;
-    throw new PolypodError('denied', why, { cause: thrown });
+    const message = `The sandbox cannot make ${directory} writable: ${messageOf(thrown)}. Name a directory that exists.`;
+    throw new PolypodError('denied', message, { cause: thrown });
   }
 }
 
@@ -344,7 +344,7 @@ function realOr(path: string): string {
   }
 }
 
-/** Without those that are inside another one. */
+/** Removes paths that are inside another one. */
 function outermost(paths: readonly string[]): readonly string[] {
   const all = [...new Set(paths)];
   return all.filter((path) => !all.some((other) => other !== path && isInside(other, path)));
@@ -355,7 +355,7 @@ function outer(mounts: readonly Mount[]): readonly Mount[] {
   return targets.flatMap((target) => mounts.find((mount) => mount.target === target) ?? []);
 }
 
-/** A path that may be read, if it exists. */
+/** Returns mounts for a readable path, if it exists. */
 function readOnlyMounts(path: string): readonly Mount[] {
   try {
     const real = realpathSync(path);
@@ -366,7 +366,7 @@ function readOnlyMounts(path: string): readonly Mount[] {
   }
 }
 
-/** The directory that a command starts in: readable at least, and also by the name that links give it. */
+/** Returns mounts for the directory in which a command starts: at least readable, and also by its linked name. */
 function directoryMounts(cwd: string, visible: readonly string[]): readonly Mount[] {
   const real = realOr(cwd);
   const isShown = (path: string) => visible.some((root) => isInside(root, path));
@@ -376,15 +376,15 @@ function directoryMounts(cwd: string, visible: readonly string[]): readonly Moun
   ];
 }
 
-function blankOf(target: string, at: number): Mount {
+function blankMount(target: string, at: number): Mount {
   if (lstatSync(target, { throwIfNoEntry: false })?.isDirectory() === true)
     return { type: 'empty-directory', target };
-  return { type: at < MOST_BLANK_FILES ? 'blank-file' : 'empty-file', target };
+  return { type: at < MAX_BLANK_FILES ? 'blank-file' : 'empty-file', target };
 }
 
 /** Each takes an open file. */
-const MOST_BLANK_FILES = 64;
+const MAX_BLANK_FILES = 64;
 
-function isThere(path: string): boolean {
+function exists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * The system calls that a sandboxed program may not make: those that reach other processes, the kernel's own settings,
- * or code of the kernel that ordinary programs have no use for. Numbers by architecture: [x86-64, arm64], with -1 for a
- * call that the architecture lacks.
+ * The system calls that a sandboxed program may not make: those that reach other processes, kernel settings, or
+ * kernel code that ordinary programs do not need. Numbers by architecture: [x86-64, arm64], with -1 for a call
+ * that the architecture lacks.
  */
 const DENIED: Readonly<Record<string, readonly [number, number]>> = {
   ptrace: [101, 117],
@@ -58,14 +58,14 @@ const DENIED: Readonly<Record<string, readonly [number, number]>> = {
 };
 
 interface Architecture {
-  /** As the kernel names it in the data that a filter sees. */
+  /** The kernel's identifier in the filter data. */
   readonly audit: number;
   readonly column: 0 | 1;
   readonly clone: number;
   readonly clone3: number;
   readonly ioctl: number;
   readonly socket: number;
-  /** The first number of a second table of calls, if there is one. */
+  /** The first number of a second call table, if there is one. */
   readonly otherTable?: number;
 }
 
@@ -82,49 +82,52 @@ const ARCHITECTURES: Readonly<Partial<Record<string, Architecture>>> = {
   arm64: { audit: 0xc00000b7, column: 1, clone: 220, clone3: 435, ioctl: 29, socket: 198 },
 };
 
-/** A filter for the kernel, as bubblewrap loads it; undefined for an architecture whose numbers are not listed here. */
+/**
+ * Returns a filter for the kernel, as bubblewrap loads it; undefined for an architecture whose numbers are not
+ * listed here.
+ */
 export function seccompFilter(architecture: string = process.arch): Buffer | undefined {
   const table = ARCHITECTURES[architecture];
   if (table === undefined) return undefined;
   const denied = Object.values(DENIED).flatMap((numbers) => {
     const number = numbers[table.column];
-    return number < 0 ? [] : [...jumpUnless(JEQ, number, 1), refuse(EPERM)];
+    return number < 0 ? [] : [...jumpUnless(JEQ, number, 1), rejectWith(EPERM)];
   });
   const program: readonly Instruction[] = [
     load(ARCHITECTURE_AT),
-    // Calls of another architecture have other numbers, so the list says nothing about them.
+    // Calls of another architecture have other numbers, so the list does not apply to them.
     [JEQ, 1, 0, table.audit],
-    refuse(ENOSYS),
+    rejectWith(ENOSYS),
     load(NUMBER_AT),
-    ...(table.otherTable === undefined ? [] : [...jumpUnless(JGE, table.otherTable, 1), refuse(ENOSYS)]),
+    ...(table.otherTable === undefined ? [] : [...jumpUnless(JGE, table.otherTable, 1), rejectWith(ENOSYS)]),
     ...denied,
-    // The flags of clone3 are in memory, where a filter cannot look. The C library then uses clone.
+    // The flags of clone3 are in memory, where a filter cannot read them. The C library then uses clone.
     ...jumpUnless(JEQ, table.clone3, 1),
-    refuse(ENOSYS),
+    rejectWith(ENOSYS),
     ...jumpUnless(JEQ, table.clone, 3),
     load(argumentAt(0)),
     ...jumpUnless(JSET, NEW_NAMESPACES, 1),
-    refuse(EPERM),
+    rejectWith(EPERM),
     load(NUMBER_AT),
     ...jumpUnless(JEQ, table.ioctl, 5),
     load(argumentAt(1)),
     ...jumpUnless(JEQ, TIOCSTI, 1),
-    refuse(EPERM),
+    rejectWith(EPERM),
     ...jumpUnless(JEQ, TIOCLINUX, 1),
-    refuse(EPERM),
+    rejectWith(EPERM),
     load(NUMBER_AT),
     ...jumpUnless(JEQ, table.socket, 1 + FAMILIES.length * 2 + 1),
     load(argumentAt(0)),
     ...FAMILIES.flatMap((family) => [...jumpUnless(JEQ, family, 1), ALLOW]),
-    refuse(EAFNOSUPPORT),
+    rejectWith(EAFNOSUPPORT),
     ALLOW,
   ];
   const bytes = Buffer.alloc(program.length * 8);
-  for (const [at, [code, ifTrue, ifFalse, value]] of program.entries()) {
-    bytes.writeUInt16LE(code, at * 8);
-    bytes.writeUInt8(ifTrue, at * 8 + 2);
-    bytes.writeUInt8(ifFalse, at * 8 + 3);
-    bytes.writeUInt32LE(value, at * 8 + 4);
+  for (const [index, [code, ifTrue, ifFalse, value]] of program.entries()) {
+    bytes.writeUInt16LE(code, index * 8);
+    bytes.writeUInt8(ifTrue, index * 8 + 2);
+    bytes.writeUInt8(ifFalse, index * 8 + 3);
+    bytes.writeUInt32LE(value, index * 8 + 4);
   }
   return bytes;
 }
@@ -150,12 +153,12 @@ function load(offset: number): Instruction {
   return [LOAD, 0, 0, offset];
 }
 
-/** Skips the next instructions unless the loaded value compares as wanted. */
+/** Skips the next instructions unless the comparison holds. */
 function jumpUnless(code: number, value: number, skipped: number): readonly Instruction[] {
   return [[code, 0, skipped, value]];
 }
 
-function refuse(error: number): Instruction {
+function rejectWith(error: number): Instruction {
   return [RETURN, 0, 0, 0x0005_0000 | error];
 }
 

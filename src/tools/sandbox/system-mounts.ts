@@ -2,10 +2,10 @@ import { lstatSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Mount } from './mount.ts';
 
-/** What every program needs of the system, read-only: programs, libraries and the public parts of /etc. */
+/** Returns what every program needs of the system, read-only: programs, libraries and the public parts of /etc. */
 export function systemMounts(): readonly Mount[] {
   return [
-    ...['/usr', '/nix/store', '/gnu/store', '/run/current-system'].flatMap(existing),
+    ...['/usr', '/nix/store', '/gnu/store', '/run/current-system'].flatMap(ifExists),
     ...['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].flatMap(linkOrDirectory),
     ...etcEntries().flatMap(publicEntry),
   ];
@@ -24,7 +24,7 @@ export const SYSTEM_DIRECTORIES = [
   '/gnu/store',
 ];
 
-/** Where libraries, certificates, names and times are looked up. Nothing that holds a secret. */
+/** Where libraries, certificates, names and times are looked up. None contains a secret. */
 const ETC =
   'alternatives ld.so.cache ld.so.conf ld.so.conf.d passwd group nsswitch.conf hosts host.conf gai.conf protocols services ' +
   'localtime timezone os-release lsb-release debian_version locale.conf locale.alias mime.types magic inputrc ' +
@@ -33,18 +33,18 @@ const ETC =
 
 function etcEntries(): readonly string[] {
   const named = ETC.split(' ').map((name) => join('/etc', name));
-  // Debian keeps the configuration without which Java does not start there.
-  const java = namesIn('/etc').filter((name) => /^java(?:-|$)/.test(name));
+  // Debian stores the configuration that Java needs to start there.
+  const java = listNames('/etc').filter((name) => /^java(?:-|$)/.test(name));
   return [...named, ...java.map((name) => join('/etc', name))];
 }
 
-/** Root could read more than others; what others may not read is not for commands either. */
+/** Root could read more than other users; what they may not read is not for commands either. */
 function publicEntry(path: string): readonly Mount[] {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats === undefined || (stats.mode & 0o004) === 0 ? [] : [{ type: 'read-only', target: path }];
 }
 
-function existing(path: string): readonly Mount[] {
+function ifExists(path: string): readonly Mount[] {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
     ? [{ type: 'read-only', target: path }]
     : [];
@@ -57,7 +57,7 @@ function linkOrDirectory(path: string): readonly Mount[] {
   return [{ type: 'read-only', target: path }];
 }
 
-function namesIn(directory: string): readonly string[] {
+function listNames(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
   } catch {

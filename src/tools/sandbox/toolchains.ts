@@ -7,16 +7,16 @@ import { SYSTEM_DIRECTORIES } from './system-mounts.ts';
 
 export interface ToolchainOptions {
   readonly env: Readonly<Record<string, string>>;
-  /** The user's home directory; it is never mounted as a whole. */
+  /** The user's home directory; never mounted as a whole. */
   readonly home: string;
-  /** Paths that must not be shown, whatever PATH says. */
+  /** Paths that must not be visible, whatever PATH contains. */
   readonly hidden: readonly string[];
 }
 
 /**
- * The programs that the user works with, read-only: what PATH and the variables of version managers name, where that is
- * not part of the system already. A program is of no use without its libraries, so for `prefix/bin` all of `prefix` is
- * shown, unless that would show a home directory or one that many programs keep their files in: then `bin` alone.
+ * Returns the user's programs, read-only: what PATH and the variables of version managers name, unless it is
+ * part of the system. A program needs its libraries, so for `prefix/bin` all of `prefix` is visible, unless
+ * that would expose a home directory or one that many programs share: then only `bin`.
  */
 export function toolchainMounts(options: ToolchainOptions): readonly Mount[] {
   const { env, home } = options;
@@ -30,12 +30,12 @@ export function toolchainMounts(options: ToolchainOptions): readonly Mount[] {
     return value !== undefined && isAbsolute(value) ? [value] : [];
   });
   const userPackages = [join(home, '.local/lib')].filter(() => onPath.includes(join(home, '.local/bin')));
-  const shown = [
-    ...onPath.map((directory) => prefixOf(directory, home)),
-    ...linked.map((file) => prefixOf(dirname(file), home)),
+  const visible = [
+    ...onPath.map((directory) => installPrefix(directory, home)),
+    ...linked.map((file) => installPrefix(dirname(file), home)),
     ...[...rustup, ...named, ...userPackages].filter((path) => !isTooBroad(path, home)),
   ];
-  const roots = [...new Set(shown.flatMap(withRealPath))].filter((path) => isShowable(path, options));
+  const roots = [...new Set(visible.flatMap(withRealPath))].filter((path) => mayShow(path, options));
   const outer = roots.filter((path) => !roots.some((other) => other !== path && isInside(other, path)));
   return [
     ...outer.map((path): Mount => ({ type: 'read-only', target: path, source: realpathSync(path) })),
@@ -43,31 +43,31 @@ export function toolchainMounts(options: ToolchainOptions): readonly Mount[] {
   ];
 }
 
-/** Package managers link there within /usr only. */
+/** Package managers link within /usr only. */
 const DISTRIBUTION = ['/usr/bin', '/usr/sbin', '/bin', '/sbin'];
 
-/** Where version managers and compilers say that they are installed. */
+/** Variables by which version managers and compilers announce where they are installed. */
 const VARIABLES =
   'CARGO_HOME RUSTUP_HOME GOROOT GOPATH JAVA_HOME NVM_DIR PYENV_ROOT RBENV_ROOT VOLTA_HOME ASDF_DIR ASDF_DATA_DIR CONDA_PREFIX VIRTUAL_ENV DOTNET_ROOT BUN_INSTALL DENO_INSTALL SDKMAN_DIR ANDROID_HOME HOMEBREW_PREFIX'.split(
     ' ',
   );
 
-function prefixOf(directory: string, home: string): string {
+function installPrefix(directory: string, home: string): string {
   if (!/^(?:s?bin|shims)$/.test(basename(directory))) return directory;
   const prefix = dirname(directory);
   if (isTooBroad(prefix, home)) return directory;
-  // A project or a collection of settings may have a directory for its programs, too.
+  // A project or a collection of settings may also have a directory for programs.
   const isToolchain = isInside(home, prefix)
     ? TOOLCHAINS.test(prefix.slice(home.length))
     : !existsSync(join(prefix, '.git'));
   return isToolchain ? prefix : directory;
 }
 
-/** Where version managers and installers put programs below a home directory. */
+/** Where version managers and installers put programs in a home directory. */
 const TOOLCHAINS =
   /^\/(?:\.(?:nvm|n|fnm|volta|nodenv|bun|deno|npm-global|npm-packages|yarn|pyenv|rye|poetry|pixi|conda|rbenv|rvm|cargo|rustup|goenv|jenv|sdkman|asdf|dotnet|ghcup|cabal|stack|opam|elan|juliaup|julia|phpbrew|composer|krew|foundry|nix-profile|linuxbrew|proto)|\.local\/share\/(?:mise|rtx|fnm|nvm|pnpm|uv|pipx|pyenv|rbenv|virtualenvs|nodenv|asdf)|\.local\/(?:state\/nix|pipx)|go|sdk|miniconda3?|anaconda3?|miniforge3|mambaforge|google-cloud-sdk|Android\/Sdk)(?:\/|$)/;
 
-/** Whether a directory holds files of many programs, the user's own among them. */
+/** Returns whether a directory contains files of many programs, including the user's own. */
 function isTooBroad(directory: string, home: string): boolean {
   const inHome = ['', '.local', '.local/share', '.config', '.cache', '.var', 'snap', 'Library'];
   return (
@@ -79,28 +79,28 @@ function isTooBroad(directory: string, home: string): boolean {
   );
 }
 
-function isShowable(path: string, { home, hidden }: ToolchainOptions): boolean {
+function mayShow(path: string, { home, hidden }: ToolchainOptions): boolean {
   return (
     statSync(path, { throwIfNoEntry: false })?.isDirectory() === true &&
     !isTooBroad(path, home) &&
     !SYSTEM_DIRECTORIES.some((directory) => isInside(directory, path)) &&
     !/^\/(?:proc|sys|dev)(?:\/|$)/.test(path) &&
-    // Programs of Windows are on the PATH of its Linux, and cannot run in a sandbox.
+    // WSL puts Windows programs on the PATH, which cannot run in a sandbox.
     !/^\/mnt\/[a-z](?:\/|$)/.test(path) &&
     !isSecret(path) &&
-    !hidden.some((own) => isInside(own, path))
+    !hidden.some((hiddenPath) => isInside(hiddenPath, path))
   );
 }
 
-/** Files by which a tool logs in, beside its programs: `~/.cargo/credentials.toml`, an `.npmrc`. */
+/** Credential files next to a tool's programs: `~/.cargo/credentials.toml`, an `.npmrc`. */
 function credentialsIn(directory: string): readonly string[] {
-  return namesIn(directory)
+  return listNames(directory)
     .map((name) => join(directory, name))
     .filter((path) => isSecret(path) || /^(?:credentials|auth|token)\b/i.test(basename(path)))
     .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true);
 }
 
-/** Where the programs of a directory really are, for those that are links. */
+/** Returns the real locations of a directory's linked programs. */
 function linkTargets(directory: string): readonly string[] {
   try {
     return readdirSync(directory, { withFileTypes: true })
@@ -111,7 +111,7 @@ function linkTargets(directory: string): readonly string[] {
   }
 }
 
-/** The path, and where it leads if that is elsewhere; nothing if it leads nowhere. */
+/** Returns the path, and its target if it is a link; nothing if it leads nowhere. */
 function withRealPath(path: string): readonly string[] {
   try {
     const real = realpathSync(path);
@@ -121,7 +121,7 @@ function withRealPath(path: string): readonly string[] {
   }
 }
 
-function namesIn(directory: string): readonly string[] {
+function listNames(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
   } catch {

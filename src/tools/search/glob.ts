@@ -1,8 +1,8 @@
-/** A pattern for one name or for a path, in parts as it is between slashes. */
+/** A glob for a name or a path, split at slashes. */
 export type Glob = readonly Segment[];
 
 type Segment =
-  /** `**`: any number of names; at the end at least one. */
+  /** `**`: any number of names; at least one at the end. */
   | { readonly type: 'any-depth' }
   /** Without wildcards. */
   | { readonly type: 'name'; readonly name: string }
@@ -16,15 +16,18 @@ type Token =
   | { readonly type: 'many' }
   | { readonly type: 'class'; readonly negated: boolean; readonly ranges: readonly Range[] };
 
-/** Characters from one to the other, both included. */
+/** An inclusive range of characters. */
 type Range = readonly [string, string];
 
-/** Reads a pattern of `*`, `?`, `[a-z]`, `[!a-z]`, `\` before a character that means itself, and `**` as a name. */
+/** Parses a glob of `*`, `?`, `[a-z]`, `[!a-z]`, `\` before a literal character, and `**` as a name. */
 export function parseGlob(pattern: string): Glob {
   return pattern.split('/').map(parseSegment);
 }
 
-/** Whether a path, as a list of names, is what the pattern says. Takes time by the product of their lengths at most. */
+/**
+ * Returns whether a path, as a list of names, matches. Takes at most time proportional to the product of their
+ * lengths.
+ */
 export function globMatches(glob: Glob, names: readonly string[]): boolean {
   return wildcardMatches(
     glob,
@@ -48,8 +51,8 @@ function segmentMatches(segment: Segment, name: string): boolean {
 }
 
 /**
- * Matches parts, of which some stand for any number of items, with items. Only the last of those ever has to be tried
- * again, so that no pattern takes long, as it could as a regular expression.
+ * Matches parts, some of which match any number of items, against items. Only the last of those has to be
+ * retried, so no pattern takes long, unlike with a regular expression.
  */
 function wildcardMatches<Part>(
   parts: readonly Part[],
@@ -65,7 +68,7 @@ function wildcardMatches<Part>(
     if (part !== undefined && isMany(part)) {
       [manyAt, manyIndex] = [at, index];
       at += 1;
-      // The last one takes the rest, which is not empty here.
+      // The last one matches the rest, which is not empty here.
       if (at === parts.length) return true;
     } else if (part !== undefined && matches(part, index)) {
       [at, index] = [at + 1, index + 1];
@@ -74,11 +77,11 @@ function wildcardMatches<Part>(
       [at, index] = [manyAt + 1, manyIndex];
     } else return false;
   }
-  while (at < parts.length && restIsMany(parts, at, isMany)) at += 1;
+  while (at < parts.length && isRestWildcard(parts, at, isMany)) at += 1;
   return at === parts.length && !needsOneAtEnd;
 }
 
-function restIsMany<Part>(parts: readonly Part[], at: number, isMany: (part: Part) => boolean): boolean {
+function isRestWildcard<Part>(parts: readonly Part[], at: number, isMany: (part: Part) => boolean): boolean {
   const part = parts[at];
   return part !== undefined && isMany(part);
 }
@@ -105,7 +108,7 @@ function parseSegment(segment: string): Segment {
     : { type: 'pattern', tokens };
 }
 
-/** The token at a place and how many characters it takes. */
+/** Returns the token at a position and its length. */
 function parseToken(segment: string, at: number): readonly [Token, number] {
   const character = segment[at] ?? '';
   if (character === '*') return [{ type: 'many' }, 1];
@@ -117,7 +120,7 @@ function parseToken(segment: string, at: number): readonly [Token, number] {
     : [{ type: 'character', character: escaped }, 2];
 }
 
-/** Undefined when the bracket is never closed: then it means itself. */
+/** Returns undefined if the bracket is never closed: then it is literal. */
 function parseClass(segment: string, at: number): readonly [Token, number] | undefined {
   const [all, negation, body = ''] = /^\[([!^]?)(\]?(?:\\.|[^\]\\])*)\]/s.exec(segment.slice(at)) ?? [];
   if (all === undefined || body === '') return undefined;

@@ -7,7 +7,7 @@ export interface IgnoreRule {
   readonly directoriesOnly: boolean;
 }
 
-/** Reads a `.gitignore` as git does. */
+/** Parses a `.gitignore` like git. */
 export function parseIgnoreFile(text: string): readonly IgnoreRule[] {
   return text
     .replace(/^\ufeff/, '')
@@ -15,8 +15,8 @@ export function parseIgnoreFile(text: string): readonly IgnoreRule[] {
     .flatMap(parseLine);
 }
 
-/** What the last rule that fits says of a path, given as names from the file's own directory on. */
-export function verdictOf(
+/** Returns the verdict of the last matching rule on a path, given as names from the file's own directory on. */
+export function ignoreVerdict(
   rules: readonly IgnoreRule[],
   names: readonly string[],
   isDirectory: boolean,
@@ -27,7 +27,7 @@ export function verdictOf(
 }
 
 function parseLine(line: string): readonly IgnoreRule[] {
-  // Spaces at the end do not count, unless the last is escaped.
+  // Trailing spaces are ignored, unless the last is escaped.
   const trimmed = line.replace(/(?<!\\)[ \t]+$/, '');
   if (trimmed === '' || trimmed.startsWith('#')) return [];
   const negated = trimmed.startsWith('!');
@@ -35,8 +35,8 @@ function parseLine(line: string): readonly IgnoreRule[] {
   const directoriesOnly = pattern.endsWith('/');
   const path = directoriesOnly ? pattern.slice(0, -1) : pattern;
   if (path === '') return [];
-  // A slash at the start or in the middle binds the pattern to the file's directory.
-  const bound = path.includes('/');
-  const glob = parseGlob(bound ? path.replace(/^\//, '') : `**/${path}`);
+  // A slash at the start or in the middle anchors the pattern to the file's directory.
+  const isAnchored = path.includes('/');
+  const glob = parseGlob(isAnchored ? path.replace(/^\//, '') : `**/${path}`);
   return [{ glob, verdict: negated ? 'kept' : 'ignored', directoriesOnly }];
 }

@@ -1,18 +1,18 @@
 import { lstat, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type IgnoreRule, parseIgnoreFile, verdictOf } from './ignore-file.ts';
+import { type IgnoreRule, parseIgnoreFile, ignoreVerdict } from './ignore-file.ts';
 
-/** The ignore files of one directory, and those of the directories above it in the same repository. */
+/** The ignore rules of one directory, and those of its parents in the same repository. */
 export interface IgnoreRules {
   readonly above: IgnoreRules | undefined;
   /** How many names lead from `/` to the directory. */
   readonly depth: number;
   readonly ignore: readonly IgnoreRule[];
-  /** Of `.git/info/exclude`: they count less than any `.gitignore`. */
+  /** From `.git/info/exclude`: they have lower priority than any `.gitignore`. */
   readonly exclude: readonly IgnoreRule[];
 }
 
-/** Whether a path, as the names from `/` on, is ignored. Its directories are taken for not ignored. */
+/** Returns whether a path, as names from `/` on, is ignored. Its directories are assumed not to be ignored. */
 export function isIgnored(
   rules: IgnoreRules | undefined,
   names: readonly string[],
@@ -24,7 +24,7 @@ export function isIgnored(
   );
 }
 
-/** The nearest file that has something to say decides. */
+/** The nearest file with a matching rule decides. */
 function verdictBy(
   kind: 'ignore' | 'exclude',
   rules: IgnoreRules | undefined,
@@ -33,14 +33,14 @@ function verdictBy(
 ): 'ignored' | 'kept' | undefined {
   for (let level = rules; level !== undefined; level = level.above) {
     if (level[kind].length === 0) continue;
-    const verdict = verdictOf(level[kind], names.slice(level.depth), isDirectory);
+    const verdict = ignoreVerdict(level[kind], names.slice(level.depth), isDirectory);
     if (verdict !== undefined) return verdict;
   }
   return undefined;
 }
 
-/** The rules for what is in a directory; a repository does not care for those of another around it. */
-export async function rulesIn(
+/** Returns the rules for the entries of a directory; a repository ignores the rules of one around it. */
+export async function rulesForDirectory(
   directory: string,
   hasFile: (name: '.git' | '.gitignore') => boolean,
   above: IgnoreRules | undefined,
@@ -50,27 +50,31 @@ export async function rulesIn(
   if (!isRepository && !hasFile('.gitignore')) return outer;
   return {
     above: outer,
-    depth: namesOf(directory).length,
-    ignore: await rulesFrom(join(directory, '.gitignore')),
-    exclude: isRepository ? await rulesFrom(join(directory, '.git', 'info', 'exclude')) : [],
+    depth: pathNames(directory).length,
+    ignore: await readRules(join(directory, '.gitignore')),
+    exclude: isRepository ? await readRules(join(directory, '.git', 'info', 'exclude')) : [],
   };
 }
 
-/** The rules of the directories above one, up to where its repository starts. */
+/** Returns the rules of the parents of a directory, up to the root of its repository. */
 export async function rulesAbove(directory: string): Promise<IgnoreRules | undefined> {
   const above = dirname(directory);
-  if (above === directory || (await isThere(join(directory, '.git')))) return undefined;
-  const isRepository = await isThere(join(above, '.git'));
-  return await rulesIn(above, (name) => name === '.gitignore' || isRepository, await rulesAbove(above));
+  if (above === directory || (await exists(join(directory, '.git')))) return undefined;
+  const isRepository = await exists(join(above, '.git'));
+  return await rulesForDirectory(
+    above,
+    (name) => name === '.gitignore' || isRepository,
+    await rulesAbove(above),
+  );
 }
 
-/** The names that lead from `/` to a path. */
-export function namesOf(path: string): readonly string[] {
+/** Returns the names that lead from `/` to a path. */
+export function pathNames(path: string): readonly string[] {
   return path.split('/').filter((name) => name !== '');
 }
 
-/** An ignore file that is not there, or cannot be read, ignores nothing. */
-async function rulesFrom(file: string): Promise<readonly IgnoreRule[]> {
+/** A missing or unreadable ignore file ignores nothing. */
+async function readRules(file: string): Promise<readonly IgnoreRule[]> {
   try {
     return parseIgnoreFile(await readFile(file, 'utf8'));
   } catch {
@@ -78,7 +82,7 @@ async function rulesFrom(file: string): Promise<readonly IgnoreRule[]> {
   }
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function exists(path: string): Promise<boolean> {
   try {
     await lstat(path);
     return true;

@@ -2,46 +2,46 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { arrayOf, messageOf, PolypodError, settlesWithin } from '../../base/index.ts';
 
-/** What to look for in a line. */
+/** What to search for in a line. */
 export interface LinePattern {
   readonly pattern: string;
   readonly literal: boolean;
   readonly ignoreCase: boolean;
 }
 
-/** A regular expression in JavaScript's spelling. */
+/** A JavaScript regular expression. */
 interface Expression {
   readonly source: string;
   readonly flags: string;
 }
 
 /**
- * Tells in which lines a pattern is. It does so in a thread of its own: an expression that backtracks without end holds
- * up nobody else, and is given up when its time is over.
+ * Finds the lines that match a pattern, in a separate thread: an expression that backtracks endlessly blocks
+ * nothing else, and is stopped after a time limit.
  */
 export class LineMatcher {
   readonly #worker: Worker;
   readonly #pattern: string;
   readonly #limitMs: number;
 
-  /** Throws `bad-request` for a pattern that cannot be read. */
+  /** Throws `bad-request` for an invalid pattern. */
   constructor({ pattern, literal, ignoreCase }: LinePattern, limitMs = LIMIT_MS) {
     this.#pattern = pattern;
     this.#limitMs = limitMs;
     const workerData = literal
-      ? expressionOf(escaped(pattern), ignoreCase)
-      : expressionOf(pattern, ignoreCase);
+      ? toExpression(escapeText(pattern), ignoreCase)
+      : toExpression(pattern, ignoreCase);
     this.#worker = new Worker(MATCHING, {
       eval: true,
       workerData,
-      // Nothing of the process around it, whatever it was started with.
+      // Inherits nothing from this process.
       execArgv: [],
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: 256 },
     });
   }
 
-  /** The indexes of the lines with a match, for each text. */
+  /** Returns the indexes of matching lines for each text. */
   async match(texts: readonly string[], signal: AbortSignal): Promise<readonly (readonly number[])[]> {
     const reply = once(this.#worker, 'message', { signal });
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
@@ -56,41 +56,41 @@ export class LineMatcher {
   }
 }
 
-/** The pattern as ripgrep reads it, as far as JavaScript can say the same. */
-function expressionOf(pattern: string, ignoreCase: boolean): Expression {
+/** Converts ripgrep syntax to JavaScript, as far as possible. */
+function toExpression(pattern: string, ignoreCase: boolean): Expression {
   const [, options = ''] = /^\(\?([ims]+)\)/.exec(pattern) ?? [];
   const source = pattern.replace(/^\(\?[ims]+\)/, '').replaceAll('(?P<', '(?<');
   const flags = ignoreCase || options.includes('i') ? 'i' : '';
   try {
-    return checked(source, `${flags}u`);
+    return compile(source, `${flags}u`);
   } catch {
-    // Without `u` it forgives escapes that mean nothing, which models like to write.
-    return checkedOrRefused(source, flags);
+    // Without `u`, meaningless escapes are accepted, which models often write.
+    return compileOrReject(source, flags);
   }
 }
 
-function checkedOrRefused(source: string, flags: string): Expression {
+function compileOrReject(source: string, flags: string): Expression {
   try {
-    return checked(source, flags);
+    return compile(source, flags);
   } catch (thrown) {
     throw new PolypodError('bad-request', messageOf(thrown), { cause: thrown });
   }
 }
 
-function checked(source: string, flags: string): Expression {
+function compile(source: string, flags: string): Expression {
   return { source: new RegExp(source, flags).source, flags };
 }
 
-function escaped(text: string): string {
+function escapeText(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
 function tooSlow(pattern: string): PolypodError {
-  const why = `The pattern ${pattern} takes too long: it tries too many ways to match a line. Make it simpler, or set literal to true.`;
-  return new PolypodError('tool-failed', why);
+  const message = `The pattern ${pattern} takes too long: it tries too many ways to match a line. Simplify it, or set literal to true.`;
+  return new PolypodError('tool-failed', message);
 }
 
-/** The thread's program. Of a line only the beginning is searched: nobody reads further. */
+/** The program of the thread. Only the beginning of a line is searched: nobody reads further. */
 const MATCHING = `
 const { parentPort, workerData } = require('node:worker_threads');
 const expression = new RegExp(workerData.source, workerData.flags);

@@ -1,27 +1,28 @@
 import { type Glob, globMatches, parseGlob } from './glob.ts';
 
-/** Which paths below a directory a model asked for. */
+/** Which paths below a directory a model requested. */
 export interface PathFilter {
   readonly matches: (names: readonly string[]) => boolean;
-  /** Whether the pattern names something hidden; without that, hidden files are not looked at. */
+  /** Whether the pattern names something hidden; otherwise hidden files are skipped. */
   readonly hidden: boolean;
-  /** Patterns for the last name of all that matches; undefined when it can be any. */
+  /** Patterns for the last name of every match; undefined if it can be any. */
   readonly lastNames: readonly string[] | undefined;
 }
 
-/** What lets every path through. */
+/** Accepts every path. */
 export const EVERY_PATH: PathFilter = { matches: () => true, hidden: false, lastNames: undefined };
 
 /**
- * Reads a pattern as ripgrep does: without a slash it is for the name at any depth, else for the path from the directory
- * on; `{a,b}` are alternatives, and a leading `!` turns it round. A sentence when it cannot be read.
+ * Parses a pattern like ripgrep: without a slash it matches the name at any depth, otherwise the path from the
+ * directory on; `{a,b}` are alternatives, and a leading `!` negates it. Returns an error message for an invalid
+ * pattern.
  */
 export function parsePathFilter(pattern: string): PathFilter | string {
   const negated = pattern.startsWith('!');
   const alternatives = expandBraces(pattern.slice(negated ? 1 : 0));
   if (alternatives === undefined)
-    return `The pattern ${pattern} has more than ${MOST_ALTERNATIVES} alternatives. Use several calls.`;
-  const globs = alternatives.map(globOf);
+    return `The pattern ${pattern} has more than ${MAX_ALTERNATIVES} alternatives. Use several calls.`;
+  const globs = alternatives.map(compileGlob);
   const lastNames = alternatives.map((alternative) => alternative.slice(alternative.lastIndexOf('/') + 1));
   return {
     matches: (names) => globs.some((glob) => globMatches(glob, names)) !== negated,
@@ -30,23 +31,26 @@ export function parsePathFilter(pattern: string): PathFilter | string {
   };
 }
 
-function globOf(pattern: string): Glob {
+function compileGlob(pattern: string): Glob {
   const path = pattern.replace(/^(?:\.?\/)+/, '').replace(/\/$/, '/**');
   return parseGlob(path.includes('/') || pattern.startsWith('/') ? path : `**/${path}`);
 }
 
-/** `a{b,c{d,e}}` is `ab`, `acd`, `ace`; undefined when there are too many. Braces without a comma mean themselves. */
+/**
+ * Expands `a{b,c{d,e}}` to `ab`, `acd`, `ace`; undefined if there are too many. Braces without a comma are
+ * literal.
+ */
 function expandBraces(pattern: string): readonly string[] | undefined {
-  const done: string[] = [];
+  const expanded: string[] = [];
   for (const waiting = [pattern]; waiting.length > 0; ) {
     const next = waiting.pop() ?? '';
-    // The innermost first: what it holds has no braces of its own.
+    // Innermost first: its content contains no braces.
     const [all, before = '', body = '', after = ''] = /^(.*?)\{([^{}]*,[^{}]*)\}(.*)$/s.exec(next) ?? [];
-    if (all === undefined) done.push(next);
+    if (all === undefined) expanded.push(next);
     else waiting.push(...body.split(',').map((choice) => `${before}${choice}${after}`));
-    if (done.length + waiting.length > MOST_ALTERNATIVES) return undefined;
+    if (expanded.length + waiting.length > MAX_ALTERNATIVES) return undefined;
   }
-  return done;
+  return expanded;
 }
 
-const MOST_ALTERNATIVES = 200;
+const MAX_ALTERNATIVES = 200;

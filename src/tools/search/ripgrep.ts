@@ -2,17 +2,20 @@ import { execFile, spawn } from 'node:child_process';
 import { promisify } from 'node:util';
 import { explainStartFailure, PolypodError } from '../../base/index.ts';
 import { findProgram, isInside, realPath } from '../policy/index.ts';
-import type { ToolSurroundings } from '../tool.ts';
+import type { ToolContext } from '../tool.ts';
 
 /** Where and with which settings ripgrep runs. */
 export interface Ripgrep {
   readonly program: string;
-  /** A real directory; what is found is told from there. */
+  /** A real directory; results are relative to it. */
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** So that it finds what our own search finds, whatever the user has set: only `.gitignore` and `.git/info/exclude`. */
+/**
+ * Makes it find what our own search finds, whatever the user configured: only `.gitignore` and
+ * `.git/info/exclude`.
+ */
 const SETTINGS = [
   '--no-config',
   '--no-messages',
@@ -24,42 +27,48 @@ const SETTINGS = [
   '--color=never',
 ];
 
-/** Ripgrep in a real directory; undefined when it is not installed, or so old that it does not know our settings. */
+/** Returns ripgrep for a real directory; undefined if it is not installed or too old for our settings. */
 export async function ripgrepIn(
   cwd: string,
   env: Readonly<Record<string, string>>,
 ): Promise<Ripgrep | undefined> {
   const program = await findProgram('rg', env['PATH'] ?? '', realPath);
-  // A script, or a program that anybody could have put there, is not taken for ripgrep.
+  // A script, or a program that anyone could have put there, is not used.
   if (program === undefined || program.kind === 'script' || program.kind === 'shim') return undefined;
   if (program.doubt !== undefined || !(await isUsable(program.path))) return undefined;
   return { program: program.path, cwd, env };
 }
 
-/** The environment in which ripgrep is looked for: an agent may have put a program into its working directory. */
+/**
+ * Returns the environment in which ripgrep is looked up: an agent may have put a program into its working
+ * directory.
+ */
 export function searchEnvironment({
   cwd,
   env,
-}: Pick<ToolSurroundings, 'cwd' | 'env'>): Readonly<Record<string, string>> {
+}: Pick<ToolContext, 'cwd' | 'env'>): Readonly<Record<string, string>> {
   const directories = (env['PATH'] ?? '').split(':').filter((directory) => !isInside(cwd, directory));
   return { ...env, PATH: directories.join(':') };
 }
 
-/** Asked once for each program: it does not change while we run. */
+/** Checked once for each program. */
 const USABLE = new Map<string, Promise<boolean>>();
 
 async function isUsable(program: string): Promise<boolean> {
-  const known = USABLE.get(program);
-  if (known !== undefined) return await known;
-  const asked = promisify(execFile)(program, [...SETTINGS, '--version']).then(
+  const cached = USABLE.get(program);
+  if (cached !== undefined) return await cached;
+  const check = promisify(execFile)(program, [...SETTINGS, '--version']).then(
     () => true,
     () => false,
   );
-  USABLE.set(program, asked);
-  return await asked;
+  USABLE.set(program, check);
+  return await check;
 }
 
-/** Runs ripgrep and yields its output in records that end with a byte, as they come. It is killed when nobody listens any more. */
+/**
+ * Runs ripgrep and yields its output in records that end with a separator, as they arrive. It is killed when
+ * the reader stops.
+ */
 export async function* ripgrepRecords(
   { program, cwd, env }: Ripgrep,
   args: readonly string[],
@@ -81,13 +90,13 @@ export async function* ripgrepRecords(
   signal.addEventListener('abort', kill);
   let problem = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    problem = (problem + text).slice(0, MOST_PROBLEM);
+    problem = (problem + text).slice(0, MAX_PROBLEM);
   });
   try {
-    yield* recordsIn(child.stdout, separator);
+    yield* splitRecords(child.stdout, separator);
     signal.throwIfAborted();
     const code = await closed;
-    // 1 is "nothing found". 2 without a word is a file that could not be read.
+    // 1 means no match. 2 without output means an unreadable file.
     if (code === 2 && problem !== '') throw new PolypodError('bad-request', problem.trim());
   } finally {
     signal.removeEventListener('abort', kill);
@@ -95,8 +104,8 @@ export async function* ripgrepRecords(
   }
 }
 
-/** Pieces of an unfinished record are joined once, when its end comes. */
-async function* recordsIn(pieces: AsyncIterable<Buffer>, separator: string): AsyncGenerator<string> {
+/** The parts of an unfinished record are joined once, at its end. */
+async function* splitRecords(pieces: AsyncIterable<Buffer>, separator: string): AsyncGenerator<string> {
   let unfinished: Buffer[] = [];
   for await (const piece of pieces) {
     let at = 0;
@@ -110,4 +119,4 @@ async function* recordsIn(pieces: AsyncIterable<Buffer>, separator: string): Asy
   if (unfinished.length > 0) yield Buffer.concat(unfinished).toString('utf8');
 }
 
-const MOST_PROBLEM = 2_000;
+const MAX_PROBLEM = 2_000;

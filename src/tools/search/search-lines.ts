@@ -2,34 +2,34 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PolypodError } from '../../base/index.ts';
-import { readBytes, startsWithMark } from '../files/file-content.ts';
+import { readBytes, startsWithBom } from '../files/file-content.ts';
 import { LineMatcher, type LinePattern } from './line-matcher.ts';
-import { filterOptions, isWanted } from './list-files.ts';
+import { filterOptions, passesFilter } from './list-files.ts';
 import type { PathFilter } from './path-filter.ts';
 import { type Ripgrep, ripgrepIn, ripgrepRecords } from './ripgrep.ts';
 import { walk } from './walk.ts';
 
-/** What to look for, and where. */
+/** What to search for, and where. */
 export interface Search extends LinePattern {
   /** A real directory. */
   readonly directory: string;
-  /** The one file of it that is searched, or which of those below it are. */
+  /** The single file to search, or a filter for those below the directory. */
   readonly files: { readonly name: string } | PathFilter;
-  /** How many lines around a match are told. */
+  /** How many lines around a match are returned. */
   readonly context: number;
 }
 
 /** A line with a match, or one near it. */
 export interface FoundLine {
-  /** From the search's directory on. */
+  /** Relative to the search directory. */
   readonly path: string;
-  /** The first of the file is 1. */
+  /** Starts at 1. */
   readonly number: number;
   readonly text: string;
   readonly matches: boolean;
 }
 
-/** The lines that fit, file by file in a fixed order. Throws `bad-request` for a pattern that cannot be read. */
+/** Returns the matching lines, file by file in a fixed order. Throws `bad-request` for an invalid pattern. */
 export async function* searchLines(
   search: Search,
   env: Readonly<Record<string, string>>,
@@ -37,8 +37,9 @@ export async function* searchLines(
 ): AsyncGenerator<FoundLine> {
   const rg = await ripgrepIn(search.directory, env);
   const { files } = search;
-  const lines = rg === undefined ? searchAlone(search, signal) : searchWithRipgrep(rg, search, signal);
-  for await (const line of lines) if ('name' in files || isWanted(line.path, files)) yield line;
+  const lines =
+    rg === undefined ? searchWithoutRipgrep(search, signal) : searchWithRipgrep(rg, search, signal);
+  for await (const line of lines) if ('name' in files || passesFilter(line.path, files)) yield line;
 }
 
 async function* searchWithRipgrep(
@@ -52,7 +53,7 @@ async function* searchWithRipgrep(
     '--with-filename',
     '--no-heading',
     '--crlf',
-    // Longer ones are cut later anyway.
+    // Longer lines are cut later anyway.
     '--max-columns=2000',
     '--max-columns-preview',
     ...(literal ? ['--fixed-strings'] : []),
@@ -64,24 +65,21 @@ async function* searchWithRipgrep(
     'name' in files ? `./${files.name}` : './',
   ];
   for await (const record of ripgrepRecords(rg, args, '\n', signal)) {
-    // All else is a line between groups, or a remark on a binary file.
+    // Everything else is a separator between groups, or a note about a binary file.
     const [, path, number, sign, text = ''] = /^\.\/([^\0]*)\0(\d+)([:-])(.*)$/s.exec(record) ?? [];
     if (path !== undefined)
       yield { path, number: Number(number), text: text.replace(/\r$/, ''), matches: sign === ':' };
   }
 }
 
-/** The same without ripgrep. */
-async function* searchAlone(search: Search, signal: AbortSignal): AsyncGenerator<FoundLine> {
-  // A line has no line break in it; ripgrep says the same.
+/** Searches without ripgrep. */
+async function* searchWithoutRipgrep(search: Search, signal: AbortSignal): AsyncGenerator<FoundLine> {
+  // A line contains no line break; ripgrep reports the same error.
   if (search.pattern.includes('\n'))
-    throw new PolypodError(
-      'bad-request',
-      'a line break cannot be part of it, for lines are searched one by one',
-    );
+    throw new PolypodError('bad-request', 'it contains a line break, but lines are searched one by one');
   const matcher = new LineMatcher(search);
   try {
-    for await (const texts of batches(search, signal)) {
+    for await (const texts of fileBatches(search, signal)) {
       const found = await matcher.match(
         texts.map(({ text }) => text),
         signal,
@@ -100,11 +98,11 @@ interface FileText {
   readonly text: string;
 }
 
-/** Some files at a time: asking the thread for each one costs more than the search. */
-async function* batches(search: Search, signal: AbortSignal): AsyncGenerator<readonly FileText[]> {
+/** Several files at a time: a message to the thread per file costs more than the search. */
+async function* fileBatches(search: Search, signal: AbortSignal): AsyncGenerator<readonly FileText[]> {
   let [batch, length]: [FileText[], number] = [[], 0];
-  for await (const path of pathsOf(search, signal)) {
-    const text = await textOf(join(search.directory, path), signal);
+  for await (const path of searchPaths(search, signal)) {
+    const text = await readFileText(join(search.directory, path), signal);
     if (text === undefined) continue;
     batch.push({ path, text });
     length += text.length;
@@ -115,13 +113,13 @@ async function* batches(search: Search, signal: AbortSignal): AsyncGenerator<rea
   yield batch;
 }
 
-async function* pathsOf({ directory, files }: Search, signal: AbortSignal): AsyncGenerator<string> {
+async function* searchPaths({ directory, files }: Search, signal: AbortSignal): AsyncGenerator<string> {
   if ('name' in files) yield files.name;
-  else for await (const path of walk(directory, files, signal)) if (isWanted(path, files)) yield path;
+  else for await (const path of walk(directory, files, signal)) if (passesFilter(path, files)) yield path;
 }
 
-/** Undefined for what is not text or cannot be read: the search goes on without it. */
-async function textOf(file: string, signal: AbortSignal): Promise<string | undefined> {
+/** Returns undefined for a file that is not text or not readable, which the search skips. */
+async function readFileText(file: string, signal: AbortSignal): Promise<string | undefined> {
   signal.throwIfAborted();
   let handle: Awaited<ReturnType<typeof open>>;
   try {
@@ -131,15 +129,15 @@ async function textOf(file: string, signal: AbortSignal): Promise<string | undef
   }
   try {
     if (!(await handle.stat()).isFile()) return undefined;
-    const bytes = await readBytes(handle, MOST_FILE_BYTES, signal);
+    const bytes = await readBytes(handle, MAX_FILE_BYTES, signal);
     if (bytes.subarray(0, 64 * 1024).includes(0)) return undefined;
-    return bytes.toString('utf8', startsWithMark(bytes) ? 3 : 0);
+    return bytes.toString('utf8', startsWithBom(bytes) ? 3 : 0);
   } finally {
     await handle.close();
   }
 }
 
-/** The lines with these indexes and those around them, each once. */
+/** Returns the lines with these indexes and those around them, each once. */
 function* linesAround(
   text: string,
   found: readonly number[],
@@ -159,5 +157,5 @@ function* linesAround(
 
 const BATCH_LENGTH = 1_000_000;
 const BATCH_FILES = 64;
-/** Of larger files only so much is searched. */
-const MOST_FILE_BYTES = 16 * 1024 * 1024;
+/** Only this much of larger files is searched. */
+const MAX_FILE_BYTES = 16 * 1024 * 1024;

@@ -2,28 +2,28 @@ import { changedLines, type LineChanges } from './line-changes.ts';
 
 /** The difference of two texts. */
 export interface Diff {
-  /** In the unified format, as `patch` and `git apply` read it; empty when nothing differs. */
+  /** In the unified format, as read by `patch` and `git apply`; empty if nothing differs. */
   readonly text: string;
   readonly added: number;
   readonly removed: number;
 }
 
-/** `before` is undefined for a file that was not there. */
-export function diffOf(path: string, before: string | undefined, after: string): Diff {
-  const [old, now] = [linesOf(before ?? ''), linesOf(after)];
+/** `before` is undefined for a new file. */
+export function createDiff(path: string, before: string | undefined, after: string): Diff {
+  const [old, now] = [splitLines(before ?? ''), splitLines(after)];
   const changes = changedLines(old, now);
-  const hunks = hunksOf(changes).map((hunk) => hunkText(hunk, old, now, changes));
+  const hunks = createHunks(changes).map((hunk) => hunkText(hunk, old, now, changes));
   const from = before === undefined ? '/dev/null' : `a/${path}`;
   const text = hunks.length === 0 ? '' : [`--- ${from}\n+++ b/${path}\n`, ...hunks].join('');
   return { text, added: sum(changes.added), removed: sum(changes.removed) };
 }
 
-/** The lines with their line breaks, so that a last line without one is another line. */
-export function linesOf(text: string): readonly string[] {
+/** Splits a text into lines with their line breaks, so that a last line without one differs. */
+export function splitLines(text: string): readonly string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
 
-/** Some lines of the old text and the lines that stand there now; ends are not included. */
+/** A range of old lines and the lines that replace them; ends are exclusive. */
 interface Hunk {
   readonly from: number;
   readonly to: number;
@@ -31,10 +31,10 @@ interface Hunk {
   readonly nowTo: number;
 }
 
-/** The changes with the lines around them; those whose surroundings touch are one. */
-function hunksOf(changes: LineChanges): readonly Hunk[] {
+/** Returns the changes with context lines; changes with touching context are merged. */
+function createHunks(changes: LineChanges): readonly Hunk[] {
   const hunks: Hunk[] = [];
-  for (const run of runsOf(changes)) {
+  for (const run of changedRuns(changes)) {
     const last = hunks.at(-1);
     const close = last !== undefined && run.from - last.to <= 2 * CONTEXT;
     if (close) hunks[hunks.length - 1] = { ...last, to: run.to, nowTo: run.nowTo };
@@ -48,8 +48,8 @@ function hunksOf(changes: LineChanges): readonly Hunk[] {
   });
 }
 
-/** Lines that changed one after the other, without surroundings. */
-function runsOf({ removed, added }: LineChanges): readonly Hunk[] {
+/** Returns consecutive changed lines, without context. */
+function changedRuns({ removed, added }: LineChanges): readonly Hunk[] {
   const runs: Hunk[] = [];
   let [old, now] = [0, 0];
   while (old < removed.length || now < added.length) {
@@ -86,7 +86,7 @@ function hunkText(
   return parts.join('');
 }
 
-/** An empty range is told by the line before it. */
+/** An empty range is given by the line before it. */
 function rangeText(from: number, to: number): string {
   const length = to - from;
   if (length === 0) return `${from},0`;

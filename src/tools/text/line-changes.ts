@@ -1,17 +1,17 @@
-/** Which lines of the old text are gone (1) and which of the new one were not there; the others are the same in order. */
+/** Flags (1) for removed old lines and added new lines; all other lines are unchanged, in order. */
 export interface LineChanges {
   readonly removed: Uint8Array;
   readonly added: Uint8Array;
 }
 
 /**
- * The shortest way from one list of lines to another (Myers, "An O(ND) Difference Algorithm"). Texts that differ in more
- * lines than the bound are told apart only by their common start and end: still right, only longer.
+ * Computes the shortest edit script between two lists of lines (Myers, "An O(ND) Difference Algorithm"). Texts
+ * with more changes than the bound are compared by common start and end only: still correct, but longer.
  */
 export function changedLines(
   old: readonly string[],
   now: readonly string[],
-  bound = MOST_CHANGES,
+  bound = MAX_CHANGES,
 ): LineChanges {
   const changes = { removed: new Uint8Array(old.length), added: new Uint8Array(now.length) };
   const shortest = Math.min(old.length, now.length);
@@ -19,11 +19,11 @@ export function changedLines(
   while (start < shortest && old[start] === now[start]) start += 1;
   let end = 0;
   while (end < shortest - start && old.at(-1 - end) === now.at(-1 - end)) end += 1;
-  const [oldMiddle, nowMiddle] = numbered(
+  const [oldMiddle, nowMiddle] = numberLines(
     old.slice(start, old.length - end),
     now.slice(start, now.length - end),
   );
-  const trace = traceOf(oldMiddle, nowMiddle, bound);
+  const trace = computeTrace(oldMiddle, nowMiddle, bound);
   if (trace === undefined) {
     changes.removed.fill(1, start, old.length - end);
     changes.added.fill(1, start, now.length - end);
@@ -36,22 +36,22 @@ export function changedLines(
   return changes;
 }
 
-/** The same number for the same line: numbers are compared in no time. */
-function numbered(old: readonly string[], now: readonly string[]): readonly [Int32Array, Int32Array] {
+/** Numbers equal lines equally, because numbers compare faster. */
+function numberLines(old: readonly string[], now: readonly string[]): readonly [Int32Array, Int32Array] {
   const numbers = new Map<string, number>();
-  const numberOf = (line: string): number => {
+  const lineNumber = (line: string): number => {
     const number = numbers.get(line) ?? numbers.size;
     numbers.set(line, number);
     return number;
   };
-  return [Int32Array.from(old, numberOf), Int32Array.from(now, numberOf)];
+  return [Int32Array.from(old, lineNumber), Int32Array.from(now, lineNumber)];
 }
 
 /**
- * How far each diagonal of the edit graph is reached with 0, 1, 2 … changes: entry `d` holds the diagonals -d to d, of
- * which only every second is in use. Undefined when the bound was met before the end.
+ * How far each diagonal of the edit graph is reached with 0, 1, 2 … changes: entry `d` contains the diagonals
+ * -d to d, of which only every second is used. Undefined if the bound was reached before the end.
  */
-function traceOf(old: Int32Array, now: Int32Array, bound: number): readonly Int32Array[] | undefined {
+function computeTrace(old: Int32Array, now: Int32Array, bound: number): readonly Int32Array[] | undefined {
   const trace: Int32Array[] = [];
   for (let d = 0; d <= Math.min(bound, old.length + now.length); d += 1) {
     const last = trace.at(-1);
@@ -70,7 +70,10 @@ function traceOf(old: Int32Array, now: Int32Array, bound: number): readonly Int3
   return undefined;
 }
 
-/** Where diagonal `k` is entered with the d-th change: from above by an added line, or from the left by a removed one. */
+/**
+ * Where diagonal `k` is entered by the d-th change: from above by an added line, or from the left by a removed
+ * one.
+ */
 function stepFrom(last: Int32Array, d: number, k: number): number {
   return isAdded(last, d, k) ? at(last, d, k + 1) : at(last, d, k - 1) + 1;
 }
@@ -79,7 +82,7 @@ function isAdded(last: Int32Array, d: number, k: number): boolean {
   return k === -d || (k !== d && at(last, d, k - 1) < at(last, d, k + 1));
 }
 
-/** What the list before the d-th change says of a diagonal. */
+/** Returns the value of a diagonal before the d-th change. */
 function at(last: Int32Array, d: number, k: number): number {
   return last[k + d - 1] ?? 0;
 }
@@ -107,5 +110,5 @@ function markChanges(
   }
 }
 
-/** Memory grows with its square: 2,000 are 16 MB for a moment. */
-const MOST_CHANGES = 2_000;
+/** Memory grows quadratically: 2,000 take 16 MB briefly. */
+const MAX_CHANGES = 2_000;

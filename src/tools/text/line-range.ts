@@ -1,9 +1,9 @@
 import { withoutPartialEnd } from './shorten.ts';
 
 export interface LineCaps {
-  /** Of one line; the rest of it is left out. */
+  /** Per line; the rest of it is cut. */
   readonly lineBytes: number;
-  /** Of all lines together; lines that would go beyond are left out. */
+  /** For all lines together; further lines are omitted. */
   readonly bytes: number;
 }
 
@@ -13,13 +13,13 @@ export interface RangeLine {
   readonly cut: boolean;
 }
 
-/** Takes a range of lines out of bytes that come in pieces, and keeps no more of them than the caps allow. */
+/** Extracts a range of lines from bytes that arrive in chunks, keeping no more than the caps allow. */
 export class LineRange {
   readonly lines: RangeLine[] = [];
   readonly #first: number;
   readonly #count: number;
   readonly #caps: LineCaps;
-  /** Of the line that is being read; the first is 1. */
+  /** The number of the current line, from 1. */
   #number = 1;
   #length = 0;
   #kept: Uint8Array[] = [];
@@ -32,34 +32,34 @@ export class LineRange {
     this.#caps = caps;
   }
 
-  add(piece: Uint8Array): void {
-    for (let at = 0; at < piece.length; ) {
-      const lineBreak = piece.indexOf(LINE_FEED, at);
-      const end = lineBreak === -1 ? piece.length : lineBreak;
-      this.#take(piece.subarray(at, end));
+  add(chunk: Uint8Array): void {
+    for (let at = 0; at < chunk.length; ) {
+      const lineBreak = chunk.indexOf(LINE_FEED, at);
+      const end = lineBreak === -1 ? chunk.length : lineBreak;
+      this.#take(chunk.subarray(at, end));
       if (lineBreak !== -1) this.#endLine();
       at = end + 1;
     }
   }
 
-  /** No more bytes will come. */
+  /** Marks the end of the input. */
   end(): void {
     if (this.#length > 0) this.#endLine();
   }
 
-  /** Whether more bytes can add no line to the range. */
+  /** Whether more bytes cannot add a line to the range. */
   get complete(): boolean {
     return this.#full || this.#number >= this.#first + this.#count;
   }
 
-  /** How many lines have ended so far. */
+  /** The number of complete lines so far. */
   get total(): number {
     return this.#number - 1;
   }
 
   #take(part: Uint8Array): void {
     if (this.#number >= this.#first && !this.complete && this.#length < this.#caps.lineBytes) {
-      // A copy: the piece's memory is used again for the next one.
+      // A copy: the chunk's memory is reused.
       this.#kept.push(part.slice(0, this.#caps.lineBytes - this.#length));
     }
     this.#length += part.length;

@@ -15,7 +15,7 @@ import {
 } from '../../../src/tools/policy/index.ts';
 import { environmentOf, runAllowed, type Workspace } from './workspace.ts';
 
-/** Something that a model may try. Paths are relative to the workspace; ROOT stands for the directory above it. */
+/** An action that a model may try. Paths are relative to the workspace; ROOT is the directory above it. */
 export type Attempt =
   | { readonly tool: 'bash'; readonly command: string; readonly cwd?: string }
   | { readonly tool: 'read' | 'write'; readonly path: string };
@@ -58,7 +58,7 @@ export async function judgeAttempt(
   return judge({ tool: attempt.tool, access }, await policyFor(around, workspace));
 }
 
-/** Does what was allowed, as the tools do, and tells what came out. */
+/** Performs an allowed action like the tools do, and returns the result. */
 export async function perform(
   attempt: Attempt,
   around: Circumstances,
@@ -70,10 +70,10 @@ export async function perform(
   const policy = await policyFor(around, workspace);
   if (access.type === 'command') {
     const own = { env: environmentOf(workspace), scratch: join(workspace.root, 'scratch') };
-    const isNeutral = judge(call, policy).neutral === true;
-    const neutral = isNeutral ? await prepareReadOnlyRun(call, () => policy, fileFacts)(own) : undefined;
-    const output = await runAllowed(access.command, { ...workspace, cwd: access.cwd }, neutral);
-    await neutral?.close();
+    const onlyReads = judge(call, policy).onlyReads === true;
+    const readOnlyRun = onlyReads ? await prepareReadOnlyRun(call, () => policy, fileFacts)(own) : undefined;
+    const output = await runAllowed(access.command, { ...workspace, cwd: access.cwd }, readOnlyRun);
+    await readOnlyRun?.close();
     return output;
   }
   const guard = guardFor(call, policy, realPath);

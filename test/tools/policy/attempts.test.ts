@@ -4,7 +4,7 @@ import { judgeAttempt, perform, usual } from './attempt.ts';
 import { ATTEMPTS, type Row } from './attempts.ts';
 import { freshWorkspace, guarded, hasCanary, outside, snapshot, type Workspace } from './workspace.ts';
 
-/** The kinds of attack that are named in what was promised; each has to be tried in many ways. */
+/** The kinds of attack that the specification lists; each is tried in many ways. */
 const ATTACKS = [
   'traversal',
   'links and swaps',
@@ -19,13 +19,13 @@ const ATTACKS = [
   'quoting and encoding',
 ];
 
-/** The workspace of the last attempt, as long as nothing in it was changed. */
+/** The workspace of the last attempt, as long as it is unchanged. */
 let unchanged: Workspace | undefined;
 
 const rows = Object.values(ATTEMPTS).flat();
 
 describe('the table of attempts', () => {
-  it('is as large as was promised', () => {
+  it('is as large as specified', () => {
     expect(rows.length).toBeGreaterThanOrEqual(120);
     expect(rows.filter(isFenced).length).toBeGreaterThanOrEqual(40);
     for (const attack of ATTACKS) {

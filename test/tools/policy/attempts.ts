@@ -1,7 +1,7 @@
 import type { Verdict } from '../../../src/tools/policy/index.ts';
 import type { Attempt, Circumstances } from './attempt.ts';
 
-/** What is tried, what is to be decided, and what is not as usual. */
+/** The attempt, the expected decision, and what differs from the default setup. */
 export type Row = readonly [Verdict['decision'], Attempt, Partial<Circumstances>?];
 
 const sh = (command: string): Attempt => ({ tool: 'bash', command });
@@ -15,7 +15,7 @@ const rule = (command: string) => ({ rules: [{ command, action: 'auto' }] }) as 
 const denies = (command: string) => ({ rules: [{ command, action: 'deny' }] }) as const;
 const bashAuto = { rules: [{ tool: 'bash', action: 'auto' }] } as const;
 
-/** ROOT is the directory above the workspace: absolute paths cannot be written down beforehand. */
+/** ROOT is the directory above the workspace, because absolute paths are not known in advance. */
 export const ATTEMPTS: Readonly<Record<string, readonly Row[]>> = {
   'everyday work': [
     ['allow', sh('ls')],
@@ -140,7 +140,7 @@ export const ATTEMPTS: Readonly<Record<string, readonly Row[]>> = {
     ['allow', sh('cat link-in.ts')],
     ['allow', sh('cat dir-in/c.ts')],
     ['allow', sh('cat up/ws/README.md')],
-    // By its text this is outside; but the link is followed before the `..` behind it.
+    // By its text this is outside; but the link is followed before the `..` after it.
     ['allow', sh('cat dir-in/../../README.md')],
   ],
 
@@ -388,7 +388,7 @@ export const ATTEMPTS: Readonly<Record<string, readonly Row[]>> = {
     ['ask', sh('sort --outp=x numbers.txt')],
     ['ask', sh('sort --compress-program=./x numbers.txt')],
     ['ask', sh('sort *.txt')],
-    // Nothing of that name is there yet.
+    // Nothing of that name exists yet.
     ['ask', sh('sort *.md')],
     ['ask', sh('grep * docs/guide.md')],
     ['ask', sh('cat *.txt')],

@@ -5,7 +5,7 @@ import { type Circumstances, judgeAttempt, perform, usual } from './attempt.ts';
 import { runsOf } from './runs.ts';
 import { discard, freshWorkspace, guarded, hasCanary, snapshot, type Workspace } from './workspace.ts';
 
-/** Starts of commands, most of which are known to only read in this form. */
+/** Starts of commands, most of which only read in this form. */
 const STARTS = (
   'ls¦ls -la¦cat¦cat notes.txt¦head -n 1¦tail -2¦wc -l¦grep -n two¦grep -r one¦rg two¦find . -type f¦' +
   'find src¦sort¦sort -n numbers.txt¦uniq¦uniq -c¦cut -d t -f 1¦tr a b¦nl¦git status¦git diff¦' +
@@ -17,7 +17,7 @@ const STARTS = (
   'fold¦strings¦column -t¦node¦df'
 ).split('¦');
 
-/** What may follow: files, flags that write or run, and all that makes a shell do something else. */
+/** What may follow: files, flags that write or run, and everything that makes a shell do something else. */
 const REST = (
   'notes.txt¦numbers.txt¦src/a.ts¦src¦.¦docs¦data.json¦HEAD¦main¦*¦*.txt¦src/*.ts¦.env¦../canary/secret.txt¦' +
   'link-out.txt¦link-env¦dir-out¦up¦ROOT/canary¦/etc/passwd¦bare¦-¦--¦-o¦-o out¦-oout¦--output=out¦' +
@@ -56,7 +56,7 @@ const commands = fc
       .trimEnd(),
   );
 
-/** Judges random command lines and runs those, and only those, that are allowed. */
+/** Judges random command lines and runs only those that are allowed. */
 async function fuzz(
   around: Circumstances,
   check: (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>, command: string) => void,
@@ -85,14 +85,14 @@ async function fuzz(
   return allowed;
 }
 
-it('what read-only mode allows changes nothing and shows no secret', async () => {
+it('commands allowed in read-only mode change nothing and show no secret', async () => {
   const allowed = await fuzz({ ...usual, mode: 'read-only' }, (before, after, command) =>
     expect(after, command).toEqual(before),
   );
   expect(allowed).toBeGreaterThan(10);
 }, 600_000);
 
-it('what workspace-write mode allows changes nothing outside of the workspace and shows no secret', async () => {
+it('commands allowed in workspace-write mode change nothing outside the workspace and show no secret', async () => {
   const allowed = await fuzz(usual, (before, after, command) =>
     expect(guarded(after), command).toEqual(guarded(before)),
   );

@@ -35,7 +35,7 @@ function workspaceWithManifest(): Workspace {
 }
 
 describe('a package.json', () => {
-  it('is edited without approval as long as nothing changes that other programs run', async () => {
+  it('is edited without approval if the executed parts do not change', async () => {
     const workspace = workspaceWithManifest();
     const path = 'package.json';
     expect(await decide('edit', { path, old: '1.0.0', new: '1.0.1' }, workspace)).toBe('allow');
@@ -89,7 +89,7 @@ describe('a package.json', () => {
     );
   });
 
-  it('is not a file called head', async () => {
+  it('does not apply to other files named head', async () => {
     const workspace = workspaceWithManifest();
     expect(await decide('write', { path: 'head', content: 'any text\n' }, workspace)).toBe('allow');
   });
@@ -103,7 +103,7 @@ describe("Polypod's own files", () => {
     ['bash', { command: 'echo x > own/rules.json' }],
     ['bash', { command: 'cp notes.txt own/rules.json' }],
     ['bash', { command: 'cd own && tee rules.json < ../notes.txt' }],
-  ])('are not written by %s %j, whatever the rules say', async (tool, input) => {
+  ])('are not written by %s %j, whatever the rules', async (tool, input) => {
     const workspace = plainWorkspace();
     mkdirSync(join(workspace.cwd, 'own'));
     writeFileSync(join(workspace.cwd, 'own/rules.json'), 'a');
@@ -118,7 +118,7 @@ describe("Polypod's own files", () => {
     expect(await decide(tool, input, workspace, { protectedPaths, mode: 'full-access' })).toBe('allow');
   });
 
-  it('are read only with approval', async () => {
+  it('are readable only with approval', async () => {
     const workspace = plainWorkspace();
     const protectedPaths = [join(workspace.cwd, 'docs')];
     expect(await decide('read', { path: 'docs/guide.md' }, workspace, { protectedPaths })).toBe('ask');

@@ -22,7 +22,7 @@ async function guardOf(access: readonly Access[], workspace: Workspace, policy?:
 }
 
 describe('at the moment of use', () => {
-  it('a path inside of the scope is given as its real one', async () => {
+  it('a path inside the scope resolves to its real path', async () => {
     const workspace = await freshWorkspace();
     const path = join(workspace.cwd, 'link-in.ts');
     const guard = await guardOf([{ type: 'read', path }], workspace);
@@ -33,10 +33,10 @@ describe('at the moment of use', () => {
   it.each([
     ['a file', (cwd: string) => join(cwd, 'notes.txt'), '../canary/secret.txt'],
     ['a file', (cwd: string) => join(cwd, 'notes.txt'), '.env'],
-    ['a file that was not there', (cwd: string) => join(cwd, 'later.txt'), '../canary/new.txt'],
+    ['a missing file', (cwd: string) => join(cwd, 'later.txt'), '../canary/new.txt'],
     ['its directory', (cwd: string) => join(cwd, 'docs'), '../canary'],
     ['its directory', (cwd: string) => join(cwd, 'docs'), '.git/hooks'],
-  ])('a link that took the place of %s is refused', async (_, placeOf, target) => {
+  ])('a link that replaced %s is rejected', async (_, placeOf, target) => {
     const workspace = await freshWorkspace();
     const place = placeOf(workspace.cwd);
     const path = place.endsWith('docs') ? join(place, 'guide.md') : place;
@@ -47,7 +47,7 @@ describe('at the moment of use', () => {
     await expect(guard(path, 'write')).rejects.toMatchObject({ code: 'denied' });
   });
 
-  it('what was agreed to is let through, and nothing beside it', async () => {
+  it('an approved access passes, and nothing else', async () => {
     const workspace = await freshWorkspace();
     const outside = join(workspace.root, 'canary/secret.txt');
     const secret = join(workspace.cwd, '.env');
@@ -68,7 +68,7 @@ describe('at the moment of use', () => {
     });
   });
 
-  it('a directory that may be read is read with what is in it, but for secrets', async () => {
+  it('a readable directory is readable recursively, except for secrets', async () => {
     const workspace = await freshWorkspace();
     const canary = join(workspace.root, 'canary');
     const guard = await guardOf([{ type: 'read', path: canary }], workspace);
@@ -77,7 +77,7 @@ describe('at the moment of use', () => {
     await expect(guard(join(canary, 'secret.txt'), 'write')).rejects.toMatchObject({ code: 'denied' });
   });
 
-  it('a rule that denies holds also for what was agreed to', async () => {
+  it('a deny rule also applies to approved accesses', async () => {
     const workspace = await freshWorkspace();
     const path = join(workspace.cwd, 'src/a.ts');
     const policy = await policyFor({ ...usual, rules: [{ path: 'src/**', action: 'deny' }] }, workspace);
@@ -85,7 +85,7 @@ describe('at the moment of use', () => {
     await expect(guard(path, 'read')).rejects.toMatchObject({ code: 'denied' });
   });
 
-  it.each(['relative', 'nul\0byte', ''])('%j is refused', async (path) => {
+  it.each(['relative', 'nul\0byte', ''])('%j is rejected', async (path) => {
     const workspace = await freshWorkspace();
     const guard = await guardOf([], workspace);
     await expect(guard(path, 'write')).rejects.toMatchObject({ code: 'denied' });
@@ -122,8 +122,8 @@ const targets = fc.oneof(
 );
 const links = fc.record({ name: fc.constantFrom('a', 'b', 'c', 'src/a', 'docs/b'), target: targets });
 
-describe('whatever the links', () => {
-  it('a write never lands outside of the scope', async () => {
+describe('for any links', () => {
+  it('a write never reaches a location outside the scope', async () => {
     let written = 0;
     const expected = guarded(snapshot(plainWorkspace().root));
     await fc.assert(
@@ -140,7 +140,7 @@ describe('whatever the links', () => {
           const real = await guard(wanted, 'write').catch(() => undefined);
           if (real !== undefined && (await tryToWrite(real))) {
             written += 1;
-            // The kernel's own opinion of where that was.
+            // The location according to the kernel.
             expect(isInside(workspace.cwd, await realpath(real)), real).toBe(true);
           }
           expect(guarded(snapshot(workspace.root))).toEqual(expected);
@@ -152,7 +152,7 @@ describe('whatever the links', () => {
     expect(written).toBeGreaterThan(8);
   }, 600_000);
 
-  it('a path leads where the system says that it does', async () => {
+  it('a path resolves like the system resolves it', async () => {
     const workspace = await freshWorkspace();
     await fc.assert(
       fc.asyncProperty(fc.array(links, { maxLength: 3 }), paths, async (planted, path) => {
@@ -166,18 +166,18 @@ describe('whatever the links', () => {
   }, 600_000);
 });
 
-/** Puts a link into the workspace, in the place of what is there. */
+/** Puts a link into the workspace, replacing what is there. */
 function plant({ name, target }: { name: string; target: string }, { root, cwd }: Workspace): void {
   const path = join(cwd, name);
   try {
     renameSync(path, `${path}.${Math.random()}`);
   } catch {
-    // Nothing is in the way.
+    // Nothing to remove.
   }
   symlinkSync(target.replaceAll('ROOT', root), path);
 }
 
-/** False when a file is where a directory would be needed, or the other way round. */
+/** Returns false if a file is where a directory is needed, or the reverse. */
 async function tryToWrite(path: string): Promise<boolean> {
   try {
     await mkdir(dirname(path), { recursive: true });

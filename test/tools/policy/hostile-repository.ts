@@ -22,7 +22,7 @@ const ENV = {
   GIT_COMMITTER_EMAIL: 'a@example.com',
 };
 
-/** Plain git, as a person runs it. */
+/** Plain git, as a user runs it. */
 export function git(cwd: string, ...args: readonly string[]): string {
   return execFileSync('git', args, { cwd, env: ENV, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 }
@@ -33,12 +33,12 @@ export function put(file: string, text: string, mode = 0o644): void {
   chmodSync(file, mode);
 }
 
-/** The file that appears when something of the repository ran. */
+/** The file that appears if the repository made something run. */
 export function canaryOf({ root }: Workspace): string {
   return join(root, 'canary/ran');
 }
 
-/** A program that leaves a mark, and passes its input on where it is a filter. */
+/** A program that leaves a mark, and forwards its input if it is a filter. */
 export function trap(workspace: Workspace): string {
   const program = join(workspace.root, 'canary/trap.sh');
   put(program, `#!/bin/sh\necho "$0 $*" >> '${canaryOf(workspace)}'\ncat 2> /dev/null\nexit 0\n`, 0o755);
@@ -49,13 +49,13 @@ export function hasRun(workspace: Workspace): boolean {
   return existsSync(canaryOf(workspace));
 }
 
-/** One setting, attribute or file by which plain git runs a program or shows what is outside. */
+/** One setting, attribute or file that makes plain git run a program or show outside content. */
 export interface Vector {
   readonly name: string;
   readonly plant: (workspace: Workspace, program: string) => void;
   /** A command that would trigger it. */
   readonly commands: readonly string[];
-  /** Whether git asks for approval because of it. Otherwise it runs, and runs nothing. */
+  /** Whether git needs approval because of it. Otherwise it runs, and runs nothing else. */
   readonly asks?: boolean;
 }
 
@@ -199,7 +199,7 @@ export const VECTORS: readonly Vector[] = [
         () =>
           `[remote "origin"]\n\turl = ext::${program}\n\tpromisor = true\n\tpartialclonefilter = blob:none\n[extensions]\n\tpartialClone = origin\n[protocol "ext"]\n\tallow = always\n[core]\n\trepositoryformatversion = 1\n\tsshCommand = ${program}`,
       )(workspace, program);
-      // An object that is missing would be fetched.
+      // A missing object would be fetched.
       const [id = ''] = git(workspace.cwd, 'rev-parse', 'HEAD:notes.txt').split('\n');
       execFileSync('rm', ['-f', join(workspace.cwd, '.git/objects', id.slice(0, 2), id.slice(2))]);
     },
@@ -388,7 +388,7 @@ export const VECTORS: readonly Vector[] = [
   },
 ];
 
-/** Plants a vector in a workspace whose files have changed. */
+/** Plants a vector in a workspace with changed files. */
 export function plant(vector: Vector, workspace: Workspace): void {
   put(join(workspace.cwd, 'stashed.txt'), 'stash\n');
   git(workspace.cwd, 'add', 'stashed.txt');

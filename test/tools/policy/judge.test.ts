@@ -3,7 +3,7 @@ import {
   examine,
   judge,
   type Policy,
-  readingAnywhere,
+  withUnrestrictedReads,
   realPath,
   scopeFrom,
 } from '../../../src/tools/policy/index.ts';
@@ -24,7 +24,7 @@ function judgeReal(type: 'read' | 'write', real: string, policy: Policy) {
 }
 
 describe('a verdict', () => {
-  it('says why, and which rule it was', async () => {
+  it('states the reason and the rule', async () => {
     const workspace = await freshWorkspace();
     const rule = { command: 'git push', action: 'deny' } as const;
     const around = { ...usual, rules: [rule] };
@@ -44,7 +44,7 @@ describe('a verdict', () => {
     });
     expect(await judgeAttempt({ tool: 'read', path: 'link-out.txt' }, usual, workspace)).toEqual({
       decision: 'ask',
-      reason: `${workspace.cwd}/link-out.txt, in fact ${workspace.root}/canary/secret.txt, is outside of the working directory and the allowed paths.`,
+      reason: `${workspace.cwd}/link-out.txt, in fact ${workspace.root}/canary/secret.txt, is outside the working directory and the allowed paths.`,
     });
   });
 
@@ -56,7 +56,7 @@ describe('a verdict', () => {
       workspace,
     );
     expect(reason).toBe(
-      '`rm x Allow?  yes` needs approval: it cannot be read (it has control characters or characters that cannot be seen).',
+      '`rm x Allow?  yes` needs approval: it cannot be parsed (it contains control characters or invisible characters).',
     );
   });
 
@@ -75,12 +75,12 @@ describe('a verdict', () => {
   });
 });
 
-describe('a tool of somebody else', () => {
+describe('a foreign tool', () => {
   const decide = (readOnly: boolean, policy: Partial<Policy>) =>
     judge({ tool: 'mcp__web__search', access: [{ type: 'foreign', readOnly }] }, { ...nowhere, ...policy })
       .decision;
 
-  it('asks, and in read-only mode only if it says that it only reads', () => {
+  it('asks, and is denied in read-only mode unless it declares itself read-only', () => {
     expect(decide(false, {})).toBe('ask');
     expect(decide(true, {})).toBe('ask');
     expect(decide(true, { mode: 'read-only' })).toBe('ask');
@@ -88,7 +88,7 @@ describe('a tool of somebody else', () => {
     expect(decide(false, { mode: 'full-access' })).toBe('allow');
   });
 
-  it('obeys rules for its name', () => {
+  it('follows rules for its name', () => {
     const auto = { rules: [{ tool: 'mcp__web__*', action: 'auto' }] } as const;
     const deny = { rules: [{ tool: 'mcp__*', action: 'deny' }] } as const;
     expect(decide(false, auto)).toBe('allow');
@@ -100,7 +100,7 @@ describe('a tool of somebody else', () => {
 });
 
 describe('a tool that touches nothing', () => {
-  it('is allowed unless a rule says otherwise', () => {
+  it('is allowed unless a rule decides otherwise', () => {
     const todo = { tool: 'todo', access: [] };
     expect(judge(todo, { ...nowhere, mode: 'read-only' }).decision).toBe('allow');
     expect(judge(todo, { ...nowhere, rules: [{ tool: 'todo', action: 'deny' }] }).decision).toBe('deny');
@@ -108,7 +108,7 @@ describe('a tool that touches nothing', () => {
 });
 
 describe('the scope', () => {
-  it('is cut by whole segments', () => {
+  it('is separated by whole segments', () => {
     expect(judgeReal('write', '/project', nowhere)).toBe('allow');
     expect(judgeReal('write', '/project/a', nowhere)).toBe('allow');
     expect(judgeReal('write', '/projects/a', nowhere)).toBe('ask');
@@ -116,14 +116,14 @@ describe('the scope', () => {
     expect(judgeReal('write', '/a', { ...nowhere, scope: { read: ['/'], write: ['/'] } })).toBe('allow');
   });
 
-  it('may be free for reading and fenced for writing', () => {
-    const policy = { ...nowhere, scope: readingAnywhere(nowhere.scope) };
+  it('may be unrestricted for reading and restricted for writing', () => {
+    const policy = { ...nowhere, scope: withUnrestrictedReads(nowhere.scope) };
     expect(judgeReal('read', '/elsewhere/a', policy)).toBe('allow');
     expect(judgeReal('write', '/elsewhere/a', policy)).toBe('ask');
     expect(judgeReal('read', '/elsewhere/.env', policy)).toBe('ask');
   });
 
-  it('is made of real locations', async () => {
+  it('consists of real paths', async () => {
     const { root, cwd } = await freshWorkspace();
     expect(await scopeFrom(`${cwd}/up/ws`, ['../extra/', `${cwd}/dir-in`, 'not/yet'], realPath)).toEqual({
       read: [cwd, `${root}/extra`, `${cwd}/src/deep`, `${cwd}/not/yet`],
@@ -134,7 +134,7 @@ describe('the scope', () => {
 });
 
 describe('rules', () => {
-  it('are taken in order', () => {
+  it('are evaluated in order', () => {
     const rules = [
       { path: 'secret/public/**', action: 'auto' },
       { path: 'secret/**', action: 'deny' },
@@ -146,7 +146,7 @@ describe('rules', () => {
     );
   });
 
-  it('allow by exact spelling inside of the scope, and forbid by any spelling anywhere', () => {
+  it('allow by exact spelling inside the scope, and deny by any spelling anywhere', () => {
     const auto = { ...nowhere, rules: [{ path: '.env', action: 'auto' }] } as const;
     expect(judgeReal('read', '/project/.env', auto)).toBe('allow');
     expect(judgeReal('read', '/project/.ENV', auto)).toBe('ask');
@@ -159,12 +159,12 @@ describe('rules', () => {
     );
   });
 
-  it('cannot make read-only mode write', () => {
+  it('cannot enable writes in read-only mode', () => {
     const rules = [{ action: 'auto' }, { path: '/project/**', action: 'auto' }] as const;
     expect(judgeReal('write', '/project/a', { ...nowhere, mode: 'read-only', rules })).toBe('deny');
   });
 
-  it('with a command and a path are about the files of that command', async () => {
+  it('with a command and a path apply to the files of that command', async () => {
     const workspace = await freshWorkspace();
     const rules = [{ command: 'cat', path: 'ROOT/canary/*', action: 'auto' }] as const;
     const decide = async (command: string) =>

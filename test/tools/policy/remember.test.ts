@@ -16,7 +16,7 @@ async function remembered(attempt: Attempt, around = usual) {
 
 const sh = (command: string): Attempt => ({ tool: 'bash', command });
 
-describe('an answer for always', () => {
+describe('an "always" answer', () => {
   it.each([
     ['npm test -- -x', { command: 'npm test' }],
     ['npm run build --verbose', { command: 'npm run build' }],
@@ -27,7 +27,7 @@ describe('an answer for always', () => {
     ['git commit -m "it\'s; done *"', { command: "git commit -m 'it'\\''s; done *'", exact: true }],
     ['npm install', { command: 'npm install', exact: true }],
     ['bash -c ls', { command: 'bash -c ls', exact: true }],
-  ])('to %j is about just that', async (command, rule) => {
+  ])('to %j covers exactly that', async (command, rule) => {
     expect(await remembered(sh(command))).toEqual({ tool: 'bash', ...rule, action: 'auto' });
   });
 
@@ -41,11 +41,11 @@ describe('an answer for always', () => {
     'docker run --env-file=.env x',
     'ls',
     'for f in a; do rm $f; done',
-  ])('to %j cannot be given', async (command) => {
+  ])('to %j is not possible', async (command) => {
     expect(await remembered(sh(command))).toBeUndefined();
   });
 
-  it('to a file is about that file and tool', async () => {
+  it('to a file covers that file and tool', async () => {
     expect(await remembered({ tool: 'read', path: 'link-out.txt' })).toEqual({
       tool: 'read',
       path: 'ROOT/canary/secret.txt',
@@ -59,12 +59,12 @@ describe('an answer for always', () => {
     });
   });
 
-  it('does not overrule a rule that asks', async () => {
+  it('does not override a rule that asks', async () => {
     const around = { ...usual, rules: [{ command: 'npm test', action: 'ask' }] } as const;
     expect(await remembered(sh('npm test'), around)).toBeUndefined();
   });
 
-  it('to a foreign tool is about its name', async () => {
+  it('to a foreign tool covers its name', async () => {
     const policy = await policyFor(usual, await freshWorkspace());
     const call = { tool: 'mcp__a__b', access: [{ type: 'foreign', readOnly: false }] } as const;
     expect(ruleFor(call, policy)).toEqual({ tool: 'mcp__a__b', action: 'auto' });

@@ -10,7 +10,7 @@ import { runsOf } from './runs.ts';
 const directory = mkdtempSync(join(tmpdir(), 'polypod-shell-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-describe('reading a command line', () => {
+describe('parsing a command line', () => {
   it.each([
     ['ls -la', [['ls', '-la']]],
     ['a; b && c || d | e |& f & g', [['a'], ['b'], ['c'], ['d'], ['e'], ['f'], ['g']]],
@@ -27,7 +27,7 @@ describe('reading a command line', () => {
     ['a \\2>b 2>c 2 >d', [['a', '2', '2']]],
     ['', []],
     ['# only a comment', []],
-  ])('%j is understood', (text, expected) => {
+  ])('%j is parsed', (text, expected) => {
     expect(textsOf(commandsOf(text))).toEqual(expected);
   });
 
@@ -74,7 +74,7 @@ describe('reading a command line', () => {
     expect(parseScript(text)).toHaveProperty('opaque');
   });
 
-  it('tells apart what is read, written and neither', () => {
+  it('distinguishes reading, writing and neither', () => {
     const [command] = commandsOf('a < r > w 2>> w2 2>&1 <> rw &> all >& both >&2 <<< text 3<&-');
     expect(command?.redirections.map(({ access, target }) => [access, target.text])).toEqual([
       ['read', 'r'],
@@ -90,12 +90,12 @@ describe('reading a command line', () => {
     ]);
   });
 
-  it('keeps what heredocs say', () => {
+  it('keeps the content of heredocs', () => {
     const [command] = commandsOf("a <<'X' <<-Y\none $x\nX\n\ttwo\n\tY\n");
     expect(command?.redirections.map(({ body }) => body)).toEqual(['one $x', 'two']);
   });
 
-  it('sees what is not known before it runs', () => {
+  it('detects what is not known before it runs', () => {
     const [command] = commandsOf('a $x "$y" $? ~ a=~ {b,c} [d] e* "f*" g? ~~ h~ {} {i} j[');
     expect(command?.words.map(({ vague, wild }) => vague ?? (wild.length > 0 ? 'wild' : 'plain'))).toEqual([
       'plain',
@@ -152,7 +152,7 @@ describe('bash agrees', () => {
     );
   });
 
-  it('that it runs no command and writes no file that we did not see', () => {
+  it('that it runs no command and writes no file that the parser did not see', () => {
     let read = 0;
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...PIECES), { maxLength: 25 }), (pieces) => {
@@ -174,7 +174,10 @@ describe('bash agrees', () => {
   });
 });
 
-/** Every command is missing, and bash tells which it looked for; what it opens for them it makes before. */
+/**
+ * Every command is missing, and bash reports which it looked for; files that it opens for them are created
+ * before.
+ */
 function whatBashDoes(text: string): { ran: readonly string[]; written: readonly string[] } {
   const place = mkdtempSync(join(directory, 'run-'));
   const log = `${place}.log`;
@@ -182,7 +185,7 @@ function whatBashDoes(text: string): { ran: readonly string[]; written: readonly
   const handler = `() { IFS=$'\\1'; printf '%s\\2' "$*" >> ${log}; }`;
   const env = { PATH: '/nowhere', 'BASH_FUNC_command_not_found_handle%%': handler };
   spawnSync('/bin/bash', ['-c', text], { cwd: place, env, timeout: 60_000, stdio: 'ignore' });
-  // What runs in the background may still be writing.
+  // Background processes may still be writing.
   if (text.includes('&')) execFileSync('sleep', ['0.05']);
   const ran = readFileSync(log, 'utf8').split('\u0002').slice(0, -1);
   const written = readdirSync(place);

@@ -50,7 +50,7 @@ const RUN_LATER = [
   'node_modules/.bin/tsc',
   '.cargo/config.toml',
   'rust-toolchain.toml',
-  // The same files to file systems that ignore case, compatibility forms or invisible characters.
+  // The same files on file systems that ignore case, compatibility forms or invisible characters.
   '.GIT/config',
   '.ｇｉｔ/config',
   '.g\u200cit/config',

@@ -19,10 +19,10 @@ import { dirname, join } from 'node:path';
 import { afterAll } from 'vitest';
 import type { ReadOnlyRun } from '../../../src/tools/index.ts';
 
-/** What must never be seen in the output of a command that was allowed. */
+/** Content that must never appear in the output of an allowed command. */
 const CANARIES = /CANARY-[A-Z]+/;
 
-/** Everything that is there: the workspace, and beside it what a call must not touch. */
+/** All files: the workspace, and next to it what a call must not touch. */
 const FILES: Readonly<Record<string, string>> = {
   'ws/README.md': '# Project\n\nSee docs.\n',
   'ws/package.json': '{ "name": "project", "scripts": { "test": "true" } }\n',
@@ -77,14 +77,14 @@ afterAll(() => {
 });
 
 export interface Workspace {
-  /** The directory with the workspace and all that is beside it. */
+  /** The directory that contains the workspace and the files next to it. */
   readonly root: string;
   readonly cwd: string;
 }
 
 let template: Promise<string> | undefined;
 
-/** A fresh workspace with canaries beside it. */
+/** A fresh workspace with canaries next to it. */
 export async function freshWorkspace(): Promise<Workspace> {
   template ??= makeTemplate();
   const root = newDirectory();
@@ -92,13 +92,13 @@ export async function freshWorkspace(): Promise<Workspace> {
   return { root, cwd: join(root, 'ws') };
 }
 
-/** Removes a workspace before all of them are. */
+/** Removes a workspace early. */
 export function discard({ root }: Workspace): void {
   rmSync(root, { recursive: true, force: true });
   made.splice(made.indexOf(root), 1);
 }
 
-/** One without a repository, which is faster to have. */
+/** A workspace without a repository, which is faster to create. */
 export function plainWorkspace(): Workspace {
   const root = newDirectory();
   makeFiles(root);
@@ -137,17 +137,18 @@ function newDirectory(): string {
   return root;
 }
 
-/** Runs an allowed command as the bash tool would, for at most two seconds. */
+/** Runs an allowed command like the bash tool, for at most two seconds. */
 export async function runAllowed(
   command: string,
   workspace: Workspace,
-  neutral: ReadOnlyRun | undefined,
+  readOnlyRun: ReadOnlyRun | undefined,
 ): Promise<string> {
-  const shell = neutral === undefined ? ['bash', '-c', command] : [neutral.program, ...neutral.args(command)];
-  return await run('timeout', ['-k', '1', '2', ...shell], workspace, neutral?.env);
+  const shell =
+    readOnlyRun === undefined ? ['bash', '-c', command] : [readOnlyRun.program, ...readOnlyRun.args(command)];
+  return await run('timeout', ['-k', '1', '2', ...shell], workspace, readOnlyRun?.env);
 }
 
-/** What commands get that somebody approved. */
+/** The environment of approved commands. */
 export function environmentOf({ root }: Workspace): Readonly<Record<string, string>> {
   return {
     PATH: `${root}/bin:/usr/local/bin:/usr/bin:/bin`,
@@ -166,7 +167,7 @@ function run(
 ): Promise<string> {
   const { cwd } = workspace;
   return new Promise((resolve) => {
-    // With a socket for its input, which is what a pipe of ours is, bash would read ~/.bashrc.
+    // With a socket as input, which Node's pipes are, bash would read ~/.bashrc.
     const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     const add = (piece: Buffer) => (output += output.length < 1_000_000 ? piece.toString() : '');
@@ -180,7 +181,7 @@ export function hasCanary(output: string): boolean {
   return CANARIES.test(output);
 }
 
-/** Every file, link and directory below a directory with what is in it; equal when nothing was changed. */
+/** Returns every file, link and directory below a directory with its content, to detect changes. */
 export function snapshot(directory: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   const waiting = [''];
@@ -201,12 +202,12 @@ function describe(path: string): string {
   return `${mode} ${createHash('sha256').update(readFileSync(path)).digest('hex')}`;
 }
 
-/** What is not the workspace. */
+/** Everything outside the workspace. */
 export function outside(all: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   return new Map([...all].filter(([name]) => !/^(?:ws|extra)\//.test(name)));
 }
 
-/** What is not the workspace, and what of it nobody may change unasked. */
+/** Everything outside the workspace, and the protected parts of it. */
 export function guarded(all: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const touchy = [...all].filter(([name]) => /^ws\/(?:\.git|\.env|certs)(?:$|\/)/.test(name));
   return new Map([...outside(all), ...touchy]);

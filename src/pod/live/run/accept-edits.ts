@@ -1,4 +1,4 @@
-import { isAboutTool, type Rule } from '../../../tools/index.ts';
+import { matchesTool, type Rule } from '../../../tools/index.ts';
 
 const EDITORS = ['edit', 'write'];
 
@@ -8,7 +8,7 @@ const ACCEPT: readonly Rule[] = EDITORS.map((tool) => ({ tool, path: '**', actio
 /** Rules under which edits are accepted: that answers what would be asked, and what is forbidden stays forbidden. */
 export function acceptingEdits(rules: readonly Rule[]): readonly Rule[] {
   const decided = EDITORS.flatMap((tool) =>
-    rules.flatMap((rule) => (decides(rule) && isAboutTool(rule, tool) ? [{ ...rule, tool }] : [])),
+    rules.flatMap((rule) => (decides(rule) && matchesTool(rule, tool) ? [{ ...rule, tool }] : [])),
   );
   return [...decided, ...ACCEPT, ...rules];
 }

@@ -1,6 +1,6 @@
 import { isObject, messageOf, objectOf, PolypodError, stringOf, tryParse } from '../../../base/index.ts';
 import { textOf } from '../../../llm/index.ts';
-import type { OwnSurroundings, Tool } from '../../../tools/index.ts';
+import type { HostToolContext, Tool } from '../../../tools/index.ts';
 import type { PermissionAnswer, PermissionQuestion } from '../../../worker/index.ts';
 
 /** The tool that is asked in place of people; refuses by name when it is not there. */
@@ -19,7 +19,7 @@ export function permissionTool(name: string, tools: readonly Tool[]): Tool {
 export async function askTool(
   tool: Tool,
   { call }: PermissionQuestion,
-  around: { readonly cwd: string; readonly surroundings: OwnSurroundings },
+  around: { readonly cwd: string; readonly surroundings: HostToolContext },
   signal: AbortSignal,
 ): Promise<PermissionAnswer> {
   const input = tryParse(call.arguments) ?? {};

@@ -1,6 +1,6 @@
 /**
- * The names of the files that a repository tracks, from its index: a header, entries sorted by name, extensions. Undefined
- * when not all of them are in it (a split or sparse index), or when it cannot be read.
+ * Returns the names of the tracked files from a repository's index: a header, entries sorted by name,
+ * extensions. Returns undefined if the index is incomplete (split or sparse) or invalid.
  */
 export function trackedNames(index: Buffer, hashBytes: 20 | 32): readonly string[] | undefined {
   if (index.length < HEADER || index.toString('latin1', 0, 4) !== 'DIRC') return undefined;
@@ -9,19 +9,19 @@ export function trackedNames(index: Buffer, hashBytes: 20 | 32): readonly string
   if (version < 2 || version > 4) return undefined;
   const names: string[] = [];
   let at = HEADER;
-  let last: Buffer = Buffer.alloc(0);
+  let previous: Buffer = Buffer.alloc(0);
   while (names.length < count) {
-    const entry = entryAt(index, at, hashBytes, version === 4 ? last : undefined);
+    const entry = entryAt(index, at, hashBytes, version === 4 ? previous : undefined);
     if (entry === undefined) return undefined;
     names.push(entry.name.toString());
-    last = entry.name;
+    previous = entry.name;
     at = entry.next;
   }
-  return hasMore(index, at, hashBytes) ? undefined : names;
+  return hasOtherFiles(index, at, hashBytes) ? undefined : names;
 }
 
 const HEADER = 12;
-/** Times, ids and sizes before the hash. */
+/** The times, ids and sizes before the hash. */
 const STAT = 40;
 const EXTENDED = 0x4000;
 
@@ -30,26 +30,39 @@ interface Entry {
   readonly next: number;
 }
 
-/** In version 4 a name starts with a part of the one before it. */
-function entryAt(index: Buffer, at: number, hashBytes: number, last: Buffer | undefined): Entry | undefined {
+/** In version 4 a name starts with a prefix of the previous one. */
+function entryAt(
+  index: Buffer,
+  at: number,
+  hashBytes: number,
+  previous: Buffer | undefined,
+): Entry | undefined {
   const flagsAt = at + STAT + hashBytes;
   if (flagsAt + 2 > index.length) return undefined;
   const start = flagsAt + ((index.readUInt16BE(flagsAt) & EXTENDED) === 0 ? 2 : 4);
-  const kept = last === undefined ? { length: 0, next: start } : keptOf(index, start, last.length);
-  if (kept === undefined) return undefined;
-  const end = index.indexOf(0, kept.next);
+  const prefix =
+    previous === undefined ? { length: 0, next: start } : keptPrefix(index, start, previous.length);
+  if (prefix === undefined) return undefined;
+  const end = index.indexOf(0, prefix.next);
   if (end === -1) return undefined;
   const name = Buffer.concat([
-    last?.subarray(0, kept.length) ?? Buffer.alloc(0),
-    index.subarray(kept.next, end),
+    previous?.subarray(0, prefix.length) ?? Buffer.alloc(0),
+    index.subarray(prefix.next, end),
   ]);
-  // The other versions fill up to eight bytes, with one zero at least.
-  const next = last === undefined ? at + ((end - at + 8) & ~7) : end + 1;
+  // The other versions pad to eight bytes, with at least one zero.
+  const next = previous === undefined ? at + ((end - at + 8) & ~7) : end + 1;
   return { name, next };
 }
 
-/** How much is cut off the end of the last name: seven bits a byte, each further byte counting from one more. */
-function keptOf(index: Buffer, start: number, length: number): { length: number; next: number } | undefined {
+/**
+ * Returns how much of the previous name is kept: the cut is a varint of seven bits per byte, each further byte
+ * adding one.
+ */
+function keptPrefix(
+  index: Buffer,
+  start: number,
+  length: number,
+): { length: number; next: number } | undefined {
   let cut = 0;
   for (let at = start; at < Math.min(index.length, start + 5); at += 1) {
     const byte = index.readUInt8(at);
@@ -60,8 +73,8 @@ function keptOf(index: Buffer, start: number, length: number): { length: number;
   return undefined;
 }
 
-/** Whether there are tracked files that are not entries: an extension says so. */
-function hasMore(index: Buffer, start: number, hashBytes: number): boolean {
+/** Returns whether an extension declares tracked files that are not entries. */
+function hasOtherFiles(index: Buffer, start: number, hashBytes: number): boolean {
   const end = index.length - hashBytes;
   let at = start;
   while (at + 8 <= end) {

@@ -1,21 +1,21 @@
 import type { Word } from '../shell/lexer.ts';
-import { stepsOf } from '../shell/script-steps.ts';
+import { scriptSteps } from '../shell/script-steps.ts';
 
-/** Subcommands by which people record work. They change the repository's own files, and none of its settings. */
+/** Subcommands that record work. They change the repository's own files, but none of its settings. */
 const RECORDING = new Set(
   'add am apply branch checkout cherry-pick clean commit merge mv notes rebase reset restore revert rm stash switch tag update-index update-ref'.split(
     ' ',
   ),
 );
 
-/** Subcommands that make a repository, or change what git runs in one. */
+/** Subcommands that create a repository or change what git runs in one. */
 const SHAPING = new Set(
   'clone config hook init lfs maintenance remote sparse-checkout submodule worktree'.split(' '),
 );
 
-/** Whether a command line runs nothing but git subcommands that record work, and commands that only read. */
+/** Returns whether a command line runs only git subcommands that record work and read-only commands. */
 export function isRecordingCommand(command: string, cwd: string): boolean {
-  const found = stepsOf(command, cwd);
+  const found = scriptSteps(command, cwd);
   if ('opaque' in found) return false;
   const { steps } = found;
   return (
@@ -29,27 +29,27 @@ export function isRecordingCommand(command: string, cwd: string): boolean {
   );
 }
 
-/** Whether a command line runs no program but git, and changes the directory at most. */
+/** Returns whether a command line runs no program but git, apart from `cd`. */
 export function runsOnlyGit(command: string, cwd: string): boolean {
-  const found = stepsOf(command, cwd);
+  const found = scriptSteps(command, cwd);
   return 'steps' in found && found.steps.every(({ words }) => /^(?:git|cd)$/.test(words[0]?.text ?? ''));
 }
 
 function isRecording(words: readonly Word[]): boolean {
   const [verb, options, operands] = gitParts(words);
-  // Options before the subcommand choose what is run, and in which repository.
+  // Options before the subcommand select what runs and in which repository.
   const isPlain = options.every((text) => /^(?:--no-pager|-P|--no-optional-locks)$/.test(text));
   const runsProgram = verb === 'rebase' && operands.some((text) => /^(?:-x|--ex)/.test(text));
   return verb !== undefined && RECORDING.has(verb) && isPlain && !runsProgram;
 }
 
-/** The subcommand by which a program would make or reconfigure a repository; undefined if it does not. */
-export function shapingSubcommand(words: readonly Word[]): string | undefined {
+/** Returns the subcommand by which a program would create or reconfigure a repository, or undefined. */
+export function reconfiguringSubcommand(words: readonly Word[]): string | undefined {
   const [verb] = gitParts(words);
   return verb !== undefined && SHAPING.has(verb) ? verb : undefined;
 }
 
-/** The subcommand of git, the options before it, and what comes after it. */
+/** Returns git's subcommand, the options before it, and the arguments after it. */
 function gitParts(
   words: readonly Word[],
 ): readonly [string | undefined, readonly string[], readonly string[]] {

@@ -1,26 +1,26 @@
 import type { Word } from './lexer.ts';
 
 /**
- * The flags of a program that only read. All others are unknown, and unknown is not read-only: new versions and other
- * systems have flags that nobody thought of here.
+ * The flags of a program that only read. All others are unknown, and unknown is not read-only: other versions
+ * and systems have flags that are not listed here.
  */
 export interface FlagTable {
   /** Letters without a value: `-la`. */
   readonly flags?: string;
   /** Letters with a value: `-n5`, `-n 5`. */
   readonly valued?: string;
-  /** `all` has no value, `lines=` has one, `color=?` may have one after `=`. */
+  /** `all` has no value, `lines=` requires one, `color=?` may have one after `=`. */
   readonly long?: string;
   /** Whether `-5` is a flag. */
   readonly digits?: boolean;
-  /** No flag whatever writes or runs anything, so that a wildcard may become one. */
+  /** No flag writes or runs anything, so a wildcard may expand to one. */
   readonly harmless?: boolean;
 }
 
-/** A command's words after its name, told apart. */
+/** A command's words after its name, parsed. */
 export interface Arguments {
   readonly operands: readonly Word[];
-  /** Each flag that was given, by its name alone, with its values. */
+  /** The given flags by name, with their values. */
   readonly given: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -28,12 +28,12 @@ export interface Unknown {
   readonly unknown: string;
 }
 
-/** Tells flags from operands as GNU programs do: flags may stand behind operands, until a `--`. */
+/** Separates flags from operands like GNU programs: flags may follow operands, until `--`. */
 export function readArguments(table: FlagTable, words: readonly Word[]): Arguments | Unknown {
   const operands: Word[] = [];
-  const given = new Map<string, string[]>();
+  const flags = new Map<string, string[]>();
   const give = (flag: string, value: string | undefined) =>
-    given.set(flag, [...(given.get(flag) ?? []), ...(value === undefined ? [] : [value])]);
+    flags.set(flag, [...(flags.get(flag) ?? []), ...(value === undefined ? [] : [value])]);
   const end = words.findIndex(({ text }) => text === '--');
   const mixed = end === -1 ? words : words.slice(0, end);
   let isTaken = false;
@@ -50,7 +50,7 @@ export function readArguments(table: FlagTable, words: readonly Word[]): Argumen
       return { unknown: `a file name may become a flag through ${word.text}` };
     } else operands.push(word);
   }
-  return { operands: end === -1 ? operands : [...operands, ...words.slice(end + 1)], given };
+  return { operands: end === -1 ? operands : [...operands, ...words.slice(end + 1)], given: flags };
 }
 
 interface Reading {
@@ -67,18 +67,20 @@ function readFlag(table: FlagTable, word: Word, next: Word | undefined): Reading
 
 function readLong(table: FlagTable, word: Word, next: Word | undefined): Reading | Unknown {
   const [, name = '', value] = /^--([^=]*)(?:=(.*))?$/s.exec(word.text) ?? [];
-  const known = (table.long ?? '').split(' ');
-  // Whatever a wildcard behind the `=` becomes, it still is this flag.
+  const knownFlags = (table.long ?? '').split(' ');
+  // Whatever a wildcard after the `=` expands to, it stays this flag.
   if ((word.wild[0] ?? Number.POSITIVE_INFINITY) < name.length + 3) return unknownFlag(word);
-  const one = (found: string | undefined, takesNext: boolean): Reading => ({
+  const result = (found: string | undefined, takesNext: boolean): Reading => ({
     flags: [{ flag: name, value: found }],
     takesNext,
   });
   if (value !== undefined)
-    return known.includes(`${name}=`) || known.includes(`${name}=?`) ? one(value, false) : unknownFlag(word);
-  if (known.includes(name) || known.includes(`${name}=?`)) return one(undefined, false);
-  if (!known.includes(`${name}=`) || !isValue(next)) return unknownFlag(word);
-  return one(next.text, true);
+    return knownFlags.includes(`${name}=`) || knownFlags.includes(`${name}=?`)
+      ? result(value, false)
+      : unknownFlag(word);
+  if (knownFlags.includes(name) || knownFlags.includes(`${name}=?`)) return result(undefined, false);
+  if (!knownFlags.includes(`${name}=`) || !isValue(next)) return unknownFlag(word);
+  return result(next.text, true);
 }
 
 function readShort(table: FlagTable, word: Word, next: Word | undefined): Reading | Unknown {

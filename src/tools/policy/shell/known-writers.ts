@@ -3,10 +3,10 @@ import { literal } from './known-command.ts';
 import type { Word } from './lexer.ts';
 
 /**
- * The files that a well-known program would write, change or remove, as far as its words tell. For programs that need
- * approval, or that a rule allows: what they write may be a file that needs approval of its own.
+ * Returns the files that a well-known program would write, change or remove, according to its words. For
+ * programs that need approval or that a rule allows: the written files may need approval of their own.
  */
-export function writtenBy(words: readonly Word[]): readonly Word[] {
+export function writtenFiles(words: readonly Word[]): readonly Word[] {
   const [program, ...rest] = words;
   const name = basename(program?.text ?? '');
   const operands = rest.filter(({ text }) => !text.startsWith('-'));
@@ -31,7 +31,7 @@ function isInPlace({ text }: Word): boolean {
   return /^-[a-zA-Z]*i/.test(text) || text.startsWith('--in-place');
 }
 
-/** The last operand; when it is a directory, the files of the same names in it. */
+/** Returns the last operand; if it is a directory, the files of the same names in it. */
 function destinations(operands: readonly Word[], words: readonly Word[], removes: boolean): readonly Word[] {
   const flag = words.findIndex(({ text }) => text === '-t' || text.startsWith('--target-directory'));
   const stated = words[flag]?.text.split('=')[1] ?? (flag === -1 ? undefined : words[flag + 1]?.text);
@@ -42,7 +42,7 @@ function destinations(operands: readonly Word[], words: readonly Word[], removes
   return [literal(target), ...below, ...(removes ? sources : [])];
 }
 
-/** `git config key value`; who an author is runs nothing. */
+/** `git config key value`; author settings run nothing. */
 function gitConfiguration(operands: readonly Word[]): readonly Word[] {
   const [verb, key, value] = operands.map(({ text }) => text);
   const isHarmless =

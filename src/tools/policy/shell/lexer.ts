@@ -1,15 +1,15 @@
-/** A word as the shell hands it to a program. */
+/** A word as the shell passes it to a program. */
 export interface Word {
   readonly text: string;
-  /** Where in the text a `*` or `?` is a wildcard. */
+  /** The positions of wildcards `*` and `?` in the text. */
   readonly wild: readonly number[];
-  /** How much of the beginning was written without quotes or backslashes. */
+  /** How many leading characters were written without quotes or backslashes. */
   readonly bare: number;
-  /** Whether anything was, be it nothing at all: `!""` is not `!`. */
+  /** Whether any part was quoted, even an empty one: `!""` is not `!`. */
   readonly quoted: boolean;
   /**
-   * Set when the text is not what the program gets: `number` for `$?` and `"$PWD"`, which are one harmless word,
-   * `unknown` for everything else that expands.
+   * Set if the text is not what the program gets: `number` for `$?` and `"$PWD"`, which are one harmless word,
+   * `unknown` for all other expansions.
    */
   readonly vague: 'number' | 'unknown' | undefined;
 }
@@ -22,27 +22,27 @@ export type Token =
 export type Operator = ';' | '&' | '&&' | '||' | '|' | '|&' | '(' | ')' | 'newline';
 export type Redirector = '<' | '<>' | '<&' | '>' | '>>' | '>|' | '>&' | '&>' | '&>>' | '<<' | '<<-' | '<<<';
 
-/** A command line that was not read to its end, and the sentence that says why. Nothing may be concluded from it. */
+/** A command line that was not fully parsed, and why. Nothing may be concluded from it. */
 export interface Opaque {
   readonly opaque: string;
 }
 
 /**
- * Splits a command line into what bash splits it into. What is not certain to be read exactly as bash reads it makes the
- * whole line opaque: a lexer that guesses is worse than none.
+ * Splits a command line like bash. Whatever may be read differently by bash makes the whole line opaque: a
+ * lexer that guesses is worse than none.
  */
 export function lex(text: string): readonly Token[] | Opaque {
-  if (UNSEEN.test(text)) return { opaque: 'it has control characters or characters that cannot be seen' };
+  if (UNSEEN.test(text)) return { opaque: 'it contains control characters or invisible characters' };
   const reader = new Reader(text);
   while (reader.trouble === undefined && !reader.atEnd()) reader.step();
   reader.finish();
   return reader.trouble === undefined ? reader.tokens : { opaque: reader.trouble };
 }
 
-/** Bash does not treat these as blanks, other programs and human eyes may. */
+/** Bash does not treat these as blanks, but other programs and people may. */
 const UNSEEN = /[^\P{Cc}\t\n]|\p{Cf}|[^\P{Zs} ]|\p{Zl}|\p{Zp}|\p{Cs}/u;
 
-/** Longest first: the shell takes as many characters as make an operator. */
+/** Longest first: the shell matches the longest operator. */
 const OPERATORS: readonly (Operator | Redirector)[] = [
   '<<<',
   '<<-',
@@ -66,7 +66,7 @@ const OPERATORS: readonly (Operator | Redirector)[] = [
   '>',
 ];
 
-/** Longer than an operator above and something else: the parts of `case`, process substitution, arithmetic. */
+/** Longer than an operator above and different: the parts of `case`, process substitution, arithmetic. */
 const BEYOND = [';;', ';&', '<(', '>(', '(('];
 
 const META = new Set([' ', '\t', '\n', ';', '&', '|', '<', '>', '(', ')', '']);
@@ -93,7 +93,7 @@ class Reader {
     return this.#at >= this.#text.length;
   }
 
-  /** Reads one token, or one thing between tokens. */
+  /** Reads one token, or one separator. */
   step(): void {
     const char = this.#peek();
     if (char === ' ' || char === '\t') this.#at += 1;
@@ -128,17 +128,17 @@ class Reader {
     this.#at = end === -1 ? this.#text.length : end;
   }
 
-  /** Between blanks a continued line is nothing at all; elsewhere it joins what stands on both sides. */
+  /** Between blanks a line continuation is nothing; elsewhere it joins both sides. */
   #continueLine(): void {
     const before = this.#text.charAt(this.#at - 1);
-    if (before !== ' ' && before !== '\t') return this.#refuse('a line is continued inside of a word');
+    if (before !== ' ' && before !== '\t') return this.#refuse('a line is continued inside a word');
     this.#at += 2;
   }
 
   #operator(): void {
-    const here = (candidate: string) => this.#text.startsWith(candidate, this.#at);
-    const operator = OPERATORS.find(here);
-    if (operator === undefined || BEYOND.some(here))
+    const startsHere = (candidate: string) => this.#text.startsWith(candidate, this.#at);
+    const operator = OPERATORS.find(startsHere);
+    if (operator === undefined || BEYOND.some(startsHere))
       return this.#refuse(`it uses ${this.#text.slice(this.#at, this.#at + 2)}`);
     this.#at += operator.length;
     if (isRedirector(operator)) this.tokens.push({ type: 'redirection', operator });
@@ -152,19 +152,19 @@ class Reader {
     const word = writer.word();
     const next = this.#peek();
     const isGlued = (next === '<' || next === '>') && !word.quoted;
-    // `2>file` names a descriptor, which does not matter to us; `{name}>file` would set a variable.
+    // `2>file` names a descriptor, which does not matter here; `{name}>file` would set a variable.
     if (isGlued && /^\d+$/.test(word.text)) return;
     if (isGlued && /^\{\w+\}$/.test(word.text)) return this.#refuse('it names a file descriptor');
-    this.#await(word);
+    this.#expectHeredoc(word);
     this.tokens.push({ type: 'word', word });
   }
 
-  #await(end: Word): void {
+  #expectHeredoc(end: Word): void {
     const index = this.tokens.length - 1;
     const last = this.tokens[index];
     if (last?.type !== 'redirection' || (last.operator !== '<<' && last.operator !== '<<-')) return;
     if (end.vague !== undefined || end.text.includes('\n'))
-      return this.#refuse('the end of a heredoc cannot be known');
+      return this.#refuse('the end of a heredoc is unknown');
     this.#awaited.push({ strips: last.operator === '<<-', index, end });
   }
 
@@ -206,7 +206,7 @@ class Reader {
   #escape(writer: WordWriter): void {
     const next = this.#peek(1);
     if (next === '') return this.#refuse('it ends in a backslash');
-    if (next === '\n') return this.#refuse('a line is continued inside of a word');
+    if (next === '\n') return this.#refuse('a line is continued inside a word');
     writer.quoted(next);
     this.#at += 2;
   }
@@ -243,7 +243,7 @@ class Reader {
     }
     const body = lines.join('\n');
     const isLiteral = end.quoted;
-    // A backslash may also join the line with the end of the heredoc, which then is none.
+    // A backslash may also join the line with the end of the heredoc, which is then none.
     if (!isLiteral && /[$`\\]/.test(body)) return this.#refuse('a heredoc is expanded');
     const start = this.tokens[index];
     if (start?.type === 'redirection') this.tokens[index] = { ...start, body };
@@ -265,7 +265,7 @@ class WordWriter {
 
   bare(char: string): void {
     if (char === '*' || char === '?') this.#wild.push(this.#text.length);
-    this.#watch(char);
+    this.#detectExpansion(char);
     this.#text += char;
     this.#last = char;
   }
@@ -294,8 +294,8 @@ class WordWriter {
     };
   }
 
-  /** Character classes, braces and home directories: rare enough that they need not be understood, only seen. */
-  #watch(char: string): void {
+  /** Character classes, braces and home directories: rare enough to be only detected, not understood. */
+  #detectExpansion(char: string): void {
     if (char === '[') this.#bracket = true;
     if (char === '{') this.#brace = true;
     const isHome = char === '~' && (this.#text === '' || this.#last === '=' || this.#last === ':');

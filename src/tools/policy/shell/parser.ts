@@ -1,26 +1,26 @@
 import { lex, type Opaque, type Operator, type Redirector, type Token, type Word } from './lexer.ts';
 
-/** One program with its arguments: what is left of a command line when the operators are gone. */
+/** One program with its arguments, without the operators around it. */
 export interface SimpleCommand {
   readonly assignments: readonly Word[];
   readonly words: readonly Word[];
   readonly redirections: readonly Redirection[];
 }
 
-/** A file that the shell itself opens for a program. */
+/** A file that the shell opens for a program. */
 export interface Redirection {
   readonly access: 'read' | 'write' | 'neither';
   readonly target: Word;
-  /** What a heredoc says. */
+  /** The content of a heredoc. */
   readonly body: string | undefined;
 }
 
-/** Every simple command of a line, whichever of them would run; or why they cannot be known. */
+/** Every simple command of a line, whether it would run or not; or why they are unknown. */
 export type Script = { readonly commands: readonly SimpleCommand[] } | Opaque;
 
 /**
- * Reads lists, pipelines and subshells. Loops, conditions, functions and groups in braces are opaque: they are worth a
- * question, and all the cleverness of a shell is in them.
+ * Parses lists, pipelines and subshells. Loops, conditions, functions and brace groups are opaque: they are
+ * complex enough to deserve a question.
  */
 export function parseScript(text: string): Script {
   const tokens = lex(text);
@@ -50,12 +50,12 @@ const ACCESS: Readonly<Record<Redirector, Redirection['access']>> = {
   '<<<': 'neither',
 };
 
-/** `>&1`, `2>&-`: another name for a file that is open already. */
+/** `>&1`, `2>&-`: another name for an open file. */
 const DESCRIPTOR = /^(?:\d+-?|-)$/;
 
 const PLAIN = /^[\w./-]+$/;
 
-interface Draft {
+interface CommandDraft {
   readonly assignments: Word[];
   readonly words: Word[];
   readonly redirections: Redirection[];
@@ -64,12 +64,12 @@ interface Draft {
 class Parser {
   readonly commands: SimpleCommand[] = [];
   trouble: string | undefined;
-  #draft: Draft | undefined;
+  #draft: CommandDraft | undefined;
   #pending: Extract<Token, { type: 'redirection' }> | undefined;
   #depth = 0;
-  /** What may come next: a command has to, a command may, or only what follows a closed subshell. */
+  /** What may come next: a command is required, a command is possible, or only what follows a closed subshell. */
   #place: 'required' | 'possible' | 'after-group' = 'possible';
-  /** `! time` are read only where a pipeline starts. */
+  /** `!` and `time` are keywords only at the start of a pipeline. */
   #isPipelineStart = true;
 
   take(token: Token): void {
@@ -124,17 +124,17 @@ class Parser {
   }
 
   #operator(operator: Operator): void {
-    if (operator === '(') return this.#open();
+    if (operator === '(') return this.#openSubshell();
     const isClosed = this.#close();
     if (operator === 'newline') return;
-    if (operator === ')') return this.#shut();
+    if (operator === ')') return this.#closeSubshell();
     if (!isClosed) return this.#refuse();
     const isOptional = operator === ';' || operator === '&';
     this.#place = isOptional ? 'possible' : 'required';
     this.#isPipelineStart = operator !== '|' && operator !== '|&';
   }
 
-  #open(): void {
+  #openSubshell(): void {
     if (this.#draft !== undefined || this.#place === 'after-group')
       return this.#refuse('it defines a function');
     this.#depth += 1;
@@ -142,13 +142,13 @@ class Parser {
     this.#isPipelineStart = true;
   }
 
-  #shut(): void {
+  #closeSubshell(): void {
     this.#depth -= 1;
     if (this.#depth < 0 || this.#place === 'required') this.#refuse();
     this.#place = 'after-group';
   }
 
-  /** Ends the command that is being read; false when there is none where one has to be. */
+  /** Ends the current command; returns false if a required command is missing. */
   #close(): boolean {
     const draft = this.#draft;
     if (draft === undefined && this.#place !== 'after-group') return false;

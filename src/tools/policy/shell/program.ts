@@ -6,22 +6,22 @@ import type { RealPath } from '../real-path.ts';
 
 /** The file that a shell runs for a name. */
 export interface Program {
-  /** As it is found on PATH. */
+  /** As found on PATH. */
   readonly path: string;
   /** The file itself, without links. */
   readonly real: string;
   /**
-   * - `system`: installed where only an administrator, or a package manager, writes.
+   * - `system`: installed where only an administrator or a package manager writes.
    * - `binary`: a compiled program elsewhere.
-   * - `shim`: a script of a version manager, which chooses the program by files of the working directory.
+   * - `shim`: a script of a version manager, which selects the program by files of the working directory.
    * - `script`: any other script, which may do anything.
    */
   readonly kind: 'system' | 'binary' | 'shim' | 'script';
-  /** Why it may have been replaced by somebody. */
+  /** Why it may have been replaced. */
   readonly doubt?: string;
 }
 
-/** Looks a name up as a shell does, but never in a relative entry: that is another directory after each `cd`. */
+/** Looks up a name like a shell, but never in a relative entry, which is another directory after each `cd`. */
 export async function findProgram(
   name: string,
   searchPath: string,
@@ -32,13 +32,13 @@ export async function findProgram(
     if (!(await isExecutable(path))) continue;
     const place = await realPath(path);
     if ('problem' in place) return { path, real: path, kind: 'script', doubt: place.problem };
-    const kind = await kindOf(name, path, place.real);
-    const isOpen = kind !== 'system' && (await isOpenToAll(directory));
+    const kind = await programKind(name, path, place.real);
+    const isOpen = kind !== 'system' && (await isWorldWritable(directory));
     return {
       path,
       real: place.real,
       kind,
-      ...(isOpen ? { doubt: `everybody may write to ${directory}` } : {}),
+      ...(isOpen ? { doubt: `every user may write to ${directory}` } : {}),
     };
   }
   return undefined;
@@ -64,8 +64,8 @@ const SYSTEM = [
   '/Applications/Xcode.app',
 ];
 
-async function kindOf(name: string, path: string, real: string): Promise<Program['kind']> {
-  // A version manager may be installed for the whole system.
+async function programKind(name: string, path: string, real: string): Promise<Program['kind']> {
+  // A version manager may be installed system-wide.
   if (/\/(?:shims|\.?asdf|\.?mise|\.?volta|\.?rustup|\.?pyenv)\//i.test(`${path}\n${real}`)) return 'shim';
   if (/^(?:rustup|volta|volta-shim|mise|asdf|proto-shim)$/.test(basename(real))) return 'shim';
   if (SYSTEM.some((directory) => isInside(directory, real))) return 'system';
@@ -100,7 +100,7 @@ async function isExecutable(path: string): Promise<boolean> {
   }
 }
 
-async function isOpenToAll(directory: string): Promise<boolean> {
+async function isWorldWritable(directory: string): Promise<boolean> {
   try {
     return ((await stat(directory)).mode & 0o002) !== 0;
   } catch {

@@ -3,8 +3,8 @@ import { literal, type Reading } from './known-command.ts';
 import type { Word } from './lexer.ts';
 
 /**
- * What awk would read. Its programs can write, run commands and open connections, so only those are known to read that
- * have none of the signs and names for it, not even inside of a text.
+ * Returns what awk would read. Its programs can write, run commands and open connections, so only those count
+ * as read-only that contain none of the operators and names for it, not even inside a string.
  */
 export function readAwk(words: readonly Word[]): Reading | Unknown {
   const vague = words.find((word) => word.vague !== undefined);
@@ -14,11 +14,14 @@ export function readAwk(words: readonly Word[]): Reading | Unknown {
   const [program, ...files] = args.operands;
   if (program === undefined || program.wild.length > 0 || FORBIDDEN.test(program.text.replaceAll('||', '')))
     return { unknown: 'its program is not known to only read' };
-  // A value may be a file through FILENAME or a getline that was not seen.
+  // A value may be a file through FILENAME or an undetected getline.
   const values = [...args.given.values()].flat().map(literal);
   return { files: [...files, ...values], below: false };
 }
 
-/** Redirections, pipes, includes; functions that run, read or close; variables that hold the environment and file names. */
+/**
+ * Redirections, pipes, includes; functions that run, read or close; variables that contain the environment and
+ * file names.
+ */
 const FORBIDDEN =
   /[>|@`]|\b(?:system|getline|close|fflush|function|func|ENVIRON|ARGV|ARGC|ARGIND|PROCINFO|SYMTAB|FUNCTAB|extension)\b/;

@@ -6,7 +6,7 @@ import { readGit } from './read-only-git.ts';
 import { readTest } from './read-only-test.ts';
 import type { Word } from './lexer.ts';
 
-/** What a command would read if it only reads, as far as we know; else why it is not known to. */
+/** Returns what a command would read if it is known to only read; otherwise why it is not. */
 export function readOnlyReading(words: readonly Word[]): Reading | Unknown {
   const [program, ...rest] = words;
   if (program === undefined) return { files: [], below: false };
@@ -16,15 +16,15 @@ export function readOnlyReading(words: readonly Word[]): Reading | Unknown {
   if (isVersion && (VERSIONED.has(program.text) || KNOWN.has(program.text))) return NOTHING;
   const special = SPECIAL.get(program.text);
   if (special !== undefined) return special(rest);
-  const known = KNOWN.get(program.text);
-  if (known === undefined) return { unknown: 'it is not a known read-only command' };
-  return readKnown(known, rest);
+  const reader = KNOWN.get(program.text);
+  if (reader === undefined) return { unknown: 'it is not a known read-only command' };
+  return readKnown(reader, rest);
 }
 
 const NOTHING: Reading = { files: [], below: false };
 
 /**
- * Programs that only say which version they are. Not yarn, cargo or go, which files of the project may turn into another
+ * Programs that only print their version. Not yarn, cargo or go, which project files may replace by another
  * program.
  */
 const VERSIONED = new Set(
@@ -61,8 +61,8 @@ const start: KnownCommand = {
 };
 
 /**
- * Written for GNU and BSD programs; a flag that means different things to them is left out. So are programs that read
- * their flags in a way of their own, when they can write: `xxd -ps a b` has two files.
+ * For GNU and BSD programs; flags with different meanings are excluded. So are programs with unusual flag
+ * parsing that can write: `xxd -ps a b` has two files.
  */
 const TABLE: Readonly<Record<string, KnownCommand>> = {
   ':': text,
@@ -100,7 +100,7 @@ const TABLE: Readonly<Record<string, KnownCommand>> = {
       }),
   },
   df: { operands: 'files', namesOnly: true, flags: 'ahikHTPl', long: 'human-readable all inodes print-type' },
-  // -l runs pr, -r follows links. Given directories, it compares the files in them.
+  // -l runs pr, -r follows links. With directories, it compares the files in them.
   diff: {
     operands: 'files',
     flags: 'aBbcdeEiNnpqstTuwyZ',
@@ -140,7 +140,7 @@ const TABLE: Readonly<Record<string, KnownCommand>> = {
   // An operand would set the name.
   hostname: nothing,
   id: text,
-  // The environment and modules are within reach of its programs.
+  // Its programs can access the environment and modules.
   jq: {
     operands: 'pattern',
     flags: 'acCejMnrRsS',
@@ -190,9 +190,9 @@ const TABLE: Readonly<Record<string, KnownCommand>> = {
       'replace= smart-case sort= sortr= stats text trim type= type-list type-not= vimgrep with-filename word-regexp',
     patternFlags: ['e', 'regexp', 'files', 'type-list'],
     below: 'always',
-    skipsHidden: ({ given }) => !given.has('hidden') && !revealing(given),
+    skipsHidden: ({ given }) => !given.has('hidden') && !mayRevealHidden(given),
   },
-  // Only the lines that numbers choose: other commands of sed write and run.
+  // Only line addresses: other commands of sed write and run.
   sed: {
     operands: 'pattern',
     flags: 'nEr',
@@ -251,11 +251,11 @@ const TABLE: Readonly<Record<string, KnownCommand>> = {
   whoami: nothing,
 };
 
-/** A map, since every object has a `constructor` and a `toString`. */
+/** A map, because every object has a `constructor` and a `toString`. */
 const KNOWN: ReadonlyMap<string, KnownCommand> = new Map(Object.entries(TABLE));
 
-/** A glob of rg shows hidden files too, unless no secret can have such a name. */
-function revealing(given: Arguments['given']): boolean {
+/** A glob of rg also shows hidden files, unless no secret can match it. */
+function mayRevealHidden(given: Arguments['given']): boolean {
   const globs = ['g', 'glob', 'iglob'].flatMap((flag) => given.get(flag) ?? []);
   return globs.some((glob) => !glob.startsWith('!') && !SOURCE.test(glob));
 }
@@ -284,7 +284,7 @@ function readVersion(words: readonly Word[]): Reading | Unknown {
   return isVersion ? NOTHING : { unknown: 'it is not a known read-only command' };
 }
 
-/** Options, `-` and the home directory are left out: where they lead depends on more than the words. */
+/** Options, `-` and the home directory are excluded: they depend on more than the words. */
 function readCd(words: readonly Word[]): Reading | Unknown {
   const [directory, ...others] = words;
   const isPlain = directory !== undefined && directory.vague === undefined && directory.wild.length === 0;
@@ -293,7 +293,7 @@ function readCd(words: readonly Word[]): Reading | Unknown {
   return { files: [directory], below: false, enters: directory };
 }
 
-/** `command -v name`; as a prefix of another command it is taken off before. */
+/** `command -v name`; as a prefix of another command it is removed before. */
 function readCommand(words: readonly Word[]): Reading | Unknown {
   const [flag, ...names] = words;
   if (flag?.text !== '-v' && flag?.text !== '-V') return { unknown: 'it is not a known read-only command' };

@@ -2,7 +2,7 @@ import type { Unknown } from './flag-table.ts';
 import type { Reading } from './known-command.ts';
 import type { Word } from './lexer.ts';
 
-/** What find may be asked, and how many words follow. The others run, delete, write, or follow links. */
+/** The allowed expressions of find, and how many words follow. The others run, delete, write, or follow links. */
 const PRIMARIES: ReadonlyMap<string, 0 | 1> = new Map([
   ...noWord(
     '( ) ! , -a -and -o -or -not -true -false -empty -print -print0 -ls -prune -quit -depth -d -xdev -mount ' +
@@ -15,7 +15,10 @@ const PRIMARIES: ReadonlyMap<string, 0 | 1> = new Map([
   ),
 ]);
 
-/** find tells names, never contents: what it is given to start from has to be readable, secrets below it may be seen. */
+/**
+ * find prints names, never contents: its starting points must be readable, and the names of secrets below them
+ * may be shown.
+ */
 export function readFind(words: readonly Word[]): Reading | Unknown {
   const vague = words.find((word) => word.vague !== undefined);
   if (vague !== undefined) return { unknown: `${vague.text} is not known before it runs` };

@@ -3,17 +3,18 @@ import { type KnownCommand, type Reading, readKnown } from './known-command.ts';
 import type { Word } from './lexer.ts';
 
 /**
- * What git would read. Only commands that neither change the repository nor reach the network. They run with a shadow of
- * the repository, by the shim in neutral/git-shim.ts: every verb has to be known there too.
+ * Returns what git would read. Only for commands that neither change the repository nor use the network. They
+ * run with a shadow repository through the shim in read-only-run/git-shim.ts, which must support every verb
+ * too.
  */
 export function readGit(words: readonly Word[]): Reading | Unknown {
   const [first, ...others] = words;
-  if (first?.text === '-C') return readElsewhere(others);
+  if (first?.text === '-C') return readInDirectory(others);
   return readVerb(words, undefined);
 }
 
-/** `git -C directory …`: once, and to a directory that is known. */
-function readElsewhere([directory, ...words]: readonly Word[]): Reading | Unknown {
+/** `git -C directory …`: once, with a known directory. */
+function readInDirectory([directory, ...words]: readonly Word[]): Reading | Unknown {
   const isPlain = directory !== undefined && directory.vague === undefined && directory.wild.length === 0;
   if (!isPlain || directory.text === '' || directory.text.startsWith('-'))
     return { unknown: 'where it leads is not known before it runs' };
@@ -22,27 +23,28 @@ function readElsewhere([directory, ...words]: readonly Word[]): Reading | Unknow
 
 function readVerb(words: readonly Word[], from: Word | undefined): Reading | Unknown {
   const [first, ...others] = words;
-  // Of the options before the command only these two; -c, --git-dir and --exec-path choose what is run.
+  // Of the options before the subcommand only these two are allowed; -c, --git-dir and --exec-path select what
+  // runs.
   if (first?.text === '--no-pager' || first?.text === '--no-optional-locks') return readVerb(others, from);
   if (first?.text === '--version') return readKnown({ operands: 'none' }, others);
   const name = first?.text ?? '';
   const double = COMMANDS.get(`${name} ${others[0]?.text ?? ''}`);
-  const known = double ?? COMMANDS.get(name);
-  if (known === undefined || SIGNATURES.test(words.map(({ text }) => text).join(' ')))
+  const table = double ?? COMMANDS.get(name);
+  if (table === undefined || SIGNATURES.test(words.map(({ text }) => text).join(' ')))
     return { unknown: `git ${name} is not known to only read` };
   const rest = double === undefined ? others : others.slice(1);
-  const reading = readKnown(known, rest);
-  const args = readArguments(known, rest);
+  const reading = readKnown(table, rest);
+  const args = readArguments(table, rest);
   if ('unknown' in reading || 'unknown' in args) return reading;
   const full = double === undefined ? name : `${name} ${others[0]?.text ?? ''}`;
   return { ...reading, git: { shows: showsContents(full, args) ? 'contents' : 'names', from } };
 }
 
-/** Flags by which `log` and its like show changes line by line. */
+/** Flags that make `log` and similar commands show changes line by line. */
 const SHOWN =
   'p u U G S L c patch unified word-diff word-diff-regex color-words function-context check'.split(' ');
 
-/** Commands that show what is in files without being told, and the flags by which they tell less. */
+/** Commands that show file contents by default, and the flags that reduce this. */
 const SHOWING: ReadonlyMap<string, readonly string[]> = new Map([
   [
     'diff',
@@ -55,7 +57,7 @@ const SHOWING: ReadonlyMap<string, readonly string[]> = new Map([
   ['stash show', ['name-only', 'name-status', 'stat', 'shortstat', 'numstat']],
 ]);
 
-/** Whether it shows what is in files that it was not asked for by name, and not only which there are. */
+/** Returns whether it shows contents, not only names, of files that were not named. */
 function showsContents(name: string, { given }: Arguments): boolean {
   const has = (flag: string) => given.has(flag);
   if (name === 'grep') return !SHOWING.get(name)?.some(has);
@@ -64,10 +66,10 @@ function showsContents(name: string, { given }: Arguments): boolean {
   return !isLess || SHOWN.some(has);
 }
 
-/** Formats that have git run a program to check signatures. */
+/** Formats that make git run a program to verify signatures. */
 const SIGNATURES = /%G|%\(signature|%\(G/;
 
-/** What `log`, `show` and `diff` show of changes. Not --output, --ext-diff, --textconv, --no-index, -O. */
+/** The flags of `log`, `show` and `diff` for changes. Excludes --output, --ext-diff, --textconv, --no-index, -O. */
 const CHANGES = {
   flags: 'abBMpRswuz',
   valued: 'GSU',
@@ -95,7 +97,7 @@ const log: KnownCommand = {
   digits: true,
 };
 
-/** Operands would make a branch or a tag, unless it was said that they are patterns. */
+/** Operands would create a branch or tag, unless they are declared as patterns. */
 const listsOnly = ({ operands, given }: Arguments): boolean =>
   operands.length === 0 || given.has('l') || given.has('list');
 
@@ -110,13 +112,13 @@ const COMMANDS: ReadonlyMap<string, KnownCommand> = new Map(
     },
     branch: {
       operands: 'files',
-      // Before 2.19 -l made a branch.
+      // Before 2.19, -l created a branch.
       flags: 'arv',
       long: 'all list remotes verbose show-current color=? no-color column=? no-column sort= format= no-abbrev abbrev=?',
       accepts: listsOnly,
     },
     'cat-file': { operands: 'files', flags: 'epst' },
-    // -v prints lines of the file that a repository names for its ignore rules.
+    // -v prints lines of the file that a repository configures for its ignore rules.
     'check-ignore': { operands: 'files', flags: 'q', long: 'quiet no-index' },
     'count-objects': { operands: 'none', flags: 'vH' },
     describe: { operands: 'files', long: 'all always tags long abbrev= match= exact-match contains' },
@@ -171,7 +173,7 @@ const COMMANDS: ReadonlyMap<string, KnownCommand> = new Map(
     'stash show': log,
     status: {
       operands: 'files',
-      // -v shows changes, and with -vv there is no way to keep converters of text from running.
+      // -v shows changes, and with -vv text converters cannot be disabled.
       flags: 'bsuz',
       long:
         'short branch show-stash porcelain=? long untracked-files=? ignored=? ' +

@@ -2,7 +2,10 @@ import type { Unknown } from './flag-table.ts';
 import type { Reading } from './known-command.ts';
 import type { Word } from './lexer.ts';
 
-/** Not -v and -R, which evaluate a name and may run what is in its brackets; not -eq, which some shells evaluate too. */
+/**
+ * Excludes -v and -R, which evaluate a name and may run what is in its brackets, and -eq, which some shells
+ * evaluate too.
+ */
 const OPERATORS = new Set(
   '-e -f -d -r -w -x -s -L -h -b -c -p -S -z -n = == != -nt -ot -ef ! ( ) -a'.split(' '),
 );

@@ -4,42 +4,42 @@ import { EXECUTED } from '../../policy/executed-fields.ts';
 import { regularFileText } from './regular-file.ts';
 
 /**
- * What other programs run of a package.json, as text that can be compared. Undefined where there is nothing to run: no
- * regular file, or an empty one.
+ * Returns what other programs run of a package.json, as comparable text. Undefined if there is nothing to run:
+ * not a regular file, or empty.
  */
-export function scriptsIn(file: string): string | undefined {
+export function executedScripts(file: string): string | undefined {
   const text = regularFileText(file)?.replace(/^\uFEFF/, '');
   if (text?.trim() === '') return undefined;
   const content = tryParse(text ?? '');
-  if (isObject(content)) return JSON.stringify(partsOf(content));
-  // Too large, nested too deep, or with comments: we cannot read it, but some package manager can. A program can set no
-  // change time, so the same text means the same content.
+  if (isObject(content)) return JSON.stringify(executedParts(content));
+  // Too large, nested too deep, or with comments: we cannot parse it, but some package manager can. A program
+  // cannot set the change time, so the same text means the same content.
   const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false });
   return stats?.isFile() ? `${UNREADABLE}${stats.ino}:${stats.size}:${stats.ctimeNs}` : undefined;
 }
 
-/** Whether `scriptsIn` could not read the file. */
+/** Returns whether `scriptsIn` could not parse the file. */
 export function isUnreadable(scripts: string): boolean {
   return scripts.startsWith(UNREADABLE);
 }
 
 const UNREADABLE = 'unreadable:';
 
-/** The content of a changed package.json with the scripts as they were. */
+/** Returns the content of a changed package.json with its former scripts. */
 export function withFormerScripts(text: string, former: string | undefined): string {
-  const now = tryParse(text.replace(/^\uFEFF/, ''));
-  const before = former === undefined || isUnreadable(former) ? {} : tryParse(former);
-  if (!isObject(now) || !isObject(before)) return text;
-  const kept = Object.entries(now).flatMap(([name, value]): readonly (readonly [string, unknown])[] => {
+  const current = tryParse(text.replace(/^\uFEFF/, ''));
+  const previous = former === undefined || isUnreadable(former) ? {} : tryParse(former);
+  if (!isObject(current) || !isObject(previous)) return text;
+  const merged = Object.entries(current).flatMap(([name, value]): readonly (readonly [string, unknown])[] => {
     if (!EXECUTED.includes(name)) return [[name, value]];
-    return Object.hasOwn(before, name) ? [[name, before[name]]] : [];
+    return Object.hasOwn(previous, name) ? [[name, previous[name]]] : [];
   });
-  const lost = Object.entries(before).filter(([name]) => !Object.hasOwn(now, name));
+  const lost = Object.entries(previous).filter(([name]) => !Object.hasOwn(current, name));
   const indent = /^\{\s*?\n([ \t]+)/.exec(text)?.[1] ?? '  ';
-  return `${JSON.stringify(Object.fromEntries([...kept, ...lost]), null, indent)}\n`;
+  return `${JSON.stringify(Object.fromEntries([...merged, ...lost]), null, indent)}\n`;
 }
 
-function partsOf(content: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function executedParts(content: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     EXECUTED.filter((name) => Object.hasOwn(content, name)).map((name) => [name, content[name]]),
   );

@@ -14,31 +14,31 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { messageOf, systemCodeOf } from '../../../base/index.ts';
-import { isUnreadable, scriptsIn, withFormerScripts } from './package-scripts.ts';
+import { isUnreadable, executedScripts, withFormerScripts } from './package-scripts.ts';
 import { regularFileText } from './regular-file.ts';
-import type { Found, Notable } from './scan.ts';
+import type { WorkspaceFindings, Notable } from './scan.ts';
 
-/** What a workspace had before a command, as far as other programs would run it. */
+/** The files of a workspace before a command that other programs would run. */
 export interface Snapshot {
   readonly notable: ReadonlyMap<string, Notable>;
   /** What each package.json runs. */
   readonly scripts: ReadonlyMap<string, string | undefined>;
-  /** The text of start-up files that have another name, under which a command could write to them. */
+  /** The text of start-up files with another name (hard link), under which a command could write to them. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Paths that must not come into being. */
+  /** Paths that must not be created. */
   readonly absent: readonly string[];
 }
 
-/** What was set right after a command. */
-export interface Undone {
+/** What was undone after a command. */
+export interface UndoneChanges {
   /** Moved out of the workspace. */
   readonly moved: readonly string[];
-  /** Files that have their former content again. */
+  /** Files with restored content. */
   readonly restored: readonly string[];
   readonly failed: readonly { readonly path: string; readonly reason: string }[];
 }
 
-export function snapshotOf(found: readonly Found[], absent: readonly string[]): Snapshot {
+export function takeSnapshot(found: readonly WorkspaceFindings[], absent: readonly string[]): Snapshot {
   const notable = new Map(found.flatMap((one) => [...one.notable]));
   const texts = [...notable.values()]
     .filter(({ type, links }) => type === 'startup-file' && links > 1)
@@ -48,17 +48,21 @@ export function snapshotOf(found: readonly Found[], absent: readonly string[]): 
     });
   return {
     notable,
-    scripts: new Map(found.flatMap(({ packages }) => packages.map((path) => [path, scriptsIn(path)]))),
+    scripts: new Map(found.flatMap(({ packages }) => packages.map((path) => [path, executedScripts(path)]))),
     texts: new Map(texts),
-    absent: absent.filter((path) => !isThere(path)),
+    absent: absent.filter((path) => !exists(path)),
   };
 }
 
 /**
- * Compares a workspace with what it had before a command, and undoes what would have another program run something
- * later. To be called when every process of the command has ended.
+ * Compares a workspace with its state before a command, and undoes what would make another program run
+ * something later. Must be called after every process of the command has ended.
  */
-export function undoPlanted(before: Snapshot, after: readonly Found[], quarantine: string): Undone {
+export function undoPlanted(
+  before: Snapshot,
+  after: readonly WorkspaceFindings[],
+  quarantine: string,
+): UndoneChanges {
   const moved: string[] = [];
   const restored: string[] = [];
   const failed: { path: string; reason: string }[] = [];
@@ -75,7 +79,7 @@ export function undoPlanted(before: Snapshot, after: readonly Found[], quarantin
   for (const [path, notable] of now) {
     const former = before.notable.get(path);
     if (former !== undefined && isSame(former, notable)) continue;
-    // It was there under another name: its directory was renamed.
+    // It existed under another name: its directory was renamed.
     if (
       former === undefined &&
       notable.type !== 'bare-repository' &&
@@ -88,28 +92,28 @@ export function undoPlanted(before: Snapshot, after: readonly Found[], quarantin
       attempt(path, restored, () => restore(path, text, quarantine));
       continue;
     }
-    attempt(path, moved, () => moveAway(path, quarantine));
+    attempt(path, moved, () => quarantineFile(path, quarantine));
     if (former?.linkTarget !== undefined) {
       const { linkTarget } = former;
       attempt(path, restored, () => inDirectory(path, (at) => symlinkSync(linkTarget, at)));
     }
   }
   for (const path of before.absent) {
-    if (isThere(path)) attempt(path, moved, () => moveAway(path, quarantine));
+    if (exists(path)) attempt(path, moved, () => quarantineFile(path, quarantine));
   }
   const known = new Set(before.scripts.values());
   for (const path of after.flatMap(({ packages }) => packages)) {
     const former = before.scripts.get(path);
     const isNew = !before.scripts.has(path);
     if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true) {
-      if (isNew || former !== undefined) attempt(path, moved, () => moveAway(path, quarantine));
+      if (isNew || former !== undefined) attempt(path, moved, () => quarantineFile(path, quarantine));
       continue;
     }
-    const scripts = scriptsIn(path);
-    // Scripts that a package had before may move with it, or be copied: they run nothing new.
+    const scripts = executedScripts(path);
+    // Scripts that a package had before may move with it or be copied: they run nothing new.
     if (scripts === undefined || scripts === '{}' || known.has(scripts)) continue;
     if (isUnreadable(scripts)) {
-      attempt(path, moved, () => moveAway(path, quarantine));
+      attempt(path, moved, () => quarantineFile(path, quarantine));
       continue;
     }
     attempt(path, restored, () =>
@@ -119,7 +123,7 @@ export function undoPlanted(before: Snapshot, after: readonly Found[], quarantin
   return { moved, restored, failed };
 }
 
-/** Never through a link. */
+/** Never follows a link. */
 function overwrite(path: string, text: string): void {
   const fd = openSync(path, constants.O_WRONLY | constants.O_TRUNC | constants.O_NOFOLLOW);
   try {
@@ -137,26 +141,26 @@ function inodeOf(notable: Notable | undefined): string | undefined {
   return notable?.identity.split(':').slice(0, 2).join(':');
 }
 
-function isThere(path: string): boolean {
+function exists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Gives a file its former content. The content that it had is kept: a person may have written it meanwhile. */
+/** Restores the former content of a file. The current content is kept: a person may have written it meanwhile. */
 function restore(path: string, text: string, quarantine: string): void {
   writeFileSync(freeName(path, quarantine), regularFileText(path) ?? '', { mode: 0o600, flag: 'wx' });
   inDirectory(path, (at) => overwrite(at, text));
 }
 
-/** A name in the quarantine that nothing has yet. */
+/** Returns an unused name in the quarantine. */
 function freeName(path: string, quarantine: string): string {
   mkdirSync(quarantine, { recursive: true, mode: 0o700 });
   let target = join(quarantine, basename(path));
-  for (let copy = 2; isThere(target); copy += 1) target = join(quarantine, `${copy}-${basename(path)}`);
+  for (let copy = 2; exists(target); copy += 1) target = join(quarantine, `${copy}-${basename(path)}`);
   return target;
 }
 
-/** Moves a file or directory out of the workspace; where it cannot be kept, it is removed. */
-function moveAway(path: string, quarantine: string): void {
+/** Moves a file or directory out of the workspace; if it cannot be kept, it is removed. */
+function quarantineFile(path: string, quarantine: string): void {
   const target = freeName(path, quarantine);
   inDirectory(path, (at) => {
     try {
@@ -166,7 +170,7 @@ function moveAway(path: string, quarantine: string): void {
       try {
         cpSync(at, target, { recursive: true, verbatimSymlinks: true });
       } catch {
-        // A pipe or a socket cannot be copied. It must not stay, so nothing of it is kept.
+        // A pipe or a socket cannot be copied and must not stay, so nothing of it is kept.
         rmSync(target, { recursive: true, force: true });
       }
       rmSync(at, { recursive: true, force: true });
@@ -174,23 +178,20 @@ function moveAway(path: string, quarantine: string): void {
   });
 }
 
-/**
- * Acts on an entry of a directory that is held open: whoever replaces a part of the path by a link meanwhile does not
- * have us act elsewhere.
- */
+/** Operates on an entry of an open directory, so replacing a part of the path by a link has no effect. */
 function inDirectory(path: string, act: (at: string) => void): void {
   const directory = dirname(path);
   const fd = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
-    const held = `/proc/self/fd/${fd}`;
-    if (readlinkSync(held) !== directory) throw new Error(`${directory} was replaced by a link`);
-    const at = join(held, basename(path));
+    const openDirectory = `/proc/self/fd/${fd}`;
+    if (readlinkSync(openDirectory) !== directory) throw new Error(`${directory} was replaced by a link`);
+    const at = join(openDirectory, basename(path));
     try {
       act(at);
     } catch (thrown) {
       if (systemCodeOf(thrown) !== 'EACCES') throw thrown;
-      // The command took the right to write from its own directory.
-      chmodSync(held, 0o700);
+      // The command removed the write permission of its own directory.
+      chmodSync(openDirectory, 0o700);
       act(at);
     }
   } finally {

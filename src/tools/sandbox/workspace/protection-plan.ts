@@ -9,9 +9,9 @@ import {
   linkedRepository,
   nearestRepository,
   repositoryMounts,
-  settingsOf,
+  settingsPaths,
 } from './repositories.ts';
-import type { Found, Notable } from './scan.ts';
+import type { WorkspaceFindings, Notable } from './scan.ts';
 
 export interface WorkspaceProtection {
   readonly mounts: readonly Mount[];
@@ -22,17 +22,17 @@ export interface WorkspaceProtection {
 export interface ProtectionOptions {
   readonly roots: readonly string[];
   readonly cwd: string;
-  /** What the command may change of the repository that it works in. */
+  /** What the command may change of its repository. */
   readonly access: GitAccess;
   /** Whether the command may leave an unfinished rebase behind. */
   readonly mayRebase: boolean;
-  /** False when nothing in the workspace needs protection: it is read-only, or the command is trusted. */
+  /** False if nothing in the workspace needs protection: it is read-only, or the command is trusted. */
   readonly isProtected: boolean;
 }
 
 /** Makes read-only what other programs would run later. Throws `denied` for what no mount can protect. */
 export function workspaceProtection(
-  found: readonly Found[],
+  found: readonly WorkspaceFindings[],
   options: ProtectionOptions,
 ): WorkspaceProtection {
   const notable = new Map(found.flatMap((one) => [...one.notable]));
@@ -44,19 +44,19 @@ export function workspaceProtection(
   for (const one of notable.values()) {
     const granted = one === current || access === 'all' ? access : 'none';
     if (isProtected) refuseUnprotectable(one);
-    const protection = protectionOf(one, granted, options);
+    const protection = protectNotable(one, granted, options);
     mounts.push(...protection.mounts);
     absent.push(...protection.absent);
     if (one.type !== 'startup-file' && one.type !== 'startup-directory') anchored.push(one.path);
   }
-  if (!isProtected) return { mounts: mounts.filter(({ target }) => !isWithin(roots, target)), absent: [] };
-  const kept = mounts.length > MOST_MOUNTS ? coarse(mounts, roots) : mounts;
-  return { mounts: [...ancestorMounts(anchored, kept, roots), ...kept], absent };
+  if (!isProtected) return { mounts: mounts.filter(({ target }) => !isInsideAny(roots, target)), absent: [] };
+  const limited = mounts.length > MAX_MOUNTS ? coarsenMounts(mounts, roots) : mounts;
+  return { mounts: [...ancestorMounts(anchored, limited, roots), ...limited], absent };
 }
 
 /**
- * Each directory between the workspace and a protected path, mounted on itself: a mount cannot be renamed, so that
- * nobody moves the directory aside and puts another in its place. What is inside a read-only mount needs none.
+ * Returns each directory between the workspace and a protected path, mounted on itself: a mount point cannot be
+ * renamed, so the directory cannot be moved aside and replaced. Directories inside a read-only mount need none.
  */
 export function ancestorMounts(
   paths: readonly string[],
@@ -67,7 +67,8 @@ export function ancestorMounts(
   for (const path of paths) {
     const root = roots.find((one) => isInside(one, path));
     if (root === undefined) continue;
-    for (let at = dirname(path); at !== root && isInside(root, at); at = dirname(at)) targets.add(at);
+    for (let current = dirname(path); current !== root && isInside(root, current); current = dirname(current))
+      targets.add(current);
   }
   const closed = mounts
     .filter(({ type, target }) => type !== 'writable' && roots.some((root) => isInside(root, target)))
@@ -77,7 +78,7 @@ export function ancestorMounts(
     .map((target) => ({ type: 'writable', target }));
 }
 
-function protectionOf(
+function protectNotable(
   one: Notable,
   access: GitAccess,
   { roots, mayRebase }: ProtectionOptions,
@@ -90,12 +91,12 @@ function protectionOf(
         absent: access === 'recording' ? absentSettings(path, mayRebase) : [],
       };
     case 'repository-file':
-      return linked(path, access, mayRebase);
+      return protectLinked(path, access, mayRebase);
     case 'bare-repository': {
       const directory = dirname(path);
       if (!roots.includes(directory))
         return { mounts: [{ type: 'read-only', target: directory }], absent: [] };
-      const settings = [path, ...settingsOf(directory)].filter((file) => existsSync(file));
+      const settings = [path, ...settingsPaths(directory)].filter((file) => existsSync(file));
       return {
         mounts: settings.map((target): Mount => ({ type: 'read-only', target })),
         absent: absentSettings(directory, false),
@@ -105,19 +106,19 @@ function protectionOf(
     case 'startup-directory':
       return { mounts: [{ type: 'read-only', target: path }], absent: [] };
     default:
-      // Nothing can be mounted on a link. It is compared when the command has ended.
+      // A link cannot be a mount point. It is compared after the command has ended.
       return { mounts: [], absent: [] };
   }
 }
 
-/** A worktree or a submodule: its repository is elsewhere, often outside of the workspace. */
-function linked(file: string, access: GitAccess, mayRebase: boolean): WorkspaceProtection {
-  const own: Mount = { type: 'read-only', target: file };
+/** A worktree or a submodule: its repository is elsewhere, often outside the workspace. */
+function protectLinked(file: string, access: GitAccess, mayRebase: boolean): WorkspaceProtection {
+  const fileMount: Mount = { type: 'read-only', target: file };
   const repository = linkedRepository(file);
-  if (repository === undefined) return { mounts: [own], absent: [] };
-  const directories = [...new Set([repository.base, repository.own])];
+  if (repository === undefined) return { mounts: [fileMount], absent: [] };
+  const directories = [...new Set([repository.base, repository.worktree])];
   return {
-    mounts: [own, ...directories.flatMap((directory) => repositoryMounts(directory, access))],
+    mounts: [fileMount, ...directories.flatMap((directory) => repositoryMounts(directory, access))],
     absent:
       access === 'recording' ? directories.flatMap((directory) => absentSettings(directory, mayRebase)) : [],
   };
@@ -132,7 +133,7 @@ function refuseUnprotectable({ path, type }: Notable): void {
   if (type !== 'repository') return;
   const files = [
     join(path, 'config'),
-    ...namesIn(join(path, 'hooks')).map((name) => join(path, 'hooks', name)),
+    ...listNames(join(path, 'hooks')).map((name) => join(path, 'hooks', name)),
   ];
   const shared = files.find((file) => {
     const stats = lstatSync(file, { throwIfNoEntry: false });
@@ -141,12 +142,12 @@ function refuseUnprotectable({ path, type }: Notable): void {
   if (shared !== undefined)
     throw new PolypodError(
       'denied',
-      `The sandbox cannot protect ${shared}, because the file has a second name (a hard link). Make it a file of its own: cp ${shared} ${shared}.new && mv ${shared}.new ${shared}.`,
+      `The sandbox cannot protect ${shared}, because the file has a second name (a hard link). Make it a separate file: cp ${shared} ${shared}.new && mv ${shared}.new ${shared}.`,
     );
 }
 
-/** So many mounts would take seconds: the directories at the top that hold them are read-only as a whole. */
-function coarse(mounts: readonly Mount[], roots: readonly string[]): readonly Mount[] {
+/** So many mounts would take seconds: their top-level directories become read-only as a whole. */
+function coarsenMounts(mounts: readonly Mount[], roots: readonly string[]): readonly Mount[] {
   const tops = mounts.map((mount): Mount => {
     const root = roots.find((one) => isInside(one, mount.target));
     if (root === undefined) return mount;
@@ -156,13 +157,13 @@ function coarse(mounts: readonly Mount[], roots: readonly string[]): readonly Mo
   return [...new Map(tops.map((mount) => [mount.target, mount])).values()];
 }
 
-const MOST_MOUNTS = 400;
+const MAX_MOUNTS = 400;
 
-function isWithin(roots: readonly string[], path: string): boolean {
+function isInsideAny(roots: readonly string[], path: string): boolean {
   return roots.some((root) => isInside(root, path));
 }
 
-function namesIn(directory: string): readonly string[] {
+function listNames(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
   } catch {

@@ -3,34 +3,34 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PolypodError, systemCodeOf } from '../../../base/index.ts';
 import { isStartupFile } from '../../policy/startup-files.ts';
-import { isSecret, plainPath } from '../../policy/secret-files.ts';
+import { isSecret, normalizePath } from '../../policy/secret-files.ts';
 
-/** Something in a workspace that decides what other programs run later. */
+/** An entry of a workspace that decides what other programs run later. */
 export interface Notable {
   readonly path: string;
-  readonly type: /** A directory called `.git`. */
+  readonly type: /** A directory named `.git`. */
     | 'repository'
-    /** A file called `.git`, which names the repository. */
+    /** A file named `.git`, which refers to the repository. */
     | 'repository-file'
-    /** A directory with the files of a repository in it, under another name. */
+    /** A directory with the files of a repository, under another name. */
     | 'bare-repository'
     | 'startup-file'
     | 'startup-directory'
-    /** A link with one of these names; where it leads. */
+    /** A link with one of these names, and its target. */
     | 'link';
-  /** Tells whether it is still the same: changes when it is replaced or, for a file, written to. */
+  /** Identifies the entry: changes if it is replaced or, for a file, written to. */
   readonly identity: string;
   readonly linkTarget?: string;
-  /** The number of names that a file has. */
+  /** The number of hard links of a file. */
   readonly links: number;
 }
 
-/** What a scan of a workspace found. */
-export interface Found {
+/** The result of a workspace scan. */
+export interface WorkspaceFindings {
   readonly notable: ReadonlyMap<string, Notable>;
   readonly packages: readonly string[];
   readonly sockets: readonly string[];
-  /** Files and directories that hold secrets by their names. */
+  /** Files and directories that contain secrets, judged by name. */
   readonly secrets: readonly string[];
   readonly unreadable: readonly string[];
 }
@@ -39,7 +39,10 @@ interface Directory {
   readonly dev: number;
   readonly ino: number;
   readonly ctimeMs: number;
-  /** Whether the directory had been unchanged for a while when it was read: else a change may have been missed. */
+  /**
+   * Whether the directory had been unchanged for a while when it was read; otherwise a change may have been
+   * missed.
+   */
   readonly isSettled: boolean;
   readonly directories: readonly string[];
   readonly notable: readonly string[];
@@ -50,26 +53,29 @@ interface Directory {
 }
 
 /**
- * Finds repositories, start-up files, package.json files and sockets below a directory, again and again. A directory is
- * only read again when its change time differs, which a program cannot set, so that a later scan takes one `lstat` for
- * each directory.
+ * Finds repositories, start-up files, package.json files and sockets below a directory, repeatedly. A directory
+ * is only read again if its change time differs, which a program cannot set, so a later scan takes one `lstat`
+ * for each directory.
  */
 export class WorkspaceScan {
   readonly #root: string;
-  #known = new Map<string, Directory>();
+  #directories = new Map<string, Directory>();
 
   constructor(root: string) {
     this.#root = root;
   }
 
-  /** Leaves out what is skipped. With `force`, directories that this user has closed to itself are opened and read. */
-  async look(skipped: ReadonlySet<string>, force = false): Promise<Found> {
+  /**
+   * Scans except for skipped paths. With `force`, directories without permissions of this user are made
+   * readable and read.
+   */
+  async scan(skipped: ReadonlySet<string>, force = false): Promise<WorkspaceFindings> {
     const notable = new Map<string, Notable>();
     const packages: string[] = [];
     const sockets: string[] = [];
     const secrets: string[] = [];
     const unreadable: string[] = [];
-    const known = new Map<string, Directory>();
+    const directories = new Map<string, Directory>();
     const waiting = [this.#root];
     for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
       const directory = this.#directory(path, force);
@@ -77,9 +83,9 @@ export class WorkspaceScan {
         unreadable.push(path);
         continue;
       }
-      known.set(path, directory);
-      if (known.size > MOST_DIRECTORIES) throw tooLarge(this.#root);
-      if (known.size % DIRECTORIES_PER_TURN === 0) await nextTurn();
+      directories.set(path, directory);
+      if (directories.size > MAX_DIRECTORIES) throw tooLarge(this.#root);
+      if (directories.size % DIRECTORIES_PER_TURN === 0) await nextTurn();
       for (const name of directory.notable) note(notable, join(path, name));
       if (directory.isBare) noteBare(notable, path);
       if (directory.hasPackage) packages.push(join(path, 'package.json'));
@@ -90,7 +96,7 @@ export class WorkspaceScan {
         if (!skipped.has(below)) waiting.push(below);
       }
     }
-    this.#known = known;
+    this.#directories = directories;
     return { notable, packages, sockets, secrets, unreadable };
   }
 
@@ -100,11 +106,22 @@ export class WorkspaceScan {
       // It may have been replaced by a link since its parent was read.
       if (!stats.isDirectory()) return EMPTY;
       const { dev, ino, ctimeMs } = stats;
-      const known = this.#known.get(path);
-      if (known?.isSettled === true && known.ctimeMs === ctimeMs && known.ino === ino && known.dev === dev)
-        return known;
+      const directories = this.#directories.get(path);
+      if (
+        directories?.isSettled === true &&
+        directories.ctimeMs === ctimeMs &&
+        directories.ino === ino &&
+        directories.dev === dev
+      )
+        return directories;
       const isSettled = Date.now() - ctimeMs > SETTLED_AFTER_MS;
-      return { dev, ino, ctimeMs, isSettled, ...contentsOf(path, entriesOf(path, force), this.#root) };
+      return {
+        dev,
+        ino,
+        ctimeMs,
+        isSettled,
+        ...directoryContents(path, listEntries(path, force), this.#root),
+      };
     } catch (thrown) {
       const code = systemCodeOf(thrown);
       if (code === 'ENOENT' || code === 'ENOTDIR') return EMPTY;
@@ -114,7 +131,7 @@ export class WorkspaceScan {
   }
 }
 
-function entriesOf(path: string, force: boolean): readonly Dirent[] {
+function listEntries(path: string, force: boolean): readonly Dirent[] {
   try {
     return readdirSync(path, { withFileTypes: true });
   } catch (thrown) {
@@ -137,10 +154,10 @@ const EMPTY: Directory = {
   secrets: [],
 };
 
-/** What is installed there runs through the project's own commands only. Repositories are looked for all the same. */
+/** Installed packages run through the project's own commands only. Repositories are searched there nevertheless. */
 const INSTALLED = /\/(?:node_modules|site-packages|dist-packages)(?:\/|$)/;
 
-function contentsOf(
+function directoryContents(
   path: string,
   entries: readonly Dirent[],
   root: string,
@@ -172,7 +189,7 @@ function contentsOf(
 }
 
 function isGitName(name: string): boolean {
-  return name.length < 20 && plainPath(name) === '.git';
+  return name.length < 20 && normalizePath(name) === '.git';
 }
 
 function note(found: Map<string, Notable>, path: string): void {
@@ -199,11 +216,11 @@ function noteBare(found: Map<string, Notable>, path: string): void {
 function tooLarge(root: string): PolypodError {
   return new PolypodError(
     'denied',
-    `The sandbox cannot watch ${root}: it has more than ${MOST_DIRECTORIES} directories. Work in a directory further down.`,
+    `The sandbox cannot watch ${root}: it has more than ${MAX_DIRECTORIES} directories. Work in a subdirectory.`,
   );
 }
 
-const MOST_DIRECTORIES = 300_000;
+const MAX_DIRECTORIES = 300_000;
 const DIRECTORIES_PER_TURN = 500;
-/** The kernel's clock for files moves in steps of up to 10 ms. */
+/** The kernel's file clock advances in steps of up to 10 ms. */
 const SETTLED_AFTER_MS = 50;

@@ -74,7 +74,7 @@ function inOneLine(commands: readonly string[]): string {
   return commands.map((command) => `( ${command} )`).join('; ');
 }
 
-/** Nothing is run in it. */
+/** Nothing runs in it. */
 let unchanged: Promise<Workspace> | undefined;
 
 describe('git asks', () => {
@@ -137,7 +137,7 @@ describe('git asks', () => {
     expect(await decide(await (unchanged ??= freshWorkspace()), command)).toBe('ask');
   });
 
-  it('when its repository is outside of the working directory', async () => {
+  it('if its repository is outside the working directory', async () => {
     const workspace = await freshWorkspace();
     const inside = { ...workspace, cwd: join(workspace.cwd, 'src') };
     expect(await decide(inside, 'git status')).toBe('ask');
@@ -146,7 +146,7 @@ describe('git asks', () => {
     expect(await decide(workspace, 'git -C .. status')).toBe('ask');
   });
 
-  it('when another user owns the repository', async () => {
+  it('if another user owns the repository', async () => {
     if (process.getuid?.() !== 0) return;
     const workspace = await freshWorkspace();
     execFileSync('chown', ['-R', '1234:1234', workspace.cwd]);
@@ -220,7 +220,7 @@ const SAME = [
   'git log nothing-of-that-name',
 ];
 
-/** A repository as people have them: a remote, a branch that is ahead, a stash, a tag, a second worktree, ignored files. */
+/** A typical repository: a remote, a branch that is ahead, a stash, a tag, a second worktree, ignored files. */
 async function everydayRepository(): Promise<Workspace> {
   const workspace = await freshWorkspace();
   const { cwd, root } = workspace;
@@ -261,7 +261,7 @@ describe('git that runs without approval prints what plain git prints', () => {
       const attempt = { tool: 'bash', command } as const;
       expect(await judgeAttempt(attempt, usual, here), command).toMatchObject({
         decision: 'allow',
-        neutral: true,
+        onlyReads: true,
       });
       expect(await perform(attempt, usual, here), command).toBe(plainly(command, here));
     }
@@ -281,7 +281,7 @@ describe('git that runs without approval prints what plain git prints', () => {
       );
   });
 
-  it('where there is no repository', async () => {
+  it('without a repository', async () => {
     const workspace = await freshWorkspace();
     const here = { ...workspace, cwd: join(workspace.root, 'extra') };
     expect(await decide(here, 'git status')).toBe('allow');
@@ -292,7 +292,7 @@ describe('git that runs without approval prints what plain git prints', () => {
 });
 
 describe('what was judged is what runs', () => {
-  it('a repository that appears after the decision is not used', async () => {
+  it('a repository that is created after the decision is not used', async () => {
     const workspace = await freshWorkspace();
     const attempt = { tool: 'bash', command: 'git status' } as const;
     expect(await decide(workspace, attempt.command)).toBe('allow');

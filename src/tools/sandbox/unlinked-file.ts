@@ -2,8 +2,8 @@ import { mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A file to write and read that has no name on disk. Whoever opens it closes it. */
-export function namelessFile(): number {
+/** Creates a readable and writable file without a name on disk. The caller closes it. */
+export function createUnlinkedFile(): number {
   const directory = mkdtempSync(join(tmpdir(), 'polypod-sandbox-'));
   try {
     return openSync(join(directory, 'content'), 'wx+', 0o600);
@@ -12,16 +12,16 @@ export function namelessFile(): number {
   }
 }
 
-/** Content that programs get as an open file: on disk it has no name that anybody could use. */
-export class KeptFile {
+/** Content that programs get as an open file, without a name on disk that anyone could use. */
+export class UnlinkedFile {
   readonly #fd: number;
 
   constructor(content: string | Uint8Array) {
-    this.#fd = namelessFile();
+    this.#fd = createUnlinkedFile();
     writeFileSync(this.#fd, content);
   }
 
-  /** A descriptor that starts at the beginning. Whoever opens it closes it. */
+  /** Returns a descriptor at the beginning of the content. The caller closes it. */
   open(): number {
     return openSync(`/proc/self/fd/${this.#fd}`, 'r');
   }
