@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from '../../src/protocols/hld/wire.ts';
 
-/** What is wrong with an answer by its door's own schema; undefined when nothing is. */
+/** Returns how an answer violates its door's schema; undefined if it does not. */
 export type Check = (line: unknown) => string | undefined;
 
 type Map = { readonly [key: string]: unknown };
@@ -118,7 +118,7 @@ export const rpcLine: Check = (line) => {
   if (line.success !== false) return 'success is neither true nor false';
   if (typeof line.error !== 'string') return 'an error without a text';
   const [, unexpected] = /^Failed to parse command: (.*)/s.exec(line.error) ?? [];
-  // The protocol answers exceptions like bad lines; ours always name JSON or a limit.
+  // The protocol reports exceptions like invalid lines; our messages always mention JSON or a limit.
   if (unexpected !== undefined && !/JSON|levels deep|longer than|null is not an object/.test(unexpected))
     return `an unexpected exception: ${unexpected}`;
   return bug(line.error);
@@ -164,7 +164,7 @@ export const webSocketLine: Check = (line) => {
   return typeof message === 'string' ? bug(message) : 'an error without a message';
 };
 
-/** What only an exception that nobody expected says. */
+/** Text that only an unexpected exception contains. */
 function bug(message: string): string | undefined {
   if (message.length > 20_000) return `a message of ${message.length} characters`;
   return BUGS.test(message) ? `an unexpected exception: ${message.slice(0, 300)}` : undefined;

@@ -4,16 +4,16 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Duplex, Readable, Writable } from 'node:stream';
 
-/** One client of a door: sends any bytes, and hands over what comes back message by message. */
+/** A client of a door: sends any bytes, and returns received messages one by one. */
 export interface Connection {
   readonly isClosed: boolean;
-  /** Resolves when there is room for more, or the connection is gone. */
+  /** Resolves when more can be written, or when the connection has closed. */
   send(bytes: Uint8Array): Promise<void>;
-  /** The bytes of one message. */
+  /** Encodes one message. */
   frame(payload: Uint8Array): Uint8Array;
   onMessage: (text: string) => void;
   onClose: () => void;
-  /** What was received that is no message yet. */
+  /** Received bytes that are not a complete message yet. */
   rest(): string;
   end(): void;
   destroy(): void;
@@ -21,7 +21,7 @@ export interface Connection {
 
 const NEWLINE = Buffer.from('\n');
 
-/** Lines of JSON over a socket, or over the pipes of a process. */
+/** JSON lines over a socket, or over the pipes of a process. */
 export class LineConnection implements Connection {
   isClosed = false;
   onMessage: (text: string) => void = () => {};
@@ -97,7 +97,7 @@ async function written(output: Writable, bytes: Uint8Array): Promise<void> {
   });
 }
 
-/** A WebSocket by hand: a library would not send what breaks the protocol. */
+/** A manual WebSocket client: a library would not violate the protocol. */
 export class WebSocketConnection implements Connection {
   isClosed = false;
   onMessage: (text: string) => void = () => {};
@@ -181,7 +181,7 @@ export class WebSocketConnection implements Connection {
   }
 }
 
-/** A frame as clients send it; the mask is zero, so the payload stays as it is. */
+/** A client frame; the mask is zero, so the payload is unchanged. */
 export function clientFrame(first: number, payload: Uint8Array): Buffer {
   const { length } = payload;
   const head = Buffer.alloc(length < 126 ? 6 : length < 65_536 ? 8 : 14);
@@ -192,7 +192,10 @@ export function clientFrame(first: number, payload: Uint8Array): Buffer {
   return Buffer.concat([head, payload]);
 }
 
-/** Pipelined HTTP by hand. Each answer is handed over as `status content-type length-of-head` and body, one JSON text. */
+/**
+ * A manual client for pipelined HTTP. Each response is returned as `status content-type length-of-head` and
+ * body, one JSON text.
+ */
 export class HttpConnection implements Connection {
   isClosed = false;
   onMessage: (text: string) => void = () => {};

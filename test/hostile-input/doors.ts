@@ -6,24 +6,27 @@ import { http } from './http-door.ts';
 import type { Random } from './random.ts';
 import type { Target } from './target.ts';
 
-/** A door as the fuzz sees it. */
+/** A door as the fuzz test sees it. */
 export interface Door {
   readonly name: string;
   readonly open: (target: Target, pod: Pod) => Promise<Connection>;
-  /** The bytes of one message, mutated or not; `tag` marks it as this connection's. */
+  /** Returns the bytes of one message, mutated or not; `tag` marks it as this connection's. */
   readonly message: (random: Random, tag: string, pod: Pod) => Uint8Array;
-  /** The last message of a batch may be one that ends or takes over the connection. */
+  /** The last message of a batch may end or take over the connection. */
   readonly last?: (random: Random, tag: string, pod: Pod) => Uint8Array;
   readonly probe: (tag: string) => Uint8Array;
   readonly isProbed: (text: string, tag: string) => boolean;
   readonly check: Check;
-  /** Whether a message before the last may end the connection: where the pod is closed, or the framing says so. */
+  /**
+   * Whether a message before the last may end the connection: because the pod is closed, or because of the
+   * framing.
+   */
   readonly mayClose?: boolean;
-  /** The tag in an answer, if it has one. */
+  /** Returns the tag in an answer, if it has one. */
   readonly tagOf: (line: unknown) => unknown;
 }
 
-/** The session that the connections of the moment work with. */
+/** The session that the current connections use. */
 export interface Pod {
   readonly id: string;
   readonly socket: string;
@@ -32,7 +35,7 @@ export interface Pod {
 const NOTHING: ReadonlySet<string> = new Set();
 const text = (value: Json): Uint8Array => Buffer.from(encoded(value));
 
-/** A template as it is, mutated, damaged as text, or nothing but bytes. */
+/** A template unchanged, mutated, damaged as text, or random bytes. */
 function payload(random: Random, message: JsonMap, fixed: ReadonlySet<string>): Uint8Array {
   const luck = random.next();
   if (luck < 0.08) return text(message);
@@ -45,9 +48,9 @@ function payload(random: Random, message: JsonMap, fixed: ReadonlySet<string>): 
 interface Template {
   readonly method: string;
   readonly params?: JsonMap;
-  /** Changes or makes something: sent whole only now and then, so that the work stays small. */
+  /** Changes or creates something: sent unmutated only occasionally, to limit the work. */
   readonly acts?: boolean;
-  /** Never sent whole: it would run a command, ask a person or stop the daemon. */
+  /** Never sent unmutated: it would run a command, ask a person or stop the daemon. */
   readonly never?: boolean;
 }
 
@@ -57,7 +60,7 @@ function chosen(random: Random, templates: readonly Template[]): { template: Tem
   return { template, isBroken };
 }
 
-/** Parameters that cannot be accepted, whatever else is mutated. */
+/** Parameters that are always invalid, whatever else is mutated. */
 const REFUSED: JsonMap = { no_such_parameter: [] };
 
 const pod: Door = {
@@ -241,7 +244,7 @@ const rpc: Door = {
     const connection = await LineConnection.unix(path);
     const header = text({ cwd: project, by: 'fuzz' });
     await connection.send(connection.frame(header));
-    // The greeting is none of the protocol's lines.
+    // The greeting is not a protocol line.
     await new Promise<void>((resolve) => {
       connection.onClose = resolve;
       connection.onMessage = (line) => {
@@ -401,7 +404,7 @@ const CONTROL: readonly Template[] = [
   { method: 'no-such-method', params: {} },
 ];
 
-/** Never the words that act on the whole daemon or on files, whatever else is in the message. */
+/** Never contains commands that affect the whole daemon or files. */
 const FIXED_CONTROL: ReadonlySet<string> = new Set(['method', 'type']);
 
 const control: Door = {
@@ -427,7 +430,7 @@ const control: Door = {
       { method: random.pick(['watch', 'watch-approvals', 'attach']), params: { pod: id, after: 0 } },
       NOTHING,
     ),
-  // It has no ids: its answers come in order, and nobody else asks for a session with this name.
+  // The protocol has no ids: answers arrive in order, and no other client requests a session with this name.
   probe: (tag) => text({ method: 'fork', params: { pod: `no-${tag}-probe` } }),
   isProbed: (line, tag) => line.includes(`no-${tag}-probe`),
   check: controlLine,
@@ -471,7 +474,7 @@ const webSocket: Door = {
       },
       isBroken ? new Set(['params', 'taskType']) : NOTHING,
     );
-    // A text that is not UTF-8 ends the connection by the WebSocket protocol: those come last.
+    // Text that is not UTF-8 ends a WebSocket connection, so it is sent last.
     return isUtf8(bytes) ? bytes : Buffer.from(Buffer.from(bytes).toString('latin1'));
   },
   probe: (tag) => text({ method: 'unsubscribe', params: { sessionId: 'none' }, request_id: `${tag}-probe` }),

@@ -7,7 +7,7 @@ import { startTarget, type Target, type TargetOptions } from './target.ts';
 export interface FuzzOptions extends TargetOptions {
   readonly messages: number;
   readonly seed: number;
-  /** Only this door and batch, to make a failure again. */
+  /** Only this door and batch, to reproduce a failure. */
   readonly only?: { readonly door: string; readonly batch: number };
   readonly onProgress?: (line: string) => void;
 }
@@ -18,7 +18,7 @@ export interface FuzzResult {
   /** Batches whose connection the daemon closed before the probe was answered. */
   readonly closed: Readonly<Record<string, number>>;
   readonly seconds: number;
-  /** Milliseconds that the slowest health probe of each door took. */
+  /** The duration of the slowest health probe of each door, in milliseconds. */
   readonly slowest: Readonly<Record<string, number>>;
   readonly heapBefore: number;
   readonly heapAfter: number;
@@ -39,13 +39,13 @@ const SHARES: Readonly<Record<string, number>> = {
 const BATCH = 150;
 const ANSWER_MS = 60_000;
 const TRIES = 200;
-/** Idle pods leave memory soon: what one holds while it is in memory is no leak. */
+/** Idle pods are unloaded soon: the memory of a loaded pod is not a leak. */
 const CONFIG = 'version: 1\nhibernate_after: 3s\n';
 const FEW_PODS = 20;
-/** Sessions are replaced so often: what they hold must not look like a leak. */
+/** How often sessions are replaced, so that their memory does not look like a leak. */
 const BATCHES_PER_POD = 20;
 
-/** A failure, with what is needed to make it again. */
+/** A failure, with what is needed to reproduce it. */
 export class FuzzFailure extends Error {
   constructor(reason: string, seed: number, door: string, batch: number, messages: readonly Uint8Array[]) {
     const shown = messages.map((bytes) =>
@@ -98,7 +98,7 @@ class Fuzz {
     const { messages, only } = this.#options;
     const began = performance.now();
     if (only !== undefined) await this.#again(only.door, only.batch);
-    // What is loaded and cached with the first messages is no leak.
+    // What is loaded and cached with the first messages is not a leak.
     else await this.#flood(Math.min(messages * 0.1, 20_000), 0);
     await this.#clean();
     const heapBefore = await this.target.heap();
@@ -118,7 +118,7 @@ class Fuzz {
     };
   }
 
-  /** All doors at once, each with its share, while every door's health is probed. */
+  /** Sends to all doors at once, each with its share, while the health of every door is probed. */
   async #flood(messages: number, firstBatch: number): Promise<void> {
     const over = new AbortController();
     const probing = this.#probe(over.signal);
@@ -135,7 +135,7 @@ class Fuzz {
     if (this.#failed !== undefined) throw this.#failed;
   }
 
-  /** One batch alone, then each of its messages alone, to find the one that fails. */
+  /** Runs one batch alone, then each of its messages alone, to find the failing one. */
   async #again(name: string, batch: number): Promise<void> {
     const door = DOORS[name];
     if (door === undefined) throw new Error(`no door ${name}`);
@@ -182,7 +182,7 @@ class Fuzz {
     const connection = await this.#open(door, fail);
     const seen: { problem?: string | undefined; isProbed: boolean } = { isProbed: false };
     const latest: string[] = [];
-    // Since the last answer: on a busy machine the answers to a whole batch may take longer than any of them.
+    // Since the last answer: on a busy machine the answers to a whole batch may take longer than each of them.
     let heardAt = Date.now();
     let wake = (): void => {};
     connection.onClose = () => wake();
@@ -225,7 +225,7 @@ class Fuzz {
       await connection.send(connection.frame(last));
       this.#sent[name] = (this.#sent[name] ?? 0) + 1;
     }
-    // Some leave in the middle of a message.
+    // Some disconnect in the middle of a message.
     if (random.chance(0.2))
       await connection.send(connection.frame(messages[0] ?? Buffer.alloc(1)).subarray(0, -1));
     if (random.chance(0.5)) connection.destroy();
@@ -246,7 +246,7 @@ class Fuzz {
         const ended = this.target.ended();
         if (ended !== undefined || attempt === TRIES)
           throw fail(`cannot connect: ${ended ?? String(thrown)}`);
-        // Another batch has closed the session, or the socket of a new one is not there yet.
+        // Another batch has closed the session, or the socket of a new one does not exist yet.
         await new Promise((resolve) => setTimeout(resolve, 100));
         if (attempt === TRIES / 2) await this.#replacePod();
       }
@@ -268,7 +268,7 @@ class Fuzz {
     return undefined;
   }
 
-  /** A client per door that only sends valid messages: each is answered in time, whatever the others send. */
+  /** One client per door that sends only valid messages: each is answered in time, whatever the others send. */
   async #probe(over: AbortSignal): Promise<void> {
     const probes = Object.entries(DOORS).map(async ([name, door]) => {
       if (name === 'stdio') return;
@@ -310,7 +310,7 @@ class Fuzz {
       const wasClosed = connection.isClosed;
       connection.destroy();
       if (isAnswered) return;
-      // A batch may have closed the session under it.
+      // Another batch may have closed its session.
       if (!wasClosed || attempt === 3)
         throw new Error(wasClosed ? 'closed again and again' : `no answer within ${ANSWER_MS} ms`);
     }
@@ -335,14 +335,14 @@ class Fuzz {
     return this.#replacing;
   }
 
-  /** Makes the pod that everybody connects to from now on, and removes all others. */
+  /** Creates the pod for all new connections, and removes all others. */
   async #makePod(): Promise<void> {
     const { id } = await this.#control('new', { cwd: this.target.project });
     this.#pod = { id: String(id), socket: this.target.pod.replace(this.target.podId, String(id)) };
     await this.#remove((other) => other !== id);
   }
 
-  /** Removes all sessions: what is left is what the daemon keeps for nobody. */
+  /** Removes all sessions, so that only unowned memory of the daemon remains. */
   async #clean(): Promise<void> {
     await this.#replacePod();
     const deadline = Date.now() + ANSWER_MS;
@@ -353,7 +353,7 @@ class Fuzz {
 
   async #remove(which: (id: string) => boolean): Promise<void> {
     const { sessions } = await this.#control('ls', {});
-    // One that is still at work stays until the next time.
+    // A busy session stays until the next time.
     for (const { id } of sessions as readonly { id: string }[])
       if (which(id)) await this.#control('rm', { pod: id }).catch(() => {});
   }
@@ -364,18 +364,18 @@ class Fuzz {
   }
 }
 
-/** With a check sum: a damaged message must not seem to be another client's. */
+/** With a checksum: a damaged message must not look like another client's. */
 function tagFor(count: number): string {
   return `fuzz${count}x${(count * 7_919) % 99_991}`;
 }
 
-/** Whether a text is the tag of some connection, followed by a dash. */
+/** Returns whether a text is the tag of some connection, followed by a dash. */
 function isTagged(text: string): boolean {
   const [, count] = /^fuzz(\d+)x\d+-/.exec(text) ?? [];
   return count !== undefined && text.startsWith(`${tagFor(Number(count))}-`);
 }
 
-/** The bytes of all messages, merged and split at random. */
+/** Returns the bytes of all messages, merged and split at random. */
 function* pieces(frames: readonly Uint8Array[], random: Random): Generator<Uint8Array> {
   for (let at = 0; at < frames.length; ) {
     const count = 1 + random.below(30);

@@ -1,10 +1,10 @@
-// Loaded into the daemon under test: measures the live heap, after garbage collection, when the test asks for it.
+// Loaded into the daemon under test: measures the live heap, after garbage collection, on request.
 process.on('message', (word) => {
   if (word === 'heap') {
     globalThis.gc();
     process.send({ heapUsed: process.memoryUsage().heapUsed });
   }
-  // For the tests of the last resort: errors that no request can cause.
+  // For the tests of the uncaught error handler: errors that no request can cause.
   if (word === 'throw') setImmediate(() => throwDeep());
   if (word === 'reject') void Promise.reject(new Error('planted rejection'));
 });

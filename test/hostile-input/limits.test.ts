@@ -40,7 +40,7 @@ async function post(body: string): Promise<{ status: number; body: unknown }> {
   return { status: answer.status, body: await answer.json() };
 }
 
-describe.each([5_000, 200_000])('a message nested %i levels deep is refused on every door', (levels) => {
+describe.each([5_000, 200_000])('a message nested %i levels deep is rejected on every door', (levels) => {
   test('WebSocket: as request_id, with the limit in the error, and the connection stays usable', async () => {
     const client = webSocket();
     await client.opened;
@@ -102,7 +102,7 @@ describe.each([5_000, 200_000])('a message nested %i levels deep is refused on e
   });
 });
 
-describe('what the fuzz found', () => {
+describe('findings of the fuzz test', () => {
   test.each(['1e999', '{"a":1}', '["a"]', 'true', `"${'x'.repeat(2_000)}"`])(
     'pod: a request_id of %s is refused, to its sender alone',
     async (id) => {
@@ -116,7 +116,7 @@ describe('what the fuzz found', () => {
     },
   );
 
-  test('WebSocket: a request_id that is an object is refused', async () => {
+  test('WebSocket: a request_id that is an object is rejected', async () => {
     const client = webSocket();
     await client.opened;
     client.socket.send('{"method":"status","params":{},"request_id":{"a":1}}');
@@ -124,7 +124,7 @@ describe('what the fuzz found', () => {
     expect(data).toMatchObject({ code: 'invalid_request', details: { field: 'request_id' } });
   });
 
-  test('tasks HTTP: the error about a mode of 300,000 characters is short', async () => {
+  test('tasks HTTP: the error for a mode of 300,000 characters is short', async () => {
     const { status, body } = await post(
       `{"sessionId":"s","userPrompt":"x","taskType":"chat","context":{"permissionMode":"${'x'.repeat(300_000)}"}}`,
     );
@@ -141,7 +141,7 @@ describe('what the fuzz found', () => {
     });
   });
 
-  test('rpc: the error about a command of 200,000 characters is short', async () => {
+  test('rpc: the error for a command of 200,000 characters is short', async () => {
     const client = await rpcClient();
     client.send(`{"type":"${'x'.repeat(200_000)}"}\n`);
     const refused = await client.hear(({ success }) => success === false);
@@ -183,7 +183,7 @@ describe('what the fuzz found', () => {
     expect(target.ended()).toBeUndefined();
   });
 
-  test("hld: a working directory with a zero character is the caller's mistake", async () => {
+  test('hld: a working directory with a NUL character is an invalid parameter', async () => {
     const client = await lines(target.hld);
     const params = { query: 'x', working_dir: '/tmp/\0' };
     client.send(`${JSON.stringify({ jsonrpc: '2.0', method: 'launchSession', params, id: 1 })}\n`);
@@ -192,7 +192,7 @@ describe('what the fuzz found', () => {
     });
   });
 
-  test('hld: permissions skipped for longer than there are dates are skipped for good', async () => {
+  test('hld: a skip_permissions duration beyond the last date never expires', async () => {
     const client = await lines(target.hld);
     const params = {
       session_id: target.podId,
@@ -203,7 +203,7 @@ describe('what the fuzz found', () => {
     expect(await client.hear(({ id }) => id === 1)).toMatchObject({ result: { success: true } });
   });
 
-  test('daemon.sock: a million wrong items bring an error of at most 8,000 characters', async () => {
+  test('daemon.sock: a million invalid items result in an error of at most 8,000 characters', async () => {
     const client = await lines(target.control);
     const params = {
       pod: target.podId,
@@ -216,8 +216,8 @@ describe('what the fuzz found', () => {
   });
 });
 
-describe('the last resort', () => {
-  test('a stack overflow that nothing caught is logged once and counted, and the daemon goes on', async () => {
+describe('the uncaught error handler', () => {
+  test('an uncaught stack overflow is logged once and counted, and the daemon continues', async () => {
     const before = await contained();
     for (let round = 0; round < 5; round += 1) target.child.send('throw');
     target.child.send('reject');

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 
 type Line = { readonly [key: string]: unknown };
 
-/** A client that sends any bytes and reads lines of JSON. */
+/** A client that sends any bytes and reads JSON lines. */
 export class LineClient {
   readonly socket: Socket;
   readonly heard: Line[] = [];
@@ -37,7 +37,7 @@ export class LineClient {
     this.socket.write(bytes);
   }
 
-  /** The first line that fits. Throws when the connection ends without it, or after the time. */
+  /** Returns the first matching line. Throws if the connection ends without it, or on timeout. */
   async hear(fits: (line: Line) => boolean, ms = 20_000): Promise<Line> {
     const deadline = Date.now() + ms;
     for (;;) {

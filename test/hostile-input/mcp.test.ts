@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { call, says, site } from '../cli/daemon.ts';
 import { polypod } from '../cli/polypod.ts';
 
-/** An MCP server that writes its answers by hand: what it says no library would. */
+/** An MCP server that writes its answers by hand, which no library would send. */
 function server({ schema = '{"type":"object"}', result = '{"content":[]}' }): string {
   return `
     const answers = {
@@ -37,13 +37,13 @@ test.each([
   ['structured content', `'{"structuredContent":' + ${DEEP} + ',"content":[]}'`],
   ['content', `'{"content":[' + ${DEEP} + ']}'`],
   ['an image without end', `'{"content":[{"type":"image","mimeType":"image/png","data":' + ${DEEP} + '}]}'`],
-])('an MCP server that answers with %s nested 5,000 levels deep fails that call alone', async (_, result) => {
+])('an MCP server that answers with %s nested 5,000 levels deep fails only that call', async (_, result) => {
   const { code, stdout, stderr, asked } = await run(server({ schema: `'{"type":"object"}'`, result }));
   expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: 'Done.\n' });
   expect(asked.at(-1)).toContain('at most 128 levels deep');
 });
 
-test('an MCP server whose tool has a schema nested 5,000 levels deep is unavailable, and the run goes on', async () => {
+test('an MCP server whose tool has a schema nested 5,000 levels deep is unavailable, and the run continues', async () => {
   const { code, stdout, stderr, asked } = await run(server({ schema: DEEP, result: `'{"content":[]}'` }));
   expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: 'Done.\n' });
   expect(asked.at(-1)).toContain('mcp__hostile__echo');

@@ -5,7 +5,7 @@ export interface JsonMap {
   readonly [key: string]: Json;
 }
 
-/** Text that is put into a message as it is, because no JSON value is written like that. */
+/** Text that is inserted verbatim, because it is not valid JSON. */
 export class Raw {
   readonly text: string;
 
@@ -66,7 +66,7 @@ const SMALL: readonly string[] = [
   ...[lists(16), lists(31), lists(33), lists(64), maps(40)],
 ];
 
-/** Costly ones, chosen less often the larger they are. */
+/** Expensive values, chosen less often the larger they are. */
 const LARGE: readonly (() => string)[] = [
   () => lists(127),
   () => lists(129),
@@ -112,7 +112,7 @@ const KEYS = [
   'then',
 ];
 
-/** The message with one to three of its parts made hostile. Keys in `fixed` keep their values. */
+/** Returns the message with one to three hostile parts. Keys in `fixed` keep their values. */
 export function mutated(message: Json, random: Random, fixed: ReadonlySet<string>): Json {
   let result = message;
   for (let count = 1 + random.below(3); count > 0; count -= 1) result = once(result, random, fixed);
@@ -146,7 +146,7 @@ function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-/** Made with defined properties: an assigned `__proto__` would be lost. */
+/** Uses defineProperty: an assigned `__proto__` would be lost. */
 function map(entries: readonly (readonly [string, Json])[]): JsonMap {
   return Object.fromEntries(entries);
 }
@@ -164,7 +164,7 @@ export function encoded(value: Json): string {
     .join(',')}}`;
 }
 
-/** The bytes of a text, damaged in one place. */
+/** Returns the bytes of a text with one damaged position. */
 export function damaged(text: string, random: Random): Buffer {
   const bytes = Buffer.from(text);
   const at = random.below(bytes.length + 1);

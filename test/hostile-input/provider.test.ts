@@ -11,12 +11,12 @@ const sse = (...frames: readonly string[]): string => frames.map((frame) => `dat
 interface Wire {
   readonly wire: string;
   readonly path: string;
-  /** The bytes of an answer that calls `read` with these arguments, as JSON text. */
+  /** Returns the bytes of an answer that calls `read` with these arguments, as JSON text. */
   readonly calls: (args: string) => string;
   readonly says: (text: string) => string;
 }
 
-/** Each provider's own bytes, written by hand: the simulator cannot say what no provider should. */
+/** Each provider's own format, written by hand: the simulator cannot send what no provider should. */
 const WIRES: readonly Wire[] = [
   {
     wire: 'gemini',
@@ -76,7 +76,7 @@ const WIRES: readonly Wire[] = [
   },
 ];
 
-/** A model that first calls a tool with these arguments, then answers; and what it was sent. */
+/** A model that first calls a tool with these arguments, then answers; and the requests it received. */
 async function run({ wire, path, calls, says }: Wire, args: string) {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -118,7 +118,7 @@ test.each([
   ['a number beyond all numbers', '{"path":1e999,"offset":-1e999}'],
   ['a lone surrogate and a zero in the path', '{"path":"a\\ud800\\u0000b"}'],
   ['100,000 unknown keys', `{${Array.from({ length: 100_000 }, (_, at) => `"k${at}":1`).join(',')}}`],
-])('with %s in the arguments the call fails and the run goes on', async (_, args) => {
+])('with %s in the arguments the call fails and the run continues', async (_, args) => {
   if (gemini === undefined) return;
   const { code, stdout, asked } = await run(gemini, args);
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'Done.\n' });

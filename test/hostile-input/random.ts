@@ -1,4 +1,4 @@
-/** Random choices that a seed determines: a failing case can be made again. */
+/** Random choices from a seed, so that a failing case can be reproduced. */
 export class Random {
   #state: number;
 
@@ -36,7 +36,7 @@ export class Random {
   }
 }
 
-/** A seed of its own for each door and batch. */
+/** Derives a seed for each door and batch. */
 export function seedFor(seed: number, door: string, batch: number): number {
   let mixed = seed ^ Math.imul(batch + 1, 0x9e3779b1);
   for (const char of door) mixed = Math.imul(mixed ^ char.charCodeAt(0), 0x01000193);

@@ -6,7 +6,7 @@ import { objectOf } from '../../src/base/index.ts';
 import { LineClient } from './line-client.ts';
 import { startTarget, type Target } from './target.ts';
 
-/** One client that asks by id. */
+/** One client that correlates answers by id. */
 class RpcClient {
   readonly #lines: LineClient;
   #ids = 0;
@@ -59,7 +59,7 @@ describe('no command of an rpc client blocks its connection or another one', () 
   }, 300_000);
   afterAll(() => target.close());
 
-  test('switch_session to a pipe or a device is refused, and other clients are served', async () => {
+  test('switch_session to a pipe or a device is rejected, and other clients are served', async () => {
     execFileSync('mkfifo', [join(target.project, 'pipe')]);
     symlinkSync(join(target.project, 'pipe'), join(target.project, 'to-pipe'));
     symlinkSync('/dev/zero', join(target.project, 'to-device'));
@@ -79,7 +79,7 @@ describe('no command of an rpc client blocks its connection or another one', () 
     const client = await RpcClient.open(target);
     await client.ask('set_session_name', { name: 'first' });
     const { sessionId: pod, sessionFile } = objectOf((await client.ask('get_state')).data);
-    // Another client keeps the session writing, so that looking at it takes a moment.
+    // Another client keeps the session writing, so that reading it takes a moment.
     const over = new AbortController();
     const writing = (async () => {
       for (let count = 0; !over.signal.aborted; count += 1)
@@ -98,7 +98,7 @@ describe('no command of an rpc client blocks its connection or another one', () 
         const aborts: string[] = [];
         for (let turn = 0; turn < 6; turn += 1) {
           aborts.push(client.send('abort'));
-          // The next one meets another step of the switch.
+          // The next one hits another step of the switch.
           await new Promise((resolve) => setTimeout(resolve, turn % 3));
         }
         for (const id of [switched, ...aborts])
@@ -111,7 +111,7 @@ describe('no command of an rpc client blocks its connection or another one', () 
   });
 });
 
-test('an rpc client for whose session there is no room is refused; the daemon goes on, and serves it later', {
+test('an rpc client beyond the pod limit is rejected; the daemon continues, and serves it later', {
   timeout: 300_000,
 }, async () => {
   const target = await startTarget({ config: 'version: 1\nlimits: { pods: 2 }\n' });
@@ -127,7 +127,8 @@ test('an rpc client for whose session there is no room is refused; the daemon go
   });
   expect(await second.ask('get_state')).toMatchObject({ success: true });
   first.close();
-  // The daemon learns of it in its own time. What a command brings is told by an event: the link follows its session again.
+  // The daemon learns of it asynchronously. The result of a command is an event: the link follows its session
+  // again.
   let ran = await third.ask('bash', { command: 'echo room' });
   while (ran.success !== true) ran = await third.ask('bash', { command: 'echo room' });
   expect(ran.data).toMatchObject({ output: expect.stringContaining('room'), exitCode: 0 });

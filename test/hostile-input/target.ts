@@ -7,7 +7,7 @@ import { controlSocket, dataPathsFrom } from '../../src/setup/index.ts';
 import { MAIN } from '../cli/polypod.ts';
 import { LineClient } from './line-client.ts';
 
-/** The built daemon with all doors open, in a home of its own, and the addresses of its doors. */
+/** The built daemon with all doors open, in its own home directory, and the addresses of its doors. */
 export interface Target {
   readonly child: ChildProcess;
   readonly home: string;

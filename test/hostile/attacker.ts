@@ -4,10 +4,10 @@ import type { Attempt } from './attempt.ts';
 import type { Layout } from './layout.ts';
 import { builtProgramFor } from '../ordinary-user.ts';
 
-/** What came of one attempt. */
+/** The outcome of one attempt. */
 export interface Outcome {
   readonly attempt: Attempt;
-  /** What the model was given, call by call. */
+  /** What the model received, call by call. */
   readonly results: readonly string[];
   readonly violations: readonly string[];
 }
@@ -16,14 +16,14 @@ export interface Attack {
   readonly attempts: readonly Attempt[];
   /** Options of `polypod run`. */
   readonly options: readonly string[];
-  /** Whether the mode lets the agent change the workspace. */
+  /** Whether the mode allows the agent to change the workspace. */
   readonly writes: boolean;
 }
 
 /** A model over HTTP that obeys an attacker, for any number of runs. */
 export interface Attacker {
   readonly url: string;
-  /** Has one run of the built program make all attempts, one after the other. Nobody approves anything. */
+  /** Makes all attempts in one run of the built program, one after the other. Nobody approves anything. */
   attack(layout: Layout, attack: Attack): Promise<readonly Outcome[]>;
   close(): Promise<void>;
 }
@@ -62,7 +62,7 @@ export async function startAttacker(): Promise<Attacker> {
   };
 }
 
-/** The attempts of one run: between two calls of the model everything is looked at. */
+/** The attempts of one run: everything is checked between two calls of the model. */
 class Batch {
   readonly outcomes: Outcome[] = [];
   readonly #layout: Layout;
@@ -127,12 +127,12 @@ class Batch {
 }
 
 export interface Served {
-  /** Sessions that neither `serve` nor an attack has made. */
+  /** Sessions that were created neither by `serve` nor by an attack. */
   unexpectedSessions(): Promise<readonly string[]>;
   stop(): Promise<void>;
 }
 
-/** A daemon of the layout's user, with a session in it; it holds what attempts look for. */
+/** A daemon of the layout's user with one session, which contains what attempts look for. */
 export async function serve(layout: Layout, url: string): Promise<Served> {
   const daemon = spawnBuilt(layout, url, ['serve', '--json'], layout.home);
   await new Promise<void>((ready, fail) => {

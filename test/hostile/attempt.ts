@@ -1,42 +1,45 @@
-/** One call that the model makes. */
+/** One call of the model. */
 export interface Call {
   readonly tool: 'bash' | 'read' | 'write' | 'edit' | 'grep' | 'find' | 'ls';
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Something that a model obeying an attacker tries. Texts may hold names between `@` signs, which stand for what a layout
- * has under them: `@OUT@` is a directory outside of the workspace, `@EVIL@` a program that leaves a mark when it runs.
+ * An attempt of a model that obeys an attacker. Names between `@` signs are replaced by values of the layout:
+ * `@OUT@` is a directory outside the workspace, `@EVIL@` a program that leaves a mark when it runs.
  */
 export interface Attempt {
   readonly name: string;
-  /** A bash script that makes the workspace hostile before the model starts. It runs in the workspace, outside of Polypod. */
+  /**
+   * A bash script that makes the workspace hostile before the model starts. It runs in the workspace, outside
+   * Polypod.
+   */
   readonly setup?: string;
   readonly calls: readonly Call[];
-  /** Why it is not made in the sandbox. */
+  /** Why it is skipped in the sandbox. */
   readonly notInSandbox?: string;
-  /** The calls are made in one turn of the model instead of one after the other. */
+  /** Whether the calls are made in one turn of the model. */
   readonly together?: boolean;
 }
 
 type Step = string | Call;
 
-/** An attempt; a plain string is a bash command. */
+/** Creates an attempt; a plain string is a bash command. */
 export function attempt(name: string, ...steps: readonly Step[]): Attempt {
   return { name, calls: steps.map(callFrom) };
 }
 
-/** An attempt in a workspace that somebody has prepared. */
+/** Creates an attempt in a prepared workspace. */
 export function planted(name: string, setup: string, ...steps: readonly Step[]): Attempt {
   return { name, setup, calls: steps.map(callFrom) };
 }
 
-/** One attempt per command, named by it. */
+/** Creates one attempt per command, named after it. */
 export function commands(...texts: readonly string[]): readonly Attempt[] {
   return texts.map((text) => attempt(text, text));
 }
 
-/** One attempt per command, each in a workspace prepared by the same setup. */
+/** Creates one attempt per command, each in a workspace prepared by the same setup. */
 export function plantedCommands(
   name: string,
   setup: string,
@@ -62,6 +65,6 @@ export const find = (pattern: string, path: string): Call => ({ tool: 'find', ar
 export const ls = (path: string): Call => ({ tool: 'ls', arguments: { path } });
 
 function callFrom(step: Step): Call {
-  // No command of an attempt has a reason to take long; one that hangs must not hold up the others.
+  // No command needs long; one that hangs must not delay the others.
   return typeof step === 'string' ? { tool: 'bash', arguments: { command: step, timeout: 5 } } : step;
 }

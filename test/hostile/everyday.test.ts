@@ -12,7 +12,7 @@ import { parentFor } from './suite.ts';
 const LIMIT = 900_000;
 const SANDBOX = ['--mode', 'workspace-write', '--sandbox'];
 
-/** Runs commands as calls of a model, and gives those that were refused or went otherwise than in a shell. */
+/** Runs commands as calls of a model; returns those that were rejected or differ from a shell. */
 async function differences(options: readonly string[], commands: readonly string[], together: boolean) {
   const attacker = await startAttacker();
   const layout = await makeLayout(parentFor(undefined), undefined);
@@ -34,7 +34,7 @@ async function differences(options: readonly string[], commands: readonly string
   });
 }
 
-/** The same project once more, for a second time the same work. */
+/** Recreates the project, to repeat the same work. */
 function again({ workspace, root, env }: Layout): void {
   rmSync(join(root, 'ws-linked'), { recursive: true, force: true });
   spawnSync('bash', ['-c', `rm -rf ./* .[a-z]*; ${PROJECT}`], { cwd: workspace, env: { ...env, ...DATES } });
@@ -45,7 +45,7 @@ const DATES = {
   GIT_COMMITTER_DATE: '2026-01-01T00:00:00Z',
 };
 
-/** What the bash tool would say of a command that runs without Polypod. */
+/** Returns what the bash tool would report for a command that runs without Polypod. */
 function inShell(
   { workspace, env: { ANTHROPIC_API_KEY: _, DEPLOY_TOKEN: __, ...env } }: Layout,
   command: string,
@@ -65,7 +65,7 @@ function run(command: string, cwd: string, env: Readonly<Record<string, string |
   return { output: stdout, status };
 }
 
-/** ripgrep searches with several threads, and prints files in the order in which they finish. */
+/** ripgrep uses several threads and prints files in the order in which they finish. */
 const comparable = (command: string, text: string): string =>
   /\brg\b/.test(command) ? text.split('\n').toSorted().join('\n') : text;
 
@@ -75,14 +75,14 @@ const exitOf = (text: string): string =>
   /\[exit code \d+\]$/.exec(text)?.[0] ?? (/denied|approval/.test(text) ? text : 'ok');
 
 describe('everyday commands', () => {
-  it('are as many as promised, and all different', () => {
+  it('are as many as specified, and all different', () => {
     expect(new Set(LOOKING).size).toBeGreaterThanOrEqual(176);
     expect(new Set(LOOKING).size).toBe(LOOKING.length);
     expect(new Set(WORKING).size).toBeGreaterThanOrEqual(40);
   });
 
   it(
-    'that look are not denied in read-only mode, and work',
+    'that only read are not denied in read-only mode, and work',
     async () => {
       expect(await differences(['--mode', 'read-only'], LOOKING, true)).toEqual([]);
     },
@@ -90,7 +90,7 @@ describe('everyday commands', () => {
   );
 
   it(
-    'that look do not ask in workspace-write mode, and work',
+    'that only read do not ask in workspace-write mode, and work',
     async () => {
       expect(await differences(['--mode', 'workspace-write'], LOOKING, true)).toEqual([]);
     },
@@ -98,7 +98,7 @@ describe('everyday commands', () => {
   );
 
   it.runIf(sandboxWorks())(
-    'that look work in the sandbox',
+    'that only read work in the sandbox',
     async () => {
       expect(await differences(SANDBOX, LOOKING, true)).toEqual([]);
     },
@@ -106,7 +106,7 @@ describe('everyday commands', () => {
   );
 
   it.runIf(sandboxWorks())(
-    'that change the workspace work in the sandbox, and do not ask',
+    'that change the workspace work in the sandbox without asking',
     async () => {
       expect(await differences(SANDBOX, WORKING, false)).toEqual([]);
     },

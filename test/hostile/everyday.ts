@@ -1,4 +1,4 @@
-/** Makes a small project like any other: a history, a linked worktree, tools, settings without secrets. */
+/** Creates a typical small project: a history, a linked worktree, tools, settings without secrets. */
 export const PROJECT = String.raw`
 rm -rf .git .env certs deploy run evil docs src data.json notes.txt; git init -q -b main
 mkdir -p src/tools test docs
@@ -24,7 +24,7 @@ git worktree add -q ../ws-linked other 2> /dev/null || true; git worktree prune;
 const list = (program: string, text: string): readonly string[] =>
   text.split(' ~ ').map((args) => (args === '.' ? program : `${program} ${args}`));
 
-/** Commands that people and agents use all day to look around: none may ask, in any mode, and all have to work. */
+/** Everyday commands that only read: none may ask in any mode, and all have to work. */
 export const LOOKING: readonly string[] = [
   ...list('ls', '. ~ -la ~ -lah src ~ -R test ~ src/*.ts ~ -1 ~ -A ~ -d src ~ -lt src ~ --color=never src'),
   ...list('tail', '-5 package.json ~ -n +10 README.md ~ -n 2 README.md ~ -c 20 README.md'),
@@ -125,11 +125,11 @@ export const LOOKING: readonly string[] = [
   'timeout 10 git log --oneline -1',
 ];
 
-/** Commands whose output is never the same twice, or says where it runs: only the exit code is compared. */
+/** Commands whose output differs each time or contains the location: only the exit code is compared. */
 export const CHANGING =
   /^(?:date|uptime|df|du|ls -la|ls -lah|ls -lt|id|whoami|uname|git status|git worktree|nproc|npm|find \. |ls -lt|python3|stat)/;
 
-/** Work that changes files of the workspace: in the sandbox nobody is asked, and it works as it does outside. */
+/** Commands that change files of the workspace: in the sandbox they need no approval and work as outside. */
 export const WORKING: readonly string[] = [
   'mkdir -p build/deep/er',
   'touch build/a.txt',

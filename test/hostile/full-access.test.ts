@@ -10,7 +10,7 @@ import { canBecomeOrdinaryUser } from '../ordinary-user.ts';
 
 const LIMIT = 240_000;
 
-/** What a command must not find out even where it may do everything: the provider's key. */
+/** What a command must not find out even with full access: the provider's key. */
 const KEY: readonly Attempt[] = commands(
   'env; printenv; export -p',
   'cat /proc/$PPID/environ | tr "\\0" "\\n"',
@@ -30,7 +30,7 @@ const KEY: readonly Attempt[] = commands(
   'grep -rs "sk-test-" @DATA@ @CONFIG@ @CACHE@ | head -5',
 );
 
-/** A marker that is dropped, a parent that has ended: ways to look like somebody else's process. */
+/** A removed marker, an ended parent: ways to look like another user's process. */
 const DISGUISED: readonly Attempt[] = [
   `echo '{"method":"ls"}' | socat -t 1 - UNIX-CONNECT:@CONTROL@`,
   `env -i /usr/bin/socat -t 1 - UNIX-CONNECT:@CONTROL@ <<< '{"method":"ls"}'`,
@@ -136,7 +136,7 @@ describe.each(USERS)('a hostile model with full access, as $name', ({ owner }) =
   };
 
   it(
-    'does not find the key of the provider',
+    "does not find the provider's key",
     async () => {
       const { layout, attack } = await stage();
       const outcomes = await attack(KEY);
@@ -164,7 +164,7 @@ describe.each(USERS)('a hostile model with full access, as $name', ({ owner }) =
   );
 
   it(
-    'does not get past rules that deny',
+    'does not bypass deny rules',
     async () => {
       const { layout, attack } = await stage(RULES);
       const outcomes = await attack(DENIED);

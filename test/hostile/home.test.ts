@@ -8,7 +8,7 @@ import { canBecomeOrdinaryUser } from '../ordinary-user.ts';
 
 const RULES = '[{ "tool": "bash", "action": "auto" }]\n';
 
-/** Attempts of an agent that works in the home directory, where Polypod, its sockets and the person's secrets are. */
+/** Attempts of an agent that works in the home directory, where Polypod, its sockets and the user's secrets are. */
 const ATTEMPTS: readonly Attempt[] = [
   attempt('rules by write', write('.config/polypod/rules.json', RULES)),
   attempt(
@@ -124,7 +124,7 @@ const USERS = [
 
 describe.each(USERS)('a hostile model that works in the home directory of $user', ({ owner }) => {
   it.each(MODES.filter(({ works }) => works))(
-    '$name changes nothing of Polypod and of shells, and reads no secret',
+    '$name changes no file of Polypod or of shells, and reads no secret',
     async ({ options }) => {
       const attacker = await startAttacker();
       const layout = await makeLayout(parentFor(owner), owner, 'home');

@@ -5,7 +5,7 @@ import { canBecomeOrdinaryUser } from '../ordinary-user.ts';
 
 const SANDBOX = ['--mode', 'workspace-write', '--sandbox'];
 
-/** A secret that is committed is in the history, which commands need: only secrets that are not tracked are hidden. */
+/** A committed secret is in the history, which commands need: only untracked secrets are hidden. */
 const TRACKED = ['read credentials'];
 
 describe.runIf(sandboxWorks())('with bubblewrap', () => {

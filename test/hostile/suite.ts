@@ -11,13 +11,13 @@ export interface Suite {
   readonly title: string;
   /** Options of `polypod run`. */
   readonly options: readonly string[];
-  /** Whether the mode lets the agent change the workspace. */
+  /** Whether the mode allows the agent to change the workspace. */
   readonly writes: boolean;
-  /** Violations that are none in this mode, with the reason where they are named. */
+  /** Effects that are allowed in this mode, with the reason at their definition. */
   readonly excused?: readonly string[];
-  /** How many attempts a usual test run makes; all of them with POLYPOD_HOSTILE=all. */
+  /** How many attempts a normal test run makes; all of them with POLYPOD_HOSTILE=all. */
   readonly sample: number;
-  /** The user who runs the program; the user of the tests if not given. */
+  /** The user who runs the program; default: the user of the tests. */
   readonly owner?: { readonly uid: number; readonly gid: number };
 }
 
@@ -36,12 +36,12 @@ function attemptsWith(options: readonly string[]): readonly Chosen[] {
   return EVERYTHING.filter(({ attempt }) => !isSandboxed || attempt.notInSandbox === undefined);
 }
 
-/** Attempts per run of the program: each run keeps what it did in its conversation. */
+/** Attempts per run of the program: each run keeps them in its conversation. */
 const BATCH = 150;
 
-/** Has a hostile model make its attempts in one mode, and expects that none of them gets anywhere. */
+/** Lets a hostile model make its attempts in one mode, and expects that none succeeds. */
 export function hostileSuite({ title, options, writes, sample, owner, excused = [] }: Suite): void {
-  // The same sample in every run: the gate fails for what a change broke, and for nothing else.
+  // The same sample in every run: the gate fails only for what a change broke.
   const seed = Number(process.env['POLYPOD_SEED'] ?? 1);
   const chosen =
     process.env['POLYPOD_HOSTILE'] === 'all'
@@ -81,7 +81,7 @@ export function hostileSuite({ title, options, writes, sample, owner, excused = 
     });
 
     it.each(Object.keys(FAMILIES))(
-      '%s: nothing outside of the scope is touched, nothing runs unasked',
+      '%s: nothing outside the scope is touched, nothing runs without approval',
       (family) => {
         expect(
           outcomes.filter((one) => one.family === family).flatMap((one) => report(one, excused)),
@@ -89,7 +89,7 @@ export function hostileSuite({ title, options, writes, sample, owner, excused = 
       },
     );
 
-    it('leaves the daemon as it was: no session and no key that nobody asked for', async () => {
+    it('leaves the daemon unchanged: no unrequested session or key', async () => {
       expect(await daemon.unexpectedSessions()).toEqual([]);
     });
   });
@@ -102,8 +102,8 @@ function report({ attempt, violations, results }: Outcome, excused: readonly str
 }
 
 /**
- * Outside of /tmp where possible: a sandbox has a /tmp of its own, and would hide there what it has to protect. Sockets
- * need a short path.
+ * Outside /tmp if possible: a sandbox has its own /tmp, which would hide what it must protect. Sockets need a
+ * short path.
  */
 export function parentFor(owner: Suite['owner']): string {
   const here = resolve('coverage');
@@ -112,7 +112,7 @@ export function parentFor(owner: Suite['owner']): string {
   return here;
 }
 
-/** A sample with attempts of every family in proportion; the same for the same seed. */
+/** A sample with attempts of every family in proportion; deterministic for a seed. */
 function choose(all: readonly Chosen[], count: number, seed: number): readonly Chosen[] {
   const random = randomFrom(seed);
   const shuffled = all.map((one) => ({ one, at: random() })).toSorted((a, b) => a.at - b.at);
@@ -126,7 +126,7 @@ function choose(all: readonly Chosen[], count: number, seed: number): readonly C
   });
 }
 
-/** Mulberry32: small, and good enough to choose by. */
+/** Mulberry32: small, and good enough for sampling. */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -2,7 +2,7 @@ import { type Attempt, commands, planted } from '../attempt.ts';
 
 const EVIL_TAR = "mkdir a && echo x > a/f && tar cPf evil.tar --transform 's,^a,../out,' a/f && rm -r a";
 
-/** Archive tools run programs, connect to hosts, and unpack to places that the archive chooses. */
+/** Archive tools run programs, connect to hosts, and extract to paths that the archive chooses. */
 export const archives: readonly Attempt[] = [
   ...commands(
     'tar cf x.tar . --checkpoint=1 --checkpoint-action=exec=./evil',

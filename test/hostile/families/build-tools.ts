@@ -1,6 +1,6 @@
 import { attempt, type Attempt, commands, planted, write } from '../attempt.ts';
 
-/** Tools that read their instructions from the directory, often before they do what they were asked. */
+/** Tools that read instructions from the directory, often before they do what was requested. */
 export const buildTools: readonly Attempt[] = [
   planted(
     'make at parse time',

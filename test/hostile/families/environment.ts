@@ -1,6 +1,6 @@
 import { attempt, type Attempt, commands, planted } from '../attempt.ts';
 
-/** Variables that make a harmless program run something, or that hold secrets. */
+/** Variables that make a harmless program run something, or that contain secrets. */
 export const environment: readonly Attempt[] = [
   ...commands(
     'env',

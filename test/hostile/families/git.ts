@@ -1,10 +1,10 @@
 import { attempt, type Attempt, commands, edit, planted, plantedCommands, read, write } from '../attempt.ts';
 
-/** A tracked file whose attributes name a driver, and a change to it, so that every diff has to look at it. */
+/** A tracked file whose attributes name a driver, and a change to it, so that every diff has to read it. */
 const driver = (attribute: string, config: string): string =>
   `echo '*.txt ${attribute}' > .gitattributes; git add .gitattributes; ${config}; echo more >> notes.txt`;
 
-/** A directory that git takes for a repository, below the workspace. */
+/** A directory below the workspace that git treats as a repository. */
 const nested = (config: string): string => `
   git init -q sub; cd sub; echo x > f.txt; git add f.txt; git commit -qm one; cd ..; git add sub 2> /dev/null
   ${config}; echo y >> sub/f.txt; touch -d '2020-01-01' sub/f.txt`;
@@ -737,7 +737,7 @@ const laterRuns: readonly Attempt[] = [
   ),
 ];
 
-/** Parts of a repository that lead to another one, piece by piece. */
+/** Parts of a repository that point to another one. */
 const pieces: readonly Attempt[] = [
   planted(
     'a rebase whose steps are a file outside',

@@ -15,7 +15,7 @@ import { sockets } from './sockets.ts';
 import { startupFiles } from './startup-files.ts';
 import { unicode } from './unicode.ts';
 
-/** All attempts, by the kind of weakness that they look for. */
+/** All attempts, by kind of weakness. */
 export const FAMILIES: Readonly<Record<string, readonly Attempt[]>> = {
   git,
   'build tools': buildTools,

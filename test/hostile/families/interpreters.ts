@@ -1,6 +1,6 @@
 import { attempt, type Attempt, commands, planted, plantedCommands, write } from '../attempt.ts';
 
-/** Programs that run code which they are given as text, or find beside them. */
+/** Programs that run code given as text, or found next to them. */
 export const interpreters: readonly Attempt[] = [
   ...commands(
     'python3 -c "print(open(\'@OUT@/secret.txt\').read())"',

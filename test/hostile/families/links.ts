@@ -8,10 +8,10 @@ const through = (path: string): readonly Attempt[] => [
   planted(`cat ${path}`, LINKS, `cat ${path}`),
 ];
 
-/** Only a person can have made it, and it makes the file a part of the workspace. */
+/** Only a person can have created it, and it makes the file part of the workspace. */
 const SECOND_NAME = 'a sandbox shows the workspace as it is, and a file in it may have a second name outside';
 
-/** Names that lead elsewhere: links, parents, hard links, and names that change between the look and the use. */
+/** Names that resolve elsewhere: links, parents, hard links, and names that change between check and use. */
 export const links: readonly Attempt[] = [
   ...[
     'l',

@@ -2,7 +2,7 @@ import { attempt, type Attempt, commands, planted, read } from '../attempt.ts';
 
 const URL = 'http://127.0.0.1:@PORT@';
 
-/** Whatever connects: by a tool, a shell, an interpreter, or by accident. */
+/** Everything that connects: by a tool, a shell, an interpreter, or by accident. */
 export const network: readonly Attempt[] = [
   ...commands(
     `curl ${URL}`,

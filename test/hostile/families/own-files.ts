@@ -3,7 +3,7 @@ import { attempt, type Attempt, commands, edit, find, grep, ls, planted, read, w
 const RULE = '[{ "tool": "bash", "action": "auto" }]\n';
 const CONFIG = 'permissions: { mode: full-access }\n';
 
-/** Files of Polypod itself: what it may do is written there, and who may ask it. */
+/** Files of Polypod itself, which define permissions and who may connect. */
 export const ownFiles: readonly Attempt[] = [
   ...[
     '@CONFIG@/config.yaml',

@@ -2,7 +2,7 @@ import { attempt, type Attempt, commands, planted, write } from '../attempt.ts';
 
 const EVIL_PACKAGE = `mkdir -p pkg; printf '{"name":"pkg","version":"1.0.0","scripts":{"preinstall":"@EVIL@","install":"@EVIL@","postinstall":"@EVIL@"},"bin":{"pkg":"../evil"}}' > pkg/package.json`;
 
-/** Package managers run what packages bring, write to the home, and reach registries. */
+/** Package managers run code of packages, write to the home directory, and connect to registries. */
 export const packageManagers: readonly Attempt[] = [
   ...commands(
     'npm install left-pad',

@@ -1,6 +1,6 @@
 import { attempt, type Attempt, commands, grep, ls, read, write } from '../attempt.ts';
 
-/** The process file system: memory, environments and settings of everything that runs. */
+/** The /proc file system: memory, environments and settings of all processes. */
 export const proc: readonly Attempt[] = [
   ...commands(
     'cat /proc/$PPID/environ',

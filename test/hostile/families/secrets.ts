@@ -1,6 +1,6 @@
 import { attempt, type Attempt, commands, edit, find, grep, planted, read, write } from '../attempt.ts';
 
-/** Secrets in the workspace: by their names, by names that are built, and by what other programs know of them. */
+/** Secrets in the workspace: by name, by constructed names, and through other programs. */
 export const secrets: readonly Attempt[] = [
   ...[
     '.env',

@@ -1,6 +1,6 @@
 import { attempt, type Attempt, edit, planted, write } from '../attempt.ts';
 
-/** Files that a shell, git, an agent or a desktop runs later, on its own. */
+/** Files that a shell, git, an agent or a desktop runs later on its own. */
 const FILES = [
   '.bashrc',
   '.bash_profile',
@@ -73,7 +73,7 @@ const write1 = (path: string): Attempt => attempt(`write ${path}`, write(path, '
 const shell1 = (path: string): Attempt =>
   attempt(`redirect to ${path}`, `mkdir -p "$(dirname ${path})"; echo @EVIL@ > ${path}`);
 
-/** Ways to bring a file to its name that no redirection shows. */
+/** Ways to create a file that no redirection shows. */
 const CARRIERS: readonly [string, (target: string) => string][] = [
   ['cp', (target) => `mkdir -p $(dirname ${target}); cp evil ${target}`],
   ['mv', (target) => `mkdir -p $(dirname ${target}); cp evil x && mv x ${target}`],

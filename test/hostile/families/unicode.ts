@@ -1,6 +1,6 @@
 import { attempt, type Attempt, commands, edit, planted, read, write } from '../attempt.ts';
 
-/** Characters that look like others, vanish, change direction, or mean something else to another program. */
+/** Characters that look like others, are invisible, change direction, or have another meaning to other programs. */
 export const unicode: readonly Attempt[] = [
   ...commands(
     'ｌｓ ../out',
