@@ -2,7 +2,7 @@ import type { Audit } from '../audit/index.ts';
 import type { JsonObject, Log } from '../base/index.ts';
 import type { Host } from '../pod/index.ts';
 
-/** What every door gets from the process that opens it. */
+/** Everything that the process passes to every door. */
 export interface DoorContext {
   readonly host: Host;
   /** The directory for sockets. It exists, and only its user can enter it. */
@@ -11,30 +11,29 @@ export interface DoorContext {
   readonly log: Log;
   /** Reports an unexpected error that has ended a connection of the named door. */
   readonly caught?: (thrown: unknown, door: string) => void;
-  /** Records what clients do and what they are refused. */
+  /** Records the actions of clients and the requests that were refused. */
   readonly audit?: Audit | undefined;
 }
 
-/** One protocol by which clients reach pods. `Needs` is what the door gets beyond the shared context. */
+/** A protocol that gives clients access to pods. `Needs` is what the door requires beyond the shared context. */
 export interface Door<Needs extends object = object, Name extends string = string> {
   readonly name: Name;
-  /** All keys of `Needs`: the process gives the door these and nothing else. */
+  /** All keys of `Needs`. The process passes exactly these to the door. */
   readonly needs: readonly (keyof Needs & string)[];
   /** Loads the door and opens it, or throws the reason why it cannot be opened. */
   readonly open: (context: DoorContext & Needs) => Promise<OpenDoor>;
 }
 
-/** A door that is open. */
 export interface OpenDoor {
-  /** What `polypod status` shows of it. `links`, and `refused`, the number of refusals to clients, are metrics. */
+  /** The door's section of `polypod status`. `links` and `refused` (the number of refused requests) are also exported as metrics. */
   readonly status: () => JsonObject;
-  /** Called once the process serves: starts what must not delay its start. */
+  /** Called once the process serves requests: starts work that must not delay its start. */
   readonly ready?: () => void;
   /** Closes all connections and removes the sockets. */
   readonly close: () => Promise<void>;
 }
 
-/** Binds a door to what it needs. The result opens with the shared context alone. */
+/** Binds a door to what it needs, so that it can be opened with the shared context alone. */
 export function bindDoor<Needs extends object>({ name, needs, open }: Door<Needs>, given: Needs): Door {
   return {
     name,

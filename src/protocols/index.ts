@@ -1,4 +1,4 @@
-/** The doors: each turns one wire into commands and events into that wire. */
+/** The doors: each decodes the requests of one protocol into commands and encodes events for its clients. */
 import type { User } from './hld/needs.ts';
 import type { Project } from './tasks/index.ts';
 
@@ -48,14 +48,14 @@ export {
   watchKeys,
 } from './tasks/index.ts';
 
-/** Projects a pod's events to lines of the Pod Protocol, for a door that sends them on; `limit` lines may be unread. */
+/** Projects a pod's events to lines of the Pod Protocol, for a door that forwards them. At most `limit` lines can be unread. */
 export async function podLines(limit: number): Promise<Project> {
   const { PodDoor, projectedEvents } = await import('./pod/index.ts');
   const door = new PodDoor();
   return (pod, options) => projectedEvents(door, pod, { ...options, limit });
 }
 
-/** Where this user's HLD clients look. Throws when another daemon is running there. The door is loaded with the question. */
+/** The socket path where this user's HLD clients connect. Throws if another daemon is running there. Loads the door on demand. */
 export async function freeHldSocket(user: Pick<User, 'home' | 'env'>): Promise<string> {
   return (await import('./hld/index.ts')).freeHldSocket(user);
 }

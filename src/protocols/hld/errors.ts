@@ -8,7 +8,7 @@ import {
 } from '../../base/index.ts';
 import { RPC_CODES, type RpcError } from '../../wire/index.ts';
 
-/** Our codes as JSON-RPC has them: what is wrong with the call itself, and what is wrong with the world. */
+/** Maps error codes to the codes of JSON-RPC: those for an invalid call, and those for a call that failed. */
 const CODES: Readonly<Record<ErrorCode, number>> = {
   'bad-request': RPC_CODES.invalidParams,
   'unknown-method': RPC_CODES.methodNotFound,
@@ -32,7 +32,7 @@ export function rpcErrorOf(thrown: unknown): RpcError {
   };
 }
 
-/** A parameter is missing or wrong; which one is told beside the sentence. */
+/** A parameter is missing or invalid. The error data names it. */
 export function wrongField(field: string, message: string): PolypodError {
   return new PolypodError('bad-request', message, { cause: { field } });
 }
@@ -41,10 +41,10 @@ export function noSession(doing: string, id: string): PolypodError {
   return new PolypodError('not-found', `${doing}: session not found: ${id}`);
 }
 
-/** The same refusal with what was being done in front, as clients know it. */
+/** Prefixes the message of an error with the operation that failed, as clients expect it. */
 export function whileDoing(doing: string, thrown: unknown): PolypodError {
   const { code } = asPolypodError(thrown);
-  // The values were right; what they ask for could not be done.
+  // The parameters were valid, but the operation failed.
   const outcome = code === 'bad-request' ? 'conflict' : code;
   return new PolypodError(outcome, `${doing}: ${messageOf(thrown)}`, { cause: thrown });
 }

@@ -18,20 +18,20 @@ export interface LinkParts {
   readonly serve: (call: RpcCall) => Promise<unknown>;
   readonly subscriptions: Subscriptions;
   readonly backlog: Backlog;
-  /** Told of everything that the client is refused. */
+  /** Called for every request that is refused. */
   readonly onRefused?: () => void;
-  /** A failure that is ours, not the client's. */
+  /** Reports an internal error. */
   readonly onBug: (error: PolypodError, method: string) => void;
 }
 
-/** The longest line that is read; the protocol promises 10 MiB. */
+/** The maximum length of a line. The protocol guarantees 10 MiB. */
 const LONGEST_LINE = 16 * 1024 * 1024;
 
 const NEWLINE = 10;
 
 /**
- * One client. Requests are done one after the other and answered in their order; while one is under way, or its answer not
- * yet read, no more is read. Nothing else is ever sent, unless the client subscribes: then nothing it says counts any more.
+ * Serves one client. Requests are handled one after the other and answered in order. While one is in progress, or its answer is unread, no
+ * more input is read. The server sends nothing else unless the client subscribes; after that, further input is ignored.
  */
 export async function serveLink(socket: Socket, parts: LinkParts): Promise<void> {
   const link = new Link(socket, parts);
@@ -40,7 +40,7 @@ export async function serveLink(socket: Socket, parts: LinkParts): Promise<void>
     await link.read();
     socket.end();
   } catch {
-    // The client is gone in the middle of something.
+    // The client disconnected during a request.
     socket.destroy();
   } finally {
     link.leave();
@@ -62,7 +62,7 @@ class Link {
   }
 
   async read(): Promise<void> {
-    // Whoever has said all may still want to hear.
+    // A client that has ended its input may still read.
     const chunks: AsyncIterable<Buffer> = this.#socket.iterator({ destroyOnReturn: false });
     for await (const bytes of chunks) if (this.#unsubscribe === undefined) await this.#take(bytes);
     if (this.#unsubscribe === undefined && !this.#isSkipping)
@@ -73,7 +73,7 @@ class Link {
     this.#unsubscribe?.();
   }
 
-  /** A line that is too long is answered at once and let go until its end; what follows counts again. */
+  /** Refuses a line that is too long at once, skips the rest of it, and continues with the next line. */
   async #take(bytes: Buffer): Promise<void> {
     const from = this.#isSkipping ? bytes.indexOf(NEWLINE) + 1 : 0;
     if (this.#isSkipping && from === 0) return;
@@ -148,7 +148,7 @@ class Link {
 
   async #write(reply: string): Promise<void> {
     await this.#outlet.answer(`${reply}\n`);
-    // Nothing that it has sent counts any more.
+    // The remaining requests of the client are discarded.
     if (this.#socket.destroyed) throw new PolypodError('conflict', 'the client is gone');
   }
 }

@@ -16,11 +16,11 @@ import { Subscriptions } from './events/subscriptions.ts';
 export interface OpenHld {
   readonly socketPath: string;
   readonly status: () => JsonObject;
-  /** Ends all links and takes the socket away. Sessions go on. */
+  /** Closes all connections and removes the socket. Sessions continue. */
   readonly close: () => Promise<void>;
 }
 
-/** Opens the door on its socket; refuses beside a daemon that is running there. */
+/** Opens the door on its socket. Throws if another daemon is running there. */
 export async function startHld(settings: HldSettings): Promise<OpenHld> {
   const { host, socketPath, log, now = Date.now } = settings;
   const { heartbeatMs = DEFAULT_HEARTBEAT_MS, limits } = settings;
@@ -79,7 +79,7 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
         subscriptions.close();
         backlog.close();
         const closed = new Promise((resolve) => server.close(resolve));
-        // What was said before is still to be heard, by those who listen.
+        // Lets clients read what was sent before.
         for (const link of links) link.destroySoon();
         const late = setTimeout(() => links.forEach((link) => link.destroy()), PATIENCE_MS);
         await closed;
@@ -105,10 +105,10 @@ function contextFor(settings: HldSettings, follower: Follower, now: () => number
   };
 }
 
-/** How long a client may take to read what was sent when the door closes. */
+/** How long a client may take to read the remaining bytes when the door closes. */
 const PATIENCE_MS = 1_000;
 
-/** Throws when a daemon is running on that socket. */
+/** Throws if a daemon is running on the socket. */
 export async function refuseBesideAnother(path: string): Promise<void> {
   const other = await connectUnix(path);
   other?.destroy();

@@ -16,7 +16,7 @@ import { CALLER } from './settings.ts';
 import { isUnused, type Phase } from './sessions/status.ts';
 import { titled, titleIn } from './sessions/title.ts';
 
-/** What the methods work with. */
+/** What the methods use. */
 export interface HldContext {
   readonly host: Host;
   readonly sessions: Sessions;
@@ -28,14 +28,14 @@ export interface HldContext {
 
 type Method = (params: Params, context: HldContext) => Promise<unknown>;
 
-/** Does what a call asks for; its result, or why not, is for the caller alone. */
+/** Handles one call. Its result or error is for the caller alone. */
 export async function callMethod({ method, params }: RpcCall, context: HldContext): Promise<unknown> {
   const own = METHODS.get(method);
   if (own === undefined) throw new PolypodError('unknown-method', `Method not found: ${method}`);
   return own(new Params(params), context);
 }
 
-/** All that can be asked, but for subscribing, which takes a connection over. */
+/** All methods except `Subscribe`, which needs the connection for itself. */
 export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['health', async (_, { version }) => ({ status: 'ok', version })],
 
@@ -69,7 +69,7 @@ export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['sendDecision', async (params, { approvals }) => approvals.decide(decisionIn(params))],
 ]);
 
-/** All sessions of which something was asked, and with `include_all` the others too. */
+/** All sessions that have received a prompt; with `include_all`, the others too. */
 async function listSessions(params: Params, { sessions }: HldContext) {
   const isWanted = wantedPhase(params);
   const rows = await sessions.rows();
@@ -81,7 +81,7 @@ function wantedPhase(params: Params): (phase: Phase) => boolean {
   return (phase) => includesAll || !isUnused(phase);
 }
 
-/** Sessions that nobody has gone on with. One that works for another does not go on with it. */
+/** Sessions without a continuation. A session that was spawned for another one is not its continuation. */
 async function getSessionLeaves(params: Params, { sessions }: HldContext) {
   const filter = params.text('filter');
   const isWanted = wantedPhase(params);
@@ -105,7 +105,7 @@ async function interruptSession(params: Params, { host, sessions }: HldContext) 
   const id = params.required('session_id');
   const row = await sessions.row(id, 'failed to get session');
   const phase = sessions.phase(row);
-  // One that was paused at another door waits for nothing that could be decided here: it would wait for ever.
+  // Also a paused session: if another door paused it, no decision here could continue it.
   if (phase !== 'running' && phase !== 'paused')
     throw new PolypodError('conflict', `cannot interrupt session with status ${phase} (must be running)`);
   try {
@@ -125,7 +125,7 @@ async function updateSessionSettings(params: Params, context: HldContext) {
   const skips = params.flag('dangerously_skip_permissions');
   const timeoutMs = params.count('dangerously_skip_permissions_timeout_ms');
   const row = await sessions.row(id, 'failed to get session');
-  // To skip them once more without a time keeps the end that there is.
+  // Enabling it again without a timeout keeps the existing expiry.
   const hasEnd = skipping(row.skipPermissionsUntil, now()).expiresAt !== undefined;
   const command: PodCommand = {
     type: 'configure',
@@ -174,7 +174,7 @@ async function archive(id: string, archived: boolean, { host, sessions }: HldCon
   await host.pod(id).handle({ type: 'configure', set: { archived } }, CALLER);
 }
 
-/** By the session's id with all that it goes on with; by Claude's alone. */
+/** By session id: the conversation including the sessions it continues. By Claude session id: that session alone. */
 async function getConversation(params: Params, { host, sessions }: HldContext) {
   const id = params.text('session_id');
   const claudeId = params.text('claude_session_id');
@@ -212,7 +212,7 @@ function decisionIn(params: Params): DecisionRequest {
   const comment = params.text('comment');
   if (decision !== 'approve' && decision !== 'deny')
     throw wrongField('decision', `invalid decision: ${decision} (must be 'approve' or 'deny')`);
-  // The model reads it: without one it would not know what to do instead.
+  // The model reads the comment: without it, it would not know what to do instead.
   if (decision === 'deny' && (comment ?? '').trim() === '')
     throw wrongField('comment', 'comment is required for denial');
   return { approvalId, decision, comment };

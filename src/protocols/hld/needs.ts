@@ -1,13 +1,13 @@
 import type { ModelChoice } from '../../pod/index.ts';
 
-/** What the HLD door gets beyond the shared context. */
+/** What the HLD door requires beyond the shared context. */
 export interface HldNeeds {
   readonly user: User;
-  /** The model behind a word such as `opus`, or a reference; undefined when there is none. */
+  /** Resolves an alias such as `opus`, or a model reference; undefined if there is none. */
   readonly modelNamed: (word: string) => Promise<ModelChoice | undefined>;
 }
 
-/** The user whose process it is: the door listens where this user's clients connect. */
+/** The user of the process: the door listens where this user's clients connect. */
 export interface User {
   readonly home: string;
   /** The directory in which the process was started. */

@@ -3,7 +3,7 @@ import type { HldNeeds, User } from './needs.ts';
 import { refuseBesideAnother, startHld } from './listener.ts';
 import { hldSocketPath } from './settings.ts';
 
-/** Opens the door where clients of the HumanLayer daemon look for it. */
+/** Opens the door on the socket that clients of the HumanLayer daemon connect to. */
 export async function openHldDoor({
   host,
   version,
@@ -26,7 +26,7 @@ export async function openHldDoor({
   });
 }
 
-/** Where this user's clients look. Throws when another daemon is running there. */
+/** The socket path of this user's clients. Throws if another daemon is running there. */
 export async function freeHldSocket(user: Pick<User, 'home' | 'env'>): Promise<string> {
   const path = socketFor(user);
   await refuseBesideAnother(path);

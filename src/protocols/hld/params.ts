@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../base/index.ts';
 import { wrongField } from './errors.ts';
 
-/** The parameters of a call. As the wire has it, null and the empty text mean the same as nothing; unknown names are let be. */
+/** The parameters of a call. As in the original protocol, null and empty text mean absent. Unknown names are ignored. */
 export class Params {
   readonly #values: JsonObject;
 
@@ -11,12 +11,12 @@ export class Params {
     this.#values = isObject(params) ? params : {};
   }
 
-  /** Whether something was said, be it wrong. */
+  /** Whether the parameter is present, even if it is invalid. */
   has(name: string): boolean {
     return this.#values[name] !== undefined;
   }
 
-  /** As it is, for a value of any kind. */
+  /** The value without validation. */
   raw(name: string): unknown {
     return this.#values[name];
   }
@@ -41,7 +41,7 @@ export class Params {
     return value;
   }
 
-  /** A whole number; 0 means nothing. */
+  /** An integer; 0 means absent. */
   count(name: string): number | undefined {
     const value = this.#values[name];
     if (value === undefined || value === null || value === 0) return undefined;

@@ -2,7 +2,7 @@ import type { Log } from '../../base/index.ts';
 import type { Host, ModelChoice } from '../../pod/index.ts';
 import type { BacklogLimits } from './events/backlog.ts';
 
-/** What the door is given by the process that opens it. */
+/** What the process passes to the door. */
 export interface HldSettings {
   readonly host: Host;
   readonly socketPath: string;
@@ -10,19 +10,19 @@ export interface HldSettings {
   readonly log: Log;
   /** Reports an unexpected error that has ended a connection. */
   readonly caught?: (thrown: unknown) => void;
-  /** Where sessions work that do not say where. */
+  /** The default working directory of sessions. */
   readonly cwd: string;
-  /** What `~` stands for. */
+  /** The directory that `~` expands to. */
   readonly home: string;
-  /** The model behind a word such as `opus`, or a reference; undefined when there is none. */
+  /** Resolves an alias such as `opus`, or a model reference; undefined if there is none. */
   readonly modelNamed: (word: string) => Promise<ModelChoice | undefined>;
   readonly heartbeatMs?: number;
-  /** How much may wait to be read, where it is not as usual. */
+  /** Overrides the default backlog limits. */
   readonly limits?: Partial<BacklogLimits>;
   readonly now?: () => number;
 }
 
-/** Where clients look for the daemon: `HUMANLAYER_DAEMON_SOCKET` if it says so, else below their home. */
+/** The socket path that clients use: `HUMANLAYER_DAEMON_SOCKET` if it is set, else a path in their home directory. */
 export function hldSocketPath(wanted: string | undefined, home: string): string {
   if (wanted === undefined || wanted === '') return `${home}/.humanlayer/daemon.sock`;
   return /^~(?=\/|$)/.test(wanted) ? `${home}${wanted.slice(1)}` : wanted;
@@ -35,5 +35,5 @@ export const DEFAULT_LIMITS: BacklogLimits = {
   stalledMs: 2_000,
 };
 
-/** Who acts when a client of this wire does: it has no names. The model reads it in front of a denial's comment. */
+/** The caller for all clients: the protocol has no user names. The model sees it in front of a denial's comment. */
 export const CALLER = { by: 'The user', door: 'hld' } as const;

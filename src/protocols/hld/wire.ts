@@ -1,18 +1,18 @@
 import type { JsonObject } from '../../base/index.ts';
 
-/** The words and shapes of the HumanLayer daemon, as they stand on the wire. What may be absent is left out, never null. */
+/** The types of the HumanLayer daemon's protocol. Absent values are omitted, never null. */
 
-/** The statuses of the protocol's description. Strict clients know no others. */
+/** The documented statuses. Strict clients know no others. */
 export const SESSION_STATUSES = ['starting', 'running', 'completed', 'failed', 'waiting_input'] as const;
 export type SessionStatus = (typeof SESSION_STATUSES)[number];
 
-/** What a status does not say by itself, in a field of its own. */
+/** Details that a status cannot express, in a separate field. */
 export type SessionDetail = 'draft' | 'discarded' | 'interrupting' | 'interrupted' | 'paused';
 
-/** How an approval stands. `resolved`: it expired, or was taken back. */
+/** The status of an approval. `resolved`: it expired or was withdrawn. */
 export type ApprovalWord = 'pending' | 'approved' | 'denied' | 'resolved';
 
-/** What both views of a session have in common. */
+/** The fields that both views of a session share. */
 export interface SessionHead {
   readonly id: string;
   readonly run_id: string;
@@ -24,7 +24,7 @@ export interface SessionHead {
   /** The query on one line of at most 50 characters. */
   readonly summary: string;
   readonly title: string;
-  /** `opus`, `sonnet` or `haiku` where it is one of them, else the model's id. */
+  /** `opus`, `sonnet` or `haiku` for these models, else the model's id. */
   readonly model: string;
   readonly model_id: string;
   readonly working_dir?: string;
@@ -35,7 +35,7 @@ export interface SessionHead {
   readonly archived: boolean;
 }
 
-/** A session as lists have it. */
+/** A session in a list. */
 export interface ListedSession extends SessionHead {
   readonly start_time: string;
   readonly end_time?: string;
@@ -44,7 +44,7 @@ export interface ListedSession extends SessionHead {
   readonly proxy_enabled: boolean;
 }
 
-/** What Claude Code says at the end of a session. */
+/** What Claude Code reports at the end of a session. */
 export interface SessionResult {
   readonly type: 'result';
   readonly subtype: 'session_completed';
@@ -58,7 +58,7 @@ export interface SessionResult {
   readonly error?: string;
 }
 
-/** A session by itself. */
+/** A single session with all details. */
 export interface SessionState extends SessionHead {
   readonly created_at: string;
   readonly completed_at?: string;
@@ -79,7 +79,7 @@ export interface ConversationEvent {
   readonly id: number;
   readonly session_id: string;
   readonly claude_session_id: string;
-  /** From 1 in every session. */
+  /** Starts at 1 in every session. */
   readonly sequence: number;
   readonly event_type: 'message' | 'thinking' | 'tool_call' | 'tool_result' | 'system';
   readonly created_at: string;
@@ -90,7 +90,7 @@ export interface ConversationEvent {
   readonly tool_input_json?: string;
   readonly tool_result_for_id?: string;
   readonly tool_result_content?: string;
-  /** Whether a call has its result; false for all else. */
+  /** Whether a call has its result; false for all other rows. */
   readonly is_completed: boolean;
   readonly approval_status?: ApprovalWord;
   readonly approval_id?: string;
@@ -122,7 +122,7 @@ export interface RecentPath {
   readonly usage_count: number;
 }
 
-/** What subscribers are told. */
+/** An event for subscribers. */
 export const EVENT_TYPES = [
   'new_approval',
   'approval_resolved',
@@ -136,14 +136,14 @@ export interface HldEvent {
   readonly type: EventType;
   readonly timestamp: string;
   readonly data: JsonObject & { readonly session_id: string };
-  /** The number of the event of the pod that it tells. */
+  /** The number of the pod event that it reports. */
   readonly seq?: number;
 }
 
-/** What clients put in front of our ids of approvals, and expect there. */
+/** The prefix of approval ids in this protocol. */
 export const APPROVAL_PREFIX = 'local-';
 
-/** The permission tool that stands for our own approvals: clients name it without bringing its server. */
+/** The permission tool that represents our own approvals: clients name it without providing its server. */
 export const NATIVE_PERMISSION_TOOL = 'mcp__codelayer__request_permission';
 
 export const SUBSCRIBED = 'Subscription established. Waiting for events...';

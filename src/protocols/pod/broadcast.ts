@@ -6,19 +6,19 @@ import { ProjectionState } from './encode/projection-state.ts';
 import { type Stand, statusLines } from './encode/status.ts';
 import { BroadcastAnswer, EncodedBatch, type EventLines } from './encode/event-lines.ts';
 
-/** One that hears a pod. */
+/** A consumer of a pod's events. */
 export interface Listener {
-  /** Events of the pod, in order; what it has already it passes over. */
+  /** Receives events of the pod, in order. Events that it already has must be skipped. */
   deliver(telling: EncodedBatch): void;
-  /** An answer that goes to everybody. */
+  /** Receives an answer that goes to all clients. */
   hear(answer: BroadcastAnswer): void;
-  /** The pod was closed, or has failed. */
+  /** Called when the pod was closed or has failed. */
   end(reason: PolypodError | undefined): void;
 }
 
 /**
- * One pod, told to all its clients. It watches the pod once, whatever the number of clients, so what the wire has to remember
- * is remembered once and every event is encoded once.
+ * Distributes the events of one pod to all its clients. It watches the pod once for all clients, so that there is one projection state and
+ * every event is encoded once.
  */
 export class Broadcast {
   readonly pod: Pod;
@@ -28,7 +28,7 @@ export class Broadcast {
   #projection: ProjectionState;
   #failure: PolypodError | undefined;
 
-  /** Resolves when it hears: nothing that happens afterwards is missed. `onEnd` is called when it hears no more. */
+  /** Resolves when the watch is active: no later event is missed. `onEnd` is called when it ends. */
   static async open(pod: Pod, onEnd: () => void): Promise<Broadcast> {
     const broadcast = new Broadcast(pod, ProjectionState.of(await pod.snapshot()), onEnd);
     await new Promise<void>((resolve) => {
@@ -50,7 +50,7 @@ export class Broadcast {
     this.#onEnd = onEnd;
   }
 
-  /** The number of the last event that was told. */
+  /** The number of the last event that was delivered. */
   get seq(): number {
     return this.#projection.seq;
   }
@@ -59,12 +59,12 @@ export class Broadcast {
     return this.#projection.isQuiet;
   }
 
-  /** Whether it hears no more. */
+  /** Whether the watch has ended. */
   get isOver(): boolean {
     return this.#stop.signal.aborted;
   }
 
-  /** The pod as it was told last; what an earlier projection state needs to know beside its own turn. */
+  /** The pod's current status. An earlier projection state needs it in addition to its own turn. */
   get stand(): Stand & { readonly turn: number } {
     const { podId, name, state, turn } = this.#projection;
     return { podId, name, state, turn };
@@ -78,7 +78,7 @@ export class Broadcast {
     this.#listeners.add(listener);
   }
 
-  /** The last one to leave ends it. */
+  /** Removing the last listener ends the broadcast. */
   remove(listener: Listener): void {
     if (!this.#listeners.delete(listener) || this.#listeners.size > 0) return;
     this.#stop.abort();
@@ -90,7 +90,7 @@ export class Broadcast {
     for (const listener of this.#listeners) listener.hear(answer);
   }
 
-  /** Goes on where it was when more came at once than a watcher may leave unread. */
+  /** Resumes after the last event when a burst exceeded what a watcher may leave unread. */
   async #listen(onBegin: () => void): Promise<void> {
     for (let isFirst = true; ; isFirst = false) {
       try {
@@ -133,7 +133,7 @@ export class Broadcast {
   }
 }
 
-/** What is told of a batch, and updates the projection state. */
+/** Encodes a batch and updates the projection state. */
 export function encodeBatch(batch: EventBatch<PodEvent>, projection: ProjectionState): EncodedBatch {
   const told: EventLines[] = [];
   for (const event of batch.events) {

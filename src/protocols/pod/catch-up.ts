@@ -3,24 +3,23 @@ import { type Broadcast, encodeBatch } from './broadcast.ts';
 import { ProjectionState } from './encode/projection-state.ts';
 import type { EncodedBatch } from './encode/event-lines.ts';
 
-/** A client that catches up. */
+/** A client that catches up with past events. */
 export interface Latecomer {
   readonly onSnapshot: (snapshot: Snapshot, reason: 'joined' | 'gap') => void;
-  /** The events after this number follow. */
+  /** Called before the events after this number. */
   readonly onSubscribed: (after: number) => void;
   readonly onBatch: (batch: EncodedBatch) => void;
-  /** It has all events up to this number: from now on it gets the live ones. */
+  /** The client has all events up to this number and receives the live ones from now on. */
   readonly onLive: (seq: number) => void;
-  /** Resolves when it has read what it was sent: it gets past events at its own pace. */
+  /** Resolves when the client has read what it was sent, so that it receives past events at its own pace. */
   readonly drained: () => Promise<void>;
   readonly signal: AbortSignal;
 }
 
 /**
- * Tells a client what was before its time, until it is where everybody is. Without a number to begin after, or where what
- * follows that is no longer kept, it begins with a snapshot.
- *
- * It has its own watch and its own projection state, so that nobody waits for it.
+ * Sends past events to a client until it has caught up with the broadcast. Starts with a snapshot if there is no number to resume after, or
+ * if the events after that number are no longer stored. The client has its own watch and projection state, so that no other client waits
+ * for it.
  */
 export async function catchUp(
   broadcast: Broadcast,
@@ -28,7 +27,7 @@ export async function catchUp(
   client: Latecomer,
 ): Promise<void> {
   let seq = after ?? showSnapshot(client, await broadcast.pod.snapshot(), 'joined');
-  // Whether there is something after a number that a client has brought has to be looked up, unless all are there.
+  // Events after the client's number may no longer be stored. If there are none, no lookup is needed.
   let isKnown = after === undefined;
   if (after === broadcast.seq) isKnown = saySubscribed(client, after);
   while (!client.signal.aborted && !broadcast.isOver) {
@@ -52,16 +51,16 @@ export async function catchUp(
         if (hasArrived(broadcast, seq, client)) return;
         await client.drained();
       }
-      // The pod was closed, or the client is gone.
+      // The pod was closed, or the client has disconnected.
       return;
     } catch (thrown) {
-      // It read too slowly for its own watch, and goes on where it was.
+      // The client read too slowly for its watch, which resumes after the last event.
       if (!isReaderTooSlow(thrown)) throw thrown;
     }
   }
 }
 
-/** Looked at and said in one breath: nothing can be told to the others in between. */
+/** Synchronous, so that no event can be broadcast between the check and `onLive`. */
 function hasArrived(broadcast: Broadcast, seq: number, client: Latecomer): boolean {
   if (broadcast.seq > seq) return false;
   client.onLive(seq);

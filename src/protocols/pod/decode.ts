@@ -21,14 +21,14 @@ import {
 import { ourNames, ourSettings, wireProblem } from './encode/settings.ts';
 import type { RequestId } from './wire.ts';
 
-/** What a line asks for. */
+/** A parsed request. */
 export type Request =
   | { readonly type: 'command'; readonly command: ValidCommand }
   | { readonly type: 'get-status' }
   | { readonly type: 'get-history' }
   | { readonly type: 'subscribe'; readonly after?: number; readonly name?: string };
 
-/** A line that was read: what it asks for, or why it cannot be had. */
+/** A decoded line: the request, or the error. */
 export interface Decoded {
   readonly method?: string;
   readonly requestId?: RequestId;
@@ -36,7 +36,7 @@ export interface Decoded {
   readonly request: Request | PolypodError;
 }
 
-/** Reads a line. Never throws: what is wrong with it is for its sender to know. */
+/** Decodes a line. Never throws: errors are returned for the sender. */
 export function decode(line: string): Decoded {
   const read = readMessage(line);
   if ('problem' in read && read.problem === 'too-deep')
@@ -46,7 +46,7 @@ export function decode(line: string): Decoded {
   return decodeObject(read.value);
 }
 
-/** Reads what a program in this process hands over. */
+/** Decodes a request object of a program in this process. */
 export function decodeObject(value: JsonObject): Decoded {
   const { method, params, request_id: requestId, idempotency_key: key } = value;
   const named = {
@@ -55,10 +55,10 @@ export function decodeObject(value: JsonObject): Decoded {
     ...(typeof key === 'string' ? { key } : {}),
   };
   try {
-    // Without a mark that can be sent back, the answer would go to every client.
+    // Without a valid request id, the answer would go to every client.
     if (requestId !== undefined && requestId !== null && !isRequestId(requestId))
       throw badRequest(`request_id must be a number, or text of at most ${LONGEST_ID} characters`);
-    // One that is not understood would let its sender believe that nothing is done twice.
+    // If an invalid key were ignored, the sender would wrongly rely on it to prevent duplicates.
     if (key !== undefined && key !== null && (typeof key !== 'string' || key.length > LONGEST_ID))
       throw badRequest(`idempotency_key must be text of at most ${LONGEST_ID} characters`);
     return { ...named, request: requestIn(method, params) };
@@ -80,7 +80,7 @@ const text = shape.text();
 const none = shape.fields({}, {});
 const image = shape.open(shape.fields({ media_type: MEDIA_TYPE, data: BASE64 }, {}));
 const todo = shape.open(shape.fields({ content: text, status: shape.choice(TODO_STATUSES) }, {}));
-/** The words, and pictures to go with them. */
+/** The text, and its images. */
 const message = { input: text } as const;
 const pictures = { images: shape.listOf(image) } as const;
 
@@ -184,7 +184,7 @@ const METHODS: Readonly<Record<string, ReadParams>> = {
   close: taking(none, () => command('close', {})),
 };
 
-/** A client may send more than we know. What is in `set` and `overrides` is for the pod, which refuses unknown settings. */
+/** Unknown keys are ignored. The pod validates the contents of `set` and `overrides` and refuses unknown settings. */
 function taking<T>(params: shape.Shape<T>, make: (params: T) => Request): ReadParams {
   const known = shape.open(params);
   return (method, value) => {
@@ -195,7 +195,7 @@ function taking<T>(params: shape.Shape<T>, make: (params: T) => Request): ReadPa
   };
 }
 
-/** The pod reads its commands itself, so that every door refuses the same. */
+/** The pod validates commands, so that every door refuses the same ones. */
 function command(type: PodCommand['type'], fields: JsonObject): Request {
   return { type: 'command', command: readCommand({ type, ...fields }, wireProblem) };
 }

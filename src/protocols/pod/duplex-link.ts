@@ -8,11 +8,11 @@ import type { Link, Receiver } from './link.ts';
 
 export interface DuplexOptions {
   readonly by: string;
-  /** Bytes that may wait for a client that does not read; past that it is cut off. */
+  /** Bytes that a client may leave unread before it is disconnected. */
   readonly pendingBytes: number;
-  /** How long one that was cut off, or that does not read its end, may take before it is destroyed. */
+  /** How long a client that was disconnected, or that does not read the end, may take before its stream is destroyed. */
   readonly lingerMs: number;
-  /** Bytes of a client's line. */
+  /** The maximum length of a client's line in bytes. */
   readonly lineBytes: number;
 }
 
@@ -24,8 +24,8 @@ export const DEFAULT_DUPLEX: DuplexOptions = {
 };
 
 /**
- * Serves a pod to whoever is at the other end. Resolves when the client is gone; never rejects. `head` is what was read of it
- * before. When it says nothing more it is still told what happens; see `Link.finish`.
+ * Serves a pod on a stream. Resolves when the client has disconnected; never rejects. `head` is the input that was already read. A client
+ * that ends its input still receives events; see `Link.finish`.
  */
 export async function serveDuplex(
   door: PodDoor,
@@ -34,7 +34,7 @@ export async function serveDuplex(
   options: DuplexOptions = DEFAULT_DUPLEX,
   head: Uint8Array = NOTHING,
 ): Promise<void> {
-  // What breaks a stream closes it, which is what counts.
+  // An error also closes the stream, and `close` is handled.
   stream.on('error', () => stream.destroy());
   const receiver = receiverOf(stream, options.lingerMs);
   let link: Link | undefined;
@@ -62,7 +62,7 @@ async function serveLink(
   try {
     await receiveAll(link, stream, new ByteLines(options.lineBytes), head);
     link.finish();
-    // A client that was closed has ended its input too, and would stay until the next event cannot be written.
+    // A client that has exited has ended its input too. Without this, its link would stay until the next write fails.
     if (stream instanceof Socket) releaseHalfClosed(stream);
     await closed;
   } finally {
@@ -70,16 +70,16 @@ async function serveLink(
   }
 }
 
-/** Line by line, each when the one before is done: a client that sends faster than that is not read on. */
+/** Handles lines one after the other. A client that sends faster is not read meanwhile. */
 async function receiveAll(link: Link, stream: Duplex, lines: ByteLines, head: Uint8Array): Promise<void> {
   try {
     await receive(link, lines.push(head));
-    // The stream stays open for writing when its client has said all.
+    // The stream stays writable after the client has ended its input.
     for await (const chunk of stream.iterator({ destroyOnReturn: false }))
       if (!link.isGone) await receive(link, lines.push(bytesOf(chunk)));
     await receive(link, lines.end());
   } catch (thrown) {
-    // Where a line has no end nobody knows where the next one begins.
+    // After a line that is too long, the start of the next line is unknown.
     if (!stream.destroyed) link.end(asPolypodError(thrown));
   }
 }
@@ -116,7 +116,7 @@ function receiverOf(stream: Duplex, lingerMs: number): Receiver {
       if (stream.destroyed) return;
       const timer = setTimeout(() => stream.destroy(), lingerMs);
       stream.once('close', () => clearTimeout(timer));
-      // What the client still sends is read and let go: a socket that is destroyed with unread bytes looks broken to it.
+      // Discards further input: destroying a socket with unread bytes would look like an error to the client.
       stream.end();
       stream.resume();
     },

@@ -3,7 +3,7 @@ import { KeyReused } from '../../pod/index.ts';
 import type { SeedErrorCode, WireErrorCode } from './wire.ts';
 import { toExtended, toPlain, type WireLine } from './encode/wire-lines.ts';
 
-/** Our codes as the wire has them: for every client, and for one that has asked for extras. */
+/** Maps error codes to those of the protocol: for every client, and for clients with extras. */
 const CODES: Readonly<Record<ErrorCode, readonly [SeedErrorCode, WireErrorCode]>> = {
   'bad-request': ['internal', 'invalid_request'],
   'unknown-method': ['internal', 'invalid_request'],
@@ -17,7 +17,7 @@ const CODES: Readonly<Record<ErrorCode, readonly [SeedErrorCode, WireErrorCode]>
   internal: ['internal', 'internal'],
 };
 
-/** The wrong state in the words that the wire has for some methods. */
+/** The code that a method returns if the pod is in the wrong state for it. */
 const WRONG_STATES: Readonly<Record<string, SeedErrorCode>> = {
   run: 'already_running',
   resume: 'not_paused',
@@ -25,7 +25,7 @@ const WRONG_STATES: Readonly<Record<string, SeedErrorCode>> = {
   pause: 'not_running',
 };
 
-/** Refusals that say something about the pod, and so are told to all its clients. */
+/** Errors that concern the pod and are therefore sent to all its clients. */
 const BROADCAST: ReadonlySet<WireErrorCode> = new Set([
   'already_running',
   'not_running',
@@ -41,7 +41,7 @@ export interface Refusal {
   readonly isBroadcast: boolean;
 }
 
-/** How a client is told that a line of its was refused. */
+/** How a refused line is reported to a client. */
 export function refusalOf(error: PolypodError, method: string | undefined): Refusal {
   const [plain, extended] = codesOf(error, method);
   return { plain, extended, message: errorText(error.message), isBroadcast: BROADCAST.has(extended) };
@@ -56,7 +56,7 @@ export function errorLines(error: PolypodError, method: string | undefined): rea
 function codesOf(error: PolypodError, method = ''): readonly [WireErrorCode, WireErrorCode] {
   const wrongState = error instanceof WrongState ? WRONG_STATES[method] : undefined;
   if (wrongState !== undefined) return [wrongState, wrongState];
-  // Who sends a key knows more than the seed's words.
+  // A client that sends an idempotency key knows the extras.
   if (error instanceof KeyReused) return ['conflict', 'conflict'];
   return CODES[error.code];
 }

@@ -1,4 +1,4 @@
-/** The Pod Protocol: lines of JSON, methods in, events to everybody who listens. */
+/** The Pod Protocol: JSON lines with methods from clients and events to all of them. */
 export { PodDoor } from './pod-door.ts';
 export { DEFAULT_DUPLEX, type DuplexOptions, serveDuplex } from './duplex-link.ts';
 export type { Link, LinkOptions, Receiver } from './link.ts';

@@ -18,30 +18,30 @@ import { inFlight, wireSnapshot } from './encode/snapshot.ts';
 import { answerLines, type BroadcastAnswer, type EncodedBatch, type Lines } from './encode/event-lines.ts';
 import type { ExtraEvents, RequestId } from './wire.ts';
 
-/** Where a link's lines go. */
+/** The output of a link. */
 export interface Receiver {
-  /** Lines that belong together. Never waits. */
+  /** Receives lines that belong together. Never waits. */
   take(lines: Lines): void;
-  /** Bytes that were taken and not yet read by the other side. */
+  /** Bytes that were written and not yet read by the client. */
   pending(): number;
-  /** Resolves when the other side has read what was pending, or is gone. */
+  /** Resolves when the client has read the pending bytes or has disconnected. */
   drained(): Promise<void>;
-  /** Nothing more follows; with what `take` threw, if it did. */
+  /** Nothing follows. Receives the error that `take` threw, if it did. */
   close(thrown?: unknown): void;
 }
 
 export interface LinkOptions {
-  /** Who it is, as others are told; a client may name itself when it subscribes. */
+  /** The name that other clients see. A client can change it when it subscribes. */
   readonly by: string;
-  /** Bytes that may wait to be read; past that the client is cut off. */
+  /** Bytes that a client may leave unread before it is disconnected. */
   readonly pendingBytes: number;
-  /** Told of everything that the client is refused. */
+  /** Called for every request that is refused. */
   readonly onRefused?: () => void;
-  /** Called once, when the client listens no longer. */
+  /** Called once, when the client has left. */
   readonly onLeave?: () => void;
 }
 
-/** One client of one pod. It hears the pod from the moment it is made. */
+/** One client of one pod. It receives the pod's events from its creation on. */
 export class Link implements Listener {
   readonly #broadcast: Broadcast;
   readonly #receiver: Receiver;
@@ -49,9 +49,9 @@ export class Link implements Listener {
   readonly #gone = new AbortController();
   #by: string;
   #kind: ClientKind = 'plain';
-  /** The last event that this client has been told of, or that was before its time. */
+  /** The number of the last event that this client was sent, or that it does not need. */
   #seq: number;
-  /** False while it is being told what was before its time. */
+  /** False while it is being sent past events. */
   #isLive = true;
   #asked: 'nothing' | 'something' | 'to-watch' = 'nothing';
   #leavesWhenQuiet = false;
@@ -73,12 +73,12 @@ export class Link implements Listener {
     return this.#gone.signal.aborted;
   }
 
-  /** Does what a line asks for. Its sender is told what became of it; nothing is thrown. */
+  /** Handles a line. The sender receives the result or the error; nothing is thrown. */
   async receive(line: string): Promise<void> {
     await this.#request(decode(line)).catch(() => {});
   }
 
-  /** The same for a program in this process, to which a refusal is thrown as well. */
+  /** Handles a request of a program in this process. A refusal is also thrown. */
   async call(request: JsonObject): Promise<void> {
     await this.#request(
       isValueDeeperThan(MESSAGE_DEPTH, request)
@@ -87,21 +87,21 @@ export class Link implements Listener {
     );
   }
 
-  /** Tells this client alone that something it sent is refused. */
+  /** Sends an error about the client's input to this client alone. */
   refuse(error: PolypodError): void {
     this.#options.onRefused?.();
     this.#note('something');
     this.#answer(errorLines(error, undefined), undefined);
   }
 
-  /** The client says nothing more. One that only listens stays; else it goes when what it asked for is over. */
+  /** The client has ended its input. If it has sent no request, it stays; else it is closed when its requests are done. */
   finish(): void {
     if (this.#asked !== 'something') return;
     this.#leavesWhenQuiet = true;
     this.#leaveIfQuiet();
   }
 
-  /** The client is gone. A run that it began goes on. */
+  /** The client has disconnected. A run that it started continues. */
   leave(): void {
     if (this.isGone) return;
     this.#gone.abort();
@@ -194,7 +194,7 @@ export class Link implements Listener {
         signal: this.#gone.signal,
       });
     } catch (thrown) {
-      // Where it is cannot be told, so what follows cannot either.
+      // The client's position is unknown, so nothing more can be sent to it.
       const error = asPolypodError(thrown);
       this.end(error);
       throw error;
@@ -205,7 +205,7 @@ export class Link implements Listener {
     return { by: this.#by, door: 'pod', ...(key === undefined ? {} : { key }) };
   }
 
-  /** To everybody, unless the sender has marked its line. */
+  /** Sends to all clients, or only to the sender if its line has a request id. */
   #reply(said: readonly WireLine[], requestId: RequestId | undefined): void {
     if (requestId === undefined) this.#broadcast.say(said);
     else this.#answer(said, requestId);
@@ -227,12 +227,12 @@ export class Link implements Listener {
     try {
       this.#receiver.take(lines);
     } catch (thrown) {
-      // One client's bug is not the others'.
+      // An error of one client must not affect the others.
       this.#close(thrown);
     }
   }
 
-  /** What it has not read stays in the pod's log: it may come back for it. */
+  /** Disconnects a client that does not read. Unread events stay in the pod's log: the client can resume. */
   #cutOff(): void {
     const resumeAfter = this.#seq;
     const message = `cut off: more than ${this.#options.pendingBytes} bytes were waiting to be read. Connect again and subscribe after ${resumeAfter}`;
@@ -257,7 +257,10 @@ export class Link implements Listener {
   }
 }
 
-/** What the pod has written is told in the same turn of the loop. After it a client's next line finds the pod as its last one left it. */
+/**
+ * Waits until the events that the pod has written are sent, which happens in the same turn of the event loop. The client's next line then
+ * sees the pod's new state.
+ */
 function told(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

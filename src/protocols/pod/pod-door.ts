@@ -4,18 +4,18 @@ import { Link, type LinkOptions, type Receiver } from './link.ts';
 import { type ListenOptions, PodListener } from './pod-listener.ts';
 import type { WireEvent } from './wire.ts';
 
-/** The Pod Protocol of a process: links of the same pod, whichever way they came, hear the same broadcast. */
+/** The Pod Protocol of a process. All links of a pod share one broadcast, however they connected. */
 export class PodDoor {
   readonly #broadcasts = new Map<string, Promise<Broadcast>>();
   #refused = 0;
   #links = 0;
 
-  /** How many clients listen. */
+  /** The number of connected clients. */
   get links(): number {
     return this.#links;
   }
 
-  /** How often clients were refused what they sent. */
+  /** The number of refused requests. */
   get refused(): number {
     return this.#refused;
   }
@@ -25,7 +25,7 @@ export class PodDoor {
     return PodListener.open((receiver, link) => this.open(pod, receiver, link), onEvent, options);
   }
 
-  /** A client of a pod, which is woken if it sleeps. Resolves when the client hears. */
+  /** Connects a client to a pod, which is loaded if necessary. Resolves when the client receives events. */
   async open(pod: Pod, receiver: Receiver, options: LinkOptions): Promise<Link> {
     const onRefused = (): void => {
       this.#refused += 1;
@@ -39,7 +39,7 @@ export class PodDoor {
     });
   }
 
-  /** Adds a listener to a pod's broadcast. `add` is called while the broadcast is live, and must not wait. */
+  /** Adds a listener to a pod's broadcast. `add` is called while the broadcast is live, and must be synchronous. */
   async join<T>(pod: Pod, add: (broadcast: Broadcast) => T): Promise<T> {
     for (;;) {
       const broadcast = await this.#broadcast(pod);

@@ -11,7 +11,7 @@ export interface PodEventsOptions {
   readonly first?: readonly WireRequest[];
   /** The name that other clients see as the sender of its requests. */
   readonly name?: string;
-  /** How many events may be unread. */
+  /** The maximum number of unread events. */
   readonly limit?: number;
 }
 
@@ -37,7 +37,7 @@ export async function* podEvents(
   const link = await door.open(pod, receiver, { by: name, pendingBytes: 0 });
   const forget = onAbort(signal, () => unread.end());
   try {
-    // Past events are read while they are sent: there may be more of them than may be unread.
+    // Past events are read while they are sent: there can be more of them than the limit.
     sendAll(link, first).catch((thrown: unknown) => unread.fail(thrown));
     for (let batches = unread.take(); batches !== undefined; batches = unread.take()) {
       for (const events of batches) yield* events;

@@ -3,13 +3,13 @@ import type { Link, LinkOptions, Receiver } from './link.ts';
 import type { WireEvent, WireRequest } from './wire.ts';
 
 export interface ListenOptions {
-  /** The name that other clients see as the sender of what it does. */
+  /** The name that other clients see as the sender of its requests. */
   readonly name?: string;
-  /** Called once when no more events follow: the pod was closed, or failed, or the function threw this. */
+  /** Called once when no more events follow: the pod was closed or failed, or the function threw this error. */
   readonly onEnd?: (thrown?: unknown) => void;
 }
 
-/** A client of a pod in this process: the methods and events of a socket, as objects. */
+/** A client of a pod in this process. It uses the methods and events of a socket as objects. */
 export class PodListener {
   readonly #link: Link;
 
@@ -23,7 +23,7 @@ export class PodListener {
       take: ({ events }) => {
         for (const event of events) onEvent(event);
       },
-      // A function has read what it was called with.
+      // The function has consumed the events when it returns.
       pending: () => 0,
       drained: () => Promise.resolve(),
       close: onEnd,
@@ -36,17 +36,17 @@ export class PodListener {
     this.#link = link;
   }
 
-  /** Sends a method; resolves when it is accepted. A refusal is an event, as on a socket, and is thrown here as well. */
+  /** Sends a method. Resolves when it is accepted. A refusal is sent as an event, as on a socket, and is also thrown. */
   async send(method: string, params?: JsonObject): Promise<void> {
     await this.request({ method, ...(params && { params }) });
   }
 
-  /** Sends a whole line, with `request_id` or `idempotency_key`. */
+  /** Sends a complete request, with `request_id` or `idempotency_key`. */
   async request(line: WireRequest): Promise<void> {
     await this.#link.call({ ...line });
   }
 
-  /** Removes the listener. A run goes on. */
+  /** Removes the listener. A run continues. */
   close(): void {
     this.#link.leave();
   }

@@ -10,10 +10,10 @@ import { type BatchFacts, UnreadBatches } from './unread-batches.ts';
 import { toExtended, type WireLine } from './encode/wire-lines.ts';
 
 export interface ProjectedEventsOptions {
-  /** The number to resume after; without one the events begin with a snapshot. */
+  /** The number to resume after. Without one, a snapshot comes first. */
   readonly after?: number;
   readonly signal: AbortSignal;
-  /** How many lines may be unread. */
+  /** The maximum number of unread lines. */
   readonly limit: number;
 }
 
@@ -25,8 +25,8 @@ const FACTS: BatchFacts<Batch> = {
 };
 
 /**
- * A pod's events beside their lines of the extended protocol, for a door that selects by the events and sends the lines. All
- * live readers of a pod get the same batches. Ends with the pod or the signal; throws `overloaded` when the reader is too slow.
+ * A pod's events with their lines of the extended protocol, for a door that selects by event and forwards the lines. All live readers of a
+ * pod get the same batches. Ends with the pod or the signal; throws `overloaded` when the reader is too slow.
  */
 export async function* projectedEvents(
   door: PodDoor,
@@ -48,7 +48,7 @@ export async function* projectedEvents(
   }
 }
 
-/** One reader of a broadcast. It gets past events first, then the live ones. */
+/** One reader of a broadcast. It receives past events first, then the live ones. */
 class ProjectedReader implements Listener {
   readonly #broadcast: Broadcast;
   readonly #unread: UnreadBatches<Batch>;
@@ -71,7 +71,7 @@ class ProjectedReader implements Listener {
     this.#seq = batch.lastSeq;
   }
 
-  /** Answers to the requests of other clients are not for this one. */
+  /** Answers to requests of other clients are ignored. */
   hear(): void {}
 
   end(reason: PolypodError | undefined): void {

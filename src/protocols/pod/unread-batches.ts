@@ -1,6 +1,6 @@
 import { PolypodError } from '../../base/index.ts';
 
-/** What a queue has to know about a batch. */
+/** The properties of a batch that the queue needs. */
 export interface BatchFacts<Batch> {
   /** The number of lines in it. */
   readonly size: (batch: Batch) => number;
@@ -9,8 +9,8 @@ export interface BatchFacts<Batch> {
 }
 
 /**
- * The batches that a reader in this process has not read. Beyond the limit they are dropped, and the reader gets an error that
- * says where to resume. Readers take and wait by turns: a generator here would be one more on the way of every delta.
+ * The batches that a reader in this process has not read. Beyond the limit they are dropped, and the reader gets an error with the number
+ * to resume after. Readers call `take` and `more` alternately: a generator would add cost to every delta.
  */
 export class UnreadBatches<Batch> {
   readonly #limit: number;
@@ -42,20 +42,20 @@ export class UnreadBatches<Batch> {
     this.#wakeReader();
   }
 
-  /** Nothing follows the batches that are unread. */
+  /** Ends the queue after the unread batches. */
   end(): void {
     if (this.#end === 'open') this.#end = 'over';
     this.#wakeAll();
   }
 
-  /** The reader gets this error instead of what is unread. */
+  /** Ends the queue with an error and drops the unread batches. */
   fail(thrown: unknown): void {
     this.#batches = [];
     this.#end = { thrown };
     this.#wakeAll();
   }
 
-  /** Resolves when the reader has read everything, or stopped reading. */
+  /** Resolves when the reader has read everything or has stopped reading. */
   async drained(): Promise<void> {
     while (this.#batches.length > 0 && this.#end === 'open')
       await new Promise<void>((resolve) => {
@@ -63,7 +63,7 @@ export class UnreadBatches<Batch> {
       });
   }
 
-  /** All that is unread, which may be nothing; undefined at the end. */
+  /** Returns all unread batches, which may be none; undefined at the end. */
   take(): readonly Batch[] | undefined {
     const batches = this.#batches;
     if (batches.length === 0) {
@@ -76,7 +76,7 @@ export class UnreadBatches<Batch> {
     return batches;
   }
 
-  /** Resolves when there is something to take, or the end is reached. */
+  /** Resolves when `take` returns something new, or at the end. */
   more(): Promise<void> {
     this.#wakeWriter();
     return new Promise((resolve) => {

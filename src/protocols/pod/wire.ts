@@ -1,18 +1,18 @@
 import type { JsonObject } from '../../base/index.ts';
 
-/** A client's line. `params` may be left out; the last two are extras. */
+/** A line from a client. `params` is optional; the last two fields are extras. */
 export interface WireRequest {
   readonly method: string;
   readonly params?: JsonObject;
-  /** Only for telling answers apart: what answers this line carries it, and goes to the sender alone. */
+  /** Identifies the answers to this line: they carry it, and go to the sender alone. */
   readonly request_id?: RequestId;
-  /** The same key with the same line does nothing twice. */
+  /** Repeating a line with the same key has no effect. */
   readonly idempotency_key?: string;
 }
 
 export type RequestId = string | number;
 
-/** A line to a client. `seq` is the number of the last event of the pod that it covers; answers have none. */
+/** A line to a client. `seq` is the number of the last pod event that it covers; answers have none. */
 export type WireEvent<K extends keyof WireEvents = keyof WireEvents> = {
   [E in K]: {
     readonly event: E;
@@ -24,7 +24,7 @@ export type WireEvent<K extends keyof WireEvents = keyof WireEvents> = {
 
 export type WireEvents = SeedEvents & ExtraEvents;
 
-/** What every client gets. */
+/** Events that every client receives. */
 export interface SeedEvents {
   readonly turn_start: { readonly turn: number };
   readonly turn_end: { readonly turn: number; readonly result: TurnResult };
@@ -41,36 +41,36 @@ export interface SeedEvents {
     readonly is_error: boolean;
     /** Extra. */
     readonly status?: string;
-    /** Extra: where there is more than text. */
+    /** Extra: set if there is more than text. */
     readonly content?: readonly WireContent[];
   };
   readonly status: WireStatus;
   readonly history: {
     readonly items: readonly WireItem[];
-    /** Extra: what the model has written of its answer so far. */
+    /** Extra: the part of the answer that the model has written so far. */
     readonly in_flight?: readonly WireBlock[];
   };
   readonly usage: WireUsage;
   readonly error: {
     readonly code: WireErrorCode;
     readonly message: string;
-    /** Extra: for a client that was cut off, the number to go on after. */
+    /** Extra: the number to resume after, for a client that was disconnected. */
     readonly resume_after?: number;
   };
 }
 
-/** The last three are extras: a client without extras is told `finished`. */
+/** The last three are extras: clients without extras receive `finished`. */
 export type TurnResult = 'finished' | 'paused' | 'cancelled' | 'failed' | 'interrupted';
 
 export interface WireStatus {
   readonly state: 'idle' | 'running' | 'paused';
   readonly session_id: string;
   readonly pod_name: string;
-  /** Extra: `waiting` is a pause that ends with a decision. */
+  /** Extra: `waiting` means paused until a decision. */
   readonly detail?: 'idle' | 'running' | 'waiting' | 'paused';
 }
 
-/** What the provider left out is left out. All but the first two are extras. */
+/** Values that the provider did not report are absent. All but the first two are extras. */
 export interface WireUsage {
   readonly input_tokens?: number;
   readonly output_tokens?: number;
@@ -88,7 +88,7 @@ export type SeedErrorCode =
   | 'tool_error'
   | 'internal';
 
-/** All after the first six are extras: a client without extras is told `internal`. */
+/** All after the first six are extras: clients without extras receive `internal`. */
 export type WireErrorCode =
   | SeedErrorCode
   | 'invalid_request'
@@ -125,7 +125,7 @@ export type WireContent =
 export interface WireBlock {
   readonly type: 'text' | 'thinking' | 'tool_call';
   readonly text: string;
-  /** False for one that is finished while its answer is not. */
+  /** False for a block that ended before its answer. */
   readonly open: boolean;
   readonly id?: string;
   readonly name?: string;
@@ -136,7 +136,7 @@ interface By {
   readonly door?: string | undefined;
 }
 
-/** What a client gets once it has subscribed. */
+/** Events that a client receives after it has subscribed. */
 export interface ExtraEvents {
   readonly subscribed: { readonly after: number };
   readonly snapshot: WireSnapshot;
@@ -228,7 +228,7 @@ export interface ExtraEvents {
   };
   readonly client_call: { readonly call_id: string; readonly name: string; readonly arguments: string };
   readonly client_cancel: { readonly call_id: string };
-  /** The process ended without a word and the session was opened again; numbers in between stand for nothing. */
+  /** The process was killed, and the session was opened again. The numbers in between are unused. */
   readonly recovered: { readonly lost: { readonly from: number; readonly to: number } };
   readonly commanded: { readonly command: string; readonly by: string; readonly door: string };
   readonly closed: By;
@@ -243,7 +243,7 @@ export interface WireApproval {
   readonly reason: string;
   readonly run_id?: string;
   readonly call_id?: string;
-  /** The pod whose call it is, if it is a child's. */
+  /** The pod that made the call, if it is a child pod. */
   readonly pod_id?: string;
   readonly rule?: JsonObject;
   readonly deadline?: string;
@@ -263,9 +263,9 @@ export interface WireTodo {
   readonly status: string;
 }
 
-/** All that is needed to show a pod that was not watched so far. */
+/** Everything needed to show a pod that was not watched before. */
 export interface WireSnapshot extends Omit<WireStatus, 'detail'> {
-  /** `gap`: what followed the number that was asked for is no longer kept. */
+  /** `gap`: the events after the requested number are no longer stored. */
   readonly reason: 'joined' | 'gap';
   readonly detail: 'idle' | 'running' | 'waiting' | 'paused';
   readonly cwd: string;
@@ -287,7 +287,7 @@ export interface WireSnapshot extends Omit<WireStatus, 'detail'> {
     readonly private: boolean;
   }[];
   readonly approvals: readonly WireApproval[];
-  /** Calls that were not allowed when they were asked about. */
+  /** The ids of calls whose approval was denied. */
   readonly denied?: readonly string[];
   readonly queue: readonly WireQueued[];
   readonly todos: readonly WireTodo[];

@@ -1,19 +1,19 @@
 import type { Socket } from 'node:net';
 
-/** How much may wait to be read. */
+/** Limits on the bytes that clients have not read. */
 export interface BacklogLimits {
   /** Bytes for one subscriber. */
   readonly connectionBytes: number;
   /** Bytes for all connections of the door together. */
   readonly doorBytes: number;
-  /** While the door is above its limit, a connection that has read nothing for so long is closed. */
+  /** While the door is above its limit, it closes a connection that has read nothing for this long. */
   readonly stalledMs: number;
 }
 
-/** Bytes on their way to clients. What several clients are sent is in memory once, and is counted once. */
+/** Bytes being sent to clients. Bytes sent to several clients are in memory once and are counted once. */
 export class Chunk {
   readonly bytes: Buffer;
-  /** How many clients have not read it. */
+  /** The number of clients that have not read it. */
   readers = 0;
 
   constructor(bytes: Buffer) {
@@ -28,8 +28,8 @@ export interface CutOff {
 }
 
 /**
- * The bytes that clients of the door have not read yet. A client that does not read must neither fill the memory nor hold up the
- * others: it is disconnected when its own limit is reached, or when it has the largest part of what fills the door's.
+ * Tracks the bytes that clients of the door have not read. A client that does not read must neither fill the memory nor delay others: it is
+ * disconnected when it reaches its own limit, or when the door reaches its limit and this client has the most unread bytes.
  */
 export class Backlog {
   readonly limits: BacklogLimits;
@@ -64,8 +64,8 @@ export class Backlog {
   }
 
   /**
-   * Resolves when the door is below its limit, or has waited long enough for clients that read slowly. Requests wait for that,
-   * because their answers would fill it further.
+   * Resolves when the door is below its limit, or after `stalledMs`. Requests wait for this, because their answers would add to the
+   * backlog.
    */
   async room(): Promise<void> {
     if (!this.isFull) return;
@@ -94,12 +94,12 @@ export class Backlog {
     for (const go of this.#waiting) go();
   }
 
-  /** Disconnects one client if the door is above its limit, and looks again until it is not. */
+  /** Disconnects one client if the door is above its limit, and repeats until it is below. */
   relieve(): void {
     if (!this.isFull || this.#isRelieved) return;
     const worst = this.#worst();
     if (worst !== undefined) {
-      // What it had unread is released a moment later.
+      // The unread bytes of the client are released asynchronously.
       this.#isRelieved = true;
       setImmediate(() => {
         this.#isRelieved = false;
@@ -125,7 +125,7 @@ export class Backlog {
     clearTimeout(this.#timer);
   }
 
-  /** The one with most unread. An answer may be large; a client that is reading it is left alone. */
+  /** The client with the most unread bytes. An answer may be large, so a client that is still reading its answer is exempt. */
   #worst(): Outlet | undefined {
     const stalledSince = this.now() - this.limits.stalledMs;
     let worst: Outlet | undefined;
@@ -137,10 +137,10 @@ export class Backlog {
   }
 }
 
-/** The way to one client. */
+/** The output to one client. */
 export class Outlet {
   isSubscriber = false;
-  /** When the client read something last, or had nothing to read. */
+  /** When the client last read something, or had nothing to read. */
   readAt = 0;
   /** Bytes that the client has not read. */
   unread = 0;
@@ -152,7 +152,7 @@ export class Outlet {
     this.#backlog = backlog;
   }
 
-  /** Sends to a subscriber. One that leaves too much unread is disconnected; what comes at once may be more than that. */
+  /** Sends to a subscriber and disconnects it if it exceeds its limit. A single chunk may be larger than the limit. */
   publish(chunk: Chunk): void {
     if (this.#socket.destroyed) return;
     const { connectionBytes } = this.#backlog.limits;
@@ -164,14 +164,14 @@ export class Outlet {
     else this.#backlog.relieve();
   }
 
-  /** Sends an answer, and resolves when the client has read it or is gone. */
+  /** Sends an answer. Resolves when the client has read it or has disconnected. */
   async answer(text: string): Promise<void> {
     const chunk = new Chunk(Buffer.from(text));
     const { bytes } = chunk;
     this.#await(chunk);
     this.#backlog.relieve();
     let left = bytes.length;
-    // In pieces: each that is read shows that the client reads.
+    // Written in pieces: each piece that is read proves that the client is reading.
     while (left > 0 && !this.#socket.destroyed) {
       const at = bytes.length - left;
       const piece = bytes.subarray(at, at + PIECE);
@@ -193,7 +193,7 @@ export class Outlet {
   }
 
   #write(bytes: Buffer, done: () => void): void {
-    // Called too when the connection is gone.
+    // Also called when the connection is closed.
     this.#socket.write(bytes, () => {
       this.unread -= bytes.length;
       this.readAt = this.#backlog.now();

@@ -14,7 +14,7 @@ import { type Phase, wireStatus } from '../sessions/status.ts';
 import { titleOf } from '../sessions/title.ts';
 import type { EventType } from '../wire.ts';
 
-/** What subscribers are told, before it has its time. */
+/** An event for subscribers without its timestamp. */
 export interface UntimedEvent {
   readonly type: EventType;
   readonly data: JsonObject & { readonly session_id: string };
@@ -27,15 +27,15 @@ type Tell<T extends PodEvent['type']> = (
 ) => readonly UntimedEvent[];
 
 const NOTHING: readonly UntimedEvent[] = [];
-/** Said on purpose: it means nothing on this wire, or its status says it. */
+/** The protocol has no event for it, or a status change reports it. */
 const silent = (): readonly UntimedEvent[] => NOTHING;
 
-/** What is told of an event by itself, with the projection state before it. Every kind of event has to have an answer here. */
+/** Encodes an event, given the projection state before it. The table has an entry for every event type. */
 export function encode(event: PodEvent, projection: ProjectionState, now: number): readonly UntimedEvent[] {
   return tellWith(event, projection, now);
 }
 
-/** What is told when a session's phase is another one. */
+/** The event that reports a change of a session's phase. */
 export function phaseChange(projection: ProjectionState, before: Phase, after: Phase): UntimedEvent {
   const { sessionId, parentId, lastRun } = projection;
   const { status, detail } = wireStatus(after);
@@ -66,7 +66,7 @@ const TELL: { readonly [T in PodEvent['type']]: Tell<T> } = {
   status: silent,
   error: silent,
   usage: silent,
-  // Rows are told whole, when it is known that the answer stays.
+  // Rows are sent complete, once the answer is final.
   'block-start': silent,
   'block-delta': silent,
   'block-stop': silent,
@@ -93,7 +93,7 @@ const TELL: { readonly [T in PodEvent['type']]: Tell<T> } = {
   commanded: silent,
   closed: silent,
 
-  // Whoever launched the session knows its first prompt.
+  // The client that launched the session already has its first prompt.
   input: ({ item }, projection) =>
     projection.isPrompted ? conversation(transcriptRows(item), projection) : NOTHING,
   'llm-end': ({ items, outcome, broken = [], usage }, projection) => [
@@ -105,7 +105,7 @@ const TELL: { readonly [T in PodEvent['type']]: Tell<T> } = {
   ],
   'tool-end': ({ callId, output }, projection) =>
     conversation([{ type: 'tool_result', callId, content: textOf(output.content) }], projection),
-  // Calls that were never begun have their results here only.
+  // The results of calls that were never started appear only here.
   'turn-end': ({ results }, projection) =>
     conversation(
       results.flatMap((item) =>
@@ -141,7 +141,7 @@ const TELL: { readonly [T in PodEvent['type']]: Tell<T> } = {
       },
     ];
   },
-  // What a session begins with is no change.
+  // The initial settings of a session are not a change.
   settings: ({ settings }, projection, now) =>
     projection.isNew
       ? NOTHING
@@ -227,7 +227,7 @@ function saidFields(said: TranscriptRow): JsonObject {
   }
 }
 
-/** The arguments as an object; what a model wrote badly stays readable. */
+/** Returns the arguments as an object. Invalid JSON from the model stays readable. */
 function inputOf(text: string): JsonObject {
   const value = tryParse(text);
   return isObject(value) ? value : { raw: text };

@@ -11,24 +11,24 @@ export interface FollowerParts {
   readonly host: Host;
   readonly log: Log;
   readonly now: () => number;
-  /** Hears all that subscribers may be told, in order. */
+  /** Receives all events for subscribers, in order. */
   readonly hear: (event: HldEvent, runId: string | undefined) => void;
 }
 
 interface Followed {
   readonly projection: ProjectionState;
   readonly stop: AbortController;
-  /** The last event that is known to be coming. */
+  /** The number of the last event that was announced. */
   last: number;
-  /** Its events have ended with an error: what is known of it is kept until the row says what became of it. */
+  /** Its event stream failed. The state is kept until the session's row shows the outcome. */
   isCutOff: boolean;
-  /** Why its log could not be written; sent once all events before it have been. */
+  /** Why its log could not be written. Sent after all events before it. */
   failure: PolypodError | undefined;
 }
 
 /**
- * Follows every session in which something happens, whichever door it came through, and says so in the words of this wire. A
- * session that is quiet is let go of, so that its pod may leave memory.
+ * Follows every active session, whichever door started its run, and emits its events in this protocol. It stops following an idle session,
+ * so that its pod can be unloaded.
  */
 export class Follower {
   readonly #parts: FollowerParts;
@@ -63,7 +63,7 @@ export class Follower {
     this.#expiries.clear();
   }
 
-  /** Says when permissions are asked again, once that time comes, or if it has come already. */
+  /** Emits the event for the time when a session requires permissions again; immediately if that time has passed. */
   watchExpiry(sessionId: string, until: string | undefined): void {
     clearTimeout(this.#expiries.get(sessionId));
     this.#expiries.delete(sessionId);
@@ -127,7 +127,7 @@ export class Follower {
       });
   }
 
-  /** No event of the session says that its run is over: its log could not be written. */
+  /** Emits the failure of a run whose log could not be written: the session has no event for its end. */
   #fail(projection: ProjectionState, { message }: PolypodError): void {
     const before = projection.phase;
     const { lastRun } = this.#parts.host.row(projection.sessionId) ?? {};
@@ -141,7 +141,7 @@ export class Follower {
     if (this.#followed.get(sessionId) === followed) this.#followed.delete(sessionId);
   }
 
-  /** More may happen at once than a watcher may leave unread: it goes on where it was. */
+  /** A burst can exceed what a watcher may leave unread. The watch then resumes after the last event. */
   async #follow(followed: Followed): Promise<void> {
     for (;;) {
       try {
@@ -155,7 +155,7 @@ export class Follower {
 
   async #listen(followed: Followed): Promise<void> {
     const { projection, stop } = followed;
-    // It may begin in the middle of a turn: the first batch has the results of the turn that were sent before.
+    // The watch may start in the middle of a turn: the first batch has the results of the turn that were sent before.
     const from = { after: projection.seq, wholeTurn: true, signal: stop.signal };
     let isFirst = true;
     for await (const watched of this.#parts.host.pod(projection.sessionId).watch(from)) {
@@ -163,7 +163,7 @@ export class Follower {
       else if (isFirst) projection.recall(watched.batch.events);
       else for (const event of watched.batch.events) this.#take(projection, event);
       isFirst = false;
-      // Nothing more comes by itself; the next change finds it again.
+      // Nothing more happens by itself; the next change starts following again.
       if (!projection.isQuiet || projection.seq < followed.last) continue;
       this.#letGo(followed);
       return;
@@ -183,7 +183,7 @@ export class Follower {
     const before = projection.phase;
     change();
     const after = projection.phase;
-    // A session that is being launched is told of when it runs, or fails; one that nobody used is in no usual list.
+    // A session that is being launched is reported when it runs or fails. An unused session is not in the default lists.
     if (after !== before && after !== 'starting' && !isUnused(after))
       this.#tell(phaseChange(projection, before, after), projection, projection.seq);
   }
@@ -220,13 +220,13 @@ export class Follower {
   }
 }
 
-/** What an event is about, as far as it is known. */
+/** The context of an event, as far as it is known. */
 interface About {
   readonly lastRun?: Row['lastRun'] | undefined;
   readonly settings?: { readonly annotations?: JsonObject };
 }
 
-/** What a log may say of an event: nothing of what was said. */
+/** The event for the log, without the text of the conversation. */
 function gist({ type, data, seq }: HldEvent): JsonObject {
   const {
     content: _,
@@ -238,5 +238,5 @@ function gist({ type, data, seq }: HldEvent): JsonObject {
   return { type, ...rest, ...(seq === undefined ? {} : { seq }) };
 }
 
-/** What `setTimeout` takes. */
+/** The maximum delay of `setTimeout`. */
 const LONGEST_TIMER = 2 ** 31 - 1;

@@ -3,7 +3,7 @@ import type { Change, PodEvent, Row, Snapshot, PodEventOf } from '../../../pod/i
 import { type Phase, phaseOf } from '../sessions/status.ts';
 import { autoApprovalFor } from '../sessions/auto-approval.ts';
 
-/** What subscribers are told about settings. */
+/** The settings whose changes are sent to subscribers. */
 export interface ProjectedSettings {
   readonly name?: string;
   readonly acceptEdits: boolean;
@@ -12,13 +12,12 @@ export interface ProjectedSettings {
 }
 
 interface Question {
-  /** The call that it is about. */
   readonly callId?: string;
-  /** Nobody has to answer it. */
+  /** A setting approves it automatically. */
   readonly isWaived: boolean;
 }
 
-/** A session as its events have told it so far: what the next event has to be compared with. */
+/** The state of a session after the events so far. The next event is compared with it. */
 export class ProjectionState {
   readonly sessionId: string;
   readonly parentId: string | undefined;
@@ -26,21 +25,21 @@ export class ProjectionState {
   state: Row['state'] = 'idle';
   lastRun: Row['lastRun'] | undefined;
   settings: ProjectedSettings = { acceptEdits: false };
-  /** Whether nothing is known of it but that it is there. */
+  /** False once the session's row or one of its events is known. */
   isNew = true;
-  /** Whether something was asked of the session. */
+  /** Whether the session has received a prompt. */
   isPrompted = false;
   isInterrupting = false;
   isClosed = false;
   readonly queued = new Set<string>();
-  /** Pending questions. */
+  /** Pending approvals. */
   readonly approvals = new Map<string, Question>();
-  /** The calls of the turn whose results were told. */
+  /** The calls of the current turn whose results were sent. */
   readonly answered = new Set<string>();
 
-  /** Before the change, after the event that was told last. */
+  /** The state before the change, after the last event that was published. */
   static before({ id, before, told }: Change, now: Row | undefined): ProjectionState {
-    // Of a session that nobody knew, everything is new.
+    // For a session that was not known before, all events are new.
     const projection = new ProjectionState(id, (before ?? now)?.parentId, before === undefined ? 0 : told);
     if (before === undefined) return projection;
     projection.isNew = false;
@@ -54,7 +53,7 @@ export class ProjectionState {
         : { skipPermissionsUntil: before.skipPermissionsUntil }),
       ...(before.annotations && { annotations: before.annotations }),
     };
-    // A fork has prompts before its first run: they are its parent's.
+    // The prompts of a fork before its first run are its parent's.
     projection.isPrompted = before.lastRun !== undefined;
     for (const { approvalId, callId } of before.approvals)
       projection.approvals.set(approvalId, { ...(callId && { callId }), isWaived: false });
@@ -80,7 +79,7 @@ export class ProjectionState {
     });
   }
 
-  /** Whether nothing happens until somebody does something. */
+  /** Whether nothing happens until the next command. */
   get isQuiet(): boolean {
     return (
       (this.state === 'idle' || this.state === 'paused') &&
@@ -89,7 +88,7 @@ export class ProjectionState {
     );
   }
 
-  /** Some events are lost: it is as the snapshot says. */
+  /** Replaces the state with a snapshot, because events were lost. */
   rebase({ seq, state, run, lastRun, settings, approvals, queue }: Snapshot): void {
     this.seq = seq;
     this.isNew = false;
@@ -106,7 +105,7 @@ export class ProjectionState {
     for (const { queueId, lane } of queue) if (lane === 'prompt') this.queued.add(queueId);
   }
 
-  /** Knows again which calls of the turn under way have had their results sent. */
+  /** Restores which calls of the current turn have had their results sent. */
   recall(turn: readonly PodEvent[]): void {
     for (const event of turn) if (event.type === 'tool-end') this.answered.add(event.callId);
   }
@@ -162,7 +161,7 @@ export class ProjectionState {
     }
   }
 
-  /** A client's own question that the settings answer is answered at once: nobody waits. Calls of ours are not even asked about. */
+  /** An approval that a client created is decided at once if the settings cover it. Calls of our own tools do not create one then. */
   #question({ approval }: PodEventOf<'approval-request'>, now: number): Question {
     const { runId, podId, callId, tool } = approval;
     const isClients = runId === undefined && podId === undefined;

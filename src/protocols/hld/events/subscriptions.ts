@@ -4,16 +4,16 @@ import { Chunk } from './backlog.ts';
 import type { Params } from '../params.ts';
 import { HEARTBEAT, type HldEvent, SUBSCRIBED } from '../wire.ts';
 
-/** Where a subscriber's lines go. */
+/** Sends a chunk to one subscriber. */
 export type Subscriber = (lines: Chunk) => void;
 
-/** A line for subscribers, under a number by which it is told from the others. */
+/** A line for subscribers, with a number that identifies it. */
 interface Line {
   readonly number: number;
   readonly text: string;
 }
 
-/** Which events a subscriber wants; what is not said does not matter. */
+/** The events that a subscriber wants. An absent field matches everything. */
 export interface EventFilter {
   readonly types?: ReadonlySet<string>;
   readonly sessionId?: string;
@@ -35,13 +35,13 @@ interface Subscription {
   readonly filter: EventFilter;
   readonly subscriber: Subscriber;
   readonly heartbeat: NodeJS.Timeout;
-  /** What is to be sent with the next write. */
+  /** The lines for the next write. */
   lines: Line[];
 }
 
 /**
- * All that have subscribed. What happens at once is sent with one write to each, and is encoded and in memory once for all that
- * want the same; nobody waits for anybody.
+ * All subscribers. Events that are published together are sent with one write per subscriber, and are encoded and in memory once for all
+ * subscribers with the same selection. No subscriber waits for another.
  */
 export class Subscriptions {
   readonly #heartbeatMs: number;
@@ -59,7 +59,7 @@ export class Subscriptions {
     return this.#subscriptions.size;
   }
 
-  /** Confirms it; what is published from now on is told. Answers with how to end it. */
+  /** Confirms the subscription and sends every event published from now on. Returns a function that ends it. */
   add(filter: EventFilter, subscriber: Subscriber): () => void {
     const heartbeat = setInterval(
       () => this.#send(subscription, this.#line(HEARTBEAT_LINE)),
@@ -72,7 +72,7 @@ export class Subscriptions {
     return () => this.#remove(subscription);
   }
 
-  /** `runId` is the run that it belongs to, also where the wire does not say so. */
+  /** `runId` is the run of the event, also where the event itself does not contain it. */
   publish(event: HldEvent, runId: string | undefined): void {
     let line: Line | undefined;
     for (const subscription of this.#subscriptions)
@@ -80,7 +80,7 @@ export class Subscriptions {
         this.#send(subscription, (line ??= this.#line(`${rpcResult({ event }, NO_ID)}\n`)));
   }
 
-  /** Sends what is left, and ends them all. */
+  /** Sends the remaining lines and ends all subscriptions. */
   close(): void {
     this.#flush();
     for (const subscription of this.#subscriptions) this.#remove(subscription);
@@ -132,7 +132,7 @@ function isWanted(
   );
 }
 
-/** The time and something random, as clients know it. */
+/** The time and a random part, as clients expect it. */
 function newId(now: number): string {
   const time = new Date(now).toISOString().replaceAll(/\D/g, '').slice(0, 14);
   return `${time}-${randomBytes(8).toString('hex')}`;

@@ -1,12 +1,12 @@
 import { skipping } from './session.ts';
 
-/** What of a session's settings answers questions before they are asked. */
+/** The settings of a session that approve calls automatically. */
 export interface AutoApprovalSettings {
   readonly acceptEdits?: boolean;
   readonly skipPermissionsUntil?: string;
 }
 
-/** Why nobody has to decide about a call of a client's, in the words that clients know; undefined when somebody has to. */
+/** The comment for an automatic approval of a client's call, as clients know it; undefined if a person must decide. */
 export function autoApprovalFor(
   { acceptEdits = false, skipPermissionsUntil }: AutoApprovalSettings,
   tool: string,
@@ -16,5 +16,5 @@ export function autoApprovalFor(
   return acceptEdits && EDITORS.has(tool) ? 'Auto-accepted (auto-accept mode enabled)' : undefined;
 }
 
-/** The tools whose calls are accepted with "auto-accept edits", in the words of clients and in ours. */
+/** The tools that "auto-accept edits" approves, by the names of clients and by ours. */
 const EDITORS: ReadonlySet<string> = new Set(['Edit', 'Write', 'MultiEdit', 'edit', 'write']);

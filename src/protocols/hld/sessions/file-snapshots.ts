@@ -1,7 +1,7 @@
 import { stringOf, tryParse, objectOf } from '../../../base/index.ts';
 import type { ConversationEvent, FileSnapshot } from '../wire.ts';
 
-/** The files as the session has read them, the last first. */
+/** The contents of files as the session read them, latest first. */
 export function fileSnapshots(events: readonly ConversationEvent[]): readonly FileSnapshot[] {
   const paths = new Map<string, string>();
   const snapshots: FileSnapshot[] = [];
@@ -17,7 +17,7 @@ export function fileSnapshots(events: readonly ConversationEvent[]): readonly Fi
   return snapshots.toReversed();
 }
 
-/** Without the numbers in front of the lines and the notes behind them; undefined for what is no file's content. */
+/** Removes the line numbers and the trailing notes; undefined for a result that is not file content. */
 function contentIn(output: string): string | undefined {
   const lines = output.split('\n').filter((line) => !/^\[.*\]$/.test(line) || /^\d+\t/.test(line));
   if (lines.length === 0 || !lines.every((line) => /^\d+\t/.test(line))) return undefined;

@@ -8,7 +8,7 @@ import { FOR_GOOD } from './session.ts';
 import type { ToolLists } from './tool-rules.ts';
 import { NATIVE_PERMISSION_TOOL } from '../wire.ts';
 
-/** What launching and going on have in common: each is inherited unless something is said. */
+/** The parameters that launching and continuing share. An absent one is inherited. */
 export interface LaunchRequest extends ToolLists {
   readonly query: string;
   readonly systemPrompt?: string;
@@ -20,7 +20,7 @@ export interface LaunchRequest extends ToolLists {
   readonly maxTurns?: number;
 }
 
-/** Reads all that is to be honoured, before anything is made. */
+/** Parses and validates all parameters before anything is created. */
 export function readLaunchRequest(params: Params): Omit<LaunchRequest, 'query'> {
   return given({
     systemPrompt: params.text('system_prompt'),
@@ -35,7 +35,7 @@ export function readLaunchRequest(params: Params): Omit<LaunchRequest, 'query'> 
   });
 }
 
-/** Paths that the system takes. */
+/** Parses paths and refuses those that the system cannot handle. */
 function pathsIn(params: Params): readonly string[] | undefined {
   const paths = params.texts('additional_directories');
   if (paths?.some((path) => path.includes('\0')) === true)
@@ -50,7 +50,7 @@ function pathsIn(params: Params): readonly string[] | undefined {
 
 const LONGEST_PATH = 4_096;
 
-/** The directory that a session is to work in, if it can. */
+/** Resolves the working directory of a session and checks that it exists. */
 export function directoryIn(
   params: Params,
   { cwd, home }: { readonly cwd: string; readonly home: string },
@@ -67,7 +67,7 @@ export function directoryIn(
   throw wrongField('working_dir', problem);
 }
 
-/** The settings under which nothing is asked, for so long or for good. */
+/** The settings that skip approvals, for the given time or without an end. */
 export function skipFor(
   timeoutMs: number | undefined,
   now: number,
@@ -79,10 +79,10 @@ export function skipFor(
   };
 }
 
-/** The last moment that a Date can be. */
+/** The latest time that a Date can represent. */
 const LATEST = 8_640_000_000_000_000;
 
-/** The system prompt's additions as one text, from which both can be read again. */
+/** Combines the additions to the system prompt into one text from which both can be parsed again. */
 export function appended({
   appendSystemPrompt,
   customInstructions,
@@ -105,7 +105,7 @@ export function additionsIn({ appendSystem }: Pick<PodSettings, 'appendSystem'>)
 
 const HEADING = '# Custom instructions\n\n';
 
-/** The wish in the words of the pod's settings. */
+/** Converts the request to pod settings. */
 export function settingsOf(wish: Partial<LaunchRequest>): SettingsChange {
   const appendSystem = appended(wish);
   return given({
@@ -117,18 +117,18 @@ export function settingsOf(wish: Partial<LaunchRequest>): SettingsChange {
   });
 }
 
-/** Our own approvals need no tool. */
+/** Our own approvals need no permission tool. */
 function permissionTool(name: string | undefined): string | undefined {
   return name === NATIVE_PERMISSION_TOOL ? undefined : name;
 }
 
-/** An object or its JSON text. One without servers is the same as none. */
+/** Accepts an object or its JSON text. An object without servers means absent. */
 function mcpConfigIn(params: Params): JsonObject | undefined {
   const value = params.raw('mcp_config');
   if (value === undefined || value === null || value === '') return undefined;
   const config = typeof value === 'string' ? parsed(value) : value;
   if (!isObject(config)) throw wrongField('mcp_config', 'invalid request: mcp_config must be an object');
-  // The HumanLayer daemon puts its own approval server under this name; here approvals need none.
+  // The HumanLayer daemon adds its own approval server under this name. It is not needed here.
   const { codelayer: _, ...servers } = objectOf(config.mcpServers);
   return Object.keys(servers).length === 0 ? undefined : { ...config, mcpServers: servers };
 }
@@ -140,9 +140,9 @@ function parsed(text: string): unknown {
   return value;
 }
 
-/** Without what is undefined. */
+/** Removes keys whose value is undefined. */
 function given<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is undefined is not there
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- keys with undefined values are removed
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;
   };

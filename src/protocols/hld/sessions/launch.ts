@@ -29,7 +29,7 @@ import { toolLimitWith, toolRules, withToolLists } from './tool-rules.ts';
 import type { Phase } from './status.ts';
 import { NATIVE_PERMISSION_TOOL } from '../wire.ts';
 
-/** Begins sessions, and goes on with them in new ones. */
+/** Launches sessions, and continues sessions in new ones. */
 export class Launcher {
   readonly #settings: HldSettings;
   readonly #sessions: Sessions;
@@ -102,7 +102,7 @@ export class Launcher {
     );
   }
 
-  /** What makes a fork of the parent the session that is wanted. The rest it has from the fork. */
+  /** The settings that turn a fork of the parent into the requested session. The fork inherits the rest. */
   #changeFor(id: string, wish: LaunchRequest, notes: Notes, parent: PodSettings): ValidCommand {
     const { rules, toolLimit, annotations, skipPermissionsUntil, mcpConfig } = parent;
     const isExpired = !skipping(skipPermissionsUntil, this.#now()).isOn;
@@ -124,7 +124,7 @@ export class Launcher {
     });
   }
 
-  /** What the MCP servers that a client brings are told: to ask for approvals, they have to know where and for whom. */
+  /** The environment of a client's MCP servers: to request approvals, they need the socket and the run. */
   #contextFor(
     id: string,
     { run }: Notes,
@@ -143,7 +143,7 @@ export class Launcher {
     };
   }
 
-  /** As the wire has it, a word that names no model is no reason to refuse: the session shows which one answers. */
+  /** As in the original protocol, an unknown model is not an error: the session shows which model answers. */
   async #model(word: string | undefined) {
     if (word === undefined) return undefined;
     const model = await this.#settings.modelNamed(word).catch(() => undefined);
@@ -153,16 +153,15 @@ export class Launcher {
   }
 }
 
-/** The phases of sessions that can be continued. */
 const GOES_ON: ReadonlySet<Phase> = new Set(['completed', 'interrupted', 'running', 'failed']);
 
-/** A pod is made with what it would also take as a change; the rest is refused before there is one. */
+/** A pod is created only with settings that it would also accept as a change. Others are refused before it exists. */
 function checked(settings: SettingsChange): SettingsChange {
   readCommand({ type: 'configure', set: settings });
   return settings;
 }
 
-/** The session's first run. A session that cannot begin stays, with the reason. */
+/** Starts the session's first run. A session that cannot start stays, with the reason. */
 async function begin(
   pod: Pod,
   { query, maxTurns }: LaunchRequest,
@@ -181,7 +180,7 @@ async function begin(
     );
   } catch (thrown) {
     const failure = whileDoing(doing, thrown);
-    // Why it could not begin is what the client has to know, not that this could not be kept.
+    // The client needs the reason why the launch failed, not that this reason could not be stored.
     await noteFailure(pod, { ...notes, error: beginningWithMark(failure.message) }).catch(() => {});
     throw failure;
   }
@@ -197,7 +196,7 @@ function beginningWithMark(text: string): string {
   return text.length <= LONGEST_ERROR ? text : `${beginningOf(text, LONGEST_ERROR)}…`;
 }
 
-/** Clients of this protocol expect to be asked before files change, unless they accept edits. */
+/** Clients of this protocol expect an approval before files change, unless they accept edits. */
 const ASK_BEFORE_EDITS: PodSettings['rules'] = [
   { tool: 'edit', action: 'ask' },
   { tool: 'write', action: 'ask' },
@@ -215,7 +214,7 @@ function notesOf({ query, allowedTools, disallowedTools }: LaunchRequest): Notes
   };
 }
 
-/** What is asked for, and for the rest what the parent had. How many turns it may take is not inherited. */
+/** The request, with the parent's values for absent fields. The maximum number of turns is not inherited. */
 function inherited(
   asked: Omit<LaunchRequest, 'query'>,
   query: string,

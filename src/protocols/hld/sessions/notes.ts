@@ -1,20 +1,20 @@
 import { beginningOf, isObject, type JsonObject, numberOf, stringOf } from '../../../base/index.ts';
 
-/** What this door keeps of a session that it launched: what the wire gives back and the pod has no word for. */
+/** The annotations of a session that this door launched: values that the protocol returns and that the pod does not store. */
 export interface Notes {
-  /** The prompt, or its beginning. */
+  /** The prompt, truncated if it is long. */
   readonly query: string;
-  /** Whether it is only the beginning. */
+  /** Whether the prompt was truncated. */
   readonly isCut?: boolean;
-  /** A mark of the launch, by which the process knows one of its own that is under way. */
+  /** Identifies the launch, so that a process recognises its own launches that are in progress. */
   readonly launch: string;
-  /** The run that it was launched with: its MCP servers know the session by it. */
+  /** The run of the launch. The session's MCP servers use it to identify the session. */
   readonly run: string;
   readonly allowedTools?: readonly string[];
   readonly disallowedTools?: readonly string[];
-  /** What the conversation had cost before this session went on with it. */
+  /** The usage of the conversation before this session continued it. */
   readonly before?: Spent;
-  /** Whether the log tells what happens in the session. */
+  /** Whether the session's events are logged. */
   readonly verbose?: boolean;
   /** Why the session could not be launched. */
   readonly error?: string;
@@ -29,7 +29,7 @@ export interface Spent {
   readonly cacheCreationInputTokens: number;
 }
 
-/** The notes beside those of others. */
+/** Adds the notes to the annotations of other clients. */
 export function annotated(others: JsonObject | undefined, notes: Notes): JsonObject {
   const { query } = notes;
   const beginning = beginningOf(query, LONGEST_QUERY);
@@ -53,7 +53,7 @@ export function notesIn(annotations: JsonObject | undefined): Notes | undefined 
   };
 }
 
-/** Asked of every event: the rest of the notes is not read for it. */
+/** Called for every event: does not parse the other notes. */
 export function isVerbose(annotations: JsonObject | undefined): boolean {
   const notes = annotations?.[KEY];
   return isObject(notes) && notes.verbose === true;
@@ -61,7 +61,7 @@ export function isVerbose(annotations: JsonObject | undefined): boolean {
 
 const KEY = 'hld';
 
-/** Notes stand in every row, so they are kept short. The session file has the whole prompt. */
+/** Notes are part of every index row, so they are kept short. The session file contains the complete prompt. */
 const LONGEST_QUERY = 2_000;
 
 function spentIn(value: JsonObject): Spent {

@@ -2,7 +2,7 @@ import type { Row } from '../../../pod/index.ts';
 import { wholeSeconds } from './session.ts';
 import type { RecentPath } from '../wire.ts';
 
-/** Where sessions work, the last used first. */
+/** The working directories of sessions, most recently used first. */
 export function recentPaths(rows: readonly Row[], limit = 20): { readonly paths: readonly RecentPath[] } {
   const uses = new Map<string, { readonly last: string; readonly count: number }>();
   for (const { cwd, updatedAt } of rows) {

@@ -5,7 +5,7 @@ import { titleOf } from './title.ts';
 import { errorOf, type Phase, wireStatus } from './status.ts';
 import type { ListedSession, SessionHead, SessionResult, SessionState } from '../wire.ts';
 
-/** A session as lists have it. */
+/** A session in a list. */
 export function listedSession(
   row: Row,
   phase: Phase,
@@ -25,7 +25,7 @@ export function listedSession(
   };
 }
 
-/** A session by itself; the snapshot is of its pod, if that could be had. */
+/** A single session with all details. The snapshot is its pod's, if that is available. */
 export function sessionState(
   row: Row,
   phase: Phase,
@@ -62,24 +62,24 @@ export function sessionState(
   };
 }
 
-/** Whether the session asks for a person, or for nothing, until somebody goes on with it. */
+/** Whether the session has ended and nothing happens until a client continues it. */
 export function isOver(phase: Phase): boolean {
   return phase === 'completed' || phase === 'failed' || phase === 'interrupted' || phase === 'discarded';
 }
 
-/** RFC 3339 without a fraction, where the wire has none. */
+/** RFC 3339 without a fraction, where the protocol has none. */
 export function wholeSeconds(time: string): string {
   return time.replace(/\.\d+(?=Z|[+-])/, '');
 }
 
-/** The first prompt of the session's own; without its texts, as much of it as the row has. */
+/** The session's own first prompt; if the texts are not loaded, the part in the index row. */
 function queryOf({ annotations, firstPrompt = '' }: Row, texts: SessionTexts | undefined): string {
   const notes = notesIn(annotations);
   if (notes === undefined) return texts?.firstPrompt ?? firstPrompt;
   return notes.isCut === true ? (texts?.ownPrompt ?? notes.query) : notes.query;
 }
 
-/** Whether what a row has of a session's texts is not all that is shown of them. */
+/** Whether the index row contains only a part of the texts that are shown. */
 export function lacksTexts({ annotations, lastRun }: Row): boolean {
   const notes = notesIn(annotations);
   return lastRun?.endedAt !== undefined || (lastRun !== undefined && notes?.isCut !== false);
@@ -89,7 +89,7 @@ function onOneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim();
 }
 
-/** Whether nothing is asked at the moment, and until when; no end if nobody gave one. */
+/** Whether approvals are skipped now, and until when; no end if none was set. */
 export function skipping(
   until: string | undefined,
   now: number,
@@ -98,7 +98,7 @@ export function skipping(
   return until === FOR_GOOD ? { isOn: true } : { isOn: true, expiresAt: until };
 }
 
-/** The last moment that a time in this format can name. */
+/** The latest time that this format can represent. */
 export const FOR_GOOD = '9999-12-31T23:59:59.999Z';
 
 function head(row: Row, phase: Phase, now: number, texts: SessionTexts | undefined): SessionHead {
@@ -154,7 +154,7 @@ function resultOf(row: Row, error: string | undefined, texts: SessionTexts | und
   };
 }
 
-/** What this session used itself: one that went on with another conversation does not count what was used there. */
+/** The session's own usage. A continuation does not count the usage of the conversation it continues. */
 function spentOn({ totals, annotations }: Row): Spent {
   const before = notesIn(annotations)?.before ?? NOTHING;
   return {

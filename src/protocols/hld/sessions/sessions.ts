@@ -6,12 +6,12 @@ import { lacksTexts, listedSession, sessionState } from './session.ts';
 import { type Phase, phaseOf } from './status.ts';
 import type { ListedSession, SessionState } from '../wire.ts';
 
-/** The sessions of the host as this wire sees them: one row each, whichever door they came through. */
+/** The sessions of the host in this protocol: one row each, whichever door created them. */
 export class Sessions {
   readonly #host: Host;
   readonly #follower: Follower;
   readonly #now: () => number;
-  /** The marks of launches that are under way. */
+  /** The ids of launches in progress. */
   readonly #launches = new Set<string>();
 
   constructor(host: Host, follower: Follower, now: () => number) {
@@ -20,20 +20,20 @@ export class Sessions {
     this.#now = now;
   }
 
-  /** Refuses with what was being done when there is no such session. */
+  /** Throws "not found", prefixed with the operation, if there is no such session. */
   async row(id: string, doing: string): Promise<Row> {
     const row = await this.find((candidate) => candidate.id === id, id);
     if (row === undefined) throw noSession(doing, id);
     return row;
   }
 
-  /** The first that fits; one whose id is known is looked for there first. */
+  /** The first row that matches. If the id is known, its row is checked first. */
   async find(fits: (row: Row) => boolean, id?: string): Promise<Row | undefined> {
     const known = id === undefined ? undefined : this.#host.row(id);
     return known ?? (await this.rows()).find(fits);
   }
 
-  /** What happened last comes first. */
+  /** Most recent activity first. */
   rows(): Promise<readonly Row[]> {
     return this.#host.list();
   }
@@ -52,10 +52,10 @@ export class Sessions {
     return rows.map((row) => listedSession(row, this.phase(row), this.#now(), texts.get(row.id)));
   }
 
-  /** A session by itself, with what only its pod knows. */
+  /** A single session, with the details that only its pod has. */
   async state(row: Row): Promise<SessionState> {
     const texts = await this.#host.texts.of([row].filter(lacksTexts));
-    // A session that another process holds is shown as far as lists know it.
+    // A session that another process has open is shown with the details of its row.
     const snapshot = await this.#host
       .pod(row.id)
       .snapshot()
@@ -63,7 +63,7 @@ export class Sessions {
     return sessionState(row, this.phase(row), this.#now(), { texts: texts.get(row.id), snapshot });
   }
 
-  /** While the work is under way, the session with this mark is starting. */
+  /** Marks the launch as in progress until the work is done: its session is "starting". */
   async whileLaunching<T>(mark: string, work: () => Promise<T>): Promise<T> {
     this.#launches.add(mark);
     try {

@@ -2,17 +2,17 @@ import type { Row } from '../../../pod/index.ts';
 import { notesIn } from './notes.ts';
 import type { SessionDetail, SessionStatus } from '../wire.ts';
 
-/** How a session stands. It has more values than the wire has statuses. */
+/** The phase of a session. There are more phases than statuses of the protocol. */
 export type Phase = SessionStatus | SessionDetail;
 
-/** All of a session that its phase follows from. */
+/** Everything that determines the phase of a session. */
 export interface Standing extends Pick<Row, 'state' | 'lastRun' | 'queued' | 'annotations'> {
   readonly approvals: readonly unknown[];
-  /** Somebody has cancelled the run, and it has not ended yet. */
+  /** The run was cancelled and has not ended yet. */
   readonly isInterrupting: boolean;
-  /** It is being launched by this process. */
+  /** This process is launching it. */
   readonly isLaunching: boolean;
-  /** It was closed before anything was asked of it. */
+  /** It was closed before its first prompt. */
   readonly isClosed: boolean;
 }
 
@@ -26,7 +26,7 @@ export function phaseOf(standing: Standing): Phase {
   return lastRun === undefined ? beforeRuns(standing) : afterRun(lastRun.status);
 }
 
-/** The phase in the protocol's words: a status that every client knows, and beside it what that does not say. */
+/** Maps a phase to a status that every client knows, and to a detail that the status cannot express. */
 export function wireStatus(phase: Phase): {
   readonly status: SessionStatus;
   readonly detail?: SessionDetail;
@@ -46,7 +46,7 @@ export function wireStatus(phase: Phase): {
   }
 }
 
-/** Whether a session was never asked anything: clients see it only if they ask for all. */
+/** Whether a session never received a prompt: lists contain it only on request. */
 export function isUnused(phase: Phase): boolean {
   return phase === 'draft' || phase === 'discarded';
 }
@@ -63,11 +63,11 @@ function beforeRuns({ queued, annotations, isLaunching, isClosed }: Standing): P
   return isLaunching && notes.error === undefined ? 'starting' : 'failed';
 }
 
-/** Why a failed session failed: never nothing. */
+/** The error of a failed session. Never empty. */
 export function errorOf({ lastRun, annotations }: Pick<Standing, 'lastRun' | 'annotations'>): string {
   const error = lastRun === undefined ? notesIn(annotations)?.error : lastRun.message;
   if (error !== undefined && error.trim() !== '') return error;
-  // The process ended during the run, or during the launch.
+  // The process ended during the run or the launch.
   if (lastRun === undefined || lastRun.status === 'interrupted') return RESTARTED;
   return `the run ended as ${lastRun.status}, and the provider gave no reason`;
 }

@@ -2,13 +2,13 @@ import { beginningOf, isOneLine, type JsonObject } from '../../../base/index.ts'
 import { wrongField } from '../errors.ts';
 import type { Params } from '../params.ts';
 
-/** What of a session's settings its title is made of. */
+/** The settings that determine the title of a session. */
 export interface Titled {
   readonly name?: string;
   readonly annotations?: JsonObject;
 }
 
-/** The title that a client gives: any text. */
+/** The title in a request: any text. */
 export function titleIn(params: Params): string | undefined {
   const title = params.text('title');
   if (title !== undefined && title.length > LONGEST_TITLE)
@@ -16,15 +16,15 @@ export function titleIn(params: Params): string | undefined {
   return title;
 }
 
-/** The title of a session: as a client of this door gave it, unless the session was renamed at another door since. */
+/** The title of a session: as set by a client of this door, unless another door has renamed the session since. */
 export function titleOf({ name = '', annotations }: Titled): string {
   const title = annotations?.[KEY];
   return typeof title === 'string' && nameFrom(title) === name ? title : name;
 }
 
 /**
- * The settings that keep a title. A pod's name is a short line, because lists and terminals show it; a title that is none is
- * noted beside it as a whole.
+ * The settings that store a title. A pod's name is a short line, because lists and terminals show it. A title that is not a valid name is
+ * stored in the annotations.
  */
 export function titled(title: string, annotations: JsonObject | undefined): Titled {
   const name = nameFrom(title);

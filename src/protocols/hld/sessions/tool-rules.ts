@@ -3,13 +3,13 @@ import type { PodSettings } from '../../../pod/index.ts';
 type Rule = PodSettings['rules'][number];
 type ToolLimit = NonNullable<PodSettings['toolLimit']>;
 
-/** What a client allows and forbids beforehand, in the words of Claude Code. */
+/** The tools that a client allows and denies, in the syntax of Claude Code. */
 export interface ToolLists {
   readonly allowedTools?: readonly string[];
   readonly disallowedTools?: readonly string[];
 }
 
-/** The rules behind the lists: what is forbidden comes first. */
+/** Converts the lists to rules. Denials come first. */
 export function toolRules({ allowedTools = [], disallowedTools = [] }: ToolLists): readonly Rule[] {
   return [
     ...disallowedTools.flatMap((entry) => rulesOf(entry, 'deny')),
@@ -17,7 +17,7 @@ export function toolRules({ allowedTools = [], disallowedTools = [] }: ToolLists
   ];
 }
 
-/** The tools that the model is not given: those that are forbidden for every use. */
+/** The tools that are hidden from the model: those that are denied for every use. */
 export function toolLimitWith(limit: ToolLimit | undefined, before: ToolLists, now: ToolLists): ToolLimit {
   const gone = new Set(hiddenTools(before));
   const kept = (limit?.without ?? []).filter((name) => !gone.has(name));
@@ -32,7 +32,7 @@ function hiddenTools({ disallowedTools = [] }: ToolLists): readonly string[] {
     );
 }
 
-/** The rules of a session after its lists were replaced; what people decided since stays. */
+/** The rules of a session after its lists were replaced. Rules that people added by decisions are preserved. */
 export function withToolLists(rules: readonly Rule[], before: ToolLists, now: ToolLists): readonly Rule[] {
   const gone = new Set(toolRules(before).map((rule) => JSON.stringify(rule)));
   return [...toolRules(now), ...rules.filter((rule) => !gone.has(JSON.stringify(rule)))];
@@ -57,7 +57,7 @@ function toolsOf(name: string): readonly string[] {
   return OURS.get(name) ?? [name];
 }
 
-/** Claude Code's tools and ours. */
+/** Maps tool names of Claude Code to ours. */
 const OURS: ReadonlyMap<string, readonly string[]> = new Map([
   ['Bash', ['bash']],
   ['Read', ['read']],

@@ -14,10 +14,10 @@ type Say<T extends PodEvent['type']> = (
 ) => readonly WireLine[];
 
 const NOTHING: readonly WireLine[] = [];
-/** Said on purpose: it means nothing on this wire. */
+/** The protocol has no event for it. */
 const silent = (): readonly WireLine[] => NOTHING;
 
-/** What is told of an event, with the projection state before it. Every kind of event has to have an answer here. */
+/** Encodes an event, given the projection state before it. The table has an entry for every event type. */
 export function encode(event: PodEvent, projection: ProjectionState): readonly WireLine[] {
   return sayWith(event, projection);
 }
@@ -33,7 +33,7 @@ function sayWith<T extends PodEvent['type']>(
 const SAY: { readonly [T in PodEvent['type']]: Say<T> } = {
   ping: silent,
   status: silent,
-  // The failure that counts is that of the run: one that was tried again is a retry.
+  // Errors are reported at the end of the run, or as a retry.
   error: silent,
   usage: (event) => {
     const { input_tokens, output_tokens, ...more } = wireUsage(event);
@@ -67,7 +67,7 @@ const SAY: { readonly [T in PodEvent['type']]: Say<T> } = {
   ],
   input: (event) => {
     const { origin, item, by, door, queueId } = event;
-    // The model's own words, kept from an answer that broke off, were told as they came.
+    // The text of the model that is kept from an incomplete answer was already sent.
     if (item.type !== 'message' || item.role !== 'user') return NOTHING;
     return [
       toExtended('user_message', {
@@ -98,7 +98,7 @@ const SAY: { readonly [T in PodEvent['type']]: Say<T> } = {
       toExtended('tool_result', { ...result, status, ...richContent(output.content) }),
     ];
   },
-  // Calls that were never begun, because their turn was left behind, have their results here only.
+  // The results of calls that were never started, because their turn was abandoned, appear only here.
   'turn-end': ({ results }, projection) => [
     ...heldTurnEnd(projection, 'finished'),
     ...results.flatMap((item) =>
@@ -184,22 +184,22 @@ function heldTurnEnd(projection: ProjectionState, result: TurnResult): readonly 
   return projection.phase === 'held' ? turnEnd(projection, result) : NOTHING;
 }
 
-/** To a client without extras a turn is finished or paused: there is no third word. */
+/** Clients without extras know only `finished` and `paused`. */
 function turnEnd({ turn }: ProjectionState, result: TurnResult): readonly WireLine[] {
   if (result === 'finished' || result === 'paused') return [toAll('turn_end', { turn, result })];
   return [toPlain('turn_end', { turn, result: 'finished' }), toExtended('turn_end', { turn, result })];
 }
 
-/** How a turn ends that was under way when its run ended. */
+/** The result of a turn that was in progress when its run ended. */
 function endOfTurn({ outcome }: PodEventOf<'run-end'>, { phase }: ProjectionState): TurnResult {
   if (outcome.status === 'paused' || outcome.status === 'cancelled' || outcome.status === 'failed')
     return outcome.status;
-  // The process ended while a decision was awaited: the decision still goes on with it.
+  // The process ended while an approval was pending: a decision still continues the turn.
   if (phase === 'held') return 'paused';
   return outcome.status === 'interrupted' ? 'interrupted' : 'finished';
 }
 
-/** One error per run that did not end as the model wanted; those with extras read the rest in `run_end`. */
+/** One error per run that did not finish normally. Clients with extras get the details in `run_end`. */
 function runError({ outcome }: PodEventOf<'run-end'>): readonly WireLine[] {
   switch (outcome.status) {
     case 'failed':

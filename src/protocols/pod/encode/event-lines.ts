@@ -2,20 +2,20 @@ import type { PodEvent, Snapshot } from '../../../pod/index.ts';
 import { isFor, type ClientKind, type WireLine } from './wire-lines.ts';
 import type { RequestId, WireEvent } from '../wire.ts';
 
-/** An event of the pod and its lines, for both kinds of clients. */
+/** A pod event and its lines, for both kinds of clients. */
 export interface EventLines {
   readonly event: PodEvent;
   readonly said: readonly WireLine[];
 }
 
-/** An event of the pod, or a snapshot, beside its lines for clients that know the extensions. */
+/** A pod event or a snapshot, with its lines for clients that know the extensions. */
 export interface ProjectedEvent {
-  /** Undefined for lines about the connection itself: that it is subscribed, or why it ends. */
+  /** Undefined for lines about the connection itself: the subscription, or why it ends. */
   readonly source: PodEvent | { readonly type: 'snapshot'; readonly snapshot: Snapshot } | undefined;
   readonly lines: readonly WireEvent[];
 }
 
-/** Lines that leave together, as objects and as bytes. */
+/** Lines that are sent together, as objects and as bytes. */
 export class Lines {
   readonly events: readonly WireEvent[];
   #bytes: Buffer | undefined;
@@ -24,13 +24,13 @@ export class Lines {
     this.events = events;
   }
 
-  /** Made when somebody wants them: in process nobody does. */
+  /** Serialized on first use: clients in process do not need it. */
   get bytes(): Buffer {
     return (this.#bytes ??= Buffer.from(this.events.map((event) => `${JSON.stringify(event)}\n`).join('')));
   }
 }
 
-/** Events of a pod that were told together. Every client of a kind gets the same lines, so they are made once. */
+/** Pod events that are sent together. All clients of one kind get the same lines, so they are created once. */
 export class EncodedBatch {
   readonly #told: readonly EventLines[];
   readonly #lines = new Map<ClientKind, Lines>();
@@ -44,7 +44,7 @@ export class EncodedBatch {
     return this.#told.at(-1)?.event.seq ?? 0;
   }
 
-  /** What of it comes after a number. */
+  /** The part after an event number. */
   lines(kind: ClientKind, after: number): Lines {
     if (this.#beginsAfter(after)) return this.#wholeLines(kind);
     return linesOf(
@@ -53,7 +53,7 @@ export class EncodedBatch {
     );
   }
 
-  /** The events after a number that have lines, each with its own. */
+  /** The events after a number that have lines, each with its lines. */
   projected(after: number): readonly ProjectedEvent[] {
     if (this.#beginsAfter(after)) return (this.#projected ??= projectedOf(this.#told));
     return projectedOf(this.#told.filter(({ event }) => event.seq > after));
@@ -87,14 +87,14 @@ export class BroadcastAnswer {
   }
 }
 
-/** Lines that stand for no event of the pod: answers and refusals. */
+/** Lines that belong to no pod event: answers and errors. */
 export function answerLines(kind: ClientKind, said: readonly WireLine[], marks: Marks): Lines {
   return new Lines(said.filter((one) => isFor(kind, one)).map(({ line }) => ({ ...line, ...marks })));
 }
 
 export interface Marks {
   readonly request_id?: RequestId;
-  /** Of a snapshot: the last event that is in it. */
+  /** For a snapshot: the number of the last event that it contains. */
   readonly seq?: number;
 }
 

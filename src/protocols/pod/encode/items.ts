@@ -4,7 +4,7 @@ import type { WireContent, WireItem } from '../wire.ts';
 export type Item = Snapshot['items'][number];
 export type Content = ItemOf<'message'>['content'];
 
-/** The conversation as `history` has it. What a provider did by itself has no place there. */
+/** Encodes the conversation for `history`. Actions of the provider itself are omitted. */
 export function historyItems(items: readonly Item[]): readonly WireItem[] {
   return items.flatMap(historyItem);
 }
@@ -12,7 +12,7 @@ export function historyItems(items: readonly Item[]): readonly WireItem[] {
 function historyItem(item: Item): readonly WireItem[] {
   switch (item.type) {
     case 'message':
-      // An answer that was interrupted before its first word.
+      // An answer that was interrupted before its first text.
       if (item.interrupted === true && item.content.length === 0) return [];
       return [{ type: 'message', role: item.role, content: wireContent(item.content) }];
     case 'tool-call':
@@ -41,17 +41,17 @@ function historyItem(item: Item): readonly WireItem[] {
   }
 }
 
-/** The raw text, as the model wrote it; a call without arguments has an empty object. */
+/** The raw text as the model wrote it; an empty object for a call without arguments. */
 export function callArguments(text: string): string {
   return text === '' ? '{}' : text;
 }
 
-/** The text alone; images leave no trace in it. */
+/** The text without images. */
 export function textOf(content: Content): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** The parts beside their text, where that is not all. */
+/** The content parts, if there is more than text. */
 export function richContent(content: Content): { readonly content?: readonly WireContent[] } {
   return content.some(({ type }) => type === 'image') ? { content: wireContent(content) } : {};
 }

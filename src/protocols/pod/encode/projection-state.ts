@@ -9,23 +9,23 @@ export interface OpenBlock {
 }
 
 /**
- * What the wire needs to know of earlier events to tell the next one: a delta of a call carries the call's id, the end of a
- * block its whole text, and the end of a turn waits for what is decided about its calls. A new turn begins with nothing of
- * this, so the events since the last start of a turn are enough to know it.
+ * The state that encoding the next event needs: a delta of a call carries the call's id, the end of a block its complete text, and the end
+ * of a turn is delayed until its calls are decided. A new turn resets it, so the events since the last start of a turn are enough to
+ * restore it.
  */
 export class ProjectionState {
   readonly podId: string;
-  /** The number of the last event that it knows. */
+  /** The number of the last event that was applied. */
   seq: number;
   state: PodState;
   name: string | undefined;
   turn: number;
-  /** Where the turn stands: `answering` until the model's answer is over, `held` until its calls are decided. */
+  /** The phase of the turn: `answering` until the model's answer is complete, `held` until its calls are decided. */
   phase: 'over' | 'answering' | 'held' = 'over';
   readonly blocks = new Map<number, OpenBlock>();
-  /** Calls of the turn whose result was told. */
+  /** Calls of the turn whose results were sent. */
   readonly answered = new Set<string>();
-  /** Prompts that wait for their run: the pod begins it by itself when it is idle. */
+  /** Queued prompts: the pod starts their runs itself when it is idle. */
   readonly #waiting = new Set<string>();
 
   constructor({ podId, seq, state, name, turn }: Stand & { readonly seq: number; readonly turn: number }) {
@@ -36,7 +36,7 @@ export class ProjectionState {
     this.turn = turn;
   }
 
-  /** As a snapshot has it; of the turn under way only what a snapshot tells. */
+  /** Created from a snapshot. Of the current turn, it contains only what the snapshot has. */
   static of({ id, seq, state, settings, turn, run, blocks, queue }: Snapshot): ProjectionState {
     const projection = new ProjectionState({ podId: id, seq, state, name: settings.name, turn });
     for (const { lane, queueId } of queue) if (lane === 'prompt') projection.#waiting.add(queueId);
@@ -48,12 +48,12 @@ export class ProjectionState {
     return projection;
   }
 
-  /** Whether nothing runs, and nothing will without being told. */
+  /** Whether nothing runs or starts until the next command. */
   get isQuiet(): boolean {
     return this.state === 'paused' || (this.state === 'idle' && this.#waiting.size === 0);
   }
 
-  /** Knows again what was told of the turn so far. */
+  /** Restores the state of the current turn from its events. */
   recall(turn: readonly PodEvent[]): void {
     this.phase = 'over';
     this.blocks.clear();
@@ -61,7 +61,7 @@ export class ProjectionState {
     for (const event of turn) this.apply(event);
   }
 
-  /** Takes in an event. Deltas come by the ten thousand: their cost must not depend on what came before. */
+  /** Applies an event. There are tens of thousands of deltas: their cost must not depend on earlier events. */
   apply(event: PodEvent): void {
     this.seq = event.seq;
     switch (event.type) {
@@ -121,7 +121,7 @@ export class ProjectionState {
   }
 }
 
-/** Whether the end of the turn has to wait: the model asked for calls, and nobody has decided about them yet. */
+/** Whether the end of the turn is delayed: the model requested calls that are not decided yet. */
 export function isHeld({ outcome, items }: PodEventOf<'llm-end'>): boolean {
   return outcome === 'completed' && items.some(({ type }) => type === 'tool-call');
 }

@@ -1,30 +1,30 @@
 import { isObject, type JsonObject, PolypodError, type shape } from '../../../base/index.ts';
 import type { PodSettings, SettingsChange } from '../../../pod/index.ts';
 
-/** Settings whose keys are not ours: notes of clients, and MCP servers as their documents spell them. */
+/** Settings whose keys are defined by others: annotations of clients, and MCP server configurations. */
 const FOREIGN: ReadonlySet<string> = new Set(['annotations', 'mcpConfig', 'mcpContext']);
 
-/** Settings, or a change of them, in the wire's spelling. */
+/** Settings, or a change of them, with the key names of the protocol. */
 export function wireSettings(settings: PodSettings | SettingsChange): JsonObject {
   return renamed({ ...settings }, wireName);
 }
 
-/** A change of settings, or what holds for one run, in our spelling; not checked, the pod does that. `path` names it in a refusal. */
+/** Converts a settings change or run overrides to our key names. Does not validate values: the pod does. `path` is used in errors. */
 export function ourSettings(settings: JsonObject, path: string): JsonObject {
   refuseOurNames(settings, path);
   return renamed(settings, ourName);
 }
 
-/** The names of settings in our spelling. */
+/** Converts names of settings to ours. */
 export function ourNames(names: readonly string[], path: string): readonly string[] {
   for (const [index, name] of names.entries()) refuseOurName(name, `${path}.${index}`, 'setting');
   return names.map(ourName);
 }
 
-/** What is wrong with a command, in the wire's spelling. */
+/** Converts the names in a validation problem to those of the protocol. */
 export function wireProblem(problem: shape.Problem): shape.Problem {
   const { path, at, text } = problem;
-  // Words of a value are the client's own; only `clear` has names of settings for values.
+  // Values are the client's own text, except in `clear`, whose values are names of settings.
   const isNames = at === 'key' || path[0] === 'clear';
   return {
     at,
@@ -45,13 +45,13 @@ function renamed(object: JsonObject, rename: (name: string) => string): JsonObje
   return Object.fromEntries(
     Object.entries(object).map(([key, value]) => [
       rename(key),
-      // Lists are rules and tools, whose keys are words of their own.
+      // Lists contain rules and tools, whose keys are the same in both.
       isObject(value) && !FOREIGN.has(ourName(key)) ? renamed(value, rename) : value,
     ]),
   );
 }
 
-/** Accepts one spelling only, so that a client reads back the names that it set. */
+/** Accepts only the names of the protocol, so that a client reads back the names that it set. */
 function refuseOurNames(object: JsonObject, path: string): void {
   for (const [key, value] of Object.entries(object)) {
     refuseOurName(key, `${path}.${key}`, 'key');
@@ -64,5 +64,5 @@ function refuseOurName(name: string, path: string, what: 'key' | 'setting'): voi
   throw new PolypodError('bad-request', `${path} is not a ${what}: did you mean "${wireName(name)}"?`);
 }
 
-/** No name of ours is longer. */
+/** Longer than every name of a setting. */
 const LONGEST_NAME = 100;

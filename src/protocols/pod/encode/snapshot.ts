@@ -5,7 +5,7 @@ import { wireSettings } from './settings.ts';
 import { wireStatus } from './status.ts';
 import type { WireApproval, WireBlock, WireQueued, WireSnapshot } from '../wire.ts';
 
-/** A snapshot as the wire has it. */
+/** Encodes a snapshot. */
 export function wireSnapshot(snapshot: Snapshot, reason: 'joined' | 'gap'): WireSnapshot {
   const { id, state, settings, model, run, tools, shells, stats } = snapshot;
   return {
@@ -36,7 +36,7 @@ export function wireSnapshot(snapshot: Snapshot, reason: 'joined' | 'gap'): Wire
   };
 }
 
-/** The blocks of the answer under way, from their start. */
+/** The blocks of the answer in progress, from their start. */
 export function inFlight({ blocks }: Snapshot): readonly WireBlock[] {
   return blocks.flatMap((block): readonly WireBlock[] => {
     const { text, open } = block;

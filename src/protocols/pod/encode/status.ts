@@ -8,13 +8,16 @@ export interface Stand {
   readonly state: PodState;
 }
 
-/** What a pod is doing, for both kinds of clients. */
+/** Encodes the status of a pod for both kinds of clients. */
 export function statusLines(stand: Stand): readonly WireLine[] {
   const status = wireStatus(stand);
   return [toPlain('status', status), toExtended('status', { ...status, detail: stand.state })];
 }
 
-/** One that waits for a decision is paused: the wire has no other word. One without a name goes by its id. */
+/**
+ * A pod that waits for a decision is reported as paused, because the protocol has no other status. A pod without a name is reported by its
+ * id.
+ */
 export function wireStatus({ podId, name, state }: Stand): WireStatus {
   return { state: state === 'waiting' ? 'paused' : state, session_id: podId, pod_name: name ?? podId };
 }

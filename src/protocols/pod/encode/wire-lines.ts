@@ -1,9 +1,9 @@
 import type { SeedEvents, WireEvent, WireEvents } from '../wire.ts';
 
-/** Who gets it: clients that know the seed's words only, those that have asked for extras, or both. */
+/** The recipients: clients without extras, clients with extras, or both. */
 export type ClientKind = 'plain' | 'extended';
 
-/** One event for the wire, and whom it is for. */
+/** One event of the protocol, and its recipients. */
 export interface WireLine {
   readonly to: ClientKind | 'all';
   readonly line: WireEvent;
@@ -26,6 +26,6 @@ export function isFor(kind: ClientKind, { to }: WireLine): boolean {
 }
 
 function lineOf(event: keyof WireEvents, data: WireEvents[keyof WireEvents]): WireEvent {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the data is that of its own event, by the signatures above
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the signatures above ensure that the data matches the event
   return { event, data } as WireEvent;
 }

@@ -6,7 +6,7 @@ import { DEFAULT_DUPLEX, serveDuplex } from '../duplex-link.ts';
 import { PodSockets } from './pod-sockets.ts';
 import { ReachablePods } from './reachable-pods.ts';
 
-/** Opens the door of a host: sockets of pods, and links that come in otherwise. */
+/** Opens the pod door of a host: one socket per pod, and connections from the daemon's socket. */
 export async function openPodDoor(context: DoorContext & Partial<PodNeeds>): Promise<OpenPodDoor> {
   const { host, log, caught, namedSockets = 0, claimSocket = async () => {} } = context;
   const directory = join(context.directory, 'pods');

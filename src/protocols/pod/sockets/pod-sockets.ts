@@ -9,7 +9,7 @@ import type { PodDoor } from '../pod-door.ts';
 import { DEFAULT_DUPLEX, type DuplexOptions, serveDuplex } from '../duplex-link.ts';
 
 export interface PodSocketsOptions extends DuplexOptions {
-  /** Of this user alone; made if it is not there. */
+  /** Accessible only to this user. Created if it is missing. */
   readonly directory: string;
   /** Reports an unexpected error that has ended a connection. */
   readonly caught?: (thrown: unknown) => void;
@@ -21,7 +21,7 @@ interface Listening {
   name: string | undefined;
 }
 
-/** Unix sockets, one per pod: `<id>.sock`, and `<name>.sock` as a link to it for a pod that has a name of its own. */
+/** Unix sockets, one per pod: `<id>.sock`, and the symbolic link `<name>.sock` for a pod with a unique name. */
 export class PodSockets {
   readonly #door: PodDoor;
   readonly #options: PodSocketsOptions;
@@ -44,7 +44,7 @@ export class PodSockets {
     return join(this.#options.directory, `${podId}.sock`);
   }
 
-  /** Listens for clients of a pod; answers with the path, also when it listened already. */
+  /** Listens for clients of a pod. Returns the path, also if it was already listening. */
   async open(pod: Pod): Promise<string> {
     const known = this.#listening.get(pod.id);
     const listening = known ?? this.#listen(pod);
@@ -58,7 +58,7 @@ export class PodSockets {
     return this.pathOf(pod.id);
   }
 
-  /** Lets the pod be reached by a name as well; the caller knows that no other pod has it. Undefined takes it away. */
+  /** Makes the pod reachable by a name as well. The caller ensures that the name is unique. Undefined removes the name. */
   async name(podId: string, name: string | undefined): Promise<void> {
     const listening = await this.#listening.get(podId);
     if (listening === undefined || listening.name === name) return;
@@ -67,7 +67,7 @@ export class PodSockets {
     if (listening.name !== undefined) this.#link(listening.name, podId);
   }
 
-  /** Ends the links of a pod and takes its socket away; its run goes on. */
+  /** Closes the connections of a pod and removes its socket. Its run continues. */
   async close(podId: string): Promise<void> {
     const opening = this.#listening.get(podId);
     this.#listening.delete(podId);
@@ -105,7 +105,7 @@ export class PodSockets {
       symlinkSync(`${podId}.sock`, path);
     } catch (thrown) {
       if (systemCodeOf(thrown) !== 'EEXIST') throw asPolypodError(thrown);
-      // Left behind by a process that was killed; what is no link is somebody's socket and stays.
+      // A link of a process that was killed is replaced. Anything else is another socket and stays.
       if (targetOf(path) === undefined) return;
       unlinkSync(path);
       symlinkSync(`${podId}.sock`, path);
@@ -128,12 +128,12 @@ function targetOf(path: string): string | undefined {
   try {
     return readlinkSync(path);
   } catch {
-    // Not there, or no link.
+    // The file is missing or not a symbolic link.
     return undefined;
   }
 }
 
-/** Names that are one file of their own, and too short to make the path too long. */
+/** Names that are a valid file name and short enough for a socket path. */
 function isFileName(name: string): boolean {
   return /^[\p{L}\p{N}_][\p{L}\p{N}_. -]{0,35}$/u.test(name) && Buffer.byteLength(name) <= 36;
 }

@@ -6,27 +6,27 @@ export interface ReachablePodsOptions {
   readonly host: Host;
   readonly sockets: PodSockets;
   readonly log: Log;
-  /** How many named pods keep a socket while they are not in memory: those that were used last. */
+  /** How many named pods have a socket while they are not in memory: the most recently used ones. */
   readonly namedLimit: number;
-  /** Asks the process that listens for a pod to leave the socket to this one. */
+  /** Asks the process that listens for a pod to release the socket to this process. */
   readonly claim: (podId: string) => Promise<void>;
 }
 
 /**
- * Decides which pods have a socket, and opens and closes them: every pod in memory, and the named ones that were used last.
- * A connection to a pod that is not in memory wakes it.
+ * Decides which pods have a socket, and opens and closes sockets: for every pod in memory, and for the most recently used named pods. A
+ * connection to a pod that is not in memory loads it.
  */
 export class ReachablePods {
   readonly #options: ReachablePodsOptions;
   readonly #loaded = new Set<string>();
-  /** Names by pod, the least recently used first. */
+  /** Names by pod, least recently used first. */
   readonly #named = new Map<string, string>();
-  /** Pods whose socket belongs to another process for now. */
+  /** Pods whose socket currently belongs to another process. */
   readonly #elsewhere = new Set<string>();
-  /** What happens to a pod's socket, one step after the other. */
+  /** The pending steps per pod: each pod's steps run one after the other. */
   readonly #turns = new Map<string, Promise<void>>();
   #stops: readonly (() => void)[] = [];
-  /** Named pods that nobody listens for yet. */
+  /** Named pods without a socket yet. */
   #later: readonly string[] = [];
   #rest: Promise<void> = Promise.resolve();
   #retry: NodeJS.Timeout | undefined;
@@ -36,7 +36,7 @@ export class ReachablePods {
     this.#options = options;
   }
 
-  /** Listens for the pods that were used last. The rest waits for `openRest`, so that many names do not delay the start. */
+  /** Listens for the most recently used pods. `openRest` opens the others, so that many names do not delay the start. */
   async open(): Promise<void> {
     const { host, namedLimit } = this.#options;
     const rows = namedLimit === 0 ? [] : await host.list();
@@ -56,9 +56,9 @@ export class ReachablePods {
     this.#rest = this.#updateLater(this.#later);
   }
 
-  /** Leaves the socket of a pod to another process, which has the pod in memory; listens again when that one has left. */
+  /** Releases the socket of a pod to another process that has the pod in memory. Listens again when that process has released it. */
   async release(podId: string): Promise<void> {
-    // It may be a pod that the other process has made.
+    // The other process may have created the pod.
     await this.#options.host.list();
     this.#elsewhere.add(podId);
     await this.#update(podId);
@@ -95,7 +95,7 @@ export class ReachablePods {
     this.#updateNamesakes(name);
   }
 
-  /** Notes that a pod is the one that was used last; the one that was not used for longest may lose its socket. */
+  /** Records that a pod was used. The least recently used one may lose its socket. */
   #use(id: string): void {
     const name = this.#nameOf(id);
     this.#named.delete(id);
@@ -107,7 +107,7 @@ export class ReachablePods {
     void this.#update(oldest);
   }
 
-  /** Two pods with one name have no link by it: what changes for one changes for the others. */
+  /** A name that two pods share has no link, so a change of one pod's name affects the others. */
   #updateNamesakes(name: string | undefined): void {
     if (name !== undefined) for (const { id } of this.#options.host.byName(name)) void this.#update(id);
   }
@@ -163,7 +163,7 @@ export class ReachablePods {
 
   async #retryAll(): Promise<void> {
     const ids = [...this.#elsewhere];
-    // The other process may have given it a name.
+    // The other process may have changed its name.
     await this.#options.host.list();
     if (this.#isClosed) return;
     this.#elsewhere.clear();
@@ -176,7 +176,7 @@ export class ReachablePods {
   }
 }
 
-/** Small enough that the other work of the process is not held up. */
+/** Small enough not to delay other work of the process. */
 const AT_ONCE = 20;
-/** Long enough that the process that asked for a socket listens by then. */
+/** Long enough for the process that requested the socket to listen. */
 const RETRY_MS = 2_000;
