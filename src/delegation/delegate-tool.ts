@@ -1,7 +1,7 @@
 import type { Caller, ClientTool, Pod } from '../pod/index.ts';
 import { ROLES } from './roles.ts';
 
-/** The tool by which a coordinator delegates. This process answers its calls. */
+/** The tool with which a coordinator delegates work. This process answers its calls. */
 export const DELEGATE: ClientTool = {
   name: 'delegate',
   description:
@@ -20,10 +20,10 @@ export const DELEGATE: ClientTool = {
   },
 };
 
-/** The calls of the colleagues are judged one by one; the delegation itself needs no approval. */
+/** Each call of a colleague goes through approval; the delegation itself needs none. */
 const DELEGATE_RULE = { action: 'auto', tool: DELEGATE.name } as const;
 
-/** Adds the tool to a session; tools and rules that others added stay. */
+/** Adds the tool to a session and keeps the tools and rules that others added. */
 export async function addDelegateTool(pod: Pod, caller: Caller): Promise<void> {
   const { settings } = await pod.snapshot();
   if (settings.clientTools.some(isDelegate)) return;
@@ -34,7 +34,7 @@ export async function addDelegateTool(pod: Pod, caller: Caller): Promise<void> {
   await pod.handle({ type: 'configure', set }, caller);
 }
 
-/** Removes the tool: a later run of the session would wait for an answer that nobody gives. */
+/** Removes the tool. A later run of the session would wait for a result that nothing returns. */
 export async function removeDelegateTool(pod: Pod, caller: Caller): Promise<void> {
   const { settings } = await pod.snapshot();
   const set = {

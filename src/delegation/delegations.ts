@@ -16,7 +16,7 @@ export interface DelegationsOptions {
   readonly host: Host;
   readonly log: Log;
   readonly records: WorkRecords;
-  /** Who sends the commands to coordinators and their colleagues. */
+  /** The sender of commands to coordinators and their colleagues. */
   readonly caller: Caller;
   /** How often one run of a coordinator may delegate. */
   readonly limit: number;
@@ -30,11 +30,11 @@ export class Delegations {
   readonly #options: DelegationsOptions;
   readonly #host: Host;
   readonly #followed = new Set<string>();
-  /** How many prompts are being submitted, and the pending changes of settings, by session. */
+  /** The number of prompts being submitted and the pending settings changes, by session. */
   readonly #starting = new Map<string, number>();
   readonly #turns = new Map<string, Promise<void>>();
   readonly #ledgers = new Map<string, Ledger>();
-  /** Calls under way, by their id. */
+  /** Running calls by id. */
   readonly #calls = new Map<string, AbortController>();
   readonly #stop = new AbortController();
 
@@ -43,12 +43,12 @@ export class Delegations {
     this.#host = options.host;
   }
 
-  /** Resumes the coordinators of an earlier process. */
+  /** Resumes coordinators that an earlier process started. */
   async open(): Promise<void> {
     for (const { id } of await this.#host.list()) if (this.#hasWork(id)) this.#begin(id);
   }
 
-  /** Starts a coordinator: its session has the tool, and calls are answered, until it has no more work. */
+  /** Starts a coordinator: adds the tool to its session and answers its calls until it has no more work. */
   async submit(pod: Pod, start: () => Promise<Receipt>): Promise<void> {
     this.#starting.set(pod.id, (this.#starting.get(pod.id) ?? 0) + 1);
     try {
@@ -83,7 +83,7 @@ export class Delegations {
     await removeDelegateTool(pod, this.#options.caller);
   }
 
-  /** Runs changes of a session's settings one after the other: each writes back the lists that it has read. */
+  /** Serializes settings changes of a session, because each change writes back lists that it has read. */
   #inTurn(podId: string, act: () => Promise<void>): Promise<void> {
     const turn = (this.#turns.get(podId) ?? Promise.resolve()).then(act);
     const settled = turn.catch(() => {});
@@ -115,7 +115,7 @@ export class Delegations {
         }
         return;
       } catch (thrown) {
-        // A watch that was too slow is resumed where it stopped.
+        // A watcher that was too slow resumes where it stopped.
         if (!isReaderTooSlow(thrown)) throw thrown;
       }
     }
@@ -188,7 +188,8 @@ export class Delegations {
     );
     await this.#ended(child, seq, signal);
     const outcome = await records.outcome(child.id, workId);
-    if (outcome === undefined) throw new PolypodError('internal', 'the work left no trace');
+    if (outcome === undefined)
+      throw new PolypodError('internal', 'the session has no record of the delegated work');
     const { status, reason, cost = 0 } = outcome;
     ledger.spend(cost);
     if (status !== 'finished')

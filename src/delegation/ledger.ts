@@ -2,15 +2,15 @@ import { PolypodError } from '../base/index.ts';
 import type { Overrides } from '../pod/index.ts';
 import type { Role } from './roles.ts';
 
-/** Delegations of the same instructions to the same role. */
+/** The number of delegations with the same instructions and role. */
 const MAX_SAME = 2;
 
-/** Counts what one run of a coordinator delegates and spends, and refuses what exceeds the limits. */
+/** Counts what one run of a coordinator delegates and spends, and rejects what exceeds the limits. */
 export class Ledger {
   readonly runId: string;
   /** The settings of the coordinator's run, which its colleagues inherit. */
   readonly overrides: Overrides;
-  /** The developer's latest work, which the reviewer is shown. */
+  /** The developer's latest work, which is sent to the reviewer. */
   latestWork = '';
   readonly #limit: number;
   readonly #requests = new Map<string, number>();
@@ -25,13 +25,13 @@ export class Ledger {
     this.#limit = limit;
   }
 
-  /** What the colleagues may still spend, in USD; undefined without a budget. */
+  /** The remaining budget of the colleagues in USD; undefined without a budget. */
   get remainingBudget(): number | undefined {
     const { budget } = this.overrides;
     return budget === undefined ? undefined : Math.max(0, budget - this.#spent);
   }
 
-  /** Records a delegation and returns its number, or refuses it: a coordinator must not delegate in circles. */
+  /** Records a delegation and returns its number. Rejects repeated delegations, so that a coordinator does not loop. */
   record(role: Role, instructions: string): number {
     this.#count += 1;
     if (this.#count > this.#limit)

@@ -1,11 +1,11 @@
-/** Who works for a coordinator. */
+/** The roles that work for a coordinator. */
 export const ROLES = ['developer', 'reviewer'] as const;
 export type Role = (typeof ROLES)[number];
 
 export interface RoleSettings {
   /** Appended to the system prompt. */
   readonly system: string;
-  /** The tools that the role may use; all if there is no list. */
+  /** The tools that the role may use; all tools if absent. */
   readonly tools?: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export const ROLE_SETTINGS: Readonly<Record<Role, RoleSettings>> = {
   },
 };
 
-/** The instructions of a coordinator, beside its task. */
+/** The coordinator's instructions, sent in addition to its task. */
 export function coordinatorSystem(delegations: number): string {
   return [
     'You are the coordinator. Make a short plan, then have it done: delegate the work to the developer, and its result to the reviewer, who sees what was changed.',

@@ -1,29 +1,29 @@
 import type { FileChange, Row } from '../pod/index.ts';
 import type { Role } from './roles.ts';
 
-/** How delegations name a piece of work and read its outcome. Whoever keeps the tasks implements it. */
+/** Names a piece of delegated work and reads its outcome. The owner of the tasks implements it. */
 export interface WorkRecords {
   /** Returns a new id for the work of a role in a child pod. */
   readonly newId: (podId: string, role: Role) => string;
-  /** Whether a coordinator of this session has work that is not over. */
+  /** Whether a coordinator of this session has unfinished work. */
   readonly isCoordinating: (row: Row) => boolean;
-  /** Returns what became of a piece of work, or undefined when the session has no record of it. */
+  /** Returns the outcome of a piece of work, or undefined if the session has no record of it. */
   readonly outcome: (podId: string, workId: string) => Promise<WorkOutcome | undefined>;
 }
 
 export interface WorkOutcome {
-  /** How its run ended: `finished`, `failed`, `cancelled` … */
+  /** How the run ended: `finished`, `failed`, `cancelled` … */
   readonly status: string;
   /** Why it did not finish. */
   readonly reason: string | undefined;
-  /** In USD; undefined where the price is not known. */
+  /** In USD; undefined if the price is unknown. */
   readonly cost: number | undefined;
   /** The last message of the model. */
   readonly text: string;
   readonly changes: readonly FileChange[];
 }
 
-/** The outcome as the coordinator reads it, and the reviewer. */
+/** Formats the outcome for the coordinator and the reviewer. */
 export function outcomeText({ text, changes }: Pick<WorkOutcome, 'text' | 'changes'>): string {
   const diffs = changes.map(({ path, diff }) => `--- ${path}\n${diff}`).join('\n');
   const all = changes.length === 0 ? text : `${text}\n\nChanges:\n${diffs}`;

@@ -13,31 +13,33 @@ import type { Person } from './person.ts';
 import type { ModelChoice } from './session/index.ts';
 import type { PodSettings } from './settings.ts';
 
-/** What a pod's agent works with. Made by whoever composes the program: a pod knows no provider and no configuration. */
+/**
+ * The model, tools and policy that a pod runs with. The program creates it; a pod depends on no provider and no configuration.
+ */
 export interface Agent {
   readonly defaultModel: ModelChoice;
-  /** The model behind a choice, ready to be asked. Refuses with the next step when there is none, or no key for it. */
+  /** Returns the client for a model. Rejects with the next step if the model is unknown or has no key. */
   readonly model: (choice: ModelChoice) => Promise<ReadyModel>;
-  /** All tools there are now; those of servers come and go. */
+  /** The currently available tools. Tools of MCP servers appear and disappear. */
   readonly tools: () => Promise<readonly Tool[]>;
-  /** What the agent is told about itself and its surroundings. */
+  /** Returns the system prompt. */
   readonly system: () => Promise<string>;
   readonly mode: PermissionMode;
-  /** Those of the configuration: they hold for everybody. */
+  /** Rules from the configuration, which apply to everyone. */
   readonly rules: readonly Rule[];
-  /** Those that a person has made by answering "always". */
+  /** Rules that a person created by answering "always". */
   readonly rulesOf?: (person: Person) => readonly Rule[];
   readonly sandboxed: boolean;
-  /** Files and directories of Polypod itself: an agent changes them with full access only. */
+  /** Polypod's own files and directories, which an agent may change only with full access. */
   readonly protectedPaths?: readonly string[];
   readonly fileFacts: FileFacts;
-  /** Where it may read and write, with more paths for a single run. */
+  /** The paths that the agent may read and write, with additional paths for a single run. */
   readonly scope: (paths: readonly string[]) => Promise<Scope>;
-  /** What a call gets; the policy says where a sandboxed command may write. */
+  /** The dependencies of a tool call; the policy determines where a sandboxed command may write. */
   readonly surroundings: (callId: string, policy?: Pick<Policy, 'mode' | 'scope'>) => HostToolContext;
-  /** What became of the processes of a call that ran when the process that hosted the agent was killed. */
+  /** Describes what happened to the processes of a call that was running when its host process was killed. */
   readonly interruptionNote?: (callId: string) => string | undefined;
-  /** Keeps a rule beyond the session. */
+  /** Stores a rule permanently. */
   readonly remember: (rule: Rule, person: Person) => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -47,12 +49,12 @@ export interface ReadyModel {
   readonly model: Model;
 }
 
-/** Where an agent is to work, and what it shares with its pod. */
+/** The directory that an agent works in, and the state that it shares with its pod. */
 export interface Workplace {
   readonly podId: string;
   readonly cwd: string;
   readonly todos: TodoStore;
-  /** What the pod is set to now: MCP servers of its own are in there. */
+  /** The pod's current settings, including its own MCP servers. */
   readonly settings: () => PodSettings;
 }
 

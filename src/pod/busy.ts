@@ -6,12 +6,12 @@ class PodBusy extends WrongState {
   }
 }
 
-/** For a command that has to wait until the run under way is over. */
+/** The error for a command that must wait until the current run ends. */
 export function podBusy(): PolypodError {
   return new PodBusy();
 }
 
-/** Whether a command was refused only because a run is under way. Other conflicts do not pass by waiting. */
+/** Whether a command was rejected only because a run is active. Waiting does not resolve other conflicts. */
 export function isPodBusy(thrown: unknown): boolean {
   return thrown instanceof PodBusy;
 }

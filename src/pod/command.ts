@@ -21,12 +21,12 @@ export const CONTENT: shape.Shape<readonly Content[]> = shape.ruled(
   (content) => (content.length === 0 ? 'must not be empty' : undefined),
 );
 
-/** What the sender may have at most. Neither the session's settings nor the agent's widen it. */
+/** The sender's maximum permissions. Neither the session's settings nor the agent's can extend them. */
 export const LIMIT = shape.fields(
   {},
   {
     mode: shape.choice(PERMISSION_MODES),
-    /** Absolute paths: files elsewhere are outside of the scope, whatever else allows them. */
+    /** Absolute paths. Files elsewhere are out of scope, even if a rule allows them. */
     directories: shape.listOf(PATH),
   },
 );
@@ -36,22 +36,22 @@ export type Limit = shape.ValueOf<typeof LIMIT>;
 const SUBMITTER = shape.fields(
   { keyId: text, owner: text },
   {
-    /** Its owner cannot approve what the task asks. */
+    /** Whether the key's owner is barred from approving the task's calls. */
     fourEyes: shape.flag,
-    /** The agent that it was submitted to. */
+    /** The agent that the task was submitted to. */
     agent: text,
   },
 );
 export type Submitter = shape.ValueOf<typeof SUBMITTER>;
 
-/** What holds for one run only. */
+/** Overrides for a single run. */
 export const OVERRIDES = shape.fields(
   {},
   {
     model: MODEL_CHOICE,
     mode: shape.choice(PERMISSION_MODES),
     tools: shape.listOf(text),
-    /** Paths beside the working directory. */
+    /** Additional paths besides the working directory. */
     paths: shape.listOf(PATH),
     system: shape.anyText,
     appendSystem: shape.anyText,
@@ -71,22 +71,25 @@ const RUN_ID = shape.text('a UUID', (id) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-
 const FALLBACK = shape.choice(DEADLINE_FALLBACKS);
 
 const COMMAND = shape.tagged('type', {
-  /** Begins a run. While one goes on it is refused, unless it may wait for its turn. */
+  /** Starts a run. While another run is active, the prompt is rejected unless it may be queued. */
   prompt: shape.fields(
     { content: CONTENT },
     {
       overrides: OVERRIDES,
       taskId: text,
-      /** The id of the run, for a caller that has to know it before; not for a prompt that waits. */
+      /** The id of the run, for a caller that must know it in advance. Not for a prompt that is queued. */
       runId: RUN_ID,
       whenBusy: shape.choice(['refuse', 'queue', 'steer', 'follow-up']),
-      /** What of a program wrote it, such as `todo-reminder`: then the session has it as no message of a person's. */
+      /**
+       * The kind of program that wrote the prompt, such as `todo-reminder`. The session then records it as a custom message, not
+       * a user message.
+       */
       customType: text,
     },
   ),
-  /** For the model to read between two turns. */
+  /** Sent to the model between two turns. */
   steer: shape.fields({ content: CONTENT }, {}),
-  /** For the model to read once it is done. */
+  /** Sent to the model when it is done. */
   'follow-up': shape.fields({ content: CONTENT }, {}),
   'clear-queue': shape.fields({}, { queueIds: shape.listOf(text) }),
   cancel: shape.fields({}, {}),
@@ -97,27 +100,27 @@ const COMMAND = shape.tagged('type', {
     { approvalId: text, decision: shape.choice(DECISIONS) },
     {
       comment: shape.anyText,
-      /** JSON text of the arguments in place of the model's. */
+      /** JSON text of the arguments that replace the model's. */
       updatedArguments: text,
       remember: shape.choice(REMEMBER_OPTIONS),
-      /** What the one who decides may allow. */
+      /** What the decider may allow. */
       limit: LIMIT,
     },
   ),
-  /** A question of a client's own, put to whoever watches. */
+  /** An approval request of a client. */
   ask: shape.fields(
     { tool: text, arguments: text },
     { title: text, reason: shape.anyText, callId: text, deadline: TIME, fallback: FALLBACK },
   ),
   configure: shape.fields({}, { set: SETTINGS_CHANGE, clear: shape.listOf(shape.choice(CLEARABLE)) }),
   compact: shape.fields({}, { instructions: shape.anyText }),
-  /** Goes back to an entry, or with `root` to before the first; what was said since stays in the file. */
+  /** Moves the leaf back to an entry, or with `root` to before the first. Later entries stay in the file. */
   branch: shape.fields({ entryId: text }, {}),
-  /** A command of the person's own: not asked about, and told to the model unless it is private. */
+  /** A person's own shell command. It needs no approval, and the model receives its output unless it is private. */
   shell: shape.fields({ command: text }, { private: shape.flag }),
   'abort-shell': shape.fields({}, { shellId: text }),
   'set-todos': shape.fields({ items: shape.listOf(TODO) }, {}),
-  /** What a client's tool brought. */
+  /** The result of a client's tool. */
   'tool-result': shape.fields(
     { callId: text, content: CONTENT },
     { isError: shape.flag, details: shape.anyObject },
@@ -132,14 +135,14 @@ export type PodCommandOf<T extends PodCommand['type']> = Extract<PodCommand, { r
 
 declare const validated: unique symbol;
 
-/** A command that `readCommand` returned. Pods perform no others, and do not validate these again. */
+/** A command that `readCommand` returned. Pods perform only these, and do not validate them again. */
 export type ValidCommand = PodCommand & { readonly [validated]: true };
 export type ValidCommandOf<T extends PodCommand['type']> = PodCommandOf<T> & { readonly [validated]: true };
 
-/** JSON Schema of all commands, for doors and their documents. */
+/** JSON Schema of all commands, for doors and their documentation. */
 export const commandSchema = COMMAND.schema;
 
-/** Validates a command. Throws `bad-request` with every invalid field, in the spelling that `spelled` returns. */
+/** Validates a command. Throws `bad-request` with every invalid field, spelled as `spelled` returns it. */
 export function readCommand(
   value: unknown,
   spelled: (problem: shape.Problem) => shape.Problem = (problem) => problem,
@@ -152,22 +155,22 @@ export function readCommand(
   throw new PolypodError('bad-request', shape.sentence('the command', problems.map(spelled)));
 }
 
-/** Who sends a command. */
+/** The sender of a command. */
 export interface Caller {
-  /** A person's or a program's name, as others are told. */
+  /** The name of a person or program, as shown to others. */
   readonly by: string;
-  /** The protocol it came through. */
+  /** The protocol that the command came through. */
   readonly door: string;
-  /** For one who came in with a key: whose key it is. */
+  /** The owner of the API key that the sender used, if any. */
   readonly owner?: string;
-  /** The same key with the same command gets the same receipt, and nothing is done twice. */
+  /** An idempotency key. The same key with the same command returns the same receipt and has no second effect. */
   readonly key?: string;
 }
 
-/** What became of an accepted command, by its type. */
+/** The result of an accepted command, by its type. */
 export type Receipt = {
   readonly accepted: true;
-  /** The number of the last event there was when it was accepted. */
+  /** The number of the last event when the command was accepted. */
   readonly seq: number;
   readonly runId?: string;
   readonly queueId?: string;

@@ -8,26 +8,26 @@ import type { PodSettings } from './settings.ts';
 
 export type PodState = 'idle' | 'running' | 'waiting' | 'paused';
 
-/** The conversation goes on from an earlier place; these are its items now, and so many turns made them. */
+/** The conversation continues from an earlier entry. Contains the new items and the number of turns that produced them. */
 export interface Branch {
-  /** Where it stood before. */
+  /** The previous leaf. */
   readonly from: string | null;
   readonly items: readonly Item[];
   readonly turn: number;
 }
 
-/** Who did something, and through which protocol. */
+/** Who performed an action, and through which protocol. */
 export interface Origin {
   readonly by: string;
   readonly door: string;
 }
 
-/** All that can be told about a pod: what its runs do, and what people do to it. */
+/** All events of a pod: those of its runs and those of its clients. */
 export type PodFact = Told<RunEvent> | PodOwnEvent;
 
 export type PodFactOf<T extends PodFact['type']> = Extract<PodFact, { readonly type: T }>;
 
-/** The worker's events, with what only the pod knows of them. */
+/** The worker's events, with additional data from the pod. */
 type Told<E extends RunEvent> = E extends { readonly type: 'run-start' }
   ? E & RunPurpose
   : E extends { readonly type: 'input' }
@@ -43,7 +43,7 @@ export interface RunPurpose extends Partial<Origin> {
 
 export type PodOwnEvent =
   | { readonly type: 'state'; readonly state: PodState }
-  /** A message waits for its turn; an `input` with this id, or `unqueued`, ends that. */
+  /** A message was queued. An `input` with this id, or `unqueued`, removes it from the queue. */
   | ({ readonly type: 'queued' } & Queued)
   | { readonly type: 'unqueued'; readonly queueIds: readonly string[]; readonly reason?: string }
   | { readonly type: 'approval-request'; readonly approval: Approval }
@@ -72,7 +72,7 @@ export type PodOwnEvent =
       readonly output: ToolOutput;
       readonly private: boolean;
     }
-  /** A client that has registered this tool shall run it, and answer with `tool-result`. */
+  /** Asks the client that registered this tool to run it and to send `tool-result`. */
   | {
       readonly type: 'client-call';
       readonly callId: string;
@@ -80,20 +80,20 @@ export type PodOwnEvent =
       readonly arguments: string;
     }
   | { readonly type: 'client-cancel'; readonly callId: string }
-  /** The session was opened again after its process ended without a word. Numbers in between may be lost. */
+  /** The session was reopened after its process ended unexpectedly. Numbers in between may be lost. */
   | { readonly type: 'recovered'; readonly lost: { readonly from: number; readonly to: number } }
   /** A command that has no event of its own was accepted. */
   | ({ readonly type: 'commanded'; readonly command: PodCommand['type'] } & Origin)
   | { readonly type: 'closed'; readonly by?: string; readonly door?: string };
 
-/** Numbered, and with the entry of the session file that keeps it, if one does. */
+/** A numbered event, with the entry of the session file that records it, if any. */
 export type PodEvent = Numbered<PodFact & { readonly entryId?: string }>;
 
 export type PodEventOf<T extends PodEvent['type']> = Extract<PodEvent, { readonly type: T }>;
 
 export type Lane = 'prompt' | 'steer' | 'follow-up';
 
-/** A message that waits. */
+/** A queued message. */
 export interface Queued extends Partial<Origin> {
   readonly queueId: string;
   readonly lane: Lane;
@@ -102,21 +102,21 @@ export interface Queued extends Partial<Origin> {
   readonly overrides?: Overrides;
 }
 
-/** A durable question about one call. */
+/** An approval request for one call. It survives a restart. */
 export interface Approval {
   readonly approvalId: string;
   readonly requestedAt: string;
-  /** Absent for one that a client asks. */
+  /** Absent for a request of a client. */
   readonly runId?: string;
   readonly callId?: string;
-  /** The pod whose call it is, if it is a child's. */
+  /** The pod that makes the call, if it is a child. */
   readonly podId?: string;
   readonly tool: string;
   /** JSON text. */
   readonly arguments: string;
   readonly title: string;
   readonly reason: string;
-  /** The rule that "always" would make. */
+  /** The rule that "always" would create. */
   readonly rule?: Rule;
   readonly deadline?: string;
   /** What happens at the deadline. */
@@ -125,7 +125,7 @@ export interface Approval {
 
 export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'expired' | 'cancelled';
 
-/** How a question ended; the first answer counts. */
+/** How an approval was settled; the first decision wins. */
 export interface Settlement extends Partial<Origin> {
   readonly status: Exclude<ApprovalStatus, 'pending'>;
   readonly at: string;

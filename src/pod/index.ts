@@ -95,7 +95,7 @@ export { isWithinLimit, TOOL_LIMIT, type ToolLimit } from './tool-limit.ts';
 export type { BlockView, RunView, ShellView, ToolView } from './view/view.ts';
 export type { TaskView } from './view/task-book.ts';
 
-/** Words of the layers below that the pod's own are made with. */
+/** Types of lower layers that the pod's types use. */
 export { type ItemOf, THINKING_LEVELS, type ThinkingLevel } from '../llm/index.ts';
 export { NO_TOTALS } from '../worker/index.ts';
 export {

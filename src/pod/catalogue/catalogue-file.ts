@@ -8,14 +8,15 @@ import { type Part, readPart } from './line.ts';
 import type { Row } from './row.ts';
 
 /**
- * The file that all processes append to, as one of them has it open, and how much of it that one has read.
+ * The catalogue file that all processes append to, with the position up to which this process has read it.
  *
- * It may be exchanged for a shorter one at any time, so whoever appends looks afterwards whether it is still in place,
- * and appends to the new one if not. Whoever exchanges it reads the old one once more after the renaming: a writer that
- * found it in place had written before, so its lines are there. They go to the new file as copied ones, which count less
- * than what the same writer may have appended there already. So nothing is lost, and nothing old comes back.
+ * Any process may replace the file with a shorter one at any time. A writer therefore checks after each append whether the file
+ * is still in place, and appends to the new file if not. The process that replaces the file reads the old one again after the
+ * rename: a writer that found the old file in place had appended before the rename, so its lines are there. They are appended to
+ * the new file as copied changes, which have lower precedence than changes that the same writer may already have appended. So no
+ * change is lost, and no stale change wins.
  *
- * That the file is kept open is what makes it recognisable: the number of an open inode is not given to another file.
+ * The file stays open so that its inode identifies it: the number of an open inode is not reused.
  */
 export class CatalogueFile {
   readonly #files: Files;
@@ -33,7 +34,7 @@ export class CatalogueFile {
     this.#inode = file.state().inode;
   }
 
-  /** Undefined if there is none. */
+  /** Returns undefined if the file does not exist. */
   static open(files: Files, path: string): CatalogueFile | undefined {
     try {
       return new CatalogueFile(files, path, files.openToAppend(path));
@@ -43,7 +44,7 @@ export class CatalogueFile {
     }
   }
 
-  /** Makes one with no rows, unless another process is quicker. It gets its name when its header is on the disk. */
+  /** Creates a file without rows, unless another process creates it first. The file gets its name once its header is on disk. */
   static async create(files: Files, path: string): Promise<void> {
     const draft = `${path}.${randomUUID()}`;
     try {
@@ -57,12 +58,12 @@ export class CatalogueFile {
     }
   }
 
-  /** Where the lines end that were read, or appended without anybody else in between. */
+  /** The end of the lines that were read, or appended with no other writer in between. */
   get end(): number {
     return this.#end;
   }
 
-  /** How many changes there are up to that place. */
+  /** The number of changes up to `end`. */
   get lines(): number {
     return this.#lines;
   }
@@ -71,13 +72,13 @@ export class CatalogueFile {
     return this.#badLines;
   }
 
-  /** Whether the path still leads here. */
+  /** Whether the path still refers to this file. */
   isInPlace(): boolean {
     const state = this.#files.stat(this.#path);
     return state?.inode === this.#inode && state.size >= this.#end;
   }
 
-  /** The changes that have come since the last look. */
+  /** Returns the changes since the last read. */
   async readOn(): Promise<readonly Change[]> {
     const part = await this.readFrom(this.#end);
     if (this.#end === 0 && !part.hasHeader && part.changes.length === 0) this.#assertEmpty();
@@ -87,14 +88,14 @@ export class CatalogueFile {
     return part.changes;
   }
 
-  /** What stands behind a place, which is a line's start. */
+  /** Reads from an offset, which must be the start of a line. */
   async readFrom(from: number): Promise<Part> {
     const bytes = Buffer.allocUnsafe(Math.max(0, this.#file.state().size - from));
     const count = bytes.length === 0 ? 0 : await this.#file.read(bytes, from);
     return readPart(bytes.subarray(0, count));
   }
 
-  /** Appends changes in one write. False if the file was exchanged: then they have to be appended to the new one. */
+  /** Appends changes in one write. Returns false if the file was replaced: the changes must then be appended to the new file. */
   append(changes: readonly Change[]): boolean {
     const before = this.#file.state().size;
     const records = changes.map(encodeChange);
@@ -107,8 +108,9 @@ export class CatalogueFile {
   }
 
   /**
-   * Puts a new file with these rows in place of this one; they say what stands here up to a place. The caller has the
-   * lock. A crash leaves the old file or the new one; between the two it can take what others appended in that moment.
+   * Replaces this file with a new one that contains these rows, which reflect the content up to `upTo`. The caller holds the
+   * lock. A crash leaves the old file or the new one; a crash between the rename and the copy can lose what others appended in
+   * that moment.
    */
   async exchange(rows: readonly Row[], upTo: number, lock: Lock): Promise<void> {
     const draft = `${this.#path}.new`;
@@ -139,24 +141,24 @@ export class CatalogueFile {
     if (this.#file.state().size === 0) return;
     throw new PolypodError(
       'conflict',
-      `${basename(this.#path)} is not a catalogue, or nothing of it can be read, so it is left untouched. Move it away: it is made again from the session files.`,
+      `${basename(this.#path)} is not a catalogue, or is unreadable, so it was not changed. Move it away: Polypod rebuilds it from the session files.`,
     );
   }
 }
 
-/** One write of whole lines; it begins with a newline, in case another process died in the middle of a line. */
+/** Appends whole lines in one write. It starts with a newline, in case another process died in the middle of a line. */
 function appendRecords(file: OpenFile, records: readonly string[], path: string): number {
   const bytes = Buffer.concat([NEWLINE, sealRecords(records)]);
-  // A write that took only a part cannot be gone on with: another process may have written behind it. It is made again
-  // as a whole, which also tells the reason, since a disk that is full says so only then.
+  // A partial write cannot be continued, because another process may have appended after it. Retry the whole write. The retry
+  // also returns the error code: a full disk reports it only on the second write.
   for (let attempts = 0; attempts < 2; attempts += 1)
     if (file.append(bytes) === bytes.length) return bytes.length;
-  throw new PolypodError('overloaded', `the disk took only a part of what was written to ${basename(path)}.`);
+  throw new PolypodError('overloaded', `the disk accepted only part of a write to ${basename(path)}.`);
 }
 
 const NEWLINE = Buffer.from('\n');
 
-/** How many rows are sealed at a time, so that others get their turn in between. */
+/** How many rows are encoded at a time, so that other work can run in between. */
 const STEP = 500;
 
 function* draftRecords(rows: readonly Row[]): Generator<readonly string[]> {
@@ -165,7 +167,7 @@ function* draftRecords(rows: readonly Row[]): Generator<readonly string[]> {
     yield rows.slice(start, start + STEP).map((row) => encodeChange({ id: row.id, row, copied: true }));
 }
 
-/** A file that nobody else knows yet, on the disk when it resolves. */
+/** Writes a file that no other process knows yet. Resolves when it is on disk. */
 async function writeFile(files: Files, path: string, steps: Iterable<readonly string[]>): Promise<void> {
   const file = files.create(path);
   try {
@@ -184,6 +186,6 @@ function discard(files: Files, path: string): void {
   try {
     files.unlink(path);
   } catch {
-    // It has its final name by now, or was never made.
+    // It was renamed already, or never created.
   }
 }

@@ -11,17 +11,17 @@ import { Table } from './table.ts';
 
 export interface CatalogueOptions {
   readonly files?: Files;
-  /** The file could not be read or written. Told once, and again only when it was well in between. */
+  /** Called when the file cannot be read or written: once, and again only after a success in between. */
   readonly onFailure?: (error: PolypodError) => void;
-  /** The file is written anew when it has so many lines more than two for each row. */
+  /** The file is compacted when it has this many lines more than two per row. */
   readonly spareLines?: number;
 }
 
 /**
- * The index of all sessions of a data directory. All of it can be made again from the session files, so nothing of it is
- * worth a pod's failing: what cannot be written is kept in memory, told once, and tried again with the next change.
+ * The index of all sessions of a data directory. It can be rebuilt from the session files, so its errors never fail a pod:
+ * changes that cannot be written stay in memory, are reported once, and are retried with the next change.
  *
- * Answers come from memory, and at once; `refresh` before them takes in what other processes wrote.
+ * Queries are answered from memory; call `refresh` first to load what other processes wrote.
  */
 export class Catalogue {
   readonly #path: string;
@@ -31,13 +31,13 @@ export class Catalogue {
   readonly #pending = new Map<string, Change>();
   #file: CatalogueFile | undefined;
   #table = new Table();
-  /** Reading and writing, one after the other. */
+  /** Serializes reads and writes. */
   #turn: Promise<unknown> = Promise.resolve();
   #isWriteDue = false;
   #hasFailed = false;
   #isClosed = false;
   readonly #closing = new AbortController();
-  /** After an attempt in vain the file is not written anew before it has so many lines. */
+  /** After a failed compaction, the number of lines at which to try again. */
   #nextCompaction = 0;
 
   private constructor(path: string, options: CatalogueOptions) {
@@ -47,7 +47,7 @@ export class Catalogue {
     this.#spareLines = options.spareLines ?? 1000;
   }
 
-  /** Reads the file. One that is missing is made by the first `put`; one of a newer version is refused. */
+  /** Reads the file. The first `put` creates a missing one; a newer version is rejected. */
   static async open(path: string, options: CatalogueOptions = {}): Promise<Catalogue> {
     const catalogue = new Catalogue(path, options);
     try {
@@ -63,7 +63,7 @@ export class Catalogue {
     return this.#table.size;
   }
 
-  /** How many lines of the file could not be read. */
+  /** The number of unreadable lines. */
   get badLines(): number {
     return this.#file?.badLines ?? 0;
   }
@@ -76,18 +76,18 @@ export class Catalogue {
     return this.#table.rows.find(({ tasks }) => tasks.some((task) => task.taskId === taskId));
   }
 
-  /** Of several that were made under one key at once, the same one for everybody: the first. */
+  /** If several sessions were created concurrently under one key, returns the first, so that all callers get the same one. */
   byKey(key: string): Row | undefined {
     const made = this.#table.rows.filter((row) => row.key === key);
     return made.toSorted((one, other) => newestFirst(birthOf(one), birthOf(other))).at(-1);
   }
 
-  /** All that have exactly this name: more than one means that it is ambiguous. */
+  /** All sessions with exactly this name; more than one means that the name is ambiguous. */
   byName(name: string): readonly Row[] {
     return this.#table.named(name);
   }
 
-  /** Those that changed last first. */
+  /** Most recently changed first. */
   list(options: ListOptions = {}): readonly Row[] {
     return listed(this.#table.rows, options);
   }
@@ -96,14 +96,14 @@ export class Catalogue {
     return found(this.#table.rows, text, filter);
   }
 
-  /** Those that wait longest first. */
+  /** Oldest request first. */
   pendingApprovals(): readonly { readonly row: Row; readonly approval: ApprovalRow }[] {
     return this.#table.rows
       .flatMap((row) => row.approvals.map((approval) => ({ row, approval })))
       .toSorted((one, other) => (one.approval.requestedAt < other.approval.requestedAt ? -1 : 1));
   }
 
-  /** Counts at once; all changes of one turn of the loop leave in one write. */
+  /** Takes effect immediately. All changes of one event loop turn are written together. */
   put(row: Row): void {
     this.#change({ id: row.id, row, copied: false });
   }
@@ -112,7 +112,7 @@ export class Catalogue {
     this.#change({ id, row: undefined, copied: false });
   }
 
-  /** Takes in what other processes wrote. What cannot be read leaves the rows as they are. */
+  /** Loads what other processes wrote. If the file cannot be read, the rows stay unchanged. */
   async refresh(): Promise<void> {
     if (this.#isClosed) return;
     await this.#inTurn(() => this.#takeIn()).then(
@@ -121,14 +121,14 @@ export class Catalogue {
     );
   }
 
-  /** Replaces everything by these rows; what any process puts from now on counts more. */
+  /** Replaces all rows. Changes that any process makes from now on take precedence. */
   async rebuild(rows: AsyncIterable<Row>): Promise<{ readonly rows: number }> {
     const table = new Table();
     let count = 0;
     try {
       const lock = await this.#patientLock();
       try {
-        // While we have the lock nobody exchanges the file, so a place in it stays what it is.
+        // While this process holds the lock, the file is not replaced, so offsets stay valid.
         const { file, start } = await this.#inTurn(() => this.#startOfRebuild());
         for await (const row of rows) table.apply({ id: row.id, row, copied: true });
         count = table.size;
@@ -142,12 +142,12 @@ export class Catalogue {
     return { rows: count };
   }
 
-  /** From now on a file that was removed stays removed: somebody deletes the data directory while the program ends. */
+  /** From now on, does not recreate a removed file: the data directory is being deleted while the program exits. */
   beginClose(): void {
     this.#closing.abort();
   }
 
-  /** Writes what is pending and lets go of the file. What is put afterwards stays in memory. */
+  /** Writes pending changes and closes the file. Later changes stay in memory. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#write();
@@ -160,7 +160,7 @@ export class Catalogue {
     this.#pending.set(change.id, change);
     if (this.#isWriteDue || this.#isClosed) return;
     this.#isWriteDue = true;
-    // Later in this turn than all callbacks of sockets and files, so that one write takes what they all bring.
+    // Runs after all socket and file callbacks of this turn, so that one write contains all their changes.
     setImmediate(() => void this.#write());
   }
 
@@ -178,7 +178,7 @@ export class Catalogue {
     for (let attempts = 0; this.#pending.size > 0 && attempts < FREE_ATTEMPTS; attempts += 1)
       await this.#appendPending();
     if (this.#pending.size === 0) return;
-    // The file was exchanged each time before we were done: with the lock nobody exchanges it.
+    // The file was replaced during each attempt. While this process holds the lock, nobody replaces it.
     const lock = await this.#patientLock();
     try {
       while (this.#pending.size > 0) await this.#appendPending();
@@ -189,23 +189,25 @@ export class Catalogue {
 
   async #appendPending(): Promise<void> {
     const file = await this.#ready();
-    // From here to the end nobody of this process comes in between.
+    // Synchronous from here on: nothing else in this process can run in between.
     if (file.append([...this.#pending.values()])) this.#pending.clear();
   }
 
-  /** The file, all of it read; it is made if there is none. Another may be in place by now, unless we have the lock. */
+  /**
+   * Returns the file, read to its end, and creates it if missing. Without the lock, another file may already have replaced it.
+   */
   async #ready(): Promise<CatalogueFile> {
     for (;;) {
       await this.#takeIn();
       if (this.#file !== undefined && this.#files.stat(this.#path) !== undefined) return this.#file;
       if (this.#file !== undefined) await this.#waitForRemoval();
       await CatalogueFile.create(this.#files, this.#path);
-      // Had there been one, somebody took it away, and with it what only this process knows now.
+      // If a file existed before, it was removed, together with rows that only this process still has.
       for (const row of this.#table.rows) this.#keep({ id: row.id, row, copied: false });
     }
   }
 
-  /** Whoever removes the whole data directory may still be at it, and ends this program next. */
+  /** A removal of the whole data directory may still be in progress, and may end this program next. */
   async #waitForRemoval(): Promise<void> {
     const { signal } = this.#closing;
     await setTimeout(REMOVAL_MS, undefined, { signal, ref: false }).catch(() => {});
@@ -234,7 +236,7 @@ export class Catalogue {
     this.#nextCompaction = 0;
   }
 
-  /** What is not written yet will be the last line of its id. */
+  /** Skips changes to ids with pending changes: those will be written after them. */
   #applyAll(table: Table, changes: readonly Change[]): void {
     for (const change of changes) if (!this.#pending.has(change.id)) table.apply(change);
   }
@@ -247,7 +249,7 @@ export class Catalogue {
   async #compact(): Promise<void> {
     const lines = this.#file?.lines ?? 0;
     const lock = this.#lock();
-    // One that fails is not tried again before there is twice as much; one that another process is at, soon.
+    // After a failure, wait until the file has twice as many lines; if another process holds the lock, retry soon.
     this.#nextCompaction = lock === undefined ? Math.min(lines + SOON, 2 * lines) : 2 * lines;
     if (lock === undefined) return;
     try {
@@ -259,7 +261,7 @@ export class Catalogue {
     }
   }
 
-  /** What was put before belongs to what is replaced. */
+  /** Writes earlier changes first, because the rebuild replaces them. */
   async #startOfRebuild(): Promise<{ readonly file: CatalogueFile; readonly start: number }> {
     await this.#writePending();
     const file = await this.#ready();
@@ -297,10 +299,10 @@ export class Catalogue {
     return done;
   }
 
-  #fail(wish: string, thrown: unknown): void {
+  #fail(action: string, thrown: unknown): void {
     if (this.#hasFailed || thrown === REMOVED) return;
     this.#hasFailed = true;
-    this.#onFailure(failure(this.#path, wish, thrown));
+    this.#onFailure(failure(this.#path, action, thrown));
   }
 }
 
@@ -309,16 +311,16 @@ function birthOf({ createdAt, id }: Row): Cursor {
 }
 
 const REMOVAL_MS = 300;
-/** There is nothing more to write to, and nobody to tell. */
+/** Not reported: the file to write to no longer exists. */
 const REMOVED = new PolypodError('not-found', 'the catalogue was removed while it was being closed');
-/** To write a file anew takes milliseconds, to rebuild it as long as it takes to read all sessions. */
+/** Compaction takes milliseconds; a rebuild takes as long as reading all sessions. */
 const SOON = 100;
 const FREE_ATTEMPTS = 3;
 const LOCK_ATTEMPTS = 200;
 const LOCK_PAUSE_MS = 25;
 
-function failure(path: string, wish: string, thrown: unknown): PolypodError {
+function failure(path: string, action: string, thrown: unknown): PolypodError {
   if (thrown instanceof PolypodError) return thrown;
-  const message = `cannot ${wish} ${basename(path)}: ${messageOf(thrown)}. The sessions are not touched by it; put the cause right, and the next change is written again.`;
+  const message = `cannot ${action} ${basename(path)}: ${messageOf(thrown)}. The sessions are not affected. Fix the cause; the next change is written again.`;
   return new PolypodError('internal', message, { cause: thrown });
 }

@@ -3,19 +3,19 @@ import { isRow, type Row } from './row.ts';
 
 const VERSION = 1;
 
-/** The record that the file begins with. */
+/** The first record of the file. */
 export const HEADER = JSON.stringify({ type: 'catalogue', version: VERSION });
 
 /** A row was put, or removed. */
 export interface Change {
   readonly id: string;
-  /** Undefined when it was removed. */
+  /** Undefined if the row was removed. */
   readonly row: Row | undefined;
-  /** Taken over from the file before this one: older than all that was appended here, wherever it stands. */
+  /** Copied from the previous file. It is older than everything that was appended to this one, regardless of its position. */
   readonly copied: boolean;
 }
 
-/** The record that says a change. */
+/** Encodes a change as a record. */
 export function encodeChange({ id, row, copied }: Change): string {
   const origin = copied ? { copied } : {};
   return JSON.stringify(
@@ -23,14 +23,14 @@ export function encodeChange({ id, row, copied }: Change): string {
   );
 }
 
-/** The change that a record says; undefined if it says none. */
+/** Decodes a record; undefined if it is no change. */
 export function changeIn({ type, id, row, copied }: JsonObject): Change | undefined {
   const origin = { copied: copied === true };
   if (type === 'removed' && typeof id === 'string') return { id, row: undefined, ...origin };
   return type === 'row' && isRow(row) ? { id: row.id, row, ...origin } : undefined;
 }
 
-/** Whether a record is the header of a catalogue; one of a newer version is refused. */
+/** Whether a record is the header of a catalogue. Rejects a newer version. */
 export function isHeader({ type, version }: JsonObject): boolean {
   if (type !== 'catalogue') return false;
   const found = numberOf(version) ?? 0;

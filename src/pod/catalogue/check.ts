@@ -1,15 +1,15 @@
 import { isObject } from '../../base/index.ts';
 
 /**
- * Whether a value that we wrote ourselves has this shape. It is kept as it was parsed, not copied field by field as the
- * facts of a session are: with thousands of rows at every start the copies cost most of the time and half of the memory.
+ * Checks the shape of a value that Polypod wrote. The parsed value is used as it is, unlike the facts of a session, which are
+ * copied field by field: with thousands of rows at every start, copying would take most of the time and half of the memory.
  */
 export type Check<T> = (value: unknown) => value is T;
 
-/** A check for every key, so that none is forgotten. */
+/** Requires a check for every key. */
 type Checks<T> = { readonly [K in keyof T]-?: Check<T[K]> };
 
-/** An object with these keys; others are let be. */
+/** An object with these keys; unknown keys are allowed. */
 export function record<T extends object>(checks: Checks<T>): Check<T> {
   const fields = Object.entries<Check<unknown>>(checks);
   return (value): value is T => {
@@ -25,7 +25,7 @@ export const number: Check<number> = (value) => typeof value === 'number';
 
 export const flag: Check<boolean> = (value) => typeof value === 'boolean';
 
-/** One of a few words. */
+/** One of a list of strings. */
 export function word<const T extends string>(...words: readonly T[]): Check<T> {
   return (value): value is T => words.some((candidate) => candidate === value);
 }

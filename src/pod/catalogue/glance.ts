@@ -5,8 +5,8 @@ import type { Row } from './row.ts';
 import { Table } from './table.ts';
 
 /**
- * The rows of a catalogue as they stand now, those that changed last first; none if there is no file. For a list that is
- * shown and forgotten: the file is not held, and checksums, which take longer than all the rest, are not looked at.
+ * Returns the current rows of a catalogue, most recently changed first; none if the file does not exist. For one-off lists: the
+ * file is not kept open, and checksums, which would take most of the time, are not verified.
  */
 export function glance(path: string): readonly Row[] {
   const table = new Table();

@@ -2,24 +2,24 @@ import { isObject, type JsonObject, tryParse } from '../../base/index.ts';
 import { verifyLine } from '../../store/index.ts';
 import { type Change, changeIn, isHeader } from './change.ts';
 
-/** What some bytes of the file say, from a line's start on. */
+/** The decoded content of a part of the file that starts at a line start. */
 export interface Part {
   readonly changes: readonly Change[];
   readonly hasHeader: boolean;
-  /** Lines that are not what anybody of us wrote. */
+  /** The number of invalid lines. */
   readonly badLines: number;
-  /** How many of the bytes are whole lines: behind them somebody may still be writing. */
+  /** The length of all complete lines in bytes. Another process may still be writing what follows. */
   readonly length: number;
 }
 
-/** Reads whole lines; refuses those of a newer version. */
+/** Decodes complete lines. Rejects lines of a newer version. */
 export function readPart(bytes: Uint8Array): Part {
   const changes: Change[] = [];
   let [hasHeader, badLines, start] = [false, 0, 0];
   for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
     const line = bytes.subarray(start, end);
     start = end + 1;
-    // Every write begins with a newline, so that it stands apart from what another process left unfinished.
+    // Every write starts with a newline, to separate it from a line that another process left unfinished.
     if (line.length === 0) continue;
     const record = recordIn(line);
     const change = record && changeIn(record);

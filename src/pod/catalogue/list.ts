@@ -1,6 +1,6 @@
 import type { Row, RowState } from './row.ts';
 
-/** Which rows; what is not said does not matter. */
+/** Filters rows; an absent field matches everything. */
 export interface Filter {
   readonly cwd?: string;
   readonly state?: RowState;
@@ -9,20 +9,20 @@ export interface Filter {
   readonly limit?: number;
 }
 
-/** The place of a row in the order: the last row of a page is where the next page goes on. */
+/** The position of a row in the list order. The last row of a page is the cursor of the next page. */
 export type Cursor = Pick<Row, 'updatedAt' | 'id'>;
 
 export interface ListOptions extends Filter {
-  /** Only rows that come behind this place. */
+  /** Only rows after this position. */
   readonly before?: Cursor;
 }
 
-/** The order of lists: what changed last comes first; of two of one moment the one that was made later. */
+/** The list order: most recently changed first; for equal times, the later created first. */
 export function newestFirst(one: Cursor, other: Cursor): number {
   return descending(one.updatedAt, other.updatedAt) || descending(one.id, other.id);
 }
 
-/** A page of the rows, which are in order. */
+/** Returns a page of rows, which must be in list order. */
 export function listed(rows: readonly Row[], { before, limit, ...filter }: ListOptions): readonly Row[] {
   const found = rows.filter(
     (row) => isWanted(row, filter) && (before === undefined || newestFirst(before, row) < 0),

@@ -4,14 +4,14 @@ import { REMEMBER_OPTIONS } from '../decision.ts';
 import type { Settlement } from '../event.ts';
 import { type Check, flag, list, number, optional, record, text, word } from './check.ts';
 
-/** What a pod is doing. */
+/** The states of a pod. */
 export type RowState = 'idle' | 'running' | 'waiting' | 'paused';
 
-/** An approval of a session, with the call that is decided. */
+/** An approval of a session, with its call. */
 export interface ApprovalRow {
   readonly approvalId: string;
   readonly tool: string;
-  /** The call in one line, which may be cut. */
+  /** The call on one line, possibly truncated. */
   readonly title: string;
   readonly requestedAt: string;
   readonly deadline?: string;
@@ -30,31 +30,31 @@ export interface SettledApprovalRow extends ApprovalRow {
   readonly settlement: Settlement;
 }
 
-/** A task of a session and where it stands. */
+/** A task of a session and its state. */
 export interface TaskRow {
   readonly taskId: string;
   readonly runId?: string;
   readonly status: string;
   readonly at: string;
-  /** What was asked, cut to 200 characters. */
+  /** The prompt, truncated to 200 characters. */
   readonly prompt?: string;
-  /** The agent over HTTP that it was submitted to. */
+  /** The agent that the task was submitted to over HTTP. */
   readonly agent?: string;
   /** Whether one of its calls was denied. */
   readonly denied?: boolean;
 }
 
-/** The run that began last; without an end it is, or was at a crash, under way. */
+/** The most recent run. Without an end it is active, or was when the process crashed. */
 export interface LastRun {
   readonly runId: string;
   readonly status: string;
   readonly startedAt?: string;
   readonly endedAt?: string;
-  /** Why it failed or was stopped. */
+  /** Why it failed or was cancelled. */
   readonly message?: string;
 }
 
-/** What lists and searches know of a session. Times are ISO 8601 in UTC. Whoever makes a row keeps it small. */
+/** The data about a session that lists and searches use. Times are ISO 8601 in UTC. Keep rows small. */
 export interface Row {
   readonly id: string;
   /** The session file: absolute, or relative to the data directory. */
@@ -62,7 +62,7 @@ export interface Row {
   readonly name?: string;
   readonly cwd: string;
   readonly parentId?: string;
-  /** It works for its parent; without this it went on from there. */
+  /** Whether the session works for its parent; otherwise it is a fork. */
   readonly spawned?: boolean;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -70,26 +70,26 @@ export interface Row {
   readonly model?: string;
   readonly state: RowState;
   readonly archived: boolean;
-  /** Cut to 200 characters. */
+  /** Truncated to 200 characters. */
   readonly firstPrompt?: string;
   readonly lastText?: string;
   readonly totals: Totals;
   readonly lastRun?: LastRun;
-  /** The pending ones. */
+  /** The pending approvals. */
   readonly approvals: readonly ApprovalRow[];
-  /** The last 5 approvals of the session's own calls that were settled, without those that are too long for a row. */
+  /** The last 5 settled approvals of the session's own calls, without those that are too long for a row. */
   readonly settled?: readonly SettledApprovalRow[];
-  /** How many messages wait in the queue. */
+  /** The number of queued messages. */
   readonly queued: number;
-  /** The last 100 at most. */
+  /** At most the last 100. */
   readonly tasks: readonly TaskRow[];
-  /** The idempotency key under which the session was made. */
+  /** The idempotency key under which the session was created. */
   readonly key?: string;
-  /** A client has closed it, and nothing has happened in it since. */
+  /** Whether a client closed the session and nothing has happened in it since. */
   readonly closed?: boolean;
   readonly acceptEdits?: boolean;
   readonly skipPermissionsUntil?: string;
-  /** As the settings have them. */
+  /** As in the settings. */
   readonly annotations?: JsonObject;
 }
 
@@ -149,7 +149,7 @@ const isLastRun = record<LastRun>({
   message: optional(text),
 });
 
-/** Whether a value is a row of our own writing; keys of a later version may stand in it, and stay. */
+/** Whether a value is a row that Polypod wrote. Keys of later versions are allowed and preserved. */
 export const isRow: Check<Row> = record<Row>({
   id: text,
   file: text,

@@ -2,8 +2,8 @@ import { type Filter, isWanted } from './list.ts';
 import type { Row } from './row.ts';
 
 /**
- * The rows in which every word of the text occurs somewhere. Those come first whose name has all the words, then those
- * whose id begins with the text, then the rest; the order of the rows is kept within.
+ * Returns the rows that contain every word of the text. Rows whose name contains all words come first, then rows whose id starts
+ * with the text, then the rest. Within each group the row order is kept.
  */
 export function found(rows: readonly Row[], text: string, { limit, ...filter }: Filter = {}): readonly Row[] {
   const whole = folded(text).trim();
@@ -15,7 +15,7 @@ export function found(rows: readonly Row[], text: string, { limit, ...filter }: 
 }
 
 function wordsIn({ name = '', firstPrompt = '', lastText = '', cwd, id, model = '' }: Row): string {
-  // A word has no newline in it, so none is found across two fields.
+  // A word contains no newline, so it cannot match across two fields.
   return folded([name, firstPrompt, lastText, cwd, id, model].join('\n'));
 }
 
@@ -28,7 +28,7 @@ function hasAll(text: string, words: readonly string[]): boolean {
   return words.every((word) => text.includes(word));
 }
 
-/** Without case and width. To upper case last: ß is SS there, and a sigma looks the same at a word's end. */
+/** Folds case and width. Upper case comes last: it maps ß to SS and both forms of sigma to one letter. */
 function folded(text: string): string {
   return text.normalize('NFKC').toLowerCase().toUpperCase();
 }

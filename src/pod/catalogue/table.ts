@@ -2,7 +2,7 @@ import type { Change } from './change.ts';
 import { newestFirst } from './list.ts';
 import type { Row } from './row.ts';
 
-/** The rows that a file's changes amount to: the last one of an id counts, and a copied one never against an appended one. */
+/** The rows that result from a file's changes. The last change of an id wins; a copied change never overrides an appended one. */
 export class Table {
   readonly #rows = new Map<string, Row>();
   readonly #appended = new Set<string>();
@@ -17,12 +17,12 @@ export class Table {
     return this.#rows.get(id);
   }
 
-  /** All rows, those that changed last first. */
+  /** All rows, most recently changed first. */
   get rows(): readonly Row[] {
     return (this.#sorted ??= [...this.#rows.values()].toSorted(newestFirst));
   }
 
-  /** Those with a name, in the same order. */
+  /** The rows with a name, in the same order. */
   named(name: string): readonly Row[] {
     this.#byName ??= byName(this.rows);
     return this.#byName.get(name) ?? [];

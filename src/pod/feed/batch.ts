@@ -1,7 +1,7 @@
-/** An event with its number; numbers only grow, also across a restart. */
+/** An event with its number. Numbers only increase, also across restarts. */
 export type Numbered<Fact> = Fact & { readonly seq: number };
 
-/** What was published together. Every watcher gets the same one, so that a door's encoding is made once for all its links. */
+/** Events that were published together. All watchers share one instance, so that a door encodes it once for all connections. */
 export class EventBatch<Fact> {
   readonly events: readonly Numbered<Fact>[];
   readonly #encoded = new Map<unknown, unknown>();
@@ -14,10 +14,10 @@ export class EventBatch<Fact> {
     return this.events.at(-1)?.seq ?? 0;
   }
 
-  /** The batch as a door writes it; the same function always gives the same result, made at its first use. */
+  /** Returns the batch as encoded by a door's function. The result is cached by function. */
   as<T>(encode: (events: readonly Numbered<Fact>[]) => T): T {
     if (this.#encoded.has(encode)) {
-      // What is kept under a function is what that function gave.
+      // The cached value for a function is that function's result.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       return this.#encoded.get(encode) as T;
     }
@@ -26,7 +26,7 @@ export class EventBatch<Fact> {
     return encoded;
   }
 
-  /** What of it comes after a number; itself when that is all of it. */
+  /** Returns the events after a number, or the batch itself if that is all of it. */
   after(seq: number): EventBatch<Fact> | undefined {
     const [first] = this.events;
     if (first === undefined || this.lastSeq <= seq) return undefined;

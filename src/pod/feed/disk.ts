@@ -2,18 +2,18 @@ import { dirname } from 'node:path';
 import { systemCodeOf } from '../../base/index.ts';
 import type { Feed, Files } from '../../store/index.ts';
 
-/** Resolves when the disk has all of a file. */
+/** Resolves when a file is on disk. */
 export async function syncFile(files: Files, path: string): Promise<void> {
   await cutFile(files, path, Number.POSITIVE_INFINITY);
 }
 
-/** The same, and its name: without it a new file may vanish with the power. */
+/** Also syncs the directory entry: without it, a power cut may remove a new file. */
 export async function syncFileAndName(files: Files, path: string): Promise<void> {
   await syncFile(files, path);
   await files.syncDirectory(dirname(path));
 }
 
-/** Resolves when the disk has what remains of a file: what was cut off does not come back. */
+/** Resolves when a truncated file is on disk, so that a power cut cannot restore the removed part. */
 export async function cutFile(files: Files, path: string, end: number): Promise<void> {
   const file = files.openToUpdate(path);
   try {
@@ -24,7 +24,7 @@ export async function cutFile(files: Files, path: string, end: number): Promise<
   }
 }
 
-/** Removes a file if that can be done; says whether it is gone. */
+/** Tries to remove a file. Returns whether it is gone. */
 export function isRemoved(files: Files, path: string): boolean {
   try {
     files.unlink(path);
@@ -34,7 +34,7 @@ export function isRemoved(files: Files, path: string): boolean {
   }
 }
 
-/** A feed that never syncs: nothing can fail but the closing itself, and then there is nothing to be done. */
+/** Closes a segment's file. It has not been synced before, so only the close itself can fail, and that error is ignored. */
 export function letGo(feed: Feed | undefined): void {
   feed?.log.close().catch(() => {});
 }

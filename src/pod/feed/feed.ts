@@ -2,18 +2,18 @@ import { onAbort, type PolypodError } from '../../base/index.ts';
 import { EventBatch, type Numbered } from './batch.ts';
 import { Watcher } from './watcher.ts';
 
-/** Where what was told before is read again. */
+/** Reads earlier events again. */
 export interface Past<Fact> {
-  /** All that is written after a number, in order. */
+  /** All events on disk after a number, in order. */
   readonly read: (after: number) => AsyncIterable<readonly Numbered<Fact>[]>;
 }
 
-/** Hands out what was written: every watcher gets every batch, in one order, each with a bounded queue. */
+/** Publishes written batches: every watcher receives every batch in the same order through its own bounded queue. */
 export class Feed<Fact extends object> {
   readonly #past: Past<Fact>;
   readonly #watcherLimit: number;
   readonly #watchers = new Set<Watcher<Fact>>();
-  /** The last event that watchers have been told of. */
+  /** The number of the last event that watchers received. */
   #toldSeq: number;
   #end: { readonly error: PolypodError | undefined } | undefined;
 
@@ -39,12 +39,12 @@ export class Feed<Fact extends object> {
   }
 
   /**
-   * A watcher of all that is told after a number, from this call on: what is told before somebody listens waits. What
-   * was told before this call is read from the past first. Whoever may never listen lets the signal fire.
+   * Returns a watcher of all events after a number. Earlier events are read from the history first; later events are queued from
+   * this call on, even before iteration starts. A caller that may never iterate must abort the signal.
    */
   watch(after: number, signal: AbortSignal): AsyncGenerator<EventBatch<Fact>> {
     const watcher = new Watcher<Fact>(this.#watcherLimit, after);
-    // Registered before the past is read, so that nothing falls in between.
+    // Registered before the history is read, so that no event is missed in between.
     const missed = this.#toldSeq;
     if (this.#end === undefined) this.#watchers.add(watcher);
     else watcher.close(this.#end.error);
@@ -52,7 +52,7 @@ export class Feed<Fact extends object> {
     return this.#follow(watcher, after, missed, { signal, forget });
   }
 
-  /** Ends all watchers, once they have what is queued; with an error if there is one. */
+  /** Ends all watchers after their queued events, with an error if given. */
   end(error?: PolypodError): void {
     this.#end ??= { error };
     for (const watcher of this.#watchers) watcher.close(error);
@@ -91,7 +91,7 @@ export class Feed<Fact extends object> {
     for await (const events of this.#past.read(after)) {
       const batch = new EventBatch(events.filter(({ seq }) => seq > after && seq <= until));
       if (batch.events.length === 0) continue;
-      // Where the feed has ended the past is still read to its end: what is queued follows on it.
+      // If the feed has ended, the history is still read to its end, and the queued events follow.
       if (signal.aborted) return;
       watcher.skipTo(batch.lastSeq);
       yield batch;

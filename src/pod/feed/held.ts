@@ -4,7 +4,7 @@ import { withoutHoles } from './mend.ts';
 import { isRest, seqIn } from './record.ts';
 import { lastTextIn, type Segment } from './segment.ts';
 
-/** What there is of a feed: the segments that are only read, and the current one; none in an empty feed. */
+/** The segments of a feed: the read-only ones and the current one. An empty feed has none. */
 export interface Held {
   readonly older: readonly Segment[];
   readonly current: Feed | undefined;
@@ -12,13 +12,10 @@ export interface Held {
   readonly isClean: boolean;
 }
 
-/** Whose feed it is, where its files are, and what says that it is still ours. */
+/** Where the feed's files are, and how to check that this process still owns them. */
 type Owned = Required<Pick<FeedOptions, 'sessionId' | 'files' | 'guard'>>;
 
-/**
- * Opens the last of these segments to be appended to. Of a feed that was not closed, or whose end is lost, what stands
- * before a hole is let go.
- */
+/** Opens the last segment for appending. If the feed was not closed, or its end is lost, segments before a gap are removed. */
 export async function hold(
   { sessionId, files, guard }: Owned,
   found: readonly Segment[],
@@ -33,8 +30,8 @@ export async function hold(
     const text = await lastTextIn(files, { path, firstSeq, range: { from: start, to: end } });
     const isClean = !isEndLost && repair === undefined && text !== undefined && isRest(text);
     const kept = isClean ? found : await withoutHoles(files, found);
-    // What the disk does not know of it, a power cut can still undo: a cut in the middle of what is written from now on, or
-    // a whole file, before which the feed was closed once.
+    // A power cut can still undo what is not on disk: truncated bytes could reappear inside what is written from now on, or the
+    // whole file could vanish and leave a previous segment that ends with a close record.
     if (!isClean) await syncFileAndName(files, path);
     return { older: kept.slice(0, -1), current, lastSeq: lastSeqOf(text, last), isClean };
   } catch (error) {

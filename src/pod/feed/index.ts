@@ -1,4 +1,4 @@
-/** One session's numbered stream of events: written before told, each watcher with a bounded queue. */
+/** The numbered event stream of one session. Events are written before they are published; each watcher has a bounded queue. */
 export { EventBatch, type Numbered } from './batch.ts';
 export { Feed } from './feed.ts';
 export type { FeedRecord } from './record.ts';

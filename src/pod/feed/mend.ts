@@ -2,20 +2,20 @@ import type { Files } from '../../store/index.ts';
 import { seqIn } from './record.ts';
 import { hasText, isHeaderDamaged, lastTextIn, type Segment } from './segment.ts';
 
-/** The segments from the last one on whose first line cannot be trusted are set aside: what they held is told to nobody. */
+/** Sets aside trailing segments whose first line is damaged. Their events are not published again. */
 export async function withoutDamaged(
   files: Files,
   found: readonly Segment[],
 ): Promise<{ readonly kept: readonly Segment[]; readonly isDamaged: boolean }> {
   const last = found.at(-1);
   if (last === undefined || !(await isHeaderDamaged(files, last))) return { kept: found, isDamaged: false };
-  // Kept beside the others for whoever wants to look: a feed can be done without, so it keeps no pod shut.
+  // Kept for inspection. A pod can do without its feed, so a damaged feed does not prevent it from opening.
   files.rename(last.path, `${last.path}.damaged`);
   const { kept } = await withoutDamaged(files, found.slice(0, -1));
   return { kept, isDamaged: true };
 }
 
-/** The segments without the last ones of which a power cut left nothing; those files are removed. */
+/** Returns the segments without trailing ones that a power cut left empty, and removes those files. */
 export async function withoutLost(files: Files, found: readonly Segment[]): Promise<readonly Segment[]> {
   const last = found.at(-1);
   if (last === undefined) return found;
@@ -25,18 +25,18 @@ export async function withoutLost(files: Files, found: readonly Segment[]): Prom
 }
 
 /**
- * The segments that follow on each other without a hole; those before a hole are removed. A power cut may take the end of
- * one and leave the next: whoever read across would miss what was in between and not know.
+ * Returns the segments that follow each other without a gap, and removes those before a gap. A power cut may remove the end of
+ * one segment and leave the next one: a reader would miss the events in between without noticing.
  */
 export async function withoutHoles(files: Files, found: readonly Segment[]): Promise<readonly Segment[]> {
   let start = found.length - 1;
   while (start > 0 && (await isFollowed(files, found[start - 1], found[start]))) start -= 1;
-  // The oldest first, so that a crash in between leaves no other hole.
+  // Oldest first, so that a crash in between leaves no other gap.
   for (const { path } of found.slice(0, Math.max(0, start))) files.unlink(path);
   return found.slice(Math.max(0, start));
 }
 
-/** A segment begins with the number after the last one of the segment before it. */
+/** A segment starts with the number after the last one of the previous segment. */
 async function isFollowed(
   files: Files,
   segment: Segment | undefined,

@@ -1,4 +1,4 @@
-/** An event as it is written: the JSON of it, which begins with its number, and that number. */
+/** An event as written: its JSON text, which starts with its number, and that number. */
 export interface FeedRecord {
   readonly seq: number;
   readonly text: string;
@@ -8,8 +8,8 @@ const START = '{"seq":';
 const REST = ',"type":"rest"}';
 
 /**
- * The number that a record begins with; undefined if it begins otherwise. Asked of every record that is read or written,
- * so it is read off the text: to parse the whole of it costs far more.
+ * Returns the number at the start of a record, or undefined. It is read from the text, because it is needed for every record and
+ * parsing the whole record would cost far more.
  */
 export function seqIn(text: string): number | undefined {
   if (!text.startsWith(START)) return undefined;
@@ -23,7 +23,7 @@ export function seqIn(text: string): number | undefined {
   return isNumber ? seq : undefined;
 }
 
-/** What stands at the end of a feed whose writer closed it: no event, it takes no number and nobody is told of it. */
+/** The record at the end of a feed that was closed. It is not an event: it has no number and is not published. */
 export function restAfter(seq: number): string {
   return `${START}${seq}${REST}`;
 }
@@ -32,7 +32,7 @@ export function isRest(text: string): boolean {
   return text.endsWith(REST) && text === restAfter(seqIn(text) ?? 0);
 }
 
-/** NaN past the end, which is no digit. */
+/** NaN past the end, which is not a digit. */
 function digitAt(text: string, index: number): number {
   return text.charCodeAt(index) - 48;
 }

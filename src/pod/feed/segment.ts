@@ -11,7 +11,7 @@ import {
 } from '../../store/index.ts';
 import { isRest, seqIn } from './record.ts';
 
-/** One file of a feed: its path, the first number that it can hold, and the part of it that may be read. */
+/** One file of a feed: its path, the first number that it can contain, and its readable part. */
 export interface Segment {
   readonly path: string;
   readonly firstSeq: number;
@@ -19,18 +19,18 @@ export interface Segment {
 }
 
 const DIGITS = 16;
-/** More than any header takes. */
+/** Larger than any header. */
 const HEADER_BYTES = 1024;
 const NAME = /^\d{16}\.jsonl$/;
-/** Nothing is written to it any more, so all of it may be read. */
+/** Nothing appends to it any more, so all of it is readable. */
 const WHOLE: Range = { from: 0, to: Number.POSITIVE_INFINITY };
 
-/** The segment that begins with a number; by name they sort as by number. */
+/** The segment that starts with a number. File names sort in number order. */
 export function segmentAt(directory: string, firstSeq: number, range: Range = WHOLE): Segment {
   return { path: join(directory, `${String(firstSeq).padStart(DIGITS, '0')}.jsonl`), firstSeq, range };
 }
 
-/** The segments in a directory in order; none if there is no directory. */
+/** The segments in a directory in order; none if the directory does not exist. */
 export function segmentsIn(files: Files, directory: string): readonly Segment[] {
   try {
     const names = files.list(directory).filter((name) => NAME.test(name));
@@ -42,7 +42,7 @@ export function segmentsIn(files: Files, directory: string): readonly Segment[] 
   }
 }
 
-/** The events of a segment with greater numbers, in order, as many at a time as a read brings. */
+/** The events of a segment with greater numbers, in order, one batch per read. */
 export async function* eventsIn(
   files: Files,
   segment: Segment,
@@ -59,13 +59,13 @@ export async function* eventsIn(
   }
 }
 
-/** The last events of a segment in order, `count` of them or all there are. */
+/** The last `count` events of a segment, or all of them, in order. */
 export async function lastEventsIn(
   files: Files,
   segment: Segment,
   count: number,
 ): Promise<readonly string[]> {
-  // One line more than that, then twice as many and so on: a rest stands among the events now and then.
+  // Reads one line more, then twice as many and so on, because close records can occur between events.
   for (let length = count + 1; ; length *= 2) {
     const lines = await tailOf(files, segment, length);
     const events = eventsOf(lines, segment);
@@ -73,13 +73,13 @@ export async function lastEventsIn(
   }
 }
 
-/** The last line of a segment, if it can be trusted. */
+/** The last line of a segment, if its checksum is valid. */
 export async function lastTextIn(files: Files, segment: Segment): Promise<string | undefined> {
   const [line] = await tailOf(files, segment, 1);
   return line === undefined ? undefined : textOf(line);
 }
 
-/** Whether any line of it can be trusted. Only the power cut that came right after its making leaves a file without one. */
+/** Whether any line is valid. Only a power cut right after the file was created leaves a file without one. */
 export async function hasText(files: Files, segment: Segment): Promise<boolean> {
   try {
     for await (const lines of readLines(files, segment.path))
@@ -90,7 +90,7 @@ export async function hasText(files: Files, segment: Segment): Promise<boolean> 
   }
 }
 
-/** Whether it begins with a line that is not what was written there. */
+/** Whether its first line is damaged. */
 export async function isHeaderDamaged(files: Files, segment: Segment): Promise<boolean> {
   try {
     const beginning = { from: 0, to: HEADER_BYTES };
@@ -101,12 +101,12 @@ export async function isHeaderDamaged(files: Files, segment: Segment): Promise<b
   }
 }
 
-/** Where the first record with a greater number begins; the end of the segment if there is none. */
+/** The offset of the first record with a greater number, or the end of the segment. */
 export async function offsetAfter(files: Files, { path, range }: Segment, seq: number): Promise<number> {
   return await findLine(files, path, { key: seq + 1, keyOf: seqIn, range });
 }
 
-/** The part with greater numbers. Refuses when a line may be missing at its start, so that none is skipped unnoticed. */
+/** The part with greater numbers. Rejects if a line may be missing at its start, so that no event is skipped unnoticed. */
 async function rangeAfter(files: Files, segment: Segment, after: number): Promise<Range> {
   try {
     const from = await offsetAfter(files, segment, after);
@@ -126,7 +126,7 @@ async function tailOf(files: Files, segment: Segment, count: number): Promise<re
   }
 }
 
-/** The events among lines: all but the header and the rests. */
+/** The events among lines, without the header and close records. */
 function eventsOf(lines: readonly LogLine[], segment: Segment): readonly string[] {
   const events: string[] = [];
   for (const line of lines) {
@@ -149,7 +149,7 @@ function damaged({ path }: Segment, { offset }: LogLine): PolypodError {
   );
 }
 
-/** A segment that is gone was the oldest one, and has been let go while somebody was on the way to it. */
+/** A missing segment was the oldest one, and was removed while a reader was about to open it. */
 function readFailure({ path, firstSeq }: Segment, error: unknown): PolypodError {
   if (systemCodeOf(error) === 'ENOENT') return noLongerKept(firstSeq);
   return fileFailure(path, 'read', error);

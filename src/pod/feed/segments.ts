@@ -18,20 +18,20 @@ import {
 export interface SegmentsOptions {
   readonly sessionId: string;
   readonly files: Files;
-  /** Called before and after every write; it throws when the feed is no longer ours, as `Lock.assertOwner` does. */
+  /** Called before and after every write. Throws if this process no longer owns the feed, as `Lock.assertOwner` does. */
   readonly guard?: () => void;
-  /** A new segment begins when the current one holds so many bytes. */
+  /** A new segment starts when the current one reaches this size in bytes. */
   readonly segmentBytes?: number;
-  /** How many segments are kept. */
+  /** The maximum number of segments. */
   readonly segments?: number;
 }
 
 const DEFAULTS = { guard: () => {}, segmentBytes: 8 * 1024 * 1024, segments: 4 } as const;
 
 /**
- * Opens the feed in a directory, which need not be there. One that was closed is read at its end only and nothing is
- * written. Of one that was not, an unfinished last line is cut off, and what stands before a hole is let go. A last file
- * whose beginning is damaged is set aside, and the feed is not clean.
+ * Opens the feed in a directory, which may be missing. Of a feed that was closed, only the end is read and nothing is written.
+ * Otherwise an unfinished last line is truncated, and segments before a gap are removed. A last file whose start is damaged is
+ * set aside, and the feed is not clean.
  */
 export async function openSegments(directory: string, options: SegmentsOptions): Promise<Segments> {
   const settings = { ...DEFAULTS, ...options };
@@ -46,11 +46,11 @@ export async function openSegments(directory: string, options: SegmentsOptions):
 }
 
 /**
- * A session's numbered events on disk, as far back as they are kept: files of a few megabytes each, of which the oldest is
- * removed when a new one begins. Numbers grow and may jump. A segment begins with the number after the last one of the
- * segment before, which is how a hole between two is found.
+ * A session's numbered events on disk: files of a few megabytes each. The oldest is removed when a new one starts. Numbers
+ * increase and may have gaps. A segment starts with the number after the last one of the previous segment, which is how a lost
+ * end is detected.
  *
- * What was appended survives a kill of the process. It is synced when it is closed; until then a power cut may take its end.
+ * Appended events survive a kill of the process. The feed is synced when it is closed; until then a power cut may remove its end.
  */
 export class Segments {
   readonly #directory: string;
@@ -66,25 +66,25 @@ export class Segments {
     this.#held = held;
   }
 
-  /** The first number that can still be read; the one after the last if nothing is kept. */
+  /** The first readable number; the one after the last if there are no events. */
   get firstSeq(): number {
     const { older, current, lastSeq } = this.#held;
     return older[0]?.firstSeq ?? current?.firstSeq ?? lastSeq + 1;
   }
 
-  /** The last number that was given to an event; 0 if there never was one. */
+  /** The last number given to an event; 0 if there was none. */
   get lastSeq(): number {
     return this.#held.lastSeq;
   }
 
-  /** Whether its last writer closed it and nothing was written since: then nothing was lost. */
+  /** Whether its last writer closed it and nothing was written since, so that nothing is lost. */
   get isClean(): boolean {
     return this.#held.isClean;
   }
 
   /**
-   * Writes events with growing numbers, all in one write, and returns when they are written; throws when they are not.
-   * After a write that failed no other one is tried: abandon it, and open it again.
+   * Writes events with increasing numbers in one synchronous write; throws if that fails. After a failed write, no other write is
+   * tried: abandon the feed and open it again.
    */
   append(records: readonly FeedRecord[]): void {
     this.#assertOpen();
@@ -100,17 +100,16 @@ export class Segments {
   }
 
   /**
-   * Resolves when the disk has the first append, which follows on the word that the feed was closed; it is waited for before
-   * anybody is told of an event. Else a power cut could leave a feed that looks as if nothing had been lost. One sync each
-   * time that a feed is opened and written to.
+   * Resolves when the first append, which follows the close record, is on disk. Await it before publishing an event: otherwise a
+   * power cut could leave a feed that looks complete. It costs one sync each time a feed is opened and written to.
    */
   async marked(): Promise<void> {
     await this.#marking;
   }
 
   /**
-   * The events with greater numbers that are written by now, in order, as many at a time as a read brings. Rejects with
-   * `not-found` when they are no longer kept, and with `conflict` where the disk does not hold what was written.
+   * The written events with greater numbers, in order, one batch per read. Rejects with `not-found` if they have been removed,
+   * and with `conflict` if the file is damaged.
    */
   read(after: number): AsyncGenerator<readonly string[]> {
     return eventsAfter(this.#settings.files, this.#segments(), { after, firstSeq: this.firstSeq });
@@ -125,7 +124,7 @@ export class Segments {
     return false;
   }
 
-  /** The last events in order, `count` of them or all that are kept. */
+  /** The last `count` events in order, or all that exist. */
   async tail(count: number): Promise<readonly string[]> {
     let events: readonly string[] = [];
     for (const segment of this.#segments().toReversed()) {
@@ -136,7 +135,7 @@ export class Segments {
     return events;
   }
 
-  /** Takes back the events after a number, which nobody has been told of. Only before the first append. */
+  /** Removes the events after a number, which were never published. Only before the first append. */
   async cutAfter(seq: number): Promise<void> {
     this.#assertOpen();
     const { current, lastSeq } = this.#held;
@@ -147,7 +146,7 @@ export class Segments {
     try {
       guard();
       await current.log.close();
-      // From the end, each gone for good before the next: no crash in between leaves a hole.
+      // From the end, each removal synced before the next: a crash in between leaves no gap.
       for (const { path } of whole.slice(kept.length).toReversed()) files.unlink(path);
       if (kept.length < whole.length) await files.syncDirectory(this.#directory);
       const last = kept.at(-1);
@@ -160,8 +159,8 @@ export class Segments {
   }
 
   /**
-   * Begins anew: nothing before this number, which none has reached, can be read any more. An empty feed only remembers it
-   * and still writes nothing; else an empty segment keeps it.
+   * Restarts at this number, which must be unused: no earlier event can be read any more. An empty feed only remembers the number
+   * and writes nothing; otherwise an empty segment records it.
    */
   async forget(nextSeq: number): Promise<void> {
     this.#assertOpen();
@@ -181,7 +180,7 @@ export class Segments {
     }
   }
 
-  /** Says at its end that nothing is missing, waits until the disk has all of it, and lets go of the file. */
+  /** Appends the close record, syncs everything and closes the file. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -196,13 +195,13 @@ export class Segments {
     }
   }
 
-  /** Lets go of the file and writes nothing, as after a failure. */
+  /** Closes the file without writing, as after a failure. */
   abandon(): void {
     this.#isClosed = true;
     letGo(this.#held.current);
   }
 
-  /** The current segment, if the next event goes there: after a failed write, it says why there is none. */
+  /** Returns the current segment if it has room. Also after a failed write: appending to it throws the error. */
   #withRoom(): Feed | undefined {
     const { current, lastSeq } = this.#held;
     if (current === undefined) return undefined;
@@ -211,7 +210,7 @@ export class Segments {
     return isFull && failure === undefined ? undefined : current;
   }
 
-  /** The current segment, if it begins with this number, which none has reached: then it holds no event. */
+  /** Returns the current segment if it starts with this unused number, and so has no events. */
   #beginningWith(firstSeq: number): Feed | undefined {
     const { current } = this.#held;
     return current?.firstSeq === firstSeq ? current : undefined;
@@ -236,7 +235,7 @@ export class Segments {
     const marking = syncFileAndName(this.#settings.files, path).catch((error: unknown) => {
       throw fileFailure(path, 'append to', error);
     });
-    // Told to whoever waits for it.
+    // `sync` reports the error.
     marking.catch(() => {});
     return marking;
   }
@@ -256,13 +255,13 @@ export class Segments {
     const { older } = this.#held;
     const surplus = older.slice(0, Math.max(0, older.length + 1 - segments));
     for (const { path } of surplus) {
-      // What is written is written. One that cannot be removed is tried again, and none after it before: no hole.
+      // The events are written. A segment that cannot be removed is tried again before any later one, so there is no gap.
       if (!isRemoved(files, path)) return;
       this.#held = { ...this.#held, older: this.#held.older.slice(1) };
     }
   }
 
-  /** What says that nothing is missing is written when the disk has everything before it. */
+  /** The close record is written only after everything before it is on disk. */
   async #rest(log: AppendLog): Promise<void> {
     const { files } = this.#settings;
     await Promise.all(this.#segments().map(({ path }) => syncFile(files, path)));
@@ -272,7 +271,7 @@ export class Segments {
     await syncFile(files, log.path);
   }
 
-  /** All that can be read by now. */
+  /** The readable part at this moment. */
   #segments(): readonly Segment[] {
     const { older, current } = this.#held;
     if (current === undefined) return older;
@@ -298,10 +297,10 @@ async function* eventsAfter(
   }
 }
 
-/** Now, in one write. */
+/** Synchronous, in one write. */
 function write(log: AppendLog, texts: readonly string[]): void {
   const { end } = log;
-  // How it went is seen below, without waiting.
+  // The outcome is checked below without awaiting.
   log.append(texts, false).catch(() => {});
   log.flush();
   if (log.failure !== undefined) throw log.failure;

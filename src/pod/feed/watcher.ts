@@ -2,8 +2,8 @@ import { type PolypodError, ReaderTooSlow } from '../../base/index.ts';
 import type { EventBatch } from './batch.ts';
 
 /**
- * One reader's queue. It never holds up the feed: past its bound the reader is cut off, with the number it may resume
- * after, and what was queued is let go.
+ * One reader's queue. It never blocks the feed: when the queue exceeds its limit, the reader is disconnected with the number to
+ * resume after, and the queued events are dropped.
  */
 export class Watcher<Fact> {
   readonly #limit: number;
@@ -14,13 +14,13 @@ export class Watcher<Fact> {
   #error: PolypodError | undefined;
   #wake: (() => void) | undefined;
 
-  /** `limit` is how many events may wait. */
+  /** `limit` is the maximum number of queued events. */
   constructor(limit: number, after: number) {
     this.#limit = limit;
     this.#lastTaken = after;
   }
 
-  /** Whether the reader was too slow: what it has not got, it gets no more. */
+  /** Whether the reader was too slow. It receives no more events. */
   get isBehind(): boolean {
     return this.#end === 'behind';
   }
@@ -29,7 +29,7 @@ export class Watcher<Fact> {
     if (this.#end !== 'open') return;
     this.#queue.push(batch);
     this.#queued += batch.events.length;
-    // One batch may be larger than the bound: who has nothing else waiting is not slow.
+    // One batch may exceed the limit: a reader with an otherwise empty queue is not slow.
     if (this.#queued > this.#limit && this.#queue.length > 1) {
       this.#queue = [];
       this.#end = 'behind';
@@ -37,18 +37,18 @@ export class Watcher<Fact> {
     this.#wake?.();
   }
 
-  /** What is queued still comes, then the error if there is one. */
+  /** Queued events are still delivered, then the error, if any. */
   close(error?: PolypodError): void {
     if (this.#end === 'open') this.#error = error;
     if (this.#end === 'open') this.#end = 'closed';
     this.#wake?.();
   }
 
-  /** Undefined when it is over; rejects with `overloaded` when the reader was too slow, or with why there is no more. */
+  /** Returns undefined at the end. Rejects with `overloaded` if the reader was too slow, or with the error of the feed. */
   async next(): Promise<EventBatch<Fact> | undefined> {
     for (;;) {
       const next = this.#queue.shift();
-      // As much as came in with it, also what of it is not handed out.
+      // The whole batch counts, including events that are not returned.
       this.#queued -= next?.events.length ?? 0;
       const batch = next?.after(this.#lastTaken);
       if (batch !== undefined) {
@@ -66,7 +66,7 @@ export class Watcher<Fact> {
     }
   }
 
-  /** What came another way, from the journal: it is not handed out again. */
+  /** Skips events that the reader received from the journal. */
   skipTo(seq: number): void {
     this.#lastTaken = Math.max(this.#lastTaken, seq);
   }

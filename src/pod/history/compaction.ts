@@ -1,14 +1,14 @@
 import type { SessionTree } from '../session/index.ts';
 
-/** A compaction as the session has recorded it. */
+/** A compaction that the session has recorded. */
 export interface Compaction {
   readonly summary: string;
-  /** The oldest entry that stays in the conversation. */
+  /** The oldest entry that the compaction kept. */
   readonly firstKeptEntryId: string;
   readonly tokensBefore: number;
 }
 
-/** The compaction that an entry records, if it does. */
+/** Returns the compaction that an entry records, or undefined. */
 export function compactionIn(tree: SessionTree, entryId: string): Compaction | undefined {
   const entry = tree.get(entryId);
   if (entry?.type !== 'compaction') return undefined;

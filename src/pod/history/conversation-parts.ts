@@ -10,18 +10,18 @@ import {
   TOOL_END,
 } from '../session/index.ts';
 
-/** What a session added to a conversation. A session that was forked goes on with the parts of the sessions before it. */
+/** What one session added to a conversation. A fork continues the parts of the sessions before it. */
 export interface ConversationPart {
   readonly sessionId: string;
   readonly items: readonly ConversationItem[];
 }
 
-/** Something that was said, called or returned, or the summary of a compaction. Items keep their places as more are added. */
+/** A message, a call, a result or the summary of a compaction. Items keep their index when more are added. */
 export interface ConversationItem {
   readonly item: Item | ConversationSummary;
   /** ISO 8601. */
   readonly at: string;
-  /** Whether it is a call that has its result. */
+  /** Whether it is a call with a result. */
   readonly isCompleted: boolean;
   /** The approval of a call. */
   readonly approval?: { readonly approvalId: string; readonly status: ApprovalStatus };
@@ -32,7 +32,7 @@ export interface ConversationSummary {
   readonly text: string;
 }
 
-/** The conversation at the leaf as people saw it, also what was compacted, by the sessions it went through, oldest first. */
+/** The conversation at the leaf as people saw it, including compacted items, grouped by session, oldest first. */
 export function conversationParts(path: readonly Entry[], sessionId: string): readonly ConversationPart[] {
   return bySession(path, sessionId).map(({ id, entries }) => ({ sessionId: id, items: itemsIn(entries) }));
 }
@@ -79,14 +79,14 @@ interface CollectedApproval {
   status: ApprovalStatus;
 }
 
-/** Collects items in the order of the file, and connects calls with their results and approvals. */
+/** Collects items in file order, and connects calls with their results and approvals. */
 class ItemCollector {
   readonly items: CollectedItem[] = [];
-  /** Calls that have no result yet. */
+  /** Calls without a result. */
   readonly #open = new Map<string, CollectedItem>();
   readonly #answered = new Set<string>();
   readonly #approvals = new Map<string, CollectedApproval>();
-  /** Of calls that have not been recorded yet. */
+  /** Approvals of calls that have not been recorded yet. */
   #early: CollectedApproval[] = [];
 
   take(entry: Entry): void {
@@ -97,7 +97,7 @@ class ItemCollector {
     if (ended !== undefined)
       for (const item of itemsOf({ role: 'toolResult', ...ended.message })) this.#add(item, at);
     const request = APPROVAL_REQUEST.in(entry);
-    // An approval with a pod is about a call of that child.
+    // An approval with a pod id belongs to a call of that child.
     if (request !== undefined && request.podId === undefined) this.#ask(request);
     const response = APPROVAL_RESPONSE.in(entry);
     const approval = response && this.#approvals.get(response.approvalId);
@@ -117,7 +117,7 @@ class ItemCollector {
     collected.approval = early;
   }
 
-  /** False for a result that is there already: one that came early is recorded a second time in its place. */
+  /** Returns false for a duplicate: an early result is recorded again when its turn in the order comes. */
   #complete(callId: string): boolean {
     const call = this.#open.get(callId);
     if (call !== undefined) call.isCompleted = true;
@@ -137,13 +137,13 @@ class ItemCollector {
   }
 }
 
-/** Of an answer that failed, its texts: the model is not sent them again, but people have seen them. */
+/** The texts of a failed answer. They are not sent to the model again, but people have seen them. */
 function shownItems(message: AgentMessage): readonly Item[] {
   if (message.stopReason !== 'error') return itemsOf(message);
   return itemsOf({ ...message, stopReason: 'stop' }).filter(({ type }) => type === 'message');
 }
 
-/** By the id of the call; without one by the name of the tool, if the call has no approval yet. */
+/** Finds a call by its id or, without one, by the name of the tool, if the call has no approval yet. */
 function isAbout({ callId, tool }: CollectedApproval, { item, approval }: CollectedItem): boolean {
   if (item.type !== 'tool-call') return false;
   if (callId !== undefined) return callId === item.callId;

@@ -1,4 +1,4 @@
-/** What sessions have recorded, as plain values: nobody outside of `pod` reads the entries of a session file. */
+/** Recorded history as plain values. Code outside `pod` does not read session file entries. */
 export { type Compaction, compactionIn, isCompacted } from './compaction.ts';
 export {
   type ConversationItem,

@@ -1,16 +1,16 @@
 import type { AgentMessage, Entry, SessionTree } from '../session/index.ts';
 
-/** A message of a person. */
+/** A user message. */
 export interface Prompt {
   readonly entryId: string;
-  /** The entry that it follows, `root` for none: where a branch without it begins. */
+  /** The entry before it, or `root`: where a branch that replaces it starts. */
   readonly before: string;
   readonly message: AgentMessage;
-  /** Whether it belongs to the current conversation, and not to another branch. */
+  /** Whether it is part of the current branch. */
   readonly isCurrent: boolean;
 }
 
-/** All messages of people, on every branch, in the order of the file. */
+/** All user messages, on every branch, in file order. */
 export function promptsIn(tree: SessionTree): readonly Prompt[] {
   const current = new Set<Entry>(tree.path());
   return [...tree.entries()].flatMap((entry) =>

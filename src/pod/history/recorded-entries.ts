@@ -1,14 +1,14 @@
 import { type JsonObject, objectIn } from '../../base/index.ts';
 import { encodeEntry, type Entry, type SessionTree } from '../session/index.ts';
 
-/** Entries of a session as JSON objects, in the order of the file. */
+/** Entries of a session as JSON objects, in file order. */
 export interface RecordedEntries {
   readonly entries: readonly JsonObject[];
-  /** The entry that the next one follows; null before the first. */
+  /** The leaf; null before the first entry. */
   readonly leafId: string | null;
 }
 
-/** All entries, or those after one of them; undefined if there is no such entry. */
+/** All entries, or those after an entry; undefined if that entry does not exist. */
 export function entriesAfter(tree: SessionTree, after: string | undefined): RecordedEntries | undefined {
   const entries = [...tree.entries()];
   const at = after === undefined ? -1 : entries.findIndex(({ id }) => id === after);
@@ -19,16 +19,16 @@ export function entriesAfter(tree: SessionTree, after: string | undefined): Reco
   };
 }
 
-/** An entry with those that follow it, oldest first. */
+/** An entry and its descendants, oldest first. */
 export interface EntryNode {
   /** JSON text on one line. */
   readonly json: string;
-  /** A person's name for the entry. */
+  /** The label that a person gave the entry. */
   readonly label?: string;
   readonly children: readonly EntryNode[];
 }
 
-/** The entries that follow none, oldest first. Long sessions are deeply nested: do not walk them recursively. */
+/** The root entries, oldest first. Long sessions are deeply nested: do not walk them recursively. */
 export function entryNodes(tree: SessionTree): readonly EntryNode[] {
   const roots: EntryNode[] = [];
   const children = new Map<string, EntryNode[]>();
@@ -44,6 +44,6 @@ export function entryNodes(tree: SessionTree): readonly EntryNode[] {
 }
 
 function entryJson(entry: Entry): string {
-  // The line of another program may have white space that ends a line of ours.
+  // A line of another program may contain white space that would end a line of ours.
   return entry.type === 'unknown' ? JSON.stringify(objectIn(entry.raw) ?? {}) : encodeEntry(entry);
 }

@@ -1,12 +1,12 @@
 import type { AgentMessage, Entry, SessionTree } from '../session/index.ts';
 
-/** A message of the conversation as the file has it, and the entry that records it. */
+/** A message of the conversation as stored in the file, and the entry that records it. */
 export interface SessionMessage {
   readonly entryId: string;
   readonly message: AgentMessage;
 }
 
-/** The conversation at the leaf in the words of pi and xcsh: what their clients are shown. */
+/** The conversation at the leaf in the message format of pi and xcsh, for their clients. */
 export function sessionMessages(tree: SessionTree): readonly SessionMessage[] {
   const path = tree.path();
   const at = path.findLastIndex(({ type }) => type === 'compaction');

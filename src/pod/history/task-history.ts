@@ -12,39 +12,39 @@ import {
 import { messageText } from './message-text.ts';
 import { outcomeIn, type TaskOutcome } from './task-outcome.ts';
 
-/** A task as its session has recorded it. */
+/** A task as recorded in its session. */
 export interface TaskHistory {
-  /** The numbers of its first event, and of its last once it is over. */
+  /** The number of its first event and, once it has ended, of its last. */
   readonly firstSeq: number;
   readonly lastSeq: number | undefined;
-  /** The number of the start of its last run. */
+  /** The number of the `run-start` event of its last run. */
   readonly runSeq: number | undefined;
   readonly queueId: string | undefined;
   readonly runIds: ReadonlySet<string>;
-  /** As the run ended; `pending` before it began, `running` while it goes on. */
+  /** The status of the run; `pending` before it starts, `running` while it is active. */
   readonly status: string;
-  /** Why it failed or was stopped. */
+  /** Why it failed or was cancelled. */
   readonly reason: string | undefined;
   readonly outcome: TaskOutcome;
   /** Undefined for a task that has not ended. */
   readonly usage: TaskUsage | undefined;
-  /** Why its last call was denied; undefined for one that was not. */
+  /** Why its last call was denied; undefined if it was not denied. */
   readonly denied: string | undefined;
-  /** How much of its own list of steps was done at most, from 0 to 1; undefined while it has none. */
+  /** The highest completed fraction of its todo list, from 0 to 1; undefined while it has no list. */
   readonly stepsDone: number | undefined;
 }
 
-/** What the runs of a task used. */
+/** The usage of a task's runs. */
 export interface TaskUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly turns: number;
   readonly toolCalls: number;
-  /** In USD; absent where a model's price is not known. */
+  /** In USD; absent if a model's price is unknown. */
   readonly cost?: number;
 }
 
-/** Finds a task in a session: one walk over its entries. */
+/** Finds a task in one pass over the session's entries. */
 export function taskIn(tree: SessionTree, taskId: string): TaskHistory | undefined {
   const walk = new Walk(taskId);
   for (const entry of tree.entries()) walk.take(entry);
@@ -84,7 +84,7 @@ class Walk {
     const start = RUN_START.in(entry);
     if (start?.taskId === this.#taskId) this.#begin(start.runId, seq);
     const steps = this.#isOpen ? TODOS.in(entry)?.items : undefined;
-    // A list that grows does not take back what was told: people read progress as a promise.
+    // Progress never decreases, even if the list grows: clients expect it to be monotonic.
     if (steps !== undefined && steps.length > 0)
       this.#stepsDone = Math.max(this.#stepsDone ?? 0, shareDone(steps));
     const end = RUN_END.in(entry);
@@ -113,7 +113,7 @@ class Walk {
     };
   }
 
-  /** Again after a pause: the task goes on. */
+  /** The run resumes after a pause. */
   #begin(runId: string, seq: number): void {
     this.#runIds.add(runId);
     this.#firstSeq ??= seq;
@@ -142,7 +142,7 @@ function shareDone(steps: readonly JsonObject[]): number {
 type RunTotals = NonNullable<ReturnType<typeof RUN_END.in>>['totals'];
 type Counted = 'inputTokens' | 'outputTokens' | 'turns' | 'toolCalls' | 'cost';
 
-/** Totals are those of the whole conversation: a task's are the difference. */
+/** Recorded totals cover the whole conversation, so a task's usage is a difference. */
 function usageBetween(before: RunTotals, after: RunTotals): TaskUsage {
   const more = (name: Counted): number => Math.max(0, (after?.[name] ?? 0) - (before?.[name] ?? 0));
   return {

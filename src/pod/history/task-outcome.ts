@@ -9,21 +9,21 @@ export interface FileChange {
   readonly diff: string;
 }
 
-/** What a task produced. */
+/** The output of a task. */
 export interface TaskOutcome {
   /** The last text of the model; empty if there is none. */
   readonly text: string;
-  /** What the last call printed. A refusal or a failed start is in `stderr`. */
+  /** The output of the last call. `stderr` contains the reason if the call was denied or failed to start. */
   readonly command: {
     readonly stdout: string;
     readonly stderr: string;
-    /** Null for a command that a signal ended, or that never began. */
+    /** Null for a command that a signal terminated or that never started. */
     readonly exitCode: number | null;
   };
   readonly changes: readonly FileChange[];
 }
 
-/** The outcome of a task, by its messages. */
+/** Computes the outcome of a task from its messages. */
 export function outcomeIn(messages: readonly AgentMessage[]): TaskOutcome {
   return { text: lastText(messages), command: commandResult(messages), changes: changesIn(messages) };
 }

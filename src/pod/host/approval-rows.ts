@@ -3,8 +3,8 @@ import type { Approval } from '../event.ts';
 import type { ApprovalIndex } from '../view/view.ts';
 
 /**
- * What the row of a session has of its approvals: all that are pending, and the last ones that were settled. `before` are the
- * settled ones of the row so far: a pod that was opened at a checkpoint does not know those before it.
+ * Returns the approvals for a session's row: all pending ones and the last settled ones. `before` are the settled approvals of
+ * the previous row, because a pod that was opened at a checkpoint does not load earlier ones.
  */
 export function approvalRows(
   approvals: ApprovalIndex,
@@ -12,7 +12,7 @@ export function approvalRows(
 ): Pick<Row, 'approvals' | 'settled'> {
   const earlier = before.filter(({ approvalId }) => approvals.get(approvalId) === undefined);
   const later = approvals.all().flatMap(({ approval, settlement }) =>
-    // An approval of a child pod is in the row of the child.
+    // An approval of a child pod is in the child's row.
     settlement === undefined || approval.podId !== undefined ? [] : [{ approval, settlement }],
   );
   const last = later.slice(-MOST_SETTLED).map(({ approval, settlement }) => ({
@@ -25,7 +25,7 @@ export function approvalRows(
 
 const MOST_SETTLED = 5;
 
-/** In characters. Rows are written again with every change of the session. */
+/** In characters. Rows are rewritten with every change of the session. */
 const LONGEST_SETTLED = 2_000;
 const LONGEST_ARGUMENTS = 32_000;
 

@@ -11,7 +11,7 @@ export interface ChildPodsParts {
   readonly onFailure: (error: PolypodError, podId: string) => void;
 }
 
-/** Pods that work for others: a child's questions are asked at its parent too, and may be decided at either. */
+/** Connects child pods with their parents: a child's approvals also appear in its parent, and can be decided in either. */
 export class ChildPods {
   readonly #parts: ChildPodsParts;
 
@@ -28,12 +28,12 @@ export class ChildPods {
   }
 
   async decide(podId: string, command: ValidCommandOf<'decide'>, { key, ...who }: Caller): Promise<void> {
-    // The child has keys of its own: the parent's must not meet one of them.
+    // Idempotency keys of the parent must not collide with the child's own.
     const caller = key === undefined ? who : { ...who, key: `parent ${key}` };
     await this.#parts.podCache.use(podId, (child) => child.handle(command, caller));
   }
 
-  /** A parent and its child keep the same questions, each in its own file: a crash may have come between the two. */
+  /** Parent and child record the same approvals in separate files, and a crash may have come between the two writes. */
   compare(pod: LivePod): void {
     for (const { podId, ...approval } of pod.view.approvals.pending()) {
       if (podId === undefined) this.asked(pod, approval);
@@ -60,7 +60,7 @@ export class ChildPods {
 
   #toParent(pod: LivePod, tell: (parent: LivePod) => void): void {
     const { parentSessionId: parentId, spawned } = pod.header.extras ?? {};
-    // A fork has a parent too, and goes its own way.
+    // A fork has a parent too, but is independent of it.
     if (typeof parentId !== 'string' || spawned !== true) return;
     this.#parts.podCache
       .use(parentId, async (parent) => tell(parent))

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { objectIn } from '../../base/index.ts';
 import type { Files } from '../../store/index.ts';
 
-/** Whether the last that happened in a session is that a client closed it: its feed tells, as long as that is kept. */
+/** Whether the last event of a session is that a client closed it. Reads the feed, if that event still exists. */
 export function wasClosed(files: Files, feed: string): boolean {
   if (files.stat(feed) === undefined) return false;
   const last = files

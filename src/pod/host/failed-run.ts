@@ -2,7 +2,7 @@ import type { PolypodError } from '../../base/index.ts';
 import type { Catalogue, Row } from '../catalogue/index.ts';
 import { type RowSource, rowFromFile } from './session-rows.ts';
 
-/** Corrects the row of a session whose log could not be written. Resolves with the row before that, if the session is listed. */
+/** Corrects the row of a session whose log could not be written. Resolves with the previous row, if the session is listed. */
 export async function recordFailedRun(
   catalogue: Catalogue,
   source: RowSource,
@@ -18,9 +18,9 @@ export async function recordFailedRun(
 }
 
 /**
- * The row of a session whose log failed. `written` is the row as the session file has it. `before` is the row that was listed, which
- * includes events that could not be written. A run without an end has failed, unless it waits for a person: it resumes with the
- * decision.
+ * Returns the row of a session whose log failed. `written` is the row according to the session file. `before` is the listed row,
+ * which includes events that could not be written. A run without an end has failed, unless it waits for a person: then it resumes
+ * with the decision.
  */
 function rowAfterFailure(written: Row, before: Row, { message }: PolypodError, now: string): Row {
   const { lastRun, state } = written;
@@ -36,7 +36,7 @@ function rowAfterFailure(written: Row, before: Row, { message }: PolypodError, n
   };
 }
 
-/** The session file has no times for runs and tasks: those of the listed row are kept where nothing changed. */
+/** The session file has no times for runs and tasks, so unchanged ones keep the times of the listed row. */
 function timesOf({ lastRun, tasks }: Row, before: Row): Pick<Row, 'lastRun' | 'tasks'> {
   const isSame = lastRun !== undefined && before.lastRun?.runId === lastRun.runId;
   const { startedAt } = (isSame && before.lastRun) || {};

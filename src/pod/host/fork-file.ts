@@ -14,20 +14,23 @@ import type { PodSettings } from '../settings.ts';
 export interface ForkFile {
   readonly file: string;
   readonly header: Header;
-  /** The session that it is forked from, with all that its file has. */
+  /** The complete session to fork. */
   readonly source: { readonly id: string; readonly tree: SessionTree; readonly settings: PodSettings };
-  /** The last entry that is taken over; null for none. */
+  /** The last entry to copy; null for none. */
   readonly at: string | null;
   readonly files: Files;
   readonly durability: Durability;
 }
 
-/** Writes a session that begins with a part of another one. It has its name when it is whole: a crash leaves no half of it. */
+/**
+ * Writes a session that starts with a part of another one. The file gets its name when it is complete, so a crash leaves no
+ * partial session.
+ */
 export async function writeFork(fork: ForkFile): Promise<void> {
   const { file, header, source, at, files, durability } = fork;
   const tree = source.tree.fork(at, header);
   tree.append(FORK.body({ sessionId: source.id, ...(at === null ? {} : { entryId: at }) }), { seq: 0 });
-  // As the pod is set now, wherever in its tree that was said: what is forbidden to it is forbidden to the fork.
+  // Copies the current settings, whichever branch set them, so that restrictions also apply to the fork.
   const { name: _, annotations: __, ...settings } = source.settings;
   tree.append(SETTINGS.body({ settings }), { seq: 0 });
   makeDirectories(files, dirname(file));

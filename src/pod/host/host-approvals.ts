@@ -9,14 +9,14 @@ import type { PodCache } from './pod-cache.ts';
 import type { SessionReader } from './session-reader.ts';
 import type { RowSource } from './session-rows.ts';
 
-/** An approval, the session that it belongs to and, once there is one, its outcome. */
+/** An approval, its session and, once settled, its outcome. */
 export interface SessionApproval {
   readonly row: Row;
   readonly approval: ApprovalRow;
   readonly settlement?: Settlement;
 }
 
-/** A decision about an approval, as the command `decide` has it. */
+/** A decision about an approval, as in the command `decide`. */
 export type ApprovalDecision = Omit<PodCommandOf<'decide'>, 'type'>;
 
 export interface HostApprovalsParts {
@@ -27,8 +27,8 @@ export interface HostApprovalsParts {
 }
 
 /**
- * The approvals of all sessions. Answers come from the catalogue and from the pods in memory. A session is opened or read only
- * for a call that is too long for a row, and for an approval that was settled long ago.
+ * The approvals of all sessions. Answers come from the catalogue and from the pods in memory. A session is opened or read only if
+ * the call is too long for a row, or if the approval is no longer in the row.
  */
 export class HostApprovals {
   readonly #parts: HostApprovalsParts;
@@ -39,7 +39,7 @@ export class HostApprovals {
 
   /**
    * The pending approvals of these sessions, oldest first. An approval of a child pod is also listed for its parent, with
-   * `podId`. The arguments are absent while another process has the session open: only that process can decide.
+   * `podId`. The arguments are absent while another process has the session open, because only that process can decide.
    */
   async pending(isWanted: (row: Row) => boolean = () => true): Promise<readonly SessionApproval[]> {
     await this.#parts.catalogue.refresh();
@@ -51,20 +51,23 @@ export class HostApprovals {
     );
   }
 
-  /** An approval that is pending, or was settled lately. One of a child pod is found in the child, not in its parent. */
+  /**
+   * Finds an approval that is pending or was settled recently. An approval of a child pod is found in the child, not in its
+   * parent.
+   */
   async find(approvalId: string): Promise<SessionApproval | undefined> {
     await this.#parts.catalogue.refresh();
     const found = [...this.#inMemory(approvalId), ...this.#inRows(approvalId)];
     return found.find(({ approval }) => approval.podId === undefined) ?? found[0];
   }
 
-  /** An approval of any age, with its call. Rejects if it is pending in a session that another process has open. */
+  /** Finds an approval of any age, with its call. Rejects if it is pending in a session that another process has open. */
   async get(approvalId: string): Promise<SessionApproval | undefined> {
     const found = await this.find(approvalId);
     return found === undefined ? this.#inFiles(approvalId) : this.#withCall(found);
   }
 
-  /** Decides an approval in the session that it belongs to, or in the one that is named. The first decision counts. */
+  /** Decides an approval in its session, or in the named one. The first decision wins. */
   async decide(decision: ApprovalDecision, caller: Caller, sessionId?: string): Promise<Receipt> {
     const { approvalId } = decision;
     const id = sessionId ?? (await this.get(approvalId))?.row.id;
@@ -89,7 +92,7 @@ export class HostApprovals {
     return [...pending, ...settled].filter(({ approval }) => approval.approvalId === approvalId);
   }
 
-  /** The id has the time of the request: only sessions that were in use then can have it. */
+  /** The id contains the time of the request, so only sessions that were in use at that time can have it. */
   async #inFiles(approvalId: string): Promise<SessionApproval | undefined> {
     const at = uuidv7Time(approvalId);
     if (at === undefined) return undefined;
@@ -110,7 +113,7 @@ export class HostApprovals {
     const { podCache } = this.#parts;
     const { row, approval, settlement } = found;
     const pod = podCache.get(row.id);
-    // No answer is given that a crash could take back.
+    // Waits until the settlement is on disk: a crash must not revert a returned answer.
     await pod?.written();
     const isReadable = pod !== undefined || settlement !== undefined || !this.#isLocked(row);
     if (isReadable && approval.arguments !== undefined) return found;
@@ -127,7 +130,7 @@ export class HostApprovals {
   }
 }
 
-/** Ids and rows get their times from the same clock, but not in the same millisecond. */
+/** Ids and rows use the same clock, but may differ by milliseconds. */
 const SLACK_MS = 1_000;
 
 /** Without the call. */

@@ -8,39 +8,39 @@ import type { Row } from '../catalogue/index.ts';
 import type { SettingsChange } from '../settings.ts';
 
 export interface HostLimits {
-  /** Pods in memory. */
+  /** The maximum number of pods in memory. */
   readonly pods: number;
-  /** Runs at the same time. */
+  /** The maximum number of concurrent runs. */
   readonly runs: number;
-  /** Messages that wait at one pod. */
+  /** The maximum number of queued messages per pod. */
   readonly queue: number;
-  /** Events that wait for one watcher; past it the watcher is cut off and may resume. */
+  /** The maximum number of queued events per watcher. A watcher that exceeds it is disconnected and may resume. */
   readonly watcher: number;
 }
 
 export const DEFAULT_LIMITS: HostLimits = { pods: 2_000, runs: 200, queue: 100, watcher: 10_000 };
 
 export interface HostOptions {
-  /** Where sessions, feeds and the catalogue are kept. */
+  /** The directory of sessions, feeds and the catalogue. */
   readonly directory: string;
   readonly agents: OpenAgent;
   readonly files?: Files;
-  /** What an accepted command survives; see `Durability`. */
+  /** Which failures an accepted command survives; see `Durability`. */
   readonly durability?: Durability;
   readonly limits?: Partial<HostLimits>;
   readonly hibernateAfterMs?: number;
-  /** How long approvals wait; for ever if nothing is said. */
+  /** How long approvals wait; by default without a limit. */
   readonly approvals?: DeadlinePolicy;
   readonly now?: () => Date;
-  /** Asked right before a run starts, also one that has waited: a reason, if it must not. */
+  /** Called right before a run starts, also a queued one. Returns a reason if it must not start. */
   readonly refuseStart?: RefuseStart;
-  /** Records who decided and who changed what may happen. */
+  /** Records decisions and changes of permissions. */
   readonly audit?: Audit;
-  /** Something failed that no command was waiting for. */
+  /** Called on a failure that no command was waiting for. */
   readonly onFailure?: (error: PolypodError, podId: string | undefined) => void;
 }
 
-/** A pod came into memory, left it, or was removed with its session. */
+/** A pod was loaded, unloaded, or removed with its session. */
 export type PodMove = 'in' | 'out' | 'removed';
 
 export interface NewPod {
@@ -48,33 +48,33 @@ export interface NewPod {
   /** May depend on the session's id. */
   readonly settings?: SettingsChange | ((id: string) => SettingsChange);
   readonly parentId?: string;
-  /** The file of the session that it comes from, if that is no pod of this host. */
+  /** The file of the parent session, if that is no pod of this host. */
   readonly parentSession?: string;
-  /** Where the session file is to be, by the session's id; with the others if nothing is said. */
+  /** Returns the path of the session file; by default in the directory of all sessions. */
   readonly file?: (id: string) => string;
-  /** The same key gives the same pod. */
+  /** An idempotency key: the same key returns the same pod. */
   readonly key?: string;
-  /** Nothing is written before the first command: for a client that may never say anything. */
+  /** Writes nothing before the first command, for clients that may never send one. */
   readonly lazy?: boolean;
 }
 
 export interface Fork {
-  /** The last entry that is taken over, or `root` for none; the leaf if nothing is said. */
+  /** The last entry to copy, or `root` for none; by default the leaf. */
   readonly entryId?: string;
   readonly name?: string;
   /** As for a new pod. */
   readonly file?: (id: string) => string;
 }
 
-/** A row is another one. */
+/** A changed row. */
 export interface Change {
   readonly id: string;
-  /** As it was; a new pod has none. */
+  /** The previous row; undefined for a new pod. */
   readonly before: Row | undefined;
   /** The number of the event that changed it. */
   readonly last: number;
-  /** The last event that watchers knew of then. */
+  /** The last event that had been published then. */
   readonly told: number;
-  /** Why the log of the session could not be written, if that is what has happened: then no event follows. */
+  /** Why the session's log could not be written, if that caused the change: no event follows. */
   readonly failure?: PolypodError;
 }

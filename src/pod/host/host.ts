@@ -35,29 +35,29 @@ import { UnsavedPods } from './unsaved-pods.ts';
 import { isSameFile, refuseTakenPlace, refuseUnsafeId } from './session-location.ts';
 import { unknownPod } from '../unknown-pod.ts';
 
-/** The pods of a process, and the sessions they come from: what a door sees first. */
+/** The pods of a process and their sessions. Doors use pods through it. */
 export class Host {
-  /** Whole texts, of which rows have the beginning. */
+  /** Full texts that rows truncate. */
   readonly texts: TextReader;
   /** Finds and decides approvals. */
   readonly approvals: HostApprovals;
-  /** What sessions have recorded. */
+  /** Reads recorded history. */
   readonly history: SessionHistory;
   readonly #options: Required<Omit<HostOptions, 'limits'>> & { readonly limits: HostLimits };
   readonly #layout: Layout;
   readonly #catalogue: Catalogue;
   readonly #podCache: PodCache;
   readonly #fresh = new UnsavedPods();
-  /** Sessions that are on their way to the trash: nobody opens them again. */
+  /** Sessions that are being moved to the trash and must not be opened. */
   readonly #removing = new Set<string>();
-  /** Pods that are being made under a key. */
+  /** Pods that are being created under a key. */
   readonly #making = new Map<string, Promise<Pod>>();
   readonly #slots: RunSlots;
   readonly #family: ChildPods;
   readonly #rowSource: RowSource;
   readonly #podListeners = new Set<(id: string, move: PodMove) => void>();
   readonly #onChange = new Set<(change: Change) => void>();
-  /** Called when a pod may have become quiet. */
+  /** Called when a pod may have become idle. */
   readonly #onQuieter = new Set<() => void>();
 
   static async open(options: HostOptions): Promise<Host> {
@@ -117,34 +117,34 @@ export class Host {
     this.history = new SessionHistory(reader);
   }
 
-  /** How much of what is allowed is in use. */
+  /** Returns the usage of each limit. */
   get usage(): { readonly pods: number; readonly runs: number; readonly sessions: number } {
     return { pods: this.#podCache.size, runs: this.#slots.taken, sessions: this.#catalogue.size };
   }
 
-  async create(wish: NewPod): Promise<Pod> {
-    const { key } = wish;
+  async create(options: NewPod): Promise<Pod> {
+    const { key } = options;
     const making = key === undefined ? undefined : this.#making.get(key);
     if (making !== undefined) return making;
-    const made = this.#create(wish, {});
+    const made = this.#create(options, {});
     if (key !== undefined) this.#making.set(key, made);
     return made.finally(() => this.#making.delete(key ?? ''));
   }
 
-  async #create(wish: NewPod, more: JsonObject): Promise<Pod> {
-    const { cwd, parentId, key, lazy = false } = wish;
+  async #create(options: NewPod, more: JsonObject): Promise<Pod> {
+    const { cwd, parentId, key, lazy = false } = options;
     const known =
       key === undefined ? undefined : (this.#catalogue.byKey(key)?.id ?? this.#fresh.underKey(key));
     if (known !== undefined) return this.pod(known);
     const id = uuidv7(this.#options.now().getTime());
-    const file = wish.file?.(id);
+    const file = options.file?.(id);
     const there = file === undefined ? undefined : this.#fresh.at(file);
     if (there !== undefined) return this.pod(there);
     if (file !== undefined) refuseTakenPlace(file, this.#layout, this.#catalogue.list());
-    const settings = typeof wish.settings === 'function' ? wish.settings(id) : wish.settings;
+    const settings = typeof options.settings === 'function' ? options.settings(id) : options.settings;
     const extras = { ...(parentId && { parentSessionId: parentId }), ...(key && { key }), ...more };
     const parent = parentId === undefined ? undefined : this.#catalogue.get(parentId);
-    const parentSession = parent === undefined ? wish.parentSession : this.#layout.path(parent.file);
+    const parentSession = parent === undefined ? options.parentSession : this.#layout.path(parent.file);
     const header: Header = {
       id,
       version: FORMAT_VERSION,
@@ -156,7 +156,7 @@ export class Host {
     this.#fresh.add({ header, ...(file !== undefined && { file }), ...(lazy && settings && { settings }) });
     const pod = new Pod(id, this.#podCache);
     try {
-      // The first entry: from here on the pod is there, also after a crash.
+      // Writes the first entry: from here on the pod survives a crash.
       if (!lazy) await pod.handle({ type: 'configure', set: settings ?? {} }, HOST);
     } catch (error) {
       await this.#podCache.close(id);
@@ -166,20 +166,20 @@ export class Host {
     return pod;
   }
 
-  /** Forgets a new pod in which nothing has happened; one that somebody looks at stays. */
+  /** Discards a new pod in which nothing has happened, unless a client uses it. */
   async discard(id: string): Promise<void> {
     if (!this.#fresh.has(id) || this.#podCache.get(id)?.isIdle === false) return;
     await this.#podCache.close(id);
     this.#fresh.delete(id);
   }
 
-  /** A pod by its id; refuses when there is none. */
+  /** Returns a pod by its id. Throws if it does not exist. */
   pod(id: string): Pod {
     if (!this.#fresh.has(id) && this.#catalogue.get(id) === undefined) throw unknownPod(id);
     return new Pod(id, this.#podCache);
   }
 
-  /** Opens a session file of this program, of pi or of xcsh, wherever it is; it stays where it is. */
+  /** Opens a session file of Polypod, pi or xcsh in any directory, without moving it. */
   async openFile(file: string): Promise<Pod> {
     const { files, now } = this.#options;
     const header = await headerOf(files, file);
@@ -200,7 +200,7 @@ export class Host {
     if (known === undefined || isMoved)
       this.#catalogue.put(await rowFromFile(this.#rowSource, file, now().toISOString()));
     try {
-      // One that cannot be opened is not listed.
+      // A session that cannot be opened is not listed.
       await this.#podCache.use(id, async () => {});
     } catch (error) {
       if (known === undefined) this.#catalogue.remove(id);
@@ -210,7 +210,7 @@ export class Host {
     return new Pod(id, this.#podCache);
   }
 
-  /** A new session that begins with the conversation of another one, up to an entry. */
+  /** Creates a session that starts with the conversation of another one, up to an entry. */
   async fork(id: string, { entryId, name, file: place }: Fork = {}): Promise<Pod> {
     this.pod(id);
     const { files, durability, now } = this.#options;
@@ -237,13 +237,13 @@ export class Host {
     return pod;
   }
 
-  /** A pod that works for another one; its questions are asked there too. */
+  /** Creates a pod that works for another one. Its approvals also appear in the parent. */
   async spawn(parentId: string, child: Omit<NewPod, 'parentId'>): Promise<Pod> {
     this.pod(parentId);
     return this.#create({ ...child, parentId }, { spawned: true });
   }
 
-  /** Newest first, with what other processes wrote. */
+  /** Newest first, including what other processes wrote. */
   async list(options: ListOptions = {}): Promise<readonly Row[]> {
     await this.#catalogue.refresh();
     return this.#catalogue.list(options);
@@ -255,12 +255,12 @@ export class Host {
   }
 
   /**
-   * Hears whenever a row changes by what a pod of this process does. Who watches the pod after `told`, or a new one after 0,
-   * misses nothing, so a door need not watch pods in which nothing happens. Answers with how to hear no more.
+   * Calls back when a pod of this process changes its row. A door that watches the pod after `told`, or a new pod after 0, misses
+   * no event, so it need not watch idle pods. Returns a function that unsubscribes.
    */
-  onChange(hear: (change: Change) => void): () => void {
-    this.#onChange.add(hear);
-    return () => this.#onChange.delete(hear);
+  onChange(listener: (change: Change) => void): () => void {
+    this.#onChange.add(listener);
+    return () => this.#onChange.delete(listener);
   }
 
   row(id: string): Row | undefined {
@@ -275,25 +275,25 @@ export class Host {
     return this.#catalogue.byTask(taskId);
   }
 
-  /** Where a session is kept, or will be once there is something to keep. */
+  /** The path of a session's file, which may not exist yet. */
   fileOf(id: string): string {
     return this.#fileOf(id);
   }
 
-  /** Calls back for every pod in memory, now and as they come and leave, and for every pod that is removed. */
+  /** Calls back for every pod in memory, now and when pods are loaded or unloaded, and for every removed pod. */
   onPods(listener: (id: string, move: PodMove) => void): () => void {
     this.#podListeners.add(listener);
     for (const { id } of this.#podCache.pods()) listener(id, 'in');
     return () => this.#podListeners.delete(listener);
   }
 
-  /** Working directories, the last used first. */
+  /** Working directories, most recently used first. */
   async recentPaths(limit = 20): Promise<readonly string[]> {
     const rows = await this.list();
     return [...new Set(rows.map(({ cwd }) => cwd))].slice(0, limit);
   }
 
-  /** Lets a pod leave memory; a run that is under way is cancelled. */
+  /** Unloads a pod and cancels its run. */
   async close(id: string): Promise<void> {
     await this.#podCache.close(id);
   }
@@ -315,7 +315,7 @@ export class Host {
     }
   }
 
-  /** Opens what a crash left unfinished, so that it is marked, and what is waiting to be run. */
+  /** Opens pods that a crash interrupted, which records the interruption, and pods with queued prompts. */
   async recover(): Promise<readonly string[]> {
     const rows = this.#catalogue.list().filter(isUnfinished);
     const opened = await Promise.all(
@@ -330,14 +330,14 @@ export class Host {
     return opened.filter((id) => id !== undefined);
   }
 
-  /** Makes the catalogue again from the session files. */
+  /** Rebuilds the catalogue from the session files. */
   async rebuild(): Promise<{ readonly rows: number }> {
     return this.#catalogue.rebuild(rowsFromFiles(this.#rowSource, idsIn(this.#rowSource)));
   }
 
   /**
-   * From now on no run begins; prompts that wait stay for the next process. Resolves when no run makes progress any more,
-   * or after so long; those that wait for a person do not count.
+   * Starts no more runs; queued prompts stay for the next process. Resolves when no run makes progress, or after a timeout. Runs
+   * that wait for a person do not count.
    */
   async drain(withinMs: number): Promise<void> {
     this.#slots.drain();
@@ -357,7 +357,7 @@ export class Host {
     });
   }
 
-  /** Closes all pods: runs are cancelled, unless they wait for a person, and everything is written. */
+  /** Closes all pods: cancels runs, except those that wait for a person, and writes everything. */
   async shutdown(): Promise<void> {
     this.#slots.drain();
     this.#catalogue.beginClose();
@@ -392,7 +392,7 @@ export class Host {
     whyNoSlot: () => this.#slots.reason,
     releaseSlot: () => {
       this.#slots.release();
-      // Prompts that wait at other pods may have waited for this place.
+      // Queued prompts of other pods may have been waiting for this slot.
       setImmediate(() => {
         for (const pod of this.#podCache.pods()) pod.startNext();
         for (const look of this.#onQuieter) look();
@@ -412,7 +412,7 @@ export class Host {
 
   #changed(pod: LivePod, by: PodFact['type']): void {
     const { id, header, view, totals } = pod;
-    // A row without a file would stand in the way of whoever asks for the pod again: it is listed once there is one.
+    // List a new pod only once its file exists: a row without a file would make opening the pod fail.
     if (this.#fresh.has(id)) {
       const list = (): void => {
         this.#fresh.delete(id);
@@ -424,13 +424,13 @@ export class Host {
     const before = this.#catalogue.get(id);
     const file = this.#layout.named(pod.file);
     const now = this.#options.now().toISOString();
-    // To name, to archive and to configure a session is no activity in it.
+    // Naming, archiving and configuring a session does not count as activity.
     const at = by === 'settings' ? before?.updatedAt : undefined;
     const row = rowOf({ header, view, totals, model: pod.model }, { file, before, now, updatedAt: at });
     this.#catalogue.put(by === 'closed' ? { ...row, closed: true } : row);
     this.#podCache.settle(id);
-    for (const hear of this.#onChange) hear({ id, before, ...pod.numbers });
-    // It may wait for a person now.
+    for (const listener of this.#onChange) listener({ id, before, ...pod.numbers });
+    // The run may now be waiting for a person.
     for (const look of this.#onQuieter) look();
   }
 
@@ -438,7 +438,8 @@ export class Host {
     const { id, numbers } = pod;
     this.#options.onFailure(failure, id);
     const before = await recordFailedRun(this.#catalogue, this.#rowSource, pod, failure);
-    if (before !== undefined) for (const hear of this.#onChange) hear({ id, before, ...numbers, failure });
+    if (before !== undefined)
+      for (const listener of this.#onChange) listener({ id, before, ...numbers, failure });
   }
 
   #moved(id: string, move: PodMove): void {
@@ -452,10 +453,13 @@ export class Host {
       : this.#layout.path(row.file);
   }
 
-  /** Sessions that the catalogue has lost: it is not synced, and a power cut must not hide what was acknowledged. */
+  /**
+   * Adds sessions that are missing in the catalogue: it is not synced, so a power cut may have removed rows of acknowledged
+   * sessions.
+   */
   async #adopt(): Promise<void> {
     const ids = new Set(idsIn(this.#rowSource));
-    // What a deletion that was cut short left behind.
+    // Removes rows that an interrupted deletion left.
     for (const { id, file } of this.#catalogue.list())
       if (this.#layout.path(file) === this.#layout.session(id) && !ids.has(id)) this.#catalogue.remove(id);
     const lost = [...ids].filter((id) => this.#catalogue.get(id) === undefined);
@@ -465,9 +469,9 @@ export class Host {
 
 const HOST: Caller = { by: 'host', door: 'process' };
 
-/** A run was under way, or something is due. */
+/** Whether a run was active, or something is due. */
 function isUnfinished({ state, lastRun, queued, approvals }: Row): boolean {
-  // A run has begun before the state says so: the process may have ended in between.
+  // The run is recorded before the state changes, and the process may have ended in between.
   const isRunning = state === 'running' || (state === 'idle' && lastRun?.status === 'running');
   return isRunning || queued > 0 || approvals.some(({ deadline }) => deadline !== undefined);
 }

@@ -1,6 +1,6 @@
 import { isAbsolute, join, relative } from 'node:path';
 
-/** Where a host keeps what, inside of its directory. */
+/** The paths inside a host's directory. */
 export class Layout {
   readonly directory: string;
 
@@ -32,13 +32,13 @@ export class Layout {
     return join(this.feeds, id);
   }
 
-  /** The path as the catalogue keeps it: what is inside moves with the directory. */
+  /** The path as stored in the catalogue: relative inside the directory, so that the directory can be moved. */
   named(file: string): string {
     const inside = relative(this.directory, file);
     return inside.startsWith('..') || isAbsolute(inside) ? file : inside;
   }
 
-  /** The path behind what the catalogue keeps. */
+  /** Resolves a path from the catalogue. */
   path(name: string): string {
     return isAbsolute(name) ? name : join(this.directory, name);
   }

@@ -11,7 +11,7 @@ export interface Listed {
   readonly header: Header;
   readonly view: PodView;
   readonly totals: Totals;
-  /** The model that answers, or would; undefined when that is not known. */
+  /** The current model, or the one that the next run would use; undefined if unknown. */
   readonly model: ModelChoice | undefined;
 }
 
@@ -19,11 +19,11 @@ export interface Listing {
   readonly file: string;
   readonly before: Row | undefined;
   readonly now: string;
-  /** When something happened last, if that is not now. */
+  /** The time of the last activity, if not now. */
   readonly updatedAt?: string | undefined;
 }
 
-/** What lists show of a session. */
+/** Builds the row of a session. */
 export function rowOf(
   { header, view, totals, model }: Listed,
   { file, before, now, updatedAt = now }: Listing,
@@ -60,7 +60,7 @@ export function rowOf(
   };
 }
 
-/** A task is as it is since lists were told so first. A pod that was opened at a checkpoint does not know those before it. */
+/** A task's time is when its status was first listed. A pod that was opened at a checkpoint does not load earlier tasks. */
 function tasksOf(view: PodView, before: Row | undefined, now: string): Row['tasks'] {
   const known = new Map(before?.tasks.map((task) => [task.taskId, task]));
   const earlier = [...known.values()].filter(({ taskId }) => view.tasks.get(taskId) === undefined);
@@ -77,7 +77,7 @@ function tasksOf(view: PodView, before: Row | undefined, now: string): Row['task
   return [...earlier, ...later].slice(-MOST_TASKS);
 }
 
-/** When it began and ended is when lists were told so first. */
+/** The start and end times are when the change was first listed. */
 function lastRunOf(
   { run, lastRun, state }: PodView,
   before: Row['lastRun'],
@@ -133,7 +133,10 @@ function shortened(item: Item | undefined): string | undefined {
   return beginningOf(line, LONGEST);
 }
 
-/** A session file that could not be written has no end of the run, and reads as interrupted. The recorded failure takes precedence. */
+/**
+ * A session file that could not be written has no end of the run, and reads as interrupted. The recorded failure takes
+ * precedence.
+ */
 function isKnownFailure(known: string | undefined, found: string, state: Row['state']): boolean {
   // A run that waits for a person resumes.
   return known === 'failed' && found === 'interrupted' && state !== 'waiting';

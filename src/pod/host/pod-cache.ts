@@ -4,7 +4,7 @@ import type { LivePod } from '../live/live-pod.ts';
 interface Resident {
   readonly opening: Promise<LivePod>;
   pod: LivePod | undefined;
-  /** Commands, watchers and snapshots that are under way. */
+  /** The number of active commands, watchers and snapshots. */
   uses: number;
   timer: NodeJS.Timeout | undefined;
   closing: Promise<void> | undefined;
@@ -12,17 +12,17 @@ interface Resident {
 
 export interface PodCacheOptions {
   readonly limit: number;
-  /** How long a pod that nobody needs stays in memory. */
+  /** How long an unused pod stays in memory. */
   readonly hibernateAfterMs: number;
   readonly open: (id: string) => Promise<LivePod>;
-  /** A pod came into memory, or left. */
+  /** A pod was loaded or unloaded. */
   readonly onMove: (id: string, move: 'in' | 'out') => void;
 }
 
-/** The pods in memory. One that is wanted is opened; one that nobody needs any more leaves. */
+/** Caches loaded pods and unloads idle ones. */
 export class PodCache {
   readonly #options: PodCacheOptions;
-  /** The least recently used first. */
+  /** Least recently used first. */
   readonly #podCache = new Map<string, Resident>();
   #isLeft = false;
 
@@ -34,7 +34,7 @@ export class PodCache {
     return this.#podCache.size;
   }
 
-  /** Those that are open now. */
+  /** The loaded pods. */
   pods(): readonly LivePod[] {
     return [...this.#podCache.values()].flatMap(({ pod }) => pod ?? []);
   }
@@ -43,7 +43,7 @@ export class PodCache {
     return this.#podCache.get(id)?.pod;
   }
 
-  /** Does something with a pod, which stays in memory as long as that takes. */
+  /** Calls a function with a pod, which stays in memory until the function is done. */
   async use<T>(id: string, work: (pod: LivePod) => Promise<T>): Promise<T> {
     const leave = await this.enter(id);
     try {
@@ -65,13 +65,13 @@ export class PodCache {
     }
   }
 
-  /** A pod became quiet: it may leave. */
+  /** A pod may have become idle and can be unloaded. */
   settle(id: string): void {
     const resident = this.#podCache.get(id);
     if (resident !== undefined) this.#settle(id, resident);
   }
 
-  /** A pod has closed, or has failed. */
+  /** Removes a pod that was closed or has failed. */
   forget(id: string, pod: LivePod): void {
     const resident = this.#podCache.get(id);
     if (resident?.pod !== pod) return;
@@ -87,7 +87,7 @@ export class PodCache {
     await pod?.close();
   }
 
-  /** For the end of the process: runs that wait for a person are kept. */
+  /** Closes all pods when the process exits. Runs that wait for a person stay unfinished. */
   async leaveAll(): Promise<void> {
     this.#isLeft = true;
     const opening = [...this.#podCache.values()].map((resident) => resident.opening.catch(() => undefined));
@@ -103,12 +103,12 @@ export class PodCache {
       if (closing === undefined) {
         this.#podCache.delete(id);
         this.#podCache.set(id, resident);
-        // Counted before anybody else has a turn: one that is wanted is not free.
+        // Count the use synchronously, so that the pod is not unloaded in between.
         resident.uses += 1;
         clearTimeout(resident.timer);
         return resident;
       }
-      // How it went has been told to whoever closed it.
+      // The caller of `close` receives the error.
       await closing.catch(() => {});
       if (this.#podCache.get(id) === resident) this.#podCache.delete(id);
     }
@@ -147,14 +147,14 @@ export class PodCache {
     if (pod === undefined) return;
     resident.closing = pod
       .close()
-      // A disk that failed has been told of; the pod is opened anew.
+      // The disk failure has been reported, and the next use opens the pod again.
       .catch(() => {})
       .finally(() => {
         if (this.#podCache.get(id) === resident) this.#podCache.delete(id);
       });
   }
 
-  /** At the limit the one that was not needed for longest leaves; if all are needed, no other comes in. */
+  /** At the limit, unloads the least recently used idle pod. Rejects if all pods are in use. */
   #makeRoom(): void {
     const staying = [...this.#podCache.values()].filter(({ closing }) => closing === undefined);
     if (staying.length < this.#options.limit) return;

@@ -1,4 +1,4 @@
-/** The places for runs: only so many run at a time, and none begins while the host comes to its end. */
+/** Limits the number of concurrent runs. Grants no slot while the host shuts down. */
 export class RunSlots {
   readonly #limit: number;
   #taken = 0;
@@ -22,12 +22,12 @@ export class RunSlots {
     this.#taken -= 1;
   }
 
-  /** From now on there are no places. */
+  /** Grants no more slots. */
   drain(): void {
     this.#isDraining = true;
   }
 
-  /** Why there is none. */
+  /** Why no slot is available. */
   get reason(): string {
     return this.#isDraining
       ? 'the host is shutting down and begins no run: try again when it is back, or queue it'

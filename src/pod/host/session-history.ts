@@ -17,7 +17,7 @@ import {
 } from '../history/index.ts';
 import type { SessionReader } from './session-reader.ts';
 
-/** Answers questions about what sessions have recorded, also after a restart. */
+/** Answers queries about recorded history, also after a restart. */
 export class SessionHistory {
   readonly #reader: SessionReader;
 
@@ -25,38 +25,38 @@ export class SessionHistory {
     this.#reader = reader;
   }
 
-  /** The conversation as people saw it, with the sessions that it was forked from. */
+  /** The conversation as people saw it, including the sessions that it was forked from. */
   async conversation(id: string): Promise<readonly ConversationPart[]> {
     return conversationParts((await this.#reader.whole(id)).path(), id);
   }
 
-  /** The conversation as the model is sent it, in the words of pi and xcsh. */
+  /** The conversation as sent to the model, in the message format of pi and xcsh. */
   async messages(id: string): Promise<readonly SessionMessage[]> {
     return sessionMessages(await this.#reader.loaded(id));
   }
 
-  /** The messages of people, on every branch. */
+  /** The user messages on every branch. */
   async prompts(id: string): Promise<readonly Prompt[]> {
     return promptsIn(await this.#reader.whole(id));
   }
 
-  /** A task of a session; undefined if the session has none with this id. */
+  /** A task of a session; undefined if the session has no such task. */
   async task(id: string, taskId: string): Promise<TaskHistory | undefined> {
     return taskIn(await this.#reader.whole(id), taskId);
   }
 
-  /** All entries, or those after one of them; undefined if there is no such entry. */
+  /** All entries, or those after an entry; undefined if that entry does not exist. */
   async entries(id: string, after?: string): Promise<RecordedEntries | undefined> {
     return entriesAfter(await this.#reader.whole(id), after);
   }
 
-  /** All entries as a tree, and the one that the next entry follows. */
+  /** All entries as a tree, and the leaf. */
   async tree(id: string): Promise<{ readonly roots: readonly EntryNode[]; readonly leafId: string | null }> {
     const tree = await this.#reader.whole(id);
     return { roots: entryNodes(tree), leafId: tree.leafId };
   }
 
-  /** Whether nothing has been recorded. */
+  /** Whether the session has no entries. */
   async isEmpty(id: string): Promise<boolean> {
     return (await this.#reader.loaded(id)).leafId === null;
   }
@@ -66,7 +66,7 @@ export class SessionHistory {
     return isCompacted(await this.#reader.whole(id));
   }
 
-  /** The compaction that an entry records, if it does. */
+  /** The compaction that an entry records, or undefined. */
   async compaction(id: string, entryId: string): Promise<Compaction | undefined> {
     return compactionIn(await this.#reader.whole(id), entryId);
   }

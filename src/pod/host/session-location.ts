@@ -5,8 +5,8 @@ import type { Row } from '../catalogue/index.ts';
 import type { Layout } from './layout.ts';
 
 /**
- * Refuses a file for a new session where another session was: whoever names it means that one. Files in the directory of
- * the host's own sessions are named by their ids.
+ * Rejects a path for a new session if another session used it: the path identifies that session. Files in the host's own session
+ * directory are named by their ids.
  */
 export function refuseTakenPlace(file: string, layout: Layout, rows: readonly Row[]): void {
   const isDeleted = rows.some((row) => layout.path(row.file) === file);
@@ -17,7 +17,10 @@ export function refuseTakenPlace(file: string, layout: Layout, rows: readonly Ro
     );
 }
 
-/** Feeds, sockets and outputs are named by the id of their session, and some programs write other ids into their files. */
+/**
+ * Rejects ids that are unsafe as file names. Feeds, sockets and outputs are named by the session id, and other programs may write
+ * any id.
+ */
 export function refuseUnsafeId(id: string, file: string): void {
   if (/^[\p{L}\p{N}][\p{L}\p{N}._-]*$/u.test(id) && Buffer.byteLength(id) <= LONGEST_ID) return;
   throw new PolypodError(
@@ -26,10 +29,10 @@ export function refuseUnsafeId(id: string, file: string): void {
   );
 }
 
-/** A name in a directory has at most 255 bytes, and some of ours are longer than the id. */
+/** File names have at most 255 bytes, and some of ours are longer than the id. */
 const LONGEST_ID = 200;
 
-/** Whether two paths lead to one file, through whatever links. */
+/** Whether two paths refer to the same file, also through links. */
 export function isSameFile(files: Files, one: string, other: string): boolean {
   if (one === other) return true;
   const [first, second] = [files.stat(one), files.stat(other)];

@@ -24,7 +24,7 @@ export class SessionReader {
     return this.#read(id, (pod) => pod.whole());
   }
 
-  /** At least the entries that the conversation is made of. */
+  /** At least the entries of the current conversation. */
   loaded(id: string): Promise<SessionTree> {
     return this.#read(id, async (pod) => pod.tree);
   }

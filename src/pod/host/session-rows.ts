@@ -18,7 +18,7 @@ export interface RowSource {
 
 const SUFFIX = '.jsonl';
 
-/** The ids of the sessions in the directory, by the names of their files. */
+/** The ids of the sessions in the directory, by file name. */
 export function idsIn({ files, layout }: RowSource): readonly string[] {
   return files
     .list(layout.sessions)
@@ -26,7 +26,7 @@ export function idsIn({ files, layout }: RowSource): readonly string[] {
     .map((name) => name.slice(0, -SUFFIX.length));
 }
 
-/** What lists show of these sessions, made from their files; one that cannot be read is told of and left out. */
+/** Builds rows from session files. Reports and skips files that cannot be read. */
 export async function* rowsFromFiles(source: RowSource, ids: Iterable<string>): AsyncGenerator<Row> {
   for (const id of ids) {
     try {
@@ -37,7 +37,7 @@ export async function* rowsFromFiles(source: RowSource, ids: Iterable<string>): 
   }
 }
 
-/** As of its last entry, or of now. */
+/** With the time of the last entry, or the current time. */
 export async function rowFromFile(
   { files, layout, now }: RowSource,
   file: string,
@@ -55,12 +55,12 @@ export async function rowFromFile(
     { header, view, totals, model },
     { file: layout.named(file), before: undefined, now: at ?? last },
   );
-  // In one of which something was asked, what was asked is what counts.
+  // A session with a prompt is not listed as closed.
   const isUnused = row.lastRun === undefined && row.queued === 0;
   return isUnused && wasClosed(files, layout.feed(header.id)) ? { ...row, closed: true } : row;
 }
 
-/** Whether something happened with the entry. To name and to configure a session is no activity in it. */
+/** Whether an entry counts as activity. Naming and configuring a session does not. */
 function isActivity(entry: Entry): boolean {
   return !CONFIGURING.has(entry.type) && SETTINGS.in(entry) === undefined;
 }
@@ -71,10 +71,10 @@ const CONFIGURING: ReadonlySet<Entry['type']> = new Set([
   'thinking_level_change',
 ]);
 
-/** The header of a session file, if it is there and is one. */
+/** The header of a session file; undefined if the file is missing or not a session. */
 export async function headerOf(files: Files, file: string): Promise<Header | undefined> {
   if (files.stat(file) === undefined) return undefined;
-  // Not all of it: a client may name any file, however large.
+  // Reads only the first line: a client may name any file of any size.
   const first = await readFirstLine(files, file);
   return first !== undefined && 'text' in first ? headerIn(first.text) : undefined;
 }

@@ -6,24 +6,24 @@ import type { PodCache } from './pod-cache.ts';
 import { type Entry, FORK, itemsOf, type SessionTree } from '../session/index.ts';
 import { headerOf, type RowSource } from './session-rows.ts';
 
-/** The texts of a session of which its row has the beginning, as they are. */
+/** The full texts of a session that its row truncates. */
 export interface SessionTexts {
-  /** The first prompt on the way to the leaf. */
+  /** The first prompt on the current branch. */
   readonly firstPrompt?: string;
-  /** The first prompt of the session's own: one that was forked has those of its parent in front. */
+  /** The first prompt of the session itself: a fork starts with the prompts of its parent. */
   readonly ownPrompt?: string;
-  /** The text of the last answer of its own. */
+  /** The text of its own last answer. */
   readonly lastText?: string;
 }
 
 /**
- * Reads whole texts of sessions, without opening their pods: a list of a thousand sessions must not load a thousand pods, and
- * another process may have them open. What was read is kept until the session changes.
+ * Reads full texts of sessions without opening their pods: a list of a thousand sessions must not load a thousand pods, and
+ * another process may have them open. Texts are cached until the session changes.
  */
 export class TextReader {
   readonly #source: RowSource;
   readonly #podCache: Pick<PodCache, 'get' | 'use'>;
-  /** The least recently used first. */
+  /** Least recently used first. */
   readonly #known = new Map<string, { readonly version: string; readonly texts: SessionTexts }>();
   #size = 0;
 
@@ -32,7 +32,7 @@ export class TextReader {
     this.#podCache = podCache;
   }
 
-  /** The texts of these sessions by their ids, without those that cannot be read. */
+  /** The texts of these sessions by id, without those that cannot be read. */
   async of(rows: readonly Row[]): Promise<ReadonlyMap<string, SessionTexts>> {
     const texts = new Map<string, SessionTexts>();
     const next = rows.values();
@@ -57,7 +57,7 @@ export class TextReader {
     const tree = await this.#treeOf(row).catch(() => undefined);
     if (tree === undefined) return undefined;
     const texts = textsIn(tree.path());
-    // What runs changes with every answer.
+    // The texts of a running session change with every answer.
     if (row.lastRun?.endedAt !== undefined) this.#keep(row.id, version, texts);
     return texts;
   }
@@ -88,13 +88,13 @@ export class TextReader {
   }
 }
 
-/** So many files are read side by side. */
+/** The number of files that are read concurrently. */
 const AT_ONCE = 16;
 
 /** In characters. */
 const MOST_KEPT = 8 * 1024 * 1024;
 
-/** A text that changes all of these. Names and archives leave them alone. */
+/** The row fields that invalidate the texts. Naming and archiving do not. */
 function versionOf({ updatedAt, lastRun, totals }: Row): string {
   return JSON.stringify([updatedAt, lastRun, totals.turns]);
 }

@@ -7,17 +7,17 @@ import type { Layout } from './layout.ts';
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const DRAFT_MS = 60 * 60 * 1000;
 
-/** Moves a session and its feed aside; they can be moved back by hand. When it resolves, no power cut brings them back. */
+/** Moves a session and its feed to the trash, from which they can be moved back by hand. Resolves when the move is on disk. */
 export async function moveToTrash(files: Files, layout: Layout, id: string, now: Date): Promise<void> {
   const place = join(layout.trash, `${now.getTime()}-${id}`);
   makeDirectories(files, place);
   ifThere(() => files.rename(layout.session(id), join(place, `${id}.jsonl`)));
   ifThere(() => files.rename(layout.feed(id), join(place, 'feed')));
-  // Where it is now before where it was: it is always in one of the two.
+  // Sync the new directory before the old one, so that the file is always in one of them.
   for (const directory of [place, layout.trash, layout.sessions]) await files.syncDirectory(directory);
 }
 
-/** Removes what has been there for longer than it is kept. */
+/** Removes files whose retention time is over. */
 export function emptyTrash(files: Files, layout: Layout, now: Date): void {
   if (files.stat(layout.trash) === undefined) return;
   for (const name of files.list(layout.trash)) {
@@ -26,7 +26,7 @@ export function emptyTrash(files: Files, layout: Layout, now: Date): void {
   }
 }
 
-/** Removes forks that a crash left half-made; one that is being made now is younger than that. */
+/** Removes incomplete forks that a crash left. A fork that is being created now is younger than the limit. */
 export function removeDrafts(files: Files, layout: Layout, now: Date): void {
   for (const name of files.list(layout.sessions)) {
     const path = join(layout.sessions, name);

@@ -4,13 +4,13 @@ import type { SettingsChange } from '../settings.ts';
 /** A new pod that has no session file yet. */
 export interface UnsavedPod {
   readonly header: Header;
-  /** Where its file is to be, if not with the others. */
+  /** The path of its future file, if not in the default directory. */
   readonly file?: string;
-  /** What it was begun with, recorded with its first entry. */
+  /** Its initial settings, recorded with its first entry. */
   readonly settings?: SettingsChange;
 }
 
-/** The new pods of a host, until they are in the catalogue. */
+/** The new pods of a host that are not in the catalogue yet. */
 export class UnsavedPods {
   readonly #pods = new Map<string, UnsavedPod>();
 
@@ -30,12 +30,12 @@ export class UnsavedPods {
     this.#pods.delete(id);
   }
 
-  /** The id of the pod that was made under a key. */
+  /** The id of the pod that was created under a key. */
   underKey(key: string): string | undefined {
     return this.#find(({ header }) => header.extras?.key === key);
   }
 
-  /** The id of the pod whose file this is to be. */
+  /** The id of the pod that will use this file. */
   at(file: string): string | undefined {
     return this.#find((pod) => pod.file === file);
   }

@@ -1,4 +1,4 @@
-/** How a pod's events are numbered, written and read again. */
+/** Numbers a pod's events, writes them and restores the pod from them. */
 export { type UnnumberedEvent, Journal } from './journal.ts';
 export { makeDirectories, type OpenSession, openSession, headerIn, readWhole } from './open-session.ts';
 export { finishedCalls, interruptedShells, reconcile, recovery } from './recover.ts';

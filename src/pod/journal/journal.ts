@@ -14,33 +14,33 @@ import {
 } from '../session/index.ts';
 import type { Recorder } from './recorder.ts';
 
-/** An event that is to be published, with what only the session file is told of it. */
+/** An event to publish, with data that only the session file records. */
 export interface UnnumberedEvent {
   readonly fact: PodFact;
-  /** The command that it is the effect of, if that came under a key. */
+  /** The receipt of the command that caused the event, if the command has an idempotency key. */
   readonly signed?: RecordedReceipt | undefined;
-  /** The message that stands for the input in the file, if it is not a plain one. */
+  /** The message that the file records for the input, if it is not a plain one. */
   readonly message?: AgentMessage | undefined;
   readonly shellId?: string | undefined;
 }
 
-/** Numbers this far past the last entry may have been given out: a crash may have taken the events, not the entry. */
+/** How many numbers past the last entry may have been assigned: a crash may lose the events but keep the entry. */
 export const RESERVED = 10_000;
 const MARK_EVERY = RESERVED / 2;
-/** So many events are worth a write of their own. */
+/** The number of events that is written without waiting for more. */
 const ENOUGH = 256;
 
 export interface JournalParts {
   readonly tree: () => SessionTree;
-  /** Opened at the first entry: a session in which nothing happened has no file. */
+  /** Opened at the first entry: a session without entries has no file. */
   readonly session: () => Promise<AppendLog>;
   readonly segments: Segments;
   readonly recorder: Recorder;
   readonly lastSeq: number;
-  /** The number on the last entry of the session. */
+  /** The number of the session's last entry. */
   readonly lastEntrySeq: number;
   readonly watcherLimit: number;
-  /** Nothing can be written any more, so nothing is told any more. */
+  /** Called when the log cannot be written. Nothing is published afterwards. */
   readonly onFailure: (error: PolypodError) => void;
 }
 
@@ -48,7 +48,7 @@ interface Pending {
   readonly events: PodEvent[];
   readonly records: { readonly seq: number; readonly text: string }[];
   readonly lines: string[];
-  /** Whether the lines only mark how far the numbers are. */
+  /** Whether the lines only reserve numbers. */
   isMarkOnly: boolean;
   /** The number on the last of the lines. */
   entrySeq: number;
@@ -59,12 +59,12 @@ function nothingPending(): Pending {
 }
 
 /**
- * Numbers events, writes them, and only then has them told.
+ * Numbers events, writes them, and then publishes them.
  *
- * The events of one turn of the loop are written together, if there are not too many of them: first to the feed, which is
- * not synced, then, as far as they leave entries, to the session file, which is. So after a kill the feed knows at least
- * what the session knows, and what it knows beyond that was told to nobody and is cut off at the next opening; after a
- * power cut it may know less, and then those who come back are given a snapshot.
+ * The events of one event loop turn are written together, up to a limit: first to the feed, which is not synced, then the entries
+ * to the session file, which is synced. So after a kill the feed contains at least what the session contains. Events beyond that
+ * were not published, and are removed at the next open. After a power cut the feed may contain less; reconnecting clients then
+ * receive a snapshot.
  */
 export class Journal {
   readonly feed: Feed<PodEvent>;
@@ -72,15 +72,15 @@ export class Journal {
   #session: AppendLog | undefined;
   #lastSeq: number;
   #lastEntrySeq: number;
-  /** The number on the last entry that the disk has. */
+  /** The number of the last entry on disk. */
   #safeSeq: number;
-  /** Numbers of the turns that began in this process. */
+  /** Numbers of the `turn-start` events of this process. */
   readonly #turnStarts: number[] = [];
   #pending = nothingPending();
-  /** Becomes safe while events are told. */
+  /** Resolves when the last mark is on disk; events are published meanwhile. */
   #marking: Promise<void> = Promise.resolve();
   #pumping = false;
-  /** The pump's turn, as long as it has not come. */
+  /** The scheduled pump, until it starts. */
   #due: NodeJS.Immediate | undefined;
   #failure: PolypodError | undefined;
   #waiting: {
@@ -106,7 +106,9 @@ export class Journal {
     return this.#failure;
   }
 
-  /** Numbers an event now; it is written and told in the next turn of the loop. Answers with its first entry's id. */
+  /**
+   * Assigns a number to an event, which is written and published in the next event loop turn. Returns the id of its first entry.
+   */
   publish(draft: UnnumberedEvent): string | undefined {
     if (this.#failure !== undefined) throw this.#failure;
     const { fact, signed, message } = draft;
@@ -119,7 +121,7 @@ export class Journal {
     };
     this.#parts.recorder.record(fact, message, place);
     if (signed !== undefined && entries.length === 0) place(ACCEPTED.body({}));
-    // A mark keeps a number and not the event.
+    // A mark reserves numbers and records no event.
     const entryId = entries[0]?.id;
     if (entryId !== undefined) this.#pending.isMarkOnly = false;
     else if (seq - this.#lastEntrySeq >= MARK_EVERY) place(MARK.body({}));
@@ -130,7 +132,7 @@ export class Journal {
     records.push({ seq, text: encodeEvent(event) });
     for (const entry of entries) {
       this.#lastEntrySeq = this.#pending.entrySeq = seq;
-      // The receipt on the last line: whoever finds it finds all that it is for.
+      // The last line carries the receipt, so that a receipt implies all lines of its command.
       const isLast = entry === entries.at(-1);
       const more = isLast ? signed && { receipt: signed } : { more: true };
       lines.push(
@@ -141,7 +143,7 @@ export class Journal {
     return entryId;
   }
 
-  /** Resolves when all that was published so far is written, safe and told. */
+  /** Resolves when all events so far are on disk and published. */
   written(): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     if (this.feed.toldSeq >= this.#lastSeq) return Promise.resolve();
@@ -149,17 +151,20 @@ export class Journal {
     return new Promise((resolve, reject) => this.#waiting.push({ seq, resolve, reject }));
   }
 
-  /** Whether all that follows this number can be told. */
+  /** Whether all events after this number can be published again. */
   async canResume(after: number): Promise<boolean> {
     const { segments } = this.#parts;
     if (after === this.feed.toldSeq) return true;
     if (after > this.feed.toldSeq || after < segments.firstSeq - 1) return false;
-    // The number that this process began after need not be an event's: after a kill some are passed over.
+    // The first number of this process need not belong to an event: after a kill some numbers are skipped.
     const isStart = after === 0 || after === segments.firstSeq - 1 || after === this.#parts.lastSeq;
     return isStart || (await segments.has(after));
   }
 
-  /** What was told of the turn that a number lies in, up to that number; undefined when its start is no longer kept. */
+  /**
+   * The published events of the turn that contains a number, up to that number; undefined if the start of the turn is no longer
+   * on disk.
+   */
   async turnUntil(seq: number): Promise<readonly PodEvent[] | undefined> {
     const { firstSeq } = this.#parts.segments;
     const start = this.#turnStarts.findLast((turn) => turn <= seq && turn >= firstSeq);
@@ -168,7 +173,7 @@ export class Journal {
     for await (const read of this.#read((start ?? firstSeq) - 1)) {
       for (const event of read) {
         if (event.seq > seq) return isWhole ? events : undefined;
-        // Nothing of an earlier turn can be told once its numbers are lost.
+        // If the numbers of an earlier turn are lost, its events cannot be published.
         const isStart = event.type === 'turn-start' || (event.type === 'recovered' && event.seq === firstSeq);
         if (isStart) events = [];
         isWhole ||= isStart;
@@ -178,7 +183,7 @@ export class Journal {
     return isWhole ? events : undefined;
   }
 
-  /** Writes what is left and ends all watchers. */
+  /** Writes pending events and ends all watchers. */
   async close(): Promise<void> {
     try {
       await this.written();
@@ -189,7 +194,7 @@ export class Journal {
     } finally {
       this.#failure ??= closed();
       this.feed.end();
-      // What was published while the files were closed is never written.
+      // Events published while the files were being closed are never written.
       this.#refuseWaiting(this.#failure);
     }
   }
@@ -197,10 +202,10 @@ export class Journal {
   #schedule(): void {
     if (!this.#pumping) {
       this.#pumping = true;
-      // Later in this turn than all callbacks of sockets, so that one write takes what they all bring.
+      // Runs after all socket callbacks of this turn, so that one write contains all their events.
       this.#due = setImmediate(() => this.#start());
     } else if (this.#due !== undefined && this.#pending.events.length >= ENOUGH) {
-      // One turn may read a megabyte from a fast provider: nothing is gained by holding all of it.
+      // One turn may read a megabyte from a fast provider; waiting longer has no benefit.
       clearImmediate(this.#due);
       this.#due = undefined;
       queueMicrotask(() => this.#start());
@@ -225,7 +230,10 @@ export class Journal {
     this.#pumping = false;
   }
 
-  /** Waits until the lines are safe, or at least the last mark, if what is to be told is within what that one reserves. */
+  /**
+   * Waits until the lines are on disk. A mark is not awaited while the events are within the numbers that the previous mark
+   * reserves.
+   */
   async #keep({ events, lines, isMarkOnly, entrySeq }: Pending): Promise<void> {
     this.#session ??= await this.#parts.session();
     await this.#marking;
@@ -271,7 +279,7 @@ function closed(): PolypodError {
   return new PolypodError('conflict', 'the pod is closed: open it again');
 }
 
-/** What the entries of an event carry beside what they say. */
+/** The additional fields of an event's entries. */
 function extrasOf(seq: number, { fact, shellId }: UnnumberedEvent): JsonObject {
   return {
     seq,
@@ -280,7 +288,7 @@ function extrasOf(seq: number, { fact, shellId }: UnnumberedEvent): JsonObject {
   };
 }
 
-/** The JSON of an event. Deltas come by the ten thousand: put together by hand they cost half of what JSON.stringify takes. */
+/** Encodes an event as JSON. Deltas are frequent: building them by hand takes half the time of JSON.stringify. */
 export function encodeEvent(event: PodEvent): string {
   if (event.type !== 'block-delta' || event.entryId !== undefined) return JSON.stringify(event);
   const { seq, index, delta } = event;
@@ -291,7 +299,7 @@ export function encodeEvent(event: PodEvent): string {
   return `{"seq":${seq},"type":"block-delta","index":${index},"delta":{"type":"${delta.type}",${content}}}`;
 }
 
-/** An event of the feed, whose checksum the store has verified. */
+/** Decodes an event of the feed, whose checksum the store has verified. */
 export function eventIn(text: string): PodEvent {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- we wrote it, and it was written whole
   return tryParse(text) as PodEvent;

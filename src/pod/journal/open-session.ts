@@ -23,28 +23,28 @@ import {
 
 export interface SessionOptions {
   readonly file: string;
-  /** What a new file begins with; without it the file must be there. */
+  /** The header of a new file; without it the file must exist. */
   readonly header?: Header;
   readonly files: Files;
   readonly durability: Durability;
   readonly now: () => Date;
 }
 
-/** A session file in our hands: nobody else writes to it. */
+/** A locked session file: no other process writes to it. */
 export interface OpenSession {
   readonly tree: SessionTree;
-  /** Whether the tree has all there is; else earlier entries stand in the file only. */
+  /** Whether the tree is complete; otherwise earlier entries are only in the file. */
   readonly isWhole: boolean;
   readonly lock: Lock;
-  /** Opened when something is to be written; a new file is made then. */
+  /** Called at the first write; creates a new file. */
   readonly log: () => Promise<AppendLog>;
-  /** The whole tree, for a way back further than what was read. */
+  /** Loads the complete tree, for a branch to an entry that was not read. */
   readonly whole: () => Promise<SessionTree>;
-  /** Lets go of the file and its lock. */
+  /** Closes the file and releases its lock. */
   readonly release: () => Promise<void>;
 }
 
-/** Takes the lock of a session file and reads as much of it as its pod needs. */
+/** Locks a session file and reads as much of it as its pod needs. */
 export async function openSession(options: SessionOptions): Promise<OpenSession> {
   const { file, files } = options;
   if (options.header === undefined && files.stat(file) === undefined)
@@ -89,15 +89,15 @@ async function read(options: SessionOptions, lock: Lock): Promise<OpenSession> {
     const tree = new SessionTree(fresh, source);
     return { tree, isWhole: true, lock, log: opened, whole: async () => tree, release };
   }
-  // Read before it is opened to append: nothing is written to a file that could not be read.
+  // Read before the file is opened for appending: nothing is written to an unreadable file.
   const isNew = fresh !== undefined && files.stat(file)?.size === 0;
   const survey = isNew ? undefined : await refuseDamaged(files, file);
-  // Opened before its end is read: that cuts off what a crash left there.
+  // Open the file before reading its end: that truncates what a crash left there.
   const { header: text, start, end } = await opened();
   const header = headerIn(text);
   if (header === undefined) throw noSession(file);
   const readAll = (): Promise<SessionTree> => readWhole(files, file, header, source);
-  // Lines that readers pass over may stand in the way to the checkpoint.
+  // Invalid lines that readers skip may be between the end and the checkpoint.
   if (survey !== undefined && survey.defects.length > 0) {
     const tree = await readAll();
     return { tree, isWhole: true, lock, log: opened, whole: async () => tree, release };
@@ -120,7 +120,7 @@ async function read(options: SessionOptions, lock: Lock): Promise<OpenSession> {
 
 const LINES_AT_ONCE = 500;
 
-/** All entries that can be trusted, in the order of the file. */
+/** All valid entries in file order. */
 export async function readWhole(
   files: Files,
   file: string,
@@ -143,8 +143,8 @@ export function headerIn(text: string): Header | undefined {
 }
 
 /**
- * Makes the directory and those above it that are not there, for their owner only. Answers in which directories something
- * was made: until those are synced, a power cut takes the new ones with all that is in them.
+ * Creates the directory and its missing parents with access for the owner only. Returns the directories that were changed: until
+ * they are synced, a power cut may remove the new ones with their content.
  */
 export function makeDirectories(files: Files, path: string): readonly string[] {
   if (files.stat(path) !== undefined) return [];
@@ -154,7 +154,7 @@ export function makeDirectories(files: Files, path: string): readonly string[] {
   return [...above, parent];
 }
 
-/** Takes back the directories that were made for a file that never was; those that hold something by now stay. */
+/** Removes directories that were created for a file that was never written, if they are empty. */
 function removeDirectories(files: Files, path: string, count: number): void {
   if (count === 0) return;
   try {

@@ -33,16 +33,16 @@ import type { PodFact, PodFactOf } from '../event.ts';
 import { type OpenCall, openCallsIn } from '../view/open-calls.ts';
 import type { PodSettings } from '../settings.ts';
 
-/** What the recorder has to know of the pod beside its events. */
+/** What the recorder reads from the pod besides its events. */
 export interface Recorded {
   readonly now: () => number;
-  /** The model that is answering. */
+  /** The current model. */
   readonly model: () => ModelChoice & { readonly wire: Wire };
   readonly totals: () => Totals;
   readonly settings: () => PodSettings;
-  /** Whether a question about a call of the turn is open. */
+  /** Whether an approval of a call of the turn is pending. */
   readonly isAwaiting: () => boolean;
-  /** What a checkpoint keeps of the pod. */
+  /** The pod's state for a checkpoint. */
   readonly state: () => JsonObject;
 }
 
@@ -53,17 +53,14 @@ export interface EarlyResult {
 }
 
 type ResultItem = ItemOf<'tool-result'>;
-/**
- * Says which entries of the session file keep an event. An event that leaves none is live only: it is in the feed for as
- * long as that is kept.
- */
+/** Maps events to entries of the session file. An event without an entry is only in the feed, until the feed removes it. */
 export class Recorder {
   readonly #known: Recorded;
-  /** For each item of the conversation the entry that it is in. */
+  /** The entry of each item of the conversation. */
   #entryIds: string[];
   #stopReason: StopReason | undefined;
   #error: string | undefined;
-  /** The calls of the turn in order, and the results that came out of it. */
+  /** The calls of the turn in order, and results that arrived out of order. */
   #calls: readonly OpenCall[] = [];
   readonly #early = new Map<string, AgentMessage>();
 
@@ -72,7 +69,7 @@ export class Recorder {
     this.#entryIds = [...entryIds];
   }
 
-  /** The entries for an event. `place` gives each its place in the tree, in order. */
+  /** Creates the entries for an event. `place` adds each to the tree, in order. */
   record(fact: PodFact, message: AgentMessage | undefined, place: (body: Body) => Entry): void {
     switch (fact.type) {
       case 'run-start': {
@@ -107,7 +104,7 @@ export class Recorder {
         else if (fact.items.length > 0) this.#answer(fact.items, fact, place);
         return;
       case 'tool-start':
-        // Without an open question no call of the turn would be run by another process.
+        // Without a pending approval, another process would not run any call of the turn.
         if (this.#known.isAwaiting()) place(TOOL_START.body({ callId: fact.call.callId }));
         return;
       case 'tool-end': {
@@ -160,7 +157,7 @@ export class Recorder {
         place(TODOS.body({ items: fact.items.map((item) => ({ ...item })) }));
         return;
       case 'branched':
-        // In the middle of a turn: its calls get their results here too.
+        // In the middle of a turn, its calls also get their results here.
         this.#calls = openCallsIn(fact.items);
         this.#early.clear();
         place(BRANCH.body(fact.from === null ? {} : { from: fact.from }));
@@ -196,12 +193,12 @@ export class Recorder {
     }
   }
 
-  /** After a branch the items are others. */
+  /** Replaces the items after a branch. */
   rebase(entryIds: readonly string[]): void {
     this.#entryIds = [...entryIds];
   }
 
-  /** What no person wrote is no message of a user's: other programs would count it, and offer to branch there. */
+  /** A prompt that no person wrote is not recorded as a user message: other programs would count it and offer to branch there. */
   #inputBody({ customType }: PodFactOf<'input'>, item: ItemOf<'message'>): Body {
     return customType === undefined
       ? { type: 'message', message: inputMessage(item, this.#known.now()) }
@@ -217,7 +214,7 @@ export class Recorder {
     this.#say(items.length, place({ type: 'message', message }));
   }
 
-  /** One that failed is in no conversation; of one that was interrupted the model is sent the text. */
+  /** A failed answer is not part of the conversation. Of an interrupted answer the model receives the text. */
   #broken(end: PodFactOf<'llm-end'>, place: (body: Body) => Entry): void {
     const errorMessage = end.outcome === 'cancelled' ? ABORTED : this.#error;
     const about = this.#about([], end);
@@ -239,7 +236,7 @@ export class Recorder {
     };
   }
 
-  /** Results stand in call order, whenever they come: first those whose turn it is. */
+  /** Records results in call order: only those that are next in the order. */
   #placeResults(place: (body: Body) => Entry): void {
     for (const { callId } of this.#calls) {
       const message = this.#early.get(callId);
@@ -250,7 +247,7 @@ export class Recorder {
     }
   }
 
-  /** Whatever has no result in the file yet gets it: also calls that were never run. */
+  /** Records results for all calls that have none in the file, including calls that never ran. */
   #closeTurn({ results }: PodFactOf<'turn-end'>, place: (body: Body) => Entry): void {
     for (const item of results) {
       const [call] = this.#calls;
@@ -263,7 +260,7 @@ export class Recorder {
     this.#early.clear();
   }
 
-  /** The calls that were open when the session was read, and the results that some of them had. */
+  /** Restores the open calls of a session and the results that some of them already have. */
   reopen(calls: readonly OpenCall[], early: ReadonlyMap<string, EarlyResult>): void {
     this.#calls = calls;
     for (const [callId, { message }] of early) this.#early.set(callId, message);
@@ -295,10 +292,10 @@ export class Recorder {
   }
 }
 
-/** In the words of pi. */
+/** pi's wording. */
 const ABORTED = 'Request was aborted';
 
-/** How a run ended, as the file keeps it. */
+/** How a run ended, as recorded in the file. */
 export function runEndData(runId: string, outcome: RunOutcome) {
   const { status } = outcome;
   return {

@@ -9,18 +9,18 @@ import { eventIn, RESERVED } from './journal.ts';
 import { shellMessage } from '../session/index.ts';
 import type { Restored, UnsentShellOutput } from './restore.ts';
 
-/** Where the numbers go on, and which of them may be lost. */
+/** The last assigned number, and the range of numbers that may be lost. */
 export interface Numbering {
   readonly lastSeq: number;
   readonly lost: { readonly from: number; readonly to: number } | undefined;
 }
 
 /**
- * Brings feed and session together again after whatever happened to them.
+ * Reconciles the feed and the session after a crash.
  *
- * What the feed knows beyond the session was told to nobody, unless the session has lost its end, and is taken back. Where
- * the session knows more, by a power cut or by another program, what was told cannot be told again, and who comes back
- * gets a snapshot. In both cases the numbers go on behind all that may have been given out.
+ * Events that the feed has beyond the session were never published, unless the session lost its end, and are removed. If the
+ * session has more, after a power cut or a change by another program, the published events cannot be read again, and reconnecting
+ * clients receive a snapshot. In both cases numbering continues after all numbers that may have been assigned.
  */
 export async function reconcile(segments: Segments, restored: Restored): Promise<Numbering> {
   const { lastSeq: known, isForeign } = restored;
@@ -31,21 +31,21 @@ export async function reconcile(segments: Segments, restored: Restored): Promise
     await segments.forget(lastSeq + 1);
     return { lastSeq, lost: { from: Math.min(before, known) + 1, to: lastSeq } };
   }
-  const untold = await firstUntold(segments, known).catch((): typeof DAMAGED => DAMAGED);
-  if (untold === DAMAGED) {
+  const unpublished = await firstUnpublished(segments, known).catch((): typeof DAMAGED => DAMAGED);
+  if (unpublished === DAMAGED) {
     await segments.forget(lastSeq + 1);
     return { lastSeq, lost: { from: known + 1, to: lastSeq } };
   }
-  if (segments.isClean && untold === undefined) return { lastSeq: before, lost: undefined };
-  if (untold !== undefined) await segments.cutAfter(untold - 1);
+  if (segments.isClean && unpublished === undefined) return { lastSeq: before, lost: undefined };
+  if (unpublished !== undefined) await segments.cutAfter(unpublished - 1);
   return { lastSeq, lost: { from: Math.min(segments.lastSeq, before) + 1, to: lastSeq } };
 }
 
-/** Nobody can say what is there: those who come back get a snapshot. */
+/** The feed is unreadable: reconnecting clients receive a snapshot. */
 const DAMAGED = 'damaged';
 
-/** The first event past the session's last entry that should have left one. */
-async function firstUntold(segments: Segments, known: number): Promise<number | undefined> {
+/** The first event after the session's last entry that has an entry of its own. */
+async function firstUnpublished(segments: Segments, known: number): Promise<number | undefined> {
   for await (const texts of segments.read(Math.max(known, segments.firstSeq - 1))) {
     for (const text of texts) {
       const { seq, entryId } = eventIn(text);
@@ -55,7 +55,7 @@ async function firstUntold(segments: Segments, known: number): Promise<number | 
   return undefined;
 }
 
-/** Commands of a person's that ran when the process ended; the model is told that nobody knows how they ended. */
+/** Shell commands of a person that were running when the process ended. The model is informed that their outcome is unknown. */
 export function interruptedShells(
   { view }: Restored,
   at: Date,
@@ -68,8 +68,8 @@ export function interruptedShells(
 }
 
 /**
- * What has to be said of a session whose process ended without a word. In a turn that waits for an approval, or that a pause
- * holds, calls that have not begun stay open; all others get a result, since nobody knows whether they took effect.
+ * Returns the events that recover a session whose process ended unexpectedly. In a turn that waits for an approval or is paused,
+ * calls that have not started stay open. All others get a result, because it is unknown whether they took effect.
  */
 export function recovery(
   restored: Restored,
@@ -89,7 +89,7 @@ export function recovery(
   });
   const facts: PodFact[] = [];
   const isPaused = view.run === undefined && view.lastRun?.outcome.status === 'paused';
-  // Not those of a child or of a client, whose calls may be named alike: nothing of ours waits for them.
+  // Without approvals of a child or a client, whose call ids may be the same: no call of this pod waits for them.
   const own = view.approvals
     .pending()
     .filter(({ runId, podId }) => runId !== undefined && podId === undefined);
@@ -104,7 +104,7 @@ export function recovery(
     );
     facts.push({ type: 'turn-end', turn: view.turn, results });
   }
-  // The turn goes on with the next decision; what had begun of it must not begin again.
+  // The turn continues with the next decision; calls that have started must not start again.
   else
     for (const { callId, name } of openCalls)
       if (started.has(callId) && !earlyResults.has(callId))

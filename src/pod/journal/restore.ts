@@ -33,7 +33,7 @@ import { PodView } from '../view/view.ts';
 import { type OpenCall, openCallsIn } from '../view/open-calls.ts';
 import { type EarlyResult, runEndData } from './recorder.ts';
 
-/** A shell command that has ended, and whose output is not in the conversation yet. */
+/** A finished shell command whose output is not in the conversation yet. */
 export interface UnsentShellOutput {
   readonly shellId: string;
   readonly message: AgentMessage;
@@ -41,30 +41,30 @@ export interface UnsentShellOutput {
 
 type ResultItem = ItemOf<'tool-result'>;
 
-/** What a session file says of its pod. */
+/** The state of a pod, restored from its session file. */
 export interface Restored {
   readonly view: PodView;
   readonly entryIds: readonly string[];
   readonly totals: Totals | undefined;
   readonly signed: readonly RecordedReceipt[];
-  /** What the context held at the last answer. */
+  /** The number of context tokens at the last answer. */
   readonly measured?: Measured;
-  /** The highest number on an entry. */
+  /** The highest number of an entry. */
   readonly lastSeq: number;
-  /** Another program has appended since, or a power cut has parted an event: the feed knows something else. */
+  /** Another program has appended entries, or a power cut has lost part of an event: the feed does not match. */
   readonly isForeign: boolean;
-  /** Calls of the last turn that have no result in their place in the file. */
+  /** Calls of the last turn that have no result at their position in the file. */
   readonly openCalls: readonly OpenCall[];
   /** Results of the other calls of that turn, by call. */
   readonly placedResults: ReadonlyMap<string, ResultItem>;
-  /** Results of open calls that had come already. */
+  /** Early results of open calls. */
   readonly earlyResults: ReadonlyMap<string, EarlyResult>;
-  /** Calls that began while others of their turn were undecided. */
+  /** Calls that started while approvals of their turn were pending. */
   readonly started: ReadonlySet<string>;
   readonly unsentShellOutputs: readonly UnsentShellOutput[];
 }
 
-/** Reads the pod out of its session: every fact in the order of the file, the conversation at its leaf. */
+/** Restores a pod from its session: all facts in file order, and the conversation at the leaf. */
 export function restore(tree: SessionTree): Restored {
   const reader = new Reader();
   for (const entry of tree.entries()) reader.take(entry);
@@ -75,7 +75,7 @@ export function restore(tree: SessionTree): Restored {
   const placed = openCalls.length > 0 ? lastResultsIn(items) : [];
   view.items = items.slice(0, items.length - placed.length);
   view.turn = totals?.turns ?? 0;
-  // Only where nothing of ours says which: the agent's own model is no choice of anybody's.
+  // Only if Polypod recorded no choice: the agent's default model is not a choice.
   if (!reader.isSet && view.settings.model === undefined && model !== undefined)
     view.settings = { ...view.settings, model };
   const measured = measuredOn(tree, entryIds);
@@ -96,13 +96,13 @@ export function restore(tree: SessionTree): Restored {
   };
 }
 
-/** The results that follow on the last call. */
+/** The results after the last call. */
 function lastResultsIn(items: readonly Item[]): readonly ResultItem[] {
   const last = items.findLastIndex(({ type }) => type === 'tool-call');
   return items.slice(last + 1).filter((item) => item.type === 'tool-result');
 }
 
-/** The last count of an answer's own, if nothing was summarised since. One that broke off may have none, and has no items. */
+/** The token count of the last answer, if no compaction followed. An interrupted answer may have no count, and has no items. */
 function measuredOn(tree: SessionTree, entryIds: readonly string[]): Measured | undefined {
   const path = tree.path();
   const at = path.findLastIndex((entry) => entry.type === 'compaction' || inputTokensOf(entry) !== undefined);
@@ -123,7 +123,7 @@ class Reader {
   signed: RecordedReceipt[] = [];
   lastSeq = 0;
   isForeign = false;
-  /** Whether there are settings of ours. */
+  /** Whether the session has settings that Polypod wrote. */
   isSet = false;
   early = new Map<string, EarlyResult>();
   readonly started = new Set<string>();
@@ -148,7 +148,10 @@ class Reader {
     else this.#takeEntry(entry);
   }
 
-  /** What was before is another session's, but for what the pod is set to; its name, its notes and what its servers are told are its own. */
+  /**
+   * Drops the state of the session that this one was forked from, except its settings. A fork does not inherit the name, the
+   * annotations and `mcpContext`.
+   */
   #begin({ settings }: { readonly settings: PodSettings }): void {
     const { name: _, annotations: __, mcpContext: ___, ...rest } = settings;
     this.view = new PodView();
@@ -162,7 +165,7 @@ class Reader {
 
   #resume(state: JsonObject): void {
     const { view, signed, untold, lastSeq } = readKept(state);
-    // Of tasks a checkpoint keeps the last and those that wait.
+    // A checkpoint contains the last tasks and the pending ones.
     const { tasks } = this.view;
     for (const [taskId, task] of view.tasks.all()) tasks.set(taskId, task);
     this.view = view;
@@ -183,7 +186,7 @@ class Reader {
     if (entry.type === 'session_info') this.#set({ name: entry.name });
   }
 
-  /** A level that only another program knows says nothing here. */
+  /** Ignores a level that only another program knows. */
   #setThinking(level: string | null): void {
     const thinking = THINKING_LEVELS.find((known) => known === level);
     const { thinking: _, ...others } = this.view.settings;
@@ -231,7 +234,7 @@ class Reader {
   }
 }
 
-/** The event behind an entry of ours. */
+/** The event that an entry records. */
 function factIn(entry: Entry): PodFact | undefined {
   const start = RUN_START.in(entry);
   if (start !== undefined) {
@@ -312,7 +315,7 @@ function limitOf(kind: string | undefined): 'max-turns' | 'loop' | 'budget' {
   return kind === 'loop' || kind === 'budget' ? kind : 'max-turns';
 }
 
-/** Settings that we wrote; a key that is not sound is left out by taking the defaults instead. */
+/** Reads settings that Polypod wrote. If a key is invalid, uses the defaults. */
 function readSettings(value: JsonObject): PodSettings {
   return changed(DEFAULT_SETTINGS, read(SETTINGS_KEPT, value) ?? {});
 }
@@ -321,21 +324,21 @@ function read<T>(from: shape.Shape<T>, value: unknown): T | undefined {
   return from.read(value, [], () => {});
 }
 
-/** The value under its key, if it is there and can be read. */
+/** The value of a key, if it is present and valid. */
 function sound<const K extends string, T>(key: K, from: shape.Shape<T>, value: unknown) {
   const found = value === undefined ? undefined : read(from, value);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a computed key loses its name
   return (found === undefined ? {} : { [key]: found }) as { readonly [P in K]?: T };
 }
 
-/** What a checkpoint keeps beside what is known of the pod by its events. */
+/** The part of a checkpoint that is not derived from events. */
 export interface PersistedState {
   readonly signed: readonly RecordedReceipt[];
   readonly untold: readonly UnsentShellOutput[];
   readonly lastSeq: number;
 }
 
-/** What a checkpoint keeps of a pod, so that nothing before it has to be read. */
+/** The state of a pod for a checkpoint, so that nothing before it has to be read. */
 export function persistedState(view: PodView, { signed, untold, lastSeq }: PersistedState): JsonObject {
   return {
     settings: view.settings,
@@ -355,7 +358,7 @@ export function persistedState(view: PodView, { signed, untold, lastSeq }: Persi
   };
 }
 
-/** The same read again, through the readers of the facts that it stands for. */
+/** Reads that state, with the readers of the corresponding facts. */
 function readKept(state: JsonObject): { readonly view: PodView } & PersistedState {
   const view = new PodView();
   const facts: readonly (readonly [string, unknown])[] = [
