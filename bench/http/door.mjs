@@ -4,7 +4,7 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { logTo, redactor } from '../../dist/base/index.js';
 import { podLines } from '../../dist/protocols/index.js';
-import { startTasks } from '../../dist/protocols/tasks/http/listener.js';
+import { startTasks } from '../../dist/protocols/tasks/listener.js';
 import { createKey } from '../../dist/protocols/tasks/index.js';
 import { serveLines } from '../floor/line-server.mjs';
 import { openHost } from '../floor/pods.mjs';

@@ -1,6 +1,6 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import { openApi } from '../../src/protocols/tasks/http/openapi.ts';
-import { ROUTES } from '../../src/protocols/tasks/http/routes.ts';
+import { ROUTES } from '../../src/protocols/tasks/routes.ts';
 import { HttpConnection } from './connections.ts';
 import type { Door } from './doors.ts';
 import { damaged, encoded, hostileText, type JsonMap, mutated } from './mutate.ts';

@@ -94,7 +94,7 @@ export async function startHld(settings: HldSettings): Promise<OpenHld> {
 
 function contextFor(settings: HldSettings, follower: Follower, now: () => number): HldContext {
   const { host, version } = settings;
-  const sessions = new Sessions(host, follower, now);
+  const sessions = new Sessions(host, (id) => follower.isInterrupting(id), now);
   return {
     host,
     sessions,

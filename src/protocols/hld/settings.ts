@@ -1,6 +1,15 @@
 import type { Log } from '../../base/index.ts';
 import type { Host, ModelChoice } from '../../pod/index.ts';
-import type { BacklogLimits } from './events/backlog.ts';
+
+/** Limits on the bytes that clients have not read. */
+export interface BacklogLimits {
+  /** Bytes for one subscriber. */
+  readonly connectionBytes: number;
+  /** Bytes for all connections of the door together. */
+  readonly doorBytes: number;
+  /** While the door is above its limit, it closes a connection that has read nothing for this long. */
+  readonly stalledMs: number;
+}
 
 /** What the process passes to the door. */
 export interface HldSettings {

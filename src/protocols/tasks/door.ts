@@ -12,7 +12,7 @@ export const tasksDoor: Door<TasksNeeds, 'tasks'> = {
   name: 'tasks',
   needs: ['tasks', 'vitals'],
   open: async ({ tasks, vitals, host, version, log, audit, caught }) => {
-    const { startTasks } = await import('./http/listener.ts');
+    const { startTasks } = await import('./listener.ts');
     return startTasks({
       ...tasks,
       vitals,

@@ -14,5 +14,5 @@ export {
 } from './keys/key.ts';
 export type { GivenKey } from './keys/key-ring.ts';
 export type { OpenTasks, Project, TasksLimits, TasksListener, TasksSettings, Vitals } from './settings.ts';
-export type { Webhook } from './webhooks/webhook.ts';
+export type { Webhook } from './settings.ts';
 export type { StreamLine, SubmitReply, SubmitRequest, TaskStatusReply } from './wire.ts';

@@ -3,9 +3,28 @@ import type { JsonObject, Log } from '../../base/index.ts';
 import type { Host, ModelChoice, PermissionMode, Pod, PodEvent, Snapshot } from '../../pod/index.ts';
 import type { BodyLimits, HttpServerLimits, Rate, WebSocketLimits } from '../../wire/index.ts';
 import type { GivenKey } from './keys/key-ring.ts';
-import type { Webhook } from './webhooks/webhook.ts';
-import type { WebhookLimits } from './webhooks/webhooks.ts';
 import type { StreamLine } from './wire.ts';
+
+/** A URL that is notified when tasks change. It comes from the configuration, never from a client. */
+export interface Webhook {
+  readonly url: string;
+  /** Signs what is sent, so that the receiver can verify the sender. */
+  readonly secret: string;
+  /** Whether the address may be one of this machine or its network. */
+  readonly allowPrivate?: boolean;
+}
+
+/** How webhooks are retried. */
+export interface WebhookLimits {
+  readonly attempts: number;
+  /** Before the second attempt; then twice as long each time. */
+  readonly firstDelayMs: number;
+  readonly timeoutMs: number;
+  /** For what is still to be told when the agent stops. */
+  readonly lastMs: number;
+  /** Messages that may wait; what comes beyond is left out, and logged. */
+  readonly waiting: number;
+}
 
 /** What the door is given by the process that opens it. */
 export interface TasksSettings {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { objectOf } from '../../../src/base/index.ts';
 import { GrowingMessage } from '../../../src/protocols/rpc/encode/growing-message.ts';
 import { MessageUpdates } from '../../../src/protocols/rpc/encode/message-updates.ts';
-import { Outbox } from '../../../src/protocols/rpc/link/outbox.ts';
+import { Outbox } from '../../../src/protocols/rpc/encode/outbox.ts';
 
 /** The updates of one answer, at a time that only moves when the test moves it. */
 function stage() {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isObject, type JsonObject, objectOf } from '../../../src/base/index.ts';
-import { ROUTES } from '../../../src/protocols/tasks/http/routes.ts';
+import { ROUTES } from '../../../src/protocols/tasks/routes.ts';
 import { type DocumentedOperation, ServedDocument } from './document.ts';
 import { says, task, tasksStage } from './stage.ts';
 import { violationsOf } from './violations.ts';

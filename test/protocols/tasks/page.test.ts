@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isObject, type JsonObject, objectOf, stringOf } from '../../../src/base/index.ts';
 import { TASKS } from '../../../src/setup/config/tasks-shape.ts';
 import { parseYaml, readShape } from '../../../src/setup/config/yaml.ts';
-import { ROUTES } from '../../../src/protocols/tasks/http/routes.ts';
+import { ROUTES } from '../../../src/protocols/tasks/routes.ts';
 import { TASKS_LIMITS } from '../../../src/protocols/tasks/settings.ts';
 import { HTTP_SERVER_LIMITS } from '../../../src/wire/http/server.ts';
 import { type Answered, type Client, says, tasksStage } from './stage.ts';

@@ -15,7 +15,7 @@ import {
   type OpenTasks,
   type TasksSettings,
 } from '../../../src/protocols/tasks/index.ts';
-import { startTasks } from '../../../src/protocols/tasks/http/listener.ts';
+import { startTasks } from '../../../src/protocols/tasks/listener.ts';
 import { providerNamed } from '../../../src/registry.ts';
 import type { Answer, Script } from '../../../src/sim/index.ts';
 import { killedCopy } from '../../pod/resume-stage.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { schemaProblems } from '../../../src/base/index.ts';
-import { startTasks } from '../../../src/protocols/tasks/http/listener.ts';
+import { startTasks } from '../../../src/protocols/tasks/listener.ts';
 import { SCHEMAS } from '../../../src/protocols/tasks/http/schemas.ts';
 import { SEED_STATUS_REPLY, SEED_SUBMIT_REPLY } from './seed-schemas.ts';
 import { calls, Client, says, STALLS, task, tasksStage } from './stage.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonObject } from '../../../src/base/index.ts';
 import { revokeKey } from '../../../src/protocols/tasks/index.ts';
-import { startTasks } from '../../../src/protocols/tasks/http/listener.ts';
+import { startTasks } from '../../../src/protocols/tasks/listener.ts';
 import { Client, says, STALLS, tasksStage } from './stage.ts';
 
 interface Ticket extends JsonObject {

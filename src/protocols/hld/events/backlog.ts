@@ -1,14 +1,5 @@
 import type { Socket } from 'node:net';
-
-/** Limits on the bytes that clients have not read. */
-export interface BacklogLimits {
-  /** Bytes for one subscriber. */
-  readonly connectionBytes: number;
-  /** Bytes for all connections of the door together. */
-  readonly doorBytes: number;
-  /** While the door is above its limit, it closes a connection that has read nothing for this long. */
-  readonly stalledMs: number;
-}
+import type { BacklogLimits } from '../settings.ts';
 
 /** Bytes being sent to clients. Bytes sent to several clients are in memory once and are counted once. */
 export class Chunk {

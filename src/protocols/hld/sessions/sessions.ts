@@ -1,6 +1,5 @@
 import type { Host, Row } from '../../../pod/index.ts';
 import { noSession } from '../errors.ts';
-import type { Follower } from '../events/follower.ts';
 import { notesIn } from './notes.ts';
 import { lacksTexts, listedSession, sessionState } from './session.ts';
 import { type Phase, phaseOf } from './status.ts';
@@ -9,14 +8,14 @@ import type { ListedSession, SessionState } from '../wire.ts';
 /** The sessions of the host in this protocol: one row each, whichever door created them. */
 export class Sessions {
   readonly #host: Host;
-  readonly #follower: Follower;
+  readonly #isInterrupting: (id: string) => boolean;
   readonly #now: () => number;
   /** The ids of launches in progress. */
   readonly #launches = new Set<string>();
 
-  constructor(host: Host, follower: Follower, now: () => number) {
+  constructor(host: Host, isInterrupting: (id: string) => boolean, now: () => number) {
     this.#host = host;
-    this.#follower = follower;
+    this.#isInterrupting = isInterrupting;
     this.#now = now;
   }
 
@@ -41,7 +40,7 @@ export class Sessions {
   phase(row: Row): Phase {
     return phaseOf({
       ...row,
-      isInterrupting: this.#follower.isInterrupting(row.id),
+      isInterrupting: this.#isInterrupting(row.id),
       isLaunching: this.#launches.has(notesIn(row.annotations)?.launch ?? ''),
       isClosed: row.closed ?? false,
     });

@@ -1,7 +1,7 @@
 import { arrayOf, numberOf, objectOf, PolypodError } from '../../../base/index.ts';
 import type { AgentMessage } from '../../../pod/index.ts';
 import { anyTextIn } from '../arguments.ts';
-import { splitMentions } from '../host-side/file-mentions.ts';
+import { splitMentions } from '../encode/file-mentions.ts';
 import { textOf } from '../encode/messages.ts';
 import type { RpcSession } from '../sessions/rpc-session.ts';
 import type { RpcSessionStats } from '../wire.ts';

@@ -8,7 +8,7 @@ import {
 } from '../../../pod/index.ts';
 import { TODO_REMINDER } from '../../../reminders/index.ts';
 import { TEXTS } from '../errors.ts';
-import { splitMentions } from '../host-side/file-mentions.ts';
+import { splitMentions } from './file-mentions.ts';
 import { GrowingMessage } from './growing-message.ts';
 import type { MessageUpdates } from './message-updates.ts';
 import {

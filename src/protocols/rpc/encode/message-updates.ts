@@ -1,5 +1,5 @@
 import type { ContentKind, ContentPlace, GrowingMessage } from './growing-message.ts';
-import type { Outbox } from '../link/outbox.ts';
+import type { Outbox } from './outbox.ts';
 import type { RpcAssistantEvent } from '../wire.ts';
 
 /** Every update holds the whole message twice: at this rate the message's own growth cannot drown the client or us. */

@@ -1,7 +1,7 @@
 import { open, realpath } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import type { UserContent } from '../arguments.ts';
-import { fileText, TOO_LARGE } from './file-mentions.ts';
+import { fileText, TOO_LARGE } from '../encode/file-mentions.ts';
 
 /** A larger file is named and not shown: the agent can read the part that it needs. */
 const MOST_BYTES = 256 * 1024;

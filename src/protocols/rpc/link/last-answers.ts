@@ -1,6 +1,6 @@
 import { settlesWithin } from '../../../base/index.ts';
 import type { RpcLink } from './link.ts';
-import type { Outbox } from './outbox.ts';
+import type { Outbox } from '../encode/outbox.ts';
 import type { RpcSession } from '../sessions/rpc-session.ts';
 
 /** How long a `bash` or `compact` may take after the end of the input before it is cancelled. */

@@ -5,7 +5,7 @@ import { COMMANDS, type Command } from '../commands/index.ts';
 import { cancelRun } from '../sessions/end-run.ts';
 import { refusalText } from '../errors.ts';
 import type { Frame } from './frames.ts';
-import type { Outbox } from './outbox.ts';
+import type { Outbox } from '../encode/outbox.ts';
 import type { ExtensionContent } from '../parts.ts';
 import type { RpcSession } from '../sessions/rpc-session.ts';
 

@@ -5,7 +5,7 @@ import { FrameReader } from './frames.ts';
 import { readyLine } from './greeting.ts';
 import { lastAnswers } from './last-answers.ts';
 import { RpcLink } from './link.ts';
-import { Outbox } from './outbox.ts';
+import { Outbox } from '../encode/outbox.ts';
 import type { RpcParts } from '../parts.ts';
 import { RpcSession } from '../sessions/rpc-session.ts';
 

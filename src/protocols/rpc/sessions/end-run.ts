@@ -1,7 +1,7 @@
 import { PolypodError } from '../../../base/index.ts';
 import type { Pod, PodCommand, PodEvent, Receipt, Snapshot } from '../../../pod/index.ts';
 import type { CancelledRun } from '../arguments.ts';
-import type { EventForwarder } from '../link/pump.ts';
+import type { EventForwarder } from './pump.ts';
 
 /** Waits for an event, until it has come or nobody wants it any more. */
 export interface Listening {

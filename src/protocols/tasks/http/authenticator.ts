@@ -4,7 +4,7 @@ import { httpRefusal, networkKey, RateTable, type RequestTarget } from '../../..
 import { allows, type KeyRecord, type KeyPermission } from '../keys/key.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
 import type { TasksLimits } from '../settings.ts';
-import { StreamTickets, type TicketTarget } from '../stream/stream-tickets.ts';
+import { StreamTickets, type TicketTarget } from './stream-tickets.ts';
 
 /** Who comes in: by a key that is good, not too often, and only for what the key is for. */
 export class Authenticator {

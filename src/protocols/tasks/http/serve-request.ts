@@ -22,7 +22,7 @@ import {
   requirePermission,
   tooManyStrangers,
 } from './authenticator.ts';
-import { type WireError, wireError } from './errors.ts';
+import { type WireError, wireError } from '../errors.ts';
 import type { KeyRecord } from '../keys/key.ts';
 import type { AddressLimits } from './address-limits.ts';
 import type { RequestAudit, RequestNote } from './request-audit.ts';

@@ -1,8 +1,8 @@
 import { type JsonObject, shape } from '../../../base/index.ts';
-import { readFields, wrongField } from './errors.ts';
-import type { TicketTarget } from '../stream/stream-tickets.ts';
+import { readFields, wrongField } from '../errors.ts';
+import type { TicketTarget } from './stream-tickets.ts';
 import { known } from '../work/submit-request.ts';
-import { filledText } from './text-fields.ts';
+import { filledText } from '../text-fields.ts';
 
 const FIELDS = known(shape.fields({}, { taskId: filledText, sessionId: filledText }));
 

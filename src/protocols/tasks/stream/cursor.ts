@@ -1,4 +1,4 @@
-import { wrongField } from '../http/errors.ts';
+import { wrongField } from '../errors.ts';
 import { oncePer } from './once-per.ts';
 import type { ProjectedEvent } from '../settings.ts';
 import type { StreamLine } from '../wire.ts';

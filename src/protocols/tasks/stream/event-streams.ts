@@ -2,7 +2,7 @@ import { afterOf, type Cursor, readCursor } from './cursor.ts';
 import type { Call, TasksContext, Reply } from '../http/route.ts';
 import { openResumableStream, type StreamRequest, whyClosed } from './resumable-stream.ts';
 import { sseHead, streamSse } from './sse-stream.ts';
-import { unknown } from '../http/errors.ts';
+import { unknown } from '../errors.ts';
 import { taskEvents } from './task-events.ts';
 import { readTicketRequest, streamAddress, TASK_EVENTS } from '../http/ticket-request.ts';
 import { isOver } from '../work/task-status.ts';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { asPolypodError } from '../../../base/index.ts';
 import type { LineBatch } from './cursor.ts';
-import { wireError } from '../http/errors.ts';
+import { wireError } from '../errors.ts';
 import { oncePer } from './once-per.ts';
 import type { ResumableStream } from './resumable-stream.ts';
 import type { ReplyHead } from '../http/route.ts';

@@ -22,7 +22,7 @@ import {
 } from '../../../wire/index.ts';
 import { type LineBatch, type Cursor, readCursor } from './cursor.ts';
 import { refuseKeyInAddress, requirePermission, tooManyStrangers } from '../http/authenticator.ts';
-import { readFields, wireError, wrongField } from '../http/errors.ts';
+import { readFields, wireError, wrongField } from '../errors.ts';
 import type { KeyRecord, KeyPermission } from '../keys/key.ts';
 import { oncePer } from './once-per.ts';
 import { openResumableStream, whyClosed } from './resumable-stream.ts';

@@ -4,15 +4,7 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { BlockList, isIP } from 'node:net';
 import { type JsonObject, messageOf, PolypodError } from '../../../base/index.ts';
-
-/** Where to tell it; from the configuration, never from a client. */
-export interface Webhook {
-  readonly url: string;
-  /** Signs what is sent, so that the receiver knows that it is from us. */
-  readonly secret: string;
-  /** Whether the address may be one of this machine or its network. */
-  readonly allowPrivate?: boolean;
-}
+import type { Webhook } from '../settings.ts';
 
 /** The header `X-Polypod-Signature`: `t=<seconds>,v1=<HMAC-SHA256 of "t.body" in hexadecimal>`. */
 export function signature(secret: string, seconds: number, body: string): string {

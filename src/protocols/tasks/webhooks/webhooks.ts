@@ -4,18 +4,8 @@ import type { Change, Host, Row } from '../../../pod/index.ts';
 import { ownerAndName } from '../work/owned-sessions.ts';
 import { isOver, listedState, STATUS } from '../work/task-status.ts';
 import type { TaskState } from '../wire.ts';
-import { post, type Webhook } from './webhook.ts';
-
-export interface WebhookLimits {
-  readonly attempts: number;
-  /** Before the second attempt; then twice as long each time. */
-  readonly firstDelayMs: number;
-  readonly timeoutMs: number;
-  /** For what is still to be told when the agent stops. */
-  readonly lastMs: number;
-  /** Messages that may wait; what comes beyond is left out, and logged. */
-  readonly waiting: number;
-}
+import type { Webhook, WebhookLimits } from '../settings.ts';
+import { post } from './webhook.ts';
 
 export const WEBHOOK_LIMITS: WebhookLimits = {
   attempts: 6,

@@ -1,12 +1,12 @@
 import { shape } from '../../../base/index.ts';
 import { type ApprovalRow, DECISIONS, type Host, REMEMBER_OPTIONS, type Row } from '../../../pod/index.ts';
-import { readFields, unknown } from '../http/errors.ts';
+import { readFields, unknown } from '../errors.ts';
 import type { KeyRecord } from '../keys/key.ts';
-import { limitOf, refuseElsewhere } from '../http/permit.ts';
+import { limitOf, refuseElsewhere } from '../permit.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
 import { known } from './submit-request.ts';
 import { callerFor } from './tasks.ts';
-import { filledText } from '../http/text-fields.ts';
+import { filledText } from '../text-fields.ts';
 import type { ApprovalLine } from '../wire.ts';
 
 /** The body of `POST /approvals/{approvalId}/decide`. */

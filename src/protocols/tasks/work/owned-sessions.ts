@@ -1,6 +1,6 @@
 import { arrayOf, stringOf, tryParse } from '../../../base/index.ts';
 import type { Host, Pod, Row } from '../../../pod/index.ts';
-import { unknown } from '../http/errors.ts';
+import { unknown } from '../errors.ts';
 import { allows, type KeyRecord } from '../keys/key.ts';
 
 const PREFIX = 'tasks:';

@@ -1,7 +1,7 @@
 import { PERMISSION_MODES } from '../../../pod/index.ts';
 import { isObject, type JsonObject, shape } from '../../../base/index.ts';
-import { readFields } from '../http/errors.ts';
-import { filledText, wireCount, wireText } from '../http/text-fields.ts';
+import { readFields } from '../errors.ts';
+import { filledText, wireCount, wireText } from '../text-fields.ts';
 import { type SubmitRequest, TASK_TYPES, type WireContext } from '../wire.ts';
 
 const MOST_PATHS = 100;

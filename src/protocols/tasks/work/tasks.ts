@@ -2,11 +2,11 @@ import { asPolypodError, type PolypodError, uuidv7 } from '../../../base/index.t
 import { coordinatorSystem, type Delegations } from '../../../delegation/index.ts';
 import type { Caller, Host, Overrides, Receipt, Row, TaskHistory, TaskRow } from '../../../pod/index.ts';
 import { httpRefusal } from '../../../wire/index.ts';
-import { draining, unknown } from '../http/errors.ts';
+import { draining, unknown } from '../errors.ts';
 import type { KeyRecord } from '../keys/key.ts';
 import type { OwnedSessions } from './owned-sessions.ts';
-import { defaultDirectory, permit, refuseElsewhere } from '../http/permit.ts';
-import { type RefusalCounts, TASK_REJECTED } from '../http/refusal-counts.ts';
+import { defaultDirectory, permit, refuseElsewhere } from '../permit.ts';
+import { type RefusalCounts, TASK_REJECTED } from '../refusal-counts.ts';
 import { agentName, type TasksLimits, type TasksSettings } from '../settings.ts';
 import { promptIn, withFiles } from './task-prompt.ts';
 import { newTaskId, readTaskId, type TaskName } from './task-id.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { httpRefusal } from '../../../wire/index.ts';
-import { draining } from '../http/errors.ts';
+import { draining } from '../errors.ts';
 import type { KeyRecord } from '../keys/key.ts';
 
 interface LiveStream {

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { encodeFrame } from '../encode/encoded-json.ts';
+import { encodeFrame } from './encoded-json.ts';
 import type { RpcEvent, RpcResponse } from '../wire.ts';
 
 const MOST_BACKLOG = 8 * 1024 * 1024;

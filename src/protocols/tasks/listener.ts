@@ -1,24 +1,24 @@
-import { PolypodError } from '../../../base/index.ts';
-import { Delegations } from '../../../delegation/index.ts';
-import { type HttpServer, isLoopback, serveHttp } from '../../../wire/index.ts';
-import { Approvals } from '../work/approvals.ts';
-import { delegatedWork } from '../work/delegated-work.ts';
-import { Authenticator } from './authenticator.ts';
-import { KeyRing } from '../keys/key-ring.ts';
-import { LiveStreams } from '../stream/live-streams.ts';
-import { openApi } from './openapi.ts';
-import { OwnedSessions } from '../work/owned-sessions.ts';
+import { PolypodError } from '../../base/index.ts';
+import { Delegations } from '../../delegation/index.ts';
+import { type HttpServer, isLoopback, serveHttp } from '../../wire/index.ts';
+import { Approvals } from './work/approvals.ts';
+import { delegatedWork } from './work/delegated-work.ts';
+import { Authenticator } from './http/authenticator.ts';
+import { KeyRing } from './keys/key-ring.ts';
+import { LiveStreams } from './http/live-streams.ts';
+import { openApi } from './http/openapi.ts';
+import { OwnedSessions } from './work/owned-sessions.ts';
 import { RefusalCounts } from './refusal-counts.ts';
-import { AddressLimits } from './address-limits.ts';
-import { clientAddress } from './client-address.ts';
-import { RequestAudit } from './request-audit.ts';
-import type { TasksContext } from './route.ts';
+import { AddressLimits } from './http/address-limits.ts';
+import { clientAddress } from './http/client-address.ts';
+import { RequestAudit } from './http/request-audit.ts';
+import type { TasksContext } from './http/route.ts';
 import { ROUTES } from './routes.ts';
-import { type RequestContext, serveRequest } from './serve-request.ts';
-import { serveSocket } from '../stream/web-socket.ts';
-import { type OpenTasks, TASKS_LIMITS, type TasksSettings } from '../settings.ts';
-import { Tasks } from '../work/tasks.ts';
-import { Webhooks } from '../webhooks/webhooks.ts';
+import { type RequestContext, serveRequest } from './http/serve-request.ts';
+import { serveSocket } from './stream/web-socket.ts';
+import { type OpenTasks, TASKS_LIMITS, type TasksSettings } from './settings.ts';
+import { Tasks } from './work/tasks.ts';
+import { Webhooks } from './webhooks/webhooks.ts';
 
 /** Opens the door; refuses where it would stand open to others without protection. */
 export async function startTasks(settings: TasksSettings): Promise<OpenTasks> {

@@ -1,14 +1,14 @@
-import { httpRefusal } from '../../../wire/index.ts';
+import { httpRefusal } from '../../wire/index.ts';
 import { wrongField } from './errors.ts';
-import { CURSOR_PATTERN } from '../stream/cursor.ts';
-import { createTicket, streamSession, streamTask } from '../stream/event-streams.ts';
-import type { Call, Parameter, RawReply, Route } from './route.ts';
-import { sessionLine, sumOf, usageOf } from '../work/session-lines.ts';
-import { readSubmit } from '../work/submit-request.ts';
-import { agentName } from '../settings.ts';
-import { STATUSES } from '../work/task-status.ts';
-import { SESSION_EVENTS, TASK_EVENTS } from './ticket-request.ts';
-import type { TaskStatusReply } from '../wire.ts';
+import { CURSOR_PATTERN } from './stream/cursor.ts';
+import { createTicket, streamSession, streamTask } from './stream/event-streams.ts';
+import type { Call, Parameter, RawReply, Route } from './http/route.ts';
+import { sessionLine, sumOf, usageOf } from './work/session-lines.ts';
+import { readSubmit } from './work/submit-request.ts';
+import { agentName } from './settings.ts';
+import { STATUSES } from './work/task-status.ts';
+import { SESSION_EVENTS, TASK_EVENTS } from './http/ticket-request.ts';
+import type { TaskStatusReply } from './wire.ts';
 
 const EVENTS: RawReply = {
   type: 'text/event-stream',

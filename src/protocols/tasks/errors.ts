@@ -1,6 +1,6 @@
-import { type ErrorCode, errorText, type PolypodError, shape } from '../../../base/index.ts';
-import { type HttpRefusal, httpRefusal, httpRefusalIn } from '../../../wire/index.ts';
-import type { ErrorReply } from '../wire.ts';
+import { type ErrorCode, errorText, type PolypodError, shape } from '../../base/index.ts';
+import { type HttpRefusal, httpRefusal, httpRefusalIn } from '../../wire/index.ts';
+import type { ErrorReply } from './wire.ts';
 
 /** Our codes as the wire has them. */
 const CODES: Readonly<Record<ErrorCode, readonly [status: number, word: string]>> = {

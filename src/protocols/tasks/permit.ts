@@ -4,13 +4,13 @@ import {
   type Limit,
   type Overrides,
   type Submitter,
-} from '../../../pod/index.ts';
+} from '../../pod/index.ts';
 import { realpath, stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import { notForKey, wrongField } from './errors.ts';
-import type { KeyRecord } from '../keys/key.ts';
-import { agentName, type TasksSettings } from '../settings.ts';
-import type { WireContext } from '../wire.ts';
+import type { KeyRecord } from './keys/key.ts';
+import { agentName, type TasksSettings } from './settings.ts';
+import type { WireContext } from './wire.ts';
 
 type PermitSettings = Pick<
   TasksSettings,

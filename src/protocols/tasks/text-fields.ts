@@ -1,4 +1,4 @@
-import { shape } from '../../../base/index.ts';
+import { shape } from '../../base/index.ts';
 
 interface TextRule {
   /** What the text must be, as errors say it. */
