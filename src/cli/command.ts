@@ -1,12 +1,12 @@
 import type { Readable, Writable } from 'node:stream';
 import { type Arguments, type OptionTable, optionHelp, readArguments, type Taken } from './options.ts';
 
-/** What a command leaves behind for whoever called it. */
+/** The exit codes of all commands. */
 export const EXIT = {
   ok: 0,
-  /** It ran, and what was asked for did not come about. */
+  /** The command ran, but did not achieve its goal. */
   failed: 1,
-  /** A mistake in the arguments, the configuration (a key or a model that the provider does not take is one) or the permissions. */
+  /** Invalid arguments, configuration or permissions. A key or model that the provider rejects is a configuration error. */
   usage: 2,
   /** The provider or the system failed. */
   broken: 3,
@@ -14,21 +14,21 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** All of the outside world that a command may touch. */
+/** Everything outside the process that a command can use. */
 export interface Surroundings {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly stderr: Writable & { readonly isTTY?: boolean };
-  /** As the person has set it. `process.env` has no secrets, since child processes inherit it. */
+  /** The environment of the user. `process.env` contains no secrets, because child processes inherit it. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Sets the variables of `process.env`, for extensions that run in this process. */
   readonly exposeVariables: (env: Readonly<Record<string, string>>) => void;
   readonly home: string;
-  /** Fires when the person interrupts. */
+  /** Aborts when the user interrupts. */
   readonly signal: AbortSignal;
-  /** Calls back on SIGHUP, which otherwise interrupts. */
+  /** Registers a callback for SIGHUP, which otherwise interrupts. */
   readonly onHangUp: (callback: () => void) => void;
-  /** Calls back with an error that nothing caught; the process goes on if the answer is true. */
+  /** Registers a callback for uncaught errors; the process continues if it returns true. */
   readonly onUncaught: (callback: (thrown: unknown) => boolean) => void;
 }
 
@@ -38,16 +38,16 @@ export interface Command<Table extends OptionTable = OptionTable> {
   /** The arguments, as the usage line shows them. */
   readonly usage: string;
   readonly options: Table;
-  /** Examples and what else `--help` says. */
+  /** Examples and other text of `--help`. */
   readonly details: string;
-  /** What stands first behind the command's name: a shell completes it. */
+  /** The subcommands, for shell completion. */
   readonly words?: readonly string[];
-  /** What its arguments are, for a shell to complete. */
+  /** The kind of arguments, for shell completion. */
   readonly takes?: Taken;
   readonly run: (args: Arguments<Table>, around: Surroundings) => Promise<ExitCode>;
 }
 
-/** A command whose options are known only to itself. */
+/** A command without the types of its options. */
 export interface Runnable extends Pick<Command, 'options' | 'words' | 'takes'> {
   readonly help: string;
   readonly run: (argv: readonly string[], around: Surroundings) => Promise<ExitCode>;

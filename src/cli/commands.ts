@@ -1,6 +1,6 @@
 import type { CommandTable } from './command.ts';
 
-/** Every command with its line in the overview. Each is loaded only when it is called: start-up is a feature. */
+/** Every command with its line in the overview. Each is loaded only when it is called, to keep start-up fast. */
 export const COMMANDS: CommandTable = {
   run: {
     summary: 'Run an agent on a task in this directory.',

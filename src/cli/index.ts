@@ -1,2 +1,2 @@
-/** Arguments to one call: the commands of the `polypod` program. */
+/** The commands of the `polypod` program. */
 export { COMMANDS } from './commands.ts';

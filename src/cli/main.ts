@@ -36,22 +36,22 @@ const around: Surroundings = {
     process.on('SIGHUP', callback);
   },
   onUncaught: (callback) =>
-    // Rejections that nobody handles come here too.
+    // Also called for unhandled rejections.
     void process.on('uncaughtException', (thrown) => {
       if (!callback(thrown)) process.exit(complain(thrown, process.argv[2]));
     }),
 };
 
-// A closed terminal sends SIGHUP: no command that an agent runs may outlive its host, whichever signal ends it.
+// A closed terminal sends SIGHUP: no command of an agent may outlive its host, whichever signal ends it.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGQUIT', 'SIGHUP'] as const) process.on(signal, interrupt);
 
 function interrupt(): void {
-  // The first asks for a clean end, the second does not wait for it.
+  // The first signal requests a clean end, the second exits at once.
   if (interruption.signal.aborted) process.exit(EXIT.interrupted);
   interruption.abort();
 }
 
-// A reader that has seen enough (`| head`) is not an error.
+// A reader that closes the pipe early (`| head`) is not an error.
 process.stdout.on('error', (error) => process.exit(systemCodeOf(error) === 'EPIPE' ? EXIT.ok : EXIT.broken));
 
 process.exitCode = await main(process.argv.slice(2));
@@ -62,7 +62,7 @@ async function main([name, ...argv]: readonly string[]): Promise<ExitCode> {
       throw new PolypodError('bad-request', 'Polypod needs Unix: run it in WSL2');
     if (isRpcMode(process.argv.slice(2))) {
       const { rpc } = await import('./rpc/rpc.ts');
-      // The client may keep its end of the input open: nothing is waited for once the code is known.
+      // The client may keep stdin open: the process exits as soon as the code is known.
       process.exit(await rpc(process.argv.slice(2), around));
     }
     return await dispatch(name ?? 'help', argv);
@@ -76,7 +76,7 @@ async function dispatch(name: string, argv: readonly string[]): Promise<ExitCode
   if (name === '--help' || name === '-h' || name === 'help') return help(argv[0]);
   const command = await commandNamed(name);
   const end = argv.indexOf('--');
-  // `-h` may be a word of a prompt: it asks for help only where a prompt cannot be.
+  // `-h` may be a word of a prompt: it requests help only where no prompt is possible.
   const asksForHelp = argv[0] === '-h' || argv.slice(0, end < 0 ? undefined : end).includes('--help');
   return asksForHelp ? say(command.help) : command.run(argv, around);
 }
@@ -94,7 +94,7 @@ async function commandNamed(name: string) {
   throw new PolypodError('bad-request', `there is no command "${name}"; ${hint}`);
 }
 
-/** Without a command there are three options; the others belong behind one. */
+/** Only three options are valid without a command. */
 function strayOption(name: string): string {
   const [option = name] = name.split('=');
   return option === '--mode'
@@ -125,7 +125,7 @@ function say(text: string): ExitCode {
 function complain(thrown: unknown, name: string | undefined): ExitCode {
   const error = asPolypodError(thrown);
   const who = name !== undefined && Object.hasOwn(COMMANDS, name) ? `polypod ${name}` : 'polypod';
-  // Foreign text may be quoted in it.
+  // The message can contain untrusted text.
   process.stderr.write(`${who}: ${sanitizeText(error.message)}\n`);
   if (error.code === 'internal') {
     process.stderr.write('This is a bug in Polypod. With POLYPOD_DEBUG=1 it shows where.\n');

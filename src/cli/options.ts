@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
 import { nearest, PolypodError } from '../base/index.ts';
 
-/** What a shell can ask `polypod completion` for. */
+/** The lists that `polypod completion` prints. */
 export type Listing = 'sessions' | 'approvals' | 'models' | 'keys';
 
-/** What a command's arguments are: the same behind each of its words, or only behind some. */
+/** The kind of a command's arguments: the same for all subcommands, or by subcommand. */
 export type Taken = Listing | Readonly<Record<string, Listing>>;
 
-/** One option of a command: what it takes and what `--help` says of it. */
+/** One option of a command: its value and its help text. */
 export type Option = {
   readonly short?: string;
   readonly help: string;
@@ -16,13 +16,13 @@ export type Option = {
   | { readonly type: 'text'; readonly value: string; readonly completes?: Listing }
   | { readonly type: 'texts'; readonly value: string }
   | { readonly type: 'number'; readonly value: string; readonly min?: number; readonly max?: number }
-  /** `value` stands for the choices where they are too many for the usage line. */
+  /** `value` replaces the choices in the usage line if there are too many. */
   | { readonly type: 'choice'; readonly choices: readonly string[]; readonly value?: string }
 );
 
 export type OptionTable = Readonly<Record<string, Option>>;
 
-/** What a table of options gives when it is read: absent options are undefined, flags false. */
+/** The parsed values of an option table: missing options are undefined, missing flags false. */
 export type Values<Table extends OptionTable> = { readonly [Name in keyof Table]: ValueOf<Table[Name]> };
 
 type ValueOf<O extends Option> = O extends { type: 'flag' }
@@ -40,7 +40,7 @@ export interface Arguments<Table extends OptionTable> {
   readonly positionals: readonly string[];
 }
 
-/** Reads a command's arguments; what is wrong with them is said in one sentence with the next step. */
+/** Parses the arguments of a command. An error is one sentence with the next step. */
 export function readArguments<Table extends OptionTable>(
   command: string,
   table: Table,
@@ -69,12 +69,12 @@ export function readArguments<Table extends OptionTable>(
       valueOf(command, name, option, given.get(name) ?? []),
     ]),
   );
-  // The table says of each option what it becomes, and valueOf makes exactly that of it; the compiler cannot see it.
+  // valueOf converts each option to the type in the table, which the compiler cannot check.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return { values: values as Values<Table>, positionals };
 }
 
-/** The lines that `--help` shows for a table of options. */
+/** Renders the options for `--help`. */
 export function optionHelp(table: OptionTable): string {
   const rows = Object.entries(table).map(([name, option]) => [signature(name, option), option.help] as const);
   const width = Math.max(...rows.map(([left]) => left.length));
@@ -99,7 +99,7 @@ function textOf(command: string, rawName: string, option: Option, value: string 
 function valueOf(command: string, name: string, option: Option, given: readonly string[]): unknown {
   if (option.type === 'flag') return given.length > 0;
   if (option.type === 'texts') return given;
-  // Given twice, the later one counts, as everywhere on a command line.
+  // If an option is given twice, the last one counts.
   const text = given.at(-1);
   if (text === undefined || option.type === 'text') return text;
   if (option.type === 'number') return numberOf(command, name, option, text);

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { CALL_MARK, isSecretVariable, objectIn } from '../base/index.ts';
 
-/** Environment variables by name, as a command gets them. */
+/** Environment variables by name, as a command receives them. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Names the descriptor on which a process that was started by Polypod receives its secret variables. */
@@ -29,7 +29,7 @@ export function takeEnvironment(own: Record<string, string | undefined>): Variab
   return env;
 }
 
-/** What a child process gets in its environment, and what it gets over a pipe instead. */
+/** Splits an environment into what a child process inherits, and what it receives over a pipe. */
 export function splitEnvironment(env: Variables): { readonly open: Variables; readonly secret: Variables } {
   const isSecret = ([name, value = '']: readonly [string, string | undefined]): boolean =>
     isSecretVariable(name, value) && name !== CALL_MARK;
@@ -40,7 +40,7 @@ export function splitEnvironment(env: Variables): { readonly open: Variables; re
   };
 }
 
-/** Gives extensions, which run in this process, these variables and no others. */
+/** Sets exactly these variables in `process.env`, for extensions, which run in this process. */
 export function exposeVariables(
   own: Record<string, string | undefined>,
   env: Readonly<Record<string, string>>,
@@ -74,7 +74,7 @@ function overwriteStartBlock(): void {
   };
   try {
     const environment = readFileSync('/proc/self/environ');
-    // The mark stays visible: a Polypod may run inside an agent's command.
+    // The marker stays visible, because Polypod can run inside an agent's command.
     for (const [from, to] of entriesOf(environment))
       if (!environment.toString('latin1', from, to).startsWith(`${CALL_MARK}=`))
         blank(envStart, environment, from, to);
@@ -85,7 +85,7 @@ function overwriteStartBlock(): void {
   }
 }
 
-/** Where the entries of a block are that are separated by zeros. */
+/** The ranges of the entries of a block that is separated by zeros. */
 function entriesOf(block: Buffer): readonly (readonly [number, number])[] {
   const entries: [number, number][] = [];
   for (let from = 0; from < block.length; ) {

@@ -1,4 +1,4 @@
-/** The values of all variables that are named like secrets: what must be in no cassette, whoever it belongs to. */
+/** The values of all variables that are named like secrets: no cassette may contain them. */
 export function secretsIn(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   return Object.entries(env).flatMap(([name, value]) => (SECRET_NAME.test(name) && value ? [value] : []));
 }

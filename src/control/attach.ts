@@ -4,7 +4,7 @@ import { isPodDoor, type OpenDoor } from '../protocols/index.ts';
 import { findSession } from '../setup/index.ts';
 import type { TakeOver } from './server.ts';
 
-/** Turns a connection to a control socket into one of the pod door. It loads a pod that is not in memory. */
+/** Converts a control connection to a connection of the pod door. Loads the pod if it is not in memory. */
 export function attachTo(host: Host, podDoor: () => OpenDoor | undefined): TakeOver {
   return async (socket, params, head) => {
     const door = podDoor();

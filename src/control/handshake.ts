@@ -9,21 +9,21 @@ export const CONTROL_VERSION = 1;
 /** The first method on a connection. Its name and its fields are the same in every version. */
 export const HELLO = 'hello';
 
-/** What any version understands, so that a command can replace a daemon of another version. */
+/** Methods that work in every version, so that a command can replace a daemon of another version. */
 export const IN_EVERY_VERSION: ReadonlySet<string> = new Set(['stop']);
 
 /** Which process serves a control socket: the daemon, or a command that hosts its pods itself. */
 export type ControlPeer = 'daemon' | 'host';
 
-/** What a process says about itself in its answer to `hello`. */
+/** The answer to `hello`: which process this is. */
 export interface Greeting {
   readonly protocol: number;
-  /** Of Polypod; undefined if the process does not know the handshake. */
+  /** The version of Polypod; undefined if the process does not know the handshake. */
   readonly version: string | undefined;
   readonly pid: number | undefined;
 }
 
-/** A daemon from before the handshake refuses `hello` as an unknown method. */
+/** For a daemon from before the handshake, which rejects `hello` as an unknown method. */
 export const NO_GREETING: Greeting = { protocol: 0, version: undefined, pid: undefined };
 
 export function greetingIn(line: JsonObject): Greeting | undefined {
@@ -34,7 +34,7 @@ export function greetingIn(line: JsonObject): Greeting | undefined {
   return isObject(line.error) && line.error.code === 'unknown-method' ? NO_GREETING : undefined;
 }
 
-/** Throws if the process speaks another version, with how to restart it. */
+/** Throws if the process has another protocol version, with how to restart it. */
 export function refuseOtherVersion({ protocol, version, pid }: Greeting, peer: ControlPeer): void {
   if (protocol === CONTROL_VERSION) return;
   const age = protocol < CONTROL_VERSION ? 'older' : 'newer';

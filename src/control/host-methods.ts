@@ -14,8 +14,8 @@ export interface HostMethodsOptions {
 const NOTHING = shape.fields({}, {});
 
 /**
- * The methods of a command that hosts its pods itself. Clients use the pods that it has in memory; a session that it has
- * not open stays free for other processes.
+ * The methods of a command that hosts its pods itself. Clients can use only the pods that it has loaded, so other sessions stay
+ * available to other processes.
  */
 export function hostMethods({ host, models, version }: HostMethodsOptions): Readonly<Record<string, Method>> {
   const podNamed = async (id: string): Promise<Pod> => {

@@ -14,14 +14,14 @@ export { readParams } from './read-params.ts';
 export type { PodHandle } from './remote-pod.ts';
 export type { ControlServer, LinkSide, Method } from './server.ts';
 
-// Loaded when it is used: most commands need neither a server nor a connection.
+// Loaded on first use: most commands need neither a server nor a connection.
 
-/** A connection to the control socket at a path; undefined if no process listens there. */
+/** Connects to the control socket at a path; undefined if no process listens there. */
 export async function openControlLink(path: string, peer: ControlPeer): Promise<ControlLink | undefined> {
   return (await import('./link.ts')).ControlLink.open(path, peer);
 }
 
-/** A pod of the process behind a connection. */
+/** A handle for a pod of the process at the other end of a connection. */
 export async function remotePod(id: string, link: ControlLink): Promise<PodHandle> {
   return (await import('./remote-pod.ts')).remotePod(id, link);
 }
@@ -44,7 +44,7 @@ export async function hostMethods(options: HostMethodsOptions): Promise<Readonly
   return (await import('./host-methods.ts')).hostMethods(options);
 }
 
-/** Turns a connection to a control socket into one of the pod door. */
+/** Converts a control connection to a connection of the pod door. */
 export async function attachTo(host: Host, podDoor: () => OpenDoor | undefined): Promise<TakeOver> {
   return (await import('./attach.ts')).attachTo(host, podDoor);
 }

@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
 import { PolypodError } from '../base/index.ts';
 
-/** Far more than a prompt with images takes. */
+/** Far more than a prompt with images needs. */
 const LONGEST_LINE = 64 * 1024 * 1024;
-/** What a client may send ahead of its answers. */
+/** The bytes that a client may send before it reads its answers. */
 const MOST_AHEAD = 1024 * 1024;
 const NEWLINE = 10;
 
-/** The lines of a link, handed out one at a time; somebody else may take over behind any of them. */
+/** Reads the lines of a connection one at a time. After any line, another reader can take over the socket. */
 export class Intake {
   readonly #socket: Socket;
   #pieces: Uint8Array[] = [];
@@ -23,7 +23,7 @@ export class Intake {
     socket.on('close', this.#end);
   }
 
-  /** The next line that is not blank; undefined when the client has said all. */
+  /** The next line that is not blank; undefined when the client has ended. */
   async next(): Promise<string | undefined> {
     for (;;) {
       if (this.#hasLine) {
@@ -42,7 +42,7 @@ export class Intake {
     }
   }
 
-  /** Lets go of the socket, which is paused; answers with the bytes behind the last line. */
+  /** Releases the paused socket; returns the bytes after the last line. */
   detach(): Uint8Array {
     this.#socket.pause();
     this.#socket.off('data', this.#take);

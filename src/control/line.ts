@@ -12,9 +12,9 @@ import {
 } from '../base/index.ts';
 
 /**
- * A control socket speaks lines of JSON. A client sends `{"method":…,"params":{…}}`; each request is answered by one line
- * `{"result":…}` or `{"error":{"code":…,"message":…}}`, in order. `watch` sends `{"watched":…}` lines before its result; if
- * its error is `resumable`, the client was too slow, and `watch` after the last number brings the rest.
+ * The control protocol: JSON lines. A client sends `{"method":…,"params":{…}}`; each request is answered by one line
+ * `{"result":…}` or `{"error":{"code":…,"message":…}}`, in order. `watch` sends `{"watched":…}` lines before its result. If its
+ * error is `resumable`, the client was too slow, and can call `watch` again after the last number it received.
  */
 export interface Question {
   readonly method: string;
@@ -44,7 +44,7 @@ export function encodeError(thrown: unknown): string {
   return encode({ error: { code, message: errorText(message), ...resumable } });
 }
 
-/** The error of an answer, to throw in this process. */
+/** Parses the error of an answer. */
 export function errorIn(value: unknown): PolypodError {
   const { code, message, resumable } = isObject(value) ? value : {};
   if (resumable === true) return new ReaderTooSlow(stringOf(message));

@@ -12,7 +12,7 @@ import {
 } from './handshake.ts';
 import { encode, errorIn } from './line.ts';
 
-/** A client's connection to a control socket. The first method that is called on it is preceded by the handshake. */
+/** A client's connection to a control socket. The handshake precedes the first method. */
 export class ControlLink {
   readonly #path: string;
   readonly #peer: ControlPeer;
@@ -20,7 +20,7 @@ export class ControlLink {
   readonly #lines: AsyncGenerator<JsonObject>;
   #greeting: Promise<Greeting> | undefined;
 
-  /** Undefined if no process listens on the path. */
+  /** Connects; undefined if no process listens on the path. */
   static async open(path: string, peer: ControlPeer): Promise<ControlLink | undefined> {
     const socket = await connectUnix(path);
     return socket === undefined ? undefined : new ControlLink(path, peer, socket);
@@ -31,18 +31,18 @@ export class ControlLink {
     this.#peer = peer;
     this.#socket = socket;
     this.#lines = linesFrom(socket);
-    // Read as the end of the lines.
+    // The reader of the lines sees an error as the end.
     socket.on('error', () => {});
   }
 
-  /** One question, one answer. Questions on one link are asked one after the other. */
+  /** Calls a method. Calls on one connection are sequential. */
   async call(method: string, params: JsonObject = {}): Promise<JsonObject> {
     await this.#greet(method);
     this.#socket.write(encode({ method, params }));
     return this.#result(await this.#next());
   }
 
-  /** The same for a method that is answered at once. Closes the connection to a process that does not answer in time. */
+  /** Calls a method that answers at once. Closes the connection if the process does not answer in time. */
   async callSoon(method: string, params: JsonObject = {}): Promise<JsonObject> {
     let isLate = false;
     const timer = setTimeout(() => {
@@ -59,7 +59,7 @@ export class ControlLink {
     }
   }
 
-  /** The `watched` parts of an answer as they come; ends with the answer, or when the signal fires. */
+  /** Yields the `watched` parts of an answer as they arrive; ends with the answer, or when the signal aborts. */
   async *stream(method: string, params: JsonObject, signal: AbortSignal): AsyncGenerator<JsonObject> {
     const forget = onAbort(signal, () => this.#socket.destroy());
     try {
@@ -81,7 +81,7 @@ export class ControlLink {
     }
   }
 
-  /** Another connection to the same socket. */
+  /** Opens another connection to the same socket. */
   async another(): Promise<ControlLink> {
     const link = await ControlLink.open(this.#path, this.#peer);
     if (link === undefined) throw this.#gone();
@@ -97,7 +97,7 @@ export class ControlLink {
     this.#socket.destroy();
   }
 
-  /** The handshake: rejects before anything is asked of a process that would misunderstand it. */
+  /** The handshake: rejects before a process of another version receives a request. */
   async #greet(method: string): Promise<void> {
     this.#greeting ??= this.#hello();
     const greeting = await this.#greeting;
@@ -150,6 +150,6 @@ async function* linesFrom(socket: Socket): AsyncGenerator<JsonObject> {
       }
     }
   } catch {
-    // Cut off: for the reader the same as an end.
+    // A broken connection is handled as its end.
   }
 }

@@ -16,7 +16,7 @@ export interface PodMethodsOptions {
   readonly models: () => Pick<ModelAccess, 'choose'>;
 }
 
-/** The methods of every process that hosts pods: what a chat needs to use them from another process. */
+/** The methods of every process that hosts pods: a chat uses them from another process. */
 export function podMethods({ podNamed, models }: PodMethodsOptions): Readonly<Record<string, Method>> {
   return {
     command: async (params) => {

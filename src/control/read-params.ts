@@ -1,6 +1,6 @@
 import { type JsonObject, PolypodError, shape } from '../base/index.ts';
 
-/** The params of a method, or a `bad-request` that names what is wrong with them. */
+/** Validates the params of a method; throws a `bad-request` that names the invalid field. */
 export function readParams<T>(expected: shape.Shape<T>, params: JsonObject): T {
   const problems: shape.Problem[] = [];
   const value = expected.read(params, [], (problem) => problems.push(problem));

@@ -9,7 +9,7 @@ import {
 } from '../pod/index.ts';
 import type { ControlLink } from './link.ts';
 
-/** What can be done with a pod, wherever it lives. */
+/** A pod in this or another process. */
 export type PodHandle = Pick<Pod, 'id' | 'handle' | 'watch'>;
 
 /** A pod of another process, used through the control socket of that process. */
@@ -35,7 +35,7 @@ export function remotePod(id: string, link: ControlLink): PodHandle {
 
 const NEVER = new AbortController().signal;
 
-/** Both ends have the same control protocol, by the handshake, and the other end wrote the line: it is not validated again. */
+/** The handshake ensures that both ends have the same protocol version, so the line is not validated again. */
 function asReceipt(line: JsonObject): Receipt {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return line as Receipt;

@@ -6,34 +6,34 @@ import { Intake } from './intake.ts';
 import { CONTROL_VERSION, type ControlPeer, HELLO } from './handshake.ts';
 import { encode, encodeError, type Question, readQuestion } from './line.ts';
 
-/** What a method does: answers once; what it sends before that goes out as `watched` lines, as fast as the client reads. */
+/** A method: returns one answer; sends `watched` lines before it, as fast as the client reads. */
 export type Method = (params: JsonObject, link: LinkSide) => Promise<JsonObject>;
 
 export interface LinkSide {
-  /** Fires when the client is gone. */
+  /** Aborts when the client has disconnected. */
   readonly signal: AbortSignal;
-  /** Writes whole lines; resolves when there is room for more. */
+  /** Writes complete lines; resolves when the socket can take more. */
   readonly send: (lines: string) => Promise<void>;
 }
 
-/** Takes a link over for good: the socket is the door's from then on. */
+/** Takes over a connection permanently: from then on, the door owns the socket. */
 export type TakeOver = (socket: Socket, params: JsonObject, head: Uint8Array) => Promise<void>;
 
 export interface ControlServerOptions {
   readonly path: string;
   /** Whether this process is the daemon, or a command that hosts its pods itself. */
   readonly serves: ControlPeer;
-  /** Of Polypod, for the handshake. */
+  /** The version of Polypod, for the handshake. */
   readonly version: string;
   readonly methods: Readonly<Record<string, Method>>;
-  /** Methods that, as the first line of a connection or the first after the handshake, change its protocol. */
+  /** Methods that change the protocol of a connection, as its first line or the first after the handshake. */
   readonly takeOvers: Readonly<Record<string, TakeOver>>;
   readonly log: Log;
   /** Reports an unexpected error that has ended a connection. */
   readonly caught: (thrown: unknown) => void;
 }
 
-/** Serves the control protocol on a socket: how commands use the pods of another process. */
+/** Serves the control protocol on a socket, so that commands can use the pods of this process. */
 export class ControlServer {
   readonly #options: ControlServerOptions;
   readonly #methods: Readonly<Record<string, Method>>;
@@ -52,13 +52,13 @@ export class ControlServer {
     });
   }
 
-  /** No new links; those that are open end once their last answer is out. The socket's file goes with it. */
+  /** Stops accepting connections, closes the open ones after their last answer, and removes the socket file. */
   async close(): Promise<void> {
     const server = this.#server;
     if (server === undefined) return;
     const closed = once(server, 'close');
     server.close();
-    // A connection that nobody reads from would stay half-open.
+    // Otherwise a connection that is not read would stay half-open.
     for (const socket of this.#sockets) socket.end(() => socket.destroy());
     // A client that does not read must not delay the end of the process.
     const patience = setTimeout(() => this.#destroyAll(), PATIENCE_MS);
@@ -84,7 +84,7 @@ export class ControlServer {
   async #serve(socket: Socket): Promise<void> {
     const intake = new Intake(socket);
     const gone = new AbortController();
-    // Who has said all wants its answers still, but no stream without an end.
+    // A client that has ended still receives pending answers, but no endless stream.
     socket.on('end', () => gone.abort());
     socket.on('close', () => gone.abort());
     const link: LinkSide = { signal: gone.signal, send: (lines) => written(socket, lines) };

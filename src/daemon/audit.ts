@@ -1,7 +1,7 @@
 import { auditFiles, type AuditLimits, AuditLog, type AuditLogOptions } from '../audit/index.ts';
 import { type DataPaths, makePrivate } from '../setup/paths/index.ts';
 
-/** The audit log of a data directory; nothing is made before the first event. */
+/** Opens the audit log of a data directory; creates no file before the first event. */
 export function openAudit(
   { dataDirectory }: Pick<DataPaths, 'dataDirectory'>,
   options: Pick<AuditLogOptions, 'redact' | 'limits' | 'onFailure'> = {},
@@ -9,7 +9,7 @@ export function openAudit(
   return new AuditLog({ files: auditFiles(dataDirectory), makeDirectory: makePrivate, ...options });
 }
 
-/** For a command that records an event or two: to begin a new file is left to whoever knows the configuration. */
+/** For a command that records a few events: rotation is left to processes that know the configuration. */
 export const NO_ROTATION: Partial<AuditLimits> = {
   fileBytes: Number.POSITIVE_INFINITY,
   fileAgeMs: Number.POSITIVE_INFINITY,

@@ -1,4 +1,4 @@
-/** The daemon: the process that hosts pods and opens doors, and what commands need to reach it. */
+/** The daemon: the process that hosts pods and opens doors, and what commands need to connect to it. */
 import { dirname } from 'node:path';
 import type { AuditEvent, AuditLimits, AuditLog } from '../audit/index.ts';
 import { type ControlLink, openControlLink } from '../control/index.ts';
@@ -39,13 +39,13 @@ export { keyEvent } from './tasks/key-event.ts';
 export { refuseRevoked } from './tasks/refuse-revoked.ts';
 export type { AgentOrder } from './tasks/read-agent-config.ts';
 
-// Start-up is a feature: all that follows is loaded when it is used, so that a list of sessions needs no provider.
+// To keep start-up fast, everything below is loaded on first use: listing sessions loads no provider.
 
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   return (await import('./daemon.ts')).startDaemon(options);
 }
 
-/** A link to the daemon of a data directory; undefined when none is up. */
+/** Connects to the daemon of a data directory; undefined if none is running. */
 export async function daemonLink(dataPaths: DataPaths): Promise<ControlLink | undefined> {
   return openControlLink(controlSocket(dataPaths), 'daemon');
 }
@@ -62,7 +62,7 @@ export async function removeSession(host: Host, dataDirectory: string, id: strin
   await (await import('./sessions/remove-session.ts')).removeSession(host, dataDirectory, id);
 }
 
-/** What an agent over HTTP is to be: as its own file says, or config.yaml. */
+/** Reads the settings of an agent over HTTP from its own file or config.yaml. */
 export async function readAgentSettings(order: AgentOrder, dataPaths: DataPaths): Promise<AgentRequest> {
   const { readAgentConfig } = await import('./tasks/read-agent-config.ts');
   const { config } = await readConfig(dataPaths);
@@ -70,12 +70,12 @@ export async function readAgentSettings(order: AgentOrder, dataPaths: DataPaths)
   return readAgentConfig(order, { stated: config.daemon.tasks ?? {}, from, cwd: order.cwd });
 }
 
-/** Writes down where an agent is that runs elsewhere. */
+/** Records the address of an agent that runs in another process. */
 export async function writeAgent(dataPaths: DataPaths, record: AgentRecord): Promise<void> {
   (await import('./tasks/write-agent.ts')).writeAgent(dataPaths, record);
 }
 
-/** Keeps the key that this user's own commands send. */
+/** Stores the key that this user's own commands send. */
 export async function writeClientKey(dataPaths: DataPaths, key: string): Promise<void> {
   (await import('./tasks/write-agent.ts')).writeClientKey(dataPaths, key);
 }
@@ -84,12 +84,12 @@ export async function removeAgent(dataPaths: DataPaths, name: string): Promise<v
   (await import('./tasks/write-agent.ts')).removeAgent(dataPaths, name);
 }
 
-/** From now on the agent does not come back with the next daemon. */
+/** Forgets an agent: the next daemon does not start it. */
 export async function forgetAgent(dataPaths: DataPaths, name: string): Promise<void> {
   (await import('./tasks/kept-agents.ts')).forgetAgent(dataPaths, name);
 }
 
-/** Changes the keys while nobody else does. */
+/** Changes the keys under a lock. */
 export async function changeKeys<T>(
   dataPaths: DataPaths,
   change: (file: string) => T | Promise<T>,
@@ -97,17 +97,17 @@ export async function changeKeys<T>(
   return (await import('./tasks/key-file.ts')).changeKeys(dataPaths, change);
 }
 
-/** The lines of files as others write them. */
+/** Yields the lines that other processes append to files. */
 export async function* followLines(options: FollowOptions): AsyncGenerator<readonly string[]> {
   yield* (await import('./observe/follow-lines.ts')).followLines(options);
 }
 
-/** Looks at everything that may be wrong. */
+/** Checks everything that can be wrong. */
 export async function examine(options: DoctorOptions): Promise<readonly Finding[]> {
   return (await import('./doctor/doctor.ts')).examine(options);
 }
 
-/** Sets who may connect to the sockets of this process, and records who was refused, until the result is called. */
+/** Sets which processes may connect to the sockets of this one, and records rejected ones until the result is called. */
 export async function guardSockets(dataPaths: DataPaths, options: GuardOptions): Promise<() => void> {
   return (await import('./sockets/socket-guard.ts')).guardSockets(dataPaths, options);
 }
@@ -117,7 +117,7 @@ export async function sweepSockets(directory: string): Promise<number> {
   return (await import('./sockets/sweep-sockets.ts')).sweepSockets(directory);
 }
 
-/** The audit log of a data directory, for a process that hosts pods. */
+/** Opens the audit log of a data directory, for a process that hosts pods. */
 export async function openAudit(
   dataPaths: DataPaths,
   limits: Partial<AuditLimits> | undefined,
@@ -125,7 +125,7 @@ export async function openAudit(
   return (await import('./audit.ts')).openAudit(dataPaths, { limits });
 }
 
-/** Records what a command did, and waits until it is written; false if that is not possible now. */
+/** Records an action of a command and waits until it is written; false if that is not possible now. */
 export async function recordAudit(dataPaths: DataPaths, events: readonly AuditEvent[]): Promise<boolean> {
   const { NO_ROTATION, openAudit: open } = await import('./audit.ts');
   const log = open(dataPaths, { limits: NO_ROTATION });

@@ -13,7 +13,7 @@ export interface InventoryOptions {
   readonly host: Host;
 }
 
-/** What doors are told of the agents here. Looked at anew each time: the configuration may have been. */
+/** The inventory for doors. Evaluated on each call, because the configuration can be reloaded. */
 export function inventoryOf({ env, dataPaths, setup, host }: InventoryOptions): Inventory {
   return {
     models: () => offeredModels({ env, dataPaths, config: setup.config, access: setup.models }),
@@ -28,7 +28,7 @@ export function inventoryOf({ env, dataPaths, setup, host }: InventoryOptions): 
   };
 }
 
-/** The tools that agents have of their own. */
+/** The built-in tools of agents. */
 async function toolNames(): Promise<readonly string[]> {
   const { builtinTools } = await import('../tools/index.ts');
   return ['todo', ...builtinTools.map(({ name }) => name)];

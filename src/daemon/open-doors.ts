@@ -3,7 +3,7 @@ import type { Door, DoorContext, OpenDoor } from '../protocols/index.ts';
 import type { DaemonSettings } from '../setup/config/index.ts';
 import type { DoorHealth } from './observe/health.ts';
 
-/** The doors of a daemon. One that cannot be opened is reported, and keeps none of the others shut. */
+/** The doors of a daemon. If one fails to open, it is reported, and the others still open. */
 export class OpenDoors {
   readonly #open = new Map<string, OpenDoor>();
   readonly #shut = new Map<string, DoorHealth>();
@@ -24,7 +24,7 @@ export class OpenDoors {
     }
   }
 
-  /** Opens all of them, whatever is configured, or throws why one cannot be opened. */
+  /** Opens all doors, regardless of the configuration; throws the reason if one fails. */
   async insist(doors: readonly Door[], context: DoorContext): Promise<void> {
     for (const { name, open } of doors) {
       this.#open.set(name, await open(context));
@@ -32,7 +32,7 @@ export class OpenDoors {
     }
   }
 
-  /** Closes one of them; the others stay as they are. */
+  /** Closes one door; the others stay open. */
   async shut(name: string): Promise<void> {
     const door = this.#open.get(name);
     if (door === undefined) return;
@@ -41,7 +41,7 @@ export class OpenDoors {
     await door.close();
   }
 
-  /** Tells the doors that all of them are open. */
+  /** Notifies the doors that all of them are open. */
   ready(): void {
     for (const door of this.#open.values()) door.ready?.();
   }

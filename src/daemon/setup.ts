@@ -7,25 +7,25 @@ import type { DataPaths } from '../setup/paths/index.ts';
 export interface SetupOptions {
   readonly env: Environment;
   readonly dataPaths: DataPaths;
-  /** Only the simulated model. */
+  /** Use only the simulated model. */
   readonly offline?: boolean;
 }
 
-/** What became of a reload, by the keys of the configuration file. */
+/** The result of a reload, by configuration key. */
 export interface Reloaded {
-  /** Changed, and in force for every run from now on. */
+  /** Changed, and applied to every new run. */
   readonly inForce: readonly string[];
-  /** Changed, and in force for pods that come into memory from now on. */
+  /** Changed, and applied to pods that are loaded from now on. */
   readonly forNewPods: readonly string[];
-  /** Changed, and not in force before the daemon starts again. */
+  /** Changed, and applied after a restart of the daemon. */
   readonly afterRestart: readonly string[];
   readonly warnings: readonly string[];
 }
 
-/** What the user configured and the models that are reached by it: all that can be replaced while pods run. */
+/** The configuration and its models: everything that can be replaced while pods run. */
 export class Setup {
   readonly #options: SetupOptions;
-  /** Kept until the end: runs may be talking through them. */
+  /** Kept open until the end, because active runs may use them. */
   readonly #retired: ModelAccess[] = [];
   #config: Config;
   #models: ModelAccess;
@@ -57,7 +57,7 @@ export class Setup {
     return this.#redact;
   }
 
-  /** Reads the file again. With a mistake in it, everything stays as it was, and the mistake is thrown. */
+  /** Reloads the file. If it is invalid, nothing changes and the error is thrown. */
   async reload(): Promise<Reloaded> {
     const { config, warnings } = await readConfig(this.#options.dataPaths);
     const models = new ModelAccess({ ...this.#options, config });
@@ -107,7 +107,7 @@ function changes(before: Config, after: Config): Omit<Reloaded, 'warnings'> {
   };
 }
 
-/** Every secret that is known by value: what variables hold that are named like one, and what the configuration says. */
+/** Redacts every known secret: the values of variables named like secrets, and those in the configuration. */
 function redactorFor(env: Environment, { accounts }: Config): Redact {
   const named = Object.entries(env).flatMap(([name, value]) => (isSecretName(name) && value ? [value] : []));
   const stated = accounts.flatMap(({ key, headers = {} }) => [

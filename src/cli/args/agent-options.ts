@@ -11,7 +11,7 @@ import { MODEL } from './model-option.ts';
 import { PERMISSION_MODES } from '../../tools/index.ts';
 import type { Values } from '../options.ts';
 
-/** What can be said of an agent and its session, whatever is done with it. */
+/** Options that describe an agent and its session, shared by all commands that run one. */
 export const AGENT_OPTIONS = {
   name: { type: 'text', short: 'n', value: 'NAME', help: 'the name of the new session' },
   ...MODEL,
@@ -45,22 +45,22 @@ export const AGENT_OPTIONS = {
 
 type AgentValues = Values<typeof AGENT_OPTIONS>;
 
-/** What the command line says about an agent and where it shall live. */
+/** The agent and session that the command line requests, and which process hosts them. */
 export interface AgentRequest {
   readonly dataPaths: DataPaths;
-  /** A session as it is made when none is resumed. */
+  /** The session to create if none is resumed. */
   readonly fresh: NewSession;
   readonly offline: boolean;
-  /** Nothing is kept. */
+  /** Do not store the session. */
   readonly isFleeting: boolean;
-  /** Not in the daemon, even if one is up. */
+  /** Host the pod in this process, even if a daemon is running. */
   readonly isHere: boolean;
   readonly allowPaths: readonly string[];
   readonly sandbox: boolean;
   readonly mcpServers: readonly McpServerSpec[];
 }
 
-/** Reads what the options name: paths that must be there, and files. */
+/** Reads the paths and files that the options name. Rejects if a path does not exist. */
 export async function readAgentRequest(values: AgentValues, around: Surroundings): Promise<AgentRequest> {
   const { name, model, mode, thinking, system, sandbox, offline } = values;
   const { 'mcp-config': mcpConfig, 'no-session': isFleeting } = values;
@@ -83,7 +83,7 @@ export async function readAgentRequest(values: AgentValues, around: Surroundings
   };
 }
 
-/** Refuses options that cannot both be meant; `goesOn` is the one that takes up an earlier session. */
+/** Rejects options that exclude each other; `goesOn` is the option that continues an earlier session. */
 export function refuseContradictions(
   values: Pick<AgentValues, 'offline' | 'model' | 'cwd' | 'name' | 'no-session'>,
   goesOn: '--resume' | '--continue' | undefined,

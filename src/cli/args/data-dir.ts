@@ -1,7 +1,7 @@
 import { type DataPaths, dataPathsFrom } from '../../setup/index.ts';
 import type { Surroundings } from '../command.ts';
 
-/** The option of every command that has to do with sessions. */
+/** The option of every command that uses sessions. */
 export const DATA_DIR = {
   'data-dir': {
     type: 'text',

@@ -1,4 +1,4 @@
-/** The options of every command that serves on loopback until it is interrupted. */
+/** The options of every command that listens on loopback until it is interrupted. */
 export const LISTEN = {
   port: {
     type: 'number',

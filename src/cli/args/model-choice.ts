@@ -3,7 +3,7 @@ import { DEFAULT_CONFIG, modelAccess, dataPathsFrom, readConfig } from '../../se
 import { type ConnectOptions, type Llm, type Model, VENDORS } from '../../llm/index.ts';
 import type { Surroundings } from '../command.ts';
 
-/** A model that is ready to be asked, and what the person should know about the choice. */
+/** A connected model, and notices for the user about how it was selected. */
 export interface ReadyModel {
   readonly llm: Llm;
   readonly model: Model;
@@ -14,13 +14,13 @@ export interface ReadyModel {
 export interface ModelRequest {
   /** `provider/id`, an id, or a provider's name. */
   readonly reference: string | undefined;
-  /** Take the simulated model although there may be a real one. */
+  /** Use the simulated model even if an account is configured. */
   readonly offline: boolean;
-  /** Nothing will be sent, so that no key is needed. */
+  /** No request will be sent, so no key is needed. */
   readonly replaying: boolean;
 }
 
-/** The model that the command line asks for, or the best there is. */
+/** Returns the model that the command line names, or the best available one. */
 export async function readyModel(
   { reference, offline, replaying }: ModelRequest,
   around: Surroundings,

@@ -1,4 +1,4 @@
-/** The option of every command that has a model answer. */
+/** The option of every command that calls a model. */
 export const MODEL = {
   model: {
     type: 'text',

@@ -1,6 +1,6 @@
 import { PolypodError } from '../../base/index.ts';
 
-/** Refuses words behind a command that takes none: `polypod stop NAME` must not end the daemon. */
+/** Rejects arguments of a command that takes none: `polypod stop NAME` must not stop the daemon. */
 export function refuseArguments(command: string, words: readonly string[]): void {
   if (words.length === 0) return;
   throw new PolypodError(

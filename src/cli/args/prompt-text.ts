@@ -1,7 +1,7 @@
 import { PolypodError } from '../../base/index.ts';
 import type { Surroundings } from '../command.ts';
 
-/** The words of a prompt; `-` stands for stdin, and so does leaving them out. */
+/** Returns the prompt from the arguments; reads stdin if there are none or if the argument is `-`. */
 export async function promptFrom(
   words: readonly string[],
   stdin: Surroundings['stdin'],

@@ -8,14 +8,14 @@ const UNITS: Readonly<Record<string, number>> = {
   w: 7 * 86_400_000,
 };
 
-/** A span of time such as `30d` or `90m`, in milliseconds; undefined for anything else. */
+/** Parses a duration such as `30d` or `90m` to milliseconds; undefined for any other text. */
 export function spanIn(text: string): number | undefined {
   const [, amount, unit = ''] = /^(\d{1,6})(s|m|h|d|w)$/.exec(text.trim()) ?? [];
   const factor = UNITS[unit];
   return amount === undefined || factor === undefined ? undefined : Number(amount) * factor;
 }
 
-/** A moment that an option names: a date, a time, or a span from now, back or forth. */
+/** Parses the time that an option names: a date, a time, or a duration before or after now. */
 export function momentIn(option: string, text: string, direction: 'ago' | 'ahead', now = new Date()): Date {
   const span = spanIn(text);
   if (span !== undefined) return new Date(now.getTime() + (direction === 'ago' ? -span : span));

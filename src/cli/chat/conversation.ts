@@ -13,24 +13,24 @@ export interface ConversationOptions {
   readonly place: PodLocation;
   readonly now: () => number;
   readonly onPrints: (prints: readonly Print[]) => void;
-  /** After every change. */
+  /** Called after every change of the view. */
   readonly onView: (view: View) => void;
-  /** The pod was closed, or cannot be watched any more. */
+  /** The pod was closed, or the connection to it was lost for good. */
   readonly onEnd: (how: 'closed' | 'lost') => void;
 }
 
-/** One pod, watched: its events become the view and the prints, and commands go to it. */
+/** Watches one pod: reduces its events to the view and the printed output, and sends commands to it. */
 export class Conversation {
   readonly #options: ConversationOptions;
   readonly #pod: PodHandle;
   readonly #leaving: AbortController;
   readonly #source: AsyncGenerator<Watched>;
-  /** What of the past is shown when it begins. */
+  /** The part of the history that `begin` prints. */
   readonly #past: readonly Print[];
   #view: View;
   #watching: Promise<void> = Promise.resolve();
 
-  /** Resolves once the pod has told how it stands; nothing is shown before `begin`. */
+  /** Resolves when the first snapshot has arrived. Nothing is printed before `begin`. */
   static async open(pod: PodHandle, options: ConversationOptions): Promise<Conversation> {
     const { place, onPrints, now } = options;
     const leaving = new AbortController();
@@ -69,7 +69,7 @@ export class Conversation {
     this.#past = parts.start.prints;
   }
 
-  /** Shows what was said so far, and from now on what happens. */
+  /** Prints the history, then every new event. */
   begin(): void {
     this.#options.onPrints(this.#past);
     this.#options.onView(this.#view);
@@ -84,16 +84,16 @@ export class Conversation {
     return this.#view;
   }
 
-  /** In the name of whoever sits here, unless it was somebody else. */
+  /** Sends a command as the local user, or as `by` if it is given. */
   handle(command: PodCommand, by?: string): Promise<Receipt> {
     const { me } = this.#options.place;
-    // Before it is sent: the event may be here before the receipt. A refused one is told as somebody else's, which it is.
+    // Recorded before the command is sent, because the event can arrive before the receipt.
     if (command.type === 'decide' && by === undefined)
       this.#view = withDecided(this.#view, command.approvalId);
     return this.#pod.handle(command, by === undefined ? me : { ...me, by });
   }
 
-  /** Stops watching; what runs goes on. */
+  /** Stops watching. A running run continues. */
   async leave(): Promise<void> {
     this.#leaving.abort();
     await this.#watching;
@@ -115,7 +115,7 @@ export class Conversation {
     const { onPrints, onView, now, place } = this.#options;
     const prints: Print[] = [];
     if (watched.type === 'snapshot') {
-      // What came in between is no longer kept: the view starts anew, from what is now.
+      // The events in between are no longer stored: the view is rebuilt from the snapshot.
       const anew = joined(watched.snapshot, place.me, now());
       this.#view = anew.view;
       prints.push({ type: 'text-end' }, GAP, ...anew.prints);
@@ -131,9 +131,9 @@ export class Conversation {
     if (isSet && this.#view.contextWindow === undefined) void this.#learnWindow();
   }
 
-  /** Events do not tell how much the context of another model holds. */
+  /** Events do not contain the context window of a newly selected model. */
   async #learnWindow(): Promise<void> {
-    // Without it the status line says less, and nothing else is amiss.
+    // Without it, only the status line shows less.
     const snapshot = await snapshotOf(this.#pod).catch(() => undefined);
     const contextWindow = snapshot?.stats.contextWindow;
     if (contextWindow === undefined) return;

@@ -2,11 +2,11 @@ import { appendFile, chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path';
 import { tryParse } from '../../base/index.ts';
 
-/** When the file has so many lines more than are kept, it is written anew. */
+/** The number of lines to keep. The file is rewritten when it has twice as many. */
 const KEPT = 1000;
 const SLACK = 1000;
 
-/** The prompts of all chats, for the arrow keys: one JSON text per line, only for its owner to read. */
+/** The prompts of all chats, for the arrow keys: one JSON string per line, readable only by the owner. */
 export class HistoryFile {
   readonly #path: string;
   #writing: Promise<void> = Promise.resolve();
@@ -15,7 +15,7 @@ export class HistoryFile {
     this.#path = join(dataDirectory, 'prompt-history.jsonl');
   }
 
-  /** The newest last. A history that cannot be read is none. */
+  /** Returns the prompts, newest last. An unreadable history counts as empty. */
   async read(): Promise<readonly string[]> {
     const lines = (await readFile(this.#path, 'utf8').catch(() => '')).split('\n');
     const texts = lines.flatMap((line) => {
@@ -35,12 +35,12 @@ export class HistoryFile {
     });
   }
 
-  /** Resolves when all is written. */
+  /** Resolves when all pending writes are complete. */
   written(): Promise<void> {
     return this.#writing;
   }
 
-  /** That a prompt is not remembered is no reason to stop. */
+  /** A failed write is ignored: the chat works without a history. */
   #write(action: () => Promise<void>): void {
     this.#writing = this.#writing.then(action).catch(() => {});
   }

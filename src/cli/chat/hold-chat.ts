@@ -9,18 +9,18 @@ import { terminalChat } from './terminal-chat.ts';
 
 export interface Chat {
   readonly place: PodLocation;
-  /** The session to go on with; a new one otherwise. */
+  /** The session to continue; a new session if undefined. */
   readonly pod: PodHandle | undefined;
   readonly prompt: string | undefined;
   readonly dataPaths: DataPaths;
   readonly isPlain: boolean;
-  /** Nothing is kept, prompts neither. */
+  /** Store neither the session nor the prompts. */
   readonly isFleeting: boolean;
-  /** The pod is somebody else's, or may be: what it asks is left to those who are there. */
+  /** Other clients may use the pod: they can answer its approvals after this chat has ended. */
   readonly isGuest: boolean;
 }
 
-/** Talks until the person leaves, and closes the place behind them. */
+/** Runs the chat until the user leaves, then closes the location. */
 export async function holdChat(
   { place, pod, prompt, dataPaths, isPlain, isFleeting, isGuest }: Chat,
   around: Surroundings,

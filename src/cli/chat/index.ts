@@ -1,3 +1,3 @@
-/** A conversation with a pod: its events become a view, the view is drawn, and what a person types becomes commands. */
+/** The chat: reduces the events of a pod to a view, draws the view, and turns what a user types into commands. */
 export { holdChat } from './hold-chat.ts';
 export { ASK_WHICH, pickSession, withBareResume } from './pick-session.ts';

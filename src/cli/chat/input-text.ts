@@ -1,11 +1,11 @@
-/** What a person wrote. */
+/** One input of the user, by kind. */
 export type Input =
   | { readonly type: 'prompt'; readonly text: string }
   | { readonly type: 'slash'; readonly name: string; readonly rest: string }
-  /** A command of their own; a private one is not told to the model. */
+  /** A shell command of the user; the model does not receive the output of a private one. */
   | { readonly type: 'shell'; readonly command: string; readonly isPrivate: boolean };
 
-/** `/name rest`, `!command`, `!!private command`, or a prompt. A path such as `/etc/hosts` is a prompt. */
+/** Parses `/name rest`, `!command`, `!!private command`, or a prompt. A path such as `/etc/hosts` is a prompt. */
 export function inputIn(text: string): Input {
   const [, name, rest = ''] = /^\/([a-z][a-z-]*)(?:\s+([^]*))?$/.exec(text.trim()) ?? [];
   if (name !== undefined) return { type: 'slash', name, rest: rest.trim() };

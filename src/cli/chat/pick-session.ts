@@ -6,10 +6,10 @@ import { relativeTime } from '../output/relative-time.ts';
 import type { Surroundings } from '../command.ts';
 import { fitWidth } from '../../terminal/index.ts';
 
-/** What `--resume` means when nothing stands behind it: ask. */
+/** The value of `--resume` without an argument: show the list of sessions. */
 export const ASK_WHICH = '?';
 
-/** Lets `--resume` stand alone. */
+/** Adds that value to an argument list in which `--resume` has none. */
 export function withBareResume(argv: readonly string[]): readonly string[] {
   const end = argv.indexOf('--');
   return argv.map((word, index) => {
@@ -21,7 +21,7 @@ export function withBareResume(argv: readonly string[]): readonly string[] {
 
 const MOST = 20;
 
-/** Shows the last sessions and asks for one of them. */
+/** Lists the most recent sessions and returns the one that the user selects. */
 export async function pickSession(rows: readonly Row[], around: Surroundings): Promise<string> {
   const shown = rows.filter(({ archived }) => !archived).slice(0, MOST);
   if (shown.length === 0)

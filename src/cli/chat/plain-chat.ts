@@ -16,13 +16,13 @@ import { isBusy, type RunEnd } from './view/view.ts';
 const NOBODY = 'Nobody can be asked in this chat: find another way, or say what you need.';
 
 export interface PlainChatOptions extends Omit<ChatOptions, 'history'> {
-  /** What the pod asks is left to those who are there, once the input has ended. */
+  /** Leave pending approvals to other clients when the input has ended. */
   readonly isGuest: boolean;
 }
 
 const LEFT = 'nobody can be asked here: it stays open for others (polypod approvals, polypod attach)';
 
-/** A chat in lines, for pipes and simple terminals: each line of the input is said when the one before is done. */
+/** A chat in lines, for pipes and simple terminals: each input line is sent when the previous one is done. */
 export async function plainChat(
   { place, pod, prompt, isGuest }: PlainChatOptions,
   around: Surroundings,
@@ -59,12 +59,12 @@ export async function plainChat(
     });
     let due: Accepted['isOver'] = (view) => !isBusy(view);
     let next: string | undefined = prompt;
-    /** What is interrupted with us; the runs of others are not. */
+    /** Whether the current run was started here: an interrupt cancels only such a run. */
     let isOwnRun = false;
-    /** The question that is asked now. */
+    /** The id of the approval that is being asked. */
     let posed: string | undefined;
     const numbers = new QuestionNumbers();
-    /** The question that was left to others, for which that has been said. */
+    /** The id of the approval that was left to other clients, so that the notice is printed once. */
     let left: string | undefined;
     while (!leaving.signal.aborted) {
       const [approval] = talk.view.approvals;
@@ -73,7 +73,7 @@ export async function plainChat(
       if (approval !== undefined && !isLeft(approval)) {
         if (!(await answered(approval))) await changes.next();
       } else if (approval !== undefined && !place.outlives && !talk.view.hasCompany) {
-        // It is of an earlier run and lives in this process alone: who resumes the session finds it again.
+        // The approval belongs to an earlier run in this process; it is pending again when the session is resumed.
         worsen(EXIT.usage);
         break;
       } else if (!due(talk.view)) await changes.next();
@@ -103,15 +103,15 @@ export async function plainChat(
       };
     }
 
-    /** One question at a time, in their order. */
+    /** Asks the pending approvals one at a time, in order. */
     function pose(approval: Approval): void {
       posed = approval.approvalId;
       print([{ type: 'question', approval, number: numbers.of(posed) }]);
-      // On a terminal, what was typed before it came up is no answer to it.
+      // On a terminal, input that was typed before the question appeared is not an answer to it.
       if (around.stdin.isTTY === true) lines.drop();
     }
 
-    /** Whether a question is none of ours: there is nothing to answer with any more, and somebody else may have an answer. */
+    /** Whether an approval is left to other clients: the input has ended, and another client can answer. */
     function isLeft({ approvalId }: Approval): boolean {
       const isOurs = isOwnRun && !due(talk.view) && !isGuest && !talk.view.hasCompany;
       if (!lines.isOver || isOurs) return false;
@@ -120,7 +120,7 @@ export async function plainChat(
       return true;
     }
 
-    /** Whether there was something to answer with. */
+    /** Returns whether there was input to answer with. */
     async function answered({ approvalId, ...approval }: Approval): Promise<boolean> {
       const { rule } = questionAbout({ approvalId, ...approval });
       const text = lines.take();
@@ -164,7 +164,7 @@ function codeOf(run: RunEnd | undefined): ExitCode {
   }
 }
 
-/** Lets one wait until something may have changed; what changed before one waits is not missed. */
+/** Lets a caller wait for the next change. A change that happened before the call resolves it at once. */
 class Changes {
   #hasChanged = false;
   #wake: (() => void) | undefined;
@@ -184,7 +184,7 @@ class Changes {
   }
 }
 
-/** The lines of the input as they come. */
+/** The input lines in order of arrival. */
 class Lines {
   readonly #reader: ReturnType<typeof createInterface>;
   readonly #waiting: string[] = [];

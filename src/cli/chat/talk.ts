@@ -13,36 +13,36 @@ import { decisionFor } from './screen/question.ts';
 import { runSlash } from './slash/slash-commands.ts';
 import type { View } from './view/view.ts';
 
-/** What a talk needs of where it is shown. */
+/** What a chat session needs from its display. */
 export interface ChatDisplay extends Pick<SlashCommandContext, 'suggest' | 'copy' | 'askAgain' | 'leave'> {
   readonly now: () => number;
   readonly print: (prints: readonly Print[]) => void;
   readonly onView: (view: View) => void;
-  /** There is nothing to talk to any more; why has been printed. */
+  /** The pod is unreachable for good; the reason was printed. */
   readonly lost: () => void;
 }
 
 export interface UserInput {
   readonly text: string;
-  /** Images that go with it. */
+  /** Images that are sent with the text. */
   readonly paths: readonly string[];
-  /** When it is read, if a run is under way. */
+  /** How the text is delivered if a run is active. */
   readonly whenBusy: 'steer' | 'follow-up';
 }
 
-/** What was asked for is under way. */
+/** A request that the pod accepted. */
 export interface Accepted {
-  /** Whether it has come to its end. */
+  /** Whether it is complete. */
   readonly isOver: (view: View) => boolean;
-  /** Whether how the last run ended says how this ended. */
+  /** Whether the outcome of the last run is its outcome. */
   readonly isRun: boolean;
 }
 
-/** What a person says to the pods of a place, one at a time; the same on a terminal and without one. */
+/** Sends the input of a user to the pods of one location, one at a time. Used with and without a terminal. */
 export class ChatSession {
   readonly #place: PodLocation;
   readonly #stage: ChatDisplay;
-  /** Sessions that were made here. */
+  /** The sessions that this chat created. */
   readonly #made = new Set<string>();
   #conversation: Conversation;
 
@@ -69,25 +69,25 @@ export class ChatSession {
     return this.#conversation.view;
   }
 
-  /** Does what was typed; undefined when it was refused, which is printed. */
+  /** Executes the input; undefined if it was rejected. The reason is printed. */
   async submit(said: UserInput): Promise<Accepted | undefined> {
     try {
       return await this.#act(said);
     } catch (thrown) {
       this.#stage.print([notice(messageOf(thrown), 'error')]);
-      // Where nobody was there to hear it, it is not to be typed again.
+      // If the pod was unreachable, the text goes back to the input.
       if (this.view.isAway || asPolypodError(thrown).code === 'unreachable') this.#stage.suggest(said.text);
       return undefined;
     }
   }
 
-  /** Answers a question, in another's name if `by` is given; false when it still stands. */
+  /** Decides an approval, as `by` if it is given; false if the approval is still pending. */
   async decide(approvalId: string, answer: ApprovalAnswer, by?: string): Promise<boolean> {
     const decision = decisionFor(approvalId, answer);
     return decision !== undefined && this.#quietly(decision, by);
   }
 
-  /** Ends the run, or the commands of the person's own. What they said and nobody has read yet comes back to them. */
+  /** Cancels the run, or the shell commands of the user. Undelivered messages go back to the input. */
   async cancel(): Promise<void> {
     const { shells, state, queue, me } = this.view;
     const isShell = shells.length > 0 && state === 'idle';
@@ -98,7 +98,7 @@ export class ChatSession {
     this.#stage.suggest(unread.map(({ content }) => textOf(content)).join('\n'));
   }
 
-  /** Leaves the session, which is taken away if nothing was said in it. */
+  /** Leaves the session. A session that was created here and never used is removed. */
   async close(): Promise<void> {
     await this.#leaveConversation();
   }
@@ -155,7 +155,7 @@ export class ChatSession {
   async #enter(pod: PodHandle): Promise<void> {
     if (pod.id === this.#conversation.pod.id) return;
     const isNew = (await this.#place.sessions()).find(({ id }) => id === pod.id)?.firstPrompt === undefined;
-    // One that cannot be opened leaves everything as it is.
+    // If the session cannot be opened, the current one stays open.
     const next = await Conversation.open(pod, optionsFor(this.#place, this.#stage));
     await this.#leaveConversation();
     if (isNew) this.#made.add(pod.id);
@@ -167,7 +167,7 @@ export class ChatSession {
   async #leaveConversation(): Promise<void> {
     const { pod, view } = this.#conversation;
     await this.#conversation.leave();
-    // An empty session is of no use to anybody; that it stays does no harm either.
+    // Failing to remove an empty session does no harm.
     if (this.#made.has(pod.id) && !view.hasBegun) await this.#place.discard(pod.id).catch(() => {});
   }
 }

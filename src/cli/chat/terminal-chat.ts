@@ -27,23 +27,23 @@ import { isBusy, type View } from './view/view.ts';
 
 export interface ChatOptions {
   readonly place: PodLocation;
-  /** The session to go on with; a new one otherwise. */
+  /** The session to continue; a new session if undefined. */
   readonly pod: PodHandle | undefined;
-  /** What to say first. */
+  /** The first prompt. */
   readonly prompt: string | undefined;
-  /** Where prompts are remembered; nowhere if nothing is kept. */
+  /** The file that stores prompts; undefined if nothing is stored. */
   readonly history: HistoryFile | undefined;
 }
 
 const PROMPT = '> ';
 
-/** A chat on a terminal, until the person leaves. */
+/** Runs a chat on a terminal until the user leaves. */
 export async function terminalChat(options: ChatOptions, around: Surroundings): Promise<ExitCode> {
   const chat = new TerminalChat(options, around);
   return chat.run();
 }
 
-/** Keys become commands, and the view is drawn: what the terminal parts are to each other. */
+/** Connects the parts of the terminal: keys become commands, and the view is drawn. */
 class TerminalChat {
   readonly #options: ChatOptions;
   readonly #around: Surroundings;
@@ -51,7 +51,7 @@ class TerminalChat {
   readonly #presenter: Presenter;
   readonly #left: Promise<void>;
   #leave: () => void = () => {};
-  /** Keys come before it is open: what they ask for waits for it, and one thing for the other. */
+  /** Keys arrive before the session is open: their actions wait for it and run one after the other. */
   #talk: Promise<ChatSession> | undefined;
   #said: Promise<unknown> = Promise.resolve();
   #view: View | undefined;
@@ -123,11 +123,11 @@ class TerminalChat {
         this.#leave();
       },
       suggest: (text: string) => {
-        // What the person is writing just now is not taken from them.
+        // A text that the user is typing is not replaced.
         if (this.#editor.text === '') this.#onEditorKey({ type: 'text', text });
       },
       copy: (text: string) => {
-        // Terminals that allow it take a text to the clipboard by this sequence, also over ssh.
+        // OSC 52 copies to the clipboard in terminals that support it, also over ssh.
         this.#around.stdout.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
         return true;
       },
@@ -139,7 +139,7 @@ class TerminalChat {
     };
   }
 
-  /** What is completed besides commands is looked up once: it may take a moment. */
+  /** Loads the completions of sessions and models once, because that can take a moment. */
   async #learn(): Promise<void> {
     const { place } = this.#options;
     const [models, rows] = await Promise.all([
@@ -206,7 +206,7 @@ class TerminalChat {
     );
   }
 
-  /** The chord that the editor has no use for. */
+  /** Returns the chord if the editor does not use it. */
   #onEditorKey(key: Key, whenBusy: UserInput['whenBusy'] = 'steer'): string | undefined {
     const width = textWidth({ width: this.#screen.size.columns, prompt: PROMPT });
     const { state, event } = updateEditor(this.#editor, key, {
@@ -222,7 +222,7 @@ class TerminalChat {
 
   #onChord(pressed: string, isAgain: boolean): void {
     const view = this.#view;
-    // What cannot be reached cannot be cancelled either.
+    // An unreachable pod cannot be cancelled.
     const busy = view !== undefined && !view.isAway && (isBusy(view) || view.shells.length > 0);
     const { outlives } = this.#options.place;
     if (busy && (pressed === 'ctrl-c' || (pressed === 'escape' && isAgain))) this.#cancel();
@@ -270,7 +270,7 @@ class TerminalChat {
 
   #farewell({ podId, settings, hasBegun, isClosed, state }: View): readonly Print[] {
     const { place, history } = this.#options;
-    // Without a history nothing is kept that one could come back to.
+    // Without a history, nothing is stored that could be resumed.
     if (isClosed || !hasBegun || history === undefined) return [];
     const word = settings.name !== undefined && /^[\w.-]+$/.test(settings.name) ? settings.name : podId;
     if (place.outlives && isBusy({ state }))

@@ -88,7 +88,7 @@ Examples:
   },
 });
 
-/** Asks, and asks again where the policy says that it may help. */
+/** Sends the request, and retries it as the retry policy allows. */
 async function answer(
   ready: ReadyModel,
   request: LlmRequest,

@@ -12,7 +12,7 @@ import {
   ownerOfPodSocket,
 } from '../hosting/index.ts';
 
-/** `polypod attach`: the view of `chat` on a pod that others may be driving. */
+/** `polypod attach`: the chat view for a pod that other clients may be using. */
 export const attach = runnable({
   name: 'attach',
   summary: 'Attach to a pod in the daemon or in another process, to watch and drive it.',
@@ -57,7 +57,7 @@ interface Found {
   readonly name: string;
 }
 
-/** Where the pod lives: in whoever has its session open, else in the daemon, which wakes it. */
+/** Finds where the pod is hosted: the process that has its session open, or the daemon, which loads it. */
 async function placeOf(word: string, dataPaths: DataPaths, around: Surroundings): Promise<Found> {
   if (word.includes('/')) {
     const owner = ownerOfPodSocket(word);

@@ -55,7 +55,7 @@ const OPTIONS = {
   ...DATA_DIR,
 } as const;
 
-/** `polypod audit`: who did what, and whether the record is whole. */
+/** `polypod audit`: shows who did what, and verifies the log. */
 export const audit = runnable({
   name: 'audit',
   summary: 'Show or verify the audit log: decisions, changes and rejected requests.',
@@ -154,7 +154,7 @@ function filterOf(values: Values<typeof OPTIONS>): AuditFilter {
   };
 }
 
-/** An entry as people read it: when, what, who, where, about what. */
+/** Formats an entry: time, event, person, door, subject. */
 function entryLine(entry: AuditEntry, paint: Brush): string {
   const {
     time,

@@ -77,7 +77,7 @@ interface Stated {
   readonly cwd: string | undefined;
 }
 
-/** Where to talk, and the session to go on with, set as the options say; no pod for a new one. */
+/** Opens the location, and the session to continue with the settings of the options; no pod for a new session. */
 async function opened(
   wish: AgentRequest,
   stated: Stated,
@@ -106,7 +106,7 @@ async function opened(
   }
 }
 
-/** What only this process could give its agent means nothing where another process has the session open. */
+/** Rejects options that only apply to pods of this process if another process has the session open. */
 function refuseOwnProcess({ sandbox, mcpServers }: AgentRequest, id: string): void {
   const option = sandbox ? '--sandbox' : mcpServers.length > 0 ? '--mcp-config' : undefined;
   if (option !== undefined)

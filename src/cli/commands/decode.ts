@@ -8,7 +8,7 @@ import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts'
 
 const WIRES = providers.map(({ name }) => name);
 
-/** `polypod decode`: what a provider sent, as the events everything else is built on. */
+/** `polypod decode`: converts a provider's stream to Polypod's events. */
 export const decode = runnable({
   name: 'decode',
   summary: "Print a provider's recorded stream as normalised events, one JSON object per line.",

@@ -5,7 +5,7 @@ import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { hostFiles } from '../hosting/host-in-process.ts';
 import { type Brush, brush, wantsColour, sanitizeLine, sanitizeText } from '../../terminal/index.ts';
 
-/** `polypod doctor`: what is wrong, and what to do about it. */
+/** `polypod doctor`: reports problems and how to fix them. */
 export const doctor = runnable({
   name: 'doctor',
   summary:

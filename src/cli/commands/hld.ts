@@ -7,7 +7,7 @@ import { refuseArguments } from '../args/no-arguments.ts';
 import { dataPathsOf } from '../args/data-dir.ts';
 import { DAEMON_OPTIONS, runDaemon } from '../hosting/run-daemon.ts';
 
-/** `polypod hld`: a daemon with the HLD door alone. */
+/** `polypod hld`: a daemon with only the HLD door. */
 export const hld = runnable({
   name: 'hld',
   summary: 'Start a daemon with only the HLD door, on the socket that HumanLayer clients use.',
@@ -38,7 +38,7 @@ Examples:
     const env = { ...around.env, ...asked };
     const only = doors.filter(({ name }) => name === 'hld');
     try {
-      // Before sessions are touched that another daemon may be about to answer for.
+      // Checked before sessions are opened, because another daemon may serve them.
       const socket = await freeHldSocket({ home: dataPaths.home, env });
       return await runDaemon({ env, dataPaths, doors: only, needsDoors: true, socket }, values, around);
     } catch (thrown) {

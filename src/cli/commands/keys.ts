@@ -85,7 +85,7 @@ const OPTIONS = {
   ...DATA_DIR,
 } as const;
 
-/** `polypod keys`: who may come in over HTTP. */
+/** `polypod keys`: manages the keys of the tasks door. */
 export const keys = runnable({
   name: 'keys',
   summary: 'Create, list, rotate and revoke the API keys of the tasks door.',
@@ -128,7 +128,7 @@ Examples:
   },
 });
 
-/** An option that would be passed over: who says --expires to revoke means something else. */
+/** Rejects options that the action would ignore: --expires with revoke is a mistake. */
 function refuseElsewhere(action: string | undefined, values: Values<typeof OPTIONS>): void {
   const belong: Readonly<Record<string, readonly string[]>> = {
     owner: ['create'],
@@ -198,7 +198,7 @@ async function rotate(
     known(readKeys(file), id);
     const rotated = rotateKey(file, id, { overlapMs, expiresAt });
     const own = readClientKey(dataPaths);
-    // The key that polypod task sends: it must not stop working when the overlap is over.
+    // `polypod task` sends this key, so its file is updated before the old key expires.
     const isClient = own !== undefined && keyHash(own) === rotated.old.hash;
     if (isClient) await writeClientKey(dataPaths, rotated.key);
     return { ...rotated, isOwn: isClient };
@@ -281,7 +281,7 @@ async function revoke(
   const { stdout, stderr } = around;
   if (ids.length === 0) throw new PolypodError('bad-request', 'revoke what? polypod keys list shows the ids');
   const revoked = await changeKeys(dataPaths, (file) => {
-    // All or none: who named a wrong id among right ones should look again.
+    // All or none: one unknown id rejects the whole call.
     for (const id of ids) known(readKeys(file), id);
     return ids.map((id) => revokeKey(file, id, tasks));
   });
@@ -305,7 +305,7 @@ function expiryIn(text: string): string {
   throw new PolypodError('bad-request', `--expires "${text}" is over already: name a time to come`);
 }
 
-/** The change is made by now: an audit log that cannot be written is said, and does not undo it. */
+/** The change is already stored: a failed audit entry is reported, and does not undo it. */
 async function note(
   dataPaths: DataPaths,
   event: Parameters<typeof keyEvent>[0],
@@ -321,7 +321,7 @@ async function note(
     around.stderr.write('polypod keys: the audit log could not be written: see logs in the data directory\n');
 }
 
-/** Owners stand in lists and in the log: none may look like more than a name. */
+/** Owners appear in lists and in the log, so control characters are rejected. */
 function refuseOddOwner(owner: string): void {
   if (isOneLine(owner) && owner.trim() !== '' && owner.length <= LONGEST_OWNER) return;
   throw new PolypodError(
@@ -335,7 +335,7 @@ function known(all: readonly KeyRecord[], id: string): void {
   throw new PolypodError('not-found', `there is no key "${id}"; polypod keys list shows the ids`);
 }
 
-/** A key as people see it: not even its hash. */
+/** A key without its hash, for output. */
 function shown({ hash: _, ...record }: KeyRecord): Omit<KeyRecord, 'hash'> {
   return record;
 }
@@ -359,7 +359,7 @@ function limitsIn({ mode, directory, model }: Values<typeof OPTIONS>): KeyLimits
   };
 }
 
-/** Where the path leads now: a link that is changed later does not move the limit. */
+/** Resolves symbolic links: a link that changes later does not move the limit. */
 function realDirectory(path: string): string {
   const found = statSync(resolve(path), { throwIfNoEntry: false });
   if (found?.isDirectory() === true) return realpathSync(resolve(path));

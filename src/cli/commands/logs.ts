@@ -10,7 +10,7 @@ import { eventLine } from '../output/event-line.ts';
 import { entryIn, logLine } from '../output/log-line.ts';
 import { brush, wantsColour, sanitizeLine } from '../../terminal/index.ts';
 
-/** `polypod logs`: what the daemon wrote about itself, or what happened in a pod. */
+/** `polypod logs`: prints the log of the daemon, or the events of a pod. */
 export const logs = runnable({
   name: 'logs',
   summary: "Show the daemon's log, or the events of a pod.",
@@ -62,7 +62,7 @@ interface Source {
   readonly files: () => readonly string[];
   readonly directory: string;
   readonly none: string;
-  /** Whether a line is to be shown; of numbered ones each is once. */
+  /** Whether a line is printed; each numbered line is printed once. */
   readonly keep: (line: string) => boolean;
   readonly readable: (around: Surroundings) => (line: string) => string;
 }

@@ -7,7 +7,7 @@ import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { table } from '../output/table.ts';
 import { sanitizeLine, fitWidth, fitWidthEnd } from '../../terminal/index.ts';
 
-/** Which sessions are listed; `of` says of what, where a command does more than that. */
+/** The options that filter sessions; `of` names the action if a command has several. */
 export function listingOptions(of: string) {
   return {
     all: { type: 'flag', short: 'a', help: `${of}include archived sessions` },
@@ -21,7 +21,7 @@ export function listingOptions(of: string) {
   } as const;
 }
 
-/** `polypod ls`: the sessions there are. */
+/** `polypod ls`: lists sessions. */
 export const ls = runnable({
   name: 'ls',
   summary: 'List the sessions, most recently changed first.',
@@ -57,7 +57,7 @@ Examples:
   },
 });
 
-/** Why nothing is shown, and what to do about it. */
+/** Explains an empty list, and what to do next. */
 function noneOf(isArchived: boolean, search: string | undefined): string {
   if (isArchived) return 'only archived sessions; polypod ls --all shows them';
   if (search !== undefined)
@@ -67,7 +67,7 @@ function noneOf(isArchived: boolean, search: string | undefined): string {
 
 export type Shown = Omit<Row, 'state'> & { readonly state: Row['state'] | 'interrupted' };
 
-/** A process that was killed could not say that its run is over: who holds the session tells. */
+/** Corrects the state of sessions whose process was killed during a run: without an owner, nothing is running. */
 export async function withTrueStates(rows: readonly Row[], layout: Layout): Promise<readonly Shown[]> {
   if (rows.every(({ state }) => state !== 'running')) return rows;
   const { readLock } = await import('../../store/index.ts');
@@ -79,7 +79,7 @@ export async function withTrueStates(rows: readonly Row[], layout: Layout): Prom
 }
 
 const HEADINGS = ['id', 'name', 'state', 'age', 'cost', 'asked', 'directory', 'about'];
-/** Columns of numbers are flush right. */
+/** Columns of numbers are right-aligned. */
 const RIGHT = new Set([3, 4, 5]);
 const NAME_WIDTH = 24;
 const DIRECTORY_WIDTH = 30;

@@ -5,7 +5,7 @@ import { EXIT, type ExitCode, runnable, type Surroundings } from '../command.ts'
 import { version } from '../version.ts';
 import { sanitizeLine } from '../../terminal/index.ts';
 
-/** `polypod mcp`: which MCP servers are configured, and whether they work. */
+/** `polypod mcp`: lists and tests the configured MCP servers. */
 export const mcp = runnable({
   name: 'mcp',
   summary: 'List the configured MCP servers, or start them and check that they work.',
@@ -48,7 +48,7 @@ function list(specs: readonly McpServerSpec[], json: boolean, { stdout }: Surrou
   return EXIT.ok;
 }
 
-/** People put keys into arguments; a list that is shown around should not hold them. */
+/** Arguments can contain keys, which a shared list must not show. */
 const clean = redactor([]);
 
 const NONE =

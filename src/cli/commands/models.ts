@@ -8,7 +8,7 @@ import { sanitizeLine } from '../../terminal/index.ts';
 
 const CATALOGUE_URL = 'https://models.dev/api.json';
 
-/** `polypod models`: what Polypod knows of which model. */
+/** `polypod models`: lists the known models. */
 export const models = runnable({
   name: 'models',
   summary: 'List the known models with their limits and prices, or refresh the list.',

@@ -8,7 +8,7 @@ import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { openHostInProcess } from '../hosting/host-in-process.ts';
 import { MODEL } from '../args/model-option.ts';
 
-/** `polypod new`: a session without a prompt. */
+/** `polypod new`: creates a session without a prompt. */
 export const newCommand = runnable({
   name: 'new',
   summary: 'Create a session and print its id.',
@@ -60,7 +60,7 @@ async function madeThere(wish: NewSession, link: ControlLink): Promise<string> {
   try {
     return stringOf((await link.call('new', { ...wish })).id);
   } finally {
-    // Also when it was refused: an open link keeps the process alive.
+    // An open connection would keep the process alive.
     link.close();
   }
 }

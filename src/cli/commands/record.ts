@@ -7,7 +7,7 @@ import { secretsIn } from '../secrets.ts';
 import { LISTEN } from '../args/listen-options.ts';
 import { serveUntilInterrupted } from '../hosting/until-interrupted.ts';
 
-/** `polypod record`: stands between any client and a provider and writes down what passes. */
+/** `polypod record`: a proxy between a client and a provider that records the exchanges. */
 export const record = runnable({
   name: 'record',
   summary:

@@ -4,7 +4,7 @@ import { EXIT, runnable } from '../command.ts';
 import { LISTEN } from '../args/listen-options.ts';
 import { serveUntilInterrupted } from '../hosting/until-interrupted.ts';
 
-/** `polypod replay`: recorded exchanges once more, for any client, without a network. */
+/** `polypod replay`: serves recorded exchanges to any client, without a network. */
 export const replay = runnable({
   name: 'replay',
   summary: 'Replay recorded exchanges on loopback, byte for byte, without network access.',

@@ -8,7 +8,7 @@ import { currentUserName } from '../current-user.ts';
 import { table } from '../output/table.ts';
 import { sanitizeLine } from '../../terminal/index.ts';
 
-/** `polypod rules`: what people have allowed for good. */
+/** `polypod rules`: lists and removes saved rules. */
 export const rules = runnable({
   name: 'rules',
   summary: 'List and remove the rules created by answering "always".',

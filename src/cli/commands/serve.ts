@@ -14,7 +14,7 @@ async function warnOfOpenAgent(dataPaths: DataPaths, { stderr }: Surroundings): 
     stderr.write(`polypod serve: warning: ${NO_AUTH_WARNING}\n`);
 }
 
-/** `polypod serve`: the daemon. */
+/** `polypod serve`: runs the daemon. */
 export const serve = runnable({
   name: 'serve',
   summary: 'Start the daemon: one process that hosts agents for any number of clients.',
@@ -44,7 +44,7 @@ Examples:
   async run({ values, positionals }, around) {
     refuseArguments('serve', positionals);
     const dataPaths = dataPathsOf(values, around);
-    // The log has it too, which is not shown then.
+    // The log contains this warning too, but is not shown in these cases.
     if (values.quiet || values.detach) await warnOfOpenAgent(dataPaths, around);
     if (values.detach) return serveDetached(values, dataPaths, around);
     return runDaemon({ env: around.env, dataPaths, doors }, values, around);

@@ -8,7 +8,7 @@ import { serveUntilInterrupted } from '../hosting/until-interrupted.ts';
 
 const DIRECTIVES = Object.entries(DIRECTIVE_KEYS).map(([key, meaning]) => `  ${key.padEnd(12)} ${meaning}`);
 
-/** `polypod sim`: a provider without an account, for demonstrations and tests. */
+/** `polypod sim`: a simulated provider for demonstrations and tests. */
 export const sim = runnable({
   name: 'sim',
   summary:
@@ -58,7 +58,7 @@ function welcome(url: string): string {
 `;
 }
 
-/** Never an argument: those can be read by everybody on the machine. */
+/** Never an argument: every user of the machine can read those. */
 function keyIn(env: Readonly<Record<string, string | undefined>>): string {
   const key = env.POLYPOD_SIM_KEY;
   if (key) return key;

@@ -6,7 +6,7 @@ import { DATA_DIR, dataPathsOf } from '../args/data-dir.ts';
 import { refuseArguments } from '../args/no-arguments.ts';
 import { table } from '../output/table.ts';
 
-/** `polypod status`: whether a daemon is up, and how it is. */
+/** `polypod status`: whether a daemon is running, and its health. */
 export const status = runnable({
   name: 'status',
   summary: 'Show whether the daemon is running, with its doors, pods and runs.',
@@ -40,7 +40,7 @@ Examples:
       }
       const health = await link.callSoon('status');
       if (values.json) around.stdout.write(`${JSON.stringify({ up: true, ...health })}\n`);
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the daemon, which is this same program, wrote it
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- sent by the daemon, which has the same version
       else around.stdout.write(described(health as unknown as Health));
       return EXIT.ok;
     } finally {

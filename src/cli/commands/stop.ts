@@ -11,7 +11,7 @@ import { refuseArguments } from '../args/no-arguments.ts';
 const PAUSE_MS = 20;
 const PATIENCE_MS = 5000;
 
-/** `polypod stop`: ends the daemon and waits for it. */
+/** `polypod stop`: stops the daemon and waits for its end. */
 export const stop = runnable({
   name: 'stop',
   summary: 'Stop the daemon and wait until it has exited.',
@@ -41,7 +41,7 @@ Examples:
   },
 });
 
-/** Ends the daemon behind a link, and waits until it is gone. */
+/** Stops the daemon on a connection, and waits for its end. */
 export async function stopDaemon(link: ControlLink, dataPaths: DataPaths): Promise<void> {
   const owner = readLock(daemonLock(dataPaths))?.owner;
   await link.callSoon('stop');

@@ -2,7 +2,7 @@ import { asPolypodError, uuidv7 } from '../../base/index.ts';
 import { type ControlLink, type PodHandle, remotePod } from '../../control/index.ts';
 import type { Caller } from '../../pod/index.ts';
 
-/** Calls to a process that may be unreachable for a while: a call that failed for that is repeated on a new connection. */
+/** Calls to a process that can be temporarily unreachable: a call that failed for that reason is repeated on a new connection. */
 export class ControlCalls {
   readonly #reopen: () => Promise<ControlLink | undefined>;
   #link: ControlLink;
@@ -13,7 +13,7 @@ export class ControlCalls {
     this.#reopen = reopen;
   }
 
-  /** For what must not be done twice. */
+  /** For calls that must not be repeated. */
   get link(): ControlLink {
     return this.#link;
   }
@@ -22,7 +22,7 @@ export class ControlCalls {
     return this.again((link) => link.call(...question));
   }
 
-  /** Does it over a new link if the old one is broken; so it must not matter that it is done twice. */
+  /** Retries on a new connection if the old one is broken, so the call must be idempotent. */
   async again<T>(ask: (link: ControlLink) => Promise<T>): Promise<T> {
     try {
       return await ask(this.#link);
@@ -38,7 +38,7 @@ export class ControlCalls {
     if (link === undefined) return false;
     this.#link.close();
     this.#link = link;
-    // It may have been closed meanwhile, and a link that nobody closes keeps the process alive.
+    // Closed meanwhile: an open connection would keep the process alive.
     if (this.#isClosed) link.close();
     return !this.#isClosed;
   }
@@ -49,7 +49,7 @@ export class ControlCalls {
   }
 }
 
-/** A pod of that process. Every command has a key, so that one that is sent again is executed once. */
+/** A pod of that process. Every command has an idempotency key, so a repeated command is executed once. */
 export function reconnectingPod(id: string, calls: ControlCalls): PodHandle {
   return {
     id,

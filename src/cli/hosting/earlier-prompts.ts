@@ -3,7 +3,7 @@ import { arrayOf, isObject, type JsonObject, objectIn, objectOf, stringOf } from
 import type { Prompt } from '../../pod/index.ts';
 import type { EarlierPrompt } from './pod-location.ts';
 
-/** An entry of a session as far as it matters here. */
+/** The fields of a session entry that are needed here. */
 export interface KeptEntry {
   readonly id: string;
   readonly parentId: string | null;
@@ -11,7 +11,7 @@ export interface KeptEntry {
   readonly message?: JsonObject;
 }
 
-/** The prompts of the current conversation that have a text. */
+/** The prompts of the current conversation that contain text. */
 export function currentPrompts(prompts: readonly Prompt[]): readonly EarlierPrompt[] {
   return prompts.flatMap(({ isCurrent, message, before }) => {
     const text = isCurrent ? textIn(message.content) : '';
@@ -19,13 +19,13 @@ export function currentPrompts(prompts: readonly Prompt[]): readonly EarlierProm
   });
 }
 
-/** The prompts on the way from the root to the last entry. */
+/** The prompts on the path from the root to the last entry. */
 export function promptsAmong(entries: readonly KeptEntry[]): readonly EarlierPrompt[] {
   const known = new Map(entries.map((entry) => [entry.id, entry]));
   const path: KeptEntry[] = [];
   for (let at = entries.at(-1); at !== undefined; at = known.get(at.parentId ?? '')) {
     path.push(at);
-    // A file of another program may have entries that hang on themselves.
+    // A file of another program can contain a cycle.
     known.delete(at.id);
   }
   return path.toReversed().flatMap(({ type, message, parentId }) => {
@@ -34,7 +34,7 @@ export function promptsAmong(entries: readonly KeptEntry[]): readonly EarlierPro
   });
 }
 
-/** The entries of a session file that somebody else has open: it is only read. */
+/** Reads the entries of a session file that another process has open. */
 export async function entriesIn(file: string): Promise<readonly KeptEntry[]> {
   const lines = (await readFile(file, 'utf8')).split('\n').slice(1);
   return lines.flatMap((line) => {

@@ -1,10 +1,10 @@
 import type { Origin, PodEvent } from '../../pod/index.ts';
 
-/** Who has decided where nobody could be asked: not the person whose process it is, for they were not there. */
+/** The name of the decider if no person could be asked: the local user did not decide. */
 export const RUN_WITHOUT_PERSON = 'a run without a person';
 export const CHAT_WITHOUT_PERSON = 'a chat without a person';
 
-/** Whether an event tells of somebody else who is at the pod, and who could answer what it asks. */
+/** Whether an event shows that another client uses the pod and could decide its approvals. */
 export function isFromAnotherClient(event: PodEvent, me: Origin): boolean {
   if (!('by' in event)) return false;
   const { by, door } = event;

@@ -18,26 +18,26 @@ import { version } from '../version.ts';
 export interface InProcessOptions
   extends Pick<AgentsOptions, 'allowPaths' | 'sandbox' | 'mcpServers' | 'onServerChange'> {
   readonly dataPaths: DataPaths;
-  /** The model when nobody names one. */
+  /** The default model. */
   readonly model?: string | undefined;
-  /** Only the simulated model, and no configuration of accounts. */
+  /** Use only the simulated model, and no configured accounts. */
   readonly offline?: boolean;
-  /** Nothing is kept. */
+  /** Store nothing. */
   readonly isFleeting?: boolean;
 }
 
-/** Pods in this process, with what they are made of. */
+/** Pods in this process, with their configuration. */
 export interface InProcess {
   readonly host: Host;
   readonly config: Config;
   readonly models: ModelAccess;
   readonly warnings: readonly string[];
-  /** Undefined where nothing is kept. */
+  /** Undefined if nothing is stored. */
   readonly audit: Audit | undefined;
   readonly close: () => Promise<void>;
 }
 
-/** Hosts pods in this process, on the same files as a daemon would. */
+/** Hosts pods in this process, on the same files as a daemon. */
 export async function openHostInProcess(
   options: InProcessOptions,
   { env }: Surroundings,
@@ -80,7 +80,7 @@ export async function openHostInProcess(
   return { host, config, models, warnings, audit: audit?.record, close };
 }
 
-/** Hosts what is done to sessions without waking their agents: no configuration is read, and no model is looked for. */
+/** A host for changes to sessions that need no agent: it reads no configuration and connects no model. */
 export async function hostFiles({ dataDirectory }: DataPaths): Promise<Host> {
   const { Host } = await import('../../pod/index.ts');
   const agents = (): never => {
@@ -89,7 +89,7 @@ export async function hostFiles({ dataDirectory }: DataPaths): Promise<Host> {
   return Host.open({ directory: dataDirectory, agents });
 }
 
-/** Permissions and servers count offline as well; keys and models do not. */
+/** Permissions and MCP servers apply offline as well; keys and models do not. */
 async function withoutAccounts(dataPaths: DataPaths): ReturnType<typeof readConfig> {
   const { config } = await readConfig(dataPaths);
   const { model: _, ...rest } = config;

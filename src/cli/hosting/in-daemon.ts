@@ -13,7 +13,7 @@ import { remoteModels } from './remote-models.ts';
 import { NoticeBoard } from './notice-board.ts';
 import type { PodLocation } from './pod-location.ts';
 
-/** Pods of the daemon; undefined when none is up. */
+/** The pods of the daemon; undefined if none is running. */
 export async function hostInDaemon(
   {
     dataPaths,
@@ -31,11 +31,11 @@ export async function hostInDaemon(
   const named = reference === undefined ? {} : { model: reference };
   const sessions = async () => sessionsIn(dataPaths.dataDirectory);
   try {
-    // A model that cannot be had is refused before anything is made.
+    // An unavailable model is rejected before a session is created.
     const { notices } = await daemon.call('model', reference === undefined ? {} : { reference });
     return {
       me,
-      // What the daemon goes by has no mistake in it, whatever the file says now.
+      // The daemon uses its last valid configuration, even if the file is invalid now.
       usualMode: await readConfig(dataPaths).then(
         ({ config }) => config.permissions.mode ?? 'workspace-write',
         () => undefined,

@@ -10,7 +10,7 @@ import type { SessionOwner } from './session-owner.ts';
 /** How long another process may take to open the session after its owner has ended. */
 const PATIENCE_MS = 5_000;
 
-/** One session that another process has open; undefined if that process does not listen. Its other sessions are not available. */
+/** A session that another process has open; undefined if that process does not listen. Its other sessions are not available. */
 export async function hostInOtherProcess(
   { id, connect }: SessionOwner,
   around: Surroundings,

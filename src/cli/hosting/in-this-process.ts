@@ -11,7 +11,7 @@ import { refuseIfOpenElsewhere } from './session-owner.ts';
 import { NoticeBoard } from './notice-board.ts';
 import type { PodLocation } from './pod-location.ts';
 
-/** Pods in this process. Others can attach to them as long as it lives. */
+/** The pods of this process. Other clients can attach to them while it runs. */
 export async function hostInThisProcess(wish: AgentRequest, around: Surroundings): Promise<PodLocation> {
   const { dataPaths, fresh, offline, isFleeting, allowPaths, sandbox, mcpServers } = wish;
   const board = new NoticeBoard();
@@ -34,7 +34,7 @@ export async function hostInThisProcess(wish: AgentRequest, around: Surroundings
     const { host, models, config, warnings, audit } = here;
     const { model, notices } = await models.choose(undefined, around.signal);
     for (const text of [...warnings, ...notices]) board.post(text);
-    // Not waited for: the agent needs nobody who watches it.
+    // Not awaited: the agent works without it.
     const published = isFleeting ? undefined : publishPods({ host, dataPaths, config, models, audit });
     const named = fresh.model === undefined && !offline ? {} : { model: referenceTo(model) };
     return {

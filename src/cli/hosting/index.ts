@@ -1,4 +1,4 @@
-/** Where the pods of a command live: in this process or in the daemon, on the same files. */
+/** Where the pods of a command are hosted: in this process or in the daemon, on the same files. */
 export {
   AGENT_OPTIONS,
   type AgentRequest,

@@ -1,4 +1,4 @@
-/** What a person should know, kept until somebody listens. */
+/** Notices for the user, queued until a listener is set. */
 export class NoticeBoard {
   readonly #kept: string[];
   #hear: ((text: string) => void) | undefined;

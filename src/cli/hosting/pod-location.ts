@@ -4,43 +4,43 @@ import type { ModelChoice, Origin } from '../../pod/index.ts';
 import type { Row } from '../../pod/sessions.ts';
 import type { NoticeBoard } from './notice-board.ts';
 
-/** Where the pods of a command live: this process, the daemon, or another process that lets one be reached. */
+/** Where the pods of a command are hosted: in this process, the daemon, or another process that accepts connections. */
 export interface PodLocation {
-  /** As whom others see what is done here. */
+  /** The origin of commands from here, as other clients see it. */
   readonly me: Origin;
-  /** What runs go by when nobody has set a mode, if it is known. */
+  /** The default permission mode of runs, if it is known. */
   readonly usualMode: string | undefined;
-  /** Whether what runs goes on when this process ends. */
+  /** Whether runs continue after this process ends. */
   readonly outlives: boolean;
-  /** For how long it is tried to come back, and what to say of a session when that was in vain. */
+  /** How long to try to reconnect, and the message for a session if that fails. */
   readonly ifLost: { readonly patienceMs: number; readonly ending: (id: string) => string };
-  /** What a person should know, at the start and later. */
+  /** Notices for the user, at the start and later. */
   readonly notices: NoticeBoard;
-  /** Those that changed last first. */
+  /** All sessions, most recently changed first. */
   readonly sessions: () => Promise<readonly Row[]>;
-  /** A session by its id, the beginning of it, or its name. */
+  /** Opens a session by id, id prefix or name. */
   readonly open: (word: string) => Promise<PodHandle>;
   readonly create: () => Promise<PodHandle>;
-  /** A new session with the conversation of another so far. */
+  /** Creates a session with a copy of another conversation. */
   readonly fork: (id: string) => Promise<PodHandle>;
-  /** Takes away a session that was never used. */
+  /** Removes a session that was never used. */
   readonly discard: (id: string) => Promise<void>;
-  /** The earlier prompts of a conversation, the oldest first. */
+  /** The earlier prompts of a conversation, oldest first. */
   readonly prompts: (id: string) => Promise<readonly EarlierPrompt[]>;
   /** References to known models, for completion. */
   readonly models: () => Promise<readonly string[]>;
-  /** The model that a word means; refuses one that cannot be had. */
+  /** Resolves a model reference. Rejects an unavailable model. */
   readonly model: (reference: string) => Promise<ModelChoice>;
-  /** By whom a model is served, for a sentence on what went wrong with it. */
+  /** The account that serves a model, for error messages. */
   readonly accountOf: (model: ModelChoice) => Promise<Pick<Account, 'name' | 'wire' | 'baseUrl'>>;
-  /** Whether the pods can be reached now. */
+  /** Whether the pods are currently reachable. */
   readonly isUp: () => Promise<boolean>;
   readonly close: () => Promise<void>;
 }
 
-/** A prompt that one can go back to: as if it had not been said. */
+/** A prompt to branch from: the branch starts before it. */
 export interface EarlierPrompt {
   readonly text: string;
-  /** The entry before it, or `root`. */
+  /** The id of the entry before it, or `root`. */
   readonly before: string;
 }

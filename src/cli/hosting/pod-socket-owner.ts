@@ -5,7 +5,7 @@ import { type ControlLink, openControlLink } from '../../control/index.ts';
 import { controlSocket, hostSockets } from '../../setup/index.ts';
 import type { SessionOwner } from './session-owner.ts';
 
-/** The process behind the socket of a pod, `RUNTIME/pods/ID.sock`: its control socket is in the same runtime directory. */
+/** The process that listens on a pod's socket, `RUNTIME/pods/ID.sock`: its control socket is in the same runtime directory. */
 export function ownerOfPodSocket(path: string): SessionOwner {
   const file = targetOf(path);
   const id = basename(file, '.sock');
@@ -23,7 +23,7 @@ function targetOf(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    // There is no such file: nobody will be found there.
+    // There is no such file, so no owner will be found.
     return path;
   }
 }

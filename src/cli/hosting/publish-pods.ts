@@ -13,7 +13,7 @@ export interface PublishOptions {
   readonly dataPaths: DataPaths;
   readonly config: Config;
   readonly models: Pick<ModelAccess, 'choose'>;
-  /** Undefined where nothing is kept. */
+  /** Undefined if nothing is stored. */
   readonly audit?: Audit | undefined;
 }
 
@@ -24,20 +24,20 @@ export interface PublishedPods {
 const LOG = logTo({ sinks: [], level: () => 'error', redact: () => redactor([]) });
 
 /**
- * Lets other processes use the pods of this one: Polypod's own commands through a control socket, other programs through
- * the sockets of the pod door. The pods work without either, so a socket that cannot be opened is left out.
+ * Lets other processes use the pods of this one: Polypod's own commands through a control socket, other programs through the
+ * sockets of the pod door. The pods work without either, so a socket that cannot be opened is skipped.
  */
 export async function publishPods(options: PublishOptions): Promise<PublishedPods> {
   const { dataPaths, config, audit } = options;
   const unguard = await guardSockets(dataPaths, { config: () => config, audit });
-  // Before the sockets of the pods: a client that finds one of them can attach.
+  // Before the sockets of the pods, so that a client that finds one of them can attach.
   const control = await serveControl(options).catch(() => undefined);
   const door = await openPodDoor(options).catch(() => undefined);
   return {
     close: async () => {
       await Promise.all([control?.close(), door?.close()]);
       unguard();
-      // What killed processes left behind.
+      // Removes sockets of killed processes.
       await sweepSockets(hostSockets(dataPaths));
     },
   };
@@ -66,7 +66,7 @@ async function openPodDoor({ host, dataPaths }: PublishOptions): Promise<OpenDoo
   });
 }
 
-/** A daemon listens for named pods that it has not in memory; this one is in the memory of this process. */
+/** A daemon listens for named pods that it has not loaded; this process has loaded this one. */
 async function claimFromDaemon(podId: string, dataPaths: DataPaths): Promise<void> {
   const link = await daemonLink(dataPaths).catch(() => undefined);
   try {

@@ -6,20 +6,20 @@ import type { PodLocation } from './pod-location.ts';
 
 export interface ReconnectingWatchOptions {
   readonly signal: AbortSignal;
-  /** Whether the pod can be reached: asked after it could not be. */
+  /** Whether the pod is reachable; called after the connection was lost. */
   readonly isUp: () => Promise<boolean>;
-  /** How long it is tried to come back, and what it fails with then. */
+  /** How long to try to reconnect, and the error if that fails. */
   readonly ifLost: PodLocation['ifLost'];
-  /** Told once when the pod cannot be reached, and once when it can again. */
+  /** Called once when the connection is lost, and once when it is restored. */
   readonly onConnection: (state: 'lost' | 'back') => void;
 }
 
-/** How long to wait before each attempt to come back; the last goes on. */
+/** The delays between attempts to reconnect; the last one repeats. */
 const WAITS_MS = [100, 200, 400, 800, 1600, 3000];
 
 /**
- * Everything that happens in a pod, in order and each event once, although the reader may be too slow or the daemon go away:
- * it goes on by number. Ends when the pod was closed or the signal fires; fails when there is no way back.
+ * Yields every event of a pod, in order and once, even if the reader is slow or the daemon restarts: it resumes after the last
+ * event number. Ends when the pod is closed or the signal aborts. Throws if the connection cannot be restored.
  */
 export async function* reconnectingWatch(
   pod: PodHandle,
@@ -45,7 +45,7 @@ export async function* reconnectingWatch(
   }
 }
 
-/** Resolves once the pod can be reached; false when the signal fires before, or patience is at its end. */
+/** Resolves when the pod is reachable; with false if the signal aborts or the time is over. */
 async function isBack(
   isUp: () => Promise<boolean>,
   patienceMs: number,

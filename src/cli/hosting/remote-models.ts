@@ -2,7 +2,7 @@ import { type JsonObject, objectOf, stringOf } from '../../base/index.ts';
 import type { ControlCalls } from './control-calls.ts';
 import type { PodLocation } from './pod-location.ts';
 
-/** Models as the process that hosts the pods knows them. */
+/** The models of the process that hosts the pods. */
 export function remoteModels(calls: ControlCalls): Pick<PodLocation, 'model' | 'accountOf'> {
   return {
     model: async (reference) => choiceIn(await calls.call('model', { reference })),

@@ -3,7 +3,7 @@ import type { ControlLink } from '../../control/index.ts';
 import { daemonLink } from '../../daemon/index.ts';
 import type { DataPaths } from '../../setup/index.ts';
 
-/** The daemon, without which it cannot be done; refuses with what to do when none is up. */
+/** Connects to the daemon. Rejects with the next step if none is running. */
 export async function requireDaemon(dataPaths: DataPaths): Promise<ControlLink> {
   const link = await daemonLink(dataPaths);
   if (link !== undefined) return link;

@@ -7,7 +7,7 @@ import { logLine } from '../output/log-line.ts';
 import { brush, wantsColour } from '../../terminal/index.ts';
 import { version } from '../version.ts';
 
-/** What can be said of every daemon. */
+/** The options of every command that runs a daemon. */
 export const DAEMON_OPTIONS = {
   ...DATA_DIR,
   offline: { type: 'flag', help: 'use only the built-in simulated model' },
@@ -27,13 +27,13 @@ export interface DaemonRequest {
 
 export interface ForegroundOptions
   extends Pick<DaemonOptions, 'env' | 'dataPaths' | 'doors' | 'needsDoors' | 'agent'> {
-  /** The socket to tell of, if not the daemon's own. */
+  /** The socket to print, if it is not the daemon's own. */
   readonly socket?: string;
-  /** What is told beside it. */
+  /** Additional fields to print. */
   readonly more?: () => object;
 }
 
-/** Runs a daemon in the foreground until a signal or a client ends it. */
+/** Runs a daemon in the foreground until a signal or a client stops it. */
 export async function runDaemon(
   { socket, more = () => ({}), ...options }: ForegroundOptions,
   values: DaemonRequest,
@@ -48,9 +48,9 @@ export async function runDaemon(
     logLevel: values['log-level'],
     logSinks: values.quiet ? [] : [(entry) => void around.stderr.write(logLine(entry, paint))],
   });
-  // The terminal it was started from may go; the log is in its file too.
+  // The terminal can be closed; the log is also written to a file.
   around.stderr.on('error', () => {});
-  // A wrong file has been logged, and changes nothing.
+  // An invalid file has been logged, and changes nothing.
   around.onHangUp(() => void daemon.reload().catch(() => {}));
   around.onUncaught(daemon.uncaught);
   if (values.json)

@@ -9,7 +9,7 @@ import { readLock } from '../../store/index.ts';
 /** The process that has a session open, if it is neither this one nor the daemon. */
 export interface SessionOwner {
   readonly id: string;
-  /** Connects to the process that has the session open now: after the first one has ended, that may be another. */
+  /** Connects to the process that has the session open now: another one may have opened it since. */
   readonly connect: () => Promise<ControlLink | undefined>;
 }
 
@@ -25,7 +25,7 @@ export function ownerOf(row: Pick<Row, 'id' | 'file'>, dataPaths: DataPaths): Se
   };
 }
 
-/** Refuses a session that another process has open, with how to get at it. */
+/** Rejects a session that another process has open, with how to access it. */
 export function refuseIfOpenElsewhere(row: Pick<Row, 'id' | 'file'>, dataPaths: DataPaths): void {
   const holder = holderElsewhere(row.file, dataPaths);
   if (holder === undefined) return;

@@ -35,7 +35,7 @@ export async function serveDetached(
   return EXIT.ok;
 }
 
-/** What a daemon in the background is told of its caller's wishes. */
+/** The arguments that pass the caller's options to a daemon in the background. */
 export function daemonArguments(
   values: Pick<Wishes, 'offline' | 'sandbox' | 'log-level'>,
 ): readonly string[] {
@@ -46,7 +46,7 @@ export function daemonArguments(
   ];
 }
 
-/** Runs a command that hosts a daemon in the background, and waits until it says that it is ready, or ends. */
+/** Runs a command that hosts a daemon in the background, and waits until it is ready or has failed. */
 export async function startDetached(
   command: string,
   args: readonly string[],
@@ -60,7 +60,7 @@ export async function startDetached(
   });
   const secrets = child.stdio[3];
   if (secrets instanceof Writable) {
-    // A process that could not be started reads nothing; its own error says why.
+    // A process that failed to start does not read; its own error has the reason.
     secrets.on('error', () => {});
     secrets.end(JSON.stringify(secret));
   }

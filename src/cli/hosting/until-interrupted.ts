@@ -7,7 +7,7 @@ interface Server {
   close(): Promise<void>;
 }
 
-/** Tells where a server listens, keeps it up until the person interrupts, and closes it. */
+/** Prints the address of a server, waits for an interrupt, and closes the server. */
 export async function serveUntilInterrupted(
   server: Server,
   announcement: { readonly json: boolean; readonly text: string },

@@ -18,13 +18,13 @@ import {
   textStreamFor,
 } from '../../terminal/index.ts';
 
-/** Shows an answer while it arrives. */
+/** Prints an answer as it arrives. */
 export interface Printer {
   print(events: readonly LlmEvent[], model: Model): Promise<void>;
   retry(notice: RetryNotice): void;
 }
 
-/** The request is about to be sent again. */
+/** The request will be sent again. */
 export interface RetryNotice {
   readonly type: 'retry';
   readonly attempt: number;
@@ -32,7 +32,7 @@ export interface RetryNotice {
   readonly failure: Failure;
 }
 
-/** For programs: every event as it is. */
+/** For programs: prints every event unchanged. */
 export class JsonPrinter implements Printer {
   readonly #stdout: Writable;
 
@@ -49,7 +49,7 @@ export class JsonPrinter implements Printer {
   }
 }
 
-/** For people: the answer on stdout; thoughts, notices and figures on stderr, thoughts and figures only on a terminal. */
+/** For people: the answer on stdout; notices, and on a terminal also thinking and totals, on stderr. */
 export class AnswerPrinter implements Printer {
   readonly #around: Surroundings;
   readonly #quiet: boolean;
@@ -86,7 +86,7 @@ export class AnswerPrinter implements Printer {
     );
   }
 
-  /** What is not text; what was collected before it goes out first, so that the order on a terminal is the true one. */
+  /** Prints an event that is not text. Collected text is flushed first, to keep the order on a terminal. */
   async #printOther(event: LlmEvent, text: string, model: Model): Promise<string> {
     if (event.type === 'usage') this.#usage = event;
     if (event.type === 'block-delta' && event.delta.type === 'thinking') {

@@ -1,7 +1,7 @@
 import { type AskedCall, callLines } from './call-lines.ts';
 import { sanitizeLine } from '../../terminal/index.ts';
 
-/** A call's title is one line, and may be cut: whatever more would be done, in lines to stand under it. */
+/** The title of a call is one line and can be truncated: this renders the complete call below it. */
 export function callDetails(call: AskedCall): string {
   if (call.arguments === undefined) return '';
   const lines = callLines(call);

@@ -1,16 +1,16 @@
 import { beginningOf, isObject, tryParse } from '../../base/index.ts';
 import { sanitizeLine, sanitizeFullLines } from '../../terminal/index.ts';
 
-/** What is decided about a call. */
+/** The call that an approval is about. */
 export interface AskedCall {
   readonly title: string;
-  /** JSON text; undefined where nobody could tell. */
+  /** JSON; undefined if it is not known. */
   readonly arguments?: string | undefined;
 }
 
 /**
- * All that a call would be given, for whoever decides about it: every argument by its name, a text of several lines on lines
- * of their own, nothing cut. Control characters show as pictures; a carriage return hides nothing.
+ * Renders the complete arguments of a call for a decision: every argument by name, a multi-line text on its own lines, nothing
+ * truncated. Control characters are made visible, so a carriage return hides nothing.
  */
 export function callLines({ title, arguments: json }: AskedCall): readonly string[] {
   if (json === undefined)
@@ -21,7 +21,7 @@ export function callLines({ title, arguments: json }: AskedCall): readonly strin
   return named.length === 0 ? ['without arguments'] : named;
 }
 
-/** At most so much of it; that something is left out is told in a line of its own, with where all of it is to be seen. */
+/** Renders a limited number of lines, followed by a line that says how to see the complete call. */
 export function callGlance(call: AskedCall, whole: string): readonly string[] {
   const lines = callLines(call);
   const glance: string[] = [];

@@ -1,4 +1,4 @@
-/** A duration in milliseconds as text: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`. */
+/** Formats a duration in milliseconds: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`. */
 export function duration(ms: number): string {
   if (ms < 950) return `${Math.round(ms / 100) / 10} s`;
   const seconds = Math.round(ms / 1000);

@@ -3,7 +3,7 @@ import { sanitizeLine, fitWidth } from '../../terminal/index.ts';
 
 const WIDTH = 120;
 
-/** An event of a pod as one line: its number, what it is, and what of it a person looks for. */
+/** Formats a pod event as one line: number, type, and the most useful fields. */
 export function eventLine(line: string): string {
   const event = objectIn(line) ?? {};
   const text = sanitizeLine(gist(event).replaceAll(/\s+/g, ' ').trim());

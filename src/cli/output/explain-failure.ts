@@ -1,12 +1,12 @@
 import { type Account as FullAccount, type Failure, type FailureKind, vendorNamed } from '../../llm/index.ts';
 import { sanitizeLine } from '../../terminal/index.ts';
 
-/** What of an account may be said. */
+/** The fields of an account that may be shown. */
 type Account = Pick<FullAccount, 'name' | 'wire' | 'baseUrl'>;
 
-/** What happened and what to do about it, in one line. */
+/** Explains a failure and what to do about it, in one line. */
 export function explainFailure(failure: Failure, account: Account, model: string): string {
-  // A provider's words are foreign text.
+  // The provider's text is untrusted.
   const message = sanitizeLine(failure.message.replace(/[\s.]+$/, ''));
   return `${account.name}: ${message}; ${NEXT[failure.kind](account, model)}`;
 }
@@ -32,7 +32,7 @@ const NEXT: Readonly<Record<FailureKind, (account: Account, model: string) => st
 function whereTheKeyIs({ name }: Account): string {
   const variables = vendorNamed(name)?.keyEnv ?? [];
   const configured = `accounts.${name} in config.yaml`;
-  // The built-in one has no account, unless somebody made one of its name.
+  // The built-in model has no account, unless the user configured one with this name.
   if (name === 'sim')
     return `the built-in simulated model takes none, so it comes from ${configured}, or use another model with --model`;
   return variables.length === 0

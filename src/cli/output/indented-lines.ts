@@ -1,8 +1,8 @@
 import { fillParts } from '../../terminal/index.ts';
 
 /**
- * Lines under the one that they belong to. On a terminal a long one is broken here and not there, where its rest would begin
- * at the edge: what a call says must not pass for a line of ours.
+ * Indents lines below the line that they belong to. Long lines are wrapped here: a line that the terminal wraps would continue at
+ * the left edge, where untrusted text could imitate our output.
  */
 export function indentedLines(lines: readonly string[], columns: number | undefined): readonly string[] {
   return lines.flatMap((line) => broken(line, columns)).map((line) => `${INDENT}${line}`);

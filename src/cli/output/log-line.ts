@@ -1,10 +1,10 @@
 import { isObject, type LogEntry, type LogLevel, stringOf, tryParse } from '../../base/index.ts';
 import { type Brush, sanitizeLine, fitWidth } from '../../terminal/index.ts';
 
-/** What is longer is for programs: polypod logs --json shows all of it. */
+/** Longer values are truncated; `polypod logs --json` shows them in full. */
 const WIDEST = 120;
 
-/** An entry of the daemon's log as people read it, with its newline. */
+/** Formats an entry of the daemon's log for people, with a newline. */
 export function logLine({ time, level, message, fields }: LogEntry, paint: Brush): string {
   const rest = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
@@ -12,7 +12,7 @@ export function logLine({ time, level, message, fields }: LogEntry, paint: Brush
   return `${[paint.dim(clock(time)), painted(level, paint), sanitizeLine(message), ...rest].join(' ')}\n`;
 }
 
-/** Text as it is; of things that have names, these, with the state of those that have one; all else as JSON, not too long. */
+/** Text unchanged; objects by name and state if they have them; everything else as truncated JSON. */
 function shown(value: unknown): string {
   if (typeof value === 'string') return value;
   const named = Array.isArray(value) && value.length > 0 ? value.map(nameOf) : [];
@@ -27,7 +27,7 @@ function nameOf(value: unknown): string {
   return name === '' || state === '' ? name : `${name}:${state}`;
 }
 
-/** A line of the log file as an entry; undefined if it is none. */
+/** Parses a line of the log file; undefined if it is not an entry. */
 export function entryIn(line: string): LogEntry | undefined {
   const value = tryParse(line);
   if (!isObject(value)) return undefined;

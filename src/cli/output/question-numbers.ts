@@ -1,14 +1,14 @@
-/** A question's number among those that were open together. */
+/** The number of an approval among those that were pending together. */
 export interface QuestionNumber {
   readonly number: number;
   readonly of: number;
 }
 
-/** Numbers questions as they come up: `2 of 3`. The count starts again once none is open. */
+/** Numbers approvals in order of arrival: `2 of 3`. The count restarts when none is pending. */
 export class QuestionNumbers {
   #ids: string[] = [];
 
-  /** Takes in the questions that are open now, in their order. */
+  /** Adds the currently pending approvals, in order. */
   see(open: readonly { readonly approvalId: string }[]): void {
     if (open.length === 0) this.#ids = [];
     for (const { approvalId } of open) if (!this.#ids.includes(approvalId)) this.#ids.push(approvalId);
@@ -19,7 +19,7 @@ export class QuestionNumbers {
   }
 }
 
-/** `1 of 3 · `, or nothing for a question that is the only one. */
+/** `1 of 3 · `, or empty for a single approval. */
 export function numberText({ number, of }: QuestionNumber): string {
   return of > 1 ? `${number} of ${of} · ` : '';
 }

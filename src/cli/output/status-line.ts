@@ -6,8 +6,8 @@ const EVERY_MS = 120;
 const CLEAR = '\r\u001b[K';
 
 /**
- * One line at the bottom of a terminal that says what is going on and for how long. It gives way to everything else that is
- * written, and there is none, and no timer either, where nobody watches.
+ * One line at the bottom of a terminal with the current activity and its duration. Other output replaces it. Without a terminal
+ * there is no line and no timer.
  */
 export class StatusLine {
   readonly #stderr: Surroundings['stderr'] & { readonly columns?: number };
@@ -24,12 +24,12 @@ export class StatusLine {
     if (enabled) this.#timer = setInterval(() => this.#draw(), EVERY_MS).unref();
   }
 
-  /** An empty text shows nothing. */
+  /** Sets the text; an empty text hides the line. */
   set(text: string): void {
     this.#text = sanitizeLine(text);
   }
 
-  /** Stays away while a line of other output is unfinished: it would be erased with it. */
+  /** Hides the line while other output has an unfinished line, which would be erased with it. */
   hold(held: boolean): void {
     this.#held = held;
   }
@@ -38,7 +38,7 @@ export class StatusLine {
     this.#tokens = tokens;
   }
 
-  /** Makes room for other output; the line comes back with the next tick. */
+  /** Clears the line for other output; the next tick draws it again. */
   clear(): void {
     if (this.#shown) this.#stderr.write(CLEAR);
     this.#shown = false;

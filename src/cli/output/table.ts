@@ -1,17 +1,17 @@
 import { sanitizeLine, displayWidth, fitWidth } from '../../terminal/index.ts';
 
 export interface TableStyle {
-  /** Columns that are flush right, such as numbers. */
+  /** The right-aligned columns, such as numbers. */
   readonly right?: ReadonlySet<number>;
-  /** How wide the terminal is; without one nothing is cut. */
+  /** The width of the terminal; without it nothing is truncated. */
   readonly columns?: number | undefined;
 }
 
-/** Lines of cells under each other. Names, prompts and owners are foreign text: no cell can do more than be read. */
+/** Renders rows as aligned columns. Names, prompts and owners are untrusted text: control characters are removed. */
 export function table(cells: readonly (readonly string[])[], { right, columns }: TableStyle = {}): string {
   const lines = cells.map((line) => line.map(sanitizeLine));
   const [headings = []] = lines;
-  // The last column is as wide as the rest of the line, and its texts are long: they are not measured.
+  // The last column takes the rest of the line, so its long texts are not measured.
   const widths = headings
     .slice(0, -1)
     .map((_, column) => Math.max(...lines.map((line) => displayWidth(line[column] ?? ''))));

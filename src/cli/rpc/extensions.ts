@@ -5,11 +5,11 @@ import type { RpcExtensions, UiRequests } from '../../protocols/index.ts';
 export interface RpcExtensionsOptions {
   readonly files: readonly string[];
   readonly cwd: string;
-  /** Most clients have no title to set. */
+  /** Most clients cannot set a title. */
   readonly emitsTitle: boolean;
 }
 
-/** The extensions of a link: what they add to the protocol, and to agents. */
+/** Loads the extensions of a connection: what they add to the protocol and to agents. */
 export function rpcExtensions({ files, cwd, emitsTitle }: RpcExtensionsOptions): {
   readonly extensions: RpcExtensions;
   readonly extended: (agents: OpenAgent) => OpenAgent;
@@ -37,13 +37,13 @@ export function rpcExtensions({ files, cwd, emitsTitle }: RpcExtensionsOptions):
   };
 }
 
-/** stdout belongs to the protocol: what extensions print goes to stderr. */
+/** stdout carries the protocol: output of extensions goes to stderr. */
 function keepOffStdout(out: Console): void {
   for (const method of ['log', 'info', 'debug', 'dir', 'table'] as const)
     out[method] = (...values: unknown[]) => out.error(...values);
 }
 
-/** Tools of extensions run unasked: whoever named the file has allowed them. */
+/** Adds the tools of extensions. They need no approval: naming the file on the command line allows them. */
 function extendedAgent(agent: Agent, loaded: () => Extensions | undefined): Agent {
   const {
     model,

@@ -4,14 +4,14 @@ import { isAbsolute, join, relative, resolve } from 'node:path';
 import { type DataPaths, dataPathsFrom } from '../../setup/index.ts';
 import type { Environment } from '../../llm/index.ts';
 
-/** Where a program that hosts pi or xcsh has its files kept. */
+/** The directories that a program that hosts pi or xcsh has configured. */
 export interface HostDirectories {
   readonly dataPaths: DataPaths;
-  /** Where it looks for the sessions of a working directory; undefined if it names no place. */
+  /** Where it looks for the sessions of a working directory; undefined if it names no directory. */
   readonly sessions?: string;
 }
 
-/** Hosts that keep their agents apart by variables of pi or xcsh keep ours apart with them, and find our session files. */
+/** Reads the variables with which hosts of pi or xcsh separate their agents: our files are separated in the same way. */
 export function hostDirectories(env: Environment, cwd: string): HostDirectories {
   const agent = agentDirectory(env);
   const named = given(env, 'PI_CODING_AGENT_SESSION_DIR');
@@ -27,11 +27,11 @@ export function hostDirectories(env: Environment, cwd: string): HostDirectories 
 
 interface AgentDirectory {
   readonly path: string;
-  /** Only xcsh reads the variable that named it. */
+  /** Whether only xcsh reads the variable that named it. */
   readonly isXcsh: boolean;
 }
 
-/** `PI_CODING_AGENT_DIR` is read by both; xcsh also has `PI_CONFIG_DIR`, the name of its directory in the home directory. */
+/** Both read `PI_CODING_AGENT_DIR`; xcsh also reads `PI_CONFIG_DIR`, the name of its directory in the home directory. */
 function agentDirectory(env: Environment): AgentDirectory | undefined {
   const shared = given(env, 'PI_CODING_AGENT_DIR');
   if (shared !== undefined) return { path: shared, isXcsh: false };
@@ -41,7 +41,7 @@ function agentDirectory(env: Environment): AgentDirectory | undefined {
   return config === '' ? undefined : { path: join(homeIn(env), config, 'agent'), isXcsh: true };
 }
 
-/** The name of the directory for a working directory. xcsh renames those that are called as in pi when it finds them. */
+/** The name of the directory for a working directory. xcsh renames directories that have pi's names when it finds them. */
 function directoryName({ path, isXcsh }: AgentDirectory, cwd: string, home: string): string {
   const [pi, xcsh] = [piDirectoryName(cwd), xcshDirectoryName(cwd, { home, temporary: tmpdir() })];
   const isThere = (name: string): boolean => existsSync(join(path, 'sessions', name));

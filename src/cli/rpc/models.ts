@@ -3,7 +3,7 @@ import { type Config, knownModels, type DataPaths, readModels } from '../../setu
 import { type Environment, vendorNamed } from '../../llm/index.ts';
 import { type ModelSelection, rpcBeginnings } from '../../protocols/index.ts';
 
-/** What decides about the model of a client. */
+/** The inputs that determine the model of a client. */
 export interface ModelCircumstances {
   readonly wish: ModelSelection;
   /** The patterns of `--models`. */
@@ -13,7 +13,7 @@ export interface ModelCircumstances {
   readonly config: Config;
 }
 
-/** The wish for the first model of `--models`, unless another one is named. */
+/** The selection of the first model of `--models`, unless another one is named. */
 export async function withScope({
   wish,
   models,
@@ -41,7 +41,7 @@ export async function withKey(
       'bad-request',
       '--api-key needs a model to belong to: add --model, --provider or --models',
     );
-  // The simulated model takes no key.
+  // The simulated model needs no key.
   if (reference.split('/')[0] === 'sim') return config;
   const name =
     configuredFor(reference, config) ?? (await accountOf(reference, wish.reference === undefined, dataPaths));
@@ -55,14 +55,14 @@ export async function withKey(
   };
 }
 
-/** The account or vendor that the reference begins with. */
+/** The account or vendor in the first part of the reference. */
 function configuredFor(reference: string, config: Config): string | undefined {
   const [prefix = reference] = reference.split('/');
   if (config.accounts.some(({ name }) => name === prefix)) return prefix;
   return vendorNamed(prefix)?.name;
 }
 
-/** The account of a model in the catalogue. Only in a scope a part of its name is enough. */
+/** The account of a model in the catalogue. Only in a scope can the reference be part of a name. */
 async function accountOf(reference: string, isPattern: boolean, dataPaths: DataPaths): Promise<string> {
   const { modelScope } = await rpcBeginnings();
   const known = (await readModels(dataPaths)).models.map(({ account, id, name }) => ({

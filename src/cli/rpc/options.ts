@@ -1,7 +1,7 @@
 import { THINKING_LEVELS } from '../../pod/index.ts';
 import { nearest, PolypodError } from '../../base/index.ts';
 
-/** What the command line of `polypod --mode rpc` says: the options that hosts of pi and xcsh pass, and our own. */
+/** The command line of `polypod --mode rpc`: the options that hosts of pi and xcsh pass, and our own. */
 export interface RpcOptions {
   readonly provider?: string;
   readonly model?: string;
@@ -11,7 +11,7 @@ export interface RpcOptions {
   readonly sessionDir?: string;
   readonly isFleeting: boolean;
   readonly isContinued: boolean;
-  /** A path, an id, or the beginning of one. */
+  /** A path, an id, or an id prefix. */
   readonly resume?: string;
   readonly fork?: string;
   /** A text, or the path of a file. */
@@ -22,22 +22,22 @@ export interface RpcOptions {
   readonly extensions: readonly string[];
   readonly hasMcp: boolean;
   readonly hasRules: boolean;
-  /** Whether commands are asked about. */
+  /** Whether commands need approval. */
   readonly isAsking: boolean;
   /** Whether commands run in a sandbox. */
   readonly isSandboxed: boolean;
-  /** No connection leaves this machine. */
+  /** Connect to nothing outside this machine. */
   readonly isOffline: boolean;
   readonly echoErrors: boolean;
-  /** Not in the daemon, even if one is up. */
+  /** Host the session in this process, even if a daemon is running. */
   readonly isHere: boolean;
   readonly isHelpWanted: boolean;
   readonly isVersionWanted: boolean;
-  /** What the host should know about its options; goes to stderr. */
+  /** Notices about the options for the host program, printed on stderr. */
   readonly notices: readonly string[];
 }
 
-/** Which of the agent's tools the model is given. The host's own tools are always there. */
+/** Which of the agent's tools the model receives. The client's own tools are always included. */
 export type ToolChoice = 'all' | 'none' | 'not-built-in' | { readonly only: readonly string[] };
 
 type Option = {
@@ -46,13 +46,13 @@ type Option = {
 } & (
   | { readonly takes?: undefined }
   | {
-      /** The name of its value, in the help. */
+      /** The name of its value in the help. */
       readonly takes: string;
-      /** The value may be left out. */
+      /** The value is optional. */
       readonly isOptional?: true;
     }
 ) & {
-    /** Why it cannot be had. */
+    /** Why the option is not supported. */
     readonly refused?: string;
   };
 
@@ -119,7 +119,7 @@ const OPTIONS = {
   ask: { names: ['--ask'], help: 'require approval for commands and MCP tools' },
   offline: { names: ['--offline'], help: 'connect only to models and MCP servers on this machine' },
   rpcErrors: { names: ['--rpc-errors'], takes: 'echo', help: 'send the id of the command with every error' },
-  // What these ask for is so here: there is nothing to turn off.
+  // These options request what is always the case.
   noExtensions: {
     names: ['--no-extensions', '-ne'],
     help: 'no effect: only extensions named with -e are loaded',
@@ -142,7 +142,7 @@ const OPTIONS = {
     takes: 'ID',
     help: 'no effect, prints a notice: providers receive no session id',
   },
-  // These would be silently without effect.
+  // Without an error, these options would have no effect.
   skill: { names: ['--skill'], takes: 'PATH', help: '', refused: 'Polypod has no skills' },
   promptTemplate: {
     names: ['--prompt-template'],
@@ -170,7 +170,7 @@ const OPTIONS = {
 
 type Name = keyof typeof OPTIONS;
 const BY_NAME: ReadonlyMap<string, Name> = new Map(
-  // The keys of the table, of which the compiler forgets the type.
+  // The compiler does not infer the type of the keys.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   (Object.keys(OPTIONS) as Name[]).flatMap((key) => OPTIONS[key].names.map((name) => [name, key] as const)),
 );
@@ -191,7 +191,9 @@ ${lines.join('\n')}
 `;
 }
 
-/** Reads the command line. `bad-request`: it is wrong. `denied`: it has a file argument, which those programs refuse with 1. */
+/**
+ * Parses the command line. `bad-request`: it is invalid. `denied`: it has a file argument, for which those programs exit with 1.
+ */
 export function readRpcOptions(argv: readonly string[]): RpcOptions {
   const { given, others } = sorted(argv);
   if (others.some((word) => word.startsWith('@')))
@@ -236,7 +238,7 @@ export function readRpcOptions(argv: readonly string[]): RpcOptions {
   };
 }
 
-/** As in pi, a list of tools wins over the options that leave tools out. */
+/** As in pi, a list of tools overrides the options that exclude tools. */
 function toolsIn(list: string | undefined, has: (name: Name) => boolean): ToolChoice {
   if (list !== undefined) return { only: listIn(list) };
   if (has('noTools')) return 'none';
@@ -256,7 +258,7 @@ function noticesOn(thinking: string | undefined, has: (name: Name) => boolean): 
 }
 
 interface Sorted {
-  /** For each option the values it was given; one without a value has empty ones. */
+  /** The values of each option; an option without a value has empty ones. */
   readonly given: ReadonlyMap<Name, readonly string[]>;
   readonly others: readonly string[];
 }
@@ -277,7 +279,7 @@ function sorted(argv: readonly string[]): Sorted {
     if (option.refused !== undefined) throw usage(`${name} cannot be used: ${option.refused}`);
     if (option.takes === undefined && joined !== undefined) throw usage(`${name} takes no value`);
     const next = argv[at + 1];
-    // A text may begin with a dash, as a list of points does. A session that may be left out does not.
+    // A text may begin with a dash, such as a list. An optional session may not.
     const isTaken =
       option.takes !== undefined &&
       joined === undefined &&
@@ -314,7 +316,7 @@ function listIn(text: string | undefined): readonly string[] {
 
 function present<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  // What is left has the values that it had, but for those that were undefined.
+  // Only undefined values were removed, which the compiler cannot check.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return Object.fromEntries(given) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }

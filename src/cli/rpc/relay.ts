@@ -4,13 +4,13 @@ import { onAbort, PolypodError } from '../../base/index.ts';
 import { firstLine, type LinkHeader, readGreeting } from '../../protocols/index.ts';
 import type { Surroundings } from '../command.ts';
 
-/** Passes bytes between a client and the daemon, until the client has said all and was answered, or the signal fires. */
+/** Relays bytes between a client and the daemon, until the client has ended and all answers are sent, or the signal aborts. */
 export async function relay(
   socket: Socket,
   header: LinkHeader,
   { stdin, stdout, stderr, signal }: Surroundings,
 ): Promise<void> {
-  // A link that breaks is read as one that ends.
+  // A broken connection is handled as its end.
   socket.on('error', () => {});
   const forget = onAbort(signal, () => socket.destroy());
   try {

@@ -39,8 +39,8 @@ import { readRpcOptions, rpcHelp, type RpcOptions } from './options.ts';
 import { version } from '../version.ts';
 
 /**
- * `polypod --mode rpc`: one client of the coding-agent protocol on stdin and stdout. Whoever calls it has to end the process
- * with the code: the client may not have closed its end.
+ * `polypod --mode rpc`: serves one client of the coding-agent protocol on stdin and stdout. The caller must exit the process with
+ * the code, because the client may keep stdin open.
  */
 export async function rpc(argv: readonly string[], around: Surroundings): Promise<ExitCode> {
   let options: RpcOptions;
@@ -80,18 +80,18 @@ async function servedByDaemon(options: RpcOptions, around: Surroundings): Promis
   return true;
 }
 
-/** The daemon's socket when it has a door for this; not for what only this process can have, or must not be told. */
+/** The daemon's rpc socket; undefined for options that need this process or that the daemon must not receive. */
 async function daemonSocket(options: RpcOptions, dataPaths: DataPaths): Promise<Socket | undefined> {
   const { isHere, isSandboxed, isFleeting, isOffline, sessionDir, apiKey, extensions } = options;
   if (isHere || isSandboxed || isFleeting || isOffline || sessionDir !== undefined || apiKey !== undefined)
     return undefined;
   if (extensions.length > 0) return undefined;
   const path = join(dataPaths.runtimeDirectory, RPC_SOCKET);
-  // Most people have no daemon, and need not wait for what connects to it.
+  // Without a daemon, the code that connects to it is not loaded.
   return existsSync(path) ? (await import('../../wire/index.ts')).connectUnix(path) : undefined;
 }
 
-/** All that the daemon has to know. Keys are its own. */
+/** Everything that the daemon needs, without keys: it has its own. */
 async function headerOf(options: RpcOptions, { env }: Surroundings): Promise<LinkHeader> {
   const { provider, model, thinking, models, resume, fork, isContinued } = options;
   const { hasContextFiles, hasMcp, hasRules, isAsking, echoErrors } = options;
@@ -119,13 +119,13 @@ async function headerOf(options: RpcOptions, { env }: Surroundings): Promise<Lin
   };
 }
 
-/** What the options say about the system prompt; most say nothing. */
+/** The system prompt options as text. */
 async function promptsOf(options: RpcOptions): Promise<PromptTexts> {
   if (options.systemPrompt === undefined && options.appendSystemPrompts.length === 0) return {};
   return (await import('./system-prompts.ts')).readPrompts(options, process.cwd());
 }
 
-/** What the options take away from the agent, in every session of this client. */
+/** The tools and files that the options exclude, in every session of this client. */
 async function limitsOf({ tools, hasContextFiles }: RpcOptions): Promise<RpcLimits> {
   return {
     toolLimit: await toolLimitOf(tools),
@@ -144,7 +144,7 @@ async function builtInNames(): Promise<readonly string[]> {
   return ['todo', ...builtinTools.map(({ name }) => name)];
 }
 
-/** The variable is this user's choice for what is new; a session that goes on has its own. */
+/** The variable sets the model of new sessions; a resumed session has its own. */
 function modelFor(
   options: RpcOptions,
   { POLYPOD_MODEL: model = '' }: Environment,
@@ -154,7 +154,7 @@ function modelFor(
   return isSaid || model === '' ? {} : { model };
 }
 
-/** Whether the session is one that there is. */
+/** Whether the options name an existing session. */
 function goesOn({ resume, fork, isContinued }: RpcOptions): boolean {
   return resume !== undefined || fork !== undefined || isContinued;
 }
@@ -192,7 +192,7 @@ async function surroundingsOf(options: RpcOptions, { env, stderr }: Surroundings
   };
 }
 
-/** Without the MCP servers that are reached over the network. Models are refused when they are asked. */
+/** Removes the MCP servers on the network. Models on the network are rejected when they are used. */
 async function onThisMachine(config: Config, stderr: Surroundings['stderr']): Promise<Config> {
   const { isLoopbackUrl } = await import('../../wire/index.ts');
   const isHere = (server: Config['mcpServers'][number]): boolean =>
@@ -204,7 +204,7 @@ async function onThisMachine(config: Config, stderr: Surroundings['stderr']): Pr
   return { ...config, mcpServers: config.mcpServers.filter(isHere) };
 }
 
-/** What the user has forbidden stays forbidden. */
+/** Applies the options to the permissions. What the user denies stays denied. */
 function permitted(config: Config, { isAsking, hasMcp }: RpcOptions): Config {
   const { permissions } = config;
   return {
@@ -278,7 +278,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
       const pod = await firstPod(host, sessions, options, async (word) =>
         findSession(await host.list(), word),
       );
-      // After the client's first commands, which need not wait for it.
+      // After the first commands of the client, which need not wait for it.
       if (!options.isFleeting)
         later = setTimeout(() => {
           published = publish({ host, dataPaths, config, models: access, audit: audit?.record });
@@ -304,7 +304,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
     await serveRpc({ input: stdin, output: stdout }, parts, signal);
   } finally {
     clearTimeout(later);
-    // What is under way is cancelled and written, but nobody waits for a tool that does not end.
+    // Active runs are cancelled and stored, without waiting for a tool that does not end.
     const closed = published
       .then((pods) => pods?.close())
       .then(() => host.shutdown())
@@ -314,7 +314,7 @@ async function serve(options: RpcOptions, composed: Composed, around: Surroundin
   }
 }
 
-/** Others may attach to the pods of this process. */
+/** Lets other clients attach to the pods of this process. */
 async function publish(options: PublishOptions): Promise<PublishedPods> {
   return (await import('../hosting/publish-pods.ts')).publishPods(options);
 }
@@ -322,7 +322,7 @@ async function publish(options: PublishOptions): Promise<PublishedPods> {
 const PUBLISH_AFTER_MS = 250;
 const SHUTDOWN_MS = 700;
 
-/** Extensions are the user's own code, and still have no business with the keys of providers. */
+/** Removes provider keys from the environment of extensions, although they are the user's own code. */
 function hideKeys({ env, exposeVariables }: Surroundings, config: Config): void {
   exposeVariables(safeEnv(env, { secret: keyVariables(config), pass: config.permissions.passEnv }));
 }
@@ -346,14 +346,14 @@ async function openHost(
 interface SessionSettings {
   readonly limits: RpcLimits;
   readonly model: ModelChoice;
-  /** Whether the options name the model. */
+  /** Whether an option names the model. */
   readonly isModelSaid: boolean;
   readonly thinking: ModelSelection['thinking'] | undefined;
-  /** Where the host program looks for session files. */
+  /** The directory in which the host program looks for session files. */
   readonly hosted: string | undefined;
 }
 
-/** One that is missing is made with the first session. */
+/** A missing directory is created with the first session. */
 function refuseNoDirectory(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false)
     throw new PolypodError('bad-request', `--session-dir needs a directory, and ${path} is none`);
@@ -383,7 +383,7 @@ async function sessionsFor(
   };
 }
 
-/** What was said has to leave before the process does, unless nobody reads it. */
+/** Waits until all output is written, unless nothing reads it. */
 async function flushed({ stdout }: Surroundings): Promise<void> {
   const written = new Promise<void>((done) => stdout.write('', () => done()));
   await Promise.race([written, sleep(FLUSH_MS)]);

@@ -3,13 +3,13 @@ import { resolve } from 'node:path';
 import { messageOf, PolypodError } from '../../base/index.ts';
 import type { RpcOptions } from './options.ts';
 
-/** What the options say about the system prompt, as text. */
+/** The texts of the system prompt options. */
 export interface PromptTexts {
   readonly system?: string;
   readonly appendSystem?: string;
 }
 
-/** Reads `--system-prompt` and `--append-system-prompt`, of which each is a text or the path of a file. */
+/** Reads `--system-prompt` and `--append-system-prompt`: each is a text or the path of a file. */
 export async function readPrompts(
   { systemPrompt, appendSystemPrompts }: Pick<RpcOptions, 'systemPrompt' | 'appendSystemPrompts'>,
   cwd: string,
@@ -23,7 +23,7 @@ export async function readPrompts(
   };
 }
 
-/** What is no path of a regular file is the text itself, as in pi. */
+/** As in pi, a value that is not the path of a regular file is the text itself. */
 async function promptIn(option: string, given: string, cwd: string): Promise<string> {
   if (given === '' || given.length > LONGEST_PATH || /[\0\n]/.test(given)) return given;
   const path = resolve(cwd, given);

@@ -16,24 +16,24 @@ import { TASKS } from '../../setup/config/index.ts';
 import type { TasksAgents } from '../tasks/tasks-agents.ts';
 import { watchApprovals } from './watch-approvals.ts';
 
-/** What the methods work with. */
+/** What the methods use. */
 export interface ControlParts {
   readonly host: Host;
   readonly setup: Setup;
   readonly dataDirectory: string;
   readonly health: () => Promise<Health>;
-  /** How commands of agents are isolated and limited, in words. */
+  /** Describes how commands of agents are isolated and limited. */
   readonly commands: () => Promise<NonNullable<Health['commands']>>;
   readonly reload: () => Promise<Reloaded>;
-  /** Begins to stop; does not wait for it. */
+  /** Starts to stop the daemon, without waiting. */
   readonly stop: () => void;
   readonly agents: Pick<TasksAgents, 'start' | 'stop'>;
-  /** Leaves the socket of a pod to another process. */
+  /** Releases the socket of a pod to another process. */
   readonly releaseSocket: (podId: string) => Promise<void>;
 }
 
 const text = shape.text();
-/** Of the caller's: the daemon's own directory says nothing to it. */
+/** Absolute, because the caller has another working directory. */
 const directory = shape.text('an absolute path', isAbsolute);
 
 const NEW = shape.fields(
@@ -53,7 +53,7 @@ const LIST = shape.fields({}, { search: text });
 const AGENT = shape.fields({ cwd: directory }, { config: text, stated: TASKS, foreground: shape.flag });
 const NOTHING = shape.fields({}, {});
 
-/** The methods that only the daemon has, beside those of its pods. */
+/** The methods that only the daemon has, besides those of its pods. */
 export function daemonMethods(parts: ControlParts): Readonly<Record<string, Method>> {
   const { host, setup, dataDirectory } = parts;
   return {

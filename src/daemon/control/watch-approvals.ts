@@ -3,12 +3,12 @@ import { encode, type LinkSide } from '../../control/index.ts';
 import type { Host, Settlement } from '../../pod/index.ts';
 import { encodeApproval, pendingApprovals, type WaitingApproval } from '../sessions/pending-approvals.ts';
 
-/** What happens to approvals: one waits now, or it has its answer. */
+/** A change of an approval: it is pending, or it was settled. */
 export type ApprovalNews =
   | ({ readonly type: 'asked' } & WaitingApproval)
   | ({ readonly type: 'settled' } & WaitingApproval & Settlement);
 
-/** Sends those that wait, then each that is asked and each that is settled, whatever the session, until the client leaves. */
+/** Sends the pending approvals, then every new and settled one of all sessions, until the client disconnects. */
 export async function watchApprovals(host: Host, { send, signal }: LinkSide): Promise<void> {
   const waiting = new Map<string, WaitingApproval>();
   let telling = Promise.resolve();
@@ -16,7 +16,7 @@ export async function watchApprovals(host: Host, { send, signal }: LinkSide): Pr
     telling = telling.then(async () => send(encode({ watched: { ...(await news()) } })));
   };
   const ask = (approval: WaitingApproval): void => {
-    // What a session asks for a child of its own is the child's, who asked before.
+    // An approval that a session forwards for its child was already sent for the child.
     if (waiting.has(approval.id)) return;
     waiting.set(approval.id, approval);
     tell(async () => ({ type: 'asked', ...(await withCall(host, approval)) }));
@@ -36,7 +36,7 @@ export async function watchApprovals(host: Host, { send, signal }: LinkSide): Pr
   };
   const forget = host.onChange(({ id }) => compare(id));
   try {
-    // It may have been settled while the list was made.
+    // It may have been settled while the list was read.
     for (const approval of await pendingApprovals(host))
       if (pendingIn(host, approval.session).some(({ id }) => id === approval.id)) ask(approval);
     if (!signal.aborted) await once(signal, 'abort');
@@ -51,7 +51,7 @@ function pendingIn(host: Host, sessionId: string): readonly WaitingApproval[] {
   return row === undefined ? [] : row.approvals.map((approval) => encodeApproval(row, approval));
 }
 
-/** A call that is too long for the row of its session is added; it is left out if another process has the session open. */
+/** Adds a call that is too long for the catalogue row; omits it if another process has the session open. */
 async function withCall(host: Host, approval: WaitingApproval): Promise<WaitingApproval> {
   if (approval.arguments !== undefined) return approval;
   const found = await host.approvals.get(approval.id).catch(() => undefined);
@@ -63,7 +63,7 @@ async function withCall(host: Host, approval: WaitingApproval): Promise<WaitingA
   };
 }
 
-/** An approval whose session was removed counts as cancelled. */
+/** An approval of a removed session counts as cancelled. */
 async function settlementOf(host: Host, { id }: WaitingApproval): Promise<Settlement> {
   const found = await host.approvals.get(id).catch(() => undefined);
   return found?.settlement ?? { status: 'cancelled', at: new Date().toISOString() };

@@ -5,7 +5,7 @@ import { safeEnv } from '../../base/index.ts';
 import type { Environment } from '../../llm/index.ts';
 import type { DataPaths } from '../../setup/paths/index.ts';
 
-/** Makes a sandbox around an empty directory and probes it. Returns what protects the host; throws why it does not work. */
+/** Creates a sandbox around an empty directory and probes it. Returns what protects the host; throws why it does not work. */
 export async function checkSandbox(
   env: Environment,
   { home }: Pick<DataPaths, 'home'>,

@@ -6,12 +6,12 @@ import { realFiles } from '../../store/index.ts';
 import type { Finding } from './finding.ts';
 import type { DataPaths } from '../../setup/paths/index.ts';
 
-/** So long the session files are read; what is left is for `polypod log verify`. */
+/** How long session files are read; `polypod log verify` checks the rest. */
 const MOST_MS = 10_000;
-/** So many damaged sessions are shown one by one. */
+/** The maximum number of damaged sessions to list. */
 const MOST_SHOWN = 20;
 
-/** Session files that cannot be used before they are repaired, the last changed first. */
+/** The session files that need a repair, most recently changed first. */
 export async function damagedSessions(
   { dataDirectory }: DataPaths,
   mostMs = MOST_MS,
@@ -62,7 +62,7 @@ function bad(text: string, next: string): Finding {
   return { check: CHECK, state: 'bad', text, next };
 }
 
-/** Those in the data directory and those that were opened elsewhere; the last changed first. */
+/** The files in the data directory and those opened elsewhere, most recently changed first. */
 function sessionFiles(dataDirectory: string): readonly string[] {
   const layout = new Layout(dataDirectory);
   const listed = rowsIn(dataDirectory).map((file) => layout.path(file));
@@ -81,7 +81,7 @@ function rowsIn(dataDirectory: string): readonly string[] {
   try {
     return sessionsIn(dataDirectory).map(({ file }) => file);
   } catch {
-    // What is wrong with the catalogue is another finding.
+    // A damaged catalogue is a separate finding.
     return [];
   }
 }
@@ -90,7 +90,7 @@ function namesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
   } catch {
-    // Nothing was kept there so far.
+    // The directory does not exist yet.
     return [];
   }
 }

@@ -27,7 +27,7 @@ export interface DoctorOptions {
   readonly dataPaths: DataPaths;
 }
 
-/** Looks at everything that may be wrong, and mends nothing. Never says a key. */
+/** Checks everything that can be wrong, and changes nothing. The findings contain no keys. */
 export async function examine({ env, dataPaths }: DoctorOptions): Promise<readonly Finding[]> {
   const { config, findings } = await configuration(dataPaths);
   return [
@@ -224,7 +224,7 @@ async function commands(env: Environment, config: Config): Promise<readonly Find
   ];
 }
 
-/** Whether keys were removed from what the system shows of this process to others. */
+/** Whether keys were removed from the environment that the system shows to other processes. */
 function environment(): readonly Finding[] {
   const check = 'environment';
   try {
@@ -269,7 +269,7 @@ async function catalogue(dataPaths: DataPaths): Promise<readonly Finding[]> {
   }
 }
 
-/** Not bad where nobody asked for it: commands then ask, or run unprotected where they may. */
+/** Not a problem unless a sandbox is configured: without one, commands need approval or run unprotected. */
 async function sandbox(env: Environment, config: Config, dataPaths: DataPaths): Promise<readonly Finding[]> {
   try {
     const features = await checkSandbox(env, dataPaths);

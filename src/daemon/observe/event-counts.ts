@@ -1,12 +1,12 @@
 import type { Change, Host, Row } from '../../pod/index.ts';
 import { NO_TOTALS, sumOfTotals, type Totals } from '../../worker/index.ts';
 
-/** What has happened since the daemon began: figures that only grow. */
+/** Counters since the start of the daemon. */
 export interface Counts {
   readonly runsStarted: number;
-  /** By how they ended. */
+  /** By outcome. */
   readonly runsEnded: Readonly<Record<string, number>>;
-  /** What was used; its cost as far as prices are known. */
+  /** The totals; the cost only where prices are known. */
   readonly totals: Required<Totals>;
   readonly approvalsAsked: number;
   readonly approvalsSettled: number;
@@ -24,7 +24,7 @@ export const NO_COUNTS: Counts = {
 
 type RowFigures = Pick<Row, 'totals' | 'approvals' | 'lastRun'>;
 
-/** The counts once a row has become another one. */
+/** Adds the difference between two versions of a row to the counts. */
 export function counted(counts: Counts, before: RowFigures | undefined, after: RowFigures): Counts {
   const { lastRun } = after;
   const known = before?.lastRun?.runId === lastRun?.runId ? before?.lastRun : undefined;
@@ -41,7 +41,7 @@ export function counted(counts: Counts, before: RowFigures | undefined, after: R
   };
 }
 
-/** A branch to an earlier entry may have less: what was used is used. */
+/** A branch to an earlier entry can have lower totals; counters never decrease. */
 function growth(before: Totals, after: Totals): Totals {
   const more = (figure: keyof Totals): number => Math.max(0, (after[figure] ?? 0) - (before[figure] ?? 0));
   return {
@@ -55,16 +55,16 @@ function growth(before: Totals, after: Totals): Totals {
   };
 }
 
-/** How many are in the first and not in the second. */
+/** How many of the first list are not in the second. */
 function without(some: RowFigures['approvals'] = [], others: RowFigures['approvals'] = []): number {
   const known = new Set(others.map(({ approvalId }) => approvalId));
   return some.filter(({ approvalId }) => !known.has(approvalId)).length;
 }
 
-/** Counts what happens in the pods of a host, for as long as it lives; tells the counts so far. */
+/** Counts the events of a host's pods; returns a function that reads the counts. */
 export function countEvents(host: Host): () => Counts {
   let counts = NO_COUNTS;
-  /** The last number of each pod in memory. */
+  /** The last event number of each loaded pod. */
   const numbers = new Map<string, number>();
   host.onPods((id, move) => {
     if (move === 'out') numbers.delete(id);
@@ -72,7 +72,7 @@ export function countEvents(host: Host): () => Counts {
   host.onChange(({ id, before, last }: Change) => {
     const row = host.row(id);
     if (row === undefined) return;
-    // What a pod told before it came into memory was counted when it was told.
+    // Earlier events of a pod were counted when they were published.
     const since = numbers.get(id) ?? (before === undefined ? 0 : last - 1);
     numbers.set(id, last);
     counts = counted({ ...counts, events: counts.events + Math.max(0, last - since) }, before, row);

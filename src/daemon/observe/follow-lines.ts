@@ -5,17 +5,17 @@ const CHUNK = 256 * 1024;
 const NEWLINE = 10;
 
 export interface FollowOptions {
-  /** The files in order, asked for again whenever something changes in their directory. */
+  /** Returns the files in order; called again when the directory changes. */
   readonly files: () => readonly string[];
   readonly directory: string;
-  /** Without it the lines end with what is there now. */
+  /** Without it, the lines end with the current content. */
   readonly follow: boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * The whole lines of files that others append to, and that a new one may take the place of. An empty list says that all
- * that is there now has been given. No clock is involved.
+ * Yields the complete lines of files that other processes append to and rotate. An empty list means that all current lines have
+ * been yielded. It polls nothing.
  */
 export async function* followLines({
   files,
@@ -40,7 +40,7 @@ export async function* followLines({
   }
 }
 
-/** A file is known by its inode: it keeps its place when it is renamed. */
+/** A file is identified by its inode, so a rename keeps its reader. */
 function readerOf(readers: Map<number, Reader>, path: string): Reader | undefined {
   try {
     const opened = new Reader(openSync(path, 'r'));
@@ -54,7 +54,7 @@ function readerOf(readers: Map<number, Reader>, path: string): Reader | undefine
   }
 }
 
-/** A file and how far it has been read. */
+/** A file and its read position. */
 class Reader {
   readonly inode: number;
   readonly #descriptor: number;
@@ -66,7 +66,7 @@ class Reader {
     this.inode = fstatSync(descriptor).ino;
   }
 
-  /** Some of the lines that have come since; none when there is no whole one. */
+  /** Reads a batch of new lines; empty if there is no complete one. */
   lines(): readonly string[] {
     for (;;) {
       const chunk = Buffer.allocUnsafe(CHUNK);
@@ -89,7 +89,7 @@ class Reader {
   }
 }
 
-/** Tells when something has changed in a directory since it was last asked. */
+/** Waits for changes in a directory since the last call. */
 class Changes {
   readonly #stop: () => void;
   #hasChanged = false;
@@ -113,7 +113,7 @@ class Changes {
     };
   }
 
-  /** False when it is over. */
+  /** Resolves with false when it is closed. */
   async next(): Promise<boolean> {
     while (!this.#hasChanged && !this.#isOver)
       await new Promise<void>((resolve) => {

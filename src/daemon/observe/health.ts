@@ -5,7 +5,7 @@ import type { Counts } from './event-counts.ts';
 
 export type DaemonState = 'starting' | 'ready' | 'draining';
 
-/** A door as it stands: open, closed by configuration, or shut out, and why. */
+/** The state of a door: open, off by configuration, or failed, with the reason. */
 export interface DoorHealth {
   readonly name: string;
   readonly state: 'open' | 'off' | 'unavailable';
@@ -13,7 +13,7 @@ export interface DoorHealth {
   readonly details?: JsonObject;
 }
 
-/** What somebody who looks after a daemon wants to know first. */
+/** The state of a daemon for its operator. */
 export interface Health {
   readonly state: DaemonState;
   readonly pid: number;
@@ -26,24 +26,24 @@ export interface Health {
   readonly sessions: number;
   readonly pendingApprovals: number;
   readonly doors: readonly DoorHealth[];
-  /** Failures that no command was waiting for. */
+  /** Failures that were not the result of a command. */
   readonly failures: number;
-  /** Unexpected errors that ended a connection or a request, and not the daemon. */
+  /** Unexpected errors that ended a connection or a request, but not the daemon. */
   readonly contained: number;
-  /** Connections to our sockets that were refused because of the process that made them. */
+  /** Connections to our sockets that were refused because of the connecting process. */
   readonly refusedConnections: number;
   /** Since the start. */
   readonly counts: Counts;
   readonly diskFreeBytes?: number;
-  /** How commands of agents are isolated and limited, in words; only where somebody asks for it. */
+  /** How commands of agents are isolated and limited; only on request. */
   readonly commands?: { readonly isolation: string; readonly limits: string };
   readonly memoryBytes: number;
-  /** Heap of JavaScript in use, with what is not yet collected. */
+  /** The JavaScript heap in use, including garbage. */
   readonly heapBytes: number;
   readonly cpuSeconds: number;
 }
 
-/** What is asked about a daemon's health. */
+/** The sources of the health report. */
 export interface HealthParts {
   readonly host: Host;
   readonly doors: { readonly health: () => readonly DoorHealth[] };

@@ -11,7 +11,9 @@ export interface LogFile {
 const MOST_BYTES = 8 * 1024 * 1024;
 const KEPT = 3;
 
-/** The daemon's log: lines of JSON, only for its user. A file that is full becomes `.1`, the one before `.2`, and so on. */
+/**
+ * The daemon's log: JSON lines, readable only by its user. A full file is renamed to `.1`, the previous one to `.2`, and so on.
+ */
 export function openLogFile(path: string, { mostBytes = MOST_BYTES, kept = KEPT } = {}): LogFile {
   makePrivate(dirname(path));
   let descriptor = opened(path);
@@ -32,7 +34,7 @@ export function openLogFile(path: string, { mostBytes = MOST_BYTES, kept = KEPT 
         if (size > 0 && size + bytes.length > mostBytes) rotate();
         size += writeSync(descriptor, bytes);
       } catch {
-        // A full disk is told by the store, which needs it more; what is logged about it has nowhere to go.
+        // The store reports a full disk; there is nowhere to log it.
       }
     },
     close: () => {
@@ -55,6 +57,6 @@ function move(from: string, to: string): void {
   try {
     renameSync(from, to);
   } catch {
-    // There is none of that age yet.
+    // There is no file of that age yet.
   }
 }

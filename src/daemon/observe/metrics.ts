@@ -5,7 +5,7 @@ import type { Health } from './health.ts';
 type Kind = 'gauge' | 'counter';
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 
-/** The daemon's health in the text format of Prometheus. No label has a value that a client can choose. */
+/** Renders the daemon's health in the Prometheus text format. Clients cannot choose label values. */
 export function metricsOf(health: Health): string {
   return [...gauges(health), ...counters(health)].join('');
 }
@@ -61,7 +61,7 @@ function counters({
     counter(
       'polypod_runs_ended_total',
       'Runs that have ended, by how.',
-      // Those that never happened are told as well: a rate needs a zero to begin from.
+      // Outcomes with a count of zero are included, because a rate needs a starting value.
       labelled('outcome', { ...NEVER_ENDED, ...counts.runsEnded }),
     ),
     counter('polypod_turns_total', 'Requests to models, with the tools they asked for.', one(totals.turns)),
@@ -108,7 +108,7 @@ const NEVER_ENDED: Readonly<Record<RunOutcome['status'], 0>> = {
   paused: 0,
 };
 
-/** A figure that open doors tell of themselves; not every door has every one. */
+/** A figure that open doors report; not every door reports every figure. */
 function ofDoors(doors: Health['doors'], figure: string): readonly Sample[] {
   return doors.flatMap(({ name, details }): readonly Sample[] => {
     const value = numberOf(details?.[figure]);

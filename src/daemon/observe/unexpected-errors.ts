@@ -2,12 +2,12 @@ import { isObject, type Log, messageOf, stringOf, systemCodeOf } from '../../bas
 
 /** How long the same error is counted without being logged again. */
 const QUIET_MS = 60_000;
-/** Errors that are remembered for that. */
+/** The number of errors to remember for that. */
 const MOST_KNOWN = 100;
 
 /**
- * Takes errors that nothing else caught. Each ends the connection or the request it happened in, and no more: the daemon logs
- * it and goes on. The same error is logged once a minute, so that a client that causes it cannot fill the log.
+ * Handles errors that nothing else caught. Each error ends only the connection or request in which it happened: the daemon logs
+ * it and continues. The same error is logged once a minute, so that a client that causes it cannot fill the log.
  */
 export class UnexpectedErrors {
   readonly #log: Log;
@@ -24,7 +24,7 @@ export class UnexpectedErrors {
     return this.#count;
   }
 
-  /** `where` names the door, or says that nobody knows. */
+  /** `where` names the door, or says that it is unknown. */
   readonly caught = (thrown: unknown, where: string): void => {
     this.#count += 1;
     const reason = messageOf(thrown).slice(0, LONGEST_REASON);
@@ -44,10 +44,10 @@ export class UnexpectedErrors {
     });
   };
 
-  /** An error that reached the event loop. Answers whether the process may go on. */
+  /** Handles an error that reached the event loop. Returns whether the process may continue. */
   readonly uncaught = (thrown: unknown): boolean => {
     this.caught(thrown, 'unknown');
-    // Node has found itself in a state that it rules out: nothing it does from here on can be relied on.
+    // Node.js has detected an inconsistent internal state: the process is no longer reliable.
     return systemCodeOf(thrown) !== 'ERR_INTERNAL_ASSERTION';
   };
 }

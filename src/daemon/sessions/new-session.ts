@@ -3,7 +3,7 @@ import type { Host } from '../../pod/index.ts';
 import type { PermissionMode } from '../../tools/index.ts';
 import type { ModelAccess } from '../../setup/models/index.ts';
 
-/** A session that somebody wants. */
+/** The request for a new session. */
 export interface NewSession {
   readonly cwd: string;
   readonly name?: string;
@@ -14,7 +14,7 @@ export interface NewSession {
   readonly appendSystem?: string;
 }
 
-/** Makes a session. A model that cannot be used is refused before anything is written. */
+/** Creates a session. An unavailable model is rejected before anything is written. */
 export async function newSession(
   host: Host,
   models: ModelAccess,

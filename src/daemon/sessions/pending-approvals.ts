@@ -4,18 +4,18 @@ import type { ApprovalRow, Host, Row } from '../../pod/index.ts';
 export interface WaitingApproval {
   readonly id: string;
   readonly session: string;
-  /** What the session is called. */
+  /** The name of the session. */
   readonly name?: string;
   readonly cwd: string;
   readonly tool: string;
-  /** The call in a line, which may be cut: what is decided are the arguments. */
+  /** The call in one line, possibly truncated: the arguments are complete. */
   readonly title: string;
   readonly requestedAt: string;
-  /** When it is answered by itself. */
+  /** When the fallback decision applies. */
   readonly deadline?: string;
-  /** All arguments, as JSON text. Absent while another process has the session open: only that process can decide. */
+  /** All arguments as JSON. Absent while another process has the session open: only that process can decide. */
   readonly arguments?: string;
-  /** Why it is asked. */
+  /** Why the call needs approval. */
   readonly reason?: string;
 }
 
@@ -29,7 +29,7 @@ export async function pendingApprovals(host: Host): Promise<readonly WaitingAppr
   return [...waiting.values()].toSorted((one, other) => (one.requestedAt < other.requestedAt ? -1 : 1));
 }
 
-/** The approval in the spelling of the control protocol. */
+/** Encodes the approval for the control protocol. */
 export function encodeApproval(
   { id: session, name, cwd }: Pick<Row, 'id' | 'name' | 'cwd'>,
   approval: ApprovalRow,

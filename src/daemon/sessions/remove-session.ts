@@ -3,7 +3,7 @@ import type { Host } from '../../pod/index.ts';
 import { Layout } from '../../pod/sessions.ts';
 import { readLock } from '../../store/index.ts';
 
-/** Moves a session to the trash; one that another process has open is refused. */
+/** Moves a session to the trash. Rejects a session that another process has open. */
 export async function removeSession(host: Host, dataDirectory: string, id: string): Promise<void> {
   const row = host.row(id);
   const layout = new Layout(dataDirectory);

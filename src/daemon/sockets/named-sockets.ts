@@ -1,9 +1,9 @@
 import { openFileLimit } from '../../wire/index.ts';
 
-/** Named pods that have a socket while they are not in memory. */
+/** The maximum number of sockets for named pods that are not loaded. */
 const MOST_NAMED = 1_000;
 
-/** How many named pods may have a socket at the same time: never more than a quarter of the files that may be open. */
+/** How many named pods can have a socket at the same time: at most a quarter of the open file limit. */
 export function namedSocketLimit(openFiles = openFileLimit()): number {
   return Math.min(MOST_NAMED, Math.floor((openFiles ?? Number.POSITIVE_INFINITY) / 4));
 }

@@ -12,8 +12,8 @@ export interface GuardOptions {
 }
 
 /**
- * Sets who may connect to the sockets of this process, and records who was refused. The configuration is read again for every
- * connection. Returns what ends the recording.
+ * Sets which processes may connect to the sockets of this one, and records rejected ones. Reads the configuration for every
+ * connection. Returns a function that stops recording.
  */
 export function guardSockets(dataPaths: Pick<DataPaths, 'dataDirectory'>, options: GuardOptions): () => void {
   const { config, audit, onRefused } = options;
@@ -28,13 +28,13 @@ export function guardSockets(dataPaths: Pick<DataPaths, 'dataDirectory'>, option
   });
 }
 
-/** Whether a command is recorded that this process does not run. Records of commands that were ended do not count. */
+/** Whether a command of another process is recorded. Records of ended commands do not count. */
 function othersIn(directory: string): boolean {
   try {
     const own = new Set(agentCommands.all().map(({ mark }) => `${mark}.json`));
     return readdirSync(directory).some((name) => /^[^.]+\.json$/.test(name) && !own.has(name));
   } catch {
-    // No command was run so far.
+    // No command has been run yet.
     return false;
   }
 }

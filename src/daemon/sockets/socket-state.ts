@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { connectUnix } from '../../wire/index.ts';
 
-/** Whether a socket is in use, was left behind by a process that is gone, or is not there. */
+/** Whether a socket is in use, stale (its process has ended), or missing. */
 export async function lookAtSocket(path: string): Promise<'live' | 'stale' | 'none'> {
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return 'none';
   const socket = await connectUnix(path);

@@ -8,8 +8,8 @@ import type { DataPaths } from '../../setup/paths/index.ts';
 const LOCK = '.lock';
 
 /**
- * Removes the locks of sessions that have no file: a process was killed while it created them, and nobody will ever open them.
- * Returns how many there were. The lock of a session that has a file is taken over when the session is opened.
+ * Removes the locks of sessions without a file: a process was killed while it created them, and nothing will open them. Returns
+ * the number of removed locks. The lock of a session with a file is taken over when the session is opened.
  */
 export function sweepLocks({ dataDirectory }: Pick<DataPaths, 'dataDirectory'>): number {
   const { sessions } = new Layout(dataDirectory);
@@ -25,7 +25,7 @@ function isReleased(file: string): boolean {
     acquireLock(file).release();
     return true;
   } catch {
-    // A living process is about to write the file.
+    // A running process is about to write the file.
     return false;
   }
 }

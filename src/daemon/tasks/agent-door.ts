@@ -18,8 +18,8 @@ import { type AgentRequest, pathFrom, tasksListener, type TasksParts } from './t
 import { removeAgent, writeAgent, writeClientKey } from './write-agent.ts';
 
 /**
- * The tasks door of one agent. While it is open it is written down where this user's clients look, with a key for them: with
- * none at all nobody could come in.
+ * The tasks door of one agent. While it is open, a record tells local clients its address. It creates a key for them, because
+ * without any key no client could connect.
  */
 export function agentDoor(
   base: typeof tasksDoor,
@@ -77,7 +77,7 @@ export function agentDoor(
   };
 }
 
-/** Keeps the key that there is as long as it is good: clients may have it open. */
+/** Keeps a valid key, because clients may have read it already. */
 async function ensureKey(dataPaths: DataPaths, owner: string, audit: Audit | undefined): Promise<void> {
   await changeKeys(dataPaths, (file) => {
     const known = readClientKey(dataPaths);
@@ -86,7 +86,7 @@ async function ensureKey(dataPaths: DataPaths, owner: string, audit: Audit | und
     try {
       writeClientKey(dataPaths, key);
     } catch (thrown) {
-      // Nobody has it, and nobody ever will.
+      // The key was never stored, so no client has it.
       revokeKey(file, record.id);
       throw thrown;
     }
@@ -98,7 +98,7 @@ function isGood(record: KeyRecord, key: string): boolean {
   return keyState(record) === 'good' && record.hash === keyHash(key);
 }
 
-/** An address that stands for all of a machine's is no address to go to. */
+/** A wildcard address is not a valid destination. */
 function nearUrl(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }

@@ -10,35 +10,35 @@ const AGENT = shape.fields(
   {
     version: shape.count(1),
     name: AGENT_NAME,
-    /** Where it is reached from this machine. */
+    /** The URL for clients on this machine. */
     url: shape.text(),
     pid: shape.count(1),
     startedAt: shape.text(),
-    /** Whether its process is a daemon of its own, one that has other work too, or a program of the user's. */
+    /** Whether it runs in a daemon of its own, in a shared daemon, or as a separate program. */
     process: shape.choice(['own', 'daemon', 'program']),
   },
   {
-    /** The certificate that it shows, for clients on this machine. */
+    /** The certificate that it presents, for clients on this machine. */
     cert: shape.text(),
-    /** Whether clients must show a certificate of their own. */
+    /** Whether clients must present a certificate. */
     clientCertificate: shape.flag,
     /** Whether it needs no key. */
     noAuth: shape.flag,
-    /** When a program's process began, as the system tells it: pids are given again. */
+    /** The start time of a program's process as the system reports it, because pids are reused. */
     born: shape.text(),
   },
 );
 
-/** An agent that is reached over HTTP, as it is written down for clients on this machine while it is up. */
+/** The record of a running agent, for clients on this machine. */
 export type AgentRecord = shape.ValueOf<typeof AGENT>;
 
-/** Said at every start of an agent without keys. */
+/** Logged at every start of an agent without keys. */
 export const NO_AUTH_WARNING = 'no key is needed: every program on this machine can give this agent tasks';
 
-/** What an agent is called if nobody says otherwise. */
+/** The default name of an agent. */
 export const DEFAULT_AGENT = 'polypod';
 
-/** Whose door it is, as a daemon's health names it. */
+/** The name of an agent's door in the health report. */
 export function doorName(agent: string): string {
   return agent === DEFAULT_AGENT ? 'tasks' : `tasks:${agent}`;
 }
@@ -47,7 +47,7 @@ function agentsDirectory(dataPaths: DataPlace): string {
   return join(tasksDirectory(dataPaths), 'agents');
 }
 
-/** How agents were started that come back with the next daemon. */
+/** The directory of agents that the next daemon starts again. */
 export function keptAgentsDirectory(dataPaths: DataPlace): string {
   return join(tasksDirectory(dataPaths), 'kept');
 }
@@ -56,17 +56,17 @@ export function keptFile(dataPaths: DataPlace, name: string): string {
   return join(keptAgentsDirectory(dataPaths), `${name}.json`);
 }
 
-/** Whether an agent comes back with the next daemon. */
+/** Whether the next daemon starts an agent again. */
 export function isKept(dataPaths: DataPlace, name: string): boolean {
   return existsSync(keptFile(dataPaths, name));
 }
 
-/** The key with which this user's own commands come in, at every agent of the data directory. */
+/** The file with the key of this user's own commands, for every agent of the data directory. */
 export function clientKeyFile(dataPaths: DataPlace): string {
   return join(tasksDirectory(dataPaths), 'client.key');
 }
 
-/** Those that are written down, by name; one may have been killed since. */
+/** The recorded agents, by name; some may have been killed since. */
 export function readAgents(dataPaths: DataPlace): readonly AgentRecord[] {
   return jsonNamesIn(agentsDirectory(dataPaths)).flatMap((name) => readAgent(dataPaths, name) ?? []);
 }
@@ -84,7 +84,7 @@ export function recordFile(dataPaths: DataPlace, name: string): string {
   return join(agentsDirectory(dataPaths), `${name}.json`);
 }
 
-/** The names of the JSON files of a directory, without their ending. */
+/** The names of the JSON files of a directory, without the extension. */
 export function jsonNamesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory)
@@ -92,7 +92,7 @@ export function jsonNamesIn(directory: string): readonly string[] {
       .map((file) => file.slice(0, -'.json'.length))
       .toSorted();
   } catch {
-    // There was none so far.
+    // The directory does not exist yet.
     return [];
   }
 }

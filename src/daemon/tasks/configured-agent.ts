@@ -5,7 +5,7 @@ import { DEFAULT_AGENT, doorName } from './agent-files.ts';
 import type { AgentOrder } from './read-agent-config.ts';
 import type { TasksParts } from './tasks-place.ts';
 
-/** What a daemon gives its doors beside the tasks doors. */
+/** What a daemon provides to its doors besides the tasks doors. */
 export type DaemonNeeds = PodNeeds & HldNeeds & RpcNeeds;
 
 export interface DaemonDoorsOptions {
@@ -16,8 +16,8 @@ export interface DaemonDoorsOptions {
 }
 
 /**
- * The doors of a daemon with all that they need. The tasks door is that of the agent in config.yaml; a daemon that is started
- * for another agent has none, so that `polypod status` does not report it as off.
+ * The doors of a daemon with everything that they need. The tasks door belongs to the agent in config.yaml. A daemon that is
+ * started for another agent has no such door, so that `polypod status` does not report it as off.
  */
 export function daemonDoors(
   doors: readonly KnownDoor[],
@@ -28,7 +28,7 @@ export function daemonDoors(
   return doors.flatMap((door): readonly Door[] => {
     if (door.name !== 'tasks') return [bindDoor<DaemonNeeds>(door, given)];
     if (ordered !== undefined) return [];
-    // With it comes a server for HTTP, which most daemons have no use for.
+    // Loaded on first use, because it includes an HTTP server that most daemons do not need.
     const open: Door['open'] = async (context) => {
       const { agentDoor } = await import('./agent-door.ts');
       return agentDoor(door, wish, { ...tasks, process: 'daemon' }).open(context);
@@ -37,7 +37,7 @@ export function daemonDoors(
   });
 }
 
-/** A door on the network is opened when it is asked for; all others unless they are not wanted. */
+/** Which doors to open: a network door only if it is configured, the others unless they are disabled. */
 export function doorsWanted({ doors, tasks }: DaemonSettings): DaemonSettings['doors'] {
   const isOurs = tasks !== undefined && tasks.start === undefined;
   return { ...doors, [doorName(tasks?.name ?? DEFAULT_AGENT)]: doors.tasks ?? isOurs };

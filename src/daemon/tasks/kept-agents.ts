@@ -13,13 +13,13 @@ const KEPT = shape.fields(
     name: AGENT_NAME,
     cwd: shape.text(),
     stated: TASKS,
-    /** Where it listened: one that may use any port comes back at the one that its clients know. */
+    /** The last port: an agent that may use any port is restored on the one that its clients know. */
     port: shape.count(1),
   },
   { config: shape.text() },
 );
 
-/** An agent that was started in a daemon, and how: it comes back with the next daemon, until somebody stops it. */
+/** An agent that was started in a daemon, and its options. The next daemon starts it again, unless it was stopped. */
 export type KeptAgent = shape.ValueOf<typeof KEPT>;
 
 export function keepAgent(dataPaths: DataPlace, kept: Omit<KeptAgent, 'version'>): void {
@@ -30,7 +30,7 @@ export function forgetAgent(dataPaths: DataPlace, name: string): void {
   rmSync(keptFile(dataPaths, name), { force: true });
 }
 
-/** By name; undefined for one that cannot be read. */
+/** By name; undefined for an unreadable file. */
 export function keptAgents(dataPaths: DataPlace): ReadonlyMap<string, KeptAgent | undefined> {
   const names = jsonNamesIn(keptAgentsDirectory(dataPaths));
   return new Map(names.map((name) => [name, readKept(dataPaths, name)]));

@@ -1,7 +1,7 @@
 import type { AuditEvent } from '../../audit/index.ts';
 import type { KeyRecord } from '../../protocols/index.ts';
 
-/** What the audit log records of a key that was made or changed: all but its hash. */
+/** The audit event of a created or changed key: everything but its hash. */
 export function keyEvent(
   event: 'key.created' | 'key.revoked' | 'key.rotated',
   { id, hash: _, createdAt: _at, ...rest }: KeyRecord,

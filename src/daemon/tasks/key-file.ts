@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { lockWithRetry, type DataPaths, makePrivate, refuseUnsafeFile } from '../../setup/paths/index.ts';
 import { keysFile } from '../../setup/paths/index.ts';
 
-/** Changes the keys while nobody else does: who reads, changes and writes beside another would lose what that one wrote. */
+/** Changes the keys under a lock, so that two writers do not overwrite each other. */
 export async function changeKeys<T>(
   dataPaths: Pick<DataPaths, 'dataDirectory'>,
   change: (file: string) => T | Promise<T>,

@@ -8,13 +8,13 @@ import type { AgentRequest } from './tasks-place.ts';
 export interface AgentOrder {
   /** The path of an agent-config.yaml. */
   readonly config?: string | undefined;
-  /** Where it works if nothing else is said; an absolute path. */
+  /** The default working directory; an absolute path. */
   readonly cwd: string;
-  /** What counts more than the file. */
+  /** Takes precedence over the file. */
   readonly stated: StatedTasks;
 }
 
-/** Reads what an agent is to be; without a file of its own as config.yaml says. Throws all mistakes with their places. */
+/** Reads the configuration of an agent from its own file or config.yaml. Throws all errors with their locations. */
 export async function readAgentConfig(
   { config, cwd, stated }: AgentOrder,
   configured: AgentRequest,

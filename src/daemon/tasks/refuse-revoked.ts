@@ -5,8 +5,8 @@ import type { DataPaths } from '../../setup/paths/index.ts';
 import { keysFile } from '../../setup/paths/index.ts';
 
 /**
- * Keeps a task from starting whose key was revoked since it was submitted. Asked right before the start, so that it also
- * holds for what waited while no process was up.
+ * Prevents the start of a task whose key was revoked after its submission. Checked right before the start, so that it also
+ * applies to tasks that were queued while no process was running.
  */
 export function refuseRevoked(
   dataPaths: Pick<DataPaths, 'dataDirectory'>,
@@ -21,7 +21,7 @@ export function refuseRevoked(
   };
 }
 
-/** As much of the keys as is needed; one that cannot be read is reported where keys are used. */
+/** Reads only the needed fields; an unreadable key is reported where keys are used. */
 function recordsIn(file: string): readonly Record<string, unknown>[] {
   try {
     return arrayOf(objectIn(readFileSync(file, 'utf8'))?.keys).map(objectOf);

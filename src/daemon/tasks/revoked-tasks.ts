@@ -18,7 +18,7 @@ export class RevokedTasks {
   readonly #parts: RevokedTasksParts;
   readonly #file: string;
   #unwatch: (() => void) | undefined;
-  /** One sweep after the other. */
+  /** Runs the sweeps one after the other. */
   #turn: Promise<void> = Promise.resolve();
 
   constructor(parts: RevokedTasksParts) {
@@ -26,14 +26,14 @@ export class RevokedTasks {
     this.#file = keysFile(parts.dataPaths);
   }
 
-  /** Looks at what a process before this one left, and from now on at every change, if there are keys at all. */
+  /** Checks the tasks of an earlier process, and then every change of the keys, if there are any. */
   async open(): Promise<void> {
     if (!existsSync(this.#file)) return;
     this.watch();
     await this.#sweep();
   }
 
-  /** There are keys now. */
+  /** Starts watching the keys. */
   watch(): void {
     this.#unwatch ??= watchKeys(this.#file, () => void this.#sweep());
   }
@@ -66,7 +66,7 @@ export class RevokedTasks {
     await Promise.all(
       rows.map((row) =>
         this.#end(row, revoked).catch((thrown: unknown) =>
-          // A session that another process has open, or a run that has just ended by itself.
+          // Another process has the session open, or the run has just ended.
           this.#parts.log.warn('a task of a revoked key could not be ended', {
             pod: row.id,
             reason: asPolypodError(thrown).message,
@@ -79,7 +79,7 @@ export class RevokedTasks {
   async #end({ id }: Row, revoked: ReadonlyMap<string, KeyRecord>): Promise<void> {
     const pod = this.#parts.host.pod(id);
     const { queue, state, ...runs } = await pod.snapshot();
-    // A run that waits for a decision since before a restart is the last one.
+    // A run that has been waiting for a decision since before a restart is the last one.
     const run = runs.run ?? runs.lastRun;
     const keyOf = (overrides: Overrides | undefined): KeyRecord | undefined =>
       revoked.get(overrides?.submitter?.keyId ?? '');

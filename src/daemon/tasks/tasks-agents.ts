@@ -16,13 +16,13 @@ import type { KeptAgent } from './kept-agents.ts';
 import type { AgentOrder } from './read-agent-config.ts';
 import type { AgentRequest, TasksParts } from './tasks-place.ts';
 
-/** The agents of a daemon that are started and stopped while it is up. */
+/** The agents that are started and stopped while the daemon runs. */
 export class TasksAgents {
   readonly #doors: OpenDoors;
   readonly #context: DoorContext;
   readonly #parts: TasksParts;
   readonly #files = new Set<string>();
-  /** One after the other: two of the same name must not both find it free. */
+  /** Runs the changes one after the other: two agents of the same name must not both find it unused. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(open: OpenDoors, context: DoorContext, parts: TasksParts) {
@@ -31,12 +31,15 @@ export class TasksAgents {
     this.#parts = parts;
   }
 
-  /** Configuration files and keys of the agents that were started. */
+  /** The configuration files and key files of the started agents. */
   get files(): readonly string[] {
     return [...this.#files];
   }
 
-  /** Opens its door, or throws why that cannot be. One that lasts comes back with the next daemon, until it is stopped. */
+  /**
+   * Opens the door of an agent, or rejects with the reason. A persistent agent is restored by the next daemon, unless it is
+   * stopped.
+   */
   start(
     order: AgentOrder,
     { process, lasts }: { readonly process: AgentRecord['process']; readonly lasts: boolean },
@@ -64,7 +67,7 @@ export class TasksAgents {
     });
   }
 
-  /** Opens the doors of agents that were started in a daemon before this one. One that cannot be opened is reported. */
+  /** Opens the doors of agents that an earlier daemon had. If one fails to open, it is reported. */
   restore(): Promise<void> {
     return this.#inTurn(async () => {
       const { dataPaths } = this.#parts;
@@ -94,7 +97,7 @@ export class TasksAgents {
           agentDoor(tasksDoor, { ...wish, stated }, { ...this.#parts, process: 'daemon' }).open(context);
         const stated = { ...wish.stated, name };
         if (stated.port !== 0) return open(stated);
-        // Any port will do, but clients know the one that it had.
+        // Any port is allowed, but clients know the previous one.
         return open({ ...stated, port: kept.port }).catch(() => open(stated));
       },
     };
@@ -107,7 +110,7 @@ export class TasksAgents {
     return wish;
   }
 
-  /** Closes its door. What it has begun goes on: it belongs to the daemon. */
+  /** Closes the door of an agent. Its active tasks continue in the daemon. */
   stop(name: string): Promise<AgentRecord | undefined> {
     return this.#inTurn(async () => {
       const { dataPaths } = this.#parts;
@@ -140,7 +143,7 @@ export class TasksAgents {
   }
 }
 
-/** YAML and a server for HTTP, which most daemons have no use for. */
+/** Loaded on first use: YAML and an HTTP server, which most daemons do not need. */
 async function loaded() {
   const [door, config, kept] = await Promise.all([
     import('./agent-door.ts'),

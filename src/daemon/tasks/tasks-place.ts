@@ -8,34 +8,34 @@ import { type DataPaths, refuseUnsafeFile } from '../../setup/paths/index.ts';
 import { keysFile } from '../../setup/paths/index.ts';
 import type { StatedTasks } from '../../setup/config/index.ts';
 
-/** What was stated about an agent, and what its paths are relative to. */
+/** The settings of an agent, and the base of their paths. */
 export interface AgentRequest {
   readonly stated: StatedTasks;
-  /** The directory of the file that says it. */
+  /** The directory of the configuration file. */
   readonly from: string;
-  /** Where it works if nothing is said about that. */
+  /** The default working directory. */
   readonly cwd: string;
 }
 
-/** What a daemon gives its tasks doors. */
+/** What a daemon provides to its tasks doors. */
 export interface TasksParts extends Pick<TasksListener, 'modelNamed' | 'usualMode' | 'isDraining'> {
   readonly env: Environment;
   readonly dataPaths: DataPaths;
   /** Called when a door with keys is open: from then on tasks of revoked keys are ended. */
   readonly watchKeys: () => void;
-  /** What config.yaml says of its agent. */
+  /** The settings of the agent in config.yaml. */
   readonly configured: () => AgentRequest;
-  /** Events that may wait for one reader. */
+  /** The number of events to buffer for one reader. */
   readonly watcher: number;
   readonly vitals: Vitals;
 }
 
-/** Where a path leads that was written in a file of this directory. */
+/** Resolves a path that is written in a file of this directory. */
 export function pathFrom(from: string, path: string, { home }: Pick<DataPaths, 'home'>): string {
   return resolve(from, path.replace(/^~(?=\/|$)/, home));
 }
 
-/** Makes of what was stated what the door is opened with: certificates and secrets are read now, and the mistakes told. */
+/** Converts settings to a listener: reads certificates and secrets, and throws the errors. */
 export async function tasksListener(
   { stated, from, cwd }: AgentRequest,
   parts: TasksParts,
@@ -115,7 +115,7 @@ function limitsOf(stated: NonNullable<StatedTasks['limits']>): NonNullable<Tasks
   };
 }
 
-/** Without the keys that have no value. */
+/** Removes the keys without a value. */
 function given<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is undefined was left out
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
@@ -134,7 +134,7 @@ function valueOf(variable: string, env: Environment, setting: string): string {
   );
 }
 
-/** What a file says, without the line end that an editor puts behind it. */
+/** The content of a file without the final line break that editors add. */
 async function fileOf(setting: string, path: string, { isSecret = false } = {}): Promise<string> {
   refuseUnsafeFile(`the file of ${setting}`, path, { isSecret });
   try {

@@ -6,7 +6,7 @@ import { type AgentRecord, clientKeyFile, recordFile } from './agent-files.ts';
 
 type DataPlace = Pick<DataPaths, 'dataDirectory'>;
 
-/** Writes down where an agent is, for clients on this machine. */
+/** Records the address of an agent, for clients on this machine. */
 export function writeAgent(dataPaths: DataPlace, record: AgentRecord): void {
   writePrivate(recordFile(dataPaths, record.name), `${JSON.stringify(record, undefined, 2)}\n`);
 }
@@ -19,7 +19,7 @@ export function writeClientKey(dataPaths: DataPlace, key: string): void {
   writePrivate(clientKeyFile(dataPaths), `${key}\n`);
 }
 
-/** Whole or not at all, and for its owner's eyes only. */
+/** Writes a file atomically, readable only by its owner. */
 export function writePrivate(file: string, text: string): void {
   makePrivate(dirname(file));
   const draft = `${file}.${uuidv7()}`;

@@ -3,24 +3,24 @@ import { duration } from '../../output/duration.ts';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-/** How often the activity line is drawn while something runs. */
+/** How often the activity line is redrawn while something runs. */
 export const FRAME_MS = 120;
 
 export interface Activity {
   readonly text: string;
   readonly elapsedMs: number;
-  /** What else there is to know, as in `~340 tokens`. */
+  /** Additional figures, such as `~340 tokens`. */
   readonly notes: readonly string[];
 }
 
-/** One line that says what is going on and for how long. */
+/** One line with the current activity and its duration. */
 export function activityLine({ text, elapsedMs, notes }: Activity, width: number): Line {
   const frame = FRAMES[Math.floor(elapsedMs / FRAME_MS) % FRAMES.length] ?? '';
   const figures = [duration(elapsedMs), ...notes].join(' · ');
   return fitLine([span(`${frame} `, CYAN), span(text), span(` ${figures}`, DIM)], width);
 }
 
-/** The last line: where one is and how full the context is. What is right gives way to what is left. */
+/** The last line: location on the left, context use on the right. The right side is shortened first. */
 export function statusLine(left: string, right: string, width: number): Line {
   const start = fitLine([span(left, DIM)], width);
   const room = width - lineWidth(start) - 2;

@@ -8,20 +8,20 @@ import {
   updateEditor,
 } from '../../../terminal/index.ts';
 
-/** What a person is asked to allow. */
+/** The call that a user is asked to approve. */
 export interface ApprovalQuestion {
   readonly title: string;
-  /** The call in a line, for the place where the keys are. */
+  /** The call in one line, shown beside the keys. */
   readonly name: string;
   readonly reason: string;
-  /** What exactly would happen, shown in full. */
+  /** The complete effect of the call. */
   readonly detail: { readonly type: 'command' | 'diff' | 'arguments'; readonly text: string };
-  /** Lines with the arguments that the detail does not show. */
+  /** One line for each argument that the detail does not show. */
   readonly more: readonly string[];
   readonly arguments: JsonObject;
-  /** What "always" would allow from now on; without it there is no such choice. */
+  /** The rule that "always" would save; without it, "always" is not offered. */
   readonly rule: string | undefined;
-  /** Why edited arguments would not do; undefined if they would. */
+  /** Why edited arguments are invalid; undefined if they are valid. */
   readonly complaintAbout: (edited: JsonObject) => string | undefined;
 }
 
@@ -34,7 +34,7 @@ export type ApprovalAnswer =
 
 export interface ApprovalState {
   readonly question: ApprovalQuestion;
-  /** When it came up, or the last letter that did not count. */
+  /** When the question appeared, or the time of the last letter that was ignored. */
   readonly askedAt: number;
   readonly mode: 'choosing' | 'commenting' | 'editing';
   readonly editor: EditorState;
@@ -42,7 +42,7 @@ export interface ApprovalState {
 }
 
 export interface ApprovalAround {
-  /** The columns of the comment's or the arguments' editor. */
+  /** The columns of the editor for the comment or the arguments. */
   readonly width: number;
   readonly now: number;
 }
@@ -50,18 +50,18 @@ export interface ApprovalAround {
 export interface ApprovalUpdated {
   readonly state: ApprovalState;
   readonly answer: ApprovalAnswer | undefined;
-  /** The person wants to see the whole call again. */
+  /** The user wants the complete call printed again. */
   readonly isToBeShown?: boolean;
 }
 
-/** A question appears while a person types: letters count as its answer only after a pause of so long. */
+/** A question can appear while a user types: a letter is an answer only after a pause of this length. */
 export const SETTLE_MS = 400;
 
 export function newApproval(question: ApprovalQuestion, now: number): ApprovalState {
   return { question, askedAt: now, mode: 'choosing', editor: newEditor(), complaint: undefined };
 }
 
-/** The question after a key. */
+/** Returns the dialog after a key. */
 export function updateApproval(state: ApprovalState, key: Key, around: ApprovalAround): ApprovalUpdated {
   if (state.mode === 'choosing') return choosing(state, key, around.now);
   if (key.type === 'chord' && key.chord === 'escape') return open(newApproval(state.question, state.askedAt));
@@ -79,7 +79,7 @@ export function updateApproval(state: ApprovalState, key: Key, around: ApprovalA
   return edited(state, updated.event.text);
 }
 
-/** The answer in a line, where there are no keys: `y`, `a`, `later`, or `n` with a comment behind it. */
+/** Parses an answer that is typed as a line: `y`, `a`, `later`, or `n` followed by a comment. */
 export function answerIn(line: string, { rule }: Pick<ApprovalQuestion, 'rule'>): ApprovalAnswer | undefined {
   const [, word = '', rest = ''] = /^\s*(\S+)\s*(.*?)\s*$/s.exec(line) ?? [];
   const choice = word.toLowerCase();

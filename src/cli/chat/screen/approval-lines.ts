@@ -21,7 +21,7 @@ import {
   wrapLine,
 } from '../../../terminal/index.ts';
 
-/** What is asked, in full. It is printed, not part of the live area: a long diff can be scrolled back to. */
+/** The complete question. It is printed above the live area, so that a long diff can be scrolled. */
 export function questionLines({ title, reason, detail, more }: ApprovalQuestion, width: number): Line[] {
   const look = (text: string) => (detail.type === 'diff' ? diffStyle(text) : PLAIN);
   return [
@@ -35,7 +35,7 @@ export function questionLines({ title, reason, detail, more }: ApprovalQuestion,
   ];
 }
 
-/** The keys that answer, or the editor of the comment or the arguments. */
+/** The keys that answer, or the editor for the comment or the arguments. */
 export function renderApproval(
   state: ApprovalState,
   { width, rows }: { width: number; rows: number },
@@ -76,7 +76,7 @@ function choiceLines({ rule, name }: ApprovalQuestion, width: number): Line[] {
   ]);
   const always =
     rule === undefined ? [] : wrapLine([span(`always means: ${sanitizeLine(rule)}`, DIM)], width);
-  // What else is printed meanwhile may stand between the call and the keys: they say what they are about.
+  // Other output can separate the call from the keys, so the call is named again.
   const about = fitLine([span('? ', YELLOW), span(sanitizeLine(name), BOLD)], width);
   return [about, ...wrapLine(choices, width), ...always];
 }

@@ -3,12 +3,12 @@ import type { Line } from '../../../terminal/index.ts';
 
 const MOST = 50;
 
-/** The cards that were printed folded: each press of the key prints the next older one in full. */
+/** The cards that were printed folded. Each key press prints the next older one in full. */
 export class FoldedCards {
   #cards: Card[] = [];
   #next = 0;
 
-  /** The lines to print for a card, folded. */
+  /** Returns the folded lines of a card. */
   print(card: Card, style: Omit<CardStyle, 'expanded'>): Line[] {
     if (isFolded(card, { ...style, expanded: false })) {
       this.#cards = [...this.#cards, card].slice(-MOST);
@@ -17,7 +17,7 @@ export class FoldedCards {
     return cardLines(card, { ...style, expanded: false });
   }
 
-  /** The newest card that is not expanded yet, in full; undefined when there is none. */
+  /** Returns the newest card that was not expanded yet, in full; undefined if there is none. */
   expand(style: Omit<CardStyle, 'expanded'>): Line[] | undefined {
     const card = this.#cards[this.#next];
     if (card === undefined) return undefined;

@@ -18,24 +18,24 @@ import { isBusy, type Running, type View } from '../view/view.ts';
 
 const DIM = { dim: true } as const;
 const MENU_ROWS = 8;
-/** More than so many are counted. */
+/** More queued messages than this are only counted. */
 const MOST_QUEUED = 3;
 const LANES = { prompt: 'then', steer: 'steers', 'follow-up': 'afterwards' } as const;
 
 export interface Area {
   readonly view: View | undefined;
-  /** What of the answer can still change. */
+  /** The lines of the answer that can still change. */
   readonly open: readonly Line[];
-  /** In the place of the input, while something is asked. */
+  /** Shown instead of the input while an approval is asked. */
   readonly question: LiveArea | undefined;
   readonly editor: EditorState;
-  /** Before the input, as in `> `. */
+  /** The text before the input, such as `> `. */
   readonly prompt: string;
   readonly hint: string | undefined;
   readonly usualMode: string | undefined;
 }
 
-/** All that stands below the finished text: the end of the answer, what goes on, the input, and the status line. */
+/** Draws everything below the finished text: the end of the answer, the activity, the input, and the status line. */
 export function chatArea(
   { view, open, question, editor, prompt, hint, usualMode }: Area,
   { columns, rows }: { readonly columns: number; readonly rows: number },
@@ -68,7 +68,7 @@ export function chatArea(
   };
 }
 
-/** What goes on now: calls that run, what the model does, and what waits for it. */
+/** The current activity: running calls, the state of the model, and queued messages. */
 function goingOn(view: View, columns: number, now: number): Line[] {
   const running = [...view.calls, ...view.shells].flatMap((each) => runningLines(each, columns, now));
   const isCompacting = view.activity === 'summarising the conversation';
@@ -86,7 +86,6 @@ function goingOn(view: View, columns: number, now: number): Line[] {
   return [...running, ...activity, ...queued, ...rest];
 }
 
-/** The last line of the screen. */
 function footLine(view: View, usualMode: string | undefined, columns: number): Line {
   const { left, right } = statusTexts(view, usualMode, columns);
   return statusLine(left, right, columns);
@@ -108,7 +107,7 @@ function runningLines({ title, text, startedAt }: Running, width: number, now: n
 function activityIn({ activity, since, written, thoughts }: View, columns: number, now: number): Line {
   const [thought] = thoughts.values();
   const text = thought === undefined ? activity : `thinking: ${thought.text.trim().split('\n').at(-1) ?? ''}`;
-  // Four characters are about a token.
+  // About four characters per token.
   const notes = written === 0 ? [] : [`~${inShort(Math.ceil(written / 4))} tokens`];
   return activityLine({ text, elapsedMs: Math.max(0, now - since), notes }, columns);
 }

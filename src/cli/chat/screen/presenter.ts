@@ -6,15 +6,15 @@ import type { Print } from '../view/print.ts';
 import { questionAbout } from './question.ts';
 
 export interface PresenterOptions {
-  /** The columns of the terminal now. */
+  /** The current columns of the terminal. */
   readonly width: () => number;
-  /** The key that shows a folded card in full; empty where there are no keys. */
+  /** The key that expands a folded card; empty if there are no keys. */
   readonly key: string;
-  /** Whether the signs of markdown are shown, because there are no colours to stand for them. */
+  /** Whether Markdown markers are shown, because there are no colours to replace them. */
   readonly marks: boolean;
 }
 
-/** Makes lines of what is printed: knows the width, the text that is still growing, and the cards that were folded. */
+/** Renders prints as lines. Tracks the width, the unfinished text, and the folded cards. */
 export class Presenter {
   readonly #options: PresenterOptions;
   readonly #cards = new FoldedCards();
@@ -25,12 +25,12 @@ export class Presenter {
     this.#options = options;
   }
 
-  /** The lines that are finished with these prints. */
+  /** Returns the lines that these prints complete. */
   lines(prints: readonly Print[]): Line[] {
     return prints.flatMap((print) => this.#linesOf(print));
   }
 
-  /** What of the answer can still change. */
+  /** Returns the lines of the answer that can still change. */
   open(): Line[] {
     return this.#stream?.open() ?? [];
   }
@@ -39,7 +39,7 @@ export class Presenter {
     this.#stream?.resize(this.#options.width());
   }
 
-  /** The newest card that is not yet shown in full. */
+  /** Returns the newest card that was not yet expanded. */
   expanded(): Line[] {
     return (
       this.#cards.expand(this.#cardStyle) ??
@@ -95,7 +95,7 @@ export class Presenter {
     return lines;
   }
 
-  /** An empty line where another kind of thing begins; cards and notices stand together. */
+  /** An empty line between different kinds of prints; consecutive cards and notices are not separated. */
   #gapBefore({ type }: Print): Line[] {
     const last = this.#last;
     this.#last = type;

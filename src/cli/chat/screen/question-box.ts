@@ -12,38 +12,38 @@ import {
 import type { Print } from '../view/print.ts';
 import { questionAbout } from './question.ts';
 
-/** What a key did to the question. */
+/** The effect of a key on the question. */
 export interface Pressed {
-  /** The question that was on the screen when the key was pressed, and the answer to it. */
+  /** The question that was shown when the key was pressed, and its answer. */
   readonly answered?: { readonly approvalId: string; readonly answer: ApprovalAnswer };
   readonly prints: readonly Print[];
 }
 
-/** The one question that a person is asked now, of all that are open. */
+/** Shows one of the pending approvals and reads the answer. */
 export class QuestionBox {
   #shown: { readonly approval: Approval; readonly state: ApprovalState } | undefined;
-  /** Those that the person does not want to answer now, or has just answered. */
+  /** The approvals that the user deferred or has just answered. */
   readonly #putOff = new Set<string>();
   readonly #numbers = new QuestionNumbers();
-  /** Answered here, and still open as far as is known: the next one waits until it is settled. */
+  /** The approval that was answered here and is not yet settled: the next one waits for it. */
   #sent: string | undefined;
-  /** The letter that was the last answer: pressed twice in a row, it does not begin a message. */
+  /** The letter of the last answer: pressed again at once, it does not start a message. */
   #repeated: { readonly text: string; readonly until: number } | undefined;
-  /** The person has cancelled the run: that the question goes is no surprise. */
+  /** The user has cancelled the run, so the withdrawn question needs no notice. */
   #isGivenUp = false;
-  /** What is typed before this time may have been meant for a question that is gone. */
+  /** Input before this time may have been meant for a question that is no longer shown. */
   #deaf: { readonly until: number; readonly to: 'answers' | 'text' } = { until: 0, to: 'answers' };
 
   get isOpen(): boolean {
     return this.#shown !== undefined;
   }
 
-  /** Whether a letter would be an answer, not a part of a text. */
+  /** Whether a letter is an answer rather than part of a text. */
   get isChoosing(): boolean {
     return this.#shown?.state.mode === 'choosing';
   }
 
-  /** Shows the next question, unless the one that is shown is still open. Returns what is to be printed above it. */
+  /** Shows the next question, unless the current one is still pending. Returns the prints for it. */
   pose(open: readonly Approval[], now: number): readonly Print[] {
     this.#numbers.see(open);
     const isOpen = (id: string | undefined): boolean => open.some(({ approvalId }) => approvalId === id);
@@ -52,7 +52,7 @@ export class QuestionBox {
         this.#renumber();
         return [];
       }
-      // Somebody else has decided, or it was withdrawn: what is being typed was meant for it.
+      // Another client has decided, or the approval was withdrawn: the current input was meant for it.
       const to = this.#shown.state.mode === 'choosing' ? 'answers' : 'text';
       this.#shown = undefined;
       if (!this.#isGivenUp) this.#deaf = { until: now + SETTLE_MS, to };
@@ -67,7 +67,7 @@ export class QuestionBox {
     return [{ type: 'question', approval: next, number }];
   }
 
-  /** More questions may have come up behind it. */
+  /** Updates the number of the shown question when more questions arrive. */
   #renumber(): void {
     if (this.#shown === undefined) return;
     const { approval, state } = this.#shown;
@@ -75,7 +75,7 @@ export class QuestionBox {
     this.#shown = { approval, state: { ...state, question } };
   }
 
-  /** Takes a key for the question that is shown; one that is answered is put away. */
+  /** Passes a key to the shown question. An answered question is closed. */
   press(key: Key, columns: number, now: number): Pressed {
     if (this.#shown === undefined) return { prints: [] };
     const { approval, state: before } = this.#shown;
@@ -95,8 +95,8 @@ export class QuestionBox {
   }
 
   /**
-   * Whether a key is ignored, because it may have been meant for a question that is gone. The rest of a comment is ignored
-   * until a pause. Where only a letter could answer, the first key that is no answer begins a message.
+   * Whether a key is ignored, because it may have been meant for a question that is no longer shown. The rest of a comment is
+   * ignored until a pause. If only a letter could answer, the first key that is not an answer starts a message.
    */
   ignores(key: Key, now: number): boolean {
     const { text, until } = this.#repeated ?? { text: undefined, until: 0 };
@@ -113,7 +113,7 @@ export class QuestionBox {
     this.#isGivenUp = true;
   }
 
-  /** The question is open again: the answer was refused. */
+  /** Shows the question again after its answer was rejected. */
   reopen(approvalId: string): void {
     if (this.#sent === approvalId) this.#sent = undefined;
     this.#putOff.delete(approvalId);

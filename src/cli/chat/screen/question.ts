@@ -6,7 +6,7 @@ import { callName } from '../../output/call-name.ts';
 import { numberText, type QuestionNumber } from '../../output/question-numbers.ts';
 import type { ApprovalAnswer, ApprovalQuestion } from './approval-dialog.ts';
 
-/** An approval as a person is asked it. */
+/** Converts a pending approval to the question that is shown. */
 export function questionAbout(approval: Approval, number: QuestionNumber = ONLY): ApprovalQuestion {
   const { tool, title, reason, arguments: json, rule, podId, deadline } = approval;
   const input = argumentsIn(json);
@@ -20,14 +20,14 @@ export function questionAbout(approval: Approval, number: QuestionNumber = ONLY)
     more: argumentsBeside(tool, input),
     arguments: input,
     rule: rule && `${ruleInWords(rule)}, in this session`,
-    // The policy looks at edited arguments again, and refuses them with a reason.
+    // The policy evaluates edited arguments again and returns a reason if it rejects them.
     complaintAbout: () => undefined,
   };
 }
 
 const ONLY: QuestionNumber = { number: 1, of: 1 };
 
-/** What is decided with an answer; undefined for one that decides nothing. */
+/** Returns the command for an answer; undefined for an answer that decides nothing. */
 export function decisionFor(approvalId: string, answer: ApprovalAnswer): PodCommandOf<'decide'> | undefined {
   switch (answer.type) {
     case 'once':
@@ -50,7 +50,7 @@ export function decisionFor(approvalId: string, answer: ApprovalAnswer): PodComm
   }
 }
 
-/** What is no JSON is shown as it is. */
+/** Returns the text as one argument if it is not a JSON object. */
 function argumentsIn(json: string): JsonObject {
   return objectIn(json) ?? { text: json };
 }
@@ -64,7 +64,7 @@ function detailOf(tool: string, input: JsonObject): ApprovalQuestion['detail'] {
   return { type: 'arguments', text: JSON.stringify(input, undefined, 2) };
 }
 
-/** The arguments that the command or the diff does not show: nothing of a call is left out. */
+/** The arguments that the command or the diff does not contain: the question shows all of them. */
 function argumentsBeside(tool: string, input: JsonObject): readonly string[] {
   const { type } = detailOf(tool, input);
   if (type === 'arguments') return [];
@@ -79,14 +79,14 @@ function argumentsBeside(tool: string, input: JsonObject): readonly string[] {
   return Object.keys(all).length === 0 ? [] : callLines({ title: '', arguments: JSON.stringify(all) });
 }
 
-/** What the detail of a tool's call is made of. */
+/** The arguments that the detail of a call contains, by tool. */
 const SHOWN: Readonly<Record<string, readonly string[]>> = {
   bash: ['command'],
   edit: ['old', 'new', 'edits'],
   write: ['content'],
 };
 
-/** What an edit takes away and what it puts there. */
+/** The removed and added lines of an edit. */
 function editLines(edit: unknown): readonly string[] {
   if (!isObject(edit) || typeof edit.old !== 'string') return [];
   return [...prefixed('-', edit.old), ...prefixed('+', stringOf(edit.new))];

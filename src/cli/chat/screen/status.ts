@@ -1,7 +1,7 @@
 import { displayWidth } from '../../../terminal/index.ts';
 import type { View } from '../view/view.ts';
 
-/** The status line's two sides, as much of both as fits: where one is, and how full and how dear the conversation is. */
+/** The two sides of the status line, shortened to fit: session and state; context use and cost. */
 export function statusTexts(
   view: View,
   usualMode: string | undefined,
@@ -18,7 +18,7 @@ export function statusTexts(
 
 type Length = 'full' | 'short' | 'least';
 
-/** The session's name, the model, the mode, and what the pod does. */
+/** The name of the session, the model, the mode, and the state of the pod. */
 function whereOneIs(view: View, usualMode: string | undefined, length: Length): string {
   const { settings, model, approvals } = view;
   const state = view.isAway ? 'away' : view.state;
@@ -33,7 +33,7 @@ function whereOneIs(view: View, usualMode: string | undefined, length: Length): 
   ].join(' · ');
 }
 
-/** How full the context is and what the conversation has cost. */
+/** The context use and the cost of the conversation. */
 function figures({ contextTokens, contextWindow, totals }: View, length: Length): string {
   const share =
     contextWindow === undefined ? undefined : `${Math.round((100 * contextTokens) / contextWindow)}%`;
@@ -48,7 +48,7 @@ export function dollars(amount: number): string {
   return `$${amount.toFixed(amount < 0.1 ? 4 : 2)}`;
 }
 
-/** 950, 1.2k, 34k, 1.2M. */
+/** Formats a count: 950, 1.2k, 34k, 1.2M. */
 export function inShort(count: number): string {
   if (count < 1000) return `${count}`;
   const [amount, unit] = count < 1_000_000 ? [count / 1000, 'k'] : [count / 1_000_000, 'M'];

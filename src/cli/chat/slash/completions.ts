@@ -6,17 +6,16 @@ import { PERMISSION_MODES } from '../../../tools/index.ts';
 import type { Choice, Completion } from '../../../terminal/index.ts';
 import { SLASH_COMMANDS } from './slash-commands.ts';
 
-/** What completions come from besides the commands' names. */
+/** The sources of completions besides the command names. */
 export interface Known {
   readonly cwd: string;
   readonly models: readonly string[];
   readonly sessions: readonly { readonly word: string; readonly about: string }[];
 }
 
-/** More would not help anybody to choose. */
 const MOST = 50;
 
-/** What could stand before the cursor: a command's name, its argument, or a file behind an `@`. */
+/** Completes the text before the cursor: a command name, its argument, or a file after `@`. */
 export function completionOf(text: string, cursor: number, known: Known): Completion | undefined {
   const typed = text.slice(0, cursor);
   if (/^\/[a-z-]*$/.test(typed)) return commandNames(typed);
@@ -62,7 +61,7 @@ function completing(typed: string, cursor: number, choices: readonly Choice[]): 
   return { from: cursor - typed.length, eager: true, choices: fitting.slice(0, MOST) };
 }
 
-/** Files of the directory that is being written, those with a dot only when one was typed. */
+/** Completes files of the directory that is being typed; hidden files only if a dot was typed. */
 function filesAt(path: string, cursor: number, cwd: string): Completion | undefined {
   const folder = path.includes('/') ? `${dirname(`${path}x`)}/`.replace(/^\/\/$/, '/') : '';
   const start = path.slice(folder.length);
@@ -89,7 +88,7 @@ function entriesOf(folder: string): readonly { readonly name: string; readonly i
         (one, other) => Number(other.isFolder) - Number(one.isFolder) || (one.name < other.name ? -1 : 1),
       );
   } catch {
-    // Not there, or not to be looked into: then there is nothing to complete.
+    // The directory does not exist or is not readable: nothing to complete.
     return [];
   }
 }

@@ -3,7 +3,7 @@ import type { Item } from '../../../llm/index.ts';
 import { textOf } from '../view/answer-steps.ts';
 import { snapshotOf } from '../view/current-snapshot.ts';
 
-/** The conversation as a markdown document. */
+/** Renders the conversation as a Markdown document. */
 export async function markdownOf(pod: PodHandle): Promise<string> {
   const { settings, id, items } = await snapshotOf(pod);
   return [`# ${settings.name ?? `Session ${id}`}`, ...items.flatMap(sectionsOf)].join('\n\n').concat('\n');
@@ -24,7 +24,7 @@ function sectionsOf(item: Item): readonly string[] {
 
 const HEADINGS = { user: 'Prompt', assistant: 'Answer', system: 'System' } as const;
 
-/** A fence longer than any inside. */
+/** A code block with a fence that is longer than any inside the text. */
 function fenced(text: string, language: string): string {
   const longest = Math.max(2, ...Array.from(text.matchAll(/`+/g), ([ticks]) => ticks.length));
   const fence = '`'.repeat(longest + 1);

@@ -8,16 +8,16 @@ import type { SlashCommandContext } from './slash-context.ts';
 import { markdownOf } from './export.ts';
 import { branchRows, costRows, sessionRows } from './slash-rows.ts';
 
-/** A command that is typed into the chat. */
+/** A command that is typed in the chat. */
 export interface SlashCommand {
   readonly name: string;
-  /** Its argument, as help shows it; empty for none. */
+  /** The argument as the help shows it; empty if there is none. */
   readonly takes: string;
   readonly summary: string;
   readonly run: (rest: string, context: SlashCommandContext) => Promise<void> | void;
 }
 
-/** Runs a command by its name; refuses an unknown one with the nearest. */
+/** Runs a command by name. Rejects an unknown name and suggests the closest one. */
 export async function runSlash(name: string, rest: string, context: SlashCommandContext): Promise<void> {
   const command = SLASH_COMMANDS.find((each) => each.name === name);
   if (command === undefined) {

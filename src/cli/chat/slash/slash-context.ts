@@ -4,7 +4,7 @@ import type { NoticeTone } from '../view/cards.ts';
 import type { PodLocation } from '../../hosting/index.ts';
 import type { View } from '../view/view.ts';
 
-/** What a command that a person types can use and do. */
+/** What a slash command can use. */
 export interface SlashCommandContext {
   readonly place: PodLocation;
   readonly view: View;
@@ -12,13 +12,13 @@ export interface SlashCommandContext {
   readonly say: (text: string, tone?: NoticeTone) => void;
   readonly list: (rows: readonly string[]) => void;
   readonly handle: (command: PodCommand) => Promise<Receipt>;
-  /** Goes over to another session. */
+  /** Switches to another session. */
   readonly enter: (pod: PodHandle) => Promise<void>;
   readonly leave: () => void;
-  /** Puts a text into the input, to be changed and sent again. */
+  /** Puts a text into the input, so that it can be edited and sent again. */
   readonly suggest: (text: string) => void;
-  /** Puts a text on the clipboard; false where that cannot be. */
+  /** Copies a text to the clipboard; false if the terminal cannot do that. */
   readonly copy: (text: string) => boolean;
-  /** Brings back the questions that were put off. */
+  /** Shows the deferred approvals again. */
   readonly askAgain: () => void;
 }

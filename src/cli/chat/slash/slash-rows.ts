@@ -4,14 +4,14 @@ import type { PodLocation } from '../../hosting/index.ts';
 import { dollars, inShort } from '../screen/status.ts';
 import type { View } from '../view/view.ts';
 
-/** Earlier prompts with the numbers to go back by. */
+/** Earlier prompts with the numbers that `/branch` accepts. */
 export function branchRows(texts: readonly string[]): readonly string[] {
   if (texts.length === 0) return ['nothing was said so far'];
   const rows = texts.map((text, index) => `${String(index + 1).padStart(3)}  ${inALine(text)}`);
   return [...rows, '/branch NUMBER goes back to before that prompt'];
 }
 
-/** The last sessions, with as much of their ids as tells them apart. */
+/** The most recent sessions with the shortest unique prefixes of their ids. */
 export async function sessionRows(place: PodLocation): Promise<readonly string[]> {
   const rows = (await place.sessions()).filter(({ archived }) => !archived);
   const ids = shortIds(rows.map(({ id }) => id));
@@ -22,7 +22,7 @@ export async function sessionRows(place: PodLocation): Promise<readonly string[]
   });
 }
 
-/** What the conversation has used. */
+/** The token and cost totals of the conversation. */
 export function costRows({ totals, contextTokens, contextWindow }: View): readonly string[] {
   const { turns, toolCalls, inputTokens, outputTokens, cacheReadInputTokens, cost } = totals;
   const window = contextWindow === undefined ? '' : ` of ${inShort(contextWindow)}`;

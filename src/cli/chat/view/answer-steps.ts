@@ -6,7 +6,7 @@ import type { CardStatus, ToolCard } from './cards.ts';
 import type { Step } from './stepped.ts';
 import type { Running } from './view.ts';
 
-/** What the model writes and what its tools do. */
+/** The steps for the output of the model and its tools. */
 export const blockStart: Step<'block-start'> = (view, event, now) => {
   if (event.blockType === 'thinking')
     return {
@@ -92,7 +92,7 @@ export function textOf(content: readonly Content[]): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
 }
 
-/** Tools whose result is for the model: a person wants to know that it was read, not what. */
+/** Tools whose output is for the model: the card shows that they ran, without the output. */
 const QUIET: ReadonlySet<string> = new Set(['read', 'ls', 'find', 'grep', 'todo']);
 
 function toolCard(
@@ -115,7 +115,7 @@ function toolCard(
   };
 }
 
-/** Whether the rest of the card says it already: the title the command, the head how long it took. */
+/** Whether the rest of the card already contains it: the title has the command, the head the duration. */
 function isTold(name: string, { summary, isError }: ToolOutput, text: string): boolean {
   return text !== '' && ((name === 'bash' && !isError) || text.startsWith(summary));
 }

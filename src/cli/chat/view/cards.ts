@@ -20,17 +20,17 @@ import {
 
 export type CardStatus = 'waiting' | 'running' | 'done' | 'failed' | 'denied' | 'cancelled';
 
-/** One call of a tool, as a person sees it. */
+/** One tool call, as shown to a user. */
 export interface ToolCard {
   readonly type: 'tool';
   readonly title: string;
   readonly status: CardStatus;
   readonly durationMs: number | undefined;
-  /** What came of it, in a line. */
+  /** The result in one line. */
   readonly summary: string;
   /** A unified diff, for edits. */
   readonly diff: string;
-  /** What a command wrote. */
+  /** The output of a command. */
   readonly output: string;
 }
 
@@ -45,20 +45,20 @@ export type Card = ToolCard | ThoughtCard;
 export interface CardStyle {
   readonly width: number;
   readonly expanded: boolean;
-  /** The key that expands what is folded, as in `ctrl-o`; empty where there are no keys. */
+  /** The key that expands a folded card, such as `ctrl-o`; empty if there are no keys. */
   readonly key: string;
 }
 
-/** How many lines of a diff and of an output a folded card shows. */
+/** The lines of a diff and of an output that a folded card shows. */
 const DIFF_LINES = 12;
 const OUTPUT_LINES = 5;
 
-/** A card as lines; folded, it shows the start of a diff and the end of an output. */
+/** Renders a card. A folded card shows the start of a diff and the end of an output. */
 export function cardLines(card: Card, style: CardStyle): Line[] {
   return card.type === 'tool' ? toolLines(card, style) : thoughtLines(card, style);
 }
 
-/** Whether a card shows more when it is expanded. */
+/** Whether expanding the card shows more. */
 export function isFolded(card: Card, style: CardStyle): boolean {
   const folded = cardLines(card, { ...style, expanded: false });
   return folded.length !== cardLines(card, { ...style, expanded: true }).length || card.type === 'thought';
@@ -95,7 +95,7 @@ function body(card: ToolCard, style: CardStyle): Line[] {
   ];
 }
 
-/** A single line more is shown rather than counted. */
+/** A single remaining line is shown rather than counted. */
 function headOf(lines: readonly Line[], most: number, style: CardStyle): Line[] {
   if (style.expanded || lines.length <= most + 1) return [...lines];
   return [...lines.slice(0, most), hint(`… ${lines.length - most} more lines`, style)];
@@ -126,7 +126,7 @@ function thoughtLines({ text, durationMs }: ThoughtCard, style: CardStyle): Line
   return [fitLine(head, style.width), ...indented(markdownLines(text.trim(), within), style.width)];
 }
 
-/** What a person wrote. */
+/** Renders a message of a user. */
 export function messageLines(text: string, width: number): Line[] {
   return sanitizeLines(text.trim())
     .flatMap((line) => wrapLine([span(line, BOLD)], width - INDENT.length))
@@ -135,7 +135,7 @@ export function messageLines(text: string, width: number): Line[] {
 
 export type NoticeTone = 'quiet' | 'warning' | 'error';
 
-/** Something to know that is part of nobody's text: `ada approved through hld`. */
+/** Renders a notice, such as `ada approved through hld`. */
 export function noticeLines(text: string, tone: NoticeTone, width: number): Line[] {
   const look: Style = { quiet: DIM, warning: YELLOW, error: RED }[tone];
   const glyph = { quiet: '· ', warning: '! ', error: '✗ ' }[tone];
@@ -161,7 +161,7 @@ const GLYPHS: Readonly<Record<CardStatus, { readonly glyph: string; readonly loo
   cancelled: { glyph: '■', look: YELLOW },
 };
 
-/** The glyph alone does not tell these apart without colours. */
+/** The status as a word, because the glyphs are ambiguous without colours. */
 const WORDS: Readonly<Record<CardStatus, string>> = {
   waiting: 'waits for approval',
   running: '',

@@ -16,26 +16,26 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   webp: 'image/webp',
 };
 
-/** The media type by a file's name; undefined if it is no image that models can see. */
+/** The media type by file extension; undefined if it is not an image that models accept. */
 export function imageType(path: string): string | undefined {
   return MEDIA_TYPES[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''];
 }
 
-/** An image whose path was pasted, as it shows in the input; undefined if it is none. */
+/** Returns a pasted image path as it appears in the input; undefined if it is not an image. */
 export function foldedImage(path: string, cwd: string): Folded | undefined {
   const whole = wholePath(path, cwd);
   if (imageType(whole) === undefined || !existsSync(whole)) return undefined;
   return { label: `[image ${basename(whole)}]`, text: path, path: whole };
 }
 
-/** Images that are mentioned as `@path`. */
+/** The images that are referenced as `@path`. */
 export function imagesIn(text: string, cwd: string): readonly string[] {
   return Array.from(text.matchAll(/(?:^|\s)@(\S+)/g), ([, path = '']) => path).filter(
     (path) => imageType(path) !== undefined && existsSync(wholePath(path, cwd)),
   );
 }
 
-/** A message with the images at these paths. */
+/** Builds a message with the images at these paths. */
 export async function contentOf(
   text: string,
   paths: readonly string[],

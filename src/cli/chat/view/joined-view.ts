@@ -5,10 +5,10 @@ import { shellTitle, textOf } from './answer-steps.ts';
 import { notice, type Print } from './print.ts';
 import type { Stepped } from './stepped.ts';
 
-/** How many prompts of an earlier conversation are shown with what followed them. */
+/** The number of earlier prompts that are printed, each with the answer to it. */
 const PROMPTS_SHOWN = 4;
 
-/** The view of a pod that was not watched so far, and what of its past is shown. */
+/** Creates the view of a pod from a snapshot, and the prints for its recent history. */
 export function joined(snapshot: Snapshot, me: Origin, now: number): Stepped {
   const { id, cwd, state, settings, model, items, stats, blocks, tools, shells } = snapshot;
   const texts = blocks.filter(({ blockType }) => blockType === 'text');
@@ -26,7 +26,7 @@ export function joined(snapshot: Snapshot, me: Origin, now: number): Stepped {
       me,
       state,
       settings,
-      // What is chosen counts, also before the pod has looked it up.
+      // The configured model is shown, even before the pod has resolved it.
       model: settings.model ?? model,
       hasBegun: items.length > 0 || snapshot.queue.length > 0,
       activity: snapshot.compacting ? 'summarising the conversation' : 'working',
@@ -71,7 +71,7 @@ function past({ items, approvals, denied }: Snapshot): readonly Print[] {
   const results = new Map(
     items.flatMap((item) => (item.type === 'tool-result' ? [[item.callId, item] as const] : [])),
   );
-  // Calls that are asked about have their question, which is shown below.
+  // A pending approval shows its call below.
   const asked = new Set(approvals.map(({ callId }) => callId));
   const shown = items.slice(from).filter((item) => item.type !== 'tool-call' || !asked.has(item.callId));
   return [...skipped, ...shown.flatMap((item) => printsOf(item, results, new Set(denied)))];
@@ -113,7 +113,7 @@ function printsOf(
   }
 }
 
-/** The one argument that says what a call was about. */
+/** The most informative argument of a call. */
 export function argumentsInShort(json: string): string {
   const value = tryParse(json);
   if (!isObject(value)) return '';

@@ -6,7 +6,7 @@ import { notice, type Print } from './print.ts';
 
 import { nameAndDoor, otherThan, type Running, type View } from './view.ts';
 
-/** Commands of others that leave no event of their own, as a person would say it. */
+/** Notices for commands of other clients that cause no event of their own. */
 export const COMMAND_NOTICES: Readonly<Partial<Record<PodCommand['type'], string>>> = {
   cancel: 'cancelled',
   pause: 'to be paused: asked for',
@@ -16,7 +16,7 @@ export const COMMAND_NOTICES: Readonly<Partial<Record<PodCommand['type'], string
 };
 
 export function endOfRun(outcome: RunOutcome, calls: readonly Running[]): readonly Print[] {
-  // What was cut off in its middle has no end of its own.
+  // A call that was cut off has no end event.
   const left = calls.map(({ title, text }): Print => ({ type: 'card', card: cutOff(title, text) }));
   switch (outcome.status) {
     case 'finished':
@@ -71,7 +71,7 @@ const FOR_HOW_LONG = {
   always: ', always from now on',
 };
 
-/** What is set otherwise than before. */
+/** The settings that have changed. */
 export function settingsNotices(
   { me, settings: before }: View,
   after: PodSettings,

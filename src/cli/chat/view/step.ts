@@ -18,7 +18,7 @@ import { compacted, endOfRun, settled, settingsNotices, COMMAND_NOTICES } from '
 import type { Step, Stepped } from './stepped.ts';
 import { otherThan, type View } from './view.ts';
 
-/** The view after an event. */
+/** Reduces an event into the view. */
 export function step(view: View, event: PodEvent, now: number): Stepped {
   const stepped = stepWith(view, event, now);
   if (view.hasCompany || !isFromAnotherClient(event, view.me)) return stepped;
@@ -36,14 +36,14 @@ function stepWith<T extends PodEvent['type']>(
 }
 
 const NOTHING: readonly Print[] = [];
-/** On purpose: a person need not know. */
+/** For events that are not shown. */
 const silent = () => ({});
 
 const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
   ping: silent,
   usage: silent,
   status: silent,
-  // The failure that counts is that of the run; one that is tried again is a retry.
+  // A retried error is shown as a retry, and a final one with the run.
   error: silent,
   'block-start': blockStart,
   'block-delta': blockDelta,
@@ -59,7 +59,7 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
   input: (view, { origin, item, queueId, by, door }) => {
     const queue = view.queue.filter((queued) => queued.queueId !== queueId);
     const isSaid = item.type === 'message' && item.role === 'user' && origin !== 'continuation';
-    // What a person ran beside the agent has its card.
+    // A shell command of the user has its own card.
     if (!isSaid || origin === 'shell') return { queue };
     const images = item.content.filter(({ type }) => type === 'image').length;
     const from = otherThan(view.me, { by, door });
@@ -127,7 +127,7 @@ const STEPS: { readonly [T in PodEvent['type']]: Step<T> } = {
   settings: (view, { settings, by, door }) => ({
     settings,
     ...(settings.model && { model: settings.model }),
-    // Another model has other limits, which nobody has told us.
+    // The context window of the new model is not known yet.
     ...(settings.model && isOther(settings.model, view.model) && { contextWindow: undefined }),
     prints: settingsNotices(view, settings, { by, door }),
   }),

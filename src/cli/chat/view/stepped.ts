@@ -7,7 +7,7 @@ export interface Stepped {
   readonly prints: readonly Print[];
 }
 
-/** What an event changes, and what it leaves in the scrollback. */
+/** The changes of the view by an event, and what it prints. */
 export type Step<T extends PodEvent['type']> = (
   view: View,
   event: PodEventOf<T>,

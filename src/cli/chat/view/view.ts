@@ -2,40 +2,40 @@ import type { Approval, ModelChoice, Origin, PodSettings, PodState, Queued } fro
 import type { TodoItem } from '../../../tools/index.ts';
 import type { RunOutcome, Totals } from '../../../worker/index.ts';
 
-/** A call or a shell command that runs. */
+/** A running call or shell command. */
 export interface Running {
   readonly id: string;
   readonly title: string;
   readonly startedAt: number;
-  /** The end of what it has brought so far. */
+  /** The end of its output so far. */
   readonly text: string;
 }
 
-/** A thought that is being written. */
+/** Thinking that is still being streamed. */
 export interface Thought {
   readonly text: string;
   readonly startedAt: number;
 }
 
-/** What a person at a terminal knows of a pod: a value, made by its events, whichever way they came. */
+/** The state of a pod as a terminal shows it: an immutable value that is reduced from events. */
 export interface View {
   readonly podId: string;
   readonly cwd: string;
-  /** Who sits here: what they did themselves is not told with their name. */
+  /** The local user: their own actions are shown without their name. */
   readonly me: Origin;
   readonly state: PodState;
   readonly settings: PodSettings;
   readonly model: ModelChoice;
-  /** Whether anybody has said anything. */
+  /** Whether the conversation has any message. */
   readonly hasBegun: boolean;
-  /** What goes on, in a few words. */
+  /** The current activity in a few words. */
   readonly activity: string;
   readonly since: number;
-  /** Characters of the answer so far: the model's own count of tokens comes at its end. */
+  /** The characters of the answer so far: the provider reports its token count only at the end. */
   readonly written: number;
-  /** By their block's index. */
+  /** By block index. */
   readonly thoughts: ReadonlyMap<number, Thought>;
-  /** The last answer as the model wrote it. */
+  /** The source text of the last answer. */
   readonly answer: string;
   readonly calls: readonly Running[];
   readonly shells: readonly Running[];
@@ -45,16 +45,16 @@ export interface View {
   readonly totals: Totals;
   readonly contextTokens: number;
   readonly contextWindow: number | undefined;
-  /** What ended last, for whoever waits for it. */
+  /** The last run that ended, for callers that wait for it. */
   readonly lastRun: RunEnd | undefined;
   readonly lastShell: string | undefined;
   readonly compactions: number;
   readonly isClosed: boolean;
-  /** The questions that were answered here: somebody of the same name may sit elsewhere too. */
+  /** The approvals that were decided here: another client can have the same user name. */
   readonly decided: ReadonlySet<string>;
-  /** Whether somebody else has said or done something since it is watched: they could answer too. */
+  /** Whether another client has acted since the pod is watched: it could also decide approvals. */
   readonly hasCompany: boolean;
-  /** Whether the pod cannot be reached just now. */
+  /** Whether the pod is currently unreachable. */
   readonly isAway: boolean;
 }
 
@@ -67,10 +67,10 @@ export function isBusy({ state }: Pick<View, 'state'>): boolean {
   return state === 'running' || state === 'waiting';
 }
 
-/** How people know the doors that are no protocol: the commands' own, by the daemon's socket or in their own process. */
+/** Names of the doors that are not protocols: commands use the daemon's socket or their own process. */
 const DOORS: Readonly<Record<string, string>> = { control: 'terminal', cli: 'terminal' };
 
-/** A person or program as others are told: `ada through hld`; undefined for oneself, or when nobody knows. */
+/** Formats another person or program as `ada through hld`; undefined for the local user or an unknown origin. */
 export function otherThan(me: Origin, who: Who): string | undefined {
   return who.by === me.by && who.door === me.door ? undefined : nameAndDoor(who);
 }
@@ -80,7 +80,7 @@ interface Who {
   readonly door?: string | undefined;
 }
 
-/** `ada through hld`; undefined when nobody knows. */
+/** `ada through hld`; undefined if the origin is unknown. */
 export function nameAndDoor({ by, door }: Who): string | undefined {
   if (by === undefined) return undefined;
   return door === undefined ? by : `${by} through ${DOORS[door] ?? door}`;

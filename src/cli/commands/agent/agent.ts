@@ -6,7 +6,7 @@ import { dataPathsOf } from '../../args/data-dir.ts';
 
 const ACTIONS = ['start', 'stop', 'status', 'list'];
 
-/** `polypod agent`: agents that are given work over HTTP. */
+/** `polypod agent`: agents that receive tasks over HTTP. */
 export const agent = runnable({
   name: 'agent',
   summary: 'Start, stop and list agents that accept tasks over HTTP.',

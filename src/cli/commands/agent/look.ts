@@ -15,11 +15,11 @@ import { askWhether, type Probed } from './probe.ts';
 
 interface Seen {
   readonly record: AgentRecord;
-  /** Undefined when nobody answers: it was killed. */
+  /** Undefined if nothing answers: the agent was killed. */
   readonly answer: Probed | undefined;
 }
 
-/** `polypod agent list`: those of a data directory. */
+/** `polypod agent list`: the agents of a data directory. */
 export async function list(
   dataPaths: DataPaths,
   json: boolean,
@@ -45,7 +45,7 @@ export async function list(
   return EXIT.ok;
 }
 
-/** `polypod agent status`: whether one is up, and what it does. */
+/** `polypod agent status`: whether an agent is running, and its state. */
 export async function status(
   name: string,
   dataPaths: DataPaths,
@@ -75,7 +75,7 @@ export async function status(
   return isUp ? EXIT.ok : EXIT.broken;
 }
 
-/** The agent that is written down under a name; refuses with the next step. */
+/** The record of a started agent. Throws with the next step if there is none. */
 export function recorded(name: string, dataPaths: DataPaths): AgentRecord {
   const record = readAgent(dataPaths, name);
   if (record !== undefined) return record;
@@ -95,7 +95,7 @@ function described({ record, answer }: Seen): object {
   return { up: answer !== undefined, ...rest, ...(answer?.status === 200 && { status: answer.body }) };
 }
 
-/** Who answers without letting us look is up all the same. */
+/** An agent that rejects the request is still running. */
 function stateOf(answer: Probed | undefined): string {
   if (answer === undefined) return 'gone';
   return answer.status === 200 ? stringOf(answer.body.status) : 'up';

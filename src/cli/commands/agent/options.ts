@@ -53,7 +53,7 @@ export const OPTIONS = {
 
 export type AgentValues = Values<typeof OPTIONS>;
 
-/** Options whose help begins with `start:` mean nothing to the other actions. */
+/** Options whose help begins with `start:` do not apply to the other actions. */
 export function refuseStartOptions(action: string, values: AgentValues): void {
   const given: Readonly<Record<string, unknown>> = values;
   for (const [name, { help }] of Object.entries(OPTIONS))
@@ -61,7 +61,7 @@ export function refuseStartOptions(action: string, values: AgentValues): void {
       throw new PolypodError('bad-request', `agent ${action} takes no --${name}; agent start does`);
 }
 
-/** What the command line and the environment say of the agent. Paths are made absolute: somebody else may read them. */
+/** Reads the agent from the command line and the environment. Paths are made absolute, because another process may read them. */
 export function orderFrom(name: string | undefined, values: AgentValues, { env }: Surroundings): AgentOrder {
   const { 'tls-cert': cert, 'tls-key': key, 'client-ca': clientCa, mode } = values;
   if ((cert === undefined) !== (key === undefined))
@@ -99,7 +99,7 @@ export function orderFrom(name: string | undefined, values: AgentValues, { env }
   };
 }
 
-/** The order as arguments, for a process of its own. */
+/** Converts the order to arguments for a separate process. */
 export function argumentsFor(
   name: string | undefined,
   { cwd, config, stated }: AgentOrder,

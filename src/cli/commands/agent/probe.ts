@@ -11,7 +11,7 @@ export interface Probed {
   readonly body: JsonObject;
 }
 
-/** Asks an agent on this machine for something; rejects when nobody answers there. */
+/** Sends a request to an agent on this machine. Rejects if nothing answers. */
 export function ask(
   { url, cert }: Pick<AgentRecord, 'url' | 'cert'>,
   path: string,
@@ -46,8 +46,8 @@ export function ask(
 }
 
 /**
- * Asks an agent whether it is up. One that wants a certificate of its clients is up if it shows its own: this command has none
- * to show.
+ * Checks whether an agent is running. An agent that requires a client certificate counts as running if it presents its own,
+ * because this command has no certificate to present.
  */
 export async function askWhether(
   record: AgentRecord,
@@ -74,7 +74,7 @@ export async function askWhether(
   });
 }
 
-/** The certificate may be for another name than the address that it has on this machine: it has to be this very one. */
+/** The certificate may name another host than the local address, so this exact certificate is required. */
 function pinned(file: string): ConnectionOptions {
   const pem = readFileSync(file, 'utf8');
   const { raw } = new X509Certificate(pem);

@@ -17,7 +17,7 @@ export interface ProgramRequest {
   readonly cwd: string;
 }
 
-/** Starts an agent that is a program of the user's own, and waits until it answers over HTTP. */
+/** Starts an agent that is a separate program, and waits until it answers over HTTP. */
 export async function startProgram(
   { name, command: [program = '', ...args], url, cwd }: ProgramRequest,
   dataPaths: DataPaths,
@@ -45,7 +45,7 @@ export async function startProgram(
   });
   child.on('exit', (code, by) => (end = `it ended with ${code ?? by}`));
   const { pid } = child;
-  // Why there is no process is told a moment later.
+  // Node.js reports the reason in a later event.
   if (pid === undefined) {
     await once(child, 'error');
     throw new PolypodError('bad-request', `the agent's program cannot be started: ${end}`);
@@ -73,7 +73,7 @@ export async function startProgram(
   return record;
 }
 
-/** Ends it, and waits until it is gone. A process that only has its number is left alone. */
+/** Stops the program and waits for its end. An unrelated process with the same pid is not stopped. */
 export async function stopProgram({ name, pid, born }: AgentRecord, dataPaths: DataPaths): Promise<void> {
   if (born === undefined || processBirth(process.pid) === undefined) refuseUnknown(name, pid);
   const isUp = (): boolean => born !== undefined && processBirth(pid) === born;
@@ -85,7 +85,7 @@ export async function stopProgram({ name, pid, born }: AgentRecord, dataPaths: D
   await removeAgent(dataPaths, name);
 }
 
-/** Whatever it says: who refuses us is there. */
+/** Any HTTP answer counts, also a rejection. */
 async function answers(url: string): Promise<boolean> {
   try {
     await ask({ url }, '/health', undefined);
@@ -95,18 +95,18 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** Left out where the system does not tell: without /proc, when the program `ps` is missing. */
+/** Omitted if the system does not report it: no /proc, and no `ps` program. */
 function bornAt(pid: number): Pick<AgentRecord, 'born'> {
   const born = processBirth(pid);
   return born === undefined ? {} : { born };
 }
 
-/** Another process may have the agent's number by now, and must not be ended in its place. */
+/** Another process may have reused the pid, and must not be stopped. */
 function refuseUnknown(name: string, pid: number): void {
   try {
     process.kill(pid, 0);
   } catch {
-    // There is no such process: nothing has to be ended.
+    // There is no such process.
     return;
   }
   throw new PolypodError(

@@ -22,7 +22,7 @@ import { ask, askWhether } from './probe.ts';
 import { startProgram } from './program.ts';
 import { stay } from './stay.ts';
 
-/** `polypod agent start`: in the daemon that is up, or in one of its own; in the foreground it stays until it is interrupted. */
+/** `polypod agent start`: starts an agent in the running daemon or in a new one. In the foreground it runs until interrupted. */
 export async function start(
   word: string | undefined,
   values: AgentValues,
@@ -45,7 +45,7 @@ export async function start(
     );
   const link = await daemonLink(dataPaths);
   const isInForeground = link === undefined && values.foreground;
-  // In the foreground the log is on stderr, unless it is unwanted there.
+  // In the foreground, stderr shows the log with this warning, unless it is quiet.
   if (stated.no_auth === true && (!isInForeground || values.quiet))
     around.stderr.write(`polypod agent: warning: ${NO_AUTH_WARNING}\n`);
   if (isInForeground) {
@@ -84,7 +84,7 @@ async function announceReady(
   return announce(record, key, dataPaths, values, around);
 }
 
-/** That it listens was said; that it answers is seen. */
+/** The daemon has reported that the agent listens; this checks that it answers. */
 async function ready(record: AgentRecord, key: string | undefined): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const failure = await askWhether(record, '/health', key).then(

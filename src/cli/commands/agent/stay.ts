@@ -5,7 +5,7 @@ import { readAgent } from '../../../daemon/index.ts';
 import type { DataPaths } from '../../../setup/index.ts';
 import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 
-/** Stays with an agent of a daemon that was up before: Ctrl-C closes the agent's door and leaves the daemon up. */
+/** Follows an agent of a daemon that was already running: Ctrl-C closes the door of the agent, and the daemon continues. */
 export async function stay(
   name: string,
   dataPaths: DataPaths,
@@ -13,7 +13,7 @@ export async function stay(
   { signal, stderr }: Surroundings,
 ): Promise<ExitCode> {
   const over = new AbortController();
-  // Questions on one link are asked one after the other, and this one listens to its end.
+  // Requests on one connection are sequential, and this one waits until the connection closes.
   const ear = await link.another();
   const ends: readonly Promise<End>[] = [
     signal.aborted
@@ -37,7 +37,7 @@ const SAY = {
   closed: 'was closed by somebody else',
 } as const;
 
-/** Resolves when the agent is no longer the one that was started. */
+/** Resolves when the agent was stopped or replaced. */
 async function closed(name: string, dataPaths: DataPaths, signal: AbortSignal): Promise<void> {
   const startedAt = readAgent(dataPaths, name)?.startedAt;
   while (!signal.aborted && readAgent(dataPaths, name)?.startedAt === startedAt)

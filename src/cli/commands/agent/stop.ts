@@ -13,7 +13,7 @@ import { stopDaemon } from '../stop.ts';
 import { recorded } from './look.ts';
 import { stopProgram } from './program.ts';
 
-/** `polypod agent stop`: with its process, if that is its own. */
+/** `polypod agent stop`: stops an agent, and its process if it has its own. */
 export async function stop(
   name: string,
   dataPaths: DataPaths,
@@ -34,7 +34,7 @@ const SAY = {
   kept: 'was not up, and does not come back with the daemon any more',
 } as const;
 
-/** An agent that is not up: its daemon is down, or could not open it. */
+/** Removes an agent that is not running, because its daemon is not running or could not open it. */
 async function forget(name: string, dataPaths: DataPaths): Promise<keyof typeof SAY> {
   const link = await daemonLink(dataPaths);
   if (link === undefined) await forgetAgent(dataPaths, name);
@@ -49,7 +49,7 @@ async function end(record: AgentRecord, dataPaths: DataPaths): Promise<keyof typ
   }
   const link = await daemonLink(dataPaths);
   if (link === undefined) {
-    // It was killed, and left its trace behind.
+    // The agent was killed and left its record.
     await removeAgent(dataPaths, record.name);
     await forgetAgent(dataPaths, record.name);
     return 'nothing';

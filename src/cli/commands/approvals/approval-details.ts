@@ -4,7 +4,7 @@ import { sanitizeLine } from '../../../terminal/index.ts';
 import { callLines } from '../../output/call-lines.ts';
 import { indentedLines } from '../../output/indented-lines.ts';
 
-/** All that is known of an approval, one fact per line, and under that the whole call. */
+/** Renders all facts about an approval, one per line, followed by the complete call. */
 export function approvalDetails(
   approval: WaitingApproval,
   { now, columns }: { readonly now: Date; readonly columns: number | undefined },

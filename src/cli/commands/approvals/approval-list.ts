@@ -5,7 +5,7 @@ import { sanitizeLine } from '../../../terminal/index.ts';
 import { callGlance } from '../../output/call-lines.ts';
 import { indentedLines } from '../../output/indented-lines.ts';
 
-/** The approvals that wait, for a person: of each a line that says which and where, and under it what would be done. */
+/** Renders the pending approvals: a line with id and session each, followed by the call. */
 export function approvalList(
   waiting: readonly WaitingApproval[],
   { now, columns }: { readonly now: Date; readonly columns: number | undefined },

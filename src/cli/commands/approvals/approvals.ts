@@ -14,7 +14,7 @@ import { DATA_DIR, dataPathsOf } from '../../args/data-dir.ts';
 import { requireDaemon } from '../../hosting/require-daemon.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
 
-/** `polypod approvals`: what agents wait for, and the answers. */
+/** `polypod approvals`: lists and decides pending approvals. */
 export const approvals = runnable({
   name: 'approvals',
   summary: 'List, show, watch, approve or deny calls that require approval.',
@@ -71,7 +71,7 @@ Examples:
   },
 });
 
-/** What changes nothing. */
+/** The read-only actions. */
 const LOOKS: ReadonlySet<string> = new Set(['list', 'show', 'watch']);
 
 interface DecisionRequest {
@@ -120,10 +120,10 @@ function show(
   else stdout.write(meant.map((approval) => approvalDetails(approval, style)).join('\n'));
 }
 
-/** A program is told all there is, a person what it takes to decide. */
+/** With --json, prints every field; otherwise, what a person needs to decide. */
 async function watch(link: ControlLink, isJson: boolean, { stdout, signal }: Surroundings): Promise<void> {
   for await (const watched of link.stream('watch-approvals', {}, signal)) {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the daemon, which is this same program, wrote it
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- sent by the daemon, which has the same version
     const news = watched as unknown as ApprovalNews;
     stdout.write(isJson ? `${JSON.stringify(news)}\n` : newsLines(news, stdout.columns));
   }
@@ -151,6 +151,6 @@ async function decide(
 }
 
 async function waitingIn(link: ControlLink): Promise<readonly WaitingApproval[]> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the daemon, which is this same program, wrote it
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- sent by the daemon, which has the same version
   return arrayOf((await link.call('approvals')).approvals) as readonly WaitingApproval[];
 }

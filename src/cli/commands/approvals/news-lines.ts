@@ -3,7 +3,7 @@ import { sanitizeLine, displayWidth, fitWidth } from '../../../terminal/index.ts
 import { callGlance } from '../../output/call-lines.ts';
 import { indentedLines } from '../../output/indented-lines.ts';
 
-/** What happened to an approval: what, which and where, with who decided; of one that is asked the call under it. */
+/** Renders a change of an approval: the change, the id, the session and who decided; for a new approval also the call. */
 export function newsLines(news: ApprovalNews, columns: number | undefined): string {
   const { id, name, session, tool, title } = news;
   const where = name ?? session.slice(0, SHORT);
@@ -22,5 +22,5 @@ function answerIn({ by, door, comment }: Extract<ApprovalNews, { type: 'settled'
 }
 
 const SHORT = 8;
-/** The longest of the words: `cancelled`. */
+/** The length of the longest word, `cancelled`. */
 const WORD_WIDTH = 9;

@@ -1,7 +1,7 @@
 import { PolypodError } from '../../../base/index.ts';
 import type { WaitingApproval } from '../../../daemon/index.ts';
 
-/** The one that a word means: its id, the beginning of it, or how HumanLayer's clients show it. */
+/** Finds an approval by id, id prefix, or the short form that HumanLayer's clients show. */
 export function resolveApproval(waiting: readonly WaitingApproval[], word: string): WaitingApproval {
   const start = word.toLowerCase().replace(/^local-/, '');
   const [only, ...others] = start === '' ? [] : waiting.filter(({ id }) => id.startsWith(start));

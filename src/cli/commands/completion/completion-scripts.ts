@@ -1,6 +1,6 @@
 import type { Listing, Option, OptionTable, Taken } from '../../options.ts';
 
-/** A command as far as a shell has to know it. */
+/** The parts of a command that a shell completes. */
 export interface Completable {
   readonly name: string;
   readonly summary: string;
@@ -9,10 +9,10 @@ export interface Completable {
   readonly takes: Taken | undefined;
 }
 
-/** Prints what completes: words, each with what tells it apart behind a tab. */
+/** The command that lists completions, each with a description after a tab. */
 const asking = (listing: Listing): string => `polypod completion ${listing} 2>/dev/null`;
 
-/** By shell: the script that completes these commands. */
+/** The completion script generators by shell. */
 export const SHELLS: Readonly<Record<string, (commands: readonly Completable[]) => string>> = {
   bash,
   zsh,
@@ -48,7 +48,7 @@ complete -o default -F _polypod polypod
 `;
 }
 
-/** Its words until one of them was said, then what comes behind that one. */
+/** Completes the subcommands first, then the arguments of the subcommand. */
 function bashArguments(words: readonly string[], takes: Taken | undefined): string {
   const adding = (listing: Listing): string => `words="$words ${bashWords(listing)}"`;
   const listings = behind(words, takes);
@@ -126,7 +126,7 @@ function zshListing(listing: Listing): string {
   return `{_polypod_listed ${listing}}`;
 }
 
-/** These would end the description. */
+/** These characters would end the description. */
 function zshText(text: string): string {
   return text.replaceAll(/[[\]:]/g, (character) => `\\${character}`);
 }
@@ -165,7 +165,7 @@ function fishOption(long: string, option: Option): string {
   return `-l ${long}${short}${value} -d ${quoted(option.help)}`;
 }
 
-/** What is listed behind which word of a command; the empty word is the command itself. */
+/** The listing for each subcommand; the empty string stands for the command itself. */
 function behind(
   words: readonly string[],
   takes: Taken | undefined,
@@ -175,7 +175,7 @@ function behind(
   return (words.length === 0 ? [''] : words).map((word) => [word, takes] as const);
 }
 
-/** With two dashes, and with one if there is a letter for it. */
+/** `--long`, and `-s` if the option has a letter. */
 function spellings(long: string, { short }: Option): readonly string[] {
   return [`--${long}`, ...(short === undefined ? [] : [`-${short}`])];
 }

@@ -7,7 +7,7 @@ import { DATA_DIR, dataPathsOf } from '../../args/data-dir.ts';
 import type { Listing } from '../../options.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
 
-/** `polypod completion`: what a shell needs to complete commands, options and sessions. */
+/** `polypod completion`: shell completion of commands, options and sessions. */
 export const completion = (table: CommandTable) =>
   runnable({
     name: 'completion',
@@ -50,7 +50,7 @@ Examples:
 
 type List = (dataPaths: DataPaths) => Promise<readonly (readonly [word: string, about: string])[]>;
 
-/** What the scripts ask for while somebody types: words, each with what tells it apart. */
+/** The completions that the scripts request, each with a description. */
 const LISTINGS: Readonly<Record<Listing, List>> = {
   sessions: async ({ dataDirectory }) => sessionWords(sessionsIn(dataDirectory)),
   approvals: async ({ dataDirectory }) =>
@@ -69,7 +69,7 @@ const LISTINGS: Readonly<Record<Listing, List>> = {
   },
 };
 
-/** A session goes by its name where that is a word and nobody else's, else by its id. */
+/** A session is completed by name if the name is one word and unique, otherwise by id. */
 function sessionWords(
   rows: readonly Pick<Row, 'id' | 'name' | 'firstPrompt'>[],
 ): readonly (readonly [word: string, about: string])[] {

@@ -4,16 +4,16 @@ import { PolypodError } from '../../../base/index.ts';
 import { findSession, type DataPaths } from '../../../setup/index.ts';
 import { Layout, type Row, sessionsIn } from '../../../pod/sessions.ts';
 
-/** A file of a session, or of its feed. */
+/** A session file, or a segment of its feed. */
 export interface LogFile {
   readonly path: string;
-  /** What a segment of a feed is; any other file is taken for a session. */
+  /** Whether it is a segment of a feed; any other file is read as a session. */
   readonly isFeed: boolean;
-  /** What the catalogue knows of the session. */
+  /** The row of the session in the catalogue. */
   readonly row?: Row;
 }
 
-/** Of each session the file and its feed; a path is taken as it is. Without words all there are. */
+/** Finds the files and feeds of the named sessions, or of all sessions. A path is used as given. */
 export function findLogFiles({ dataDirectory }: DataPaths, words: readonly string[]): readonly LogFile[] {
   const layout = new Layout(dataDirectory);
   const rows = sessionsIn(dataDirectory);
@@ -28,7 +28,7 @@ export function findLogFiles({ dataDirectory }: DataPaths, words: readonly strin
       const { id, file } = findSession(rows, word);
       return [withRow(layout.path(file)), ...segmentsOf(layout.feed(id))];
     });
-  // Also those that the catalogue does not know.
+  // Includes sessions that are not in the catalogue.
   const sessions = namesIn(layout.sessions).filter((name) => name.endsWith('.jsonl'));
   return [
     ...sessions.map((name) => withRow(join(layout.sessions, name))),
@@ -46,7 +46,7 @@ function namesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory).toSorted();
   } catch {
-    // Nothing was kept there so far.
+    // The directory does not exist yet.
     return [];
   }
 }
@@ -55,7 +55,7 @@ function isFeed(path: string): boolean {
   return beginningOf(path).startsWith('{"type":"feed"');
 }
 
-/** The path as others have to name it. */
+/** The absolute path of a readable file. */
 function readableFile(path: string): string {
   beginningOf(path);
   return resolve(path);

@@ -5,7 +5,7 @@ import { DATA_DIR, dataPathsOf } from '../../args/data-dir.ts';
 
 const ACTIONS = ['verify', 'repair'];
 
-/** `polypod log`: whether session files are sound, and how to make them so. */
+/** `polypod log`: verifies and repairs session files. */
 export const log = runnable({
   name: 'log',
   summary: 'Verify session and feed files; repair damaged sessions.',

@@ -7,11 +7,11 @@ import type { LogFile } from './log-files.ts';
 export interface RepairRequest {
   readonly isJson: boolean;
   readonly isDryRun: boolean;
-  /** The working directory of a session of which it is not known. */
+  /** The working directory of a session if its file does not contain one. */
   readonly cwd: string;
 }
 
-/** `polypod log repair`: makes damaged session files usable again, and says what is lost. */
+/** `polypod log repair`: makes damaged session files readable, and reports what was lost. */
 export async function repair(
   files: readonly LogFile[],
   { isJson, isDryRun, cwd }: RepairRequest,
@@ -30,7 +30,7 @@ export async function repair(
   return isDryRun && reports.some(({ outcome }) => outcome !== 'sound') ? EXIT.failed : EXIT.ok;
 }
 
-/** Without the feeds of sessions that were named by id or name. */
+/** The session files without the feeds. */
 function sessions(files: readonly LogFile[]): readonly LogFile[] {
   const found = files.filter(({ isFeed }) => !isFeed);
   if (found.length > 0) return found;

@@ -5,7 +5,7 @@ import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
 import type { LogFile } from './log-files.ts';
 
-/** What was found in a file. */
+/** The result for one file. */
 interface Verdict {
   readonly file: string;
   readonly ok: number;
@@ -17,13 +17,13 @@ interface Verdict {
 
 interface BadLine {
   readonly line: number;
-  /** `corrupt` is damage; the others are passed over by readers. */
+  /** `corrupt` is damage; readers skip the others. */
   readonly status: 'corrupt' | 'torn' | 'ignored';
   readonly problem: Defect['kind'];
   readonly text: string;
 }
 
-/** `polypod log verify`: whether what is on the disk is what was written. */
+/** `polypod log verify`: checks the files against their checksums. */
 export async function verify(
   files: readonly LogFile[],
   isJson: boolean,
@@ -73,7 +73,7 @@ function inWords({ lines, unverified, damaged }: Record<'lines' | 'unverified' |
 async function verifiedSession({ path, row }: LogFile): Promise<Verdict> {
   const { isDamage, looksLikeSession, repairCommand, surveySession } = await repairKit();
   const survey = await surveySession(realFiles, path);
-  // In something else every line would count as damaged.
+  // In a file of another kind, every line would count as damaged.
   if (row === undefined && !(await looksLikeSession(realFiles, path, survey)))
     throw new PolypodError(
       'bad-request',
@@ -89,7 +89,7 @@ async function verifiedSession({ path, row }: LogFile): Promise<Verdict> {
   return { file: path, ok, unverified, bad, ...(isBad && { repair: repairCommand(path) }) };
 }
 
-/** A feed needs no repair: what cannot be read of it is passed over when the session is opened. */
+/** A feed needs no repair: its unreadable lines are skipped when the session is opened. */
 async function verifiedFeed(path: string): Promise<Verdict> {
   let [ok, unverified, line] = [0, 0, 0];
   const bad: BadLine[] = [];

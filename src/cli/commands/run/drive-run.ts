@@ -8,12 +8,12 @@ import { isFromAnotherClient } from '../../hosting/headless-approvals.ts';
 
 export interface Drive {
   readonly prompt: Omit<PodCommandOf<'prompt'>, 'type'>;
-  /** Where the pod lives, and as whom others see what is done here. */
+  /** Where the pod is hosted, and the origin of commands from here. */
   readonly place: Pick<PodLocation, 'me' | 'isUp'>;
   readonly ask: Ask;
-  /** What happens in the run, from its start to its end. */
+  /** Receives the events of the run, from start to end. */
   readonly show: (events: readonly PodEvent[]) => void;
-  /** What the person should know. */
+  /** Prints a notice for the user. */
   readonly say: (text: string) => void;
   /** Cancels the run. */
   readonly signal: AbortSignal;
@@ -21,13 +21,13 @@ export interface Drive {
 
 export interface Driven {
   readonly outcome: RunOutcome;
-  /** The pod before the run. */
+  /** The snapshot of the pod before the run. */
   readonly before: Snapshot | undefined;
-  /** Who has asked for the run's end, if somebody has. */
+  /** Who cancelled the run, if it was cancelled. */
   readonly cancelledBy?: Origin | undefined;
 }
 
-/** Gives a pod a prompt and stays until its run is over, answering what it asks; also when the daemon is away for a while. */
+/** Sends a prompt to a pod, waits for the end of the run and answers its approvals. Reconnects if the daemon restarts. */
 export async function driveRun(
   pod: PodHandle,
   { prompt, place, ask, show, say, signal }: Drive,
@@ -50,7 +50,7 @@ export async function driveRun(
     },
   });
   const cancel = (): void => {
-    // What cannot be reached cannot be cancelled: then the person just leaves.
+    // An unreachable pod cannot be cancelled: only stop watching.
     if (isAway) leave.abort();
     else void pod.handle({ type: 'cancel' }, place.me).catch(() => {});
   };
@@ -58,7 +58,7 @@ export async function driveRun(
     for await (const watched of watching) {
       if (watched.type === 'snapshot') {
         const { run, lastRun, approvals } = watched.snapshot;
-        // After a gap: the run may have ended where nobody could tell us.
+        // After a gap: the run may have ended while the connection was lost.
         if (before !== undefined && run === undefined && lastRun?.runId === runId)
           return { outcome: lastRun?.outcome ?? LOST, before };
         if (before !== undefined) {
@@ -86,7 +86,7 @@ export async function driveRun(
       show(ours);
       if (outcome !== undefined) return { outcome, before, cancelledBy };
     }
-    // The pod was closed under us, or the person has left.
+    // The pod was closed, or the user has interrupted.
     return { outcome: signal.aborted ? { status: 'cancelled' } : LOST, before };
   } finally {
     forget();
@@ -103,7 +103,7 @@ const IF_LOST: PodLocation['ifLost'] = {
     `the daemon is gone, and the run with it: polypod serve starts it again, and polypod run --resume ${id} goes on`,
 };
 
-/** The questions of a run while they stand. The first answer counts, whoever gives it. */
+/** The pending approvals of a run. The first decision counts, from any client. */
 class Questions {
   readonly #pod: PodHandle;
   readonly #ask: Ask;
@@ -139,7 +139,7 @@ class Questions {
     const answer = await this.#ask(approval, { signal, isAlone: this.#isAlone });
     if (answer === undefined) return;
     const { by = this.#caller.by, ...decision } = answer;
-    // Somebody else may have been quicker, or the run is over: then there is nothing to decide.
+    // Another client may have decided first, or the run has ended.
     await this.#pod
       .handle({ type: 'decide', approvalId, ...decision }, { ...this.#caller, by })
       .catch(() => {});

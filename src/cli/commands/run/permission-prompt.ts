@@ -9,30 +9,30 @@ import { brush, wantsColour, sanitizeLine } from '../../../terminal/index.ts';
 import { numberText, QuestionNumbers } from '../../output/question-numbers.ts';
 import { RUN_WITHOUT_PERSON } from '../../hosting/headless-approvals.ts';
 
-/** What was decided; undefined when the question was settled by somebody else, was taken back, or is left to others. */
+/** Resolves with the decision; undefined if the approval was settled elsewhere, withdrawn, or left to other clients. */
 export type Ask = (approval: Approval, asking: Asking) => Promise<Decision | undefined>;
 
 export interface Asking {
-  /** Fires when the question is settled or taken back. */
+  /** Aborts when the approval is settled or withdrawn. */
   readonly signal: AbortSignal;
-  /** Whether nobody else was seen at the pod. */
+  /** Whether no other client was seen on the pod. */
   readonly isAlone: boolean;
 }
 
 export interface Decision extends Pick<PodCommandOf<'decide'>, 'decision' | 'comment' | 'remember'> {
-  /** Who has decided, if it was not the person here. */
+  /** Who decided, if it was not the local user. */
   readonly by?: string;
 }
 
 export interface Denial {
-  /** Also what somebody else at the pod could answer. */
+  /** Also deny what another client on the pod could decide. */
   readonly isForAll: boolean;
   readonly onDenied: () => void;
-  /** A question is left to those who are at the pod. */
+  /** Called when an approval is left to other clients. */
   readonly onLeft: (approval: Approval) => void;
 }
 
-/** Nobody is there to be asked: what needs permission is denied, and the model is told so. */
+/** Denies every approval, because no person can be asked. The model receives the denial. */
 export function denyAll({ isForAll, onDenied, onLeft }: Denial): Ask {
   return async (approval, { isAlone }) => {
     if (!isForAll && !isAlone) {
@@ -48,7 +48,7 @@ export function denyAll({ isForAll, onDenied, onLeft }: Denial): Ask {
   };
 }
 
-/** Asks on the terminal, one question after the other. */
+/** Asks on the terminal, one approval at a time. */
 export function askOnTerminal(around: Surroundings, makeRoom: () => void): Ask {
   let last: Promise<unknown> = Promise.resolve();
   const open = new Map<string, Approval>();
@@ -78,7 +78,7 @@ async function askOnce(
   const { tool, title, reason, rule } = approval;
   const paint = brush(wantsColour(around.stderr, around.env));
   makeRoom();
-  // The model wrote it: what it shows is what would run.
+  // The model wrote this text: it is shown exactly as it would run.
   around.stderr.write(
     `\n${paint.bold(`${number}${sanitizeLine(tool)} wants to run:`)} ${sanitizeLine(title)}\n${callDetails(approval)}  ${paint.dim(sanitizeLine(reason))}\n`,
   );
@@ -89,7 +89,7 @@ async function askOnce(
   };
   await discardTyped(around.stdin, signal);
   const lines = createInterface({ input: around.stdin, output: around.stderr });
-  // Ctrl-C is meant for the program, although the question has the terminal.
+  // Ctrl-C is meant for the program, although readline owns the terminal.
   lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   const forget = onAbort(signal, () => lines.close());
   try {
@@ -104,7 +104,7 @@ async function askOnce(
       if (line === 'n' || line === 'no' || line === '') return confirm(await refusal(lines, signal));
     }
   } catch {
-    // The input ended; or the question was settled meanwhile.
+    // The input ended, or the approval was settled meanwhile.
     if (signal.aborted) around.stderr.write(`\ndecided elsewhere, or taken back: ${name}\n`);
     return signal.aborted
       ? undefined
@@ -115,10 +115,10 @@ async function askOnce(
   }
 }
 
-/** Takes what was typed before the question was there from the terminal: it is no answer to it. */
+/** Discards what was typed before the question appeared, because it is not an answer to it. */
 async function discardTyped(input: Surroundings['stdin'], signal: AbortSignal): Promise<void> {
   if (!(input instanceof ReadStream)) return;
-  // Without raw mode a line that is not ended stays with the terminal, and would begin the answer.
+  // Without raw mode, the terminal keeps an unfinished line, which would become part of the answer.
   input.setRawMode(true);
   await new Promise<void>((resolve) => {
     const end = (): void => {
@@ -130,7 +130,7 @@ async function discardTyped(input: Surroundings['stdin'], signal: AbortSignal): 
     const timer = setTimeout(end, QUIET_MS);
     const heard = (typed: Buffer | string): void => {
       timer.refresh();
-      // In raw mode Ctrl-C is a letter.
+      // In raw mode, Ctrl-C arrives as a character.
       if (typed.toString().includes('\u0003')) process.kill(process.pid, 'SIGINT');
     };
     const forget = onAbort(signal, end);
@@ -139,7 +139,7 @@ async function discardTyped(input: Surroundings['stdin'], signal: AbortSignal): 
   input.setRawMode(false);
 }
 
-/** How long nothing has to be typed before an answer counts. */
+/** How long the terminal must be idle before an answer counts. */
 const QUIET_MS = 300;
 
 async function refusal(lines: ReturnType<typeof createInterface>, signal: AbortSignal): Promise<Decision> {

@@ -21,7 +21,7 @@ import { type RunStep, stepOf } from './run-steps.ts';
 const DIFF_LINES = 60;
 const SUMMARY_WIDTH = 160;
 
-/** Shows a run while it happens: the answer on stdout, what the agent does on stderr. */
+/** Prints a run as it happens: the answer on stdout, tool calls and notices on stderr. */
 export class RunPrinter {
   readonly #around: Surroundings;
   readonly #quiet: boolean;
@@ -31,9 +31,9 @@ export class RunPrinter {
   readonly #answers: TextStream;
   readonly #thoughts: TextStream;
   #endsWithNewline = true;
-  /** Whether stderr is on a line of its own although the answer's is not ended. */
+  /** Whether stderr is at the start of a line although the last line of the answer is unfinished. */
   #hasRoom = false;
-  /** Characters that the model has written: its own count of tokens comes only at the end of an answer. */
+  /** The characters that the model has sent: providers report their token count only at the end of an answer. */
   #written = 0;
   #thinking = false;
 
@@ -66,14 +66,14 @@ export class RunPrinter {
     this.#answer(text);
   }
 
-  /** Makes room for a question; what follows it starts on a line of its own. */
+  /** Starts a new line for a question; the output after it starts on a new line too. */
   pause(): void {
     this.#breakLine();
     this.#status.clear();
     this.#status.set('');
   }
 
-  /** Makes room for a line on stderr. Elsewhere than on a terminal the answer stays as it is, whatever else is said in its middle. */
+  /** Starts a new line for stderr. If stdout is not a terminal, the answer is not interrupted. */
   makeRoom(): void {
     const { stdout, stderr } = this.#around;
     if (stdout.isTTY === true) this.#breakLine();
@@ -87,7 +87,7 @@ export class RunPrinter {
     this.#status.end();
   }
 
-  /** Waits until what was written is on its way. */
+  /** Waits until the output is flushed. */
   async drained(): Promise<void> {
     const { stdout } = this.#around;
     if (stdout.writableNeedDrain) await once(stdout, 'drain');
@@ -189,7 +189,7 @@ export class RunPrinter {
   }
 }
 
-/** For programs: every event as it is. */
+/** For programs: prints every event unchanged. */
 export function jsonPrinter(
   stdout: Writable,
 ): Pick<RunPrinter, 'print' | 'pause' | 'makeRoom' | 'end' | 'drained'> {
@@ -215,7 +215,7 @@ function figures(totals: Totals): string {
   return parts.join(' · ');
 }
 
-/** Programs draw their progress over and over in one line. */
+/** Programs redraw their progress in one line. */
 function lastLineOf(text: string): string {
   return sanitizeLines(withoutColours(text.trimEnd().split('\n').at(-1) ?? '')).at(-1) ?? '';
 }

@@ -2,14 +2,14 @@ import { stringOf } from '../../../base/index.ts';
 import type { PodFact } from '../../../pod/index.ts';
 import type { CallStatus, RunOutcome, Totals } from '../../../worker/index.ts';
 
-/** Something of a run that is shown while it happens, wherever the run is. */
+/** A part of a run that is shown as it happens, for local and remote runs. */
 export type RunStep =
   | { readonly type: 'answer'; readonly text: string }
   | { readonly type: 'thought'; readonly text: string }
   | { readonly type: 'thought-end' }
-  /** The model writes the arguments of a call. */
+  /** The model is streaming the arguments of a call. */
   | { readonly type: 'arguments'; readonly length: number }
-  /** What goes on, until the next one. */
+  /** The current activity, until the next step. */
   | { readonly type: 'activity'; readonly text: string }
   | { readonly type: 'output'; readonly text: string }
   | { readonly type: 'tool-start'; readonly title: string }
@@ -23,7 +23,7 @@ export type RunStep =
   | { readonly type: 'compaction' }
   | { readonly type: 'run-end'; readonly outcome: RunOutcome; readonly totals: Totals };
 
-/** What is shown of an event; undefined for one that is not shown. */
+/** Converts an event to a step; undefined for an event that is not shown. */
 export function stepOf(event: PodFact): RunStep | undefined {
   switch (event.type) {
     case 'turn-start':

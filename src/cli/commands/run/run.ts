@@ -18,7 +18,7 @@ import { promptFrom } from '../../args/prompt-text.ts';
 import { jsonPrinter, RunPrinter } from './run-printer.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
 
-/** `polypod run`: an agent that works on a directory until the task is done. */
+/** `polypod run`: runs an agent in a directory until the task is done. */
 export const run = runnable({
   name: 'run',
   summary:
@@ -108,9 +108,9 @@ Examples:
   },
 });
 
-/** The daemon has the pod when one is up; else this process has it, on the same files. */
+/** The daemon hosts the pod if one is running; otherwise this process does, on the same files. */
 async function placeFor(wish: AgentRequest, around: Surroundings): Promise<PodLocation> {
-  // Paths are allowed for this run only: they go with its prompt, and not into the session's settings.
+  // Allowed paths apply only to this run: they are sent with its prompt, not stored in the session.
   const there = wish.isHere ? undefined : await hostInDaemon({ ...wish, allowPaths: [] }, around);
   return there ?? hostInThisProcess(wish, around);
 }
@@ -123,7 +123,7 @@ interface Stated {
   readonly budget: number | undefined;
 }
 
-/** What holds for this run only. What a new session was made with need not be said again. */
+/** The settings for this run only. A new session already has the others. */
 function overridesOf(values: Stated, paths: readonly string[], model: ModelChoice | undefined): Overrides {
   const { resume, mode, system, 'max-turns': maxTurns, budget } = values;
   const isResumed = resume !== undefined;
@@ -143,7 +143,7 @@ interface Ending {
   readonly model: ModelChoice | undefined;
   readonly around: Surroundings;
   readonly cancelledBy: Origin | undefined;
-  /** How to go on with the session, if it is kept. */
+  /** The hint how to continue the session, if it is stored. */
   readonly goesOn: string;
 }
 
@@ -178,7 +178,7 @@ async function exitCodeOf(outcome: RunOutcome, ending: Ending): Promise<ExitCode
 
 function whyCancelled({ around, cancelledBy }: Ending): string {
   if (around.signal.aborted) return 'interrupted';
-  // Where nobody has asked for it, the process that had the pod was told to end.
+  // If no client cancelled the run, the process that hosted the pod was stopped.
   return cancelledBy === undefined
     ? 'the daemon was stopped during the run'
     : `the run was cancelled by ${cancelledBy.by}`;

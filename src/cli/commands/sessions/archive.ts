@@ -4,7 +4,7 @@ import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { openHostInProcess } from '../../hosting/host-in-process.ts';
 import { callerIn, type SessionsCall, findSessions } from './sessions-call.ts';
 
-/** `polypod sessions archive`: lists leave them out from now on; or, undone, show them again. */
+/** `polypod sessions archive`: hides sessions from lists, or shows them again. */
 export async function archive(
   call: SessionsCall & { readonly isUndone: boolean },
   around: Surroundings,
@@ -19,7 +19,7 @@ export async function archive(
   return EXIT.ok;
 }
 
-/** In the daemon, which may have them open; without one in this process, with no model. */
+/** Uses the daemon, which may have the sessions open; without a daemon, this process without a model. */
 async function setArchived(
   ids: readonly string[],
   archived: boolean,

@@ -7,7 +7,7 @@ import { callerIn, type SessionsCall, findSessions } from './sessions-call.ts';
 import { requireDaemon } from '../../hosting/require-daemon.ts';
 import { endRunOf } from './interrupt.ts';
 
-/** `polypod sessions continue`: a new session that goes on with the conversation of another one, which stays as it is. */
+/** `polypod sessions continue`: creates a session that continues the conversation of another one, which does not change. */
 export async function continueSession(call: SessionsCall, around: Surroundings): Promise<ExitCode> {
   const { dataPaths, words, isJson } = call;
   const [parent] = findSessions({ ...call, words: words.slice(0, 1) }, 'continue');

@@ -5,7 +5,7 @@ import { EXIT, type ExitCode, type Surroundings } from '../../command.ts';
 import { callerIn, type SessionsCall, findSessions } from './sessions-call.ts';
 import { requireDaemon } from '../../hosting/require-daemon.ts';
 
-/** `polypod sessions interrupt`: ends what runs or waits. */
+/** `polypod sessions interrupt`: cancels running and waiting runs. */
 export async function interrupt(call: SessionsCall, around: Surroundings): Promise<ExitCode> {
   const meant = findSessions(call, 'interrupt');
   const link = await requireDaemon(call.dataPaths);
@@ -22,7 +22,7 @@ export async function interrupt(call: SessionsCall, around: Surroundings): Promi
   }
 }
 
-/** Ends the run of a session in the daemon, and waits for it. False if none was under way. */
+/** Cancels the run of a session in the daemon and waits for its end. Resolves with false if there was none. */
 export async function endRunOf(id: string, link: ControlLink, caller: Caller): Promise<boolean> {
   const { endRun } = await import('../../../pod/index.ts');
   return endRun(await remotePod(id, link), caller);

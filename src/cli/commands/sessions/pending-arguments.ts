@@ -5,7 +5,9 @@ import type { Row } from '../../../pod/sessions.ts';
 import type { Surroundings } from '../../command.ts';
 import { openHostInProcess } from '../../hosting/host-in-process.ts';
 
-/** The arguments of pending calls as JSON text, by the ids of the approvals. Calls that are too long for a row are looked up. */
+/**
+ * The arguments of pending calls as JSON, by approval id. Calls that are too long for the catalogue are read from the session.
+ */
 export async function pendingArguments(
   rows: readonly Pick<Row, 'id' | 'approvals'>[],
   dataPaths: DataPaths,
@@ -25,7 +27,7 @@ export async function pendingArguments(
   }
 }
 
-/** Without a daemon, in this process. */
+/** Reads them in this process, without a daemon. */
 async function argumentsHere(
   rows: readonly Pick<Row, 'id'>[],
   dataPaths: DataPaths,

@@ -4,13 +4,13 @@ import { indentedLines } from '../../output/indented-lines.ts';
 import type { Shown } from '../ls.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
 
-/** A session with what it asks in full, and the sessions that went on from it. */
+/** A session with its complete pending approvals, and the sessions that continue it. */
 export interface ShownSession extends Shown {
   readonly approvals: readonly (Shown['approvals'][number] & { readonly arguments?: string })[];
   readonly children: readonly string[];
 }
 
-/** All that is known of a session, one fact per line; what it asks stands whole under the line that says so. */
+/** Renders all facts about a session, one per line; a pending call follows its line in full. */
 export function sessionDetails(
   session: ShownSession,
   { now, columns }: { readonly now: Date; readonly columns: number | undefined },

@@ -5,14 +5,14 @@ import { type Row, sessionsIn } from '../../../pod/sessions.ts';
 import { currentUserName } from '../../current-user.ts';
 import type { Surroundings } from '../../command.ts';
 
-/** What was asked of `polypod sessions`, behind the word that says what to do. */
+/** The parsed arguments of a `polypod sessions` action. */
 export interface SessionsCall {
   readonly dataPaths: DataPaths;
   readonly words: readonly string[];
   readonly isJson: boolean;
 }
 
-/** The sessions that the words mean; refuses when there are none. */
+/** Finds the sessions that the arguments name. Rejects if there are none. */
 export function findSessions({ dataPaths, words }: SessionsCall, action: string): readonly Row[] {
   if (words.length === 0)
     throw new PolypodError(

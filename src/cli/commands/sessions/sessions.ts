@@ -7,7 +7,7 @@ import { continueSession } from './continue-session.ts';
 import { interrupt } from './interrupt.ts';
 import { show } from './show.ts';
 
-/** `polypod sessions`: what can be done with sessions as a whole. */
+/** `polypod sessions`: actions on whole sessions. */
 export const sessions = runnable({
   name: 'sessions',
   summary: 'List, show, continue, interrupt or archive sessions.',
@@ -66,7 +66,7 @@ interface ListValues {
   readonly 'data-dir': string | undefined;
 }
 
-/** They mean the same to `ls`, which list is. */
+/** `list` is `polypod ls` with the same options. */
 function listOptions({ all, search, limit, json, 'data-dir': dataDir }: ListValues): readonly string[] {
   return [
     ...(all ? ['--all'] : []),

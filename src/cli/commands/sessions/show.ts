@@ -5,7 +5,7 @@ import { pendingArguments } from './pending-arguments.ts';
 import { type SessionsCall, findSessions } from './sessions-call.ts';
 import { sessionDetails } from './session-details.ts';
 
-/** `polypod sessions show`: all that is known of sessions, from the catalogue, and of what they ask from themselves. */
+/** `polypod sessions show`: shows all facts about sessions, from the catalogue and the pending calls. */
 export async function show(call: SessionsCall, around: Surroundings): Promise<ExitCode> {
   const { stdout } = around;
   const { dataDirectory } = call.dataPaths;

@@ -14,7 +14,7 @@ import { findTask } from './short-id.ts';
 import { listText, statusText, statusWith } from './show.ts';
 import { WaitingView } from './view.ts';
 
-/** All that an action has at hand. */
+/** What every action can use. */
 interface ActionContext {
   readonly client: TasksClient;
   readonly words: readonly string[];
@@ -22,7 +22,7 @@ interface ActionContext {
   readonly around: Surroundings;
 }
 
-/** Does one of the things that `polypod task` can do. */
+/** Runs one action of `polypod task`. */
 export async function act(
   action: Action,
   words: readonly string[],
@@ -94,7 +94,7 @@ async function status({ client, words, values, around }: ActionContext): Promise
 
 async function watch({ client, words, values, around }: ActionContext): Promise<ExitCode> {
   const taskId = await findTask(client, onlyId('watch', words));
-  // A task that is not there, or a key that is not good, is said at once and not tried again.
+  // An unknown task or an invalid key fails at once, without a retry.
   const { sessionId } = await client.status(taskId);
   return follow(client, { taskId, sessionId }, values, around);
 }
@@ -147,7 +147,7 @@ async function decide(
 
 const DECIDED = { approve: 'approved', deny: 'denied' } as const;
 
-/** Only what was said: the rest is the agent's to know. */
+/** Only the options that were given: the agent has its own defaults. */
 function contextOf(values: TaskValues): JsonObject {
   const { cwd, model, mode, 'allow-path': paths, file: files, 'max-turns': maxTurns, budget } = values;
   return {

@@ -3,14 +3,14 @@ import type { TaskValues } from './options.ts';
 
 type Way = Pick<TaskValues, 'url' | 'agent' | 'key-file' | 'ca' | 'cert' | 'key' | 'insecure' | 'data-dir'>;
 
-/** A command for the same agent, as a person would type it. */
+/** A command for the same agent, as a user would type it. */
 export function commandLine(words: readonly string[], values: Way): string {
   const way = WAY.flatMap((name) => {
     const value = values[name];
     return value === undefined ? [] : [`--${name}`, value];
   });
   if (values.insecure) way.push('--insecure');
-  // Ids come from the server.
+  // The ids come from the server.
   return sanitizeLine(['polypod', 'task', ...words, ...way.map(quoted)].join(' '));
 }
 

@@ -14,8 +14,8 @@ type Stated = Pick<
 >;
 
 /**
- * A client of the agent that the options and the environment name. A key is sent to an address that the user gave together
- * with it, to a certificate that is known, or to an agent that has proved to know it: never to whatever listens on a port.
+ * Creates a client for the agent that the options and the environment name. The key is sent only to an address that the user gave
+ * with it, to a pinned certificate, or to an agent that has proved that it knows the key.
  */
 export async function clientFor(values: Stated, around: Surroundings): Promise<TasksClient> {
   const { env, signal } = around;
@@ -34,7 +34,7 @@ export async function clientFor(values: Stated, around: Surroundings): Promise<T
   const trust = identity === undefined ? trusted : { ...trusted, identity };
   const transport = createHttpTransport(trust);
   const client = { url: `${url.origin}${url.pathname}`, signal, transport };
-  // The key of this user's own agents. It is for them alone.
+  // The key of this user's own agents, which no other program may receive.
   const key = named ?? (isLoopback(url) && own?.process !== 'program' ? readClientKey(dataPaths) : undefined);
   if (key === undefined || own?.noAuth === true) return new TasksClient(client);
   const isTrusted =
@@ -42,12 +42,12 @@ export async function clientFor(values: Stated, around: Surroundings): Promise<T
   if (isTrusted) return new TasksClient({ ...client, key });
   const proving = { ...client, key, transport: provingTransport(key, transport) };
   if (own !== undefined) return new TasksClient(proving);
-  // The user gave the address and no key: an agent of ours gets ours, any other program gets none.
+  // The user gave an address without a key: one of our agents receives the key, any other program none.
   const isOurs = await knowsKey(url, key, transport, { signal, onOpen: () => {} }).catch(() => true);
   return new TasksClient(isOurs ? proving : client);
 }
 
-/** An agent that polypod agent start started on this machine: the one of that name, the usual one, or the only one. */
+/** Finds an agent on this machine that `polypod agent start` started: by name, the default one, or the only one. */
 function agentHere(dataPaths: DataPaths, name: string | undefined): AgentRecord {
   if (name === undefined) {
     const all = readAgents(dataPaths);
@@ -69,13 +69,13 @@ function agentHere(dataPaths: DataPaths, name: string | undefined): AgentRecord 
   );
 }
 
-/** An agent here shows a certificate that may be for another name than its address on this machine: it is that very one. */
+/** The certificate of a local agent may name another host than its local address, so this exact certificate is required. */
 async function trustFor(ca: string | undefined, own: AgentRecord | undefined): Promise<TlsTrust | undefined> {
   if (ca !== undefined) return { ca: await certificateIn(ca) };
   return own?.cert === undefined ? undefined : { ca: await certificateIn(own.cert), isPinned: true };
 }
 
-/** What is shown to an agent that wants a certificate of its clients. */
+/** The certificate for an agent that requires one from its clients. */
 async function identityFrom(values: Stated, env: Surroundings['env']): Promise<TlsTrust['identity']> {
   const cert = values.cert ?? (env.POLYPOD_CERT || undefined);
   const key = values.key ?? (env.POLYPOD_CERT_KEY || undefined);
@@ -108,7 +108,7 @@ function addressIn(text: string): URL {
   return url;
 }
 
-/** The key that the user named, by an option or the environment. */
+/** The key from an option or the environment. */
 async function namedKey(values: Stated, env: Surroundings['env']): Promise<string | undefined> {
   const named = values['key-file'];
   if (named !== undefined) return keyIn(named);
@@ -127,7 +127,7 @@ async function keyIn(file: string): Promise<string> {
   return checked(text, file);
 }
 
-/** What is no key is refused here: a header with a line end in it is refused by nobody in a way that helps. */
+/** Rejects invalid keys here: the error for a header with a line break would not help the user. */
 function checked(text: string, where: string): string {
   const key = text.trim();
   if (/^[\x21-\x7e]+$/.test(key)) return key;

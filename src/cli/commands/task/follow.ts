@@ -13,7 +13,7 @@ import type { TaskValues } from './options.ts';
 import { exitCodeOf } from './result.ts';
 import { type TaskView, WaitingView } from './view.ts';
 
-/** Follows a task to its end and shows it as the options say. Whoever interrupts leaves; the task goes on. */
+/** Follows a task until it ends and shows it as the options specify. An interrupt ends only the command; the task continues. */
 export async function follow(
   client: TasksClient,
   { taskId, sessionId }: { readonly taskId: string; readonly sessionId: string | undefined },
@@ -50,14 +50,14 @@ export async function follow(
   return EXIT.broken;
 }
 
-/** Whether it waits for an approval, and does not say for which. */
+/** Whether it waits for an approval that its status does not contain. */
 function isWaiting(watched: Watched): boolean {
   if (watched.type === 'status') return watched.status.state === 'waiting_approval';
   if (watched.type !== 'event' || watched.event.event !== 'snapshot') return false;
   return watched.event.data.detail === 'waiting';
 }
 
-/** A key may be too small for it: then the person who decides has to find it otherwise. */
+/** The key may not have the permission to list approvals: then there are none to show. */
 export async function asked(
   client: TasksClient,
   sessionId: string | undefined,
@@ -72,7 +72,7 @@ async function viewFor(values: TaskValues, around: Surroundings): Promise<TaskVi
   return new LiveView(around, values);
 }
 
-/** For programs: every event as a line of the extended Pod Protocol with its id, then the status. */
+/** For programs: prints every event as a line of the extended Pod Protocol with its id, then the status. */
 function jsonLines({ stdout, stderr }: Surroundings): TaskView {
   const line = (value: object): void => void stdout.write(`${JSON.stringify(value)}\n`);
   return {
@@ -87,7 +87,7 @@ function jsonLines({ stdout, stderr }: Surroundings): TaskView {
   };
 }
 
-/** For programs: the status, once. What a person has to decide or to know meanwhile is on stderr: it may be long. */
+/** For programs: prints the status at the end. Pending approvals and notices go to stderr, because the wait can be long. */
 function jsonAtTheEnd(values: TaskValues, around: Surroundings): TaskView {
   const view = new WaitingView(around, { ...values, quiet: true });
   return {

@@ -8,13 +8,13 @@ import { showResult } from './result.ts';
 import { TaskSteps } from './task-steps.ts';
 import { type Question, type TaskView, WaitingView } from './view.ts';
 
-/** Shows a task while it happens, as `polypod run` shows a run: the answer on stdout, what the agent does on stderr. */
+/** Shows a task as it happens, as `polypod run` shows a run: the answer on stdout, tool calls and notices on stderr. */
 export class LiveView implements TaskView {
   readonly #around: Surroundings;
   readonly #printer: RunPrinter;
   readonly #waiting: WaitingView;
   readonly #steps = new TaskSteps();
-  /** Whether all of the answer was shown: what was missed comes with the result. */
+  /** Whether the complete answer was shown: a missing part is printed with the result. */
   #isWhole: boolean;
 
   constructor(around: Surroundings, values: TaskValues) {
@@ -66,7 +66,7 @@ export class LiveView implements TaskView {
         this.#printer.pause();
         this.#waiting.note(sanitizeLine(stringOf(data.message)));
         return;
-      // What came of it is the status's to tell.
+      // The status contains the outcome.
       case 'run_end':
         return;
       default:

@@ -4,24 +4,24 @@ import { httpRefusalIn } from '../../../wire/index.ts';
 import { sanitizeLine } from '../../../terminal/index.ts';
 import type { Action } from './options.ts';
 
-/** An error of the agent, or of the way to it, with what can be done about it on this command line. */
+/** Adds to an error of the agent or the connection what to do about it on this command line. */
 export function explained(error: PolypodError, action: Action | undefined): PolypodError {
   const next = nextStep(error, action);
-  // A server's words are foreign text.
+  // The server's text is untrusted.
   const message = sanitizeLine(inOurWords(error).replace(/[\s.]+$/, ''));
   return new PolypodError(error.code, next === undefined ? message : `${message}; ${next}`, {
     cause: error.cause,
   });
 }
 
-/** For programs: the same in the words of the wire. */
+/** For programs: the same error in the spelling of the tasks API. */
 export function errorBody(error: PolypodError): object {
   const { code: word, details } = httpRefusalIn(error) ?? {};
   const code = word ?? (failureIn(error) === undefined ? error.code : 'unreachable');
   return { error: { code, message: error.message, ...(details && { details }) } };
 }
 
-/** Servers name a field of the request; here nobody has written one, but an option. */
+/** Servers name fields of the request; this replaces them with the options of the command. */
 function inOurWords(error: PolypodError): string {
   const { field, option } = namedIn(error);
   return option !== undefined && error.message.startsWith(`${field} `)
@@ -35,7 +35,7 @@ function nextStep(error: PolypodError, action: Action | undefined): string | und
   const { code: word, status } = refusal;
   const { field, option } = namedIn(error);
   if (option !== undefined) return error.message.startsWith(`${field} `) ? undefined : `that is ${option}`;
-  // Only what is submitted has a key; a decision that came too late is explained by the server.
+  // Only a submission has an idempotency key; the server explains a decision that came too late.
   if (word === 'conflict' && action !== 'submit') return undefined;
   return WORDS[word] ?? STATUSES[status];
 }
@@ -48,7 +48,7 @@ function namedIn(error: PolypodError): { readonly field: string; readonly option
 function wayStep(code: string | undefined): string | undefined {
   if (code === undefined) return undefined;
   if (WAYS[code] !== undefined) return WAYS[code];
-  // An alert comes from the other side: it is our certificate that is missing or wrong.
+  // The other side sent the alert: our certificate is missing or wrong.
   if (/_ALERT_(?:\w*CERTIFICATE|UNKNOWN_CA)/.test(code))
     return 'the agent wants a certificate of its clients: give --cert and --key, signed by its authority';
   if (isTlsFailure(code))
@@ -56,7 +56,7 @@ function wayStep(code: string | undefined): string | undefined {
   return 'check the address (--url) and that the agent is up';
 }
 
-/** The option that a field of the request was made of. */
+/** The option that sets a field of the request. */
 function optionFor(field: string): string | undefined {
   const name = field.replace(/\.\d+$/, '');
   return Object.hasOwn(FIELDS, name) ? FIELDS[name] : undefined;

@@ -5,7 +5,7 @@ import { PERMISSION_MODES } from '../../../tools/index.ts';
 const TYPES = ['chat', 'command_execution', 'file_operation', 'complex_task'] as const;
 const STATUSES = ['pending', 'in_progress', 'completed', 'failed'] as const;
 
-/** The options of all actions; which of them takes which is in ACTIONS. */
+/** The options of all actions; ACTIONS lists which action takes which. */
 export const OPTIONS = {
   type: { type: 'choice', short: 't', choices: TYPES, help: 'the task type (default: complex_task)' },
   session: {
@@ -99,7 +99,7 @@ const CONTEXT = [
   'budget',
 ] as const;
 
-/** What can be done with tasks, and with which options. */
+/** The actions and their options. */
 export const ACTIONS = {
   submit: [...CONNECTION, ...FOLLOWING, ...CONTEXT, 'idempotency-key', 'wait', 'watch'],
   status: CONNECTION,

@@ -1,6 +1,6 @@
 const WIDTH = 20;
 
-/** How far a task is, 0 to 100, in a picture; nothing where nobody knows. */
+/** Renders the progress of a task, 0 to 100; empty if it is unknown. */
 export function progressBar(progress: number | undefined): string {
   if (progress === undefined) return '';
   const share = Math.min(100, Math.max(0, progress)) / 100;

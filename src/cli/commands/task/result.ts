@@ -12,7 +12,7 @@ import {
 
 const DIFF_LINES = 60;
 
-/** What came of a task: its words and a command's output on stdout, all else on stderr. */
+/** Prints the result of a task: text and command output on stdout, everything else on stderr. */
 export function showResult(
   status: TaskStatus,
   around: Surroundings,
@@ -34,7 +34,7 @@ export function showResult(
   }
 }
 
-/** A command that did not succeed is a task that did not, whatever the agent thinks of it. */
+/** A failed command means a failed task, even if the agent reports success. */
 export function exitCodeOf({ status, result = {} }: TaskStatus): ExitCode {
   if (status === 'failed') return EXIT.failed;
   const isCommand = Object.hasOwn(result, 'exitCode');
@@ -50,7 +50,7 @@ function showCommand({ stdout, stderr, exitCode }: JsonObject, around: Surroundi
   around.stderr.write(`polypod task: the command ${how}\n`);
 }
 
-/** Most servers say no more than the state does. */
+/** Most servers report no more than the state. */
 function failureText({ state = '', errorMessage = '' }: TaskStatus): string {
   const what = FAILURES[state] ?? 'the task failed';
   const why = sanitizeLine(errorMessage);
@@ -58,7 +58,7 @@ function failureText({ state = '', errorMessage = '' }: TaskStatus): string {
   return why.startsWith(what) ? why : `${what}: ${why}`;
 }
 
-/** A pipe gets what the agent sent; on a terminal it can do no more than be read. */
+/** A pipe receives the text unchanged; on a terminal, control characters are removed. */
 function shownOn(stream: { readonly isTTY?: boolean }, text: string): string {
   return stream.isTTY === true ? sanitizeText(withoutColours(text)) : text;
 }

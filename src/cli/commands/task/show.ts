@@ -5,7 +5,7 @@ import { table } from '../../output/table.ts';
 import { shortTaskIds } from './short-id.ts';
 import { progressBar } from './progress-bar.ts';
 
-/** Where a task stands, for a person. */
+/** Renders the status of a task for a person. */
 export function statusText({ taskId, status, state, sessionId, progress, userPrompt }: TaskStatus): string {
   const rows = [
     ['task', taskId],
@@ -18,7 +18,7 @@ export function statusText({ taskId, status, state, sessionId, progress, userPro
 }
 
 const HEADINGS = ['task', 'session', 'state', 'age', 'about'];
-/** The age is flush right. */
+/** The column of ages is right-aligned. */
 const RIGHT = new Set([3]);
 
 export function listText(tasks: readonly ListedTask[], { stdout }: Surroundings): string {
@@ -31,7 +31,7 @@ export function listText(tasks: readonly ListedTask[], { stdout }: Surroundings)
     relativeTime(updatedAt, now),
     oneLine(userPrompt),
   ]);
-  // Not every server tells what was asked.
+  // Not every server returns the prompt.
   const headings = tasks.some(({ userPrompt }) => userPrompt !== undefined)
     ? HEADINGS
     : HEADINGS.slice(0, -1);
@@ -42,7 +42,7 @@ function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim();
 }
 
-/** A status with what it waits for, for programs. */
+/** A status with its pending approvals, for programs. */
 export function statusWith(status: TaskStatus, approvals: readonly AskedApproval[]): object {
   return approvals.length === 0 ? status : { ...status, approvals };
 }

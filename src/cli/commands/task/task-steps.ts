@@ -3,9 +3,9 @@ import type { TaskEvent } from '../../../client/index.ts';
 import type { CallStatus } from '../../../worker/index.ts';
 import type { RunStep } from '../run/run-steps.ts';
 
-/** What is shown of the events of a task, as of those of a run. */
+/** Converts the events of a task to the steps that are shown, as those of a run. */
 export class TaskSteps {
-  /** Which part of the answer grows: a part that begins is an activity. */
+  /** Which part of the answer is being streamed; the start of a part is an activity. */
   #open: 'answer' | 'thought' | undefined;
 
   of({ event, data }: Pick<TaskEvent, 'event' | 'data'>): readonly RunStep[] {

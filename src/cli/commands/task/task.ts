@@ -2,7 +2,7 @@ import { asPolypodError, nearest, PolypodError } from '../../../base/index.ts';
 import { EXIT, type ExitCode, runnable, type Surroundings } from '../../command.ts';
 import { ACTIONS, type Action, OPTIONS, type TaskValues } from './options.ts';
 
-/** `polypod task`: work for an agent that is reached over HTTP. */
+/** `polypod task`: sends tasks to an agent over HTTP. */
 export const task = runnable({
   name: 'task',
   summary: 'Submit tasks to an agent over HTTP, follow them and print their results.',
@@ -80,7 +80,7 @@ function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-/** Programs read stdout: with --json the refusal is there as well. */
+/** Programs read stdout: with --json the error is printed there too. */
 async function fail(
   error: PolypodError,
   action: Action | undefined,

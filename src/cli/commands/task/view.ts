@@ -9,20 +9,20 @@ import type { TaskValues } from './options.ts';
 import { progressBar } from './progress-bar.ts';
 import { showResult } from './result.ts';
 
-/** What a person has to know of an approval to decide it. */
+/** The fields of an approval that a person needs to decide it. */
 export type Question = Pick<AskedApproval, 'approvalId' | 'tool' | 'title' | 'arguments'>;
 
-/** What is shown of a task while it is followed. */
+/** Shows a task while it is followed. */
 export interface TaskView {
   take(watched: Watched): void;
-  /** Questions that wait; each is shown once. */
+  /** Shows pending approvals, each once. */
   ask(approvals: readonly Question[]): void;
-  /** What came of it. */
+  /** Shows the result. */
   end(status: TaskStatus): void;
   close(): void;
 }
 
-/** Waits: a line at the bottom of a terminal, what has to be known on stderr, and the result at the end. */
+/** Waits quietly: a status line on a terminal, approvals and notices on stderr, and the result at the end. */
 export class WaitingView implements TaskView {
   readonly #around: Surroundings;
   readonly #values: TaskValues;
@@ -84,14 +84,14 @@ export class WaitingView implements TaskView {
     this.#line.end();
   }
 
-  /** A sentence for the person, unless that wants only the result. */
+  /** Prints a notice, unless only the result is wanted. */
   note(text: string): void {
     if (this.#values.quiet) return;
     this.#line.clear();
     this.#around.stderr.write(`polypod task: ${text}\n`);
   }
 
-  /** Gives the bottom line to somebody else. */
+  /** Clears the status line for other output. */
   yieldLine(): void {
     this.#line.clear();
     this.#line.set('');
@@ -114,7 +114,7 @@ export class WaitingView implements TaskView {
     this.#tell(state, [progressBar(progress), state.replaceAll('_', ' ')].filter(Boolean).join(' '));
   }
 
-  /** Without a terminal every change is a line. */
+  /** Without a terminal, every change is printed as a line. */
   #tell(state: string, text: string): void {
     this.#line.set(text);
     if (state === this.#state) return;
