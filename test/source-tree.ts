@@ -47,7 +47,7 @@ export function exportsOf(text: string): readonly string[] {
   return [...new Set([...declared, ...listed])].toSorted();
 }
 
-/** Every cycle of a graph: its nodes in the order of the edges. One cycle is returned for each knot of nodes. */
+/** Cycles of a graph, each as its nodes in the order of the edges: at least one if there is any. */
 export function cyclesIn(graph: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
   const finished = new Set<string>();
   const cycles: (readonly string[])[] = [];
